@@ -1,0 +1,6 @@
+//go:build linux && !static && (purecuda_syscall || !(amd64 || arm64))
+
+package loader_test
+
+// The block and what it points at go to the heap, and purego has its own.
+const allocsPerCCall, allocsPerGoCall = 3.0, 2.0

@@ -1,0 +1,88 @@
+package loader
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// cudaNames lists where drivers are, in the order in which they are tried.
+var cudaNames = linuxNames(runtime.GOARCH)
+
+// linuxNames puts the system's own search first. The unversioned libcuda.so
+// comes last: it can be the toolkit's stub, and on WSL it fails.
+func linuxNames(goarch string) []string {
+	names := []string{
+		"libcuda.so.1",
+		"/usr/lib/wsl/lib/libcuda.so.1", // WSL 2: the Windows driver's library
+	}
+	if goarch == "arm64" { // Jetson: L4T up to JetPack 5, then 6
+		names = append(names,
+			"/usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1",
+			"/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1")
+	}
+	return append(names,
+		"/run/opengl-driver/lib/libcuda.so.1",  // NixOS
+		"/usr/local/nvidia/lib64/libcuda.so.1", // mounted by container runtimes
+		"/usr/local/nvidia/lib/libcuda.so.1",
+		"libcuda.so",
+	)
+}
+
+// atSecure is AT_SECURE of the auxiliary vector (getauxval(3)).
+const atSecure = 23
+
+// privileged reports whether the process has more rights than its user.
+func privileged() bool {
+	auxv, err := unix.Auxv()
+	if err == nil {
+		for _, pair := range auxv {
+			if pair[0] == atSecure {
+				return pair[1] != 0
+			}
+		}
+	}
+	return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid()
+}
+
+// refuseStub returns an error if l is the library of the toolkit's stubs
+// folder, by whatever name the system found it.
+func refuseStub(l *DynamicLibrary) error {
+	p, err := l.Lookup("cuInit")
+	if err != nil {
+		return fmt.Errorf("not a CUDA driver: %w", err)
+	}
+	path := mappedFile(p.Addr())
+	if filepath.Base(filepath.Dir(path)) == "stubs" {
+		return fmt.Errorf("%s is %w; install NVIDIA's driver, or take the stubs folder out of LD_LIBRARY_PATH", path, ErrStubLibrary)
+	}
+	return nil
+}
+
+// mappedFile returns the file that is mapped at addr (proc_pid_maps(5)), or "".
+func mappedFile(addr uintptr) string {
+	f, err := os.Open("/proc/self/maps")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 6 {
+			continue
+		}
+		low, high, _ := strings.Cut(fields[0], "-")
+		from, err1 := strconv.ParseUint(low, 16, 64)
+		to, err2 := strconv.ParseUint(high, 16, 64)
+		if err1 == nil && err2 == nil && from <= uint64(addr) && uint64(addr) < to {
+			return strings.Join(fields[5:], " ")
+		}
+	}
+	return ""
+}

@@ -1,0 +1,20 @@
+package loader
+
+import "fmt"
+
+// cudaNames is the driver's library. A name without a separator is opened from
+// System32 only.
+var cudaNames = []string{"nvcuda.dll"}
+
+// privileged reports whether the process has more rights than its user.
+// Windows has no setuid.
+func privileged() bool { return false }
+
+// refuseStub returns an error if l is not a driver. The toolkit's stub for
+// Windows is an import library, which cannot be opened at all.
+func refuseStub(l *DynamicLibrary) error {
+	if _, err := l.Lookup("cuInit"); err != nil {
+		return fmt.Errorf("not a CUDA driver: %w", err)
+	}
+	return nil
+}

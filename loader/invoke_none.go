@@ -1,0 +1,17 @@
+//go:build static || !(windows || (linux && (386 || amd64 || arm || arm64 || loong64 || ppc64le || riscv64 || s390x)))
+
+package loader
+
+import "unsafe"
+
+// Invoke makes the call that c heads and returns its result, which is also
+// left in c.Ret. This build has Go functions only.
+func Invoke(c *Call) uintptr {
+	return invokeSlow((*Call)(noescape(unsafe.Pointer(c))))
+}
+
+// invokeC cannot happen: without a dynamic loader nobody has a C address.
+func invokeC(*Call) uintptr { return Missing }
+
+// run makes the calls of a batch.
+func (b *Batch) run(s *Scope) { b.runSlow(s) }

@@ -1,0 +1,28 @@
+//go:build linux && !static && (purecuda_syscall || !(amd64 || arm64)) && (386 || amd64 || arm || arm64 || loong64 || ppc64le || riscv64 || s390x)
+
+package loader
+
+import (
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// Invoke makes the call that c heads and returns its result, which is also
+// left in c.Ret. Here the block goes to the heap: purego copies its words
+// before the crossing begins, and a stack could move in between.
+func Invoke(c *Call) uintptr {
+	if uintptr(unsafe.Pointer(c)) == 0 {
+		escaped = c
+	}
+	return invokeSlow(c)
+}
+
+// invokeC makes one call to a C function, ignoring the scope.
+func invokeC(c *Call) uintptr {
+	r, _, _ := purego.SyscallN(c.Proc.addr, unsafe.Slice((*uintptr)(c.args()), c.N)...)
+	return r
+}
+
+// run makes the calls of a batch; here each crosses by itself.
+func (b *Batch) run(s *Scope) { b.runSlow(s) }

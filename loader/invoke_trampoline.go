@@ -1,0 +1,45 @@
+//go:build linux && (amd64 || arm64) && !static && !purecuda_syscall
+
+package loader
+
+import (
+	"unsafe"
+
+	_ "github.com/ebitengine/purego" // makes runtime.cgocall usable when cgo is off
+)
+
+// The addresses of the C-ABI routines of trampoline_GOARCH.s.
+var trampoline, batchTrampoline uintptr
+
+//go:linkname cgocall runtime.cgocall
+//go:noescape
+func cgocall(fn uintptr, arg unsafe.Pointer) int32
+
+// Invoke makes the call that c heads and returns its result, which is also
+// left in c.Ret. Neither the block nor what its pointers point at escapes.
+func Invoke(c *Call) uintptr {
+	if p := c.Proc; p.addr != 0 && (c.Scope == nil || c.Scope.native) {
+		cgocall(trampoline, unsafe.Pointer(c))
+		return c.Ret
+	}
+	return invokeSlow((*Call)(noescape(unsafe.Pointer(c))))
+}
+
+// invokeC makes one call to a C function, ignoring the scope.
+func invokeC(c *Call) uintptr {
+	scope := c.Scope
+	c.Scope = nil
+	cgocall(trampoline, unsafe.Pointer(c))
+	c.Scope = scope
+	return c.Ret
+}
+
+// run makes the calls of a batch in one crossing, if all of them are C.
+func (b *Batch) run(s *Scope) {
+	if !b.native || s != nil && !s.native {
+		b.runSlow(s)
+		return
+	}
+	b.head.scope = s
+	cgocall(batchTrampoline, unsafe.Pointer(&b.head))
+}

@@ -1,0 +1,24 @@
+//go:build !static
+
+package loader
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// Invoke makes the call that c heads and returns its result, which is also
+// left in c.Ret. Neither the block nor what its pointers point at escapes:
+// syscall.SyscallN reads the words in place.
+func Invoke(c *Call) uintptr {
+	return invokeSlow((*Call)(noescape(unsafe.Pointer(c))))
+}
+
+// invokeC makes one call to a C function, ignoring the scope.
+func invokeC(c *Call) uintptr {
+	r, _, _ := syscall.SyscallN(c.Proc.addr, unsafe.Slice((*uintptr)(c.args()), c.N)...)
+	return r
+}
+
+// run makes the calls of a batch; here each crosses by itself.
+func (b *Batch) run(s *Scope) { b.runSlow(s) }

@@ -1,0 +1,122 @@
+package loader
+
+import "runtime"
+
+// Scope says under which conditions a call runs. Both are established in the
+// crossing that makes the call, because outside it a goroutine may already be
+// on another thread.
+//
+// A bound scope makes a value current on the thread (for CUDA: the context)
+// before the call and leaves it so; if it is current already, only the query
+// is paid. A guarded scope exchanges the thread's capture mode for the relaxed
+// one before the call and back after it, whatever the call returned.
+//
+// A Scope is read-only once made and may be shared by any number of calls.
+type Scope struct {
+	value    uintptr // 0: not bound
+	get      *Proc   // int get(uintptr *current)
+	set      *Proc   // int set(uintptr value)
+	exchange *Proc   // int exchange(int *mode); nil: not guarded
+	native   bool    // all of them are C functions
+}
+
+// relaxed is CU_STREAM_CAPTURE_MODE_RELAXED.
+const relaxed = 2
+
+// NewScope returns a scope that binds value by get and set, unless value is 0,
+// and guards by exchange, unless that is nil.
+func NewScope(get, set *Proc, value uintptr, exchange *Proc) *Scope {
+	s := &Scope{value: value, get: get, set: set, exchange: exchange, native: true}
+	for _, p := range []*Proc{get, set, exchange} {
+		if p != nil && p.fn != nil {
+			s.native = false
+		}
+	}
+	return s
+}
+
+// enter establishes the scope call by call, on a thread that the caller has
+// locked. It returns the first failure, or 0 and the mode to restore.
+func (s *Scope) enter() (mode, failure uintptr) {
+	if s.value != 0 {
+		if r := s.bind(); r != 0 {
+			return 0, r
+		}
+	}
+	if s.exchange == nil {
+		return 0, 0
+	}
+	return s.swap(relaxed)
+}
+
+// bind makes the value current unless it is.
+func (s *Scope) bind() uintptr {
+	var current uintptr
+	get := struct {
+		call    Call
+		current *uintptr
+		_       [minWords - 1]uintptr
+	}{call: Call{Proc: s.get, N: 1}, current: &current}
+	if r := uintptr(uint32(Invoke(&get.call))); r != 0 {
+		return r
+	}
+	if current == s.value {
+		return 0
+	}
+	set := struct {
+		call  Call
+		value uintptr
+		_     [minWords - 1]uintptr
+	}{call: Call{Proc: s.set, N: 1}, value: s.value}
+	return uintptr(uint32(Invoke(&set.call)))
+}
+
+// swap exchanges the thread's capture mode and returns the one it had.
+func (s *Scope) swap(mode uintptr) (before, failure uintptr) {
+	m := uint32(mode)
+	call := struct {
+		call Call
+		mode *uint32
+		_    [minWords - 1]uintptr
+	}{call: Call{Proc: s.exchange, N: 1}, mode: &m}
+	failure = uintptr(uint32(Invoke(&call.call)))
+	return uintptr(m), failure
+}
+
+// leave undoes what enter did to the thread's mode.
+func (s *Scope) leave(mode uintptr) {
+	if s.exchange != nil {
+		s.swap(mode)
+	}
+}
+
+// invokeSlow runs a call that cannot be made in one crossing: its function or
+// a function of its scope is written in Go, or the platform has no trampoline.
+func invokeSlow(c *Call) uintptr {
+	if c.Scope == nil {
+		c.Ret = invokeBare(c)
+		return c.Ret
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	mode, failure := c.Scope.enter()
+	if failure != 0 {
+		c.Ret = failure
+		return failure
+	}
+	defer c.Scope.leave(mode) // also when a Go function panics
+	c.Ret = invokeBare(c)
+	return c.Ret
+}
+
+// invokeBare makes the call and nothing else.
+func invokeBare(c *Call) uintptr {
+	switch p := c.Proc; {
+	case p.fn != nil:
+		return p.fn(Args{words: c.args(), n: int(c.N)})
+	case p.addr == 0:
+		return Missing
+	default:
+		return invokeC(c)
+	}
+}

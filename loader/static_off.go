@@ -1,0 +1,5 @@
+//go:build !static
+
+package loader
+
+const staticBuild = false

@@ -1,0 +1,191 @@
+//go:build linux && !static && !purecuda_syscall
+
+#include "textflag.h"
+
+// Offsets in Call, Proc, Scope and batchHead; layout_test.go holds them.
+#define CALL_PROC   0
+#define CALL_SCOPE  8
+#define CALL_N     16
+#define CALL_RET   24
+#define CALL_ARGS  32
+
+#define SCOPE_VALUE     0
+#define SCOPE_GET       8
+#define SCOPE_SET      16
+#define SCOPE_EXCHANGE 24
+
+#define BATCH_SCOPE 0
+#define BATCH_CALLS 8
+#define BATCH_N    16
+#define BATCH_DONE 24
+#define BATCH_RET  32
+
+// The routines below follow the System V ABI: they are called on the system
+// stack with their argument in DI, and keep BX, BP and R12 to R15.
+//
+// Frame, from BP downwards: BX, R12, R13, R14, R15, a spare word (so that SP is
+// a multiple of 16), then two words for results of the scope's functions.
+//   0(SP) the current context      8(SP) the capture mode
+#define ENTER \
+	PUSHQ BP; \
+	MOVQ  SP, BP; \
+	PUSHQ BX; \
+	PUSHQ R12; \
+	PUSHQ R13; \
+	PUSHQ R14; \
+	PUSHQ R15; \
+	SUBQ  $24, SP
+
+#define LEAVE \
+	LEAQ -40(BP), SP; \
+	POPQ R15; \
+	POPQ R14; \
+	POPQ R13; \
+	POPQ R12; \
+	POPQ BX; \
+	POPQ BP
+
+// Makes the call headed by BX. AX is the result. The first six words go to
+// registers, the others to the stack in the same order.
+#define RUN(stack, copy, registers) \
+	MOVQ  CALL_N(BX), CX; \
+	CMPQ  CX, $6; \
+	JLS   registers; \
+stack: \
+	SUBQ  $6, CX; \
+	LEAQ  1(CX), DX; \
+	ANDQ  $-2, DX; \
+	SHLQ  $3, DX; \
+	SUBQ  DX, SP; \
+	MOVQ  SP, DI; \
+	LEAQ  (CALL_ARGS+48)(BX), SI; \
+copy: \
+	MOVQ  -8(SI)(CX*8), AX; \
+	MOVQ  AX, -8(DI)(CX*8); \
+	DECQ  CX; \
+	JNZ   copy; \
+registers: \
+	MOVQ  CALL_PROC(BX), AX; \
+	MOVQ  (CALL_ARGS+0)(BX), DI; \
+	MOVQ  (CALL_ARGS+8)(BX), SI; \
+	MOVQ  (CALL_ARGS+16)(BX), DX; \
+	MOVQ  (CALL_ARGS+24)(BX), CX; \
+	MOVQ  (CALL_ARGS+32)(BX), R8; \
+	MOVQ  (CALL_ARGS+40)(BX), R9; \
+	CALL  (AX); \
+	LEAQ  -64(BP), SP
+
+// Establishes the scope in R12. R14 is the exchange function if the mode was
+// changed, else 0. Jumps to failed with a result in AX.
+#define SCOPED(guard, done, failed) \
+	MOVQ  SCOPE_VALUE(R12), R13; \
+	TESTQ R13, R13; \
+	JEQ   guard; \
+	MOVQ  SCOPE_GET(R12), AX; \
+	MOVQ  SP, DI; \
+	CALL  (AX); \
+	TESTL AX, AX; \
+	JNE   failed; \
+	CMPQ  R13, 0(SP); \
+	JEQ   guard; \
+	MOVQ  SCOPE_SET(R12), AX; \
+	MOVQ  R13, DI; \
+	CALL  (AX); \
+	TESTL AX, AX; \
+	JNE   failed; \
+guard: \
+	MOVQ  SCOPE_EXCHANGE(R12), R14; \
+	TESTQ R14, R14; \
+	JEQ   done; \
+	MOVQ  (R14), R14; \
+	MOVQ  $2, 8(SP); \
+	LEAQ  8(SP), DI; \
+	CALL  R14; \
+	TESTL AX, AX; \
+	JNE   failed
+
+// trampoline makes one call: DI is a *Call.
+TEXT trampoline<>(SB), NOSPLIT|NOFRAME, $0
+	ENTER
+	MOVQ  DI, BX
+	XORL  R14, R14
+	MOVQ  CALL_SCOPE(BX), R12
+	TESTQ R12, R12
+	JEQ   run
+	SCOPED(guard, run, failed)
+
+run:
+	RUN(stack, copy, registers)
+	MOVQ  AX, CALL_RET(BX)
+	TESTQ R14, R14
+	JEQ   out
+	LEAQ  8(SP), DI
+	CALL  R14
+
+out:
+	LEAVE
+	RET
+
+failed:
+	MOVLQZX AX, AX
+	MOVQ    AX, CALL_RET(BX)
+	JMP     out
+
+// batchTrampoline makes several calls and stops after the first whose result
+// is not 0: DI is a *batchHead. R13 is the number of calls still to make, R15
+// points at the next.
+TEXT batchTrampoline<>(SB), NOSPLIT|NOFRAME, $0
+	ENTER
+	MOVQ  DI, 16(SP)
+	XORL  R14, R14
+	MOVQ  BATCH_SCOPE(DI), R12
+	TESTQ R12, R12
+	JEQ   begin
+	SCOPED(guard, begin, failed)
+
+begin:
+	MOVQ  16(SP), DI
+	MOVQ  BATCH_CALLS(DI), R15
+	MOVQ  BATCH_N(DI), R13
+	XORL  AX, AX
+	TESTQ R13, R13
+	JEQ   end
+
+next:
+	MOVQ  (R15), BX
+	RUN(stack, copy, registers)
+	MOVQ  AX, CALL_RET(BX)
+	TESTL AX, AX
+	JNE   end
+	ADDQ  $8, R15
+	DECQ  R13
+	JNE   next
+
+end:
+	MOVQ    16(SP), DI
+	MOVLQZX AX, AX
+	MOVQ    AX, BATCH_RET(DI)
+	MOVQ    BATCH_N(DI), CX
+	SUBQ    R13, CX
+	MOVQ    CX, BATCH_DONE(DI)
+	TESTQ   R14, R14
+	JEQ     out
+	LEAQ    8(SP), DI
+	CALL    R14
+
+out:
+	LEAVE
+	RET
+
+failed:
+	MOVQ    16(SP), DI
+	MOVLQZX AX, AX
+	MOVQ    AX, BATCH_RET(DI)
+	MOVQ    $0, BATCH_DONE(DI)
+	JMP     out
+
+GLOBL ·trampoline(SB), NOPTR|RODATA, $8
+DATA ·trampoline(SB)/8, $trampoline<>(SB)
+
+GLOBL ·batchTrampoline(SB), NOPTR|RODATA, $8
+DATA ·batchTrampoline(SB)/8, $batchTrampoline<>(SB)

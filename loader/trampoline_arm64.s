@@ -1,0 +1,180 @@
+//go:build linux && !static && !purecuda_syscall
+
+#include "textflag.h"
+
+// Offsets in Call, Proc, Scope and batchHead; layout_test.go holds them.
+#define CALL_PROC   0
+#define CALL_SCOPE  8
+#define CALL_N     16
+#define CALL_RET   24
+#define CALL_ARGS  32
+
+#define SCOPE_VALUE     0
+#define SCOPE_GET       8
+#define SCOPE_SET      16
+#define SCOPE_EXCHANGE 24
+
+#define BATCH_SCOPE 0
+#define BATCH_CALLS 8
+#define BATCH_N    16
+#define BATCH_DONE 24
+#define BATCH_RET  32
+
+// The routines below follow AAPCS64: they are called on the system stack with
+// their argument in R0, and keep R19 to R29. R18 is the platform's.
+//
+// Frame, from R29 upwards: R29, R30, R19 to R24, then
+//   64(R29) the current context   72(R29) the capture mode   80(R29) the batch
+#define ENTER \
+	SUB  $96, RSP; \
+	STP  (R29, R30), 0(RSP); \
+	STP  (R19, R20), 16(RSP); \
+	STP  (R21, R22), 32(RSP); \
+	STP  (R23, R24), 48(RSP); \
+	MOVD RSP, R29
+
+#define LEAVE \
+	MOVD R29, RSP; \
+	LDP  16(RSP), (R19, R20); \
+	LDP  32(RSP), (R21, R22); \
+	LDP  48(RSP), (R23, R24); \
+	LDP  0(RSP), (R29, R30); \
+	ADD  $96, RSP
+
+// Makes the call headed by R19. R0 is the result. The first eight words go to
+// registers, the others to the stack in the same order, a slot each.
+#define RUN(stack, copy, registers) \
+	MOVD CALL_N(R19), R9; \
+	CMP  $8, R9; \
+	BLS  registers; \
+stack: \
+	SUB  $8, R9; \
+	ADD  $1, R9, R10; \
+	AND  $~1, R10; \
+	LSL  $3, R10; \
+	MOVD RSP, R11; \
+	SUB  R10, R11; \
+	MOVD R11, RSP; \
+	ADD  $(CALL_ARGS+64), R19, R12; \
+copy: \
+	MOVD.P 8(R12), R13; \
+	MOVD.P R13, 8(R11); \
+	SUB  $1, R9; \
+	CBNZ R9, copy; \
+registers: \
+	MOVD CALL_PROC(R19), R9; \
+	MOVD (R9), R9; \
+	LDP  (CALL_ARGS+0)(R19), (R0, R1); \
+	LDP  (CALL_ARGS+16)(R19), (R2, R3); \
+	LDP  (CALL_ARGS+32)(R19), (R4, R5); \
+	LDP  (CALL_ARGS+48)(R19), (R6, R7); \
+	BL   (R9); \
+	MOVD R29, RSP
+
+// Establishes the scope in R20. R22 is the exchange function if the mode was
+// changed, else 0. Jumps to failed with a result in R0.
+#define SCOPED(guard, done, failed) \
+	MOVD SCOPE_VALUE(R20), R21; \
+	CBZ  R21, guard; \
+	MOVD SCOPE_GET(R20), R9; \
+	MOVD (R9), R9; \
+	ADD  $64, R29, R0; \
+	BL   (R9); \
+	CBNZW R0, failed; \
+	MOVD 64(R29), R9; \
+	CMP  R9, R21; \
+	BEQ  guard; \
+	MOVD SCOPE_SET(R20), R9; \
+	MOVD (R9), R9; \
+	MOVD R21, R0; \
+	BL   (R9); \
+	CBNZW R0, failed; \
+guard: \
+	MOVD SCOPE_EXCHANGE(R20), R22; \
+	CBZ  R22, done; \
+	MOVD (R22), R22; \
+	MOVD $2, R9; \
+	MOVD R9, 72(R29); \
+	ADD  $72, R29, R0; \
+	BL   (R22); \
+	CBNZW R0, failed
+
+// trampoline makes one call: R0 is a *Call.
+TEXT trampoline<>(SB), NOSPLIT|NOFRAME, $0
+	ENTER
+	MOVD R0, R19
+	MOVD ZR, R22
+	MOVD CALL_SCOPE(R19), R20
+	CBZ  R20, run
+	SCOPED(guard, run, failed)
+
+run:
+	RUN(stack, copy, registers)
+	MOVD R0, CALL_RET(R19)
+	CBZ  R22, out
+	ADD  $72, R29, R0
+	BL   (R22)
+
+out:
+	LEAVE
+	RET
+
+failed:
+	MOVWU R0, R0
+	MOVD  R0, CALL_RET(R19)
+	B     out
+
+// batchTrampoline makes several calls and stops after the first whose result
+// is not 0: R0 is a *batchHead. R23 points at the next call, R24 is the number
+// of calls still to make.
+TEXT batchTrampoline<>(SB), NOSPLIT|NOFRAME, $0
+	ENTER
+	MOVD R0, 80(R29)
+	MOVD ZR, R22
+	MOVD BATCH_SCOPE(R0), R20
+	CBZ  R20, begin
+	SCOPED(guard, begin, failed)
+
+begin:
+	MOVD 80(R29), R9
+	MOVD BATCH_CALLS(R9), R23
+	MOVD BATCH_N(R9), R24
+	MOVD ZR, R0
+	CBZ  R24, end
+
+next:
+	MOVD (R23), R19
+	RUN(stack, copy, registers)
+	MOVD R0, CALL_RET(R19)
+	CBNZW R0, end
+	ADD  $8, R23
+	SUB  $1, R24
+	CBNZ R24, next
+
+end:
+	MOVD  80(R29), R9
+	MOVWU R0, R0
+	MOVD  R0, BATCH_RET(R9)
+	MOVD  BATCH_N(R9), R10
+	SUB   R24, R10
+	MOVD  R10, BATCH_DONE(R9)
+	CBZ   R22, out
+	ADD   $72, R29, R0
+	BL    (R22)
+
+out:
+	LEAVE
+	RET
+
+failed:
+	MOVD  80(R29), R9
+	MOVWU R0, R0
+	MOVD  R0, BATCH_RET(R9)
+	MOVD  ZR, BATCH_DONE(R9)
+	B     out
+
+GLOBL ·trampoline(SB), NOPTR|RODATA, $8
+DATA ·trampoline(SB)/8, $trampoline<>(SB)
+
+GLOBL ·batchTrampoline(SB), NOPTR|RODATA, $8
+DATA ·batchTrampoline(SB)/8, $batchTrampoline<>(SB)
