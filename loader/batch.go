@@ -8,65 +8,100 @@ import (
 // Batch is a list of calls that are made in one crossing, in order, until one
 // of them fails (returns something other than 0).
 //
-// Its blocks live in memory of its own that never moves, so a call may take
-// the address of an earlier call's output (see Word). Pointers given to a
-// block are kept alive by the batch. A batch is reused with Reset and then
-// allocates nothing. It is not safe for concurrent use.
+// Its blocks lie one behind the other in memory of its own, which never moves
+// and which the garbage collector does not look into. So a call may take the
+// address of an earlier call's output (Frame.Out), and pointers to anything
+// else must be kept alive: by the batch (SetPtr) or by the caller (SetKept).
+// A batch that is used again after Reset allocates nothing. It is not safe for
+// concurrent use.
 type Batch struct {
 	head   batchHead
-	calls  []*Call
-	keep   []unsafe.Pointer
+	last   *frame
+	n      int
+	free   []uintptr // the rest of the chunk being filled
 	chunks [][]uintptr
 	used   int // chunks that are full or being filled
-	free   []uintptr
-	native bool
+	keep   []unsafe.Pointer
+	goes   bool // some call is a Go function, or none at all
 }
 
 // batchHead is what the assembly sees.
 type batchHead struct {
 	scope *Scope
-	calls **Call
+	first *frame
 	n     uintptr
 	done  uintptr
 	ret   uintptr
 }
 
-const chunkWords = 4096
+// frame is a Call without pointers, as it lies in a chunk. Its words follow.
+type frame struct {
+	proc uintptr // *Proc, which the caller keeps alive: functions live in tables
+	next uintptr // *frame, in the place of Call.Scope
+	n    uintptr
+	ret  uintptr
+}
+
+const chunkWords = 1 << 13
 
 // NewBatch returns an empty batch. It is on the heap, where it does not move
 // even if a call of it runs Go code on the same stack.
 //
 //go:noinline
-func NewBatch() *Batch { return &Batch{native: true} }
+func NewBatch() *Batch { return &Batch{} }
 
 // Len returns the number of calls.
-func (b *Batch) Len() int { return len(b.calls) }
+func (b *Batch) Len() int { return b.n }
 
-// Reset empties the batch and keeps its memory. Words it handed out are used
-// again.
+// Reset empties the batch and keeps its memory. Frames and outputs that it
+// handed out are used again.
 func (b *Batch) Reset() {
 	clear(b.keep)
 	b.keep = b.keep[:0]
-	b.calls = b.calls[:0]
+	b.head.first, b.last, b.n = nil, nil, 0
 	b.used, b.free = 0, nil
-	b.native = true
+	b.goes = false
 }
 
 // Frame is the block of one call of a batch.
 type Frame struct {
 	b *Batch
-	c *Call
+	f *frame
 }
 
-// Add appends a call of p with n argument words, all 0 until they are set.
+// Add appends a call of p, which must stay where it is until the batch has
+// run. All of its n arguments must be set.
 func (b *Batch) Add(p *Proc, n int) Frame {
-	words := b.words(callWords + max(n, minWords))
-	c := (*Call)(unsafe.Pointer(&words[0]))
-	b.keep = append(b.keep, unsafe.Pointer(p))
-	*c = Call{Proc: p, N: uintptr(n)}
-	b.calls = append(b.calls, c)
-	b.native = b.native && p.addr != 0
-	return Frame{b, c}
+	need := callWords + max(n, minWords) + 1 // and the output
+	if len(b.free) < need {
+		b.grow(need)
+	}
+	f := (*frame)(unsafe.Pointer(&b.free[0]))
+	b.free = b.free[need:]
+	f.proc, f.n = uintptr(unsafe.Pointer(p)), uintptr(n)
+	if b.last == nil {
+		b.head.first = f
+	} else {
+		b.last.next = uintptr(unsafe.Pointer(f))
+	}
+	b.last = f
+	b.n++
+	if p.addr == 0 {
+		b.goes = true
+	}
+	return Frame{b, f}
+}
+
+// grow starts the next chunk.
+func (b *Batch) grow(need int) {
+	if b.used == len(b.chunks) {
+		b.chunks = append(b.chunks, nil)
+	}
+	if len(b.chunks[b.used]) < need {
+		b.chunks[b.used] = make([]uintptr, max(chunkWords, need))
+	}
+	b.free = b.chunks[b.used]
+	b.used++
 }
 
 // SetWord sets argument i to a number or a handle.
@@ -79,49 +114,48 @@ func (f Frame) SetPtr(i int, p unsafe.Pointer) {
 	*f.slot(i) = uintptr(p)
 }
 
-// Result returns what the call returned.
-func (f Frame) Result() uintptr { return f.c.Ret }
+// SetKept sets argument i to the address of memory on the heap that the caller
+// keeps alive until the batch has run.
+func (f Frame) SetKept(i int, p unsafe.Pointer) { *f.slot(i) = uintptr(p) }
 
-func (f Frame) slot(i int) *uintptr {
-	if uint(i) >= uint(f.c.N) {
-		panic("loader: argument index out of range")
-	}
-	return (*uintptr)(unsafe.Add(f.c.args(), uintptr(i)*unsafe.Sizeof(uintptr(0))))
+// SetOut makes argument i the address of the output word of a frame of the
+// same batch: this one's, or an earlier one's.
+func (f Frame) SetOut(i int, of Frame) { *f.slot(i) = uintptr(unsafe.Pointer(of.out())) }
+
+// Out returns the output word. It is what the call wrote there through the
+// address that SetOut gave it.
+func (f Frame) Out() uintptr { return *f.out() }
+
+// Result returns what the call returned.
+func (f Frame) Result() uintptr { return f.f.ret }
+
+// out is the word behind the arguments.
+func (f Frame) out() *uintptr {
+	return f.word(max(f.f.n, minWords))
 }
 
-// Word returns a zeroed machine word at a fixed address, for the output of one
-// call and the input of later ones. It is valid until Reset.
-func (b *Batch) Word() *uintptr { return &b.words(1)[0] }
-
-// words returns n zeroed words at a fixed address.
-func (b *Batch) words(n int) []uintptr {
-	if len(b.free) < n {
-		if b.used == len(b.chunks) {
-			b.chunks = append(b.chunks, make([]uintptr, max(chunkWords, n)))
-		}
-		b.free = b.chunks[b.used]
-		b.used++
-		if len(b.free) < n { // a reused chunk that is smaller than this block
-			b.free = make([]uintptr, n)
-			b.chunks[b.used-1] = b.free
-		}
+func (f Frame) slot(i int) *uintptr {
+	if uintptr(i) >= f.f.n {
+		panic("loader: argument index out of range")
 	}
-	w := b.free[:n:n]
-	b.free = b.free[n:]
-	clear(w)
-	return w
+	return f.word(uintptr(i))
+}
+
+func (f Frame) word(i uintptr) *uintptr {
+	return (*uintptr)(unsafe.Add(unsafe.Pointer(f.f), (uintptr(callWords)+i)*unsafe.Sizeof(uintptr(0))))
 }
 
 // Run makes the calls under the scope s (nil: as the thread is). It returns
 // how many of them succeeded and, if that is not all, the result of the one
 // that failed. A scope that cannot be established fails with done 0.
 func (b *Batch) Run(s *Scope) (done int, failure uintptr) {
-	if len(b.calls) == 0 {
+	if b.n == 0 {
 		return 0, 0
 	}
-	b.head = batchHead{calls: &b.calls[0], n: uintptr(len(b.calls))}
+	b.head.n, b.head.done, b.head.ret = uintptr(b.n), 0, 0
 	b.run(s)
-	b.head.scope, b.head.calls = nil, nil
+	b.head.scope = nil
+	runtime.KeepAlive(b)
 	return int(b.head.done), b.head.ret
 }
 
@@ -137,11 +171,24 @@ func (b *Batch) runSlow(s *Scope) {
 		}
 		defer s.leave(mode)
 	}
-	for _, c := range b.calls {
-		if r := uint32(Invoke(c)); r != 0 {
+	for f := b.head.first; b.head.done < b.head.n; b.head.done++ {
+		next := f.next
+		if r := uint32(f.invoke()); r != 0 {
 			b.head.ret = uintptr(r)
 			return
 		}
-		b.head.done++
+		if b.head.done+1 < b.head.n {
+			f = *(**frame)(unsafe.Pointer(&next))
+		}
 	}
+}
+
+// invoke makes one call of a batch by itself.
+func (f *frame) invoke() uintptr {
+	next := f.next
+	f.next = 0 // no scope
+	c := (*Call)(unsafe.Pointer(f))
+	r := Invoke(c)
+	f.next = next
+	return r
 }

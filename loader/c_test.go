@@ -265,7 +265,7 @@ func BenchmarkBatchOf1000(b *testing.B) {
 	p := lookup(b, libc(b), "labs") // labs(0) is 0: success
 	batch := loader.NewBatch()
 	for range 1000 {
-		batch.Add(p, 5)
+		batch.Add(p, 1).SetWord(0, 0)
 	}
 	for b.Loop() {
 		if done, _ := batch.Run(nil); done != 1000 {

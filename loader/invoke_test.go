@@ -3,7 +3,6 @@ package loader_test
 import (
 	"runtime"
 	"testing"
-	"unsafe"
 
 	"github.com/purecuda/cuda/loader"
 )
@@ -240,14 +239,14 @@ func TestBatchCallTakesAnEarlierCallsOutput(t *testing.T) {
 		return 0
 	})
 	b := loader.NewBatch()
-	w := b.Word()
-	b.Add(&produce, 1).SetPtr(0, unsafe.Pointer(w))
-	b.Add(&consume, 1).SetPtr(0, unsafe.Pointer(w))
+	first := b.Add(&produce, 1)
+	first.SetOut(0, first)
+	b.Add(&consume, 1).SetOut(0, first)
 	if done, failure := b.Run(nil); done != 2 || failure != 0 {
 		t.Fatalf("done %d, failure %d", done, failure)
 	}
-	if got != 1234 {
-		t.Errorf("the second call saw %d, want 1234", got)
+	if got != 1234 || first.Out() != 1234 {
+		t.Errorf("the second call saw %d, the output is %d; want 1234", got, first.Out())
 	}
 }
 
@@ -257,7 +256,7 @@ func TestBatchReusedAllocatesNothing(t *testing.T) {
 	fill := func() {
 		b.Reset()
 		for range 1000 {
-			b.Add(&p, 5).SetWord(4, 1)
+			b.Add(&p, 1).SetWord(0, 1)
 		}
 		if done, _ := b.Run(nil); done != 1000 {
 			t.Fatalf("done %d of 1000", done)

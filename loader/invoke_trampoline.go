@@ -36,7 +36,7 @@ func invokeC(c *Call) uintptr {
 
 // run makes the calls of a batch in one crossing, if all of them are C.
 func (b *Batch) run(s *Scope) {
-	if !b.native || s != nil && !s.native {
+	if b.goes || s != nil && !s.native {
 		b.runSlow(s)
 		return
 	}

@@ -23,7 +23,7 @@ func TestLayoutIsWhatTheAssemblyReads(t *testing.T) {
 		{"Scope.set", unsafe.Offsetof(Scope{}.set), 16},
 		{"Scope.exchange", unsafe.Offsetof(Scope{}.exchange), 24},
 		{"batchHead.scope", unsafe.Offsetof(batchHead{}.scope), 0},
-		{"batchHead.calls", unsafe.Offsetof(batchHead{}.calls), 8},
+		{"batchHead.first", unsafe.Offsetof(batchHead{}.first), 8},
 		{"batchHead.n", unsafe.Offsetof(batchHead{}.n), 16},
 		{"batchHead.done", unsafe.Offsetof(batchHead{}.done), 24},
 		{"batchHead.ret", unsafe.Offsetof(batchHead{}.ret), 32},

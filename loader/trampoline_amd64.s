@@ -14,8 +14,11 @@
 #define SCOPE_SET      16
 #define SCOPE_EXCHANGE 24
 
+// In a batch this word of a Call is the address of the next one.
+#define CALL_NEXT   8
+
 #define BATCH_SCOPE 0
-#define BATCH_CALLS 8
+#define BATCH_FIRST 8
 #define BATCH_N    16
 #define BATCH_DONE 24
 #define BATCH_RET  32
@@ -46,7 +49,8 @@
 	POPQ BP
 
 // Makes the call headed by BX. AX is the result. The first six words go to
-// registers, the others to the stack in the same order.
+// registers, the others to the stack in the same order. Words 6 and 7 are also
+// the first two floating-point arguments, for the few functions that have some.
 #define RUN(stack, copy, registers) \
 	MOVQ  CALL_N(BX), CX; \
 	CMPQ  CX, $6; \
@@ -72,6 +76,8 @@ registers: \
 	MOVQ  (CALL_ARGS+24)(BX), CX; \
 	MOVQ  (CALL_ARGS+32)(BX), R8; \
 	MOVQ  (CALL_ARGS+40)(BX), R9; \
+	MOVSD (CALL_ARGS+48)(BX), X0; \
+	MOVSD (CALL_ARGS+56)(BX), X1; \
 	CALL  (AX); \
 	LEAQ  -64(BP), SP
 
@@ -132,8 +138,7 @@ failed:
 	JMP     out
 
 // batchTrampoline makes several calls and stops after the first whose result
-// is not 0: DI is a *batchHead. R13 is the number of calls still to make, R15
-// points at the next.
+// is not 0: DI is a *batchHead. R13 is the number of calls still to make.
 TEXT batchTrampoline<>(SB), NOSPLIT|NOFRAME, $0
 	ENTER
 	MOVQ  DI, 16(SP)
@@ -145,19 +150,18 @@ TEXT batchTrampoline<>(SB), NOSPLIT|NOFRAME, $0
 
 begin:
 	MOVQ  16(SP), DI
-	MOVQ  BATCH_CALLS(DI), R15
+	MOVQ  BATCH_FIRST(DI), BX
 	MOVQ  BATCH_N(DI), R13
 	XORL  AX, AX
 	TESTQ R13, R13
 	JEQ   end
 
 next:
-	MOVQ  (R15), BX
 	RUN(stack, copy, registers)
 	MOVQ  AX, CALL_RET(BX)
 	TESTL AX, AX
 	JNE   end
-	ADDQ  $8, R15
+	MOVQ  CALL_NEXT(BX), BX
 	DECQ  R13
 	JNE   next
 

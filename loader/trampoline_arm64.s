@@ -14,8 +14,11 @@
 #define SCOPE_SET      16
 #define SCOPE_EXCHANGE 24
 
+// In a batch this word of a Call is the address of the next one.
+#define CALL_NEXT   8
+
 #define BATCH_SCOPE 0
-#define BATCH_CALLS 8
+#define BATCH_FIRST 8
 #define BATCH_N    16
 #define BATCH_DONE 24
 #define BATCH_RET  32
@@ -42,7 +45,9 @@
 	ADD  $96, RSP
 
 // Makes the call headed by R19. R0 is the result. The first eight words go to
-// registers, the others to the stack in the same order, a slot each.
+// registers, the others to the stack in the same order, a slot each. Words 6
+// and 7 are also the first two floating-point arguments, for the few functions
+// that have some.
 #define RUN(stack, copy, registers) \
 	MOVD CALL_N(R19), R9; \
 	CMP  $8, R9; \
@@ -68,6 +73,8 @@ registers: \
 	LDP  (CALL_ARGS+16)(R19), (R2, R3); \
 	LDP  (CALL_ARGS+32)(R19), (R4, R5); \
 	LDP  (CALL_ARGS+48)(R19), (R6, R7); \
+	FMOVD (CALL_ARGS+48)(R19), F0; \
+	FMOVD (CALL_ARGS+56)(R19), F1; \
 	BL   (R9); \
 	MOVD R29, RSP
 
@@ -125,8 +132,7 @@ failed:
 	B     out
 
 // batchTrampoline makes several calls and stops after the first whose result
-// is not 0: R0 is a *batchHead. R23 points at the next call, R24 is the number
-// of calls still to make.
+// is not 0: R0 is a *batchHead. R24 is the number of calls still to make.
 TEXT batchTrampoline<>(SB), NOSPLIT|NOFRAME, $0
 	ENTER
 	MOVD R0, 80(R29)
@@ -137,17 +143,16 @@ TEXT batchTrampoline<>(SB), NOSPLIT|NOFRAME, $0
 
 begin:
 	MOVD 80(R29), R9
-	MOVD BATCH_CALLS(R9), R23
+	MOVD BATCH_FIRST(R9), R19
 	MOVD BATCH_N(R9), R24
 	MOVD ZR, R0
 	CBZ  R24, end
 
 next:
-	MOVD (R23), R19
 	RUN(stack, copy, registers)
 	MOVD R0, CALL_RET(R19)
 	CBNZW R0, end
-	ADD  $8, R23
+	MOVD CALL_NEXT(R19), R19
 	SUB  $1, R24
 	CBNZ R24, next
 
