@@ -1,0 +1,5 @@
+//go:build !static
+
+package driver
+
+const floatABI = floatsInSlots

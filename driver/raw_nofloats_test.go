@@ -1,0 +1,5 @@
+//go:build purecuda_syscall
+
+package driver_test
+
+const rawNoFloats = true

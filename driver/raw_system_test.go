@@ -1,0 +1,84 @@
+//go:build linux && (amd64 || arm64) && !static
+
+package driver_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
+)
+
+func systemDriver(t *testing.T, path string) *driver.Driver {
+	t.Helper()
+	lib, err := driver.SystemLibrary(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := driver.New(lib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestTheSystemLibraryAsksByNameAndVersion(t *testing.T) {
+	for form, flags := range map[string][]string{"second form": nil, "first form": {"-DFIRST_FORM"}} {
+		t.Run(form, func(t *testing.T) {
+			d := systemDriver(t, compile(t, "testdata/getproc.c", flags...))
+			if got := rawCode(d.CuMemAlloc(nil, 0)); got != 10 {
+				t.Errorf("cuMemAlloc answers %d: not what cuGetProcAddress gave", got)
+			}
+			if got := rawCode(d.CuMemFree(0)); got != 21 {
+				t.Errorf("cuMemFree answers %d: success with a null pointer was not taken for missing", got)
+			}
+			if got := rawCode(d.CuEventQuery(0)); got != 22 {
+				t.Errorf("cuEventQuery answers %d: an error was not taken for missing", got)
+			}
+			if got := rawCode(d.CuGraphExecUpdate_v10020(0, 0, nil, nil)); got != 11 {
+				t.Errorf("cuGraphExecUpdate_v10020 answers %d", got)
+			}
+			if got := rawCode(d.CuCtxSynchronize()); got == 0 || got > d.Version() {
+				t.Errorf("a driver of %d was asked for functions of %d", d.Version(), got)
+			}
+			if d.Has(driver.FnCuGraphAddNode) || !errors.Is(d.CuGraphAddNode(nil, 0, nil, nil, 0, nil), driver.ErrNotSupported) {
+				t.Error("cuGraphAddNode of CUDA 12.3 is in a driver of 12.2")
+			}
+		})
+	}
+}
+
+// The stand-in answers any version of cuGraphExecUpdate with its oldest form,
+// as real drivers do. A driver of CUDA 11.4 must not be asked for that of 12.0.
+func TestTheSystemLibraryIsNotAskedForMoreThanItsVersion(t *testing.T) {
+	d := systemDriver(t, compile(t, "testdata/getproc.c", "-DVERSION=11040", "-DFIRST_FORM"))
+	if d.Has(driver.FnCuGraphExecUpdate) || !d.Has(driver.FnCuGraphExecUpdate_v10020) {
+		t.Error("the wrong form of cuGraphExecUpdate was taken")
+	}
+	_, err := d.Library().Lookup("cuGraphExecUpdate_v2")
+	if !errors.Is(err, loader.ErrSymbolNotFound) || !strings.Contains(err.Error(), "12.0") || !strings.Contains(err.Error(), "11.4") {
+		t.Errorf("lookup: %v", err)
+	}
+	if p, err := d.Library().Lookup("cuGraphExecUpdate"); err != nil || p.IsZero() {
+		t.Errorf("lookup of the older form: %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUnusableSystemLibrariesAreRefused(t *testing.T) {
+	for flag, want := range map[string]string{"-DVERSION=11030": "11.3", "-DNO_FORM": "cuGetProcAddress"} {
+		_, err := driver.SystemLibrary(compile(t, "testdata/getproc.c", flag))
+		if !errors.Is(err, driver.ErrDriverTooOld) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+	_, err := driver.SystemLibrary("/nowhere/libcuda.so.1")
+	var open *loader.OpenError
+	if !errors.As(err, &open) || !strings.Contains(err.Error(), "/nowhere/libcuda.so.1") {
+		t.Errorf("no library: %v", err)
+	}
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// emitFunctions writes the ids, the table behind them and the struct with one
+// resolved function each.
+func emitFunctions(a *api, f *file) {
+	f.printf("// The functions of the driver, in the order of their symbols.\nconst (\n")
+	for i, fn := range a.functions {
+		f.printf("Fn%s", exported(fn.name))
+		if i == 0 {
+			f.printf(" Function = iota")
+		}
+		f.printf(" // %s, CUDA %s\n", fn.symbol, release(fn.since))
+	}
+	f.printf("\nfunctionCount = %d\n)\n\n", len(a.functions))
+
+	f.printf("// functionTable describes each Function. Its strings end in NUL.\n")
+	f.printf("var functionTable = [functionCount]functionInfo{\n")
+	for _, fn := range a.functions {
+		f.printf("{%q, %q, %q, %d},\n", fn.name+"\x00", fn.base+"\x00", fn.symbol+"\x00", fn.since)
+	}
+	f.printf("}\n\n")
+
+	f.printf("// functions has the resolved function of each Function, in the same order.\n")
+	f.printf("type functions struct {\n")
+	for _, fn := range a.functions {
+		f.printf("%s loader.Proc\n", fn.name)
+	}
+	f.printf("}\n")
+}
+
+// escaping are the functions that may call back into Go before they return.
+var escaping = map[string]bool{
+	"cuOccupancyMaxPotentialBlockSize":          true,
+	"cuOccupancyMaxPotentialBlockSizeWithFlags": true,
+	"cuLogsRegisterCallback":                    true,
+	"cuUserObjectCreate":                        true,
+	"cuUserObjectRelease":                       true,
+	"cuUserObjectRetain":                        true,
+	"cuGraphReleaseUserObject":                  true,
+	"cuGraphDestroy":                            true, // may release the last reference to a user object
+	"cuGraphExecDestroy":                        true,
+}
+
+// notes are what a Go program has to know beyond the C prototype.
+var notes = map[string]string{
+	"cuLogsRegisterCallback": "The driver calls back from within whatever call has something to say, with arguments\n" +
+		"that may lie on a goroutine's stack: the callback must be C code, never a Go function.\n" +
+		"cuLogsCurrent and cuLogsDumpToMemory need none.",
+	"cuGetErrorName":   "[CUresult] has the names without a driver.",
+	"cuGetErrorString": "[CUresult] has an explanation without a driver.",
+}
+
+const docs = "https://docs.nvidia.com/cuda/cuda-driver-api/"
+
+func pageOf(group string) string {
+	if group == "" {
+		return docs + "index.html"
+	}
+	return docs + "group__" + strings.ReplaceAll(group, "_", "__") + ".html"
+}
+
+func emitMethod(f *file, fn *function) {
+	name := exported(fn.name)
+	f.printf("// %s calls %s", name, fn.base)
+	switch {
+	case fn.older:
+		f.printf(" as CUDA %s had it", release(fn.since))
+	default:
+		f.printf(", there since CUDA %s", release(fn.since))
+	}
+	if fn.symbol != fn.base {
+		f.printf(" (symbol %s)", fn.symbol)
+	}
+	f.printf(".\n//\n//\t%s\n//\n", wrap(fn.proto))
+	if n := notes[fn.base]; n != "" {
+		f.printf("// %s\n//\n", strings.ReplaceAll(n, "\n", "\n// "))
+	}
+	f.printf("// %s\n", pageOf(fn.group))
+	f.printf("func (d *Driver) %s(%s) error {\n", name, signature(fn.params))
+	switch {
+	case has(fn, classIndirect):
+		f.printf("if structsOnStack(&d.fn.%s) {\n", fn.name)
+		emitCall(f, fn, stackWords(fn))
+		f.printf("}\n")
+	case has(fn, classFloat):
+		f.printf("switch passFloats(&d.fn.%s) {\n", fn.name)
+		f.printf("case floatsImpossible:\nreturn d.impossible(Fn%s)\n", name)
+		f.printf("case floatsInRegisters:\n")
+		emitCall(f, fn, floatWords(fn))
+		f.printf("}\n")
+	}
+	emitCall(f, fn, plainWords(fn))
+	f.printf("}\n\n")
+}
+
+func has(fn *function, c class) bool {
+	for _, p := range fn.params {
+		if p.class == c {
+			return true
+		}
+	}
+	return false
+}
+
+// wrap breaks a long prototype at its commas.
+func wrap(proto string) string {
+	const width = 100
+	var lines []string
+	line := ""
+	for i, part := range strings.SplitAfter(proto, ", ") {
+		if i > 0 && len(line)+len(part) > width {
+			lines = append(lines, strings.TrimRight(line, " "))
+			line = "    "
+		}
+		line += part
+	}
+	return strings.Join(append(lines, line), "\n//\t")
+}
+
+func signature(params []param) string {
+	var parts []string
+	for i, p := range params {
+		if i+1 < len(params) && params[i+1].goType == p.goType {
+			parts = append(parts, p.name)
+			continue
+		}
+		parts = append(parts, p.name+" "+p.goType)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// word is a field of an argument block.
+type word struct {
+	name, goType, value string
+	slots               int
+}
+
+// block is an argument block: its fields and the count that C is told.
+type block struct {
+	words []word
+	n     int
+}
+
+// minSlots is the least number of slots that the loader may read.
+const minSlots = 8
+
+func (b *block) add(w word) { b.words = append(b.words, w) }
+func (b *block) slots() (n int) {
+	for _, w := range b.words {
+		n += w.slots
+	}
+	return n
+}
+
+// pad fills up with unused slots to n.
+func (b *block) pad(n int) {
+	if k := n - b.slots(); k > 0 {
+		b.add(word{"_", fmt.Sprintf("[%d]uintptr", k), "", k})
+	}
+}
+
+func wordOf(p param) word {
+	switch p.class {
+	case classPointer:
+		return word{p.name, p.goType, p.name, 1}
+	case classFloat:
+		return word{p.name, "uintptr", "floatWord(" + p.name + ")", 1}
+	case classPacked:
+		return word{p.name, p.goType, p.name, 1}
+	case classIndirect:
+		return word{p.name, "*" + p.goType, "&" + p.name, 1}
+	}
+	return word{p.name, "uintptr", "uintptr(" + p.name + ")", 1}
+}
+
+// plainWords has one slot for each argument, in C's order. It is what a Go
+// function always sees.
+func plainWords(fn *function) *block {
+	b := &block{n: len(fn.params)}
+	for _, p := range fn.params {
+		b.add(wordOf(p))
+	}
+	b.pad(minSlots)
+	return b
+}
+
+// stackWords has the structs after the six register slots.
+func stackWords(fn *function) *block {
+	const registers, structSlots = 6, 8
+	b := &block{}
+	for _, p := range fn.params {
+		if p.class != classIndirect {
+			b.add(wordOf(p))
+		}
+	}
+	b.pad(registers)
+	for _, p := range fn.params {
+		if p.class == classIndirect {
+			b.add(word{p.name, p.goType, p.name, structSlots})
+		}
+	}
+	b.n = b.slots()
+	return b
+}
+
+// floatWords has the floats in the last two of the eight slots.
+func floatWords(fn *function) *block {
+	b := &block{}
+	var floats []word
+	for _, p := range fn.params {
+		if w := wordOf(p); p.class == classFloat {
+			floats = append(floats, w)
+		} else {
+			b.add(w)
+		}
+	}
+	b.n = b.slots()
+	b.pad(minSlots - 2)
+	for _, w := range floats {
+		b.add(w)
+	}
+	b.pad(minSlots)
+	return b
+}
+
+func emitCall(f *file, fn *function, b *block) {
+	f.printf("a := struct {\nc loader.Call\n")
+	for _, w := range b.words {
+		f.printf("%s %s\n", w.name, w.goType)
+	}
+	f.printf("}{c: loader.Call{Proc: &d.fn.%s, Scope: d.scope, N: %d}", fn.name, b.n)
+	for _, w := range b.words {
+		if w.value != "" {
+			f.printf(", %s: %s", w.name, w.value)
+		}
+	}
+	invoke := "Invoke"
+	if escaping[fn.base] {
+		invoke = "InvokeEscaping"
+	}
+	f.printf("}\nreturn d.result(Fn%s, loader.%s(&a.c))\n", exported(fn.name), invoke)
+}

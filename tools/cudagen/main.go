@@ -1,0 +1,106 @@
+// Command cudagen writes the raw layer of package driver from NVIDIA's
+// headers: the Driver's methods, its types, enums and constants.
+//
+//	go run -C tools/cudagen . -header /usr/local/cuda/include -out ../../driver
+//
+// With -check it writes nothing and fails if a file would change. With -layout
+// it prints a C program, to be compiled against the same headers, which prints
+// the sizes, offsets and values that the driver's tests compare with.
+//
+// cuda.h and cudaProfiler.h say what there is, with which ABI, and in which
+// group of NVIDIA's manual. Parsed once more as the driver's own build sees
+// them, they also have the older ABIs. cudaTypedefs.h dates every ABI. The
+// headers' texts are not taken over: names, numbers, types and layouts are.
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	header := flag.String("header", "/usr/local/cuda/include", "the directory with cuda.h")
+	out := flag.String("out", "../../driver", "the directory to write to")
+	check := flag.Bool("check", false, "write nothing, fail if a file would change")
+	layout := flag.Bool("layout", false, "print the C program that prints the layouts")
+	flag.Parse()
+	if err := run(*header, *out, *check, *layout); err != nil {
+		fmt.Fprintln(os.Stderr, "cudagen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(header, out string, check, layout bool) error {
+	a, err := load(header)
+	if err != nil {
+		return err
+	}
+	if layout {
+		_, err := os.Stdout.Write(layoutProgram(a))
+		return err
+	}
+	fs, err := generate(a)
+	if err != nil {
+		return err
+	}
+	if check {
+		return compare(fs, out)
+	}
+	if err := os.MkdirAll(filepath.Join(out, "testdata"), 0o755); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(fs)) {
+		if err := os.WriteFile(filepath.Join(out, name), fs[name], 0o644); err != nil {
+			return err
+		}
+	}
+	stale, err := leftovers(fs, out)
+	if err != nil {
+		return err
+	}
+	for _, name := range stale {
+		if err := os.Remove(filepath.Join(out, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare fails if out has other generated files than fs.
+func compare(fs files, out string) error {
+	different, err := leftovers(fs, out)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(fs)) {
+		have, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil || !bytes.Equal(have, fs[name]) {
+			different = append(different, name)
+		}
+	}
+	if len(different) > 0 {
+		return fmt.Errorf("%s is not what the headers give: %s", out, strings.Join(different, ", "))
+	}
+	return nil
+}
+
+// leftovers are generated files in out that this version does not write.
+func leftovers(fs files, out string) ([]string, error) {
+	found, err := filepath.Glob(filepath.Join(out, "zz_*.go"))
+	if err != nil {
+		return nil, err
+	}
+	var stale []string
+	for _, path := range found {
+		if name := filepath.Base(path); fs[name] == nil {
+			stale = append(stale, name)
+		}
+	}
+	return stale, nil
+}

@@ -1,0 +1,92 @@
+package main
+
+// api is everything the generator takes from the headers.
+type api struct {
+	version   int // CUDA_VERSION
+	types     []*typeDecl
+	constants []constant
+	functions []*function // sorted by symbol, which is the order of the ids
+	typeNames map[string]bool
+}
+
+// kind says what a C type becomes in Go.
+type kind int
+
+const (
+	kindAlias    kind = iota // typedef of another named type
+	kindHandle               // pointer to an incomplete struct
+	kindCallback             // pointer to a function
+	kindScalar               // typedef of an integer
+	kindEnum
+	kindStruct
+	kindUnion
+)
+
+// typeDecl is one named C type.
+type typeDecl struct {
+	name   string
+	kind   kind
+	target string // alias: the Go type it stands for; scalar: its Go type
+	cDecl  string // callback: the C declaration
+	size   int64
+	align  int64
+	fields []field
+	values []enumerator
+	anon   bool // enum without a name: its constants are untyped
+	nested bool // named by us: it has no name in C
+	cPath  string
+	signed bool
+}
+
+// field is a member of a struct or a union.
+type field struct {
+	name     string // in C; empty for an anonymous member
+	goName   string
+	goType   string
+	offset   int64
+	size     int64
+	pointers bool // holds something the garbage collector would look at
+	embedded *typeDecl
+}
+
+type enumerator struct {
+	name  string
+	value int64
+}
+
+// constant is a #define with a number.
+type constant struct {
+	name   string
+	value  string
+	goType string // empty: untyped
+}
+
+// function is one entry of the driver, in one of its ABIs.
+type function struct {
+	name   string // as a C programmer writes it, or with cudaTypedefs.h's version
+	base   string // what cuGetProcAddress is asked for
+	symbol string // what the library exports
+	since  int
+	group  string
+	older  bool
+	params []param
+	proto  string
+	line   int
+}
+
+type param struct {
+	name   string
+	goType string
+	class  class
+}
+
+// class says how an argument is passed.
+type class int
+
+const (
+	classWord     class = iota // converted to uintptr
+	classPointer               // stays typed
+	classFloat                 // a float register in C
+	classPacked                // a struct of 8 bytes: one word
+	classIndirect              // a struct of more than 16 bytes by value
+)
