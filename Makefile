@@ -15,7 +15,7 @@ HAVE_CC  := $(shell command -v $${CC:-cc} 2>/dev/null)
 
 test: fmt vet unit race tags cross generate-check
 
-ci: test test-nvidia test-arm64
+ci: test test-nvidia test-arm64 test-windows
 
 fmt:
 	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$bad" ]; then echo "not gofmt-ed:"; echo "$$bad"; exit 1; fi
@@ -63,6 +63,10 @@ test-nvidia:
 # The arm64 tests under user-mode emulation (Debian: qemu-user-static, libc6-arm64-cross).
 test-arm64:
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec "qemu-aarch64-static -L /usr/aarch64-linux-gnu" ./...
+
+# The windows/amd64 tests under Wine. One package at a time: the first makes the prefix.
+test-windows:
+	CGO_ENABLED=0 GOOS=windows WINEPREFIX=$(abspath $(BUILD)/wine) $(GO) test -p 1 -exec "$(abspath scripts/wine-run.sh)" ./...
 
 gpu-bundle:
 	scripts/gpu-bundle.sh
