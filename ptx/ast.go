@@ -1,0 +1,368 @@
+package ptx
+
+import "math"
+
+// Pos is a place in the text: 1-based line and 1-based column in bytes.
+// The zero Pos is "nowhere" (a node made by a program).
+type Pos struct {
+	Line, Col int32
+}
+
+// IsValid reports whether p names a place.
+func (p Pos) IsValid() bool { return p.Line > 0 }
+
+// Module is one PTX file.
+//
+// Strings in the tree are substrings of Source and slices of a parsed tree may
+// share one backing array: replace them, do not append to or write into them.
+type Module struct {
+	Name        string // as given to Parse, for messages
+	Source      string // the whole text; "" for a tree made by a program
+	Version     Version
+	Targets     []string // of all .target directives: "sm_90a", "debug", "texmode_unified" ...
+	AddressSize int      // 32 or 64; 0 where not stated (32 by the ISA)
+	Decls       []Decl   // everything after the header, in the order of the text
+}
+
+// Version is the argument of .version.
+type Version struct {
+	Major, Minor int
+}
+
+// Decl is a module-level directive: *Function, *Variable, *RegDecl (before the
+// ABI, PTX 1.x and 2.x), *Alias, *File, *Section, *Pragma, *Loc or *Raw.
+type Decl interface {
+	Position() Pos
+	decl()
+}
+
+// Function is an .entry (kernel) or .func, with or without a body.
+type Function struct {
+	Pos        Pos
+	Doc        string // comment that ends on the line before, without its markers
+	Linkage    Linkage
+	Entry      bool
+	Name       string
+	Attributes []Attribute // .attribute(...)
+	Return     []*Variable // .func only
+	Params     []*Variable // Space is ParamSpace, or RegSpace in a .func
+	Perf       []Directive // .maxntid, .reqntid, .minnctapersm, .noreturn, .pragma ... in order
+	Body       *Block      // nil: a declaration
+}
+
+// Attribute is one entry of an .attribute(...) list: .managed, .unified(a, b).
+type Attribute struct {
+	Name string // without the dot
+	Args []uint64
+}
+
+// Directive is a performance-tuning directive in a function's header.
+type Directive struct {
+	Pos  Pos
+	Name string   // without the dot
+	Args []uint64 // numbers: .maxntid 256, 1, 1
+	Text []string // strings: .pragma "nounroll" (unquoted)
+}
+
+// Variable is one declared variable or parameter. A list in one declaration
+// (.global .u32 a, b;) gives one Variable each.
+type Variable struct {
+	Pos        Pos
+	Doc        string // as in Function; module level only
+	Linkage    Linkage
+	Space      Space
+	Bank       int // .const[n]; 0 otherwise
+	Attributes []Attribute
+	Align      int // .align; 0 where not stated
+	Vector     int // 2, 4 or 8 for .v2, .v4, .v8; 0 for a scalar
+	Type       Type
+	Ptr        *Pointer // a kernel parameter's .ptr; nil otherwise
+	Name       string   // "" in a prototype that names none, "_" likewise
+	Count      int      // name<Count>: Count variables name0 ... ; 0 for a single one
+	Dims       []int64  // array dimensions, Unsized for []; empty: no array
+	Init       *Init    // initialiser; nil: none
+}
+
+// Unsized is the dimension of an array whose first size is left open.
+const Unsized = int64(-1)
+
+// Pointer is what .ptr says about a kernel parameter.
+type Pointer struct {
+	Space Space // GenericSpace where not stated
+	Align int   // of what it points to; 0 where not stated
+}
+
+// Init is an initialiser: a brace list or one value.
+type Init struct {
+	Pos   Pos
+	Field string  // addr_mode_0 in { addr_mode_0 = wrap } of a .samplerref; "" otherwise
+	List  bool    // { Elems... }
+	Elems []Init  // of a list
+	Value Operand // otherwise: *Imm, or *Sym (an address; Generic and Mask are possible here)
+}
+
+// Alias is ".alias Name, Target;".
+type Alias struct {
+	Pos          Pos
+	Name, Target string
+}
+
+// File is ".file Index "Name" [, Time, Size]".
+type File struct {
+	Pos   Pos
+	Index int
+	Name  string // as written between the quotes
+	Stamp bool   // Time and Size are stated
+	Time  uint64
+	Size  uint64
+}
+
+// Section is ".section Name { ... }", DWARF data kept as it is written.
+type Section struct {
+	Pos  Pos
+	Name string // with its dot: ".debug_info"
+	Text string // between the braces
+}
+
+// Raw is a line kept as written (@@DWARF of PTX 1.x and 2.x debug output).
+type Raw struct {
+	Pos  Pos
+	Text string
+}
+
+// Stmt is what stands in a body: *Instr, *Label, *RegDecl, *Variable, *Block,
+// *BranchTargets, *CallTargets, *CallPrototype, *Pragma, *Loc, *File, *Section or *Raw.
+type Stmt interface {
+	Position() Pos
+	stmt()
+}
+
+// Block is a body or a nested scope.
+type Block struct {
+	Pos   Pos // of the opening brace
+	End   Pos // of the closing brace
+	Stmts []Stmt
+}
+
+// RegDecl declares one register, or a range of them. A list in one declaration
+// gives one RegDecl each.
+type RegDecl struct {
+	Pos    Pos
+	Type   Type
+	Vector int // 2 or 4 for .v2, .v4; 0 for a scalar
+	Align  int // rarely stated; 0 otherwise
+	Name   string
+	Count  int // Name<Count>: registers Name0 ... Name(Count-1); 0 for a single one named Name
+}
+
+// Label marks the statement after it. The labels of .branchtargets,
+// .calltargets and .callprototype are in those nodes instead.
+type Label struct {
+	Pos  Pos
+	Name string
+}
+
+// Instr is one instruction.
+type Instr struct {
+	Pos   Pos // of the opcode; the guard's own place is Guard.Pos
+	Guard Guard
+	Op    *Opcode
+	Args  []Operand
+}
+
+// Guard is the predicate before an instruction: @p or @!p.
+type Guard struct {
+	Pos Pos
+	Reg string // "" for an unguarded instruction
+	Not bool
+}
+
+// Opcode is an instruction's name with its modifiers. A parsed module has one
+// Opcode per distinct spelling, so the pointer is a key for decoded forms.
+type Opcode struct {
+	Text string   // "ld.global.nc.v4.f32"
+	Name string   // "ld"
+	Mods []string // "global", "nc", "v4", "f32": in order, dots removed ("shared::cta" is one)
+}
+
+// Operand is *Reg, *RegSum, *Imm, *Sym, *Vec, *Addr, *Elem, *Pair, *List or *Sink.
+type Operand interface {
+	Position() Pos
+	operand()
+}
+
+// Reg is a register: one that is declared, or a special one.
+//
+// A name is a Reg when a .reg declaration in scope has it, or when it starts
+// with '%' and no variable in scope has it. Every other name is a Sym.
+type Reg struct {
+	Pos     Pos
+	Name    string // "%r1", "%tid"
+	Sel     string // component or sub-word after the dot: "x", "b0", "h10"; "" for none
+	Not     bool   // !p
+	Neg     bool   // -r
+	Special bool   // a predefined register: %tid, %clock64 ...
+}
+
+// RegSum is a register plus a constant as the operand of an instruction that is
+// no memory access: add.u32 %r1, %r2+1, %r3; (ptxas takes it, compilers do not
+// write it).
+type RegSum struct {
+	Pos    Pos
+	Reg    *Reg
+	Offset int64 // never 0
+}
+
+// ImmKind says how an immediate was written.
+type ImmKind uint8
+
+// The kinds of immediates.
+const (
+	ImmInt  ImmKind = iota // signed 64-bit
+	ImmUint                // unsigned 64-bit: suffix U, or too large for int64
+	ImmF32                 // 0fXXXXXXXX: Bits holds the 32-bit pattern
+	ImmF64                 // 0dXXXXXXXXXXXXXXXX or decimal: Bits holds the 64-bit pattern
+)
+
+// Imm is an immediate. Constant expressions are folded; WARP_SZ is 32.
+type Imm struct {
+	Pos  Pos
+	Kind ImmKind
+	Bits uint64
+}
+
+// Int64 is the value as an integer; floating-point values are truncated.
+func (i *Imm) Int64() int64 {
+	if i.IsFloat() {
+		return int64(i.Float64())
+	}
+	return int64(i.Bits)
+}
+
+// Float64 is the value as a float64.
+func (i *Imm) Float64() float64 {
+	switch i.Kind {
+	case ImmF32:
+		return float64(math.Float32frombits(uint32(i.Bits)))
+	case ImmF64:
+		return math.Float64frombits(i.Bits)
+	case ImmUint:
+		return float64(i.Bits)
+	}
+	return float64(int64(i.Bits))
+}
+
+// Float32Bits is the value as a single-precision pattern: exactly what 0f wrote
+// (a NaN's payload included), else rounded to nearest even.
+func (i *Imm) Float32Bits() uint32 {
+	if i.Kind == ImmF32 {
+		return uint32(i.Bits)
+	}
+	return math.Float32bits(float32(i.Float64()))
+}
+
+// Float64Bits is the value as a double-precision pattern: exactly what 0d wrote.
+func (i *Imm) Float64Bits() uint64 {
+	if i.Kind == ImmF64 {
+		return i.Bits
+	}
+	return math.Float64bits(i.Float64())
+}
+
+// IsFloat reports whether the immediate was written as a floating-point number.
+func (i *Imm) IsFloat() bool { return i.Kind >= ImmF32 }
+
+// Sym is the name of a variable, parameter, function or label, with a byte offset.
+type Sym struct {
+	Pos     Pos
+	Name    string
+	Offset  int64
+	Generic bool   // generic(Name): initialisers
+	Mask    uint64 // Mask(Name): one byte of an address, initialisers; 0 for none
+}
+
+// Vec is { a, b, ... }.
+type Vec struct {
+	Pos   Pos
+	Elems []Operand
+}
+
+// Addr is a memory operand: [Base + Offset], or [Base, Rest...] as textures,
+// surfaces and tensor maps have it.
+type Addr struct {
+	Pos    Pos
+	Base   Operand // *Reg, *Sym (its own Offset is 0); nil: the absolute address Offset
+	Offset int64
+	Rest   []Operand // after the first comma: sampler, coordinates
+	Suffix string    // "unified" in [a].unified; "" for none
+}
+
+// Elem is an array element: Name[Offset], Name[Index+Offset]. As the operand of
+// a memory instruction it is the element, elsewhere its address. Offset counts
+// elements, not bytes.
+type Elem struct {
+	Pos    Pos
+	Name   string
+	Index  *Reg // nil: a constant index
+	Offset int64
+}
+
+// Pair is a|b: two predicates of setp, the value and the predicate of shfl.
+type Pair struct {
+	Pos  Pos
+	A, B Operand
+}
+
+// List is ( a, b, ... ) in a call. See Instr.Call.
+type List struct {
+	Pos   Pos
+	Elems []Operand
+}
+
+// Sink is _, an operand nobody reads.
+type Sink struct {
+	Pos Pos
+}
+
+// BranchTargets is "Label: .branchtargets L1, L2, ...;", the table of brx.idx.
+type BranchTargets struct {
+	Pos     Pos
+	Label   string
+	Targets []string
+}
+
+// CallTargets is "Label: .calltargets f1, f2, ...;".
+type CallTargets struct {
+	Pos     Pos
+	Label   string
+	Targets []string
+}
+
+// CallPrototype is "Label: .callprototype (ret) _ (params);".
+type CallPrototype struct {
+	Pos    Pos
+	Label  string
+	Return []*Variable
+	Params []*Variable
+	Perf   []Directive // .noreturn, .abi_preserve ...
+}
+
+// Pragma is ".pragma "a", "b";" as a statement or at module level.
+type Pragma struct {
+	Pos  Pos
+	Text []string // unquoted
+}
+
+// Loc is a .loc line: the source place of what follows.
+type Loc struct {
+	Pos             Pos
+	File, Line, Col int
+	Inlined         *Inlined // nil: not inlined
+}
+
+// Inlined is the second half of a .loc: function_name ..., inlined_at ...
+type Inlined struct {
+	Func            string // a label in .debug_str
+	FuncOffset      int64
+	File, Line, Col int
+}

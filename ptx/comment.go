@@ -1,0 +1,78 @@
+package ptx
+
+import "strings"
+
+// docBefore is the text of the comments that end on the line before the current
+// token (or on its line, before it) and stand alone on their lines.
+func (l *lexer) docBefore() string {
+	d := l.doc
+	if d.end == 0 || l.tokLine-d.lastLine > 1 || d.end > l.tok.start {
+		return ""
+	}
+	if strings.TrimSpace(l.src[d.end:l.tok.start]) != "" {
+		return "" // something stands between
+	}
+	return cleanComment(l.src[d.start:d.end])
+}
+
+// cleanComment takes the markers off a run of comments. The compiler's
+// "// .globl name" notes are no documentation.
+func cleanComment(s string) string {
+	var lines []string
+	block := false
+	for s != "" {
+		line := s
+		if i := strings.IndexByte(s, '\n'); i >= 0 {
+			line, s = s[:i], s[i+1:]
+		} else {
+			s = ""
+		}
+		line, block = cleanLine(line, block)
+		if !strings.HasPrefix(line, ".globl") {
+			lines = append(lines, line)
+		}
+	}
+	for len(lines) > 0 && lines[0] == "" {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// cleanLine takes the markers off one line; block tells whether the line starts,
+// and then whether it ends, inside /* */.
+func cleanLine(line string, block bool) (string, bool) {
+	line = strings.TrimSpace(line)
+	var b strings.Builder
+	for line != "" {
+		if !block {
+			switch {
+			case strings.HasPrefix(line, "/*"):
+				block = true
+				line = strings.TrimLeft(line[2:], "*")
+				if strings.HasPrefix(line, "/") { // "/**/" alone
+					block, line = false, line[1:]
+				}
+				continue
+			default: // "//": to the end of the line
+				b.WriteString(strings.TrimSpace(strings.TrimLeft(line, "/")))
+				return strings.TrimSpace(b.String()), false
+			}
+		}
+		end := strings.Index(line, "*/")
+		text := line
+		if end >= 0 {
+			text, line, block = line[:end], strings.TrimSpace(line[end+2:]), false
+		} else {
+			line = ""
+		}
+		text = strings.TrimSpace(strings.Trim(strings.TrimSpace(text), "*"))
+		if b.Len() > 0 && text != "" {
+			b.WriteByte(' ')
+		}
+		b.WriteString(text)
+	}
+	return strings.TrimSpace(b.String()), block
+}

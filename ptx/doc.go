@@ -1,0 +1,16 @@
+// Package ptx treats PTX, the text form of NVIDIA's virtual instruction set, as
+// data. It knows the language of PTX ISA 3.x to 9.x and nothing of a driver.
+//
+//   - [Parse] makes a syntax tree with positions, and reports every syntax error
+//     it finds with its line and what was expected there.
+//   - [Module.String] prints a tree; what it prints parses to the same tree.
+//   - [Signatures] reads only what a launch needs (kernels, their parameters and
+//     launch bounds) at the speed of a scan, for use while a module is loaded.
+//
+// Instructions are not checked against the ISA: any opcode with any modifiers
+// parses, so text of a newer ISA does too. Whoever executes or rewrites
+// instructions decides what it knows.
+//
+// The package imports only light parts of the standard library, because package
+// driver imports it to read kernel signatures.
+package ptx

@@ -1,0 +1,130 @@
+package ptx
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxErrors is how many errors one Parse reports before it gives up.
+const maxErrors = 20
+
+// Error is one syntax error.
+type Error struct {
+	File     string // the name given to Parse; may be ""
+	Pos      Pos
+	Line     string // the line the error is in, shortened when it is very long
+	Expected string // what would have been right there; "" where Problem says it all
+	Found    string // what stands there, when Expected is set
+	Problem  string // any other error than an unexpected token
+	indent   int    // bytes of Line before the place
+}
+
+// Error is one line: place, what was expected, what was found, the line itself.
+func (e *Error) Error() string {
+	return e.place() + e.what() + ": " + strings.TrimSpace(e.Line)
+}
+
+// Detail is several lines: the message, the line, and a mark under the place.
+func (e *Error) Detail() string {
+	mark := make([]byte, 0, e.indent+1)
+	for _, c := range []byte(e.Line[:min(e.indent, len(e.Line))]) {
+		if c == '\t' {
+			mark = append(mark, '\t')
+		} else if c&0xC0 != 0x80 { // one mark per character, not per UTF-8 byte
+			mark = append(mark, ' ')
+		}
+	}
+	return e.place() + e.what() + "\n" + e.Line + "\n" + string(mark) + "^"
+}
+
+// Format writes Error for %v and %s, Detail for %+v.
+func (e *Error) Format(f fmt.State, verb rune) { format(f, verb, e.Error, e.Detail) }
+
+func (e *Error) place() string {
+	name := e.File
+	if name == "" {
+		name = "ptx"
+	}
+	return name + ":" + strconv.Itoa(int(e.Pos.Line)) + ":" + strconv.Itoa(int(e.Pos.Col)) + ": "
+}
+
+func (e *Error) what() string {
+	if e.Problem != "" {
+		return e.Problem
+	}
+	return "expected " + e.Expected + ", found " + e.Found
+}
+
+// Errors is what Parse returns when there are syntax errors, in the order of
+// the text. errors.As finds the first *Error in it.
+type Errors []*Error
+
+// Error is the first error, and how many there are.
+func (e Errors) Error() string {
+	switch len(e) {
+	case 0:
+		return "no syntax error"
+	case 1:
+		return e[0].Error()
+	}
+	return e[0].Error() + " (and " + strconv.Itoa(len(e)-1) + " more)"
+}
+
+// Detail is every error's Detail.
+func (e Errors) Detail() string {
+	parts := make([]string, len(e))
+	for i, err := range e {
+		parts[i] = err.Detail()
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Format writes Error for %v and %s, Detail for %+v.
+func (e Errors) Format(f fmt.State, verb rune) { format(f, verb, e.Error, e.Detail) }
+
+// Unwrap gives the errors one by one.
+func (e Errors) Unwrap() []error {
+	out := make([]error, len(e))
+	for i, err := range e {
+		out[i] = err
+	}
+	return out
+}
+
+func format(f fmt.State, verb rune, short, long func() string) {
+	s := short
+	if verb == 'v' && f.Flag('+') {
+		s = long
+	}
+	if verb == 'q' {
+		fmt.Fprint(f, strconv.Quote(s()))
+		return
+	}
+	fmt.Fprint(f, s())
+}
+
+// lineAround is the line of src that holds offset off, and off's place in it.
+// Of a very long line it is a window.
+func lineAround(src string, off int) (line string, indent int) {
+	const window = 100
+	start := strings.LastIndexByte(src[:off], '\n') + 1
+	end := len(src)
+	if i := strings.IndexByte(src[off:], '\n'); i >= 0 {
+		end = off + i
+	}
+	if end > start && src[end-1] == '\r' {
+		end--
+	}
+	if end < off {
+		end = off
+	}
+	prefix, suffix := "", ""
+	if off-start > window {
+		start, prefix = off-window, "..."
+	}
+	if end-off > window {
+		end, suffix = off+window, "..."
+	}
+	return prefix + src[start:end] + suffix, len(prefix) + off - start
+}

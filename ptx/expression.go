@@ -1,0 +1,348 @@
+package ptx
+
+import "math"
+
+// Binding strength of the operators, weakest first. PTX ISA, "Constant Expressions".
+const (
+	lowest = iota // ?:
+	precOrElse
+	precAndAlso
+	precOr
+	precXor
+	precAnd
+	precEqual
+	precLess
+	precShift
+	precSum
+	precProduct
+)
+
+// operator is a binary operator: its spelling packed into a number, or 0.
+type operator uint16
+
+const (
+	opShl  = operator('<')<<8 | '<'
+	opShr  = operator('>')<<8 | '>'
+	opLE   = operator('<')<<8 | '='
+	opGE   = operator('>')<<8 | '='
+	opEQ   = operator('=')<<8 | '='
+	opNE   = operator('!')<<8 | '='
+	opAnd  = operator('&')<<8 | '&'
+	opElse = operator('|')<<8 | '|'
+)
+
+// startsConstant reports whether the token can begin a constant expression.
+func (p *parser) startsConstant() bool {
+	switch p.tok.kind {
+	case tokNumber, '(', '+', '-', '!', '~':
+		return true
+	case tokIdent:
+		return p.text() == warpSize
+	}
+	return false
+}
+
+// expression reads and folds a constant expression.
+func (p *parser) expression() value { return p.exprFrom(p.unary(), lowest) }
+
+// exprFrom goes on after the operand left, with operators that bind at least as
+// strongly as least.
+func (p *parser) exprFrom(left value, least int) value {
+	for {
+		op, prec := p.operator()
+		if op == 0 || prec < least {
+			return left
+		}
+		if op == '?' {
+			left = p.conditional(left)
+			continue
+		}
+		at, off := p.pos(), p.tok.start
+		p.take(op)
+		right := p.exprFrom(p.unary(), prec+1)
+		if p.failed {
+			return left
+		}
+		var problem string
+		if left, problem = fold(op, left, right); problem != "" {
+			p.report(Error{Problem: problem}, off, at)
+			return left
+		}
+	}
+}
+
+// conditional = cond "?" then ":" otherwise.
+func (p *parser) conditional(cond value) value {
+	defer p.leave()
+	if !p.enter() {
+		return cond
+	}
+	p.next()
+	then := p.expression()
+	p.expect(':', `":"`)
+	otherwise := p.expression()
+	if cond.isTrue() {
+		return then
+	}
+	return otherwise
+}
+
+// operator is the binary operator that the current token starts.
+func (p *parser) operator() (operator, int) {
+	var second byte
+	if p.off < len(p.src) {
+		second = p.src[p.off]
+	}
+	two := operator(p.tok.kind)<<8 | operator(second)
+	switch p.tok.kind {
+	case '*', '/', '%':
+		return operator(p.tok.kind), precProduct
+	case tokIdent: // 7%3: the lexer reads a register there
+		if s := p.text(); s[0] == '%' && class[s[1]] == clDigit {
+			return '%', precProduct
+		}
+	case '+', '-':
+		return operator(p.tok.kind), precSum
+	case '<', '>':
+		switch two {
+		case opShl, opShr:
+			return two, precShift
+		case opLE, opGE:
+			return two, precLess
+		}
+		return operator(p.tok.kind), precLess
+	case '=', '!':
+		if two == opEQ || two == opNE {
+			return two, precEqual
+		}
+	case '&':
+		if two == opAnd {
+			return two, precAndAlso
+		}
+		return '&', precAnd
+	case '|':
+		if two == opElse {
+			return two, precOrElse
+		}
+		return '|', precOr
+	case '^':
+		return '^', precXor
+	case '?':
+		return '?', lowest
+	}
+	return 0, 0
+}
+
+// take moves past an operator.
+func (p *parser) take(op operator) {
+	switch {
+	case op > math.MaxUint8:
+		p.off = p.tok.start + 2
+	case op == '%':
+		p.off = p.tok.start + 1
+	}
+	p.next()
+}
+
+// unary = { + | - | ! | ~ | (.s64) | (.u64) } ( number | WARP_SZ | ( expression ) ).
+func (p *parser) unary() value {
+	switch p.tok.kind {
+	case tokNumber:
+		v, ok := parseNumber(p.text())
+		if !ok {
+			p.fail("malformed or too large number " + p.found())
+			return value{}
+		}
+		p.scan()
+		return v
+	case tokIdent:
+		if p.text() == warpSize {
+			p.scan()
+			return intValue(32)
+		}
+	case '+', '-', '!', '~':
+		return p.unarySign()
+	case '(':
+		return p.parenthesised()
+	}
+	p.expected("a constant")
+	return value{}
+}
+
+func (p *parser) unarySign() value {
+	defer p.leave()
+	if !p.enter() {
+		return value{}
+	}
+	op := p.tok.kind
+	p.next()
+	return p.unaryOn(op, p.unary())
+}
+
+// parenthesised = "(" expression ")" | "(" .s64 ")" unary | "(" .u64 ")" unary.
+func (p *parser) parenthesised() value {
+	defer p.leave()
+	if !p.enter() {
+		return value{}
+	}
+	p.next()
+	if p.at(tokDot) {
+		return p.cast()
+	}
+	v := p.expression()
+	p.expect(')', `")"`)
+	return v
+}
+
+func (p *parser) cast() value {
+	kind := ImmInt
+	switch p.word() {
+	case "s64":
+	case "u64":
+		kind = ImmUint
+	default:
+		p.expected("(.s64) or (.u64)")
+	}
+	p.next()
+	p.expect(')', `")"`)
+	v := p.unary()
+	if v.isFloat() {
+		p.fail("only integers can be cast")
+	}
+	v.Kind = kind
+	return v
+}
+
+func (p *parser) unaryOn(op tokenKind, v value) value {
+	switch {
+	case op == '!':
+		return boolValue(!v.isTrue())
+	case op == '-' && v.Kind == ImmF32:
+		v.Bits ^= 1 << 31
+	case op == '-' && v.Kind == ImmF64:
+		v.Bits ^= 1 << 63
+	case op == '-':
+		v.Bits = -v.Bits
+	case op == '~' && v.isFloat():
+		p.fail(`"~" needs an integer`)
+	case op == '~':
+		v.Bits = ^v.Bits
+	}
+	return v
+}
+
+// fold computes a op b; problem says what is wrong with them.
+func fold(op operator, a, b value) (v value, problem string) {
+	switch op {
+	case opAnd:
+		return boolValue(a.isTrue() && b.isTrue()), ""
+	case opElse:
+		return boolValue(a.isTrue() || b.isTrue()), ""
+	}
+	if a.isFloat() || b.isFloat() {
+		return foldFloat(op, a.float(), b.float())
+	}
+	if op == opShl || op == opShr {
+		return foldShift(op, a, b), ""
+	}
+	if (op == '/' || op == '%') && b.Bits == 0 {
+		return a, "division by zero in a constant expression"
+	}
+	if a.Kind == ImmUint || b.Kind == ImmUint {
+		return foldUint(op, a.Bits, b.Bits), ""
+	}
+	return foldInt(op, int64(a.Bits), int64(b.Bits)), ""
+}
+
+func foldFloat(op operator, a, b float64) (value, string) {
+	switch op {
+	case '+':
+		return floatValue(a + b), ""
+	case '-':
+		return floatValue(a - b), ""
+	case '*':
+		return floatValue(a * b), ""
+	case '/':
+		return floatValue(a / b), ""
+	case '<':
+		return boolValue(a < b), ""
+	case '>':
+		return boolValue(a > b), ""
+	case opLE:
+		return boolValue(a <= b), ""
+	case opGE:
+		return boolValue(a >= b), ""
+	case opEQ:
+		return boolValue(a == b), ""
+	case opNE:
+		return boolValue(a != b), ""
+	}
+	return value{}, "this operator needs integers"
+}
+
+// foldShift keeps the left operand's kind; an arithmetic shift for a signed one.
+func foldShift(op operator, a, b value) value {
+	switch {
+	case op == opShl:
+		a.Bits <<= b.Bits
+	case a.Kind == ImmUint:
+		a.Bits >>= b.Bits
+	default:
+		a.Bits = uint64(int64(a.Bits) >> b.Bits)
+	}
+	return a
+}
+
+func foldUint(op operator, a, b uint64) value {
+	switch op {
+	case '/':
+		return value{ImmUint, a / b}
+	case '%':
+		return value{ImmUint, a % b}
+	case '<':
+		return boolValue(a < b)
+	case '>':
+		return boolValue(a > b)
+	case opLE:
+		return boolValue(a <= b)
+	case opGE:
+		return boolValue(a >= b)
+	}
+	v := foldInt(op, int64(a), int64(b)) // the same bits either way
+	if op != opEQ && op != opNE {
+		v.Kind = ImmUint
+	}
+	return v
+}
+
+func foldInt(op operator, a, b int64) value {
+	switch op {
+	case '+':
+		return intValue(a + b)
+	case '-':
+		return intValue(a - b)
+	case '*':
+		return intValue(a * b)
+	case '/':
+		return intValue(a / b)
+	case '%':
+		return intValue(a % b)
+	case '&':
+		return intValue(a & b)
+	case '|':
+		return intValue(a | b)
+	case '^':
+		return intValue(a ^ b)
+	case '<':
+		return boolValue(a < b)
+	case '>':
+		return boolValue(a > b)
+	case opLE:
+		return boolValue(a <= b)
+	case opGE:
+		return boolValue(a >= b)
+	case opEQ:
+		return boolValue(a == b)
+	}
+	return boolValue(a != b)
+}

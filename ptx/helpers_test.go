@@ -1,0 +1,114 @@
+package ptx_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+const header = ".version 8.0\n.target sm_80\n.address_size 64\n"
+
+func parse(t testing.TB, src string) *ptx.Module {
+	t.Helper()
+	m, err := ptx.Parse("test.ptx", []byte(src))
+	if err != nil {
+		t.Fatalf("%+v", err)
+	}
+	return m
+}
+
+// body parses statements inside a kernel and returns them.
+func body(t testing.TB, src string) []ptx.Stmt {
+	t.Helper()
+	m := parse(t, header+".entry k() {\n"+src+"\n}\n")
+	return m.Function("k").Body.Stmts
+}
+
+// lastInstr is the last instruction of body's statements.
+func lastInstr(t testing.TB, src string) *ptx.Instr {
+	t.Helper()
+	list := body(t, src)
+	in, ok := list[len(list)-1].(*ptx.Instr)
+	if !ok {
+		t.Fatalf("last statement of %q is a %T", src, list[len(list)-1])
+	}
+	return in
+}
+
+func errorsOf(t testing.TB, err error) ptx.Errors {
+	t.Helper()
+	var list ptx.Errors
+	if !errors.As(err, &list) {
+		t.Fatalf("error is %T (%v), want ptx.Errors", err, err)
+	}
+	return list
+}
+
+// testdata returns the files of testdata by name.
+func testdata(t testing.TB) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*.ptx")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no test data: %v", err)
+	}
+	out := map[string]string{}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[filepath.Base(name)] = string(b)
+	}
+	return out
+}
+
+// withoutPositions clears every Pos of a tree, and the module's source.
+func withoutPositions(m *ptx.Module) *ptx.Module {
+	m.Name, m.Source = "", ""
+	clearPositions(reflect.ValueOf(m))
+	return m
+}
+
+func clearPositions(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			clearPositions(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			clearPositions(v.Index(i))
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[ptx.Pos]() {
+			v.SetZero()
+			return
+		}
+		for i := range v.NumField() {
+			clearPositions(v.Field(i))
+		}
+	}
+}
+
+// roundTrip prints m, parses that, and compares the trees and the second print.
+func roundTrip(t testing.TB, m *ptx.Module) {
+	t.Helper()
+	text := m.String()
+	again, err := ptx.Parse("printed.ptx", []byte(text))
+	if err != nil {
+		t.Fatalf("what was printed does not parse: %+v\n%s", err, text)
+	}
+	if second := again.String(); second != text {
+		t.Fatalf("printing is not stable, first\n%s\nsecond\n%s", text, second)
+	}
+	if !reflect.DeepEqual(withoutPositions(m), withoutPositions(again)) {
+		t.Fatalf("the tree changed by printing and parsing\n%s", text)
+	}
+}
+
+func lines(s ...string) string { return strings.Join(s, "\n") }

@@ -1,0 +1,194 @@
+package ptx
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// String is "8.0".
+func (v Version) String() string { return strconv.Itoa(v.Major) + "." + strconv.Itoa(v.Minor) }
+
+// AtLeast reports whether v is major.minor or newer.
+func (v Version) AtLeast(major, minor int) bool {
+	return v.Major > major || v.Major == major && v.Minor >= minor
+}
+
+// Line is line n of the source, counted from 1, without its end; "" if there is none.
+func (m *Module) Line(n int) string {
+	s := m.Source
+	for ; n > 1; n-- {
+		i := strings.IndexByte(s, '\n')
+		if i < 0 {
+			return ""
+		}
+		s = s[i+1:]
+	}
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		s = s[:i]
+	}
+	return strings.TrimSuffix(s, "\r")
+}
+
+// Function returns the function or kernel of that name: its definition where
+// there is one, else a declaration, else nil.
+func (m *Module) Function(name string) *Function {
+	var found *Function
+	for _, d := range m.Decls {
+		if f, ok := d.(*Function); ok && f.Name == name && (found == nil || found.Body == nil) {
+			found = f
+		}
+	}
+	return found
+}
+
+// Variable returns the module-level variable of that name: its definition where
+// there is one, else an .extern declaration, else nil.
+func (m *Module) Variable(name string) *Variable {
+	var found *Variable
+	for _, d := range m.Decls {
+		if v, ok := d.(*Variable); ok && v.Name == name && (found == nil || found.Linkage == Extern) {
+			found = v
+		}
+	}
+	return found
+}
+
+// Kernels returns the entries with a body, in the order of the text.
+func (m *Module) Kernels() []*Function {
+	var out []*Function
+	for _, d := range m.Decls {
+		if f, ok := d.(*Function); ok && f.Entry && f.Body != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Directive returns the performance directive of that name ("maxntid"), if the
+// function has it.
+func (f *Function) Directive(name string) (Directive, bool) {
+	for _, d := range f.Perf {
+		if d.Name == name {
+			return d, true
+		}
+	}
+	return Directive{}, false
+}
+
+// Len is the number of array elements: 1 for what is no array, -1 for an array
+// whose first dimension is open.
+func (v *Variable) Len() int64 {
+	n := int64(1)
+	for _, d := range v.Dims {
+		switch {
+		case d == Unsized:
+			return -1
+		case d != 0 && n > math.MaxInt64/64/d:
+			return math.MaxInt64 / 64 // a tree made by hand: saturate, the parser refuses it
+		}
+		n *= d
+	}
+	return n
+}
+
+// ElemSize is the size in bytes of one element, vectors included.
+func (v *Variable) ElemSize() int64 { return int64(v.Type.Size() * max(v.Vector, 1)) }
+
+// Size is the size in bytes; 0 for an array whose first dimension is open. A
+// count (name<n>) multiplies nothing: it is the size of one of them.
+func (v *Variable) Size() int64 { return max(v.Len(), 0) * v.ElemSize() }
+
+// Alignment is the alignment in bytes: the stated one, or the element's own.
+func (v *Variable) Alignment() int64 {
+	if v.Align > 0 {
+		return int64(v.Align)
+	}
+	return max(v.ElemSize(), 1)
+}
+
+// NewOpcode splits an instruction's full name, such as "ld.global.f32"; false
+// if it is not one.
+func NewOpcode(text string) (*Opcode, bool) {
+	name, rest, dotted := strings.Cut(text, ".")
+	op := &Opcode{Text: text, Name: name}
+	if dotted {
+		op.Mods = strings.Split(rest, ".")
+	}
+	if name == "" || class[name[0]] != clIdent || endOfModifier(name, 0) != len(name) {
+		return nil, false
+	}
+	for _, m := range op.Mods {
+		if m == "" || endOfModifier(m, 0) != len(m) {
+			return nil, false
+		}
+	}
+	return op, true
+}
+
+// Has reports whether mod is one of the modifiers.
+func (o *Opcode) Has(mod string) bool {
+	for _, m := range o.Mods {
+		if m == mod {
+			return true
+		}
+	}
+	return false
+}
+
+// Type is the last modifier that is a type: the operation's type for most
+// instructions, the source's for cvt and setp; NoType if there is none.
+func (o *Opcode) Type() Type {
+	for i := len(o.Mods) - 1; i >= 0; i-- {
+		if t := ParseType(o.Mods[i]); t != NoType {
+			return t
+		}
+	}
+	return NoType
+}
+
+// Call is the meaning of a call instruction's operands.
+type Call struct {
+	Return []Operand // *Sym of .param variables, *Reg, *Sink
+	Callee Operand   // *Sym, or *Reg of an indirect call
+	Args   []Operand // as Return, and *Imm
+	Table  string    // label of .calltargets or .callprototype; "" for a direct call
+}
+
+// Call takes the operands of a call instruction apart:
+//
+//	call (ret), callee, (args), table;
+//
+// where all but the callee can be missing. It reports false for every other
+// instruction and for a call that is not of this form.
+func (in *Instr) Call() (Call, bool) {
+	var c Call
+	args := in.Args
+	if in.Op.Name != "call" || len(args) == 0 {
+		return c, false
+	}
+	if l, ok := args[0].(*List); ok {
+		c.Return = l.Elems
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return c, false
+	}
+	c.Callee = args[0]
+	args = args[1:]
+	if len(args) > 0 {
+		if l, ok := args[0].(*List); ok {
+			c.Args = l.Elems
+			args = args[1:]
+		}
+	}
+	if len(args) > 0 {
+		s, ok := args[0].(*Sym)
+		if !ok {
+			return c, false
+		}
+		c.Table = s.Name
+		args = args[1:]
+	}
+	return c, len(args) == 0
+}

@@ -1,0 +1,79 @@
+package ptx
+
+import "strings"
+
+// initialiser = { initialiser {, initialiser} } | [field =] value.
+func (p *parser) initialiser() Init {
+	pos := p.pos()
+	if p.at('{') {
+		return Init{Pos: pos, List: true, Elems: p.initList()}
+	}
+	in := Init{Pos: pos, Value: p.initValue()}
+	if s, ok := in.Value.(*Sym); ok && p.accept('=') {
+		in.Field = s.Name
+		in.Value = p.initValue()
+	}
+	return in
+}
+
+func (p *parser) initList() []Init {
+	defer p.leave()
+	if !p.enter() {
+		return nil
+	}
+	var list []Init
+	if n := p.commas(); n > 0 {
+		list = make([]Init, 0, n+1)
+	}
+	p.next()
+	for more := !p.at('}'); more; more = p.accept(',') {
+		list = append(list, p.initialiser())
+	}
+	p.expect('}', `"," or "}"`)
+	return list
+}
+
+// commas counts the commas up to the next brace: data tables are long, and
+// growing a list of them is most of the work.
+func (p *parser) commas() int {
+	rest := p.src[p.off:]
+	if i := strings.IndexAny(rest, "{}"); i >= 0 {
+		rest = rest[:i]
+	}
+	return strings.Count(rest, ",")
+}
+
+// initValue = constant | address | mask ( address ).
+func (p *parser) initValue() Operand {
+	if p.at(tokIdent) && p.text() != warpSize {
+		return p.initAddress()
+	}
+	imm := p.immediate()
+	if !p.at('(') {
+		return imm
+	}
+	p.next()
+	s := p.initAddress()
+	s.Mask = imm.Bits
+	s.Pos = imm.Pos
+	if !p.failed && (imm.IsFloat() || imm.Bits == 0) {
+		p.fail("a mask must be an integer such as 0xff")
+	}
+	p.expect(')', `")"`)
+	return s
+}
+
+// initAddress = ( name | generic ( name [+ n] ) ) [+ n].
+func (p *parser) initAddress() *Sym {
+	s := p.syms.get()
+	s.Pos = p.pos()
+	s.Name = p.ident("a variable's or function's name")
+	if s.Name == "generic" && p.accept('(') {
+		s.Generic = true
+		s.Name = p.ident("a variable's name")
+		s.Offset = p.offset()
+		p.expect(')', `")"`)
+	}
+	s.Offset += p.offset()
+	return s
+}

@@ -1,0 +1,188 @@
+package ptx
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// maxDepth bounds the nesting of scopes, braces and parentheses. Compilers stay
+// far below; without a bound a text of only "{" would exhaust the stack.
+const maxDepth = 200
+
+// Parse reads PTX text. The name is for messages only. The text ends at the
+// first NUL byte, as it does for the driver.
+//
+// On syntax errors the error is of type [Errors], and the module holds what
+// could be read in spite of them; use it for inspection only.
+func Parse(name string, src []byte) (*Module, error) {
+	p := newParser(name, string(untilNUL(src)))
+	m := p.module()
+	if len(p.errs) > 0 {
+		return m, p.errs
+	}
+	return m, nil
+}
+
+// parser turns tokens into nodes. After an error the current token is tokStop,
+// which nothing accepts, so every loop and every production ends by itself; the
+// statement loop then recovers. Errors in between are consequences and dropped.
+type parser struct {
+	lexer
+	path   string // for messages
+	errs   Errors
+	failed bool
+	stop   tokenKind // the token that tokStop hides
+	unwind bool      // a module-level directive inside a body: the body's end is missing
+	fatal  bool      // no recovery: the rest of the text is not read
+	depth  int
+
+	mod     *Module
+	names   scope
+	opcodes map[string]*Opcode
+
+	// Stacks on which lists grow until their length is known.
+	stmtStack []Stmt
+	argStack  []Operand
+
+	// Nodes.
+	instrs   slab[Instr]
+	labels   slab[Label]
+	regs     slab[Reg]
+	imms     slab[Imm]
+	syms     slab[Sym]
+	vecs     slab[Vec]
+	addrs    slab[Addr]
+	pairs    slab[Pair]
+	lists    slab[List]
+	regDecls slab[RegDecl]
+	vars     slab[Variable]
+	locs     slab[Loc]
+	args     slab[Operand]
+	stmts    slab[Stmt]
+}
+
+// untilNUL is the text as a C string ends it.
+func untilNUL(src []byte) []byte {
+	if i := bytes.IndexByte(src, 0); i >= 0 {
+		return src[:i]
+	}
+	return src
+}
+
+func newParser(name, src string) *parser {
+	p := &parser{path: name, opcodes: map[string]*Opcode{}}
+	p.lexer = lexer{src: src, line: 1}
+	p.next()
+	return p
+}
+
+// next moves to the next token.
+func (p *parser) next() {
+	if !p.failed {
+		p.scan()
+	}
+}
+
+func (p *parser) at(k tokenKind) bool { return p.tok.kind == k }
+
+// atWord reports whether the token is the dotted name .word.
+func (p *parser) atWord(word string) bool { return p.tok.kind == tokDot && p.word() == word }
+
+// accept moves past the token if it is k.
+func (p *parser) accept(k tokenKind) bool {
+	if p.tok.kind != k {
+		return false
+	}
+	p.scan()
+	return true
+}
+
+// expect is accept, and an error otherwise.
+func (p *parser) expect(k tokenKind, what string) {
+	if !p.accept(k) {
+		p.expected(what)
+	}
+}
+
+// expected reports the current token as an error and stops the production.
+func (p *parser) expected(what string) {
+	e := Error{Expected: what, Found: p.found()}
+	if p.tok.kind == tokBad && p.problem != "" {
+		e = Error{Problem: p.problem}
+	}
+	p.report(e, p.tok.start, p.pos())
+}
+
+// fail reports another problem at the current token and stops the production.
+func (p *parser) fail(problem string) {
+	p.report(Error{Problem: problem}, p.tok.start, p.pos())
+}
+
+func (p *parser) report(e Error, off int, at Pos) {
+	if p.failed {
+		return
+	}
+	p.failed = true
+	p.stop = p.tok.kind
+	p.tok.kind = tokStop
+	p.note(e, off, at)
+}
+
+// note adds an error without stopping the production.
+func (p *parser) note(e Error, off int, at Pos) {
+	if n := len(p.errs); n > 0 && p.errs[n-1].Pos == at || p.fatal {
+		return // a consequence of the one before
+	}
+	if len(p.errs) == maxErrors {
+		e = Error{Problem: "too many errors: the rest of the text was not read"}
+		p.fatal = true
+	}
+	e.File, e.Pos = p.path, at
+	e.Line, e.indent = lineAround(p.src, off)
+	p.errs = append(p.errs, &e)
+}
+
+// found describes the current token.
+func (p *parser) found() string {
+	switch p.tok.kind {
+	case tokEOF:
+		return "end of file"
+	case tokBad:
+		return "character " + strconv.QuoteRune([]rune(p.src[p.tok.start:min(p.tok.start+4, len(p.src))])[0])
+	}
+	s := p.text()
+	if len(s) > 40 {
+		s = s[:40] + "..."
+	}
+	if p.tok.kind == tokString {
+		return s
+	}
+	return `"` + s + `"`
+}
+
+// enter counts a level of nesting; it reports false, having failed for good,
+// where there are too many.
+func (p *parser) enter() bool {
+	p.depth++
+	if p.depth > maxDepth {
+		p.fail("nested more than " + strconv.Itoa(maxDepth) + " deep")
+		p.fatal = true
+		return false
+	}
+	return true
+}
+
+func (p *parser) leave() { p.depth-- }
+
+// recovering ends the failed state: the token that failed is current again. It
+// reports false where the rest is not to be read; the parser is then at the end.
+func (p *parser) recovering() bool {
+	p.failed = false
+	p.tok.kind = p.stop
+	if p.fatal {
+		p.off = len(p.src)
+		p.set(tokEOF, p.off, p.off)
+		return false
+	}
+	return true
+}

@@ -1,0 +1,144 @@
+package ptx
+
+// Signature is what a launch of a kernel needs to know.
+type Signature struct {
+	Name       string
+	Line       int     // where its .entry is
+	Params     []Param // in order
+	ParamBytes int     // size of the parameter block: where the last parameter ends
+
+	// Launch bounds; 0 where not stated.
+	MaxThreads  [3]int // .maxntid; sizes not written are 1
+	ReqThreads  [3]int // .reqntid, likewise
+	MinBlocks   int    // .minnctapersm
+	MaxRegs     int    // .maxnreg
+	ReqCluster  [3]int // .reqnctapercluster, likewise
+	MaxCluster  int    // .maxclusterrank
+	ClusterGrid bool   // .blocksareclusters: the grid is counted in clusters
+}
+
+// Param is one kernel parameter.
+type Param struct {
+	Name     string
+	Kind     ParamKind
+	Type     Type  // of the parameter, or of an array's element
+	Len      int64 // array elements; 1 for a scalar, -1 for an open array
+	Size     int   // bytes; 0 for an open array
+	Align    int   // bytes
+	Offset   int   // from the start of the parameter block
+	PtrSpace Space // of a ParamPointer: where it points
+	PtrAlign int   // of a ParamPointer: alignment of what it points to; 0 where not stated
+}
+
+// ParamKind says what a parameter is, as far as the text tells. Compilers
+// declare most pointers as plain .u64 or .b64.
+type ParamKind uint8
+
+// The kinds of parameters.
+const (
+	ParamScalar    ParamKind = iota // one value, or a short vector
+	ParamPointer                    // declared with .ptr
+	ParamAggregate                  // an array: a struct or array passed by value
+	ParamOpaque                     // .texref, .samplerref, .surfref
+)
+
+// String names the kind.
+func (k ParamKind) String() string {
+	switch k {
+	case ParamPointer:
+		return "pointer"
+	case ParamAggregate:
+		return "aggregate"
+	case ParamOpaque:
+		return "opaque"
+	}
+	return "scalar"
+}
+
+// ModuleInfo is what Signatures reads.
+type ModuleInfo struct {
+	Version     Version
+	Targets     []string
+	AddressSize int         // 32 or 64; 0 where not stated (32 by the ISA)
+	Kernels     []Signature // entries, in the order of the text, each name once
+}
+
+// Kernel returns the signature of that name, or nil.
+func (m *ModuleInfo) Kernel(name string) *Signature {
+	for i := range m.Kernels {
+		if m.Kernels[i].Name == name {
+			return &m.Kernels[i]
+		}
+	}
+	return nil
+}
+
+// Signature is the launch signature of an .entry.
+func (f *Function) Signature() Signature {
+	s := Signature{Name: f.Name, Line: int(f.Pos.Line)}
+	if len(f.Params) > 0 {
+		s.Params = make([]Param, len(f.Params))
+	}
+	for i, v := range f.Params {
+		s.Params[i] = v.param(s.ParamBytes)
+		s.ParamBytes = s.Params[i].Offset + s.Params[i].Size
+	}
+	for _, d := range f.Perf {
+		s.bound(d)
+	}
+	return s
+}
+
+// param lays the parameter out behind the byte end.
+func (v *Variable) param(end int) Param {
+	p := Param{
+		Name: v.Name, Type: v.Type, Len: v.Len(),
+		Size: int(v.Size()), Align: int(v.Alignment()),
+	}
+	switch {
+	case v.Ptr != nil:
+		p.Kind, p.PtrSpace, p.PtrAlign = ParamPointer, v.Ptr.Space, v.Ptr.Align
+	case len(v.Dims) > 0:
+		p.Kind = ParamAggregate
+	case v.Type.Kind() == KindOpaque:
+		p.Kind = ParamOpaque
+	}
+	p.Offset = (end + p.Align - 1) / p.Align * p.Align
+	return p
+}
+
+func (s *Signature) bound(d Directive) {
+	switch d.Name {
+	case "maxntid":
+		s.MaxThreads = extent(d.Args)
+	case "reqntid":
+		s.ReqThreads = extent(d.Args)
+	case "reqnctapercluster":
+		s.ReqCluster = extent(d.Args)
+	case "minnctapersm":
+		s.MinBlocks = first(d.Args)
+	case "maxnreg":
+		s.MaxRegs = first(d.Args)
+	case "maxclusterrank":
+		s.MaxCluster = first(d.Args)
+	case "blocksareclusters":
+		s.ClusterGrid = true
+	}
+}
+
+func first(args []uint64) int {
+	if len(args) == 0 {
+		return 0
+	}
+	return int(args[0])
+}
+
+func extent(args []uint64) [3]int {
+	e := [3]int{1, 1, 1}
+	for i, n := range args {
+		if i < len(e) {
+			e[i] = int(n)
+		}
+	}
+	return e
+}

@@ -1,0 +1,141 @@
+package ptx
+
+import "strings"
+
+// Signatures reads the header of PTX text and the signatures of its kernels,
+// and passes over everything else unread: what stands in bodies, known or not,
+// can not make it fail. The result does not refer to src.
+//
+// A module's or kernel's header with a syntax error gives an error of type
+// [Errors]; the info then holds what could be read all the same. Text that is
+// cut off inside a body is no error here: whoever loads it will say so.
+func Signatures(src []byte) (*ModuleInfo, error) {
+	p := newParser("", string(untilNUL(src)))
+	p.mod = &Module{}
+	info := &ModuleInfo{}
+	p.signatures(info)
+	info.Version, info.AddressSize = p.mod.Version, p.mod.AddressSize
+	for _, t := range p.mod.Targets {
+		info.Targets = append(info.Targets, strings.Clone(t))
+	}
+	if len(p.errs) > 0 {
+		return info, p.errs
+	}
+	return info, nil
+}
+
+func (p *parser) signatures(info *ModuleInfo) {
+	p.header()
+	index := map[string]int{}
+	for !p.at(tokEOF) {
+		p.signatureOrSkip(info, index)
+		if p.failed {
+			p.recovering()
+			p.next()
+		}
+	}
+}
+
+func (p *parser) signatureOrSkip(info *ModuleInfo, index map[string]int) {
+	switch p.tok.kind {
+	case '{':
+		p.skipBody()
+		return
+	case '@': // @@DWARF lines
+		p.dwarfLine()
+		return
+	case tokDot:
+	default:
+		p.next()
+		return
+	}
+	switch p.word() {
+	case "version":
+		p.versionDirective()
+	case "target":
+		p.targetDirective()
+	case "address_size":
+		p.addressSizeDirective()
+	case "entry":
+		p.entry(info, index)
+	case "func", "section":
+		p.skipDeclaration(true)
+	case "global", "const", "shared", "local", "tex", "reg", "param", "pragma", "alias":
+		p.skipDeclaration(false)
+	default: // linkage, .file and what is not known: token by token
+		p.next()
+	}
+}
+
+// skipDeclaration passes over everything up to the ";" or, where there may be
+// one, over the body.
+func (p *parser) skipDeclaration(body bool) {
+	p.jump(p.skipHead(body))
+	if p.at('{') {
+		p.skipBody()
+		return
+	}
+	p.next()
+}
+
+func (p *parser) skipBody() {
+	end, _ := p.skipBraces()
+	p.jump(end)
+}
+
+// entry reads a kernel's header and keeps its signature, once per name: a
+// definition replaces a declaration.
+func (p *parser) entry(info *ModuleInfo, index map[string]int) {
+	f := Function{Pos: p.pos(), Entry: true}
+	mark := p.names.mark()
+	p.entryHeader(&f)
+	p.names.reset(mark)
+	if p.failed {
+		p.recoverHeader()
+		p.unwind = false
+	} else {
+		p.keep(info, index, &f)
+	}
+	if p.at('{') {
+		p.skipBody()
+	}
+}
+
+// entryHeader is functionHeader without a complaint about directives that are
+// not known.
+func (p *parser) entryHeader(f *Function) {
+	p.next()
+	f.Name = p.ident("the kernel's name")
+	if p.at('(') {
+		f.Params = p.parameters()
+	}
+	for !p.failed {
+		p.performance(&f.Perf)
+		if !p.at(tokDot) || endsWithPragma(f.Perf) {
+			break
+		}
+		p.next()
+		for p.at(tokNumber) || p.at(',') {
+			p.next()
+		}
+	}
+	if !p.at('{') && !p.at(';') && !endsWithPragma(f.Perf) {
+		p.expected(`"{", ";" or a directive such as .maxntid`)
+	}
+}
+
+func (p *parser) keep(info *ModuleInfo, index map[string]int, f *Function) {
+	s := f.Signature()
+	s.Name = strings.Clone(s.Name)
+	for i := range s.Params {
+		s.Params[i].Name = strings.Clone(s.Params[i].Name)
+	}
+	if i, ok := index[s.Name]; ok {
+		if p.at('{') {
+			info.Kernels[i] = s
+		}
+		return
+	}
+	index[s.Name] = len(info.Kernels)
+	info.Kernels = append(info.Kernels, s)
+}

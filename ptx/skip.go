@@ -1,0 +1,114 @@
+package ptx
+
+import "strings"
+
+// skips marks the bytes that skipBraces has to look at, ends those of skipHead.
+var (
+	skips = [256]bool{'{': true, '}': true, '/': true, '"': true, '@': true, '#': true}
+	ends  = [256]bool{'{': true, ';': true, '/': true, '"': true, '@': true, '#': true}
+)
+
+// skipBraces returns the offset behind the brace that closes the current "{"
+// token, passing over comments and strings; false where there is none. The
+// lexer does not move.
+func (l *lexer) skipBraces() (end int, ok bool) {
+	src := l.src
+	depth := 1
+	for i := l.tok.end; i < len(src); i++ {
+		if !skips[src[i]] {
+			continue
+		}
+		switch src[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return i + 1, true
+			}
+		default:
+			i = endOfOpaque(src, i) - 1
+		}
+	}
+	return len(src), false
+}
+
+// skipHead returns the offset of the first ";" or "{" behind the current token;
+// with body false, of the first ";" only.
+func (l *lexer) skipHead(body bool) int {
+	src := l.src
+	for i := l.tok.start; i < len(src); i++ {
+		if !ends[src[i]] {
+			continue
+		}
+		switch src[i] {
+		case ';':
+			return i
+		case '{':
+			if body {
+				return i
+			}
+		default:
+			i = endOfOpaque(src, i) - 1
+		}
+	}
+	return len(src)
+}
+
+// endOfOpaque is the offset behind the comment, the string, the @@DWARF line or
+// the preprocessor line that starts at i; i+1 where none does.
+func endOfOpaque(src string, i int) int {
+	switch src[i] {
+	case '"':
+		return endOfString(src, i)
+	case '@':
+		if i+1 < len(src) && src[i+1] == '@' {
+			return endOfLine(src, i)
+		}
+		return i + 1
+	case '#':
+		if startsLine(src, i) {
+			return endOfLine(src, i)
+		}
+		return i + 1
+	}
+	return endOfComment(src, i)
+}
+
+func endOfLine(src string, i int) int {
+	if n := strings.IndexByte(src[i:], '\n'); n >= 0 {
+		return i + n
+	}
+	return len(src)
+}
+
+// endOfComment is the offset behind the comment at i, i+1 if there is none.
+func endOfComment(src string, i int) int {
+	if i+1 == len(src) {
+		return i + 1
+	}
+	switch src[i+1] {
+	case '/':
+		return endOfLine(src, i)
+	case '*':
+		if n := strings.Index(src[i+2:], "*/"); n >= 0 {
+			return i + 2 + n + 2
+		}
+		return len(src)
+	}
+	return i + 1
+}
+
+// endOfString is the offset behind the string at i; a string ends with its line.
+func endOfString(src string, i int) int {
+	for i++; i < len(src); i++ {
+		switch src[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		case '\n':
+			return i
+		}
+	}
+	return len(src)
+}

@@ -1,0 +1,185 @@
+package ptx
+
+// Type is a fundamental type of a register or variable, as written after the
+// dot (.f32, .pred, ...). PTX ISA, "Fundamental Types" and "Packed Data Types".
+type Type uint8
+
+// The types that can stand in a declaration.
+const (
+	NoType Type = iota
+	Pred
+	B8
+	B16
+	B32
+	B64
+	B128
+	U8
+	U16
+	U32
+	U64
+	S8
+	S16
+	S32
+	S64
+	F16
+	F16x2
+	BF16
+	BF16x2
+	TF32
+	F32
+	F32x2
+	F64
+	E4M3
+	E5M2
+	E4M3x2
+	E5M2x2
+	U16x2
+	S16x2
+	TexRef     // .texref: opaque
+	SamplerRef // .samplerref: opaque
+	SurfRef    // .surfref: opaque
+	numTypes
+)
+
+type typeInfo struct {
+	name string
+	size uint8
+	kind TypeKind
+}
+
+// TypeKind groups types by how their bits are read.
+type TypeKind uint8
+
+// The groups of types.
+const (
+	KindNone     TypeKind = iota
+	KindPred              // one bit
+	KindBits              // untyped
+	KindUnsigned          // .u8 to .u64, .u16x2
+	KindSigned            // .s8 to .s64, .s16x2
+	KindFloat             // floating point, packed forms included
+	KindOpaque            // texture, sampler and surface references
+)
+
+var typeTable = [numTypes]typeInfo{
+	NoType: {"", 0, KindNone}, Pred: {"pred", 1, KindPred},
+	B8: {"b8", 1, KindBits}, B16: {"b16", 2, KindBits}, B32: {"b32", 4, KindBits},
+	B64: {"b64", 8, KindBits}, B128: {"b128", 16, KindBits},
+	U8: {"u8", 1, KindUnsigned}, U16: {"u16", 2, KindUnsigned}, U32: {"u32", 4, KindUnsigned}, U64: {"u64", 8, KindUnsigned},
+	S8: {"s8", 1, KindSigned}, S16: {"s16", 2, KindSigned}, S32: {"s32", 4, KindSigned}, S64: {"s64", 8, KindSigned},
+	F16: {"f16", 2, KindFloat}, F16x2: {"f16x2", 4, KindFloat},
+	BF16: {"bf16", 2, KindFloat}, BF16x2: {"bf16x2", 4, KindFloat},
+	TF32: {"tf32", 4, KindFloat}, F32: {"f32", 4, KindFloat}, F32x2: {"f32x2", 8, KindFloat}, F64: {"f64", 8, KindFloat},
+	E4M3: {"e4m3", 1, KindFloat}, E5M2: {"e5m2", 1, KindFloat},
+	E4M3x2: {"e4m3x2", 2, KindFloat}, E5M2x2: {"e5m2x2", 2, KindFloat},
+	U16x2: {"u16x2", 4, KindUnsigned}, S16x2: {"s16x2", 4, KindSigned},
+	TexRef: {"texref", 8, KindOpaque}, SamplerRef: {"samplerref", 8, KindOpaque}, SurfRef: {"surfref", 8, KindOpaque},
+}
+
+// String is the type's name as PTX writes it, without the dot.
+func (t Type) String() string {
+	if t < numTypes {
+		return typeTable[t].name
+	}
+	return ""
+}
+
+// Size is the number of bytes a value of the type takes in memory. Opaque
+// references count as the 64-bit handle the driver passes for them; .pred,
+// which has no place in memory, counts as 1.
+func (t Type) Size() int {
+	if t < numTypes {
+		return int(typeTable[t].size)
+	}
+	return 0
+}
+
+// Kind says how the type's bits are read.
+func (t Type) Kind() TypeKind {
+	if t < numTypes {
+		return typeTable[t].kind
+	}
+	return KindNone
+}
+
+// ParseType returns the type with that name ("f32", no dot), NoType if there is
+// none. It also serves to read instruction modifiers.
+func ParseType(name string) Type {
+	if len(name) < 2 || len(name) > len("samplerref") {
+		return NoType
+	}
+	for t := Pred; t < numTypes; t++ {
+		if typeTable[t].name == name {
+			return t
+		}
+	}
+	return NoType
+}
+
+// Space is a state space. PTX ISA, "State Spaces".
+type Space uint8
+
+// The state spaces.
+const (
+	GenericSpace Space = iota // none stated: a generic address
+	RegSpace
+	SRegSpace
+	ConstSpace
+	GlobalSpace
+	LocalSpace
+	ParamSpace
+	SharedSpace
+	TexSpace // deprecated .tex variables
+	numSpaces
+)
+
+var spaceNames = [numSpaces]string{"", "reg", "sreg", "const", "global", "local", "param", "shared", "tex"}
+
+// String is the space's name as PTX writes it, without the dot; "" for generic.
+func (s Space) String() string {
+	if s < numSpaces {
+		return spaceNames[s]
+	}
+	return ""
+}
+
+// ParseSpace reads a state space's name as it stands in a declaration or as an
+// instruction's modifier. Sub-qualifiers are dropped: "shared::cluster" is
+// SharedSpace; ask the modifier itself where the difference matters.
+func ParseSpace(name string) (Space, bool) {
+	for i := 0; i+1 < len(name); i++ {
+		if name[i] == ':' && name[i+1] == ':' {
+			name = name[:i]
+			break
+		}
+	}
+	for s := RegSpace; s < numSpaces; s++ {
+		if spaceNames[s] == name {
+			return s, true
+		}
+	}
+	return GenericSpace, false
+}
+
+// Linkage says how a function or variable is seen from other modules.
+type Linkage uint8
+
+// The linkages.
+const (
+	NoLinkage Linkage = iota // local to the module
+	Visible
+	Extern
+	Weak
+	Common
+	numLinkages
+)
+
+var linkageNames = [numLinkages]string{"", "visible", "extern", "weak", "common"}
+
+// String is the linkage's directive without the dot; "" for none.
+func (l Linkage) String() string {
+	if l < numLinkages {
+		return linkageNames[l]
+	}
+	return ""
+}
