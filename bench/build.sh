@@ -1,0 +1,27 @@
+#!/bin/sh
+# Builds the programs of the comparison into a folder: bench/build.sh FOLDER
+# C and cgo need gcc; where there is none they are left out, and said so.
+set -eu
+bench=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+to=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cd "$bench"
+for p in compare gobench puregobench; do
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$to/$p" "./cmd/$p"
+done
+
+cc=${CC:-gcc}
+if ! command -v "$cc" >/dev/null; then
+	echo "bench: no $cc: the C program and the cgo caller are not built" >&2
+	exit 0
+fi
+CGO_ENABLED=1 go build -trimpath -ldflags "-s -w" -o "$to/cgobench" ./cmd/cgobench
+
+# The names that the C program looks up are the ones the library binds.
+sed 's/.*/"&",/' ../driver/testdata/functions-13.0.txt >"$work/names.inc"
+"$cc" -std=gnu11 -O2 -Wall -Wextra -I"$work" -Wa,-I,internal/child \
+	-o "$to/bench-c" c/bench.c c/driver.c -ldl
+strip "$to/bench-c"

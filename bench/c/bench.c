@@ -1,0 +1,239 @@
+/* The benchmark's reference: what a C program pays for the driver calls that
+ * the library's typed layer makes.
+ *
+ * It is commanded over standard input, one row at a time, so that the program
+ * which compares can alternate between it and the other callers:
+ *
+ *     <row> <operations per sample> <samples>
+ *
+ * answers "<row> <median nanoseconds per operation> 0". With the argument
+ * "first" it runs one kernel, checks its result, says "first" and ends. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "driver.h"
+
+#define CHECK(call) check(call, #call)
+
+static void check(CUresult result, const char *call) {
+	if (result) {
+		fprintf(stderr, "bench: %s: error %d\n", call, result);
+		exit(1);
+	}
+}
+
+static double now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+/* The kernel of all callers, bench/internal/child/add.ptx; its folder is given
+ * to the assembler with -Wa,-I. */
+extern const char add_ptx[];
+__asm__(".section .rodata\nadd_ptx: .incbin \"add.ptx\"\n.byte 0\n.previous");
+
+enum { COPY_BYTES = 4096, CHAIN = 1000 };
+
+static CUcontext context;
+static CUfunction add;
+static CUstream stream;
+static CUdeviceptr counter, target;
+static void *host;
+static CUevent event, timed_event;
+static CUgraphExec one, thousand;
+static CUgraphNode nodes[CHAIN];
+static CUgraph graph; /* the one that a sample builds */
+static void *arguments[] = {&counter};
+static kernel_node_params params;
+
+static void add_chain(CUgraph g, int n) {
+	CUgraphNode *previous = NULL;
+	for (int i = 0; i < n; i++) {
+		CHECK(cuGraphAddKernelNode(&nodes[i], g, previous, previous != NULL, &params));
+		previous = &nodes[i];
+	}
+}
+
+static CUgraphExec chain(int n) {
+	CUgraph g;
+	CUgraphExec exec;
+	CHECK(cuGraphCreate(&g, 0));
+	add_chain(g, n);
+	CHECK(cuGraphInstantiate(&exec, g, 0));
+	return exec; /* the graph stays: its nodes name those of the exec */
+}
+
+static void start(void) {
+	CUdevice device;
+	CUmodule module;
+	open_driver();
+	CHECK(cuInit(0));
+	CHECK(cuDeviceGet(&device, 0));
+	CHECK(cuDevicePrimaryCtxRetain(&context, device));
+	CHECK(cuCtxSetCurrent(context));
+	CHECK(cuModuleLoadData(&module, add_ptx));
+	CHECK(cuModuleGetFunction(&add, module, "add"));
+	CHECK(cuStreamCreate(&stream, STREAM_NON_BLOCKING));
+	CHECK(cuMemAlloc(&counter, 4));
+	CHECK(cuMemsetD32(counter, 41, 1));
+}
+
+static void first(void) {
+	unsigned value = 0;
+	start();
+	CHECK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL));
+	CHECK(cuStreamSynchronize(stream));
+	CHECK(cuMemcpyDtoH(&value, counter, 4));
+	if (value != 42) {
+		fprintf(stderr, "bench: the kernel gave %u, not 42\n", value);
+		exit(1);
+	}
+	puts("first");
+	fflush(stdout);
+	exit(0);
+}
+
+static void prepare(void) {
+	start();
+	CHECK(cuMemAlloc(&target, COPY_BYTES));
+	CHECK(cuMemAllocHost(&host, COPY_BYTES));
+	memset(host, 1, COPY_BYTES);
+	CHECK(cuEventCreate(&timed_event, 0));
+	CHECK(cuEventCreate(&event, EVENT_DISABLE_TIMING));
+	params = (kernel_node_params){add, 1, 1, 1, 1, 1, 1, 0, arguments, NULL, NULL, NULL};
+	one = chain(1);
+	thousand = chain(CHAIN);
+}
+
+static void nothing(void) {}
+static void settle(void) { CHECK(cuStreamSynchronize(stream)); }
+static void new_graph(void) { CHECK(cuGraphCreate(&graph, 0)); }
+static void drop_graph(void) { CHECK(cuGraphDestroy(graph)); }
+
+static void run_get_current(int n) {
+	CUcontext current;
+	for (int i = 0; i < n; i++) CHECK(cuCtxGetCurrent(&current));
+}
+
+static CUgraphNode fresh[CHAIN];
+
+static void run_node_add(int n) {
+	for (int i = 0; i < n; i++)
+		CHECK(cuGraphAddKernelNode(&fresh[i], graph, i ? &fresh[i - 1] : NULL, i != 0, &params));
+}
+
+static void run_node_update(int n) {
+	for (int i = 0; i < n; i++) CHECK(cuGraphExecKernelNodeSetParams(thousand, nodes[i % CHAIN], &params));
+}
+
+static void run_launch(int n) {
+	for (int i = 0; i < n; i++) CHECK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL));
+}
+
+static void run_graph_launch_1(int n) {
+	for (int i = 0; i < n; i++) CHECK(cuGraphLaunch(one, stream));
+}
+
+static void run_graph_launch_1000(int n) {
+	for (int i = 0; i < n; i++) CHECK(cuGraphLaunch(thousand, stream));
+}
+
+static void run_event_record(int n) {
+	for (int i = 0; i < n; i++) CHECK(cuEventRecord(event, stream));
+}
+
+static void run_event_record_timing(int n) {
+	for (int i = 0; i < n; i++) CHECK(cuEventRecord(timed_event, stream));
+}
+
+static void run_copy(int n) {
+	for (int i = 0; i < n; i++) CHECK(cuMemcpyHtoDAsync(target, host, COPY_BYTES, stream));
+}
+
+static const char *const names[] = {
+#include "names.inc"
+};
+
+static void run_table(int n) {
+	int version;
+	CHECK(cuDriverGetVersion(&version));
+	for (int i = 0; i < n; i++)
+		for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+			void *address;
+			int status;
+			cuGetProcAddress(names[k], &address, version, 0, &status); /* not there: an answer, not an error */
+		}
+}
+
+static const struct row {
+	const char *name;
+	void (*before)(void);
+	void (*run)(int);
+	void (*after)(void);
+} rows[] = {
+	{"ctx_get_current", nothing, run_get_current, nothing},
+	{"node_add", new_graph, run_node_add, drop_graph},
+	{"node_add_batch", new_graph, run_node_add, drop_graph},
+	{"node_update", nothing, run_node_update, nothing},
+	{"launch", nothing, run_launch, settle},
+	{"graph_launch_1", nothing, run_graph_launch_1, settle},
+	{"graph_launch_1000", nothing, run_graph_launch_1000, settle},
+	{"event_record", nothing, run_event_record, settle},
+	{"event_record_timing", nothing, run_event_record_timing, settle},
+	{"copy_4k", nothing, run_copy, settle},
+	{"table", nothing, run_table, nothing},
+};
+
+static int ascending(const void *a, const void *b) {
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double sample(const struct row *r, int n) {
+	r->before();
+	double begin = now();
+	r->run(n);
+	double took = now() - begin;
+	r->after();
+	return took / n;
+}
+
+static double median(const struct row *r, int n, int samples) {
+	double took[samples];
+	sample(r, n); /* warm */
+	for (int i = 0; i < samples; i++) took[i] = sample(r, n);
+	qsort(took, samples, sizeof *took, ascending);
+	return samples % 2 ? took[samples / 2] : (took[samples / 2 - 1] + took[samples / 2]) / 2;
+}
+
+static void answer(const char *name, int n, int samples) {
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (!strcmp(rows[i].name, name)) {
+			printf("%s %.3f 0\n", name, median(&rows[i], n, samples));
+			fflush(stdout);
+			return;
+		}
+	printf("%s -\n", name);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+	char name[64];
+	int n, samples, version;
+	if (argc > 1 && !strcmp(argv[1], "first")) first();
+	prepare();
+	CHECK(cuDriverGetVersion(&version));
+	char device[128] = "";
+	cuDeviceGetName(device, sizeof device, 0);
+	printf("ready C %s, driver %d.%d\n", device, version / 1000, version % 1000 / 10);
+	fflush(stdout);
+	while (scanf("%63s %d %d", name, &n, &samples) == 3) {
+		if (n < 1 || samples < 1) return 2;
+		answer(name, n, samples);
+	}
+	return 0;
+}

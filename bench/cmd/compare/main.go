@@ -1,0 +1,71 @@
+// Command compare runs the same driver calls from C, from the library's typed
+// layer, from cgo and from purego, and prints the ratios as Markdown.
+//
+// The callers are processes of their own, started once and then commanded one
+// row at a time in turn: a machine's speed drifts, so only measurements taken
+// within the same moment are set against each other. What is printed is the
+// median of the ratios of all rounds, with their spread. It ends with 1 when a
+// budget is missed.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	dir := flag.String("dir", beside(), "folder of the callers: bench-c, gobench, cgobench, puregobench")
+	rounds := flag.Int("rounds", 15, "rounds over all rows")
+	starts := flag.Int("starts", 7, "rounds of process starts, up to the first kernel's result")
+	note := flag.String("note", "", "line for the report's head: commit, machine")
+	flag.Parse()
+	ok, err := run(*dir, *note, *rounds, *starts)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(2)
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+func beside() string {
+	exe, err := os.Executable()
+	if err != nil {
+		return "."
+	}
+	return filepath.Dir(exe)
+}
+
+func run(dir, note string, rounds, starts int) (ok bool, err error) {
+	if rounds < 1 || starts < 1 {
+		return false, errors.New("-rounds and -starts must be at least 1")
+	}
+	callers, err := startAll(dir)
+	defer func() { err = errors.Join(err, stopAll(callers)) }()
+	if err != nil {
+		return false, err
+	}
+	results := newResults()
+	for round := range rounds {
+		for _, row := range rows {
+			for i := range callers {
+				c := callers[(i+round)%len(callers)] // nobody is always first
+				if err := results.measure(c, row); err != nil {
+					return false, err
+				}
+			}
+		}
+	}
+	for round := range starts {
+		for i := range callers {
+			if err := results.start(callers[(i+round)%len(callers)]); err != nil {
+				return false, err
+			}
+		}
+	}
+	return report(os.Stdout, note, rounds, starts, callers, results), nil
+}

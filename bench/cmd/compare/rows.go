@@ -1,0 +1,38 @@
+package main
+
+// row is one driver call that every caller measures.
+type row struct {
+	name       string // as in the commands
+	title      string
+	operations int // per sample
+	samples    int // per round
+
+	ratio  float64 // budget: at most this many times C; 0: none
+	extra  float64 // budget: at most this many ns over C; 0: none
+	atMost float64 // budget: at most this many ns; 0: none
+	vsCgo  bool    // budget: not slower than cgo
+}
+
+// Launches are sampled in runs that fit the driver's queue of about a thousand
+// entries: beyond it a launch waits for the device.
+var rows = []row{
+	{name: "ctx_get_current", title: "cuCtxGetCurrent", operations: 50_000, samples: 5, extra: 30, vsCgo: true},
+	{name: "node_add", title: "kernel node added", operations: 1000, samples: 11, ratio: 1.15, vsCgo: true},
+	{name: "node_add_batch", title: "kernel nodes added, 1,000 in a batch (per node)", operations: 1000, samples: 11, ratio: 1.03},
+	{name: "node_update", title: "kernel node's parameters set in an exec", operations: 5000, samples: 11, ratio: 1.15, vsCgo: true},
+	{name: "launch", title: "kernel launch", operations: 500, samples: 11, ratio: 1.05, vsCgo: true},
+	{name: "graph_launch_1", title: "graph launch, 1 node", operations: 200, samples: 11, ratio: 1.05, vsCgo: true},
+	{name: "graph_launch_1000", title: "graph launch, 1,000 nodes", operations: 20, samples: 5, ratio: 1.05, vsCgo: true},
+	{name: "event_record_timing", title: "event record (with timing)", operations: 500, samples: 11, ratio: 1.05, vsCgo: true},
+	{name: "event_record", title: "event record (without timing)", operations: 500, samples: 11, vsCgo: true},
+	{name: "copy_4k", title: "async copy, 4 KiB page-locked to device", operations: 500, samples: 11, ratio: 1.05, vsCgo: true},
+	{name: "table", title: "the whole function table resolved", operations: 1, samples: 5, atMost: 500_000},
+}
+
+// maxStart is what a process may need more than C's up to its first kernel's
+// result, in ns.
+const maxStart = 5e6
+
+// maxAllocs is what counts as 0 allocations per operation: what is made once
+// for a whole sample, as the tables of a new graph are, is not one of each.
+const maxAllocs = 0.1

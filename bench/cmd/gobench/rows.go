@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+
+	"github.com/purecuda/cuda/bench/internal/child"
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+func (b *bench) rows() map[string]child.Row {
+	newGraph := func() (err error) { b.graph, err = graph.New(b.context); return err }
+	dropGraph := func() error { return b.graph.Close() }
+	settle := func() error { return b.stream.Wait(context.Background()) }
+	return map[string]child.Row{
+		"ctx_get_current":     {Run: b.getCurrent},
+		"node_add":            {Before: newGraph, Run: b.addNodes, After: dropGraph},
+		"node_add_batch":      {Before: newGraph, Run: b.addBatch, After: dropGraph},
+		"node_update":         {Run: b.updateNodes},
+		"launch":              {Run: b.do(b.launch), After: settle},
+		"graph_launch_1":      {Run: b.replay(b.one), After: settle},
+		"graph_launch_1000":   {Run: b.replay(b.thousand), After: settle},
+		"event_record":        {Run: b.record(b.event), After: settle},
+		"event_record_timing": {Run: b.record(b.timed), After: settle},
+		"copy_4k":             {Run: b.do(b.copy), After: settle},
+		"table":               {Run: b.resolve},
+	}
+}
+
+// getCurrent is the raw layer: no typed object asks for the current context.
+func (b *bench) getCurrent(n int) error {
+	for range n {
+		if err := b.driver.CuCtxGetCurrent(&b.currentContext); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addNodes builds a chain, node by node.
+func (b *bench) addNodes(n int) (err error) {
+	deps := b.previous[:0]
+	for range n {
+		if b.previous[0], err = b.graph.Add(b.launch, deps...); err != nil {
+			return err
+		}
+		deps = b.previous[:1]
+	}
+	return nil
+}
+
+// addBatch builds the same chain in one crossing.
+func (b *bench) addBatch(n int) (err error) {
+	b.added, err = b.graph.AddChain(b.added[:0], b.batch[:n])
+	return err
+}
+
+// updateNodes is exec.Set, on one node of the chain after the other.
+func (b *bench) updateNodes(n int) error {
+	for i := range n {
+		if err := b.thousand.Set(b.nodes[i%child.Chain], b.launch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) do(op driver.Op) func(int) error {
+	return func(n int) error {
+		for range n {
+			if err := b.stream.Do(op); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (b *bench) replay(exec *graph.Exec) func(int) error {
+	return func(n int) error {
+		for range n {
+			if err := exec.Launch(b.stream); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (b *bench) record(e *driver.Event) func(int) error {
+	return func(n int) error {
+		for range n {
+			if err := b.stream.Record(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// resolve makes the function table of another Driver on the open library.
+func (b *bench) resolve(n int) error {
+	for range n {
+		if _, err := driver.New(b.driver.Library()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

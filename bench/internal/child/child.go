@@ -1,0 +1,147 @@
+// Package child is the common part of the Go programs that the benchmark
+// compares: the kernel they launch, the commands they obey and how they measure.
+// The C program, bench/c/bench.c, does the same in C.
+//
+// It imports the standard library only, so that each caller's way of reaching
+// the driver is its own.
+package child
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// AddPTX is the PTX of add(p), which adds one to the word at p.
+//
+//go:embed add.ptx
+var AddPTX []byte
+
+const (
+	// Chain is the number of nodes in the large graph.
+	Chain = 1000
+	// CopyBytes is the size of the page-locked copy.
+	CopyBytes = 4096
+)
+
+// Row is one measurement. Only Run is timed; it does the operation n times.
+type Row struct {
+	Before func() error
+	Run    func(n int) error
+	After  func() error
+}
+
+// Serve reads commands of the form "row operations samples" from standard input
+// and answers "row nanoseconds allocations", both per operation and the median
+// of the samples; "row -" for a row that this caller has not. It ends with the
+// input.
+func Serve(description string, rows map[string]Row) error {
+	fmt.Printf("ready %s\n", description)
+	in := bufio.NewReader(os.Stdin)
+	for {
+		var name string
+		var n, samples int
+		switch _, err := fmt.Fscan(in, &name, &n, &samples); {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return fmt.Errorf("reading a command: %w", err)
+		case n < 1 || samples < 1:
+			return fmt.Errorf("%s: %d operations, %d samples: need at least 1", name, n, samples)
+		}
+		row, ok := rows[name]
+		if !ok {
+			fmt.Printf("%s -\n", name)
+			continue
+		}
+		took, allocs, err := row.median(n, samples)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		fmt.Printf("%s %.3f %.4f\n", name, took, allocs)
+	}
+}
+
+func (r Row) median(n, samples int) (nanoseconds, allocs float64, err error) {
+	// The first sample warms up and counts allocations: reading the statistics
+	// stops the world, so it stays away from the samples that are timed.
+	if allocs, err = r.allocations(n); err != nil {
+		return 0, 0, err
+	}
+	took := make([]float64, samples)
+	for i := range samples {
+		if took[i], err = r.sample(n); err != nil {
+			return 0, 0, err
+		}
+	}
+	return median(took), allocs, nil
+}
+
+func (r Row) allocations(n int) (float64, error) {
+	if _, err := r.sample(n); err != nil {
+		return 0, err
+	}
+	var mallocs uint64
+	counted := r
+	counted.Run = func(n int) error {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := r.Run(n)
+		runtime.ReadMemStats(&after)
+		mallocs = after.Mallocs - before.Mallocs
+		return err
+	}
+	_, err := counted.sample(n)
+	return float64(mallocs) / float64(n), err
+}
+
+func (r Row) sample(n int) (float64, error) {
+	if r.Before != nil {
+		if err := r.Before(); err != nil {
+			return 0, err
+		}
+	}
+	begin := time.Now()
+	if err := r.Run(n); err != nil {
+		return 0, err
+	}
+	took := time.Since(begin)
+	if r.After != nil {
+		if err := r.After(); err != nil {
+			return 0, err
+		}
+	}
+	return float64(took) / float64(n), nil
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	n := len(v)
+	return (v[(n-1)/2] + v[n/2]) / 2
+}
+
+// First reports whether the program was asked for one kernel result only.
+func First() bool { return len(os.Args) > 1 && os.Args[1] == "first" }
+
+// Done checks the result of that kernel, which began with 41, and says so.
+func Done(value uint32) error {
+	if value != 42 {
+		return fmt.Errorf("the kernel gave %d, not 42", value)
+	}
+	fmt.Println("first")
+	return nil
+}
+
+// Main runs a caller and ends the program with its error, if any.
+func Main(run func() error) {
+	if err := run(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[0], strings.TrimSpace(err.Error()))
+		os.Exit(1)
+	}
+}

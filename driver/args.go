@@ -1,0 +1,174 @@
+package driver
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// argForm is how an argument's bytes come out of a Go value.
+type argForm uint8
+
+const (
+	formPlain  argForm = iota // the value's own bytes
+	formBuffer                // *Buffer[T]: the address in it
+	formView                  // View[T]: the address in it
+	formMemory                // another Memory: the address it answers
+)
+
+// argKind groups Go types as parameter types see them.
+type argKind uint8
+
+const (
+	kindInt argKind = iota
+	kindFloat
+	kindAddress // Memory
+	kindBytes   // arrays, structs, complex numbers: passed by value as they are
+)
+
+// argType is what is known about a Go type as an argument. Only the type
+// matters, so it is found once per type.
+type argType struct {
+	typ  reflect.Type
+	form argForm
+	kind argKind
+	size uintptr
+	err  error // why no parameter takes the type
+}
+
+var argTypes sync.Map // reflect.Type to *argType
+
+func argTypeOf(t reflect.Type) *argType {
+	if a, ok := argTypes.Load(t); ok {
+		return a.(*argType)
+	}
+	a, _ := argTypes.LoadOrStore(t, newArgType(t))
+	return a.(*argType)
+}
+
+var (
+	spanType   = reflect.TypeFor[span]()
+	memoryType = reflect.TypeFor[Memory]()
+	hostType   = reflect.TypeFor[HostMemory]()
+)
+
+func newArgType(t reflect.Type) *argType {
+	a := &argType{typ: t, size: t.Size()}
+	switch {
+	case t.Implements(memoryType):
+		a.kind, a.size = kindAddress, addressSize
+		a.form = memoryForm(t)
+	case t.Implements(hostType):
+		a.err = fmt.Errorf("a %v is host memory; pass what its Device method returns", t)
+	default:
+		a.kind, a.err = plainKind(t)
+	}
+	return a
+}
+
+const addressSize = 8
+
+// memoryForm tells the two types whose address can be read without a call
+// from types that embed one of them.
+func memoryForm(t reflect.Type) argForm {
+	if isSpan(t) {
+		return formView
+	}
+	if t.Kind() == reflect.Pointer && isSpan(t.Elem()) {
+		return formBuffer
+	}
+	return formMemory
+}
+
+// isSpan reports whether t is Buffer[T] or View[T]: a struct of this package
+// that is a span and nothing else.
+func isSpan(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.PkgPath() == spanType.PkgPath() &&
+		t.NumField() == 1 && t.Field(0).Type == spanType
+}
+
+func plainKind(t reflect.Type) (argKind, error) {
+	switch t.Kind() {
+	case reflect.Int, reflect.Uint:
+		return kindInt, fmt.Errorf("a Go %v has no fixed size; use %v32 or %v64", t, t.Kind(), t.Kind())
+	case reflect.Bool, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return kindInt, nil
+	case reflect.Float32, reflect.Float64:
+		return kindFloat, nil
+	case reflect.Array, reflect.Struct, reflect.Complex64, reflect.Complex128:
+		return kindBytes, checkElemType(t)
+	case reflect.Slice, reflect.Pointer, reflect.UnsafePointer:
+		return kindBytes, fmt.Errorf("a %v is a Go pointer, which the device cannot follow; pass a Buffer or a View", t)
+	}
+	return kindBytes, fmt.Errorf("a %v cannot be passed to a kernel", t)
+}
+
+// accepts reports whether the parameter takes arguments of type a. The words
+// of the error follow "parameter 2 (n): ".
+func (p *Param) accepts(a *argType) error {
+	if a.err != nil {
+		return a.err
+	}
+	if p.Size != a.size {
+		return fmt.Errorf("it is %v (%d bytes), but a %v has %d bytes%s", p.typeName(), p.Size, a.typ, a.size, p.advice())
+	}
+	if p.class == classAny || p.takes(a.kind) {
+		return nil
+	}
+	return fmt.Errorf("it is %v, but the argument is a %v%s", p.typeName(), a.typ, p.advice())
+}
+
+// takes reports whether bytes of the right number have the right meaning.
+func (p *Param) takes(k argKind) bool {
+	switch p.class {
+	case classInt:
+		return k == kindInt || k == kindAddress && p.Size == addressSize
+	case classFloat:
+		// Go has no 16-bit floats: their bits come in integers.
+		return k == kindFloat || k == kindInt && p.Size < 4
+	case classBits:
+		return k != kindAddress || p.Size == addressSize
+	case classBytes:
+		return k != kindAddress
+	}
+	return true
+}
+
+// advice says what would be right, where one type obviously is.
+func (p *Param) advice() string {
+	switch {
+	case p.class == classFloat && p.Size == 4:
+		return "; pass a float32"
+	case p.class == classFloat && p.Size == 8:
+		return "; pass a float64"
+	case p.class == classInt && p.Pointer:
+		return "; pass a Buffer, a View or a CUdeviceptr"
+	case p.class == classInt && p.Size == 8:
+		return "; pass a Buffer, a View, a CUdeviceptr or a 64-bit integer"
+	case p.class == classInt || p.class == classBits && p.Size <= 8:
+		return fmt.Sprintf("; pass an integer of %d bits", 8*p.Size)
+	case p.class == classBytes:
+		return "; pass an array or a struct of exactly that size"
+	}
+	return ""
+}
+
+// signature lists parameters for messages: "x .u64, n .u32".
+func signature(params []Param) string {
+	if len(params) == 0 {
+		return "none"
+	}
+	var b strings.Builder
+	for i, p := range params {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if p.Name != "" {
+			b.WriteString(p.Name + " ")
+		}
+		b.WriteString(p.typeName())
+	}
+	return b.String()
+}

@@ -1,0 +1,281 @@
+package driver_test
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+func TestBufferOfNothingNeedsNoMemory(t *testing.T) {
+	f := newFakeDevice()
+	b := must(driver.Alloc[float32](f.open(t), 0))(t)
+	if b.Len() != 0 || b.Ptr() != 0 || b.Bytes() != 0 {
+		t.Errorf("%v is at %#x", b, b.Ptr())
+	}
+	noError(t, b.CopyFrom(nil))
+	noError(t, b.CopyTo([]float32{}))
+	noError(t, b.Fill(1))
+	noError(t, b.Close())
+	for _, fn := range []driver.Function{driver.FnCuMemAlloc, driver.FnCuMemFree, driver.FnCuMemcpyHtoD} {
+		if f.called(fn) {
+			t.Errorf("%v was called", fn)
+		}
+	}
+}
+
+func TestImpossibleLengthsAreRefused(t *testing.T) {
+	c := newFakeDevice().open(t)
+	for _, n := range []int{-1, math.MaxInt} {
+		_, err := driver.Alloc[float64](c, n)
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "buffer of float64", "length")
+		_, err = driver.AllocHost[float64](c, n)
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "host buffer of float64", "length")
+	}
+}
+
+func TestFailedAllocationsSayHowMuch(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	f.fail[driver.FnCuMemAlloc] = driver.CUDA_ERROR_OUT_OF_MEMORY
+	_, err := driver.Alloc[float32](c, 1000)
+	wantError(t, err, driver.CUDA_ERROR_OUT_OF_MEMORY, "buffer of float32", "4000 bytes")
+	f.fail[driver.FnCuMemHostAlloc] = driver.CUDA_ERROR_OUT_OF_MEMORY
+	_, err = driver.AllocHost[float32](c, 1000)
+	wantError(t, err, driver.CUDA_ERROR_OUT_OF_MEMORY, "host buffer of float32", "4000 bytes")
+	noError(t, c.Close())
+	if n := f.retained(); n != 0 {
+		t.Errorf("the context is still retained %d times", n)
+	}
+}
+
+func TestAllocFromClosesItsBufferWhenTheCopyFails(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	f.fail[driver.FnCuMemcpyHtoD] = driver.CUDA_ERROR_INVALID_VALUE
+	_, err := driver.AllocFrom(c, []int32{1, 2})
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "8 bytes")
+	if n := f.count("memory"); n != 0 {
+		t.Errorf("%d allocations are left", n)
+	}
+}
+
+func TestCopiesOfDifferentLengthsNameBoth(t *testing.T) {
+	c := newFakeDevice().open(t)
+	b := must(driver.Alloc[float32](c, 4))(t)
+	h := must(driver.AllocHost[float32](c, 5))(t)
+	invalid := driver.CUDA_ERROR_INVALID_VALUE
+	wantError(t, b.CopyFrom(make([]float32, 5)), invalid, "5 elements (20 bytes)", "4 (16 bytes)")
+	wantError(t, b.CopyTo(make([]float32, 3)), invalid, "3 elements (12 bytes)", "4 (16 bytes)")
+	_, err := driver.Upload(b, h)
+	wantError(t, err, invalid, "upload", "4 elements (16 bytes)", "5 (20 bytes)")
+	_, err = driver.Download(h, b)
+	wantError(t, err, invalid, "download", "4 elements (16 bytes)", "5 (20 bytes)")
+	_, err = driver.CopyDevice(b, b.View(0, 2))
+	wantError(t, err, invalid, "device copy", "4 elements (16 bytes)", "2 (8 bytes)")
+	_, err = driver.CopyDevice(b.View(0, 2), b.View(1, 3))
+	wantError(t, err, invalid, "overlap")
+}
+
+func TestNilAndClosedBuffersAreNamed(t *testing.T) {
+	c := newFakeDevice().open(t)
+	var none *driver.Buffer[float32]
+	var noHost *driver.HostBuffer[float32]
+	closed := must(driver.Alloc[float32](c, 4))(t)
+	host := must(driver.AllocHost[float32](c, 4))(t)
+	noError(t, closed.Close())
+	noError(t, closed.Close())
+	noError(t, none.Close())
+	noError(t, noHost.Close())
+	for _, b := range []*driver.Buffer[float32]{none, closed, {}} {
+		for name, err := range map[string]error{
+			"copy from": b.CopyFrom(make([]float32, 4)), "copy to": b.CopyTo(make([]float32, 4)), "fill": b.Fill(0),
+			"view": b.View(0, 1).Err(), "view copy": b.View(0, 1).CopyTo([]float32{0}),
+			"upload": opErr(driver.Upload(b, host)), "download": opErr(driver.Download(host, b)),
+			"device copy": opErr(driver.CopyDevice(b, b)), "fill op": opErr(driver.Fill(b, 0)),
+			"2D copy": opErr(driver.Copy2D(driver.Region{Memory: b}, driver.Region{Memory: host}, 1, 1)),
+		} {
+			t.Run(name, func(t *testing.T) { wantError(t, err, driver.ErrClosed, "buffer") })
+		}
+	}
+	_, err := driver.Upload(must(driver.Alloc[float32](c, 4))(t), noHost)
+	wantError(t, err, driver.ErrClosed, "nil host buffer")
+	if none.Len() != 0 || none.Ptr() != 0 || none.Context() != nil || noHost.Slice() != nil || noHost.Len() != 0 {
+		t.Error("a nil buffer has something")
+	}
+	noError(t, host.Close())
+	if host.Slice() != nil {
+		t.Error("a closed host buffer still gives its memory")
+	}
+}
+
+func opErr[T any](_ T, err error) error { return err }
+
+func TestViewsOutsideTheirBufferSaySo(t *testing.T) {
+	c := newFakeDevice().open(t)
+	b := must(driver.Alloc[float32](c, 4))(t)
+	h := must(driver.AllocHost[float32](c, 4))(t)
+	for _, r := range [][2]int{{-1, 2}, {3, 2}, {2, 5}, {5, 5}} {
+		wantError(t, b.View(r[0], r[1]).Err(), driver.CUDA_ERROR_INVALID_VALUE, "4 elements")
+		wantError(t, b.View(r[0], r[1]).View(0, 0).Err(), driver.CUDA_ERROR_INVALID_VALUE, "4 elements")
+		wantError(t, h.View(r[0], r[1]).Err(), driver.CUDA_ERROR_INVALID_VALUE, "4 elements")
+		if h.View(r[0], r[1]).Slice() != nil {
+			t.Errorf("a view %v of 4 elements gives memory", r)
+		}
+	}
+	v := b.View(1, 4).View(1, 2)
+	if v.Len() != 1 || v.Ptr() != b.Ptr()+8 || v.Err() != nil {
+		t.Errorf("the view is %v of %v", v, b)
+	}
+	noError(t, b.View(4, 4).Err())
+}
+
+func TestViewAsChangesTheElementType(t *testing.T) {
+	c := newFakeDevice().open(t)
+	b := must(driver.Alloc[uint32](c, 6))(t)
+	if v := must(driver.ViewAs[[3]float32](b))(t); v.Len() != 2 || v.Ptr() != b.Ptr() {
+		t.Errorf("the view is %v", v)
+	}
+	_, err := driver.ViewAs[[4]uint32](b.View(0, 5))
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "20 bytes", "16 bytes each")
+	_, err = driver.ViewAs[string](b)
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "string")
+	_, err = driver.ViewAs[byte](nil)
+	wantError(t, err, driver.ErrClosed, "nil buffer")
+}
+
+func TestViewsKeepTheirBufferAlive(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	v := must(driver.Alloc[float32](c, 4))(t).View(1, 2)
+	for range 3 {
+		runtime.GC()
+	}
+	if f.count("memory") != 1 {
+		t.Fatal("the memory of a view was freed")
+	}
+	noError(t, v.Err())
+	v = driver.View[float32]{}
+	eventually(t, "the dropped buffer is freed", func() bool { runtime.GC(); return f.count("memory") == 0 })
+	if !f.last(t, driver.FnCuMemFree).guarded {
+		t.Error("it was freed without a guard")
+	}
+	runtime.KeepAlive(c)
+}
+
+func TestRegisteredMemoryIsGivenBack(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	s := []float32{1, 2, 3}
+	h := must(driver.RegisterHost(c, s))(t)
+	if &h.Slice()[0] != &s[0] || h.Len() != 3 || f.count("registered memory") != 1 {
+		t.Errorf("registered %v", h)
+	}
+	noError(t, h.Close())
+	if f.count("registered memory") != 0 {
+		t.Error("it is still registered")
+	}
+	f.fail[driver.FnCuMemHostRegister] = driver.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+	_, err := driver.RegisterHost(c, s)
+	wantError(t, err, driver.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "host buffer of float32", "12 bytes")
+}
+
+func TestHostMemoryCanBeAnArgument(t *testing.T) {
+	a := newAxpy(t)
+	h := must(driver.AllocHostFrom(a.c, []float32{1, 2}))(t)
+	if !slices.Equal(h.Slice(), []float32{1, 2}) {
+		t.Errorf("it holds %v", h.Slice())
+	}
+	v := must(h.Device())(t)
+	l := a.prepare(t)
+	noError(t, driver.SetArg(l, 0, v))
+	noError(t, h.Close())
+	wantError(t, a.s.Do(l), driver.ErrClosed, "(x)", "host buffer")
+}
+
+func TestAsyncAllocationsAreFreedInOrder(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	b := must(driver.AllocAsync[float32](s, 10))(t)
+	noError(t, s.Close())
+	if f.count("stream") != 1 {
+		t.Error("the stream was destroyed before the memory that is freed on it")
+	}
+	noError(t, b.Close())
+	if f.count("memory") != 0 || f.count("stream") != 0 || f.called(driver.FnCuMemFree) || !f.last(t, driver.FnCuMemFreeAsync).guarded {
+		t.Errorf("calls were %v", f.calls)
+	}
+	if len(f.deadUses()) != 0 {
+		t.Errorf("dead handles were used: %v", f.deadUses())
+	}
+}
+
+func TestFreeAsyncClosesTheBuffer(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	s, other := must(c.NewStream())(t), must(c.NewStream())(t)
+	b := must(driver.AllocAsync[float32](s, 10))(t)
+	noError(t, b.FreeAsync(other))
+	if f.count("memory") != 0 {
+		t.Error("the memory was not freed")
+	}
+	wantError(t, b.FreeAsync(other), driver.ErrClosed, "buffer of float32")
+	wantError(t, b.CopyTo(make([]float32, 10)), driver.ErrClosed, "buffer of float32")
+	noError(t, b.Close())
+	plain := must(driver.Alloc[float32](c, 10))(t)
+	if err := plain.FreeAsync(s); err == nil {
+		t.Error("memory of cuMemAlloc was freed in the order of a stream")
+	}
+	noError(t, plain.Close())
+	for _, x := range []*driver.Stream{s, other} {
+		noError(t, x.Close())
+	}
+	if f.count("stream") != 0 || f.count("memory") != 0 {
+		t.Error("something is left")
+	}
+}
+
+func TestMemoryAllocatedInACaptureIsTheGraphs(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	f.capture = true
+	b := must(driver.AllocAsync[float32](s, 10))(t)
+	noError(t, b.Close())
+	if f.called(driver.FnCuMemFreeAsync) {
+		t.Error("closing the buffer freed memory of a graph")
+	}
+	b = must(driver.AllocAsync[float32](s, 10))(t)
+	noError(t, b.FreeAsync(s))
+	if !f.called(driver.FnCuMemFreeAsync) {
+		t.Error("freeing in the capture was not recorded")
+	}
+}
+
+func TestAllocatingOperationsHandOverTheirBuffer(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	op := must(driver.NewAlloc[float32](c, nil, 10))(t)
+	_, err := op.Buffer()
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "did not run")
+	noError(t, s.Allocate(op))
+	b := must(op.Buffer())(t)
+	if b.Len() != 10 {
+		t.Errorf("it has %d elements", b.Len())
+	}
+	if _, err := op.Buffer(); err == nil {
+		t.Error("the buffer was handed out twice")
+	}
+	if p := op.MemAllocNodeParams(); p.Bytesize != 40 || p.PoolProps.Location.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE {
+		t.Errorf("node parameters are %+v", p)
+	}
+	noError(t, s.Allocate(must(driver.NewFree(b))(t)))
+	if f.count("memory") != 0 {
+		t.Error("it was not freed")
+	}
+	wantError(t, s.Allocate(nil), driver.CUDA_ERROR_INVALID_VALUE, "nil operation")
+}

@@ -1,0 +1,268 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// Context is a CUDA context: the address space and the objects of one device.
+// Almost every other object is made from one. Nothing has to be made current:
+// each call on the context or on its objects does that for itself.
+//
+// Closing a context refuses new objects at once; those that exist keep working
+// and the driver's context is released when the last of them is closed.
+type Context struct {
+	core      *contextCore
+	legacy    Stream
+	perThread Stream
+}
+
+// contextCore is what a context's objects keep alive. It does not refer to the
+// Context, so that the Context can be found unreachable.
+type contextCore struct {
+	life    Lifetime
+	dev     Device
+	raw     CUcontext
+	bound   *Driver
+	guarded *Driver
+	release func(d *Driver) error // gives raw back
+	marks   markPool
+	faults  faults
+
+	mu      sync.Mutex
+	cleanup []error
+}
+
+// maxCleanupErrors bounds what a context remembers: when a device is lost,
+// every destruction fails.
+const maxCleanupErrors = 64
+
+// PrimaryContext retains the device's primary context, the one that the CUDA
+// runtime and most libraries use; this is the context to take unless there is
+// a reason for another. Each call returns a Context of its own for the same
+// driver context, which lives until the last one in the process is closed.
+func (dev Device) PrimaryContext() (*Context, error) {
+	if err := dev.check(); err != nil {
+		return nil, err
+	}
+	var raw CUcontext
+	if err := dev.driver.CuDevicePrimaryCtxRetain(&raw, dev.raw); err != nil {
+		return nil, fmt.Errorf("cannot retain the primary context of %v: %w", dev, err)
+	}
+	device := dev.raw
+	return newContext(dev, raw, func(d *Driver) error {
+		return d.CuDevicePrimaryCtxRelease(device)
+	}), nil
+}
+
+// NewContext creates a context beside the primary one. It costs device memory
+// and hundreds of milliseconds, and contexts cannot run concurrently; its use
+// is isolation and flags that the primary context was not made with.
+func (dev Device) NewContext(flags CUctx_flags) (*Context, error) {
+	if err := dev.check(); err != nil {
+		return nil, err
+	}
+	raw, err := dev.createContext(flags)
+	if err != nil {
+		return nil, fmt.Errorf("cannot create a context on %v: %w", dev, err)
+	}
+	return newContext(dev, raw, func(d *Driver) error { return d.CuCtxDestroy(raw) }), nil
+}
+
+// createContext leaves the thread as it was: the driver pushes a new context
+// on the stack of the thread that created it, where a later goroutine would
+// find it.
+func (dev Device) createContext(flags CUctx_flags) (CUcontext, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	d := dev.driver
+	var raw, popped CUcontext
+	var err error
+	if d.Has(FnCuCtxCreate) {
+		err = d.CuCtxCreate(&raw, nil, uint32(flags), dev.raw)
+	} else { // before CUDA 12.5
+		err = d.CuCtxCreate_v3020(&raw, uint32(flags), dev.raw)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return raw, d.CuCtxPopCurrent(&popped)
+}
+
+func newContext(dev Device, raw CUcontext, release func(*Driver) error) *Context {
+	core := &contextCore{dev: dev, raw: raw, release: release}
+	core.bound = dev.driver.Bound(raw)
+	core.guarded = core.bound.Guarded()
+	core.life.kind, core.life.core = "context", core
+	core.life.refs.Store(1)
+	c := &Context{core: core}
+	c.legacy = c.borrowed(CU_STREAM_LEGACY)
+	c.perThread = c.borrowed(CU_STREAM_PER_THREAD)
+	Own(c, &core.life, uint64(raw), core.destroy)
+	return c
+}
+
+// destroy runs when the last object of the context is gone. The context itself
+// is released by a call that is not bound to it.
+func (core *contextCore) destroy(d *Driver) error {
+	core.marks.destroy(d)
+	return core.release(core.dev.driver.Guarded())
+}
+
+func (c *Context) check() error {
+	if c == nil {
+		return nilError("context")
+	}
+	if c.core == nil {
+		return (*Lifetime)(nil).Check()
+	}
+	return c.core.life.Check()
+}
+
+// Raw returns the driver's handle, 0 for a nil context.
+func (c *Context) Raw() CUcontext {
+	if c == nil || c.core == nil {
+		return 0
+	}
+	return c.core.raw
+}
+
+// Device returns the device the context is on.
+func (c *Context) Device() Device {
+	if c == nil || c.core == nil {
+		return Device{}
+	}
+	return c.core.dev
+}
+
+// Driver returns a view of the driver in which every call runs with this
+// context current. It keeps working after Close for as long as the context
+// has open objects. For a nil context it is a view of a closed driver.
+func (c *Context) Driver() *Driver {
+	if c == nil || c.core == nil {
+		return noDriver()
+	}
+	return c.core.bound
+}
+
+// Guarded returns a view like Driver's in which every call also runs under the
+// relaxed capture mode, so that it cannot invalidate a capture that is open
+// elsewhere. It is for calls that a program did not ask for at this moment:
+// freeing, growing, waiting in the background.
+func (c *Context) Guarded() *Driver {
+	if c == nil || c.core == nil {
+		return noDriver()
+	}
+	return c.core.guarded
+}
+
+// String names the context and its device.
+func (c *Context) String() string {
+	if c == nil || c.core == nil {
+		return "nil context"
+	}
+	return fmt.Sprintf("context %#x of %v", uintptr(c.core.raw), c.core.dev)
+}
+
+// sameAs reports whether both are the same driver context, which two retained
+// primary contexts are.
+func (c *Context) sameAs(o *Context) bool {
+	return c == o || c.Raw() != 0 && c.Raw() == o.Raw() && c.core.dev.driver.core == o.core.dev.driver.core
+}
+
+// Close refuses new objects and releases the driver's context when the last
+// object made from it is closed, which may be now.
+func (c *Context) Close() error {
+	if c == nil || c.core == nil {
+		return nil
+	}
+	return c.core.life.Close()
+}
+
+// MemInfo returns the free and the total bytes of device memory.
+func (c *Context) MemInfo() (free, total uint64, err error) {
+	if err := c.check(); err != nil {
+		return 0, 0, err
+	}
+	var f, t uintptr
+	err = c.core.bound.CuMemGetInfo(&f, &t)
+	runtime.KeepAlive(c)
+	return uint64(f), uint64(t), err
+}
+
+// Limit returns one of the context's resource limits.
+func (c *Context) Limit(l CUlimit) (uint64, error) {
+	if err := c.check(); err != nil {
+		return 0, err
+	}
+	var v uintptr
+	err := c.core.bound.CuCtxGetLimit(&v, l)
+	runtime.KeepAlive(c)
+	return uint64(v), err
+}
+
+// SetLimit changes one of the context's resource limits, for example the stack
+// size of a thread or the size of the device's printf buffer.
+func (c *Context) SetLimit(l CUlimit, v uint64) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	err := c.core.bound.CuCtxSetLimit(l, uintptr(v))
+	runtime.KeepAlive(c)
+	return err
+}
+
+// StreamPriorityRange returns the least and the greatest priority that streams
+// can have. Greater priorities are lower numbers; both are 0 where the device
+// has no priorities.
+func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
+	if err := c.check(); err != nil {
+		return 0, 0, err
+	}
+	var l, g int32
+	err = c.core.bound.CuCtxGetStreamPriorityRange(&l, &g)
+	runtime.KeepAlive(c)
+	return int(l), int(g), err
+}
+
+// Synchronize waits until everything that was sent to the context is done.
+//
+// The driver has no query for a whole context, so unless ctx can never be
+// cancelled, a goroutine makes the blocking call: after a cancellation it stays
+// until the device is done. To wait for one stream, Stream.Wait is better.
+func (c *Context) Synchronize(ctx context.Context) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if err := notInCallback(); err != nil {
+		return err
+	}
+	if err := c.core.life.Retain(); err != nil {
+		return err
+	}
+	return blockUnder(ctx, &c.core.life, c.core.guarded.CuCtxSynchronize)
+}
+
+// CleanupErrors returns what went wrong where nobody could be told: while
+// destroying dropped objects, or objects whose last user was a wait. Only the
+// latest are kept.
+func (c *Context) CleanupErrors() []error {
+	if c == nil || c.core == nil {
+		return nil
+	}
+	c.core.mu.Lock()
+	defer c.core.mu.Unlock()
+	return slices.Clone(c.core.cleanup)
+}
+
+func (core *contextCore) recordCleanup(err error) {
+	core.mu.Lock()
+	defer core.mu.Unlock()
+	if len(core.cleanup) == maxCleanupErrors {
+		core.cleanup = append(core.cleanup[:0], core.cleanup[1:]...)
+	}
+	core.cleanup = append(core.cleanup, err)
+}

@@ -1,0 +1,281 @@
+package driver
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// CopyOp is a copy between device and page-locked memory as an operation: a
+// piece of linear memory, or a 2D or 3D region of pitched memory.
+type CopyOp struct {
+	kind   copyKind
+	ctx    *Context // where it runs
+	other  *Context // of the source, if that is another
+	dst    CUdeviceptr
+	src    CUdeviceptr
+	host   unsafe.Pointer // page-locked: never Go's heap, or pinned
+	bytes  uintptr
+	params CUDA_MEMCPY3D
+	lives  [2]*Lifetime
+	refs   [2]Ref
+	uses   [2]Access
+}
+
+type copyKind uint8
+
+const (
+	copyUpload copyKind = iota
+	copyDownload
+	copyDevice
+	copyPeer // between contexts
+	copyRegion
+)
+
+var copyNames = [...]string{"upload", "download", "device copy", "peer copy", "copy"}
+
+// Upload copies src to dst, which must be as long. src is read when the copy
+// runs: do not change it before.
+func Upload[T any](dst MemoryOf[T], src HostMemoryOf[T]) (*CopyOp, error) {
+	d, h, err := bothSpans(dst, src, "upload")
+	if err != nil {
+		return nil, err
+	}
+	o := &CopyOp{kind: copyUpload, ctx: d.a.ctx, dst: d.ptr, host: h.ptr, bytes: d.bytes}
+	o.bind(d.end(Writes), h.end(Reads))
+	return o, nil
+}
+
+// Download copies src to dst, which must be as long. dst holds the data when
+// the stream has been waited for.
+func Download[T any](dst HostMemoryOf[T], src MemoryOf[T]) (*CopyOp, error) {
+	d, h, err := bothSpans(src, dst, "download")
+	if err != nil {
+		return nil, err
+	}
+	o := &CopyOp{kind: copyDownload, ctx: d.a.ctx, src: d.ptr, host: h.ptr, bytes: d.bytes}
+	o.bind(h.end(Writes), d.end(Reads))
+	return o, nil
+}
+
+// CopyDevice copies src to dst, which must be as long. They may be of
+// different contexts and devices; then the copy runs in a stream of dst's.
+// Parts of one buffer may be copied onto each other if they do not overlap.
+func CopyDevice[T any](dst, src MemoryOf[T]) (*CopyOp, error) {
+	d, err := spanOfAll(dst)
+	if err != nil {
+		return nil, fmt.Errorf("device copy: destination: %w", err)
+	}
+	s, err := spanOfAll(src)
+	if err != nil {
+		return nil, fmt.Errorf("device copy: source: %w", err)
+	}
+	if err := sameSize[T]("device copy", d.bytes, s.bytes); err != nil {
+		return nil, err
+	}
+	return newDeviceCopy(d, s)
+}
+
+func newDeviceCopy(d, s span) (*CopyOp, error) {
+	if d.ptr < s.ptr+CUdeviceptr(s.bytes) && s.ptr < d.ptr+CUdeviceptr(d.bytes) {
+		return nil, invalidf("device copy: %v and %v overlap", d, s)
+	}
+	o := &CopyOp{kind: copyDevice, ctx: d.a.ctx, dst: d.ptr, src: s.ptr, bytes: d.bytes}
+	if !d.a.ctx.sameAs(s.a.ctx) {
+		o.kind, o.other = copyPeer, s.a.ctx
+	}
+	o.bind(d.end(Writes), s.end(Reads))
+	return o, nil
+}
+
+func spanOfAll[T any](m MemoryOf[T]) (span, error) {
+	if m == nil {
+		return span{}, nilError("buffer")
+	}
+	return spanOf(m)
+}
+
+// bothSpans checks a copy between the device and the host.
+func bothSpans[T any](dev MemoryOf[T], host HostMemoryOf[T], what string) (span, hostSpan, error) {
+	d, err := spanOfAll(dev)
+	if err != nil {
+		return d, hostSpan{}, fmt.Errorf("%s: %w", what, err)
+	}
+	if host == nil {
+		return d, hostSpan{}, fmt.Errorf("%s: %w", what, nilError("host buffer"))
+	}
+	h := host.hostSpan()
+	if err := h.check(); err != nil {
+		return d, h, fmt.Errorf("%s: %w", what, err)
+	}
+	return d, h, sameSize[T](what, d.bytes, h.bytes)
+}
+
+func sameSize[T any](what string, a, b uintptr) error {
+	if a == b {
+		return nil
+	}
+	return invalidf("%s: one side has %d elements (%d bytes), the other %d (%d bytes); take a View of the part that is meant",
+		what, count[T](a), a, count[T](b), b)
+}
+
+// end is one end of a copy.
+type end struct {
+	ref    Ref
+	life   *Lifetime
+	access Access
+}
+
+func (s span) end(mode AccessMode) end {
+	return end{s.a, s.a.life, Access{Addr: uint64(s.ptr), Bytes: uint64(s.bytes), Mode: mode}}
+}
+
+func (s hostSpan) end(mode AccessMode) end {
+	return end{s.a, s.a.life, Access{Addr: uint64(uintptr(s.ptr)), Bytes: uint64(s.bytes), Mode: mode, Host: true}}
+}
+
+func (o *CopyOp) bind(dst, src end) {
+	dst.access.What, src.access.What = "destination", "source"
+	o.lives = [2]*Lifetime{dst.life, src.life}
+	o.refs = [2]Ref{dst.ref, src.ref}
+	o.uses = [2]Access{dst.access, src.access}
+	if o.kind != copyRegion {
+		o.linear()
+	}
+}
+
+// linear describes the copy as a region of one row, as graph nodes take it.
+func (o *CopyOp) linear() {
+	p := &o.params
+	p.WidthInBytes, p.Height, p.Depth = o.bytes, 1, 1
+	p.SrcMemoryType, p.SrcDevice, p.SrcPitch = CU_MEMORYTYPE_DEVICE, o.src, o.bytes
+	p.DstMemoryType, p.DstDevice, p.DstPitch = CU_MEMORYTYPE_DEVICE, o.dst, o.bytes
+	p.SrcHeight, p.DstHeight = 1, 1
+	switch o.kind {
+	case copyUpload:
+		p.SrcMemoryType, p.SrcHost = CU_MEMORYTYPE_HOST, o.host
+	case copyDownload:
+		p.DstMemoryType, p.DstHost = CU_MEMORYTYPE_HOST, o.host
+	case copyPeer:
+		// Unified addressing finds out by itself whose memory it is.
+		p.SrcMemoryType, p.DstMemoryType = CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED
+	}
+}
+
+// Enqueue implements Op: one driver call, no allocation. A copy of no bytes is
+// none.
+func (o *CopyOp) Enqueue(s *Stream) error {
+	if o == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
+		if err := o.refuse(s); err != nil {
+			return err
+		}
+	}
+	if o.lives[0].closed.Load() || o.lives[1].closed.Load() {
+		return o.closedEnd()
+	}
+	if o.bytes == 0 {
+		return nil
+	}
+	err := o.send(s)
+	runtime.KeepAlive(o)
+	runtime.KeepAlive(s)
+	if err != nil {
+		return fmt.Errorf("%v: %w", o, err)
+	}
+	return nil
+}
+
+func (o *CopyOp) send(s *Stream) error {
+	switch o.kind {
+	case copyUpload:
+		return s.d.CuMemcpyHtoDAsync(o.dst, o.host, o.bytes, s.raw)
+	case copyDownload:
+		return s.d.CuMemcpyDtoHAsync(o.host, o.src, o.bytes, s.raw)
+	case copyDevice:
+		return s.d.CuMemcpyDtoDAsync(o.dst, o.src, o.bytes, s.raw)
+	case copyPeer:
+		return s.d.CuMemcpyPeerAsync(o.dst, o.ctx.Raw(), o.src, o.other.Raw(), o.bytes, s.raw)
+	}
+	return s.d.CuMemcpy3DAsync(&o.params, s.raw)
+}
+
+func (o *CopyOp) refuse(s *Stream) error {
+	if o == nil {
+		return nilError("copy")
+	}
+	return checkStream(o, o.ctx, s)
+}
+
+func (o *CopyOp) closedEnd() error {
+	for i, l := range o.lives {
+		if err := l.Check(); err != nil {
+			return fmt.Errorf("%v: %s: %w", o, o.uses[i].What, err)
+		}
+	}
+	return nil
+}
+
+// Run makes the copy now, on the legacy default stream, and returns when it is
+// done. See View.CopyFrom for what that is ordered with.
+func (o *CopyOp) Run() error {
+	if o == nil {
+		return nilError("copy")
+	}
+	return runNow(o)
+}
+
+// runNow sends an operation to the legacy stream and waits for it.
+func runNow(op Op) error {
+	s := op.Context().LegacyStream()
+	if err := s.Do(op); err != nil {
+		return err
+	}
+	err := s.d.CuStreamSynchronize(s.raw)
+	runtime.KeepAlive(op)
+	if err != nil {
+		return fmt.Errorf("%v: %w", op, err)
+	}
+	return nil
+}
+
+// Memcpy3D is the copy as a graph node takes it. The struct belongs to o. A
+// graph node of no bytes is refused by the driver: see Bytes.
+func (o *CopyOp) Memcpy3D() *CUDA_MEMCPY3D { return &o.params }
+
+// Bytes is the number of bytes that are copied. A copy of none may be left
+// out, or be an empty node.
+func (o *CopyOp) Bytes() uintptr { return o.bytes }
+
+// Context is where the copy runs.
+func (o *CopyOp) Context() *Context {
+	if o == nil {
+		return nil
+	}
+	return o.ctx
+}
+
+// Refs is the memory at both ends.
+func (o *CopyOp) Refs() []Ref {
+	if o == nil {
+		return nil
+	}
+	return o.refs[:]
+}
+
+// Accesses is the memory at both ends.
+func (o *CopyOp) Accesses() []Access {
+	if o == nil {
+		return nil
+	}
+	return o.uses[:]
+}
+
+// String says what is copied.
+func (o *CopyOp) String() string {
+	if o == nil {
+		return "nil copy"
+	}
+	return fmt.Sprintf("%s of %d bytes", copyNames[o.kind], o.bytes)
+}
+
+func (*CopyOp) op() {}

@@ -1,0 +1,170 @@
+package driver
+
+import (
+	"fmt"
+	"iter"
+)
+
+// Device is one GPU as a Driver sees it. It is a small comparable value
+// without a lifetime: the driver's device handles are never given back.
+type Device struct {
+	driver  *Driver
+	ordinal int
+	raw     CUdevice
+}
+
+// DeviceCount returns the number of devices the driver shows this process
+// (CUDA_VISIBLE_DEVICES narrows it).
+func (d *Driver) DeviceCount() (int, error) {
+	if d == nil {
+		return 0, nilError("driver")
+	}
+	var n int32
+	err := d.CuDeviceGetCount(&n)
+	return int(n), err
+}
+
+// Device returns the device with the given ordinal, 0 for the first.
+func (d *Driver) Device(ordinal int) (Device, error) {
+	if d == nil {
+		return Device{}, nilError("driver")
+	}
+	if int(int32(ordinal)) != ordinal {
+		return Device{}, fmt.Errorf("device %d: %w", ordinal, CUDA_ERROR_INVALID_DEVICE)
+	}
+	dev := Device{driver: d, ordinal: ordinal}
+	if err := d.CuDeviceGet(&dev.raw, int32(ordinal)); err != nil {
+		return Device{}, fmt.Errorf("device %d: %w", ordinal, err)
+	}
+	return dev, nil
+}
+
+// Devices yields every device in the order of ordinals. An error ends the
+// sequence; it comes with the zero Device.
+func (d *Driver) Devices() iter.Seq2[Device, error] {
+	return func(yield func(Device, error) bool) {
+		n, err := d.DeviceCount()
+		if err != nil {
+			yield(Device{}, err)
+			return
+		}
+		for i := range n {
+			dev, err := d.Device(i)
+			if !yield(dev, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Driver returns the driver the device was asked from.
+func (dev Device) Driver() *Driver { return dev.driver }
+
+// Ordinal returns the device's number in this process.
+func (dev Device) Ordinal() int { return dev.ordinal }
+
+// Raw returns the driver's handle.
+func (dev Device) Raw() CUdevice { return dev.raw }
+
+// String names the device by its ordinal; Name has the marketing name.
+func (dev Device) String() string {
+	if dev.driver == nil {
+		return "no device"
+	}
+	return fmt.Sprintf("device %d", dev.ordinal)
+}
+
+func (dev Device) check() error {
+	if dev.driver == nil {
+		return fmt.Errorf("zero Device, use Driver.Device: %w", CUDA_ERROR_INVALID_DEVICE)
+	}
+	return nil
+}
+
+// named puts the device's name in front of an error.
+func (dev Device) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%v: %w", dev, err)
+}
+
+// Name returns the product's name.
+func (dev Device) Name() (string, error) {
+	if err := dev.check(); err != nil {
+		return "", err
+	}
+	var name [256]byte
+	if err := dev.driver.CuDeviceGetName(&name[0], int32(len(name)), dev.raw); err != nil {
+		return "", dev.named(err)
+	}
+	return cString(name[:]), nil
+}
+
+// UUID returns the identifier that stays the same over processes and
+// reorderings. On a MIG partition it is the partition's.
+func (dev Device) UUID() (UUID, error) {
+	if err := dev.check(); err != nil {
+		return UUID{}, err
+	}
+	var raw CUuuid
+	if err := dev.driver.CuDeviceGetUuid(&raw, dev.raw); err != nil {
+		return UUID{}, dev.named(err)
+	}
+	return uuidOf(raw), nil
+}
+
+// TotalMem returns the bytes of memory on the device. Context.MemInfo has the
+// free ones.
+func (dev Device) TotalMem() (uint64, error) {
+	if err := dev.check(); err != nil {
+		return 0, err
+	}
+	var n uintptr
+	err := dev.driver.CuDeviceTotalMem(&n, dev.raw)
+	return uint64(n), dev.named(err)
+}
+
+// Attribute returns one attribute of the device.
+func (dev Device) Attribute(a CUdevice_attribute) (int, error) {
+	if err := dev.check(); err != nil {
+		return 0, err
+	}
+	var v int32
+	if err := dev.driver.CuDeviceGetAttribute(&v, a, dev.raw); err != nil {
+		return 0, fmt.Errorf("%v: attribute %v: %w", dev, a, err)
+	}
+	return int(v), nil
+}
+
+// ComputeCapability returns the compute capability, 9 and 0 for sm_90.
+func (dev Device) ComputeCapability() (major, minor int, err error) {
+	major, err = dev.Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+	if err != nil {
+		return 0, 0, err
+	}
+	minor, err = dev.Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+	return major, minor, err
+}
+
+// PCIBusID returns the device's place on the bus, "0000:4e:00.0".
+func (dev Device) PCIBusID() (string, error) {
+	if err := dev.check(); err != nil {
+		return "", err
+	}
+	var id [32]byte
+	if err := dev.driver.CuDeviceGetPCIBusId(&id[0], int32(len(id)), dev.raw); err != nil {
+		return "", dev.named(err)
+	}
+	return cString(id[:]), nil
+}
+
+// cString returns the text before the first NUL.
+func cString(b []byte) string {
+	for i, c := range b {
+		if c == 0 {
+			return string(b[:i])
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,182 @@
+package emulator
+
+import "github.com/purecuda/cuda/driver"
+
+// deviceAttributes is what a device of the configured capability answers. The
+// figures that depend on the capability are in limitsOf; the rest is what a
+// data-centre device of that generation shows.
+func deviceAttributes(cfg Config, ordinal int) map[driver.CUdevice_attribute]int32 {
+	l := limitsOf(cfg.ComputeCapability)
+	const no, yes = 0, 1
+	a := map[driver.CUdevice_attribute]int32{
+		driver.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:                         1024,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:                               1024,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:                               1024,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:                               64,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:                                1<<31 - 1,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:                                65535,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:                                65535,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:                   48 << 10,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:             int32(l.sharedOptin),
+		driver.CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:              int32(l.sharedReserved),
+		driver.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:          int32(l.sharedPerSM),
+		driver.CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY:                         64 << 10,
+		driver.CU_DEVICE_ATTRIBUTE_WARP_SIZE:                                     32,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_PITCH:                                     1<<31 - 1,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:                       65536,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:              65536,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:                int32(l.threadsPerSM),
+		driver.CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:                 int32(l.blocksPerSM),
+		driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:                          int32(cfg.Multiprocessors),
+		driver.CU_DEVICE_ATTRIBUTE_CLOCK_RATE:                                    1980000,
+		driver.CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:                             3201000,
+		driver.CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:                       6144,
+		driver.CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:                                 60 << 20,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE:                  0,
+		driver.CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE:                 128 << 20,
+		driver.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:                      int32(cfg.ComputeCapability[0]),
+		driver.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:                      int32(cfg.ComputeCapability[1]),
+		driver.CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:                            3,
+		driver.CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:                                   yes,
+		driver.CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:                            yes,
+		driver.CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT:                           no,
+		driver.CU_DEVICE_ATTRIBUTE_INTEGRATED:                                    no,
+		driver.CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:                           yes,
+		driver.CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:                                  int32(driver.CU_COMPUTEMODE_DEFAULT),
+		driver.CU_DEVICE_ATTRIBUTE_ECC_ENABLED:                                   yes,
+		driver.CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:                                    int32(ordinal + 1),
+		driver.CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:                                 0,
+		driver.CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:                                 0,
+		driver.CU_DEVICE_ATTRIBUTE_TCC_DRIVER:                                    no,
+		driver.CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:                            yes,
+		driver.CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED:                   yes,
+		driver.CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED:                     yes,
+		driver.CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED:                      yes,
+		driver.CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:                                yes,
+		driver.CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:                     yes,
+		driver.CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:                        no,
+		driver.CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:  no,
+		driver.CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:           no,
+		driver.CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD:                               no,
+		driver.CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID:                      int32(ordinal),
+		driver.CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED:                  no,
+		driver.CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:         2,
+		driver.CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED:                  yes,
+		driver.CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:       yes,
+		driver.CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:                            yes,
+		driver.CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH:               no,
+		driver.CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES:                       no,
+		driver.CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:                       yes,
+		driver.CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED:             no,
+		driver.CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:           no,
+		driver.CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:   no,
+		driver.CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED:            no,
+		driver.CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED:        no,
+		driver.CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:                  no,
+		driver.CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED:                 no,
+		driver.CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:       no,
+		driver.CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED:                     no,
+		driver.CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS:          0,
+		driver.CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING:               0,
+		driver.CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED:                   no,
+		driver.CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED:          no,
+		driver.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:                        yes,
+		driver.CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:                0,
+		driver.CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:                                flag(l.clusters),
+		driver.CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED:         no,
+		driver.CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:                 yes,
+		driver.CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR:                 yes,
+		driver.CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1:                     no,
+		driver.CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1:              no,
+		driver.CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1:              no,
+		driver.CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED:                             no,
+		driver.CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:                           no,
+		driver.CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT:                         1 + 3*flag(l.clusters),
+		driver.CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED:                   no,
+		driver.CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS:                     no,
+		driver.CU_DEVICE_ATTRIBUTE_NUMA_CONFIG:                                   int32(driver.CU_DEVICE_NUMA_CONFIG_NONE),
+		driver.CU_DEVICE_ATTRIBUTE_NUMA_ID:                                       -1,
+		driver.CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:                                  -1,
+		driver.CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:                           no,
+		driver.CU_DEVICE_ATTRIBUTE_MPS_ENABLED:                                   no,
+		driver.CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED:                           no,
+		driver.CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED:                          no,
+		driver.CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK:                 0,
+		driver.CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH:                 0,
+		driver.CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID:                             0,
+		driver.CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID:                          0,
+		driver.CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: no,
+		driver.CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED:              no,
+		driver.CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED:             no,
+		driver.CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED:                   no,
+		driver.CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:      no,
+		driver.CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED:                  no,
+		driver.CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED:     no,
+	}
+	addTextureAttributes(a)
+	return a
+}
+
+func flag(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// addTextureAttributes adds the bounds of textures and surfaces, which have
+// been the same since compute capability 8.0.
+func addTextureAttributes(a map[driver.CUdevice_attribute]int32) {
+	const (
+		line, plane, cube, volume = 131072, 131072, 32768, 16384
+		layers, linear            = 2048, 268435456
+	)
+	for attr, v := range map[driver.CUdevice_attribute]int32{
+		driver.CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT:                     512,
+		driver.CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT:               32,
+		driver.CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT:                     512,
+		driver.CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER:                      1,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH:               line,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH:               plane,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT:              65536,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH:               volume,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT:              volume,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH:               volume,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE:     8192,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE:    8192,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE:     32768,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH:       cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT:      cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS:      layers,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH:       cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS:      layers,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH:        cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT:       cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH:          cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH:  cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS: 2046,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH:               cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH:               plane,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT:              65536,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_WIDTH:               volume,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_HEIGHT:              volume,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH:               volume,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_WIDTH:       cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_LAYERS:      layers,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_WIDTH:       cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT:      cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_LAYERS:      layers,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_WIDTH:          cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH:  cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS: 2046,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH:        linear,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH:        plane,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT:       65000,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH:        2097120,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH:     cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT:    cube,
+		driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH:     cube,
+	} {
+		a[attr] = v
+	}
+}

@@ -1,0 +1,114 @@
+package emulator
+
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// launchAttrs are the attributes of a launch or a kernel node. Those that only
+// steer a real device's hardware are kept and answered, nothing more.
+type launchAttrs struct {
+	cooperative   int32
+	cluster       vm.Dim3
+	priority      int32
+	hasPriority   bool
+	serialization int32
+	others        map[driver.CUlaunchAttributeID]driver.CUlaunchAttributeValue
+
+	atStart, atEnd *event // programmatic and launch completion events
+}
+
+// set takes over one attribute.
+func (a *launchAttrs) set(c call, id driver.CUlaunchAttributeID, v *driver.CUlaunchAttributeValue) result {
+	switch id {
+	case driver.CU_LAUNCH_ATTRIBUTE_IGNORE:
+	case driver.CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+		if *v.Cooperative() < 0 || *v.Cooperative() > 1 {
+			return errInvalidValue
+		}
+		a.cooperative = *v.Cooperative()
+	case driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+		d := v.ClusterDim()
+		a.cluster = vm.Dim3{X: d.X, Y: d.Y, Z: d.Z}
+	case driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		a.priority, a.hasPriority = *v.Priority(), true
+	case driver.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+		a.serialization = *v.ProgrammaticStreamSerializationAllowed()
+	case driver.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+		return eventAttribute(c, uintptr(v.ProgrammaticEvent().Event), &a.atStart)
+	case driver.CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+		return eventAttribute(c, uintptr(v.LaunchCompletionEvent().Event), &a.atEnd)
+	case driver.CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+		return errNotSupported
+	default:
+		if !keptAttribute(id) {
+			return errInvalidValue
+		}
+		others := map[driver.CUlaunchAttributeID]driver.CUlaunchAttributeValue{id: *v}
+		for k, old := range a.others {
+			if k != id {
+				others[k] = old
+			}
+		}
+		a.others = others // never changed in place: copies of a share it
+	}
+	return success
+}
+
+func eventAttribute(c call, h uintptr, to **event) result {
+	ev := find[event](c.e, h)
+	if ev == nil {
+		return errInvalidHandle
+	}
+	*to = ev
+	return success
+}
+
+// keptAttribute reports attributes without an effect here.
+func keptAttribute(id driver.CUlaunchAttributeID) bool {
+	switch id {
+	case driver.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+		driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+		driver.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+		driver.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
+		driver.CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION,
+		driver.CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+		driver.CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING,
+		driver.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+		return true
+	}
+	return false
+}
+
+// get answers one attribute.
+func (a *launchAttrs) get(id driver.CUlaunchAttributeID, out *driver.CUlaunchAttributeValue) result {
+	*out = driver.CUlaunchAttributeValue{}
+	switch id {
+	case driver.CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+		*out.Cooperative() = a.cooperative
+	case driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+		d := out.ClusterDim()
+		d.X, d.Y, d.Z = a.cluster.X, a.cluster.Y, a.cluster.Z
+	case driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		*out.Priority() = a.priority
+	case driver.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+		*out.ProgrammaticStreamSerializationAllowed() = a.serialization
+	default:
+		if !keptAttribute(id) {
+			return errInvalidValue
+		}
+		*out = a.others[id]
+	}
+	return success
+}
+
+// events records the events of the launch. A kernel starts and ends as one
+// step here, so both are behind it.
+func (a *launchAttrs) events(s *stream) result {
+	for _, ev := range []*event{a.atStart, a.atEnd} {
+		if ev != nil {
+			ev.record(s)
+		}
+	}
+	return success
+}

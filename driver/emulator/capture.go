@@ -1,0 +1,324 @@
+package emulator
+
+import (
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// capture is one capture sequence: it began in one stream, others may have
+// joined it by waiting for an event recorded in it, and all of them add nodes
+// to one graph.
+type capture struct {
+	id          uint64
+	graph       *graph
+	own         bool // the graph was made by the capture, not given to it
+	origin      *stream
+	thread      *thread // that began it
+	mode        driver.CUstreamCaptureMode
+	streams     []*stream // in the order in which they joined; origin first
+	removed     map[*node]bool
+	invalidated bool
+	over        bool
+}
+
+var captureFunctions = functions{
+	"cuStreamBeginCapture":                 {cuStreamBeginCaptureV1, afterInit},
+	"cuStreamBeginCapture_v2":              {cuStreamBeginCapture, afterInit},
+	"cuStreamBeginCaptureToGraph":          {cuStreamBeginCaptureToGraph, afterInit},
+	"cuStreamEndCapture":                   {cuStreamEndCapture, afterInit},
+	"cuStreamIsCapturing":                  {cuStreamIsCapturing, afterInit},
+	"cuStreamGetCaptureInfo":               {cuStreamGetCaptureInfoV1, afterInit},
+	"cuStreamGetCaptureInfo_v2":            {cuStreamGetCaptureInfoV2, afterInit},
+	"cuStreamGetCaptureInfo_v3":            {cuStreamGetCaptureInfoV3, afterInit},
+	"cuStreamUpdateCaptureDependencies":    {cuStreamUpdateCaptureDependenciesV1, afterInit},
+	"cuStreamUpdateCaptureDependencies_v2": {cuStreamUpdateCaptureDependenciesV2, afterInit},
+	"cuThreadExchangeStreamCaptureMode":    {cuThreadExchangeStreamCaptureMode, afterInit},
+}
+
+func cuThreadExchangeStreamCaptureMode(c call) result {
+	p := at[driver.CUstreamCaptureMode](c, 0)
+	if p == nil || *p > driver.CU_STREAM_CAPTURE_MODE_RELAXED {
+		return errInvalidValue
+	}
+	c.th.mode, *p = *p, c.th.mode
+	return success
+}
+
+func cuStreamBeginCaptureV1(c call) result {
+	return beginCapture(c, nil, nil, driver.CU_STREAM_CAPTURE_MODE_GLOBAL)
+}
+
+func cuStreamBeginCapture(c call) result {
+	return beginCapture(c, nil, nil, driver.CUstreamCaptureMode(c.Uint32(1)))
+}
+
+func cuStreamBeginCaptureToGraph(c call) result {
+	g := handleAt[graph](c, 1)
+	if g == nil {
+		return errInvalidValue
+	}
+	deps, r := edgesAt(c, g, 2, 3, 4)
+	if r != success {
+		return r
+	}
+	return beginCapture(c, g, deps, driver.CUstreamCaptureMode(c.Uint32(5)))
+}
+
+func beginCapture(c call, g *graph, deps []edge, mode driver.CUstreamCaptureMode) result {
+	s, r := streamAt(c, 0)
+	switch {
+	case r != success:
+		return r
+	case mode > driver.CU_STREAM_CAPTURE_MODE_RELAXED:
+		return errInvalidValue
+	case s.isLegacy():
+		return errUnsupported
+	case s.cap != nil:
+		return errIllegalState
+	case g != nil && g.capturing:
+		return errIllegalState
+	}
+	cap := &capture{id: c.e.id(), graph: g, own: g == nil, origin: s, thread: c.th, mode: mode}
+	if cap.own {
+		cap.graph = c.e.newGraph()
+	}
+	cap.graph.capturing = true
+	c.e.captures[cap] = struct{}{}
+	cap.join(s, deps)
+	return success
+}
+
+// join makes a stream part of the capture.
+func (cap *capture) join(s *stream, deps []edge) {
+	s.cap, s.capDeps = cap, slices.Clone(deps)
+	cap.streams = append(cap.streams, s)
+}
+
+// invalidate breaks the capture: only ending it is possible from now on.
+func (cap *capture) invalidate(r result) result {
+	cap.invalidated = true
+	return r
+}
+
+// finish takes the streams out of the capture.
+func (cap *capture) finish() {
+	cap.over = true
+	cap.graph.capturing = false
+	delete(cap.graph.e.captures, cap)
+	for _, s := range cap.streams {
+		s.cap, s.capDeps = nil, nil
+	}
+}
+
+// drop finishes the capture and throws away what it recorded.
+func (cap *capture) drop() {
+	cap.finish()
+	if cap.own {
+		cap.graph.destroy()
+	}
+}
+
+func cuStreamEndCapture(c call) result {
+	s, r := streamAt(c, 0)
+	out := at[uintptr](c, 1)
+	switch {
+	case r != success:
+		return r
+	case out == nil:
+		return errInvalidValue
+	case s.cap == nil:
+		return errIllegalState
+	}
+	cap := s.cap
+	switch {
+	case cap.mode != driver.CU_STREAM_CAPTURE_MODE_RELAXED && cap.thread != c.th:
+		return errWrongThread
+	case cap.origin != s:
+		return cap.invalidate(errUnmatched)
+	}
+	*out = 0
+	if cap.invalidated {
+		cap.drop()
+		return errInvalidated
+	}
+	if !cap.joined() {
+		cap.drop()
+		return errUnjoined
+	}
+	cap.finish()
+	*out = cap.graph.handle
+	return success
+}
+
+// joined reports whether all that the other streams recorded is an ancestor of
+// what the origin depends on.
+func (cap *capture) joined() bool {
+	reached := make(map[*node]bool)
+	var visit func(edges []edge)
+	visit = func(edges []edge) {
+		for _, d := range edges {
+			if !reached[d.node] {
+				reached[d.node] = true
+				visit(d.node.deps)
+			}
+		}
+	}
+	visit(cap.origin.capDeps)
+	for _, s := range cap.streams {
+		for _, d := range s.capDeps {
+			if !reached[d.node] && !cap.removed[d.node] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// prohibited says whether the thread may make a potentially unsafe call, and
+// invalidates the captures that forbid it.
+func (e *Emulator) prohibited(th *thread) result {
+	r := success
+	for cap := range e.captures {
+		if cap.forbids(th) {
+			r = cap.invalidate(errUnsupported)
+		}
+	}
+	return r
+}
+
+// forbids implements the table of cuThreadExchangeStreamCaptureMode.
+func (cap *capture) forbids(th *thread) bool {
+	switch {
+	case th.mode == driver.CU_STREAM_CAPTURE_MODE_RELAXED, cap.mode == driver.CU_STREAM_CAPTURE_MODE_RELAXED:
+		return false
+	case cap.thread == th:
+		return true
+	}
+	return th.mode == driver.CU_STREAM_CAPTURE_MODE_GLOBAL && cap.mode == driver.CU_STREAM_CAPTURE_MODE_GLOBAL
+}
+
+// refuseWhileCapturing is for calls that would wait for a whole context.
+func (e *Emulator) refuseWhileCapturing(th *thread, ctx *cudaContext) result {
+	r := e.prohibited(th)
+	for cap := range e.captures {
+		if cap.touches(ctx) {
+			r = cap.invalidate(errUnsupported)
+		}
+	}
+	return r
+}
+
+func (cap *capture) touches(ctx *cudaContext) bool {
+	return slices.ContainsFunc(cap.streams, func(s *stream) bool { return s.ctx == ctx })
+}
+
+// implicitlyCaptured refuses use of the legacy stream while a stream that is
+// ordered with it captures: that order can not be recorded.
+func (s *stream) implicitlyCaptured() result {
+	r := success
+	if !s.isLegacy() {
+		return r
+	}
+	for cap := range s.ctx.e.captures {
+		if cap.blocks(s.ctx) {
+			r = cap.invalidate(errImplicit)
+		}
+	}
+	return r
+}
+
+// blocks reports whether a blocking stream of the context is in the capture.
+func (cap *capture) blocks(ctx *cudaContext) bool {
+	return slices.ContainsFunc(cap.streams, func(s *stream) bool { return s.ctx == ctx && s.blocking() })
+}
+
+// submit gives work to the stream: to its queue, or to its capture.
+func (s *stream) submit(c call, n nodeParams) result {
+	if s.cap != nil {
+		return s.record(c, n)
+	}
+	if r := s.implicitlyCaptured(); r != success {
+		return r
+	}
+	s.enqueue(n)
+	return success
+}
+
+// capturable says whether the calling thread may record into the stream.
+func (s *stream) capturable(c call) result {
+	switch cap := s.cap; {
+	case cap.invalidated:
+		return errInvalidated
+	case cap.mode == driver.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL && cap.thread != c.th:
+		return errWrongThread
+	}
+	return success
+}
+
+// record adds a node to the stream's capture.
+func (s *stream) record(c call, p nodeParams) result {
+	_, r := s.recordNode(c, p)
+	return r
+}
+
+func (s *stream) recordNode(c call, p nodeParams) (*node, result) {
+	if r := s.capturable(c); r != success {
+		return nil, r
+	}
+	n := s.cap.graph.add(p, s.capDeps)
+	s.capDeps = []edge{{node: n}}
+	return n, success
+}
+
+// captureEvent records an event in a capturing stream: no node, only a name
+// for what the stream depends on now.
+func (s *stream) captureEvent(c call, ev *event) result {
+	if r := s.capturable(c); r != success {
+		return r
+	}
+	ev.mark, ev.cap = nil, &capturedMark{cap: s.cap, deps: slices.Clone(s.capDeps)}
+	return success
+}
+
+// waitCaptured is cuStreamWaitEvent where stream or event is being captured.
+func (s *stream) waitCaptured(c call, ev *event) result {
+	switch {
+	case ev.cap == nil:
+		if r := s.capturable(c); r != success {
+			return r
+		}
+		return s.cap.invalidate(errIsolation) // depends on work that is not captured
+	case ev.cap.cap.over:
+		if s.cap != nil {
+			return s.cap.invalidate(errIsolation)
+		}
+		return errCapturedEvent
+	case s.isLegacy():
+		return ev.cap.cap.invalidate(errImplicit)
+	case s.cap != nil && s.cap != ev.cap.cap:
+		s.cap.invalidate(errMerge)
+		return ev.cap.cap.invalidate(errMerge)
+	case ev.cap.cap.invalidated:
+		return errInvalidated
+	case s.cap == nil:
+		ev.cap.cap.join(s, ev.cap.deps)
+		return s.capturable(c)
+	}
+	if r := s.capturable(c); r != success {
+		return r
+	}
+	s.capDeps = mergeEdges(s.capDeps, ev.cap.deps)
+	return success
+}
+
+// mergeEdges adds the edges that are not there yet.
+func mergeEdges(to, more []edge) []edge {
+	to = slices.Clone(to)
+	for _, d := range more {
+		if !slices.Contains(to, d) {
+			to = append(to, d)
+		}
+	}
+	return to
+}

@@ -1,0 +1,611 @@
+package emulator_test
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
+)
+
+const (
+	global      = driver.CU_STREAM_CAPTURE_MODE_GLOBAL
+	threadLocal = driver.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+	relaxed     = driver.CU_STREAM_CAPTURE_MODE_RELAXED
+
+	unsupported = driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+	invalidated = driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+)
+
+// endCapture ends a capture, destroys what came of it, and returns the result.
+func (r *rig) endCapture(s driver.CUstream) error {
+	var g driver.CUgraph
+	err := r.CuStreamEndCapture(s, &g)
+	if err != nil && g != 0 {
+		r.t.Errorf("a failed capture left graph %#x", g)
+	}
+	if g != 0 {
+		r.ok(r.CuGraphDestroy(g))
+	}
+	return err
+}
+
+// captured runs f in a capture of a stream and returns the graph.
+func (r *rig) captured(s driver.CUstream, f func()) driver.CUgraph {
+	r.t.Helper()
+	r.ok(r.CuStreamBeginCapture(s, threadLocal))
+	f()
+	var g driver.CUgraph
+	r.ok(r.CuStreamEndCapture(s, &g))
+	r.t.Cleanup(func() { r.CuGraphDestroy(g) })
+	return g
+}
+
+// nodes lists a graph's nodes.
+func (r *rig) nodes(g driver.CUgraph) []driver.CUgraphNode {
+	r.t.Helper()
+	var n uintptr
+	r.ok(r.CuGraphGetNodes(g, nil, &n))
+	out := make([]driver.CUgraphNode, n)
+	if n > 0 {
+		r.ok(r.CuGraphGetNodes(g, &out[0], &n))
+	}
+	return out
+}
+
+func (r *rig) edgeCount(g driver.CUgraph) int {
+	r.t.Helper()
+	var n uintptr
+	r.ok(r.CuGraphGetEdges(g, nil, nil, nil, &n))
+	return int(n)
+}
+
+func (r *rig) status(s driver.CUstream) driver.CUstreamCaptureStatus {
+	r.t.Helper()
+	var st driver.CUstreamCaptureStatus
+	r.ok(r.CuStreamIsCapturing(s, &st))
+	return st
+}
+
+func TestCapturedWorkRunsWhenTheGraphIsLaunched(t *testing.T) {
+	r := newRig(t)
+	p, s, shift := r.alloc(4), r.stream(), r.kernel("shift")
+	g := r.captured(s, func() {
+		r.ok(r.CuMemsetD32Async(p, 1, 1, s))
+		r.ok(r.launch(shift, s, p, 0, 1))
+		r.ok(r.launch(shift, s, p, 0, 2))
+	})
+	r.wantWords("nothing has run", p, 0)
+	if n, m := len(r.nodes(g)), r.edgeCount(g); n != 3 || m != 2 {
+		t.Fatalf("%d nodes and %d edges", n, m)
+	}
+	x := r.instantiate(g)
+	r.ok(r.CuGraphUpload(x, s))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("launched", p, 8)
+	if r.emu != nil {
+		if st := r.emu.Stats(); st.GraphLaunches != 1 || st.Launches != 2 {
+			t.Errorf("%+v", st)
+		}
+	}
+}
+
+func TestBeginAndEndRefuse(t *testing.T) {
+	r := newRig(t)
+	s := r.stream()
+	var g driver.CUgraph
+	r.want("legacy stream", r.CuStreamBeginCapture(0, global), unsupported)
+	r.want("mode", r.CuStreamBeginCapture(s, 3), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("end without begin", r.CuStreamEndCapture(s, &g), driver.CUDA_ERROR_ILLEGAL_STATE)
+	r.ok(r.CuStreamBeginCapture(s, global))
+	r.want("begin twice", r.CuStreamBeginCapture(s, global), driver.CUDA_ERROR_ILLEGAL_STATE)
+	r.want("and it goes on", r.endCapture(s), 0)
+	r.ok(r.CuStreamBeginCapture(driver.CU_STREAM_PER_THREAD, global))
+	r.want("per-thread stream", r.endCapture(driver.CU_STREAM_PER_THREAD), 0)
+}
+
+func TestCaptureEndsOnItsThread(t *testing.T) {
+	r := newRig(t)
+	s := r.stream()
+	for _, mode := range []driver.CUstreamCaptureMode{global, threadLocal} {
+		r.ok(r.CuStreamBeginCapture(s, mode))
+		r.elsewhere(func() {
+			var g driver.CUgraph
+			r.want("end on another thread", r.CuStreamEndCapture(s, &g), driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+		})
+		r.want("end", r.endCapture(s), 0)
+	}
+	r.ok(r.CuStreamBeginCapture(s, relaxed))
+	r.elsewhere(func() { r.want("relaxed end on another thread", r.endCapture(s), 0) })
+}
+
+func TestOtherThreadsRecord(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
+	for mode, want := range map[driver.CUstreamCaptureMode]driver.CUresult{
+		global: 0, threadLocal: driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, relaxed: 0,
+	} {
+		r.ok(r.CuStreamBeginCapture(s, mode))
+		r.elsewhere(func() { r.want(mode.String()+": launch from another thread", r.launch(add, s, p, 0, 1), want) })
+		r.want(mode.String()+": end", r.endCapture(s), 0)
+	}
+}
+
+// unsafeCall is a call whose legality during a capture is in question.
+type unsafeCall struct {
+	name   string
+	call   func() error
+	breaks bool
+}
+
+// unsafeCalls makes what the calls need. Each may be made often, in a capture
+// of another stream or after it.
+func (r *rig) unsafeCalls() []unsafeCall {
+	idle := r.stream()
+	ev := r.event(driver.CU_EVENT_DISABLE_TIMING)
+	p := r.alloc(64)
+	pinned := r.gate()
+	image := append([]byte(testPTX), 0)
+	g := r.graph()
+	var n driver.CUgraphNode
+	r.ok(r.CuGraphAddEmptyNode(&n, g, nil, 0))
+	x := r.instantiate(g)
+	host := make([]uint32, 4)
+	hostPtr := unsafe.Pointer(&host[0])
+	// made and given back under the relaxed mode
+	relax := func(f func() error) error {
+		mode := relaxed
+		r.ok(r.CuThreadExchangeStreamCaptureMode(&mode))
+		err := f()
+		r.ok(r.CuThreadExchangeStreamCaptureMode(&mode))
+		return err
+	}
+	try := func(make, use, undo func() error) func() error {
+		return func() error {
+			if make != nil {
+				r.ok(relax(make))
+			}
+			err := use()
+			if undo != nil && err != nil {
+				r.ok(relax(undo))
+			}
+			return err
+		}
+	}
+	made := func(use, undo func() error) func() error {
+		return func() error {
+			err := use()
+			if err == nil {
+				r.ok(relax(undo))
+			}
+			return err
+		}
+	}
+	var q driver.CUdeviceptr
+	var hp unsafe.Pointer
+	var m driver.CUmodule
+	var lib driver.CUlibrary
+	var st driver.CUstream
+	var e2 driver.CUevent
+	var g2 driver.CUgraph
+	var x2 driver.CUgraphExec
+	var pool driver.CUmemoryPool
+	var size uintptr
+	buf := make([]byte, 8192)
+	props := driver.CUmemPoolProps{AllocType: driver.CU_MEM_ALLOCATION_TYPE_PINNED}
+	props.Location.Type = driver.CU_MEM_LOCATION_TYPE_DEVICE
+	free := func() error { return r.CuMemFree(q) }
+	alloc := func() error { return r.CuMemAlloc(&q, 64) }
+	return []unsafeCall{
+		{"cuMemAlloc", made(alloc, free), true},
+		{"cuMemFree", try(alloc, free, free), true},
+		{"cuMemAllocPitch", made(func() error { return r.CuMemAllocPitch(&q, &size, 64, 4, 4) }, free), true},
+		{"cuMemHostAlloc", made(func() error { return r.CuMemHostAlloc(&hp, 64, 0) }, func() error { return r.CuMemFreeHost(hp) }), true},
+		{"cuMemFreeHost", try(func() error { return r.CuMemHostAlloc(&hp, 64, 0) }, func() error { return r.CuMemFreeHost(hp) }, func() error { return r.CuMemFreeHost(hp) }), true},
+		{"cuMemHostRegister", made(func() error { return r.CuMemHostRegister(unsafe.Pointer(&buf[0]), 8192, 0) }, func() error { return r.CuMemHostUnregister(unsafe.Pointer(&buf[0])) }), true},
+		{"cuMemAllocAsync", made(func() error { return r.CuMemAllocAsync(&q, 64, idle) }, func() error { return r.CuMemFreeAsync(q, idle) }), true},
+		{"cuMemFreeAsync", try(func() error { return r.CuMemAllocAsync(&q, 64, idle) }, func() error { return r.CuMemFreeAsync(q, idle) }, func() error { return r.CuMemFreeAsync(q, idle) }), true},
+		{"cuMemPoolCreate", made(func() error { return r.CuMemPoolCreate(&pool, &props) }, func() error { return r.CuMemPoolDestroy(pool) }), false},
+		{"cuMemPoolTrimTo", func() error {
+			r.ok(relax(func() error { return r.CuDeviceGetDefaultMemPool(&pool, r.dev) }))
+			return r.CuMemPoolTrimTo(pool, 0)
+		}, false},
+		{"cuMemGetInfo", func() error { var a, b uintptr; return r.CuMemGetInfo(&a, &b) }, false},
+		{"cuMemcpyHtoD", func() error { return r.CuMemcpyHtoD(p, hostPtr, 16) }, true},
+		{"cuMemcpyDtoH", func() error { return r.CuMemcpyDtoH(hostPtr, p, 16) }, true},
+		{"cuMemcpyDtoD", func() error { return r.CuMemcpyDtoD(p, p+32, 16) }, true},
+		{"cuMemsetD8", func() error { return r.CuMemsetD8(p, 0, 16) }, true},
+		{"cuMemcpyHtoDAsync of an idle stream", func() error { return r.CuMemcpyHtoDAsync(p, hostPtr, 16, idle) }, false},
+		{"cuMemcpyDtoHAsync of an idle stream", func() error { return r.CuMemcpyDtoHAsync(hostPtr, p, 16, idle) }, false},
+		{"cuMemsetD8Async of an idle stream", func() error { return r.CuMemsetD8Async(p, 0, 16, idle) }, false},
+		{"cuMemcpyHtoDAsync of the legacy stream", func() error { return r.CuMemcpyHtoDAsync(p, hostPtr, 16, 0) }, false},
+		{"cuCtxSynchronize", func() error { return r.CuCtxSynchronize() }, true},
+		{"cuStreamSynchronize", func() error { return r.CuStreamSynchronize(idle) }, true},
+		{"cuStreamQuery", func() error { return r.CuStreamQuery(idle) }, true},
+		{"cuStreamCreate", made(func() error { return r.CuStreamCreate(&st, 1) }, func() error { return r.CuStreamDestroy(st) }), false},
+		{"cuStreamDestroy", try(func() error { return r.CuStreamCreate(&st, 1) }, func() error { return r.CuStreamDestroy(st) }, nil), false},
+		{"cuEventCreate", made(func() error { return r.CuEventCreate(&e2, 0) }, func() error { return r.CuEventDestroy(e2) }), false},
+		{"cuEventDestroy", try(func() error { return r.CuEventCreate(&e2, 0) }, func() error { return r.CuEventDestroy(e2) }, nil), false},
+		{"cuEventRecord", func() error { return r.CuEventRecord(ev, idle) }, false},
+		{"cuEventQuery", func() error { return r.CuEventQuery(ev) }, true},
+		{"cuEventSynchronize", func() error { return r.CuEventSynchronize(ev) }, true},
+		{"cuStreamWaitEvent", func() error { return r.CuStreamWaitEvent(idle, ev, 0) }, false},
+		{"cuStreamWriteValue32", func() error { return r.CuStreamWriteValue32(idle, pinned.p, 0, 0) }, false},
+		{"cuModuleLoadData", made(func() error { return r.CuModuleLoadData(&m, unsafe.Pointer(&image[0])) }, func() error { return r.CuModuleUnload(m) }), false},
+		{"cuModuleUnload", try(func() error { return r.CuModuleLoadData(&m, unsafe.Pointer(&image[0])) }, func() error { return r.CuModuleUnload(m) }, func() error { return r.CuModuleUnload(m) }), true},
+		{"cuLibraryLoadData", made(func() error { return r.CuLibraryLoadData(&lib, unsafe.Pointer(&image[0]), nil, nil, 0, nil, nil, 0) }, func() error { return r.CuLibraryUnload(lib) }), false},
+		{"cuLibraryUnload", try(func() error { return r.CuLibraryLoadData(&lib, unsafe.Pointer(&image[0]), nil, nil, 0, nil, nil, 0) }, func() error { return r.CuLibraryUnload(lib) }, func() error { return r.CuLibraryUnload(lib) }), true},
+		{"cuGraphCreate", made(func() error { return r.CuGraphCreate(&g2, 0) }, func() error { return r.CuGraphDestroy(g2) }), false},
+		{"cuGraphInstantiate", made(func() error { return r.CuGraphInstantiate(&x2, g, 0) }, func() error { return r.CuGraphExecDestroy(x2) }), false},
+		{"cuGraphExecDestroy", try(func() error { return r.CuGraphInstantiate(&x2, g, 0) }, func() error { return r.CuGraphExecDestroy(x2) }, func() error { return r.CuGraphExecDestroy(x2) }), true},
+		{"cuGraphLaunch of an idle stream", func() error { return r.CuGraphLaunch(x, idle) }, false},
+		{"cuGraphUpload of an idle stream", func() error { return r.CuGraphUpload(x, idle) }, false},
+		{"cuGraphExecUpdate", func() error { var info driver.CUgraphExecUpdateResultInfo; return r.CuGraphExecUpdate(x, g, &info) }, false},
+		{"cuCtxSetLimit", func() error { var v uintptr; r.ok(r.CuCtxGetLimit(&v, 0)); return r.CuCtxSetLimit(0, v) }, false},
+		{"cuDeviceGraphMemTrim", func() error { return r.CuDeviceGraphMemTrim(r.dev) }, false},
+		{"cuFuncLoad", func() error { return nil }, false},
+	}
+}
+
+func TestUnsafeCallsBreakAGlobalCaptureOfAnotherThread(t *testing.T) {
+	r := newRig(t)
+	s := r.stream()
+	for _, c := range r.unsafeCalls() {
+		r.ok(r.CuStreamBeginCapture(s, global))
+		var got driver.CUresult
+		r.elsewhere(func() { got = code(c.call()) })
+		end := code(r.endCapture(s))
+		want, wantEnd := driver.CUDA_SUCCESS, driver.CUDA_SUCCESS
+		if c.breaks {
+			want, wantEnd = unsupported, invalidated
+		}
+		if got != want || end != wantEnd {
+			t.Errorf("%s: %d, end %d; want %d and %d", c.name, got, end, want, wantEnd)
+		}
+	}
+}
+
+func TestUnsafeCallsBreakACaptureOfTheirThread(t *testing.T) {
+	r := newRig(t)
+	s := r.stream()
+	for _, mode := range []driver.CUstreamCaptureMode{global, threadLocal} {
+		for _, c := range r.unsafeCalls() {
+			r.ok(r.CuStreamBeginCapture(s, mode))
+			got := code(c.call())
+			end := code(r.endCapture(s))
+			want, wantEnd := driver.CUDA_SUCCESS, driver.CUDA_SUCCESS
+			if c.breaks {
+				want, wantEnd = unsupported, invalidated
+			}
+			if got != want || end != wantEnd {
+				t.Errorf("%v: %s: %d, end %d; want %d and %d", mode, c.name, got, end, want, wantEnd)
+			}
+		}
+	}
+}
+
+// What a thread-local or relaxed capture, or a relaxed thread, allows.
+func TestUnsafeCallsThatAreAllowed(t *testing.T) {
+	r := newRig(t)
+	s := r.stream()
+	allowed := func(what string, mode driver.CUstreamCaptureMode, run func(call func() error) driver.CUresult) {
+		for _, c := range r.unsafeCalls() {
+			if c.name == "cuCtxSynchronize" {
+				continue // would wait for the captured stream
+			}
+			r.ok(r.CuStreamBeginCapture(s, mode))
+			got := run(c.call)
+			end := code(r.endCapture(s))
+			if got != 0 || end != 0 {
+				t.Errorf("%s: %s: %d, end %d", what, c.name, got, end)
+			}
+		}
+	}
+	elsewhere := func(call func() error) (got driver.CUresult) {
+		r.elsewhere(func() { got = code(call()) })
+		return got
+	}
+	relaxedThread := func(call func() error) driver.CUresult {
+		mode := relaxed
+		r.ok(r.CuThreadExchangeStreamCaptureMode(&mode))
+		got := code(call())
+		r.ok(r.CuThreadExchangeStreamCaptureMode(&mode))
+		return got
+	}
+	allowed("thread-local capture of another thread", threadLocal, elsewhere)
+	allowed("relaxed capture", relaxed, func(call func() error) driver.CUresult { return code(call()) })
+	allowed("relaxed thread in its global capture", global, relaxedThread)
+	allowed("relaxed thread beside a global capture", global, func(call func() error) (got driver.CUresult) {
+		r.elsewhere(func() { got = relaxedThread(call) })
+		return got
+	})
+}
+
+func TestContextSynchronizeBreaksAnyCapture(t *testing.T) {
+	r := newRig(t)
+	s := r.stream()
+	r.ok(r.CuStreamBeginCapture(s, relaxed))
+	r.want("synchronize", r.CuCtxSynchronize(), unsupported)
+	r.want("end", r.endCapture(s), invalidated)
+}
+
+func TestCapturingStreamCanNotBeWaitedFor(t *testing.T) {
+	r := newRig(t)
+	s, p := r.stream(), r.alloc(4)
+	for what, call := range map[string]func() error{
+		"query": func() error { return r.CuStreamQuery(s) },
+		"wait":  func() error { return r.CuStreamSynchronize(s) },
+	} {
+		r.ok(r.CuStreamBeginCapture(s, relaxed))
+		r.want(what, call(), unsupported)
+		if st := r.status(s); st != driver.CU_STREAM_CAPTURE_STATUS_INVALIDATED {
+			t.Errorf("%s: status %v", what, st)
+		}
+		r.want(what+": work", r.CuMemsetD8Async(p, 0, 1, s), invalidated)
+		r.want(what+": end", r.endCapture(s), invalidated)
+		r.want(what+": stream works again", r.CuStreamSynchronize(s), 0)
+	}
+}
+
+func TestCapturedEventCanNotBeWaitedFor(t *testing.T) {
+	r := newRig(t)
+	s, ev := r.stream(), r.event(0)
+	for what, call := range map[string]func() error{
+		"query": func() error { return r.CuEventQuery(ev) },
+		"wait":  func() error { return r.CuEventSynchronize(ev) },
+	} {
+		r.ok(r.CuStreamBeginCapture(s, relaxed))
+		r.ok(r.CuEventRecord(ev, s))
+		r.want(what, call(), driver.CUDA_ERROR_CAPTURED_EVENT)
+		r.want(what+": end", r.endCapture(s), invalidated)
+		r.want(what+": after the capture", call(), driver.CUDA_ERROR_CAPTURED_EVENT)
+		r.ok(r.CuEventRecord(ev, s))
+		r.ok(r.CuStreamSynchronize(s))
+		r.want(what+": recorded again", call(), 0)
+	}
+}
+
+func TestForkAndJoin(t *testing.T) {
+	r := newRig(t)
+	p, add := r.alloc(12), r.kernel("add")
+	a, b := r.stream(), r.stream()
+	fork, join := r.event(2), r.event(2)
+	g := r.captured(a, func() {
+		r.ok(r.launch(add, a, p, 0, 1))
+		r.ok(r.CuEventRecord(fork, a))
+		r.ok(r.CuStreamWaitEvent(b, fork, 0))
+		if r.status(b) != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE {
+			t.Error("the second stream did not join the capture")
+		}
+		r.ok(r.launch(add, b, p, 1, 1))
+		r.ok(r.launch(add, a, p, 2, 1))
+		r.ok(r.CuEventRecord(join, b))
+		r.ok(r.CuStreamWaitEvent(a, join, 0))
+		r.ok(r.launch(add, a, p, 0, 1))
+	})
+	if n, m := len(r.nodes(g)), r.edgeCount(g); n != 4 || m != 4 {
+		t.Errorf("%d nodes and %d edges", n, m)
+	}
+	if r.status(b) != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+		t.Error("the second stream is still capturing")
+	}
+	r.ok(r.CuGraphLaunch(r.instantiate(g), a))
+	r.ok(r.CuStreamSynchronize(a))
+	r.wantWords("diamond", p, 2, 1, 1)
+}
+
+func TestUnjoinedStreamIsAnError(t *testing.T) {
+	r := newRig(t)
+	p, add := r.alloc(4), r.kernel("add")
+	a, b, fork := r.stream(), r.stream(), r.event(2)
+	r.ok(r.CuStreamBeginCapture(a, global))
+	r.ok(r.launch(add, a, p, 0, 1))
+	r.ok(r.CuEventRecord(fork, a))
+	r.ok(r.CuStreamWaitEvent(b, fork, 0))
+	var g driver.CUgraph
+	r.ok(r.launch(add, b, p, 0, 1))
+	r.want("end", r.endCapture(a), driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+	r.want("after it", r.CuStreamEndCapture(a, &g), driver.CUDA_ERROR_ILLEGAL_STATE)
+	r.want("the fork works again", r.CuStreamSynchronize(b), 0)
+
+	r.ok(r.CuStreamBeginCapture(a, global))
+	r.ok(r.launch(add, a, p, 0, 1))
+	r.ok(r.CuEventRecord(fork, a))
+	r.ok(r.CuStreamWaitEvent(b, fork, 0))
+	r.want("end with a fork that did nothing", r.endCapture(a), driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+}
+
+func TestCaptureEndsOnItsStream(t *testing.T) {
+	r := newRig(t)
+	a, b, fork := r.stream(), r.stream(), r.event(2)
+	r.ok(r.CuStreamBeginCapture(a, global))
+	r.ok(r.CuEventRecord(fork, a))
+	r.ok(r.CuStreamWaitEvent(b, fork, 0))
+	var g driver.CUgraph
+	r.want("end on the fork", r.CuStreamEndCapture(b, &g), driver.CUDA_ERROR_STREAM_CAPTURE_UNMATCHED)
+	r.want("end", r.endCapture(a), driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+}
+
+func TestDependencyOnUncapturedWorkIsRefused(t *testing.T) {
+	r := newRig(t)
+	s, other := r.stream(), r.stream()
+	before, never := r.event(2), r.event(2)
+	r.ok(r.CuEventRecord(before, other))
+	r.ok(r.CuStreamBeginCapture(s, global))
+	r.want("wait for earlier work", r.CuStreamWaitEvent(s, before, 0), driver.CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
+	r.want("end", r.endCapture(s), invalidated)
+	r.ok(r.CuStreamBeginCapture(s, global))
+	r.want("wait for an event never recorded", r.CuStreamWaitEvent(s, never, 0), 0)
+	r.want("end", r.endCapture(s), 0)
+}
+
+func TestEventOfAnEndedCapture(t *testing.T) {
+	r := newRig(t)
+	s, other, ev := r.stream(), r.stream(), r.event(2)
+	r.ok(r.CuStreamBeginCapture(s, global))
+	r.ok(r.CuEventRecord(ev, s))
+	r.want("end", r.endCapture(s), 0)
+	r.want("wait outside", r.CuStreamWaitEvent(other, ev, 0), driver.CUDA_ERROR_INVALID_VALUE)
+	r.ok(r.CuStreamBeginCapture(s, global))
+	r.want("wait in the next capture", r.CuStreamWaitEvent(s, ev, 0), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("end", r.endCapture(s), invalidated)
+}
+
+func TestCapturesCanNotBeMerged(t *testing.T) {
+	r := newRig(t)
+	a, b, ev := r.stream(), r.stream(), r.event(2)
+	r.ok(r.CuStreamBeginCapture(a, global))
+	r.ok(r.CuStreamBeginCapture(b, global))
+	r.ok(r.CuEventRecord(ev, a))
+	r.want("merge", r.CuStreamWaitEvent(b, ev, 0), driver.CUDA_ERROR_STREAM_CAPTURE_MERGE)
+	r.want("end of one", r.endCapture(a), invalidated)
+	r.want("end of the other", r.endCapture(b), invalidated)
+}
+
+func TestLegacyStreamDuringACapture(t *testing.T) {
+	r := newRig(t)
+	p, ev := r.alloc(4), r.event(2)
+	blocking, free := r.streamWith(0), r.stream()
+	const implicit = driver.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
+	var st driver.CUstreamCaptureStatus
+
+	r.ok(r.CuStreamBeginCapture(free, global))
+	r.want("beside a non-blocking stream", r.CuMemsetD8Async(p, 0, 1, 0), 0)
+	r.want("status", r.CuStreamIsCapturing(0, &st), 0)
+	r.ok(r.CuEventRecord(ev, free))
+	r.want("joining", r.CuStreamWaitEvent(0, ev, 0), implicit)
+	r.want("end", r.endCapture(free), invalidated)
+
+	r.ok(r.CuStreamBeginCapture(blocking, relaxed))
+	r.want("status beside a blocking stream", r.CuStreamIsCapturing(0, &st), implicit)
+	r.want("end", r.endCapture(blocking), 0)
+	r.ok(r.CuStreamBeginCapture(blocking, relaxed))
+	r.want("beside a blocking stream", r.CuMemsetD8Async(p, 0, 1, 0), implicit)
+	r.want("end", r.endCapture(blocking), invalidated)
+	r.ok(r.CuStreamBeginCapture(blocking, relaxed))
+	r.want("synchronous copy", r.CuMemsetD8(p, 0, 1), implicit)
+	r.want("end", r.endCapture(blocking), invalidated)
+}
+
+func TestCaptureInfo(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
+	var st driver.CUstreamCaptureStatus
+	var id uint64
+	var g driver.CUgraph
+	var deps *driver.CUgraphNode
+	var data *driver.CUgraphEdgeData
+	var n uintptr
+	r.ok(r.CuStreamGetCaptureInfo(s, &st, &id, &g, &deps, &data, &n))
+	if st != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+		t.Errorf("status %v", st)
+	}
+	r.ok(r.CuStreamBeginCapture(s, global))
+	r.ok(r.launch(add, s, p, 0, 1))
+	r.ok(r.launch(add, s, p, 0, 1))
+	r.ok(r.CuStreamGetCaptureInfo(s, &st, &id, &g, &deps, &data, &n))
+	if st != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 || g == 0 || n != 1 || *deps != r.nodes(g)[1] {
+		t.Errorf("status %v, id %d, graph %#x, %d dependencies", st, id, g, n)
+	}
+	// the next node shall depend on both
+	all := r.nodes(g)
+	r.ok(r.CuStreamUpdateCaptureDependencies(s, &all[0], nil, 1, uint32(driver.CU_STREAM_ADD_CAPTURE_DEPENDENCIES)))
+	r.ok(r.launch(add, s, p, 0, 1))
+	if m := r.edgeCount(g); m != 3 {
+		t.Errorf("%d edges after adding a dependency", m)
+	}
+	r.ok(r.CuStreamUpdateCaptureDependencies(s, nil, nil, 0, uint32(driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES)))
+	r.ok(r.launch(add, s, p, 0, 1))
+	if m := r.edgeCount(g); m != 3 {
+		t.Errorf("%d edges after a node without dependencies", m)
+	}
+	r.want("end", r.endCapture(s), 0)
+	r.want("no capture", r.CuStreamUpdateCaptureDependencies(s, nil, nil, 0, 1), driver.CUDA_ERROR_ILLEGAL_STATE)
+}
+
+func TestCaptureToAGraph(t *testing.T) {
+	r := newRig(t)
+	p, s, shift := r.alloc(4), r.stream(), r.kernel("shift")
+	g := r.graph()
+	n := r.addKernel(g, shift, p, 0, 1)
+	r.ok(r.CuStreamBeginCaptureToGraph(s, g, &n, nil, 1, global))
+	r.ok(r.launch(shift, s, p, 0, 2))
+	var x driver.CUgraphExec
+	r.want("instantiate meanwhile", r.CuGraphInstantiate(&x, g, 0), driver.CUDA_ERROR_INVALID_VALUE)
+	var out driver.CUgraph
+	r.ok(r.CuStreamEndCapture(s, &out))
+	if out != g || len(r.nodes(g)) != 2 || r.edgeCount(g) != 1 {
+		t.Errorf("graph %#x, %d nodes, %d edges", out, len(r.nodes(g)), r.edgeCount(g))
+	}
+	r.ok(r.CuGraphLaunch(r.instantiate(g), s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("both", p, 4)
+
+	// an invalidated capture leaves the graph to its owner
+	r.ok(r.CuStreamBeginCaptureToGraph(s, g, nil, nil, 0, global))
+	r.want("query", r.CuStreamQuery(s), unsupported)
+	var none driver.CUgraph
+	r.want("end", r.CuStreamEndCapture(s, &none), invalidated)
+	if len(r.nodes(g)) != 2 {
+		t.Error("the graph was changed")
+	}
+}
+
+func TestEveryKindOfWorkIsCaptured(t *testing.T) {
+	r := newRig(t)
+	p, s, ev := r.alloc(64), r.stream(), r.event(0)
+	add := r.kernel("add")
+	var pinned unsafe.Pointer
+	r.ok(r.CuMemHostAlloc(&pinned, 64, 0))
+	host := unsafe.Slice((*uint32)(pinned), 16)
+	host[0] = 3
+	calls := 0
+	fn := driver.CUhostFn(loader.NewCallback(func(uintptr) { calls++ }))
+	child := r.graph()
+	r.addKernel(child, add, p, 0, 10)
+	cx := r.instantiate(child)
+	var mem driver.CUdeviceptr
+	g := r.captured(s, func() {
+		r.ok(r.CuMemcpyHtoDAsync(p, pinned, 4, s))
+		r.ok(r.launch(add, s, p, 0, 1))
+		r.ok(r.CuMemsetD32Async(p+4, 9, 1, s))
+		r.ok(r.CuMemcpyDtoDAsync(p+8, p, 8, s))
+		r.ok(r.CuLaunchHostFunc(s, fn, nil))
+		r.ok(r.CuEventRecordWithFlags(ev, s, uint32(driver.CU_EVENT_RECORD_EXTERNAL)))
+		r.ok(r.CuStreamWaitEvent(s, ev, uint32(driver.CU_EVENT_WAIT_EXTERNAL)))
+		r.ok(r.CuStreamWriteValue32(s, p+16, 77, 0))
+		r.ok(r.CuGraphLaunch(cx, s))
+		r.ok(r.CuMemAllocAsync(&mem, 64, s))
+		r.ok(r.CuMemsetD32Async(mem, 5, 4, s))
+		r.ok(r.CuMemcpyDtoDAsync(p+20, mem, 4, s))
+		r.ok(r.CuMemFreeAsync(mem, s))
+		r.ok(r.CuMemcpyDtoHAsync(unsafe.Pointer(&host[8]), p, 24, s))
+	})
+	var kinds []driver.CUgraphNodeType
+	for _, n := range r.nodes(g) {
+		var k driver.CUgraphNodeType
+		r.ok(r.CuGraphNodeGetType(n, &k))
+		kinds = append(kinds, k)
+	}
+	t.Log(kinds)
+	if len(kinds) != 14 {
+		t.Errorf("%d nodes", len(kinds))
+	}
+	x := r.instantiate(g)
+	for range 2 {
+		clear(host[8:])
+		r.ok(r.CuGraphLaunch(x, s))
+		r.ok(r.CuStreamSynchronize(s))
+		want := []uint32{14, 9, 4, 9, 77, 5}
+		for i, w := range want {
+			if host[8+i] != w {
+				t.Fatalf("result %v, want %v", host[8:14], want)
+			}
+		}
+	}
+	if calls != 2 {
+		t.Errorf("%d host calls", calls)
+	}
+	r.ok(r.CuMemFreeHost(pinned))
+}

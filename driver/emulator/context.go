@@ -1,0 +1,441 @@
+package emulator
+
+import (
+	"github.com/purecuda/cuda/driver"
+)
+
+// cudaContext is a CUDA context. The primary context of a device keeps its handle
+// for ever and is alive while somebody retains it.
+type cudaContext struct {
+	e       *Emulator
+	handle  uintptr
+	dev     *device
+	primary bool
+	alive   bool
+	flags   uint32
+	id      uint64
+	fault   result // sticky: what ended a kernel
+
+	legacy    *stream
+	perThread map[uint64]*stream
+	streams   map[*stream]struct{}
+	limits    map[driver.CUlimit]uintptr
+	cache     driver.CUfunc_cache
+	shared    driver.CUsharedconfig
+	peers     map[*cudaContext]struct{}
+}
+
+// usable says whether the context can take a call.
+func (ctx *cudaContext) usable() result {
+	switch {
+	case ctx == nil:
+		return errInvalidContext
+	case !ctx.alive:
+		return errDestroyed
+	}
+	return ctx.fault
+}
+
+// open makes a context alive, with nothing in it.
+func (ctx *cudaContext) open(flags uint32) {
+	e := ctx.e
+	ctx.alive, ctx.flags, ctx.fault, ctx.id = true, flags, success, e.id()
+	ctx.streams = make(map[*stream]struct{})
+	ctx.perThread = make(map[uint64]*stream)
+	ctx.peers = make(map[*cudaContext]struct{})
+	ctx.limits = defaultLimits()
+	ctx.cache, ctx.shared = 0, 0
+	ctx.legacy = newStream(ctx, legacyHandle, 0, 0)
+	ctx.dev.contexts = append(ctx.dev.contexts, ctx)
+}
+
+// close waits for the context's work and gives back all that is in it.
+func (ctx *cudaContext) close(by string) {
+	ctx.wait()
+	e := ctx.e
+	for cap := range e.captures {
+		if cap.origin.ctx == ctx {
+			cap.drop()
+		}
+	}
+	for h, object := range e.handles {
+		if o, ok := object.(owned); ok && o.owner() == ctx {
+			if kind := leakKind(object); kind != "" {
+				e.reclaimed = append(e.reclaimed, Leak{Kind: kind, Handle: h, By: by})
+			}
+			o.destroy()
+			e.forget(h)
+		}
+	}
+	e.reclaimMemory(ctx, by)
+	ctx.alive = false
+	ctx.streams, ctx.perThread = nil, nil
+	contexts := ctx.dev.contexts[:0]
+	for _, other := range ctx.dev.contexts {
+		delete(other.peers, ctx)
+		if other != ctx {
+			contexts = append(contexts, other)
+		}
+	}
+	ctx.dev.contexts = contexts
+}
+
+// owned is an object that ends with its context.
+type owned interface {
+	owner() *cudaContext
+	destroy() // gives back what it holds; its handle is forgotten by the caller
+}
+
+// wait waits for everything that was submitted to the context so far.
+func (ctx *cudaContext) wait() {
+	for _, d := range ctx.pending() {
+		d.wait()
+	}
+}
+
+// pending lists the last submitted work of each stream that is not done.
+func (ctx *cudaContext) pending() []dependency {
+	var deps []dependency
+	for s := range ctx.streams {
+		deps = s.appendPending(deps)
+	}
+	return deps
+}
+
+var primaryFunctions = functions{
+	"cuDevicePrimaryCtxRetain":      {cuDevicePrimaryCtxRetain, afterInit},
+	"cuDevicePrimaryCtxRelease":     {cuDevicePrimaryCtxRelease, afterInit},
+	"cuDevicePrimaryCtxRelease_v2":  {cuDevicePrimaryCtxRelease, afterInit},
+	"cuDevicePrimaryCtxSetFlags":    {cuDevicePrimaryCtxSetFlags, afterInit},
+	"cuDevicePrimaryCtxSetFlags_v2": {cuDevicePrimaryCtxSetFlags, afterInit},
+	"cuDevicePrimaryCtxGetState":    {cuDevicePrimaryCtxGetState, afterInit},
+	"cuDevicePrimaryCtxReset":       {cuDevicePrimaryCtxReset, afterInit},
+	"cuDevicePrimaryCtxReset_v2":    {cuDevicePrimaryCtxReset, afterInit},
+}
+
+func cuDevicePrimaryCtxRetain(c call) result {
+	if c.Ptr(0) == nil {
+		return errInvalidValue
+	}
+	d := deviceAt(c, 1)
+	if d == nil {
+		return errInvalidDevice
+	}
+	if !d.primary.alive {
+		d.primary.open(d.primaryFlags)
+	}
+	d.primaryRefs++
+	return put(c, 0, d.primary.handle)
+}
+
+func cuDevicePrimaryCtxRelease(c call) result {
+	d := deviceAt(c, 0)
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case d.primaryRefs == 0:
+		return errInvalidContext
+	}
+	if d.primaryRefs--; d.primaryRefs == 0 && d.primary.alive {
+		d.primary.close("cuDevicePrimaryCtxRelease")
+	}
+	return success
+}
+
+func cuDevicePrimaryCtxReset(c call) result {
+	d := deviceAt(c, 0)
+	if d == nil {
+		return errInvalidDevice
+	}
+	if d.primary.alive {
+		d.primary.close("cuDevicePrimaryCtxReset")
+	}
+	return success
+}
+
+func cuDevicePrimaryCtxSetFlags(c call) result {
+	d := deviceAt(c, 0)
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case !validContextFlags(c.Uint32(1)):
+		return errInvalidValue
+	}
+	d.primaryFlags = c.Uint32(1)
+	if d.primary.alive {
+		d.primary.flags = d.primaryFlags
+	}
+	return success
+}
+
+func cuDevicePrimaryCtxGetState(c call) result {
+	d := deviceAt(c, 0)
+	flags, active := at[uint32](c, 1), at[int32](c, 2)
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case flags == nil || active == nil:
+		return errInvalidValue
+	}
+	*flags, *active = d.primaryFlags, flag(d.primary.alive)
+	return success
+}
+
+func validContextFlags(f uint32) bool {
+	if f&^uint32(driver.CU_CTX_FLAGS_MASK) != 0 {
+		return false
+	}
+	switch f & uint32(driver.CU_CTX_SCHED_MASK) {
+	case 0, 1, 2, 4:
+		return true
+	}
+	return false
+}
+
+var contextFunctions = functions{
+	"cuCtxCreate":                 {cuCtxCreateV1, afterInit},
+	"cuCtxCreate_v2":              {cuCtxCreateV1, afterInit},
+	"cuCtxCreate_v3":              {cuCtxCreateV3, afterInit},
+	"cuCtxCreate_v4":              {cuCtxCreateV4, afterInit},
+	"cuCtxDestroy":                {cuCtxDestroy, afterInit},
+	"cuCtxDestroy_v2":             {cuCtxDestroy, afterInit},
+	"cuCtxPushCurrent":            {cuCtxPushCurrent, afterInit},
+	"cuCtxPushCurrent_v2":         {cuCtxPushCurrent, afterInit},
+	"cuCtxPopCurrent":             {cuCtxPopCurrent, afterInit},
+	"cuCtxPopCurrent_v2":          {cuCtxPopCurrent, afterInit},
+	"cuCtxSetCurrent":             {cuCtxSetCurrent, afterInit},
+	"cuCtxGetCurrent":             {cuCtxGetCurrent, afterInit},
+	"cuCtxGetDevice":              {cuCtxGetDevice, afterInit},
+	"cuCtxGetDevice_v2":           {cuCtxGetDeviceV2, afterInit},
+	"cuCtxGetFlags":               {cuCtxGetFlags, afterInit},
+	"cuCtxSetFlags":               {cuCtxSetFlags, afterInit},
+	"cuCtxGetId":                  {cuCtxGetID, afterInit},
+	"cuCtxSynchronize":            {cuCtxSynchronize, current},
+	"cuCtxSynchronize_v2":         {cuCtxSynchronizeV2, afterInit},
+	"cuCtxSetLimit":               {cuCtxSetLimit, current},
+	"cuCtxGetLimit":               {cuCtxGetLimit, current},
+	"cuCtxGetCacheConfig":         {cuCtxGetCacheConfig, current},
+	"cuCtxSetCacheConfig":         {cuCtxSetCacheConfig, current},
+	"cuCtxGetSharedMemConfig":     {cuCtxGetSharedMemConfig, current},
+	"cuCtxSetSharedMemConfig":     {cuCtxSetSharedMemConfig, current},
+	"cuCtxGetApiVersion":          {cuCtxGetAPIVersion, afterInit},
+	"cuCtxGetStreamPriorityRange": {cuCtxGetStreamPriorityRange, current},
+	"cuCtxResetPersistingL2Cache": {nothing, current},
+	"cuCtxGetExecAffinity":        {cuCtxGetExecAffinity, current},
+	"cuCtxRecordEvent":            {cuCtxRecordEvent, afterInit},
+	"cuCtxWaitEvent":              {cuCtxWaitEvent, afterInit},
+}
+
+func cuCtxCreateV1(c call) result { return createContext(c, c.Uint32(1), 2) }
+
+// cuCtxCreateV3 takes affinity parameters, which no emulated device has.
+func cuCtxCreateV3(c call) result {
+	if c.Int32(2) != 0 {
+		return driver.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
+	}
+	return createContext(c, c.Uint32(3), 4)
+}
+
+func cuCtxCreateV4(c call) result {
+	if p := at[driver.CUctxCreateParams](c, 1); p != nil {
+		switch {
+		case p.NumExecAffinityParams != 0:
+			return driver.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
+		case p.CigParams != nil:
+			return errNotSupported
+		}
+	}
+	return createContext(c, c.Uint32(2), 3)
+}
+
+func createContext(c call, flags uint32, deviceArg int) result {
+	d := deviceAt(c, deviceArg)
+	switch {
+	case c.Ptr(0) == nil || !validContextFlags(flags):
+		return errInvalidValue
+	case d == nil:
+		return errInvalidDevice
+	}
+	ctx := &cudaContext{e: c.e, dev: d}
+	ctx.handle = c.e.register(ctx)
+	ctx.open(flags)
+	c.th.stack = append(c.th.stack, ctx)
+	return put(c, 0, ctx.handle)
+}
+
+func cuCtxDestroy(c call) result {
+	ctx := handleAt[cudaContext](c, 0)
+	switch {
+	case ctx == nil || ctx.primary:
+		return errInvalidContext
+	case !ctx.alive:
+		return errDestroyed
+	}
+	ctx.close("cuCtxDestroy")
+	c.e.forget(ctx.handle)
+	if c.th.current() == ctx {
+		c.th.setCurrent(nil)
+	}
+	return success
+}
+
+func cuCtxPushCurrent(c call) result {
+	ctx := handleAt[cudaContext](c, 0)
+	switch {
+	case ctx == nil:
+		return errInvalidContext
+	case !ctx.alive:
+		return errDestroyed
+	}
+	c.th.stack = append(c.th.stack, ctx)
+	return success
+}
+
+func cuCtxPopCurrent(c call) result {
+	if c.ctx == nil {
+		return errInvalidContext
+	}
+	c.th.setCurrent(nil)
+	if out := at[uintptr](c, 0); out != nil {
+		*out = c.ctx.handle
+	}
+	return success
+}
+
+func cuCtxSetCurrent(c call) result {
+	if c.Word(0) == 0 {
+		c.th.setCurrent(nil)
+		return success
+	}
+	ctx := handleAt[cudaContext](c, 0)
+	switch {
+	case ctx == nil:
+		return errInvalidContext
+	case !ctx.alive:
+		return errDestroyed
+	}
+	c.th.setCurrent(ctx)
+	return success
+}
+
+func cuCtxGetCurrent(c call) result {
+	var h uintptr
+	if c.ctx != nil {
+		h = c.ctx.handle
+	}
+	return put(c, 0, h)
+}
+
+// contextAt returns the context of argument i; 0 means the current one.
+func contextAt(c call, i int) *cudaContext {
+	if c.Word(i) == 0 {
+		return c.ctx
+	}
+	return handleAt[cudaContext](c, i)
+}
+
+func cuCtxGetDevice(c call) result {
+	if c.ctx == nil {
+		return errInvalidContext
+	}
+	return put(c, 0, driver.CUdevice(c.ctx.dev.ordinal))
+}
+
+func cuCtxGetDeviceV2(c call) result {
+	ctx := contextAt(c, 1)
+	if ctx == nil {
+		return errInvalidContext
+	}
+	return put(c, 0, driver.CUdevice(ctx.dev.ordinal))
+}
+
+func cuCtxGetFlags(c call) result {
+	if c.ctx == nil {
+		return errInvalidContext
+	}
+	return put(c, 0, c.ctx.flags)
+}
+
+func cuCtxSetFlags(c call) result {
+	switch {
+	case c.ctx == nil:
+		return errInvalidContext
+	case !validContextFlags(c.Uint32(0)):
+		return errInvalidValue
+	}
+	c.ctx.flags = c.Uint32(0)
+	return success
+}
+
+func cuCtxGetID(c call) result {
+	ctx := contextAt(c, 0)
+	switch {
+	case ctx == nil:
+		return errInvalidContext
+	case !ctx.alive:
+		return errDestroyed
+	}
+	return put(c, 1, ctx.id)
+}
+
+func cuCtxSynchronize(c call) result { return synchronize(c, c.ctx) }
+
+func cuCtxSynchronizeV2(c call) result {
+	ctx := contextAt(c, 0)
+	if r := ctx.usable(); r != success {
+		return r
+	}
+	return synchronize(c, ctx)
+}
+
+// synchronize waits for a context. A capture in one of its streams makes that
+// impossible, whatever the capture's mode.
+func synchronize(c call, ctx *cudaContext) result {
+	if r := c.e.refuseWhileCapturing(c.th, ctx); r != success {
+		return r
+	}
+	ctx.wait()
+	return ctx.fault
+}
+
+func cuCtxGetAPIVersion(c call) result {
+	ctx := contextAt(c, 0)
+	if ctx == nil {
+		return errInvalidContext
+	}
+	return put(c, 1, uint32(3020))
+}
+
+func cuCtxGetStreamPriorityRange(c call) result {
+	if p := at[int32](c, 0); p != nil {
+		*p = leastPriority
+	}
+	if p := at[int32](c, 1); p != nil {
+		*p = greatestPriority
+	}
+	return success
+}
+
+func cuCtxGetCacheConfig(c call) result { return put(c, 0, c.ctx.cache) }
+
+func cuCtxSetCacheConfig(c call) result {
+	v := driver.CUfunc_cache(c.Uint32(0))
+	if v > driver.CU_FUNC_CACHE_PREFER_EQUAL {
+		return errInvalidValue
+	}
+	c.ctx.cache = v
+	return success
+}
+
+func cuCtxGetSharedMemConfig(c call) result { return put(c, 0, c.ctx.shared) }
+
+func cuCtxSetSharedMemConfig(c call) result {
+	v := driver.CUsharedconfig(c.Uint32(0))
+	if v > driver.CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE {
+		return errInvalidValue
+	}
+	c.ctx.shared = v
+	return success
+}
+
+func cuCtxGetExecAffinity(c call) result { return driver.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY }

@@ -1,0 +1,211 @@
+package emulator
+
+import (
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// place is one side of a copy: memory with a pitch and a height, and an origin
+// in it. Exactly one of host, bytes and addr says where the memory is.
+type place struct {
+	host  unsafe.Pointer // the user's own memory, not page-locked
+	bytes []byte         // memory of the driver: what was staged at the call
+	addr  uint64         // device memory, or page-locked memory at its address
+
+	pitch, height uint64 // bytes of a row, rows of a slice
+	x, y, z       uint64 // origin: bytes, rows, slices
+}
+
+// extent is how much is copied.
+type extent struct{ width, height, depth uint64 }
+
+func (n extent) bytes() uint64 { return n.width * n.height * n.depth }
+
+// dense reports whether the extent is one piece of memory in p.
+func (n extent) dense(p *place) bool {
+	return (n.height <= 1 || p.pitch == n.width) && (n.depth <= 1 || p.pitch*p.height == n.width*n.height)
+}
+
+// offset is where row y of slice z of the extent begins.
+func (p *place) offset(y, z uint64) uint64 {
+	return (p.z+z)*p.pitch*p.height + (p.y+y)*p.pitch + p.x
+}
+
+// span is how far the extent reaches from the place's base.
+func (p *place) span(n extent) uint64 { return p.offset(n.height-1, n.depth-1) + n.width }
+
+// row returns n bytes at an offset.
+func (p *place) row(mem *vm.Memory, off, n uint64) ([]byte, bool) {
+	switch {
+	case p.host != nil:
+		return unsafe.Slice((*byte)(unsafe.Add(p.host, off)), n), true
+	case p.bytes != nil:
+		return p.bytes[off : off+n], true
+	}
+	b, err := mem.Bytes(p.addr+off, n)
+	return b, err == nil
+}
+
+// valid reports whether the memory is there, or will be when a graph runs.
+func (p *place) valid(e *Emulator, n extent) bool {
+	if p.host != nil || p.bytes != nil {
+		return true
+	}
+	first := p.offset(0, 0)
+	return e.known(p.addr+first, p.span(n)-first)
+}
+
+// copyMemory copies between two places. It neither keeps nor passes on the
+// places, so they may be the caller's.
+func copyMemory(mem *vm.Memory, dst, src *place, n extent) bool {
+	if n.bytes() == 0 {
+		return true
+	}
+	if n.dense(dst) && n.dense(src) {
+		n = extent{n.bytes(), 1, 1}
+	}
+	for z := range n.depth {
+		for y := range n.height {
+			d, okDst := dst.row(mem, dst.offset(y, z), n.width)
+			s, okSrc := src.row(mem, src.offset(y, z), n.width)
+			if !okDst || !okSrc {
+				return false
+			}
+			copy(d, s)
+		}
+	}
+	return true
+}
+
+// copyOp is an asynchronous copy, or a node's.
+type copyOp struct {
+	dst, src place
+	extent   extent
+}
+
+func (op *copyOp) run(x *execution) result {
+	x.e.stats.copied(op.extent.bytes())
+	if !copyMemory(x.e.mem, &op.dst, &op.src, op.extent) {
+		x.e.reportCopyFault(op)
+		return errIllegalAddress
+	}
+	return success
+}
+
+// stage copies what a place holds into memory of the driver.
+func (p *place) stage(n extent) {
+	if n.bytes() == 0 {
+		return
+	}
+	b := make([]byte, n.bytes())
+	staged := place{bytes: b, pitch: n.width, height: n.height}
+	copyMemory(nil, &staged, p, n)
+	*p = staged
+}
+
+// pinned turns a host pointer into an address where the driver knows the
+// memory, so that the copy finds it when it runs.
+func (e *Emulator) pinned(p *place, n extent) {
+	if p.host == nil {
+		return
+	}
+	addr := uint64(uintptr(p.host))
+	probe := place{addr: addr, pitch: p.pitch, height: p.height, x: p.x, y: p.y, z: p.z}
+	if e.allocationAt(addr) != nil && probe.valid(e, n) {
+		*p = probe
+	}
+}
+
+// checkCopy refuses a copy that reaches outside its memory.
+func (e *Emulator) checkCopy(dst, src *place, n extent) result {
+	if n.bytes() == 0 {
+		return success
+	}
+	if dst.addr|src.addr == 0 && dst.host == nil && src.host == nil {
+		return errInvalidValue
+	}
+	if !dst.valid(e, n) || !src.valid(e, n) || e.releasing(dst) || e.releasing(src) {
+		return errInvalidValue
+	}
+	return success
+}
+
+// releasing reports whether a free of the memory was already submitted.
+func (e *Emulator) releasing(p *place) bool {
+	if p.host != nil || p.bytes != nil {
+		return false
+	}
+	a := e.allocationAt(p.addr + p.offset(0, 0))
+	return a != nil && a.releasing
+}
+
+// copyNow is a synchronous copy: it waits for the legacy stream and copies on
+// the calling goroutine, because the host's side may be on its stack.
+func copyNow(c call, dst, src *place, n extent) result {
+	e, s := c.e, c.ctx.legacy
+	if r := e.checkCopy(dst, src, n); r != success {
+		return r
+	}
+	if r := s.implicitlyCaptured(); r != success {
+		return r
+	}
+	s.wait()
+	if c.ctx.fault != success {
+		return c.ctx.fault
+	}
+	return e.copyHere(c.ctx, dst, src, n)
+}
+
+// copyHere copies on the calling goroutine.
+func (e *Emulator) copyHere(ctx *cudaContext, dst, src *place, n extent) result {
+	e.stats.copied(n.bytes())
+	e.mu.Unlock()
+	ok := copyMemory(e.mem, dst, src, n)
+	e.mu.Lock()
+	if !ok {
+		ctx.fault = errIllegalAddress
+	}
+	return ctx.fault
+}
+
+// copyLater is an asynchronous copy. Like a driver it reads pageable source
+// memory at the call, and returns only when pageable destination memory has
+// been written. Only places without pageable memory reach the queue.
+func copyLater(c call, s *stream, dst, src *place, n extent) result {
+	e := c.e
+	e.pinned(dst, n)
+	e.pinned(src, n)
+	if r := e.checkCopy(dst, src, n); r != success {
+		return r
+	}
+	if s.cap != nil {
+		return captureCopy(c, s, dst, src, n)
+	}
+	if r := s.implicitlyCaptured(); r != success {
+		return r
+	}
+	if n.bytes() == 0 {
+		return success
+	}
+	if dst.host != nil {
+		s.wait()
+		if s.ctx.fault != success {
+			return s.ctx.fault
+		}
+		return e.copyHere(s.ctx, dst, src, n)
+	}
+	if src.host != nil {
+		src.stage(n)
+	}
+	enqueueCopy(s, dst, src, n)
+	return success
+}
+
+// enqueueCopy queues a copy none of whose sides is pageable.
+func enqueueCopy(s *stream, dst, src *place, n extent) {
+	op := &copyOp{extent: n}
+	op.dst = place{bytes: dst.bytes, addr: dst.addr, pitch: dst.pitch, height: dst.height, x: dst.x, y: dst.y, z: dst.z}
+	op.src = place{bytes: src.bytes, addr: src.addr, pitch: src.pitch, height: src.height, x: src.x, y: src.y, z: src.z}
+	s.enqueue(op)
+}

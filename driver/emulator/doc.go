@@ -1,0 +1,20 @@
+// Package emulator is a CUDA driver that needs no GPU: a loader.Library whose
+// functions are Go functions and whose device is the CPU.
+//
+// It is a second implementation of the driver's documented behaviour, not a
+// mock: PTX is executed, streams run asynchronously and in order, stream
+// capture, graphs and their restrictions are those of CUDA 13.0, and every
+// failure has the code that a driver gives. What it does not implement is not
+// in its symbol table, so a caller sees the same "not supported" as on a
+// driver that is too old.
+//
+// Nothing chooses it silently: only a program that calls New runs on it, and
+// the device's name says what it is.
+//
+//	emu := emulator.New(emulator.Config{})
+//	defer emu.Close()
+//	d, err := driver.New(emu)
+//
+// It imports the loader, the ptx package and the raw types of the driver, and
+// nothing of the typed layers above.
+package emulator

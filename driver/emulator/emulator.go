@@ -1,0 +1,106 @@
+package emulator
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+	"github.com/purecuda/cuda/loader"
+)
+
+// Emulator is an emulated CUDA driver. It implements loader.Library.
+//
+// One mutex guards all of its state: handles, threads, queues and graphs. It
+// is released wherever time passes (executing, copying, compiling, waiting),
+// and work on the device never needs it while it runs.
+type Emulator struct {
+	cfg   Config
+	procs map[string]loader.Proc
+	stats counters
+	mem   *vm.Memory
+
+	mu          sync.Mutex
+	initialized bool
+	closed      bool
+	nextHandle  uintptr
+	nextID      uint64
+	handles     map[uintptr]any
+	threads     map[uint64]*thread
+	devices     []*device
+	captures    map[*capture]struct{} // open ones
+	graphAllocs map[uint64]*allocNode // by address
+	kept        map[uintptr]any       // arrays handed out that live as long as a handle
+	texts       map[string]*byte      // C strings handed out, which live as long as the emulator
+	reclaimed   []Leak                // what a destroyed context still held
+	callbacks   callbackThread
+	lastFault   string
+	active      int             // streams with a goroutine
+	idle        *sync.Cond      // signalled when active becomes 0
+	running     context.Context // of kernels; cancelled by Close
+	cancel      context.CancelFunc
+}
+
+var _ loader.Library = (*Emulator)(nil)
+
+// New returns an emulated driver. Close stops what it runs.
+func New(cfg Config) *Emulator {
+	e := &Emulator{
+		cfg:         cfg.withDefaults(),
+		nextHandle:  firstHandle,
+		handles:     make(map[uintptr]any),
+		threads:     make(map[uint64]*thread),
+		captures:    make(map[*capture]struct{}),
+		texts:       make(map[string]*byte),
+		graphAllocs: make(map[uint64]*allocNode),
+		kept:        make(map[uintptr]any),
+		mem:         vm.NewMemory(),
+	}
+	e.idle = sync.NewCond(&e.mu)
+	e.running, e.cancel = context.WithCancel(context.Background())
+	e.callbacks.init(e)
+	for i := range e.cfg.Devices {
+		e.devices = append(e.devices, newDevice(e, i))
+	}
+	e.procs = make(map[string]loader.Proc)
+	for _, table := range allFunctions() {
+		for symbol, f := range table {
+			e.procs[symbol] = loader.FuncProc(e.bind(symbol, f))
+		}
+	}
+	return e
+}
+
+// Name says that this is no real driver.
+func (e *Emulator) Name() string {
+	return fmt.Sprintf("purecuda emulator (%d × sm_%d%d)",
+		e.cfg.Devices, e.cfg.ComputeCapability[0], e.cfg.ComputeCapability[1])
+}
+
+// Lookup finds a driver function by the symbol of its ABI, cuMemAlloc_v2 for
+// instance. What is not implemented answers loader.ErrSymbolNotFound.
+func (e *Emulator) Lookup(symbol string) (loader.Proc, error) {
+	p, ok := e.procs[symbol]
+	if !ok {
+		return loader.Proc{}, fmt.Errorf("emulator: %s is not implemented: %w", symbol, loader.ErrSymbolNotFound)
+	}
+	return p, nil
+}
+
+// Close ends everything that runs: kernels are cancelled, queued work is
+// dropped, goroutines stop. Every later call answers
+// CUDA_ERROR_DEINITIALIZED. It may be called twice.
+func (e *Emulator) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	e.cancel()
+	for e.active > 0 {
+		e.idle.Wait()
+	}
+	e.callbacks.stop()
+	return nil
+}

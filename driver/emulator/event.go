@@ -1,0 +1,269 @@
+package emulator
+
+import (
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// event marks a point in a stream. Recording replaces the mark; who waits
+// waits for the mark that was there when it asked.
+type event struct {
+	handle uintptr
+	ctx    *cudaContext
+	flags  uint32
+	mark   *mark         // nil: never recorded
+	cap    *capturedMark // not nil: last recorded in a capture
+}
+
+// mark is one record of an event in a stream.
+type mark struct {
+	dependency
+	at time.Time // set when the stream gets there
+}
+
+// capturedMark is a record of an event in a capturing stream: what the stream
+// depended on then.
+type capturedMark struct {
+	cap  *capture
+	deps []edge
+}
+
+func (ev *event) owner() *cudaContext { return ev.ctx }
+func (ev *event) destroy()            {}
+
+const eventFlags = uint32(driver.CU_EVENT_BLOCKING_SYNC | driver.CU_EVENT_DISABLE_TIMING | driver.CU_EVENT_INTERPROCESS)
+
+var eventFunctions = functions{
+	"cuEventCreate":          {cuEventCreate, current},
+	"cuEventDestroy":         {cuEventDestroy, afterInit},
+	"cuEventDestroy_v2":      {cuEventDestroy, afterInit},
+	"cuEventRecord":          {cuEventRecord, afterInit},
+	"cuEventRecordWithFlags": {cuEventRecordWithFlags, afterInit},
+	"cuEventQuery":           {cuEventQuery, afterInit},
+	"cuEventSynchronize":     {cuEventSynchronize, afterInit},
+	"cuEventElapsedTime":     {cuEventElapsedTime, afterInit},
+	"cuEventElapsedTime_v2":  {cuEventElapsedTime, afterInit},
+	"cuStreamWaitEvent":      {cuStreamWaitEvent, afterInit},
+}
+
+func cuEventCreate(c call) result {
+	flags := c.Uint32(1)
+	switch {
+	case c.Ptr(0) == nil || flags&^eventFlags != 0:
+		return errInvalidValue
+	case flags&uint32(driver.CU_EVENT_INTERPROCESS) != 0 && flags&uint32(driver.CU_EVENT_DISABLE_TIMING) == 0:
+		return errInvalidValue
+	}
+	ev := &event{ctx: c.ctx, flags: flags}
+	ev.handle = c.e.register(ev)
+	return put(c, 0, ev.handle)
+}
+
+func cuEventDestroy(c call) result {
+	ev := handleAt[event](c, 0)
+	if ev == nil {
+		return errInvalidHandle
+	}
+	c.e.forget(ev.handle)
+	return ev.ctx.fault
+}
+
+// eventAt is the event of argument i, in a context that works.
+func eventAt(c call, i int) (*event, result) {
+	ev := handleAt[event](c, i)
+	if ev == nil {
+		return nil, errInvalidHandle
+	}
+	return ev, ev.ctx.usable()
+}
+
+func cuEventRecord(c call) result { return recordEvent(c, 0) }
+
+func cuEventRecordWithFlags(c call) result { return recordEvent(c, c.Uint32(2)) }
+
+func recordEvent(c call, flags uint32) result {
+	ev, r := eventAt(c, 0)
+	if r != success {
+		return r
+	}
+	s, r := streamAt(c, 1)
+	external := flags == uint32(driver.CU_EVENT_RECORD_EXTERNAL)
+	switch {
+	case r != success:
+		return r
+	case flags > uint32(driver.CU_EVENT_RECORD_EXTERNAL):
+		return errInvalidValue
+	case ev.ctx != s.ctx:
+		return errInvalidHandle
+	case s.cap != nil && external:
+		return s.record(c, &eventRecordNode{ev})
+	case s.cap != nil:
+		return s.captureEvent(c, ev)
+	case external:
+		return errIllegalState
+	}
+	if r := s.implicitlyCaptured(); r != success {
+		return r
+	}
+	ev.record(s)
+	return success
+}
+
+// record puts a new mark into the stream.
+func (ev *event) record(s *stream) {
+	m := &mark{dependency: dependency{s: s}}
+	ev.mark, ev.cap = m, nil
+	m.seq = s.enqueue((*recordMark)(m))
+}
+
+// recordMark is the operation that takes the time of a mark.
+type recordMark mark
+
+func (m *recordMark) run(x *execution) result {
+	x.e.mu.Lock()
+	defer x.e.mu.Unlock()
+	return m.locked()
+}
+
+// locked is run with the emulator's lock held.
+func (m *recordMark) locked() result {
+	m.at = time.Now()
+	return success
+}
+
+// reached reports whether all marked work has ended.
+func (ev *event) reached() bool { return ev.mark == nil || ev.mark.met() }
+
+// observable says whether the event can be queried or waited for.
+func (ev *event) observable(c call) result {
+	if ev.cap != nil {
+		return ev.cap.cap.invalidate(errCapturedEvent)
+	}
+	return c.e.prohibited(c.th)
+}
+
+func cuEventQuery(c call) result {
+	ev, r := eventAt(c, 0)
+	if r != success {
+		return r
+	}
+	if r := ev.observable(c); r != success {
+		return r
+	}
+	if !ev.reached() {
+		return errNotReady
+	}
+	return ev.ctx.fault
+}
+
+func cuEventSynchronize(c call) result {
+	ev, r := eventAt(c, 0)
+	if r != success {
+		return r
+	}
+	if r := ev.observable(c); r != success {
+		return r
+	}
+	if m := ev.mark; m != nil {
+		m.wait()
+	}
+	return ev.ctx.fault
+}
+
+func cuEventElapsedTime(c call) result {
+	out := at[float32](c, 0)
+	start, r := eventAt(c, 1)
+	if r != success {
+		return r
+	}
+	end, r := eventAt(c, 2)
+	untimed := uint32(driver.CU_EVENT_DISABLE_TIMING)
+	switch {
+	case r != success:
+		return r
+	case out == nil:
+		return errInvalidValue
+	case start.cap != nil || end.cap != nil:
+		return errCapturedEvent
+	case (start.flags|end.flags)&untimed != 0, start.mark == nil, end.mark == nil:
+		return errInvalidHandle
+	case !start.reached() || !end.reached():
+		return errNotReady
+	}
+	*out = float32(end.mark.at.Sub(start.mark.at).Seconds() * 1e3)
+	return success
+}
+
+func cuStreamWaitEvent(c call) result {
+	s, r := streamAt(c, 0)
+	if r != success {
+		return r
+	}
+	ev, r := eventAt(c, 1)
+	flags := c.Uint32(2)
+	external := flags == uint32(driver.CU_EVENT_WAIT_EXTERNAL)
+	switch {
+	case r != success:
+		return r
+	case flags > uint32(driver.CU_EVENT_WAIT_EXTERNAL):
+		return errInvalidValue
+	case s.cap != nil && external:
+		return s.record(c, &eventWaitNode{ev})
+	case external:
+		return errIllegalState
+	case s.cap != nil || ev.cap != nil:
+		return s.waitCaptured(c, ev)
+	}
+	if r := s.implicitlyCaptured(); r != success {
+		return r
+	}
+	if !ev.reached() {
+		s.enqueue(nil, ev.mark.dependency)
+	}
+	return success
+}
+
+// cuCtxRecordEvent marks all work of a context.
+func cuCtxRecordEvent(c call) result {
+	ctx := contextAt(c, 0)
+	if r := ctx.usable(); r != success {
+		return r
+	}
+	ev, r := eventAt(c, 1)
+	switch {
+	case r != success:
+		return r
+	case ev.ctx != ctx:
+		return errInvalidHandle
+	}
+	if r := c.e.refuseWhileCapturing(c.th, ctx); r != success {
+		return r
+	}
+	m := &mark{dependency: dependency{s: ctx.legacy}}
+	ev.mark, ev.cap = m, nil
+	m.seq = ctx.legacy.enqueue((*recordMark)(m), ctx.pending()...)
+	return success
+}
+
+// cuCtxWaitEvent makes all later work of a context wait.
+func cuCtxWaitEvent(c call) result {
+	ctx := contextAt(c, 0)
+	if r := ctx.usable(); r != success {
+		return r
+	}
+	ev, r := eventAt(c, 1)
+	if r != success {
+		return r
+	}
+	if r := c.e.refuseWhileCapturing(c.th, ctx); r != success {
+		return r
+	}
+	if ev.reached() {
+		return success
+	}
+	for s := range ctx.streams {
+		s.enqueue(nil, ev.mark.dependency)
+	}
+	return success
+}

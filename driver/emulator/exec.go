@@ -1,0 +1,383 @@
+package emulator
+
+import (
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// exec is an executable graph.
+type exec struct {
+	e      *Emulator
+	handle uintptr
+	ctx    *cudaContext
+	source *graph // that it was made from; its nodes name the steps
+	flags  uint64
+	plan   *plan
+	last   dependency // its last launch; the next one runs after it
+	users  map[*userObject]int
+	memory *graph // the source, if only one executable of it may exist
+}
+
+// plan is what a launch executes. It is changed only while no launch uses it;
+// otherwise a changed copy takes its place, so launches that are queued run as
+// they were submitted.
+type plan struct {
+	steps    []step
+	index    map[*node]int // of the steps
+	inFlight int
+}
+
+// step is a node of a plan. Steps are in topological order.
+type step struct {
+	node     *node // that it was made from: its identity, not its content
+	params   nodeParams
+	deps     []stepEdge // in the order of the node's edges
+	disabled bool
+	inner    []*plan // of child and conditional nodes
+}
+
+// stepEdge is a dependency on an earlier step.
+type stepEdge struct {
+	step int
+	data driver.CUgraphEdgeData
+}
+
+var execFunctions = functions{
+	"cuGraphInstantiate":                 {cuGraphInstantiateV1, afterInit},
+	"cuGraphInstantiate_v2":              {cuGraphInstantiateV1, afterInit},
+	"cuGraphInstantiateWithFlags":        {cuGraphInstantiateWithFlags, afterInit},
+	"cuGraphInstantiateWithParams":       {cuGraphInstantiateWithParams, afterInit},
+	"cuGraphExecGetFlags":                {cuGraphExecGetFlags, afterInit},
+	"cuGraphExecDestroy":                 {cuGraphExecDestroy, afterInit | uncaptured},
+	"cuGraphUpload":                      {cuGraphUpload, afterInit},
+	"cuGraphLaunch":                      {cuGraphLaunch, afterInit},
+	"cuGraphNodeSetEnabled":              {cuGraphNodeSetEnabled, afterInit},
+	"cuGraphNodeGetEnabled":              {cuGraphNodeGetEnabled, afterInit},
+	"cuGraphExecUpdate":                  {cuGraphExecUpdateV1, afterInit},
+	"cuGraphExecUpdate_v2":               {cuGraphExecUpdateV2, afterInit},
+	"cuGraphExecKernelNodeSetParams":     {cuGraphExecKernelNodeSetParamsV1, afterInit},
+	"cuGraphExecKernelNodeSetParams_v2":  {cuGraphExecKernelNodeSetParamsV2, afterInit},
+	"cuGraphExecMemcpyNodeSetParams":     {cuGraphExecMemcpyNodeSetParams, afterInit},
+	"cuGraphExecMemsetNodeSetParams":     {cuGraphExecMemsetNodeSetParams, afterInit},
+	"cuGraphExecHostNodeSetParams":       {cuGraphExecHostNodeSetParams, afterInit},
+	"cuGraphExecChildGraphNodeSetParams": {cuGraphExecChildGraphNodeSetParams, afterInit},
+	"cuGraphExecEventRecordNodeSetEvent": {cuGraphExecEventRecordNodeSetEvent, afterInit},
+	"cuGraphExecEventWaitNodeSetEvent":   {cuGraphExecEventWaitNodeSetEvent, afterInit},
+	"cuGraphExecBatchMemOpNodeSetParams": {cuGraphExecBatchMemOpNodeSetParams, afterInit},
+	"cuGraphExecNodeSetParams":           {cuGraphExecNodeSetParams, afterInit},
+}
+
+const instantiateFlags = uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+	driver.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+	driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+	driver.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
+
+func autoFree(flags uint64) bool {
+	return flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0
+}
+
+// refusal is why a graph can not be instantiated.
+type refusal struct {
+	result result
+	reason driver.CUgraphInstantiateResult
+	node   *node
+}
+
+// plan orders the graph's nodes and those of the graphs in it.
+func (g *graph) plan() (*plan, *refusal) {
+	order := g.topological()
+	if len(order) < len(g.nodes) {
+		bad := slices.IndexFunc(g.nodes, func(n *node) bool { return !slices.Contains(order, n) })
+		return nil, &refusal{errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, g.nodes[bad]}
+	}
+	p := &plan{steps: make([]step, len(order)), index: make(map[*node]int, len(order))}
+	for i, n := range order {
+		p.index[n] = i
+		s := step{node: n, params: n.params}
+		for _, d := range n.deps {
+			s.deps = append(s.deps, stepEdge{p.index[d.node], d.data})
+		}
+		if o, ok := n.params.(nested); ok {
+			for _, inner := range o.graphs() {
+				q, bad := inner.plan()
+				if bad != nil {
+					return nil, bad
+				}
+				s.inner = append(s.inner, q)
+			}
+		}
+		p.steps[i] = s
+	}
+	return p, nil
+}
+
+// instantiate makes an executable.
+func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
+	refuse := func(r result, why driver.CUgraphInstantiateResult) *refusal { return &refusal{result: r, reason: why} }
+	switch {
+	case flags&^instantiateFlags != 0, g.capturing, g.parent != nil:
+		return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
+	case flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0:
+		return nil, refuse(errNotSupported, driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED)
+	}
+	if r := c.ctx.usable(); r != success {
+		return nil, refuse(r, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
+	}
+	if bad := g.unusedCondition(); bad {
+		return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED)
+	}
+	p, bad := g.plan()
+	if bad != nil {
+		return nil, bad
+	}
+	x := &exec{e: c.e, ctx: c.ctx, source: g, flags: flags, plan: p, users: make(map[*userObject]int)}
+	if g.hasMemory() {
+		if g.execs > 0 {
+			return nil, refuse(errNotSupported, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
+		}
+		g.execs++
+		x.memory = g
+		p.eachAlloc(func(a *allocNode) { a.execs++ })
+	}
+	g.eachUser(func(u *userObject, n int) {
+		u.retain(n)
+		x.users[u] += n
+	})
+	x.handle = c.e.register(x)
+	return x, nil
+}
+
+func cuGraphInstantiateV1(c call) result {
+	g, r := graphAt(c, 1)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(0) == nil:
+		return errInvalidValue
+	}
+	x, bad := c.instantiate(g, 0)
+	if bad == nil {
+		return put(c, 0, x.handle)
+	}
+	if out := at[uintptr](c, 2); out != nil && bad.node != nil {
+		*out = bad.node.handle
+	}
+	if log := list[byte](c, 3, int(c.Word(4))); log != nil {
+		n := copy(log[:len(log)-1], bad.reason.String())
+		log[n] = 0
+	}
+	return bad.result
+}
+
+func cuGraphInstantiateWithFlags(c call) result {
+	g, r := graphAt(c, 1)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(0) == nil:
+		return errInvalidValue
+	}
+	x, bad := c.instantiate(g, c.Uint64(2))
+	if bad != nil {
+		return bad.result
+	}
+	return put(c, 0, x.handle)
+}
+
+func cuGraphInstantiateWithParams(c call) result {
+	p := at[driver.CUDA_GRAPH_INSTANTIATE_PARAMS](c, 2)
+	g, r := graphAt(c, 1)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(0) == nil || p == nil:
+		return errInvalidValue
+	}
+	p.HErrNode_out, p.Result_out = 0, driver.CUDA_GRAPH_INSTANTIATE_SUCCESS
+	x, bad := c.instantiate(g, p.Flags)
+	if bad != nil {
+		p.Result_out = bad.reason
+		if bad.node != nil {
+			p.HErrNode_out = driver.CUgraphNode(bad.node.handle)
+		}
+		return bad.result
+	}
+	if p.Flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0 {
+		if _, r := c.streamOf(uintptr(p.HUploadStream)); r != success {
+			x.destroy()
+			p.Result_out = driver.CUDA_GRAPH_INSTANTIATE_ERROR
+			return r
+		}
+	}
+	return put(c, 0, x.handle)
+}
+
+func execAt(c call, i int) (*exec, result) {
+	if c.Word(i) == 0 {
+		return nil, errInvalidValue
+	}
+	x := handleAt[exec](c, i)
+	if x == nil {
+		return nil, errInvalidHandle
+	}
+	return x, success
+}
+
+func cuGraphExecGetFlags(c call) result {
+	x, r := execAt(c, 0)
+	if r != success {
+		return r
+	}
+	// Upload is done once and not kept.
+	return put(c, 1, x.flags&^uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD))
+}
+
+// destroy ends the executable; launches that are queued still run.
+func (x *exec) destroy() {
+	if x.memory != nil {
+		x.memory.execs--
+		x.plan.eachAlloc(func(a *allocNode) { a.executableGone(x.e) })
+	}
+	for u, n := range x.users {
+		x.after(func() { u.release(n) })
+	}
+	x.users = nil
+	x.e.forget(x.handle)
+}
+
+// after does something when the last launch has ended.
+func (x *exec) after(f func()) {
+	if x.last.s == nil || x.last.met() {
+		f()
+		return
+	}
+	x.last.s.enqueue((*cleanup)(&f))
+}
+
+// cleanup is an operation on the driver's own state.
+type cleanup func()
+
+func (*cleanup) runsAfterFault() {}
+
+func (f *cleanup) run(x *execution) result {
+	x.e.mu.Lock()
+	defer x.e.mu.Unlock()
+	(*f)()
+	return success
+}
+
+func cuGraphExecDestroy(c call) result {
+	x, r := execAt(c, 0)
+	if r != success {
+		return r
+	}
+	x.destroy()
+	return success
+}
+
+// cuGraphUpload has nothing to upload: it only checks, and takes its place in
+// the stream.
+func cuGraphUpload(c call) result {
+	_, r := execAt(c, 0)
+	if r != success {
+		return r
+	}
+	s, r := streamAt(c, 1)
+	switch {
+	case r != success:
+		return r
+	case s.cap != nil:
+		return s.cap.invalidate(errUnsupported)
+	}
+	return s.implicitlyCaptured()
+}
+
+func cuGraphLaunch(c call) result {
+	x, r := execAt(c, 0)
+	if r != success {
+		return r
+	}
+	s, r := streamAt(c, 1)
+	switch {
+	case r != success:
+		return r
+	case s.cap != nil:
+		return x.capture(c, s)
+	}
+	if r := s.implicitlyCaptured(); r != success {
+		return r
+	}
+	if r := x.plan.prepareMemory(autoFree(x.flags)); r != success {
+		return r
+	}
+	x.plan.inFlight++
+	var deps []dependency
+	if x.last.s != nil && x.last.s != s && !x.last.met() {
+		deps = append(deps, x.last)
+	}
+	c.e.stats.graphLaunches.Add(1)
+	x.last = dependency{s, s.enqueue(&graphRun{exec: x, plan: x.plan}, deps...)}
+	return success
+}
+
+// capture records a launch in a capturing stream as a child graph.
+func (x *exec) capture(c call, s *stream) result {
+	if x.source.destroyed || x.memory != nil {
+		return s.cap.invalidate(errUnsupported)
+	}
+	if r := s.capturable(c); r != success {
+		return r
+	}
+	return s.record(c, &childNode{graph: x.source.clone()})
+}
+
+// graphRun is one launch.
+type graphRun struct {
+	exec *exec
+	plan *plan
+}
+
+func (*graphRun) runsAfterFault() {}
+
+func (run *graphRun) run(x *execution) result {
+	x.e.mu.Lock()
+	fault := x.ctx.fault
+	x.e.mu.Unlock()
+	r := success
+	if fault == success && x.e.running.Err() == nil {
+		run.resetConditions(x.e, run.plan)
+		r = run.steps(x, run.plan)
+	}
+	x.e.mu.Lock()
+	run.plan.inFlight--
+	x.e.mu.Unlock()
+	return r
+}
+
+// steps executes a plan, one step after the other.
+func (run *graphRun) steps(x *execution, p *plan) result {
+	for i := range p.steps {
+		s := &p.steps[i]
+		if s.disabled {
+			continue
+		}
+		if r := run.step(x, s); r != success {
+			return r
+		}
+	}
+	return success
+}
+
+func (run *graphRun) step(x *execution, s *step) result {
+	x.e.stats.graphNodes.Add(1)
+	switch n := s.params.(type) {
+	case *kernelNode:
+		return n.launch(x, run)
+	case *childNode:
+		return run.steps(x, s.inner[0])
+	case *conditionalNode:
+		return run.conditional(x, n, s.inner)
+	}
+	return s.params.run(x)
+}

@@ -1,0 +1,125 @@
+package emulator
+
+import (
+	"encoding/binary"
+
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+var fillFunctions = functions{
+	"cuMemsetD8_v2":      {func(c call) result { return fillNow(c, 1) }, currentUnsafe},
+	"cuMemsetD16_v2":     {func(c call) result { return fillNow(c, 2) }, currentUnsafe},
+	"cuMemsetD32_v2":     {func(c call) result { return fillNow(c, 4) }, currentUnsafe},
+	"cuMemsetD2D8_v2":    {func(c call) result { return fill2DNow(c, 1) }, currentUnsafe},
+	"cuMemsetD2D16_v2":   {func(c call) result { return fill2DNow(c, 2) }, currentUnsafe},
+	"cuMemsetD2D32_v2":   {func(c call) result { return fill2DNow(c, 4) }, currentUnsafe},
+	"cuMemsetD8Async":    {func(c call) result { return fillLater(c, 1) }, afterInit},
+	"cuMemsetD16Async":   {func(c call) result { return fillLater(c, 2) }, afterInit},
+	"cuMemsetD32Async":   {func(c call) result { return fillLater(c, 4) }, afterInit},
+	"cuMemsetD2D8Async":  {func(c call) result { return fill2DLater(c, 1) }, afterInit},
+	"cuMemsetD2D16Async": {func(c call) result { return fill2DLater(c, 2) }, afterInit},
+	"cuMemsetD2D32Async": {func(c call) result { return fill2DLater(c, 4) }, afterInit},
+}
+
+// fillOp writes an element of 1, 2 or 4 bytes over rows of memory. It is also
+// the memset node's operation.
+type fillOp struct {
+	addr, pitch   uint64
+	value         uint32
+	element       uint64 // bytes
+	width, height uint64 // elements, rows
+}
+
+// check refuses a fill that a driver refuses at the call.
+func (op *fillOp) check(e *Emulator) result {
+	switch {
+	case op.element != 1 && op.element != 2 && op.element != 4,
+		op.addr%op.element != 0,
+		op.height > 1 && (op.pitch%op.element != 0 || op.pitch < op.width*op.element):
+		return errInvalidValue
+	case op.width*op.height == 0:
+		return success
+	}
+	a := e.allocationAt(op.addr)
+	if !e.known(op.addr, op.span()) || (a != nil && a.releasing) {
+		return errInvalidValue
+	}
+	return success
+}
+
+// span is how far the fill reaches.
+func (op *fillOp) span() uint64 { return (op.height-1)*op.pitch + op.width*op.element }
+
+func (op *fillOp) run(x *execution) result {
+	if op.width*op.height == 0 {
+		return success
+	}
+	x.e.stats.fills.Add(1)
+	for y := range op.height {
+		if !op.row(x.e.mem, op.addr+y*op.pitch) {
+			x.e.noteFault("fill: " + x.e.mem.Nearest(op.addr))
+			return errIllegalAddress
+		}
+	}
+	return success
+}
+
+// row fills one row.
+func (op *fillOp) row(mem *vm.Memory, addr uint64) bool {
+	b, err := mem.Bytes(addr, op.width*op.element)
+	if err != nil {
+		return false
+	}
+	var word [4]byte
+	binary.LittleEndian.PutUint32(word[:], op.value)
+	n := copy(b, word[:op.element])
+	for n < len(b) {
+		n += copy(b[n:], b[:n])
+	}
+	return true
+}
+
+// fillArgs reads (dst, value, count); fill2DArgs (dst, pitch, value, width, height).
+func fillArgs(c call, element uint64) *fillOp {
+	n := c.Uint64(2)
+	return &fillOp{addr: c.Uint64(0), pitch: n * element, value: c.Uint32(1), element: element, width: n, height: 1}
+}
+
+func fill2DArgs(c call, element uint64) *fillOp {
+	return &fillOp{addr: c.Uint64(0), pitch: c.Uint64(1), value: c.Uint32(2), element: element, width: c.Uint64(3), height: c.Uint64(4)}
+}
+
+func fillNow(c call, element uint64) result   { return fillAndWait(c, fillArgs(c, element)) }
+func fill2DNow(c call, element uint64) result { return fillAndWait(c, fill2DArgs(c, element)) }
+
+func fillLater(c call, element uint64) result {
+	return submitFill(c, 3, fillArgs(c, element))
+}
+
+func fill2DLater(c call, element uint64) result {
+	return submitFill(c, 5, fill2DArgs(c, element))
+}
+
+func fillAndWait(c call, op *fillOp) result {
+	if r := op.check(c.e); r != success {
+		return r
+	}
+	s := c.ctx.legacy
+	if r := s.implicitlyCaptured(); r != success {
+		return r
+	}
+	s.enqueue(op)
+	s.wait()
+	return c.ctx.fault
+}
+
+func submitFill(c call, streamArg int, op *fillOp) result {
+	s, r := streamAt(c, streamArg)
+	if r != success {
+		return r
+	}
+	if r := op.check(c.e); r != success {
+		return r
+	}
+	return s.submit(c, &fillNode{fillOp: *op, ctx: s.ctx})
+}

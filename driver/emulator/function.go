@@ -1,0 +1,236 @@
+package emulator
+
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// kernelFunc is a kernel of a module: a CUfunction.
+type kernelFunc struct {
+	handle   uintptr
+	mod      *module
+	code     *vm.Kernel
+	params   []vm.Param
+	info     vm.Attributes
+	settings functionSettings
+}
+
+// functionSettings are the attributes of a function that can be set.
+type functionSettings struct {
+	maxDynamicShared int32
+	carveout         int32
+	nonPortable      bool
+	cluster          vm.Dim3
+	clusterPolicy    int32
+	cache            driver.CUfunc_cache
+}
+
+const defaultShared = 48 << 10 // what a block gets without asking
+
+func newKernelFunc(m *module, k *vm.Kernel) *kernelFunc {
+	f := &kernelFunc{mod: m, code: k, params: k.Params(), info: k.Attributes()}
+	f.settings = functionSettings{carveout: -1, cluster: f.info.ReqCluster}
+	f.settings.maxDynamicShared = int32(max(defaultShared-f.info.SharedBytes, 0))
+	f.handle = m.ctx.e.register(f)
+	return f
+}
+
+// functionOf resolves a CUfunction, or a CUkernel in its place.
+func (c call) functionOf(h uintptr) (*kernelFunc, result) {
+	switch o := c.e.handles[h].(type) {
+	case *kernelFunc:
+		return o, o.mod.ctx.usable()
+	case *kernel:
+		if r := c.ctx.usable(); r != success {
+			return nil, r
+		}
+		return o.in(c)
+	}
+	return nil, errInvalidHandle
+}
+
+func functionAt(c call, i int) (*kernelFunc, result) { return c.functionOf(c.Word(i)) }
+
+var kernelFunctions = functions{
+	"cuFuncGetAttribute":       {cuFuncGetAttribute, current},
+	"cuFuncSetAttribute":       {cuFuncSetAttribute, current},
+	"cuFuncSetCacheConfig":     {cuFuncSetCacheConfig, current},
+	"cuFuncSetSharedMemConfig": {cuFuncSetSharedMemConfig, current},
+	"cuFuncGetModule":          {cuFuncGetModule, current},
+	"cuFuncGetName":            {cuFuncGetName, current},
+	"cuFuncGetParamInfo":       {cuFuncGetParamInfo, current},
+	"cuFuncIsLoaded":           {cuFuncIsLoaded, current},
+	"cuFuncLoad":               {cuFuncLoad, current},
+}
+
+// attribute answers one attribute of the function.
+func (f *kernelFunc) attribute(a driver.CUfunction_attribute) (int32, result) {
+	s := &f.settings
+	cc := f.mod.ctx.e.cfg.ComputeCapability
+	switch a {
+	case driver.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+		return int32(f.info.MaxThreads), success
+	case driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+		return int32(f.info.SharedBytes), success
+	case driver.CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+		return int32(f.info.ConstBytes), success
+	case driver.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+		return int32(f.info.LocalBytes), success
+	case driver.CU_FUNC_ATTRIBUTE_NUM_REGS:
+		return int32(f.info.NumRegs), success
+	case driver.CU_FUNC_ATTRIBUTE_PTX_VERSION:
+		return int32(f.info.PTXVersion), success
+	case driver.CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+		return int32(cc[0]*10 + cc[1]), success
+	case driver.CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+		return 0, success
+	case driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+		return s.maxDynamicShared, success
+	case driver.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+		return s.carveout, success
+	case driver.CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+		return 0, success
+	case driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+		return int32(s.cluster.X), success
+	case driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+		return int32(s.cluster.Y), success
+	case driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+		return int32(s.cluster.Z), success
+	case driver.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+		return flag(s.nonPortable), success
+	case driver.CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+		return s.clusterPolicy, success
+	}
+	return 0, errInvalidValue
+}
+
+// setAttribute changes one that can be changed.
+func (f *kernelFunc) setAttribute(a driver.CUfunction_attribute, v int32) result {
+	s := &f.settings
+	limits := limitsOf(f.mod.ctx.e.cfg.ComputeCapability)
+	compiled := f.info.ReqCluster != vm.Dim3{}
+	switch a {
+	case driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+		if v < 0 || int(v) > limits.sharedOptin-f.info.SharedBytes {
+			return errInvalidValue
+		}
+		s.maxDynamicShared = v
+	case driver.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+		if v < -1 || v > 100 {
+			return errInvalidValue
+		}
+		s.carveout = v
+	case driver.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+		s.nonPortable = v != 0
+	case driver.CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+		if v < 0 || v > int32(driver.CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING) {
+			return errInvalidValue
+		}
+		s.clusterPolicy = v
+	case driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+		driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+		driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+		switch {
+		case compiled:
+			return errNotPermitted
+		case v < 0:
+			return errInvalidValue
+		}
+		dims := []*uint32{&s.cluster.X, &s.cluster.Y, &s.cluster.Z}
+		*dims[a-driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = uint32(v)
+	default:
+		return errInvalidValue
+	}
+	return success
+}
+
+func cuFuncGetAttribute(c call) result {
+	f, r := functionAt(c, 2)
+	if r != success {
+		return r
+	}
+	v, r := f.attribute(driver.CUfunction_attribute(c.Uint32(1)))
+	if r != success {
+		return r
+	}
+	return put(c, 0, v)
+}
+
+func cuFuncSetAttribute(c call) result {
+	f, r := functionAt(c, 0)
+	if r != success {
+		return r
+	}
+	return f.setAttribute(driver.CUfunction_attribute(c.Uint32(1)), c.Int32(2))
+}
+
+func cuFuncSetCacheConfig(c call) result {
+	f, r := functionAt(c, 0)
+	v := driver.CUfunc_cache(c.Uint32(1))
+	switch {
+	case r != success:
+		return r
+	case v > driver.CU_FUNC_CACHE_PREFER_EQUAL:
+		return errInvalidValue
+	}
+	f.settings.cache = v
+	return success
+}
+
+func cuFuncSetSharedMemConfig(c call) result {
+	_, r := functionAt(c, 0)
+	return r
+}
+
+func cuFuncGetModule(c call) result {
+	f, r := functionAt(c, 1)
+	if r != success {
+		return r
+	}
+	return put(c, 0, f.mod.handle)
+}
+
+func cuFuncGetName(c call) result {
+	if c.Ptr(0) == nil {
+		return errInvalidValue
+	}
+	f, r := functionAt(c, 1)
+	if r != success {
+		return r
+	}
+	return put(c, 0, c.e.cString(f.code.Name()))
+}
+
+func cuFuncGetParamInfo(c call) result {
+	f, r := functionAt(c, 0)
+	if r != success {
+		return r
+	}
+	return f.putParam(c)
+}
+
+// putParam answers (offset, size) of the parameter with the number in
+// argument 1.
+func (f *kernelFunc) putParam(c call) result {
+	i := c.Uint64(1)
+	if c.Ptr(2) == nil || i >= uint64(len(f.params)) {
+		return errInvalidValue
+	}
+	*at[uintptr](c, 2) = uintptr(f.params[i].Offset)
+	if size := at[uintptr](c, 3); size != nil {
+		*size = uintptr(f.params[i].Size)
+	}
+	return success
+}
+
+func cuFuncIsLoaded(c call) result {
+	if _, r := functionAt(c, 1); r != success {
+		return r
+	}
+	return put(c, 0, driver.CU_FUNCTION_LOADING_STATE_LOADED)
+}
+
+func cuFuncLoad(c call) result {
+	_, r := functionAt(c, 0)
+	return r
+}

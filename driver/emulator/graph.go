@@ -1,0 +1,356 @@
+package emulator
+
+import (
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// graph is a CUDA graph: a program's own, one in a child node, or the body of
+// a conditional node.
+type graph struct {
+	e         *Emulator
+	handle    uintptr
+	nodes     []*node // in the order of creation
+	parent    *node   // the child or conditional node it lives in
+	capturing bool
+	origin    *graph // that it was cloned from
+	users     map[*userObject]int
+	execs     int // executables, where only one may exist
+	destroyed bool
+	handles   []*condition // conditional handles made for it
+}
+
+// node is a node of a graph. Its parameters are replaced, never changed.
+type node struct {
+	handle     uintptr
+	id         uint64
+	graph      *graph
+	params     nodeParams
+	deps       []edge // from
+	dependents []edge // to
+	origin     *node  // that it was cloned from
+}
+
+// edge is one end of a dependency: the node at the other end, and its data.
+type edge struct {
+	node *node
+	data driver.CUgraphEdgeData
+}
+
+// special reports whether the edge is more than a plain dependency.
+func (d edge) special() bool { return d.data != driver.CUgraphEdgeData{} }
+
+// nodeParams says what a node does. Values are immutable once they are in a
+// node: executables share them.
+type nodeParams interface {
+	operation
+	kind() driver.CUgraphNodeType
+}
+
+func (e *Emulator) newGraph() *graph {
+	g := &graph{e: e, users: make(map[*userObject]int)}
+	g.handle = e.register(g)
+	return g
+}
+
+// add makes a node with the given dependencies, which are of this graph.
+func (g *graph) add(p nodeParams, deps []edge) *node {
+	n := &node{id: g.e.id(), graph: g, params: p, deps: slices.Clone(deps)}
+	n.handle = g.e.register(n)
+	for _, d := range deps {
+		d.node.dependents = append(d.node.dependents, edge{n, d.data})
+	}
+	g.nodes = append(g.nodes, n)
+	if o, ok := p.(nested); ok {
+		for _, inner := range o.graphs() {
+			inner.parent = n
+		}
+	}
+	return n
+}
+
+// nested parameters hold graphs: child and conditional nodes.
+type nested interface{ graphs() []*graph }
+
+// destroy gives the graph back: its nodes, the graphs in them, its user
+// objects. Executables made from it stay.
+func (g *graph) destroy() {
+	if g.destroyed {
+		return
+	}
+	g.destroyed = true
+	for _, n := range g.nodes {
+		n.drop()
+	}
+	for _, h := range g.handles {
+		g.e.forget(h.handle)
+	}
+	for u, n := range g.users {
+		u.release(n)
+	}
+	g.users = nil
+	g.e.forget(g.handle)
+}
+
+// drop ends a node's handle and the graphs it holds.
+func (n *node) drop() {
+	n.graph.e.forget(n.handle)
+	if o, ok := n.params.(nested); ok {
+		for _, inner := range o.graphs() {
+			inner.destroy()
+		}
+	}
+	if a, ok := n.params.(*allocNode); ok {
+		a.dropped(n.graph.e)
+	}
+}
+
+// remove takes a node and its edges out of the graph.
+func (n *node) remove() {
+	for _, d := range n.deps {
+		d.node.dependents = without(d.node.dependents, n)
+	}
+	for _, d := range n.dependents {
+		d.node.deps = without(d.node.deps, n)
+	}
+	n.graph.nodes = slices.DeleteFunc(n.graph.nodes, func(m *node) bool { return m == n })
+	n.drop()
+}
+
+func without(edges []edge, n *node) []edge {
+	return slices.DeleteFunc(edges, func(d edge) bool { return d.node == n })
+}
+
+// any reports whether a node of the graph, or of a graph in it, is of one of
+// the kinds.
+func (g *graph) any(kinds ...driver.CUgraphNodeType) bool {
+	return slices.ContainsFunc(g.nodes, func(n *node) bool {
+		if slices.Contains(kinds, n.params.kind()) {
+			return true
+		}
+		o, ok := n.params.(nested)
+		return ok && slices.ContainsFunc(o.graphs(), func(inner *graph) bool { return inner.any(kinds...) })
+	})
+}
+
+// hasMemory reports whether the graph allocates or frees.
+func (g *graph) hasMemory() bool {
+	return g.any(driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC, driver.CU_GRAPH_NODE_TYPE_MEM_FREE)
+}
+
+// root is the graph that the program holds.
+func (g *graph) root() *graph {
+	for g.parent != nil {
+		g = g.parent.graph
+	}
+	return g
+}
+
+// graphAt is the graph of argument i.
+func graphAt(c call, i int) (*graph, result) {
+	if c.Word(i) == 0 {
+		return nil, errInvalidValue
+	}
+	g := handleAt[graph](c, i)
+	if g == nil {
+		return nil, errInvalidHandle
+	}
+	return g, success
+}
+
+// nodeAt is the node of argument i.
+func nodeAt(c call, i int) (*node, result) {
+	if c.Word(i) == 0 {
+		return nil, errInvalidValue
+	}
+	n := handleAt[node](c, i)
+	if n == nil {
+		return nil, errInvalidHandle
+	}
+	return n, success
+}
+
+var graphFunctions = functions{
+	"cuGraphCreate":          {cuGraphCreate, afterInit},
+	"cuGraphDestroy":         {cuGraphDestroy, afterInit},
+	"cuGraphDestroyNode":     {cuGraphDestroyNode, afterInit},
+	"cuGraphClone":           {cuGraphClone, afterInit},
+	"cuGraphNodeFindInClone": {cuGraphNodeFindInClone, afterInit},
+	"cuGraphNodeGetType":     {cuGraphNodeGetType, afterInit},
+	"cuGraphGetNodes":        {cuGraphGetNodes, afterInit},
+	"cuGraphGetRootNodes":    {cuGraphGetRootNodes, afterInit},
+	"cuGraphDebugDotPrint":   {cuGraphDebugDotPrint, afterInit},
+}
+
+func cuGraphCreate(c call) result {
+	if c.Ptr(0) == nil || c.Uint32(1) != 0 {
+		return errInvalidValue
+	}
+	return put(c, 0, c.e.newGraph().handle)
+}
+
+// cuGraphDestroy refuses graphs that live in a node: they end with it.
+func cuGraphDestroy(c call) result {
+	g, r := graphAt(c, 0)
+	switch {
+	case r != success:
+		return r
+	case g.parent != nil || g.capturing:
+		return errInvalidValue
+	}
+	g.destroy()
+	return success
+}
+
+func cuGraphDestroyNode(c call) result {
+	n, r := nodeAt(c, 0)
+	switch {
+	case r != success:
+		return r
+	case n.graph.hasMemory():
+		return errNotSupported
+	}
+	n.remove()
+	return success
+}
+
+func cuGraphNodeGetType(c call) result {
+	n, r := nodeAt(c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, n.params.kind())
+}
+
+func cuGraphGetNodes(c call) result {
+	g, r := graphAt(c, 0)
+	if r != success {
+		return r
+	}
+	return putNodes(c, 1, 2, g.nodes)
+}
+
+func cuGraphGetRootNodes(c call) result {
+	g, r := graphAt(c, 0)
+	if r != success {
+		return r
+	}
+	var roots []*node
+	for _, n := range g.nodes {
+		if len(n.deps) == 0 {
+			roots = append(roots, n)
+		}
+	}
+	return putNodes(c, 1, 2, roots)
+}
+
+// putNodes answers with an array of nodes by the driver's protocol: without an
+// array only the number; with one, at most that many, and zeros after the end.
+func putNodes(c call, array, count int, nodes []*node) result {
+	num := at[uintptr](c, count)
+	if num == nil {
+		return errInvalidValue
+	}
+	if c.Ptr(array) == nil {
+		*num = uintptr(len(nodes))
+		return success
+	}
+	out := list[uintptr](c, array, int(*num))
+	clear(out)
+	for i := range min(len(out), len(nodes)) {
+		out[i] = nodes[i].handle
+	}
+	*num = uintptr(min(len(out), len(nodes)))
+	return success
+}
+
+// cuGraphClone copies a graph with all graphs in it.
+func cuGraphClone(c call) result {
+	g, r := graphAt(c, 1)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(0) == nil:
+		return errInvalidValue
+	case g.hasMemory() || g.any(driver.CU_GRAPH_NODE_TYPE_CONDITIONAL):
+		return errNotSupported
+	}
+	return put(c, 0, g.clone().handle)
+}
+
+func (g *graph) clone() *graph {
+	twin := g.e.newGraph()
+	twin.origin = g
+	twins := make(map[*node]*node, len(g.nodes))
+	for _, n := range g.topological() {
+		deps := slices.Clone(n.deps)
+		for i := range deps {
+			deps[i].node = twins[deps[i].node]
+		}
+		p := n.params
+		if child, ok := p.(*childNode); ok {
+			p = &childNode{graph: child.graph.clone()}
+		}
+		twins[n] = twin.add(p, deps)
+		twins[n].origin = n
+	}
+	// Edges and nodes in the order of the original.
+	twin.nodes = twin.nodes[:0]
+	for _, n := range g.nodes {
+		t := twins[n]
+		t.dependents = t.dependents[:0]
+		for _, d := range n.dependents {
+			t.dependents = append(t.dependents, edge{twins[d.node], d.data})
+		}
+		twin.nodes = append(twin.nodes, t)
+	}
+	for u, n := range g.users {
+		u.retain(n)
+		twin.users[u] = n
+	}
+	return twin
+}
+
+// topological orders the nodes so that each comes after its dependencies, and
+// otherwise in the order of creation. It lacks the nodes of a cycle.
+func (g *graph) topological() []*node {
+	waiting := make(map[*node]int, len(g.nodes))
+	var ready, order []*node
+	for _, n := range g.nodes {
+		if waiting[n] = len(n.deps); waiting[n] == 0 {
+			ready = append(ready, n)
+		}
+	}
+	for len(ready) > 0 {
+		n := ready[0]
+		ready = ready[1:]
+		order = append(order, n)
+		for _, d := range n.dependents {
+			if waiting[d.node]--; waiting[d.node] == 0 {
+				ready = append(ready, d.node)
+			}
+		}
+	}
+	return order
+}
+
+func cuGraphNodeFindInClone(c call) result {
+	n, r := nodeAt(c, 1)
+	if r != success {
+		return r
+	}
+	g, r := graphAt(c, 2)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(0) == nil || g.origin == nil:
+		return errInvalidValue
+	}
+	for _, t := range g.nodes {
+		if t.origin == n {
+			return put(c, 0, t.handle)
+		}
+	}
+	return errInvalidValue
+}

@@ -1,0 +1,749 @@
+package emulator_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
+)
+
+const invalidValue = driver.CUDA_ERROR_INVALID_VALUE
+
+func TestManualGraphRunsInDependencyOrder(t *testing.T) {
+	r := newRig(t)
+	p, s, shift := r.alloc(4), r.stream(), r.kernel("shift")
+	g := r.graph()
+	a := r.addKernel(g, shift, p, 0, 1)
+	c := r.addKernel(g, shift, p, 0, 3)
+	b := r.addKernel(g, shift, p, 0, 2, a)
+	r.ok(r.CuGraphAddDependencies(g, &b, &c, nil, 1))
+	x := r.instantiate(g)
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	one := func(v uint32) uint32 { return 2*(2*(2*v+1)+2) + 3 }
+	r.wantWords("two launches", p, one(one(0)))
+}
+
+func TestGraphQueries(t *testing.T) {
+	r := newRig(t)
+	g := r.graph()
+	nodes := make([]driver.CUgraphNode, 4)
+	r.ok(r.CuGraphAddEmptyNode(&nodes[0], g, nil, 0))
+	r.ok(r.CuGraphAddEmptyNode(&nodes[1], g, nil, 0))
+	r.ok(r.CuGraphAddEmptyNode(&nodes[2], g, &nodes[0], 2))
+	r.ok(r.CuGraphAddEmptyNode(&nodes[3], g, &nodes[2], 1))
+	var n uintptr
+	r.ok(r.CuGraphGetRootNodes(g, nil, &n))
+	if n != 2 {
+		t.Errorf("%d roots", n)
+	}
+	many := make([]driver.CUgraphNode, 6)
+	many[5] = 1
+	n = 6
+	r.ok(r.CuGraphGetNodes(g, &many[0], &n))
+	if n != 4 || many[3] != nodes[3] || many[5] != 0 {
+		t.Errorf("%d nodes: %x", n, many)
+	}
+	n = 2
+	r.ok(r.CuGraphGetNodes(g, &many[0], &n))
+	if n != 2 {
+		t.Errorf("%d nodes in a short array", n)
+	}
+	r.ok(r.CuGraphNodeGetDependencies(nodes[2], nil, nil, &n))
+	if n != 2 {
+		t.Errorf("%d dependencies", n)
+	}
+	r.ok(r.CuGraphNodeGetDependentNodes(nodes[2], &many[0], nil, &n))
+	if n != 1 || many[0] != nodes[3] {
+		t.Errorf("%d dependents", n)
+	}
+	from, to := make([]driver.CUgraphNode, 3), make([]driver.CUgraphNode, 3)
+	n = 3
+	r.ok(r.CuGraphGetEdges(g, &from[0], &to[0], nil, &n))
+	if n != 3 {
+		t.Errorf("%d edges", n)
+	}
+	path := filepath.Join(t.TempDir(), "g.dot")
+	r.ok(r.CuGraphDebugDotPrint(g, cstr(path), 0))
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), "digraph") || !strings.Contains(string(text), "->") {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+func TestBadEdges(t *testing.T) {
+	r := newRig(t)
+	g, other := r.graph(), r.graph()
+	var a, b, foreign, n driver.CUgraphNode
+	r.ok(r.CuGraphAddEmptyNode(&a, g, nil, 0))
+	r.ok(r.CuGraphAddEmptyNode(&b, g, &a, 1))
+	r.ok(r.CuGraphAddEmptyNode(&foreign, other, nil, 0))
+	r.want("foreign dependency", r.CuGraphAddEmptyNode(&n, g, &foreign, 1), invalidValue)
+	r.want("foreign edge", r.CuGraphAddDependencies(g, &foreign, &b, nil, 1), invalidValue)
+	twice := []driver.CUgraphNode{a, a}
+	r.want("same dependency twice", r.CuGraphAddEmptyNode(&n, g, &twice[0], 2), invalidValue)
+	r.want("edge that is there", r.CuGraphAddDependencies(g, &a, &b, nil, 1), invalidValue)
+	r.want("edge to itself", r.CuGraphAddDependencies(g, &a, &a, nil, 1), invalidValue)
+	r.want("removal of no edge", r.CuGraphRemoveDependencies(g, &b, &a, nil, 1), invalidValue)
+	r.want("edge that closes a cycle", r.CuGraphAddDependencies(g, &b, &a, nil, 1), 0)
+	var x driver.CUgraphExec
+	params := driver.CUDA_GRAPH_INSTANTIATE_PARAMS{}
+	r.want("instantiation of a cycle", r.CuGraphInstantiateWithParams(&x, g, &params), invalidValue)
+	if params.Result_out != driver.CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE || params.HErrNode_out == 0 {
+		t.Errorf("reason %v, node %#x", params.Result_out, params.HErrNode_out)
+	}
+	r.ok(r.CuGraphRemoveDependencies(g, &b, &a, nil, 1))
+	r.ok(r.CuGraphInstantiate(&x, g, 0))
+	r.ok(r.CuGraphExecDestroy(x))
+	r.want("flags", r.CuGraphInstantiate(&x, g, 1<<10), invalidValue)
+	r.want("null graph", r.CuGraphAddEmptyNode(&n, 0, nil, 0), invalidValue)
+	r.want("null exec", r.CuGraphLaunch(0, 0), invalidValue)
+	r.ok(r.CuGraphDestroyNode(b))
+	if len(r.nodes(g)) != 1 || r.edgeCount(g) != 0 {
+		t.Error("the node is still there")
+	}
+}
+
+func TestEdgeData(t *testing.T) {
+	r := newRig(t)
+	p, add := r.alloc(4), r.kernel("add")
+	g := r.graph()
+	a := r.addKernel(g, add, p, 0, 1)
+	b := r.addKernel(g, add, p, 0, 1)
+	data := driver.CUgraphEdgeData{From_port: driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, Type: byte(driver.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)}
+	r.ok(r.CuGraphAddDependencies(g, &a, &b, &data, 1))
+	n := uintptr(1)
+	var from, to driver.CUgraphNode
+	r.want("lossy query", r.CuGraphGetEdges(g, &from, &to, nil, &n), driver.CUDA_ERROR_LOSSY_QUERY)
+	var back driver.CUgraphEdgeData
+	n = 1
+	r.ok(r.CuGraphGetEdges(g, &from, &to, &back, &n))
+	if back != data {
+		t.Errorf("edge data %v", back)
+	}
+	bad := driver.CUgraphEdgeData{Type: 9}
+	r.want("bad type", r.CuGraphAddDependencies(g, &b, &a, &bad, 1), invalidValue)
+}
+
+func TestKernelNodeParameters(t *testing.T) {
+	r := newRig(t)
+	p, s := r.alloc(8), r.stream()
+	m := r.module(testPTX)
+	store, add := r.function(m, "store"), r.function(m, "add")
+	g := r.graph()
+	n := r.addKernel(g, store, p, 0, 5)
+	var params driver.CUDA_KERNEL_NODE_PARAMS
+	r.ok(r.CuGraphKernelNodeGetParams(n, &params))
+	list := unsafe.Slice(params.KernelParams, 3)
+	if params.Func != store || params.GridDimX != 1 || *(*uint32)(list[2]) != 5 {
+		t.Errorf("parameters %+v", params)
+	}
+	r.want("empty grid", r.CuGraphKernelNodeSetParams(n, &driver.CUDA_KERNEL_NODE_PARAMS{Func: store, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1, KernelParams: args(p, 0, 1)}), invalidValue)
+	r.want("no function", r.CuGraphKernelNodeSetParams(n, &driver.CUDA_KERNEL_NODE_PARAMS{GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1}), invalidValue)
+	x := r.instantiate(g)
+	r.ok(r.CuGraphKernelNodeSetParams(n, kernelNode(store, p, 0, 6)))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("an executable keeps what it had", p, 5)
+	r.ok(r.CuGraphExecKernelNodeSetParams(x, n, kernelNode(store, p, 1, 8)))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuGraphExecKernelNodeSetParams(x, n, kernelNode(add, p, 1, 1)))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("changed twice", p, 5, 9)
+	other := r.graph()
+	m2 := r.addKernel(other, store, p, 0, 5)
+	r.want("node of another graph", r.CuGraphExecKernelNodeSetParams(x, m2, kernelNode(store, p, 0, 6)), invalidValue)
+	var e driver.CUgraphNode
+	r.ok(r.CuGraphAddEmptyNode(&e, g, nil, 0))
+	r.want("node that came later", r.CuGraphExecKernelNodeSetParams(x, e, kernelNode(store, p, 0, 6)), invalidValue)
+	r.want("kernel parameters of an empty node", r.CuGraphKernelNodeGetParams(e, &params), invalidValue)
+}
+
+// A launch that is queued runs with the parameters that it was submitted with.
+func TestParametersOfQueuedLaunchesStay(t *testing.T) {
+	r := newRig(t)
+	p, s, shift := r.alloc(4), r.stream(), r.kernel("shift")
+	g := r.graph()
+	n := r.addKernel(g, shift, p, 0, 1)
+	x := r.instantiate(g)
+	gate := r.gate()
+	gate.block(s)
+	for i := range uint32(4) {
+		r.ok(r.CuGraphExecKernelNodeSetParams(x, n, kernelNode(shift, p, 0, i)))
+		r.ok(r.CuGraphLaunch(x, s))
+	}
+	gate.open()
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("launches", p, 2*(2*(2*0+1)+2)+3)
+}
+
+func TestAnExecutableNeverRunsBesideItself(t *testing.T) {
+	r := newRig(t)
+	a, b := r.stream(), r.stream()
+	var inside, most, calls atomic.Int32
+	fn := driver.CUhostFn(loader.NewCallback(func(uintptr) {
+		most.Store(max(most.Load(), inside.Add(1)))
+		time.Sleep(time.Millisecond)
+		inside.Add(-1)
+		calls.Add(1)
+	}))
+	g := r.graph()
+	var n driver.CUgraphNode
+	r.ok(r.CuGraphAddHostNode(&n, g, nil, 0, &driver.CUDA_HOST_NODE_PARAMS{Fn: fn}))
+	x := r.instantiate(g)
+	for range 5 {
+		r.ok(r.CuGraphLaunch(x, a))
+		r.ok(r.CuGraphLaunch(x, b))
+	}
+	r.ok(r.CuCtxSynchronize())
+	if most.Load() != 1 || calls.Load() != 10 {
+		t.Errorf("%d at a time, %d calls", most.Load(), calls.Load())
+	}
+}
+
+func TestDestroyedExecutableFinishesItsLaunch(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
+	g := r.graph()
+	r.addKernel(g, add, p, 0, 1)
+	var x driver.CUgraphExec
+	r.ok(r.CuGraphInstantiate(&x, g, 0))
+	gate := r.gate()
+	gate.block(s)
+	r.ok(r.CuGraphLaunch(x, s))
+	if !onGPU { // a driver may wait in the destruction
+		r.ok(r.CuGraphExecDestroy(x))
+	}
+	gate.open()
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("launch", p, 1)
+	if onGPU {
+		r.ok(r.CuGraphExecDestroy(x))
+	}
+}
+
+func TestUpdateTakesOverParameters(t *testing.T) {
+	r := newRig(t)
+	p, s := r.alloc(16), r.stream()
+	m := r.module(testPTX)
+	store, add := r.function(m, "store"), r.function(m, "add")
+	build := func(f driver.CUfunction, v uint32, fill byte) driver.CUgraph {
+		return r.captured(s, func() {
+			r.ok(r.CuMemsetD8Async(p, fill, 8, s))
+			r.ok(r.launch(f, s, p, 0, v))
+		})
+	}
+	x := r.instantiate(build(store, 1, 0))
+	var info driver.CUgraphExecUpdateResultInfo
+	r.ok(r.CuGraphExecUpdate(x, build(add, 2, 1), &info))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("updated", p, 0x01010103, 0x01010101)
+}
+
+func TestUpdateSaysWhyNot(t *testing.T) {
+	r := newRig(t)
+	p, add := r.alloc(64), r.kernel("add")
+	base := r.graph()
+	a := r.addKernel(base, add, p, 0, 1)
+	r.addKernel(base, add, p, 0, 2, a)
+	x := r.instantiate(base)
+	try := func(what string, g driver.CUgraph, want driver.CUgraphExecUpdateResult, node driver.CUgraphNode) {
+		t.Helper()
+		var info driver.CUgraphExecUpdateResultInfo
+		r.want(what, r.CuGraphExecUpdate(x, g, &info), driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+		if info.Result != want || info.ErrorNode != node {
+			t.Errorf("%s: %v, node %#x, from %#x; want %v, node %#x", what, info.Result, info.ErrorNode, info.ErrorFromNode, want, node)
+		}
+	}
+	fewer := r.graph()
+	r.addKernel(fewer, add, p, 0, 1)
+	try("fewer nodes", fewer, driver.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, 0)
+
+	apart := r.graph()
+	r.addKernel(apart, add, p, 0, 1)
+	n := r.addKernel(apart, add, p, 0, 1)
+	try("more exits", apart, driver.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, n)
+
+	typed := r.graph()
+	var fill driver.CUgraphNode
+	set := driver.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: 4, Height: 1}
+	r.ok(r.CuGraphAddMemsetNode(&fill, typed, nil, 0, &set, r.ctx))
+	r.addKernel(typed, add, p, 0, 1, fill)
+	try("another type", typed, driver.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, fill)
+
+	coop := r.graph()
+	c := r.addKernel(coop, add, p, 0, 1)
+	var v driver.CUlaunchAttributeValue
+	*v.Cooperative() = 1
+	r.ok(r.CuGraphKernelNodeSetAttribute(c, driver.CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v))
+	r.addKernel(coop, add, p, 0, 1, c)
+	try("cooperative", coop, driver.CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED, c)
+}
+
+func TestUpdateOfFills(t *testing.T) {
+	r := newRig(t)
+	p := r.alloc(256)
+	build := func(height, width uintptr) driver.CUgraph {
+		g := r.graph()
+		var n driver.CUgraphNode
+		set := driver.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: width, Height: height, Pitch: 64, Value: 3}
+		r.ok(r.CuGraphAddMemsetNode(&n, g, nil, 0, &set, r.ctx))
+		return g
+	}
+	var info driver.CUgraphExecUpdateResultInfo
+	flat := r.instantiate(build(1, 4))
+	r.want("1D width", r.CuGraphExecUpdate(flat, build(1, 8), &info), 0)
+	r.want("1D to 2D", r.CuGraphExecUpdate(flat, build(2, 4), &info), driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+	if info.Result != driver.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED {
+		t.Errorf("reason %v", info.Result)
+	}
+	square := r.instantiate(build(2, 4))
+	r.want("2D the same", r.CuGraphExecUpdate(square, build(2, 4), &info), 0)
+	r.want("2D width", r.CuGraphExecUpdate(square, build(2, 8), &info), driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+}
+
+func TestParametersOfOtherNodesOfAnExecutable(t *testing.T) {
+	r := newRig(t)
+	p, q, s := r.alloc(64), r.alloc(64), r.stream()
+	g := r.graph()
+	var fill, cp, host driver.CUgraphNode
+	set := driver.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: 4, Height: 1, Value: 3}
+	r.ok(r.CuGraphAddMemsetNode(&fill, g, nil, 0, &set, r.ctx))
+	move := driver.CUDA_MEMCPY3D{
+		SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: p, DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: q,
+		WidthInBytes: 8, Height: 1, Depth: 1,
+	}
+	r.ok(r.CuGraphAddMemcpyNode(&cp, g, &fill, 1, &move, r.ctx))
+	var calls []uintptr
+	fn := driver.CUhostFn(loader.NewCallback(func(data uintptr) { calls = append(calls, data) }))
+	tokens := make([]byte, 2)
+	r.ok(r.CuGraphAddHostNode(&host, g, &cp, 1, &driver.CUDA_HOST_NODE_PARAMS{Fn: fn, UserData: unsafe.Pointer(&tokens[0])}))
+	x := r.instantiate(g)
+	set.Value = 4
+	r.ok(r.CuGraphExecMemsetNodeSetParams(x, fill, &set, r.ctx))
+	move.DstDevice = q + 8
+	r.ok(r.CuGraphExecMemcpyNodeSetParams(x, cp, &move, r.ctx))
+	r.ok(r.CuGraphExecHostNodeSetParams(x, host, &driver.CUDA_HOST_NODE_PARAMS{Fn: fn, UserData: unsafe.Pointer(&tokens[1])}))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("changed", q, 0, 0, 4, 4)
+	if len(calls) != 1 || calls[0] != uintptr(unsafe.Pointer(&tokens[1])) {
+		t.Errorf("host calls %x", calls)
+	}
+	move.Height = 2
+	move.SrcPitch, move.DstPitch = 16, 16
+	r.want("2D copy", r.CuGraphExecMemcpyNodeSetParams(x, cp, &move, r.ctx), invalidValue)
+	var got driver.CUDA_MEMSET_NODE_PARAMS
+	r.ok(r.CuGraphMemsetNodeGetParams(fill, &got))
+	if got.Value != 3 || got.Width != 4 {
+		t.Errorf("the graph's node has %+v", got)
+	}
+	var back driver.CUDA_MEMCPY3D
+	r.ok(r.CuGraphMemcpyNodeGetParams(cp, &back))
+	if back.DstDevice != q || back.WidthInBytes != 8 {
+		t.Errorf("the graph's node has %+v", back)
+	}
+}
+
+func TestDisabledNodesDoNothing(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
+	g := r.graph()
+	a := r.addKernel(g, add, p, 0, 1)
+	r.addKernel(g, add, p, 0, 10, a)
+	var e driver.CUgraphNode
+	r.ok(r.CuGraphAddEmptyNode(&e, g, nil, 0))
+	x := r.instantiate(g)
+	r.ok(r.CuGraphNodeSetEnabled(x, a, 0))
+	var on uint32
+	r.ok(r.CuGraphNodeGetEnabled(x, a, &on))
+	if on != 0 {
+		t.Error("still enabled")
+	}
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuGraphNodeSetEnabled(x, a, 1))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("launches", p, 21)
+	r.want("an empty node", r.CuGraphNodeSetEnabled(x, e, 0), invalidValue)
+}
+
+func TestChildGraphs(t *testing.T) {
+	r := newRig(t)
+	p, s, shift := r.alloc(4), r.stream(), r.kernel("shift")
+	child := r.graph()
+	in := r.addKernel(child, shift, p, 0, 1)
+	g := r.graph()
+	a := r.addKernel(g, shift, p, 0, 5)
+	var c driver.CUgraphNode
+	r.ok(r.CuGraphAddChildGraphNode(&c, g, &a, 1, child))
+	r.addKernel(g, shift, p, 0, 7, c)
+	var inner driver.CUgraph
+	r.ok(r.CuGraphChildGraphNodeGetGraph(c, &inner))
+	if inner == child || len(r.nodes(inner)) != 1 {
+		t.Error("the child is no copy")
+	}
+	r.want("destroy of a child", r.CuGraphDestroy(inner), invalidValue)
+	r.want("a graph in itself", r.CuGraphAddChildGraphNode(new(driver.CUgraphNode), g, nil, 0, g), invalidValue)
+	x := r.instantiate(g)
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("child", p, 2*(2*5+1)+7)
+	r.ok(r.CuGraphKernelNodeSetParams(in, kernelNode(shift, p, 0, 2)))
+	r.ok(r.CuGraphExecChildGraphNodeSetParams(x, c, child))
+	r.ok(r.CuMemsetD32(p, 0, 1))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("changed child", p, 2*(2*5+2)+7)
+	r.ok(r.CuGraphExecKernelNodeSetParams(x, r.nodes(inner)[0], kernelNode(shift, p, 0, 3)))
+	r.ok(r.CuMemsetD32(p, 0, 1))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("changed node of the child", p, 2*(2*5+3)+7)
+}
+
+func TestClone(t *testing.T) {
+	r := newRig(t)
+	p, s, shift := r.alloc(4), r.stream(), r.kernel("shift")
+	g := r.graph()
+	a := r.addKernel(g, shift, p, 0, 1)
+	b := r.addKernel(g, shift, p, 0, 2, a)
+	var twin driver.CUgraph
+	r.ok(r.CuGraphClone(&twin, g))
+	var tb driver.CUgraphNode
+	r.ok(r.CuGraphNodeFindInClone(&tb, b, twin))
+	if r.edgeCount(twin) != 1 || tb == b || tb != r.nodes(twin)[1] {
+		t.Error("the clone differs")
+	}
+	r.want("find in what is no clone", r.CuGraphNodeFindInClone(&tb, tb, g), invalidValue)
+	r.ok(r.CuGraphLaunch(r.instantiate(twin), s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("clone", p, 4)
+	r.ok(r.CuGraphDestroy(twin))
+}
+
+func TestGraphsWithMemory(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
+	g := r.graph()
+	alloc := driver.CUDA_MEM_ALLOC_NODE_PARAMS{Bytesize: 64}
+	alloc.PoolProps.AllocType = driver.CU_MEM_ALLOCATION_TYPE_PINNED
+	alloc.PoolProps.Location = driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE}
+	var a, f, m, c driver.CUgraphNode
+	r.ok(r.CuGraphAddMemAllocNode(&a, g, nil, 0, &alloc))
+	if alloc.Dptr == 0 {
+		t.Fatal("no address")
+	}
+	set := driver.CUDA_MEMSET_NODE_PARAMS{Dst: alloc.Dptr, ElementSize: 4, Width: 4, Height: 1, Value: 3}
+	r.ok(r.CuGraphAddMemsetNode(&m, g, &a, 1, &set, r.ctx))
+	k := r.addKernel(g, add, alloc.Dptr, 0, 4, m)
+	move := driver.CUDA_MEMCPY3D{
+		SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: alloc.Dptr, DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p,
+		WidthInBytes: 4, Height: 1, Depth: 1,
+	}
+	r.ok(r.CuGraphAddMemcpyNode(&c, g, &k, 1, &move, r.ctx))
+	var twin driver.CUgraph
+	r.want("clone", r.CuGraphClone(&twin, g), driver.CUDA_ERROR_NOT_SUPPORTED)
+	r.want("removal of a node", r.CuGraphDestroyNode(c), driver.CUDA_ERROR_NOT_SUPPORTED)
+	parent := r.graph()
+	var n driver.CUgraphNode
+	r.want("as a child", r.CuGraphAddChildGraphNode(&n, parent, nil, 0, g), driver.CUDA_ERROR_NOT_SUPPORTED)
+
+	// without a free node the memory stays after the launch
+	var x, second driver.CUgraphExec
+	r.ok(r.CuGraphInstantiate(&x, g, 0))
+	r.want("second executable", r.CuGraphInstantiate(&second, g, 0), driver.CUDA_ERROR_NOT_SUPPORTED)
+	r.ok(r.CuGraphLaunch(x, s))
+	r.want("launch while the memory is there", r.CuGraphLaunch(x, s), invalidValue)
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("result", p, 7)
+	r.wantWords("memory of the graph", alloc.Dptr, 7, 3)
+	var used uint64
+	r.ok(r.CuDeviceGetGraphMemAttribute(r.dev, driver.CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
+	if used < 64 {
+		t.Errorf("used: %d", used)
+	}
+	r.ok(r.CuMemFreeAsync(alloc.Dptr, s))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuMemFree(alloc.Dptr))
+	r.ok(r.CuGraphExecDestroy(x))
+
+	// with AUTO_FREE_ON_LAUNCH it may be launched again
+	r.ok(r.CuGraphInstantiate(&x, g, uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.ok(r.CuMemFreeAsync(alloc.Dptr, s))
+	r.ok(r.CuGraphExecDestroy(x))
+
+	// with a free node it is gone after the launch
+	r.ok(r.CuGraphAddMemFreeNode(&f, g, &c, 1, alloc.Dptr))
+	r.want("second free node", r.CuGraphAddMemFreeNode(&n, g, &c, 1, alloc.Dptr), invalidValue)
+	r.want("free of other memory", r.CuGraphAddMemFreeNode(&n, g, &c, 1, p), invalidValue)
+	r.ok(r.CuGraphInstantiate(&x, g, 0))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.want("free of what is free", r.CuMemFreeAsync(alloc.Dptr, s), invalidValue)
+	r.ok(r.CuDeviceGetGraphMemAttribute(r.dev, driver.CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
+	if used != 0 {
+		t.Errorf("used afterwards: %d", used)
+	}
+	r.ok(r.CuGraphExecDestroy(x))
+	r.ok(r.CuDeviceGraphMemTrim(r.dev))
+	var reserved uint64
+	r.ok(r.CuDeviceGetGraphMemAttribute(r.dev, driver.CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, unsafe.Pointer(&reserved)))
+	if reserved != 0 {
+		t.Errorf("reserved after the trim: %d", reserved)
+	}
+}
+
+func TestUserObjects(t *testing.T) {
+	r := newRig(t)
+	s := r.stream()
+	var destroyed atomic.Uint32
+	fn := driver.CUhostFn(loader.NewCallback(func(uintptr) { destroyed.Add(1) }))
+	var u driver.CUuserObject
+	r.want("flags", r.CuUserObjectCreate(&u, nil, fn, 1, 0), invalidValue)
+	r.want("count", r.CuUserObjectCreate(&u, nil, fn, 0, 1), invalidValue)
+	r.ok(r.CuUserObjectCreate(&u, nil, fn, 1, 1))
+	var g driver.CUgraph
+	r.ok(r.CuGraphCreate(&g, 0))
+	r.ok(r.CuGraphRetainUserObject(g, u, 1, uint32(driver.CU_GRAPH_USER_OBJECT_MOVE)))
+	var n driver.CUgraphNode
+	r.ok(r.CuGraphAddEmptyNode(&n, g, nil, 0))
+	var x driver.CUgraphExec
+	r.ok(r.CuGraphInstantiate(&x, g, 0))
+	r.ok(r.CuGraphDestroy(g))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	if destroyed.Load() != 0 {
+		t.Error("destroyed while an executable refers to it")
+	}
+	r.ok(r.CuGraphExecDestroy(x))
+	for range 1000 {
+		if destroyed.Load() == 1 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("destroyed %d times", destroyed.Load())
+}
+
+func TestTaggedNodes(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(16), r.stream(), r.kernel("add")
+	ev := r.event(0)
+	g := r.graph()
+	var n, last driver.CUgraphNode
+	addNode := func(p *driver.CUgraphNodeParams) {
+		t.Helper()
+		var deps []driver.CUgraphNode
+		if last != 0 {
+			deps = append(deps, last)
+		}
+		r.ok(r.CuGraphAddNode(&n, g, first(deps), nil, uintptr(len(deps)), p))
+		last = n
+	}
+	k := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_KERNEL}
+	keep := kernelNode(add, p, 0, 3)
+	*k.Kernel() = driver.CUDA_KERNEL_NODE_PARAMS_v3(*keep)
+	addNode(k)
+	kernel := n
+	m := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_MEMSET}
+	*m.Memset() = driver.CUDA_MEMSET_NODE_PARAMS_v2{Dst: p + 4, ElementSize: 4, Width: 1, Height: 1, Value: 8, Ctx: r.ctx}
+	addNode(m)
+	c := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_MEMCPY}
+	c.Memcpy().CopyCtx = r.ctx
+	c.Memcpy().CopyParams = driver.CUDA_MEMCPY3D{
+		SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: p, DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p + 8,
+		WidthInBytes: 8, Height: 1, Depth: 1,
+	}
+	addNode(c)
+	addNode(&driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_EMPTY})
+	e := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD}
+	e.EventRecord().Event = ev
+	addNode(e)
+	x := r.instantiate(g)
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("tagged", p, 3, 8, 3, 8)
+	r.want("event of the graph", r.CuEventQuery(ev), 0)
+	keep = kernelNode(add, p, 0, 5)
+	*k.Kernel() = driver.CUDA_KERNEL_NODE_PARAMS_v3(*keep)
+	r.ok(r.CuGraphExecNodeSetParams(x, kernel, k))
+	r.want("another type", r.CuGraphExecNodeSetParams(x, kernel, m), invalidValue)
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("changed", p, 8, 8, 8, 8)
+	bad := &driver.CUgraphNodeParams{Type: 99}
+	r.want("type 99", r.CuGraphAddNode(&n, g, nil, nil, 0, bad), invalidValue)
+	m.Reserved2 = 1
+	r.want("reserved field", r.CuGraphAddNode(&n, g, nil, nil, 0, m), invalidValue)
+}
+
+// conditionalPTX counts down p[0] and sets a conditional handle to what is left.
+const conditionalPTX = `
+.version 8.3
+.target sm_90
+.address_size 64
+.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
+.visible .entry countdown(.param .u64 p, .param .u64 handle)
+{
+	.reg .b32 %r<3>;
+	.reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [p];
+	ld.param.u64 %rd2, [handle];
+	ld.global.u32 %r1, [%rd1];
+	add.u32 %r2, %r1, -1;
+	st.global.u32 [%rd1], %r2;
+	{
+		.param .b64 param0;
+		st.param.b64 [param0], %rd2;
+		.param .b32 param1;
+		st.param.b32 [param1], %r2;
+		call.uni cudaGraphSetConditional, (param0, param1);
+	}
+	ret;
+}
+.visible .entry set(.param .u64 p, .param .u64 handle)
+{
+	.reg .b32 %r<3>;
+	.reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [p];
+	ld.param.u64 %rd2, [handle];
+	ld.global.u32 %r1, [%rd1];
+	{
+		.param .b64 param0;
+		st.param.b64 [param0], %rd2;
+		.param .b32 param1;
+		st.param.b32 [param1], %r1;
+		call.uni cudaGraphSetConditional, (param0, param1);
+	}
+	ret;
+}
+`
+
+// conditional adds a node of the form after a node, with its body graphs.
+func (r *rig) conditional(g driver.CUgraph, form driver.CUgraphConditionalNodeType, size int, h driver.CUgraphConditionalHandle, after ...driver.CUgraphNode) []driver.CUgraph {
+	r.t.Helper()
+	p := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_CONDITIONAL}
+	*p.Conditional() = driver.CUDA_CONDITIONAL_NODE_PARAMS{Handle: h, Type: form, Size: uint32(size), Ctx: r.ctx}
+	var n driver.CUgraphNode
+	r.ok(r.CuGraphAddNode(&n, g, first(after), nil, uintptr(len(after)), p))
+	return append([]driver.CUgraph(nil), unsafe.Slice(p.Conditional().PhGraph_out, size)...)
+}
+
+// setter is a kernel node with arguments (p, handle).
+func (r *rig) setter(g driver.CUgraph, f driver.CUfunction, p driver.CUdeviceptr, h driver.CUgraphConditionalHandle) driver.CUgraphNode {
+	r.t.Helper()
+	params := &struct {
+		p, h uint64
+		list [2]unsafe.Pointer
+	}{p: uint64(p), h: uint64(h)}
+	params.list = [2]unsafe.Pointer{unsafe.Pointer(&params.p), unsafe.Pointer(&params.h)}
+	var n driver.CUgraphNode
+	r.ok(r.CuGraphAddKernelNode(&n, g, nil, 0, &driver.CUDA_KERNEL_NODE_PARAMS{
+		Func: f, GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1, KernelParams: &params.list[0],
+	}))
+	return n
+}
+
+func TestWhileNodeRepeatsItsBody(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(8), r.stream(), r.kernel("add")
+	countdown := r.function(r.module(conditionalPTX), "countdown")
+	g := r.graph()
+	var h driver.CUgraphConditionalHandle
+	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 1, driver.CU_GRAPH_COND_ASSIGN_DEFAULT))
+	body := r.conditional(g, driver.CU_GRAPH_COND_TYPE_WHILE, 1, h)[0]
+	r.setter(body, countdown, p, h)
+	r.addKernel(body, add, p, 1, 1)
+	x := r.instantiate(g)
+	for range 2 {
+		r.ok(r.CuMemsetD32(p, 50, 1))
+		r.ok(r.CuCtxSynchronize())
+		r.ok(r.CuGraphLaunch(x, s))
+		r.ok(r.CuStreamSynchronize(s))
+	}
+	r.wantWords("iterations", p, 0, 100)
+}
+
+func TestIfElseAndSwitchNodes(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(32), r.stream(), r.kernel("add")
+	set := r.function(r.module(conditionalPTX), "set")
+	g := r.graph()
+	var hi, hs driver.CUgraphConditionalHandle
+	r.ok(r.CuGraphConditionalHandleCreate(&hi, g, r.ctx, 0, 0))
+	r.ok(r.CuGraphConditionalHandleCreate(&hs, g, r.ctx, 0, 0))
+	ifBodies := r.conditional(g, driver.CU_GRAPH_COND_TYPE_IF, 2, hi, r.setter(g, set, p, hi))
+	cases := r.conditional(g, driver.CU_GRAPH_COND_TYPE_SWITCH, 3, hs, r.setter(g, set, p+4, hs))
+	for i, b := range append(ifBodies, cases...) {
+		r.addKernel(b, add, p, uint32(2+i), 1)
+	}
+	x := r.instantiate(g)
+	for _, in := range [][2]uint32{{1, 0}, {0, 2}, {5, 3}} {
+		r.ok(r.CuMemsetD32(p, in[0], 1))
+		r.ok(r.CuMemsetD32(p+4, in[1], 1))
+		r.ok(r.CuCtxSynchronize())
+		r.ok(r.CuGraphLaunch(x, s))
+		r.ok(r.CuStreamSynchronize(s))
+	}
+	r.wantWords("branches", p, 5, 3, 2, 1, 1, 0, 1)
+}
+
+func TestBadConditionals(t *testing.T) {
+	r := newRig(t)
+	g, other := r.graph(), r.graph()
+	var h driver.CUgraphConditionalHandle
+	r.want("flags", r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 0, 8), invalidValue)
+	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 0, 0))
+	p := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_CONDITIONAL}
+	try := func(what string, g driver.CUgraph, form driver.CUgraphConditionalNodeType, size uint32) {
+		t.Helper()
+		*p.Conditional() = driver.CUDA_CONDITIONAL_NODE_PARAMS{Handle: h, Type: form, Size: size, Ctx: r.ctx}
+		r.want(what, r.CuGraphAddNode(new(driver.CUgraphNode), g, nil, nil, 0, p), invalidValue)
+	}
+	try("IF with three bodies", g, driver.CU_GRAPH_COND_TYPE_IF, 3)
+	try("WHILE with two bodies", g, driver.CU_GRAPH_COND_TYPE_WHILE, 2)
+	try("no bodies", g, driver.CU_GRAPH_COND_TYPE_IF, 0)
+	try("handle of another graph", other, driver.CU_GRAPH_COND_TYPE_IF, 1)
+	var x driver.CUgraphExec
+	params := driver.CUDA_GRAPH_INSTANTIATE_PARAMS{}
+	r.want("handle without a node", r.CuGraphInstantiateWithParams(&x, g, &params), invalidValue)
+	if params.Result_out != driver.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED {
+		t.Errorf("reason %v", params.Result_out)
+	}
+	r.conditional(g, driver.CU_GRAPH_COND_TYPE_IF, 1, h)
+	try("second node for a handle", g, driver.CU_GRAPH_COND_TYPE_IF, 1)
+	var twin driver.CUgraph
+	r.want("clone", r.CuGraphClone(&twin, g), driver.CUDA_ERROR_NOT_SUPPORTED)
+}
+
+func TestLaunchOfAGraphInACapture(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
+	inner := r.graph()
+	r.addKernel(inner, add, p, 0, 1)
+	x := r.instantiate(inner)
+	g := r.captured(s, func() {
+		r.ok(r.CuGraphLaunch(x, s))
+		r.ok(r.launch(add, s, p, 0, 10))
+	})
+	if len(r.nodes(g)) != 2 {
+		t.Errorf("%d nodes", len(r.nodes(g)))
+	}
+	r.ok(r.CuGraphLaunch(r.instantiate(g), s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("both", p, 11)
+}

@@ -1,0 +1,365 @@
+package emulator
+
+import (
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// graphMemory is the account of what graphs allocate on a device.
+type graphMemory struct {
+	used, usedHigh         uint64
+	reserved, reservedHigh uint64
+}
+
+// allocNode allocates. Its address is set aside when the node is made and
+// stays; memory is there between the node's run and the free.
+type allocNode struct {
+	graph  *graph
+	ctx    *cudaContext
+	addr   uint64
+	size   uint64
+	props  driver.CUmemPoolProps
+	buf    []byte // the memory behind the address, kept between launches
+	freed  *graph // the graph that has the free node; nil: none
+	live   bool   // by the order of submission: a launch left it allocated
+	mapped bool   // now
+	orphan bool   // its graph is gone
+	execs  int
+}
+
+func (*allocNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC }
+
+func (n *allocNode) run(x *execution) result {
+	e := x.e
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n.mapped { // AUTO_FREE_ON_LAUNCH
+		n.unmap(e, "the next launch of its graph")
+	}
+	a := &allocation{addr: n.addr, size: n.size, kind: graphMemoryKind, ctx: nil, dev: n.ctx.dev, node: n, id: e.id(), by: "a graph's allocation node"}
+	err := e.mem.Map(n.addr, n.buf, vm.AllocOptions{Device: n.ctx.dev.ordinal, Kind: vm.RegionMapped, Tag: a.by, User: a})
+	if err != nil {
+		return errOutOfMemory
+	}
+	n.mapped = true
+	g := &n.ctx.dev.graph
+	g.used += n.size
+	g.usedHigh = max(g.usedHigh, g.used)
+	return success
+}
+
+// unmap takes the memory away from the address.
+func (n *allocNode) unmap(e *Emulator, by string) {
+	if !n.mapped {
+		return
+	}
+	if a := e.allocationAt(n.addr); a != nil {
+		e.release(a, by)
+	}
+}
+
+// unmapped is told by release.
+func (n *allocNode) unmapped(d *device) {
+	n.mapped = false
+	d.graph.used -= n.size
+	n.collect(d.e)
+}
+
+// collect gives the address back when nobody can use it any more.
+func (n *allocNode) collect(e *Emulator) {
+	if !n.orphan || n.execs > 0 || n.mapped || n.live {
+		return
+	}
+	n.dropBuffer()
+	delete(e.graphAllocs, n.addr)
+	if err := e.mem.Unreserve(n.addr); err != nil {
+		e.cfg.Log.Error("graph memory", "error", err)
+	}
+}
+
+func (n *allocNode) dropBuffer() {
+	if n.buf != nil && !n.mapped {
+		n.buf = nil
+		n.ctx.dev.refund(n.size)
+		n.ctx.dev.graph.reserved -= n.size
+	}
+}
+
+// reserveBuffer makes sure that there is memory for the next launch.
+func (n *allocNode) reserveBuffer() result {
+	if n.buf != nil {
+		return success
+	}
+	d := n.ctx.dev
+	if !d.charge(n.size) {
+		return errOutOfMemory
+	}
+	buf, err := vm.NewBuffer(n.size)
+	if err != nil {
+		d.refund(n.size)
+		return errOutOfMemory
+	}
+	n.buf = buf
+	d.graph.reserved += n.size
+	d.graph.reservedHigh = max(d.graph.reservedHigh, d.graph.reserved)
+	return success
+}
+
+// dropped is told when the node's graph ends.
+func (n *allocNode) dropped(e *Emulator) {
+	n.orphan = true
+	n.collect(e)
+}
+
+// executableGone is told when an executable of the graph ends.
+func (n *allocNode) executableGone(e *Emulator) {
+	n.execs--
+	n.collect(e)
+}
+
+// newAllocNode sets an address aside.
+func (c call) newAllocNode(ctx *cudaContext, props *driver.CUmemPoolProps, size uint64) (*allocNode, result) {
+	d, r := c.e.poolDevice(props)
+	switch {
+	case r != success:
+		return nil, r
+	case size == 0:
+		return nil, errInvalidValue
+	}
+	if ctx == nil || ctx.dev != d {
+		ctx = d.primary
+	}
+	addr, err := c.e.mem.Reserve(d.ordinal, size, 0, 0)
+	if err != nil {
+		return nil, errOutOfMemory
+	}
+	n := &allocNode{ctx: ctx, addr: addr, size: size, props: *props}
+	c.e.graphAllocs[addr] = n
+	return n, success
+}
+
+// allocFrom makes an allocation node and returns its address in dptr.
+func (c call) allocFrom(props *driver.CUmemPoolProps, size uintptr, dptr *driver.CUdeviceptr) (*allocNode, result) {
+	n, r := c.newAllocNode(c.ctx, props, uint64(size))
+	if r != success {
+		return nil, r
+	}
+	*dptr = driver.CUdeviceptr(n.addr)
+	return n, success
+}
+
+// freeNode frees what an allocation node allocated.
+type freeNode struct{ alloc *allocNode }
+
+func (*freeNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_MEM_FREE }
+
+func (n *freeNode) run(x *execution) result {
+	x.e.mu.Lock()
+	defer x.e.mu.Unlock()
+	n.alloc.unmap(x.e, "a graph's free node")
+	return success
+}
+
+// freeFrom makes a free node: only of an allocation node's memory, once in a
+// graph, and either in the graph that allocates or in another.
+func (c call) freeFrom(g *graph, dptr driver.CUdeviceptr) (*freeNode, result) {
+	a := c.e.graphAllocs[uint64(dptr)]
+	if a == nil || (a.freed != nil && (a.freed == g || a.freed == a.graph || g == a.graph)) {
+		return nil, errInvalidValue
+	}
+	a.freed = g
+	return &freeNode{a}, success
+}
+
+func captureFree(c call, s *stream, dptr driver.CUdeviceptr) result {
+	if r := s.capturable(c); r != success {
+		return r
+	}
+	n, r := c.freeFrom(s.cap.graph, dptr)
+	if r != success {
+		return r
+	}
+	return s.record(c, n)
+}
+
+// unmapOp frees graph memory in a stream.
+type unmapOp allocNode
+
+func (*unmapOp) runsAfterFault() {}
+
+func (op *unmapOp) run(x *execution) result {
+	x.e.mu.Lock()
+	defer x.e.mu.Unlock()
+	(*allocNode)(op).unmap(x.e, "cuMemFreeAsync")
+	return success
+}
+
+func (p *plan) eachAlloc(f func(*allocNode)) {
+	p.each(func(n nodeParams) {
+		if a, ok := n.(*allocNode); ok {
+			f(a)
+		}
+	})
+}
+
+// each visits the parameters of all steps, also of plans inside.
+func (p *plan) each(f func(nodeParams)) {
+	for i := range p.steps {
+		f(p.steps[i].params)
+		for _, inner := range p.steps[i].inner {
+			inner.each(f)
+		}
+	}
+}
+
+// prepareMemory checks that a launch can allocate and free what it wants to,
+// and follows what will be allocated after it.
+func (p *plan) prepareMemory(autoFree bool) result {
+	r := success
+	p.each(func(n nodeParams) {
+		switch n := n.(type) {
+		case *allocNode:
+			if n.live && !autoFree {
+				r = errInvalidValue
+			} else if r == success {
+				r = n.reserveBuffer()
+			}
+		case *freeNode:
+			if !n.alloc.live && n.alloc.graph != nil && !p.allocates(n.alloc) {
+				r = errInvalidValue
+			}
+		}
+	})
+	if r != success {
+		return r
+	}
+	p.eachAlloc(func(a *allocNode) { a.live = true })
+	p.each(func(n nodeParams) {
+		if f, ok := n.(*freeNode); ok {
+			f.alloc.live = false
+		}
+	})
+	return success
+}
+
+func (p *plan) allocates(a *allocNode) bool {
+	found := false
+	p.eachAlloc(func(b *allocNode) { found = found || a == b })
+	return found
+}
+
+// known reports whether a range is memory, or will be when a graph runs.
+func (e *Emulator) known(addr, size uint64) bool {
+	if _, err := e.mem.Bytes(addr, size); err == nil {
+		return true
+	}
+	if len(e.graphAllocs) == 0 {
+		return false
+	}
+	for base, n := range e.graphAllocs {
+		if addr >= base && addr-base < n.size && size <= n.size-(addr-base) {
+			return true
+		}
+	}
+	return false
+}
+
+var graphMemFunctions = functions{
+	"cuGraphAddMemAllocNode":       {cuGraphAddMemAllocNode, afterInit},
+	"cuGraphMemAllocNodeGetParams": {cuGraphMemAllocNodeGetParams, afterInit},
+	"cuGraphAddMemFreeNode":        {cuGraphAddMemFreeNode, afterInit},
+	"cuGraphMemFreeNodeGetParams":  {cuGraphMemFreeNodeGetParams, afterInit},
+	"cuDeviceGraphMemTrim":         {cuDeviceGraphMemTrim, afterInit},
+	"cuDeviceGetGraphMemAttribute": {cuDeviceGetGraphMemAttribute, afterInit},
+	"cuDeviceSetGraphMemAttribute": {cuDeviceSetGraphMemAttribute, afterInit},
+}
+
+func cuGraphAddMemAllocNode(c call) result {
+	p := at[driver.CUDA_MEM_ALLOC_NODE_PARAMS](c, 4)
+	if p == nil {
+		return errInvalidValue
+	}
+	return addNode(c, -1, 3, func(g *graph) (nodeParams, result) {
+		n, r := c.allocFrom(&p.PoolProps, p.Bytesize, &p.Dptr)
+		if r != success {
+			return nil, r
+		}
+		n.graph = g
+		return n, success
+	})
+}
+
+func cuGraphMemAllocNodeGetParams(c call) result {
+	_, n, r := nodeOf[*allocNode](c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, driver.CUDA_MEM_ALLOC_NODE_PARAMS{
+		PoolProps: n.props, Bytesize: uintptr(n.size), Dptr: driver.CUdeviceptr(n.addr),
+	})
+}
+
+func cuGraphAddMemFreeNode(c call) result {
+	return addNode(c, -1, 3, func(g *graph) (nodeParams, result) {
+		return checked(c.freeFrom(g, driver.CUdeviceptr(c.Uint64(4))))
+	})
+}
+
+func cuGraphMemFreeNodeGetParams(c call) result {
+	_, n, r := nodeOf[*freeNode](c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, driver.CUdeviceptr(n.alloc.addr))
+}
+
+// cuDeviceGraphMemTrim gives back what no launch has in use.
+func cuDeviceGraphMemTrim(c call) result {
+	d := deviceAt(c, 0)
+	if d == nil {
+		return errInvalidDevice
+	}
+	for _, n := range c.e.graphAllocs {
+		if n.ctx.dev == d && !n.live {
+			n.dropBuffer()
+		}
+	}
+	return success
+}
+
+func (g *graphMemory) counter(a driver.CUgraphMem_attribute) *uint64 {
+	counters := []*uint64{&g.used, &g.usedHigh, &g.reserved, &g.reservedHigh}
+	if int(a) >= len(counters) {
+		return nil
+	}
+	return counters[a]
+}
+
+func cuDeviceGetGraphMemAttribute(c call) result {
+	d := deviceAt(c, 0)
+	if d == nil {
+		return errInvalidDevice
+	}
+	v := d.graph.counter(driver.CUgraphMem_attribute(c.Uint32(1)))
+	if v == nil {
+		return errInvalidValue
+	}
+	return put(c, 2, *v)
+}
+
+// cuDeviceSetGraphMemAttribute can only reset the high-water marks.
+func cuDeviceSetGraphMemAttribute(c call) result {
+	d := deviceAt(c, 0)
+	a := driver.CUgraphMem_attribute(c.Uint32(1))
+	marks := []driver.CUgraphMem_attribute{driver.CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, driver.CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH}
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case !slices.Contains(marks, a) || c.Ptr(2) == nil || *at[uint64](c, 2) != 0:
+		return errInvalidValue
+	}
+	*d.graph.counter(a) = *d.graph.counter(a - 1)
+	return success
+}

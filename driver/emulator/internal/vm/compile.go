@@ -1,0 +1,263 @@
+package vm
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// functionWindow is where function pointers point: function i has the
+// address functionWindow + i*functionStep. No code lies there.
+const (
+	functionWindow = 0x6e00_0000_0000
+	functionStep   = 16
+)
+
+// compiler compiles the sources of one module.
+type compiler struct {
+	opts    CompileOptions
+	mod     *Module
+	sources []*source
+	exports map[string]*symbol // what other sources may refer to
+	funcs   []*symbol          // functions by id
+	errs    CompileErrors
+}
+
+// source is one PTX file with its own names.
+type source struct {
+	index int
+	mod   *ptx.Module
+	syms  map[string]*symbol
+	files map[int]string // .file
+}
+
+// symbol is a module-level name.
+type symbol struct {
+	name   string
+	src    *source
+	fn     *ptx.Function // of a function
+	v      *ptx.Variable // of a variable
+	id     int           // of a function
+	ext    Extern        // of a function that runs in Go
+	addr   uint64        // of a global or constant
+	target string        // of an alias
+}
+
+func compile(opts CompileOptions, mods []*ptx.Module) (*Module, error) {
+	c := &compiler{opts: opts, exports: map[string]*symbol{}}
+	c.mod = &Module{mem: opts.Memory, opts: opts, kernels: map[string]*Kernel{}, vars: map[string]*Variable{}}
+	for i, m := range mods {
+		c.addSource(i, m)
+	}
+	c.placeVariables()
+	c.initialise()
+	for _, s := range c.sources {
+		for _, d := range s.mod.Decls {
+			if f, ok := d.(*ptx.Function); ok && f.Entry && f.Body != nil {
+				c.kernel(s, f)
+			}
+		}
+	}
+	if len(c.errs) != 0 {
+		c.mod.Close()
+		sort.SliceStable(c.errs, func(i, j int) bool { return c.errs[i].Line < c.errs[j].Line })
+		return nil, c.errs
+	}
+	return c.mod, nil
+}
+
+// fail records why the module can not be compiled.
+func (c *compiler) fail(s *source, pos ptx.Pos, kind CompileErrorKind, format string, args ...any) {
+	c.errs = append(c.errs, &CompileError{File: s.mod.Name, Line: int(pos.Line), Kind: kind, Msg: fmt.Sprintf(format, args...)})
+}
+
+// addSource collects a file's names.
+func (c *compiler) addSource(i int, m *ptx.Module) {
+	s := &source{index: i, mod: m, syms: map[string]*symbol{}, files: map[int]string{}}
+	c.sources = append(c.sources, s)
+	c.checkTarget(s)
+	for _, d := range m.Decls {
+		switch d := d.(type) {
+		case *ptx.Function:
+			c.addFunction(s, d)
+		case *ptx.Variable:
+			for _, v := range expand(d) {
+				c.addVariable(s, v)
+			}
+		case *ptx.File:
+			s.files[d.Index] = d.Name
+		case *ptx.Alias:
+			s.syms[d.Name] = &symbol{name: d.Name, src: s, target: d.Target}
+		}
+	}
+}
+
+// checkTarget refuses a module made for newer devices.
+func (c *compiler) checkTarget(s *source) {
+	for _, t := range s.mod.Targets {
+		digits := strings.TrimRight(strings.TrimPrefix(t, "sm_"), "abcdefghijklmnopqrstuvwxyz")
+		n, err := strconv.Atoi(digits)
+		if strings.HasPrefix(t, "sm_") && err == nil && c.opts.ComputeCapability != 0 && n > c.opts.ComputeCapability {
+			c.fail(s, ptx.Pos{}, CompileTarget, "target %s is above the device's compute capability %d.%d", t, c.opts.ComputeCapability/10, c.opts.ComputeCapability%10)
+		}
+	}
+}
+
+// expand gives the variables that a parameterised declaration a<3> stands for.
+func expand(v *ptx.Variable) []*ptx.Variable {
+	if v.Count == 0 {
+		return []*ptx.Variable{v}
+	}
+	out := make([]*ptx.Variable, v.Count)
+	for i := range out {
+		e := *v
+		e.Name, e.Count = v.Name+strconv.Itoa(i), 0
+		out[i] = &e
+	}
+	return out
+}
+
+func (c *compiler) addFunction(s *source, f *ptx.Function) {
+	old := s.syms[f.Name]
+	if old != nil && old.fn != nil && old.fn.Body != nil && f.Body != nil {
+		c.fail(s, f.Pos, CompileInvalid, "function %s is defined twice", f.Name)
+		return
+	}
+	if old == nil {
+		old = &symbol{name: f.Name, src: s, fn: f, id: len(c.funcs)}
+		c.funcs = append(c.funcs, old)
+		s.syms[f.Name] = old
+	} else if f.Body != nil {
+		old.fn = f
+	}
+	if f.Body != nil && f.Linkage != ptx.NoLinkage {
+		if e := c.exports[f.Name]; e == nil || e.fn.Linkage == ptx.Weak {
+			c.exports[f.Name] = old
+		} else if e != old && f.Linkage != ptx.Weak {
+			c.fail(s, f.Pos, CompileInvalid, "function %s is defined in two modules", f.Name)
+		}
+	}
+}
+
+func (c *compiler) addVariable(s *source, v *ptx.Variable) {
+	old := s.syms[v.Name]
+	if old != nil && old.v != nil && old.v.Linkage != ptx.Extern && v.Linkage == ptx.Extern {
+		return
+	}
+	sym := &symbol{name: v.Name, src: s, v: v}
+	if old != nil {
+		old.v = v
+		sym = old
+	}
+	s.syms[v.Name] = sym
+	if v.Linkage == ptx.Visible || v.Linkage == ptx.Weak || v.Linkage == ptx.Common {
+		if e := c.exports[v.Name]; e == nil || e.v == nil || e.v.Linkage != ptx.Visible {
+			c.exports[v.Name] = sym
+		} else if e != sym && v.Linkage == ptx.Visible {
+			c.fail(s, v.Pos, CompileInvalid, "variable %s is defined in two modules", v.Name)
+		}
+	}
+}
+
+// lookup finds a module-level name as source s sees it, following .alias and
+// .extern. It returns nil if there is none.
+func (c *compiler) lookup(s *source, name string) *symbol {
+	for range 16 { // no chain of aliases is longer
+		sym := s.syms[name]
+		if sym == nil || sym.target == "" {
+			return c.definition(sym)
+		}
+		name = sym.target
+	}
+	return nil
+}
+
+// definition is what an extern symbol refers to, or the symbol itself.
+func (c *compiler) definition(sym *symbol) *symbol {
+	if sym == nil {
+		return nil
+	}
+	undefined := sym.fn != nil && sym.fn.Body == nil
+	linked := sym.v != nil && (sym.v.Linkage == ptx.Extern || sym.v.Linkage == ptx.Weak || sym.v.Linkage == ptx.Common) && sym.v.Space != ptx.SharedSpace
+	if undefined || linked {
+		if e := c.exports[sym.name]; e != nil {
+			return e
+		}
+	}
+	return sym
+}
+
+// sizeOf is a variable's size in bytes; an unsized array counts as 0.
+func sizeOf(v *ptx.Variable) uint64 {
+	n := uint64(v.Type.Size()) * uint64(max(v.Vector, 1))
+	for _, d := range v.Dims {
+		if d == ptx.Unsized {
+			n *= uint64(unsizedLen(v))
+			continue
+		}
+		n *= uint64(d)
+	}
+	return n
+}
+
+// unsizedLen is the length that an initialiser gives to an open dimension.
+func unsizedLen(v *ptx.Variable) int {
+	if v.Init == nil || !v.Init.List {
+		return 0
+	}
+	return len(v.Init.Elems)
+}
+
+// alignOf is a variable's alignment in bytes.
+func alignOf(v *ptx.Variable) uint64 {
+	return uint64(max(v.Align, v.Type.Size()*max(v.Vector, 1), 1))
+}
+
+// placeVariables gives every global and constant an address.
+func (c *compiler) placeVariables() {
+	for _, s := range c.sources {
+		for _, d := range s.mod.Decls {
+			v, ok := d.(*ptx.Variable)
+			if !ok || v.Space != ptx.GlobalSpace && v.Space != ptx.ConstSpace {
+				continue
+			}
+			for _, e := range expand(v) {
+				if sym := s.syms[e.Name]; sym.v == e || v.Count != 0 {
+					c.placeVariable(sym)
+				}
+			}
+		}
+	}
+}
+
+func (c *compiler) placeVariable(sym *symbol) {
+	v := sym.v
+	if sym.addr != 0 || v.Linkage == ptx.Extern || c.definition(sym) != sym {
+		return
+	}
+	o := AllocOptions{Device: c.opts.Device, Kind: RegionGlobal, Align: alignOf(v), Tag: "variable " + v.Name}
+	if v.Space == ptx.ConstSpace {
+		o.Kind, o.ReadOnly = RegionConst, true
+	}
+	if c.opts.Tag != "" {
+		o.Tag += " of " + c.opts.Tag
+	}
+	addr, err := c.opts.Memory.Alloc(sizeOf(v), o)
+	if err != nil {
+		c.fail(sym.src, v.Pos, CompileMemory, "variable %s: %v", v.Name, err)
+		return
+	}
+	sym.addr = addr
+	c.mod.regions = append(c.mod.regions, addr)
+	mv := &Variable{Name: v.Name, Addr: addr, Size: sizeOf(v), Const: o.ReadOnly}
+	if c.mod.vars[v.Name] == nil {
+		c.mod.vars[v.Name] = mv
+		c.mod.varList = append(c.mod.varList, mv)
+	}
+}
+
+// functionAddr is the value of a pointer to the function.
+func functionAddr(id int) uint64 { return functionWindow + uint64(id)*functionStep }

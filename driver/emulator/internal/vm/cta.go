@@ -1,0 +1,311 @@
+package vm
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// numBarriers is the number of named barriers of a CTA.
+const numBarriers = 16
+
+// cta is a block of threads. All its warps run on one goroutine, in turn.
+type cta struct {
+	run    *launchRun
+	id     Dim3
+	warps  []*warp
+	live   int // threads that have not exited
+	bars   [numBarriers]barrier
+	shared []byte
+	cache  []access
+	recent [8]*Region // regions that lookups found last
+
+	sharedRegion *Region
+	rng          uint64
+	rounds       int
+}
+
+// barrier is the state of a named barrier.
+type barrier struct {
+	waiting int      // threads that wait
+	arrived int      // threads that arrived, waiting ones included
+	units   int      // as arrived, but a whole warp counts 32
+	masks   []uint32 // of the arrived threads, by warp
+	expect  int      // threads, if an instruction said so; 0: all
+	pop     int      // bar.red
+	some    bool
+	none    bool
+}
+
+type stepState uint8
+
+const (
+	stepDone stepState = iota
+	stepYield
+)
+
+// spinRounds is how often each warp has its turn before another CTA has.
+const spinRounds = 8
+
+// step runs the CTA until it ends or has had its turn.
+func (c *cta) step() stepState {
+	for range spinRounds {
+		running, runnable := 0, 0
+		first := c.firstWarp()
+		for i := range c.warps {
+			w := c.warps[(i+first)%len(c.warps)]
+			if w.live == 0 {
+				continue
+			}
+			switch w.run() {
+			case ranYielded:
+				runnable++
+				running++
+			case ranBlocked:
+				running++
+			}
+		}
+		if running == 0 {
+			return stepDone
+		}
+		if runnable == 0 && !c.runnable() {
+			panic(c.deadlock())
+		}
+	}
+	return stepYield
+}
+
+func (c *cta) runnable() bool {
+	for _, w := range c.warps {
+		if w.live != 0 && w.runnable() {
+			return true
+		}
+	}
+	return false
+}
+
+// firstWarp is the warp that has the first turn of a round: 0, or a random
+// one if the launch has a seed.
+func (c *cta) firstWarp() int {
+	if c.run.opts.Seed == 0 {
+		return 0
+	}
+	c.rng = splitmix(c.rng)
+	return int(c.rng % uint64(len(c.warps)))
+}
+
+func splitmix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// deadlock describes a CTA in which every warp waits.
+func (c *cta) deadlock() *Fault {
+	for _, w := range c.warps {
+		for i := range w.splits {
+			s := &w.splits[i]
+			if w.live == 0 || s.wait == waitNone {
+				continue
+			}
+			w.pc = s.pc
+			lane := bits.TrailingZeros32(s.mask)
+			kind, detail := FaultDeadlock, "every thread of the block waits; this one for lanes of its warp that do not come"
+			if s.wait == waitBarrier {
+				w.pc--
+				detail = "every thread of the block waits; this one at a barrier that others do not reach"
+			}
+			return w.laneFault(kind, s.in, lane, detail)
+		}
+	}
+	return &Fault{Kind: FaultInternal, Kernel: c.run.kernel.name, Block: c.id, Detail: "no warp can run"}
+}
+
+// lanesExited lets go what waited for threads of w that have exited now.
+func (c *cta) lanesExited(w *warp) {
+	live := 0
+	for _, o := range c.warps {
+		live += bits.OnesCount32(o.live)
+	}
+	c.live = live
+	for i := range c.bars {
+		if b := &c.bars[i]; b.waiting != 0 {
+			if c.run.opts.Checks&CheckBarriers != 0 {
+				c.run.report(w.fault(FaultBarrier, nil).withDetail("a thread exits while others of its block wait at a barrier"))
+			}
+			b.count(c, w)
+			c.tryOpen(i)
+		}
+	}
+	for i := range w.splits {
+		if s := &w.splits[i]; s.wait == waitWarp {
+			s.wait = waitNone // looks again who is there
+		}
+	}
+}
+
+// The forms of a barrier instruction, in inst.aux.
+const (
+	barSync = iota
+	barArrive
+	barRedPopc
+	barRedAnd
+	barRedOr
+)
+
+// Operands of a barrier instruction that are there, in inst.imm.
+const (
+	barHasCount = 1 << iota
+	barNot      // the predicate of bar.red is negated
+)
+
+// barrier is bar.sync, bar.arrive and bar.red for the running split. a is the
+// barrier's number, b the count, c the predicate, d what bar.red writes.
+func (w *warp) barrier(in *inst) bool {
+	c := w.cta
+	lane := bits.TrailingZeros32(w.mask)
+	id := w.r32[in.a][lane]
+	if id >= numBarriers {
+		panic(w.laneFault(FaultBarrier, in, lane, "barrier number is above 15"))
+	}
+	b := &c.bars[id]
+	if in.imm&barHasCount != 0 {
+		n := w.r32[in.b][lane]
+		if n == 0 || n%lanes != 0 {
+			panic(w.laneFault(FaultBarrier, in, lane, "thread count of a barrier is not a multiple of the warp size"))
+		}
+		b.expect = int(n)
+	}
+	if len(b.masks) < len(c.warps) {
+		b.masks = make([]uint32, len(c.warps))
+	}
+	if in.aux >= barRedPopc {
+		p := w.pr[in.c]
+		if in.imm&barNot != 0 {
+			p = ^p
+		}
+		b.pop += bits.OnesCount32(p & w.mask)
+		b.some = b.some || p&w.mask != 0
+		b.none = b.none || ^p&w.mask != 0
+	}
+	b.masks[w.id] |= w.mask
+	b.arrived += bits.OnesCount32(w.mask)
+	w.synced = true
+	if in.aux == barArrive {
+		b.units += bits.OnesCount32(w.mask)
+		if w.mask == w.live {
+			b.units += lanes - bits.OnesCount32(w.mask)
+		}
+		b.masks[w.id] &^= w.mask // may arrive again
+		w.pc++
+		c.tryOpen(int(id))
+		if len(w.splits) != 0 {
+			return w.reschedule(w.pc)
+		}
+		return true
+	}
+	b.waiting += bits.OnesCount32(w.mask)
+	b.units += bits.OnesCount32(w.mask)
+	b.count(c, w)
+	w.park(split{pc: w.pc + 1, wait: waitBarrier, bar: int32(id), in: in})
+	c.tryOpen(int(id))
+	return w.pick()
+}
+
+// count makes a warp whose live lanes have all arrived count as a whole one.
+func (b *barrier) count(c *cta, w *warp) {
+	if w.id < len(b.masks) && b.masks[w.id] == w.live && w.live != 0 {
+		b.units += lanes - bits.OnesCount32(w.live)
+	}
+}
+
+// tryOpen opens the barrier if all have arrived.
+func (c *cta) tryOpen(id int) {
+	b := &c.bars[id]
+	if b.arrived == 0 {
+		return
+	}
+	if b.expect != 0 {
+		if b.units < b.expect {
+			return
+		}
+	} else if b.arrived < c.live {
+		return
+	}
+	for _, w := range c.warps {
+		for i := range w.splits {
+			s := &w.splits[i]
+			if s.wait == waitBarrier && s.bar == int32(id) {
+				s.wait = waitNone
+				b.deliver(w, s)
+			}
+		}
+	}
+	clear(b.masks)
+	*b = barrier{masks: b.masks}
+}
+
+// deliver writes the result of bar.red for a split that waited.
+func (b *barrier) deliver(w *warp, s *split) {
+	switch s.in.aux {
+	case barRedPopc:
+		col := &w.slab32[s.frame.bank[class32]+s.in.d]
+		for m := s.mask; m != 0; m &= m - 1 {
+			col[bits.TrailingZeros32(m)] = uint32(b.pop)
+		}
+	case barRedAnd:
+		setPred(&w.slabP[s.frame.bank[classPred]+s.in.d], s.mask, !b.none)
+	case barRedOr:
+		setPred(&w.slabP[s.frame.bank[classPred]+s.in.d], s.mask, b.some)
+	}
+}
+
+func setPred(p *uint32, m uint32, v bool) {
+	if v {
+		*p |= m
+	} else {
+		*p &^= m
+	}
+}
+
+// reset makes c the block at index id, with all threads at the kernel's entry.
+func (c *cta) reset(id Dim3) {
+	c.id = id
+	c.live = 0
+	for i := range c.bars {
+		clear(c.bars[i].masks)
+		c.bars[i] = barrier{masks: c.bars[i].masks}
+	}
+	poison(c.shared)
+	for _, w := range c.warps {
+		w.reset()
+		c.live += bits.OnesCount32(w.live)
+	}
+	c.rng = splitmix(c.run.opts.Seed ^ uint64(id.X)<<40 ^ uint64(id.Y)<<20 ^ uint64(id.Z))
+}
+
+// poison fills shared memory with a pattern that is a NaN for every format
+// and an address that is never mapped.
+func poison(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	words := unsafe.Slice((*uint64)(unsafe.Pointer(&b[0])), len(b)/8)
+	for i := range words {
+		words[i] = 0xffbadbadffbadbad
+	}
+}
+
+// reset puts all threads of the warp at the kernel's entry.
+func (w *warp) reset() {
+	n := int(w.cta.run.threads) - w.id*lanes
+	w.live = full
+	if n < lanes {
+		w.live = 1<<n - 1
+	}
+	w.mask = w.live
+	w.pc, w.turn = 0, 0
+	w.splits = w.splits[:0]
+	w.synced = false
+	w.setFrame(frame{})
+}

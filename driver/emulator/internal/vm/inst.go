@@ -1,0 +1,192 @@
+package vm
+
+// lanes is the number of threads in a warp.
+const lanes = 32
+
+// full is the mask of a warp with all lanes active.
+const full = ^uint32(0)
+
+type (
+	col32 = [lanes]uint32
+	col64 = [lanes]uint64
+)
+
+// execFunc executes one instruction for the lanes in m.
+type execFunc func(w *warp, in *inst, m uint32)
+
+// inst is one decoded instruction. What a, b, c, d mean is up to exec:
+// usually indices of columns in the frame's bank of that width.
+type inst struct {
+	exec   execFunc
+	d      uint32 // destination
+	a      uint32
+	b      uint32
+	c      uint32
+	imm    uint64
+	guard  uint32 // predicate, if guardKind says so
+	kind   guardKind
+	ctl    ctlKind // other than ctlNone: the scheduler executes it
+	aux    uint16
+	target int32 // branch target, callee
+	slot   int32 // of the CTA's region cache, for memory instructions
+	x      *extra
+}
+
+// extra holds what few instructions need.
+type extra struct {
+	regs  []uint32 // more columns: vector elements, further operands
+	wide  []bool   // regs[i] is in the 64-bit bank
+	n     int
+	table []int32 // brx.idx targets
+	fn    *function
+	// caller is the function that a call is in.
+	caller *function
+	sync   *syncOp
+}
+
+type guardKind uint8
+
+const (
+	guardNone guardKind = iota
+	guardIf
+	guardNot
+)
+
+// ctlKind marks the instructions that change which lanes run where.
+type ctlKind uint8
+
+const (
+	ctlNone ctlKind = iota
+	ctlBranch
+	ctlTable // brx.idx
+	ctlExit
+	ctlCall
+	ctlCallIndirect
+	ctlReturn
+	ctlBarrier     // bar.sync, bar.red, bar.arrive
+	ctlWarpBarrier // bar.warp.sync
+	ctlSync        // shfl.sync, vote.sync, match.sync, redux.sync
+	ctlYield       // nanosleep: let others run
+)
+
+// lineInfo says where an instruction comes from. It is kept apart from inst,
+// as only reports read it.
+type lineInfo struct {
+	line int32 // in the PTX text
+	file int32 // index of the source module
+	loc  int32 // index+1 into the program's source places
+}
+
+// class is the bank that a virtual register belongs to.
+type class uint8
+
+const (
+	class32 class = iota
+	class64
+	classPred
+	numClasses
+)
+
+// reg is a virtual register while a function is being lowered, and the index
+// of a column or predicate afterwards.
+type reg struct {
+	class class
+	id    uint32
+}
+
+// ref is one mention of a virtual register by an instruction. Field tells
+// where in the instruction the column's index goes.
+type ref struct {
+	field field
+	reg   reg
+	def   bool
+}
+
+// field names a place in an inst where a register index is kept.
+type field int16
+
+const (
+	fieldD field = iota
+	fieldA
+	fieldB
+	fieldC
+	fieldGuard
+	fieldX // fieldX+i is x.regs[i]
+)
+
+// set stores the column index i in field f.
+func (in *inst) set(f field, i uint32) {
+	switch f {
+	case fieldD:
+		in.d = i
+	case fieldA:
+		in.a = i
+	case fieldB:
+		in.b = i
+	case fieldC:
+		in.c = i
+	case fieldGuard:
+		in.guard = i
+	default:
+		in.x.regs[f-fieldX] = i
+	}
+}
+
+// get is the column index in field f.
+func (in *inst) get(f field) uint32 {
+	switch f {
+	case fieldD:
+		return in.d
+	case fieldA:
+		return in.a
+	case fieldB:
+		return in.b
+	case fieldC:
+		return in.c
+	case fieldGuard:
+		return in.guard
+	}
+	return in.x.regs[f-fieldX]
+}
+
+// function is a function of a program: where its code is and what a frame of
+// it takes.
+type function struct {
+	name   string
+	id     int // for function pointers, module-wide
+	entry  int32
+	banks  [numClasses]uint32 // columns of each class
+	local  uint32             // bytes of local memory, parameters included
+	consts []constant         // columns that hold constants
+	rets   []slotLayout
+	params []slotLayout
+	retPC  uint32 // 32-bit column with the return address
+	ext    Extern
+	// builtin is set for functions of the engine, such as vprintf.
+	builtin builtin
+}
+
+// slotLayout is a parameter's place in a frame's local memory.
+type slotLayout struct{ offset, size, align uint32 }
+
+// constant is a column that holds the same value in all lanes.
+type constant struct {
+	reg   reg
+	value uint64
+	// dynamic: value is an offset into dynamic shared memory, whose start is
+	// known when all static variables have their places.
+	dynamic bool
+}
+
+// program is a kernel with all functions that it can reach.
+type program struct {
+	code      []inst
+	lines     []lineInfo
+	locs      []string
+	files     []string
+	sources   []string // text of each file, for reports
+	funcs     []*function
+	byID      map[int]*function
+	slots     int32
+	recursive bool
+}

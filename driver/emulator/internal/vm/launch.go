@@ -1,0 +1,354 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Kernel is an entry of a module, ready to be launched.
+type Kernel struct {
+	name   string
+	module *Module
+	params []Param
+	attrs  Attributes
+	prog   *program
+	main   *function
+	pool   sync.Pool // of *cta
+}
+
+// Limits of a launch that every device since compute capability 3.0 has.
+const (
+	maxThreads      = 1024
+	maxBlockZ       = 64
+	maxGridX        = 1<<31 - 1
+	maxGridYZ       = 65535
+	maxResident     = 256 // CTAs that one worker keeps alive at a time
+	defaultStack    = 512 << 10
+	defaultHeap     = 8 << 20
+	resultInvalid   = 1
+	resultResources = 701
+)
+
+// launchRun is the state that the workers of one launch share.
+type launchRun struct {
+	kernel  *Kernel
+	opts    *LaunchOptions
+	mem     *Memory
+	params  []byte
+	threads uint32
+	ctas    uint64
+	started atomic.Uint64
+	aborted atomic.Bool
+	fault   atomic.Pointer[Fault]
+
+	warpInsts, laneInsts atomic.Uint64
+
+	fence       atomic.Uint64
+	outMu       sync.Mutex
+	paramRegion *Region
+	heapOnce    sync.Once
+	ownHeap     *Heap
+}
+
+func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
+	if err := k.check(opts); err != nil {
+		return err
+	}
+	r := &launchRun{kernel: k, opts: opts, mem: k.module.mem, params: opts.Params}
+	r.threads = uint32(opts.Block.Count())
+	r.ctas = opts.Grid.Count()
+	r.paramRegion = newRegion(paramWindow, opts.Params, AllocOptions{Device: HostDevice, ReadOnly: true, Tag: "the kernel's parameters"})
+	stop := context.AfterFunc(ctx, func() { r.aborted.Store(true) })
+	defer stop()
+	r.work()
+	if r.ownHeap != nil {
+		r.ownHeap.Release()
+	}
+	if s := opts.Stats; s != nil {
+		atomic.AddUint64(&s.WarpInstructions, r.warpInsts.Load())
+		atomic.AddUint64(&s.LaneInstructions, r.laneInsts.Load())
+	}
+	if f := r.fault.Load(); f != nil {
+		return f
+	}
+	return nil
+}
+
+// work runs the CTAs on this goroutine and as many others as are useful.
+func (r *launchRun) work() {
+	n := r.opts.Workers
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	n = int(min(uint64(n), r.ctas))
+	var wg sync.WaitGroup
+	for range n - 1 {
+		wg.Go(r.worker)
+	}
+	r.worker()
+	wg.Wait()
+}
+
+// check refuses what a driver refuses before a launch.
+func (k *Kernel) check(o *LaunchOptions) error {
+	bad := func(code uint32, format string, args ...any) error {
+		return &LaunchError{Result: code, Msg: fmt.Sprintf("launch of "+k.name+": "+format, args...)}
+	}
+	g, b := o.Grid, o.Block
+	switch {
+	case g.X == 0 || g.Y == 0 || g.Z == 0:
+		return bad(resultInvalid, "grid %v has a zero dimension", g)
+	case b.X == 0 || b.Y == 0 || b.Z == 0:
+		return bad(resultInvalid, "block %v has a zero dimension", b)
+	case g.X > maxGridX || g.Y > maxGridYZ || g.Z > maxGridYZ:
+		return bad(resultInvalid, "grid %v is larger than a device accepts", g)
+	case b.X > maxThreads || b.Y > maxThreads || b.Z > maxBlockZ || b.Count() > maxThreads:
+		return bad(resultInvalid, "block %v is larger than a device accepts", b)
+	case k.attrs.ReqBlock != (Dim3{}) && b != k.attrs.ReqBlock:
+		return bad(resultInvalid, "block %v is not the %v that .reqntid demands", b, k.attrs.ReqBlock)
+	case b.Count() > uint64(k.attrs.MaxThreads):
+		return bad(resultResources, "block %v has more than the %d threads of .maxntid", b, k.attrs.MaxThreads)
+	case len(o.Params) < k.attrs.ParamBytes:
+		return bad(resultInvalid, "parameter block has %d bytes, the kernel takes %d", len(o.Params), k.attrs.ParamBytes)
+	}
+	return nil
+}
+
+// worker runs CTAs until none is left. CTAs that only wait for others are
+// put aside, so that a CTA may wait for one that was not started yet.
+func (r *launchRun) worker() {
+	var resident []*cta
+	limit := maxResident
+	if r.opts.Cooperative {
+		limit = int(min(r.ctas, 1<<30))
+	}
+	for i := 0; ; i++ {
+		var c *cta
+		if len(resident) < limit {
+			c = r.startCTA()
+		}
+		if c == nil {
+			if len(resident) == 0 {
+				return
+			}
+			i %= len(resident)
+			c = resident[i]
+			if !r.step(c) {
+				continue
+			}
+			resident = append(resident[:i], resident[i+1:]...)
+			r.retire(c)
+			continue
+		}
+		if r.step(c) {
+			r.retire(c)
+		} else {
+			resident = append(resident, c)
+		}
+	}
+}
+
+// startCTA makes the next CTA of the grid ready, nil if all were started.
+func (r *launchRun) startCTA() *cta {
+	if r.aborted.Load() {
+		return nil
+	}
+	i := r.started.Add(1) - 1
+	if i >= r.ctas {
+		return nil
+	}
+	i = r.permute(i)
+	c := r.newCTA()
+	x, y := uint64(r.opts.Grid.X), uint64(r.opts.Grid.Y)
+	c.reset(Dim3{uint32(i % x), uint32(i / x % y), uint32(i / x / y)})
+	return c
+}
+
+// permute changes the order of CTAs if the launch has a seed.
+func (r *launchRun) permute(i uint64) uint64 {
+	if r.opts.Seed == 0 || r.ctas < 2 {
+		return i
+	}
+	a := splitmix(r.opts.Seed)%r.ctas | 1
+	for gcd(a, r.ctas) != 1 {
+		a += 2
+	}
+	return (i%r.ctas*(a%r.ctas) + r.opts.Seed%r.ctas) % r.ctas
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// step runs c for a while and reports whether it has ended.
+func (r *launchRun) step(c *cta) (ended bool) {
+	defer func() {
+		if x := recover(); x != nil {
+			r.failed(c, x)
+			ended = true
+		}
+	}()
+	if r.aborted.Load() {
+		panic(c.warps[0].fault(FaultAborted, nil))
+	}
+	return c.step() == stepDone
+}
+
+// failed keeps the first fault and stops all workers.
+func (r *launchRun) failed(c *cta, x any) {
+	f, ok := x.(*Fault)
+	if !ok {
+		buf := make([]byte, 4096)
+		buf = buf[:runtime.Stack(buf, false)]
+		f = &Fault{Kind: FaultInternal, Kernel: r.kernel.name, Block: c.id, Detail: fmt.Sprintf("%v\n%s", x, buf)}
+		for _, w := range c.warps {
+			if w.mask != 0 {
+				f.Line = int(w.lineOf(w.pc).line)
+			}
+		}
+	}
+	r.fault.CompareAndSwap(nil, f)
+	r.aborted.Store(true)
+}
+
+// report hands a finding to the launch's Report function.
+func (r *launchRun) report(f *Fault) {
+	if r.opts.Report != nil {
+		r.opts.Report(f)
+	}
+}
+
+// retire returns a CTA to the kernel's pool.
+func (r *launchRun) retire(c *cta) {
+	for _, w := range c.warps {
+		r.warpInsts.Add(w.count)
+		r.laneInsts.Add(w.laneCount)
+		w.count, w.laneCount = 0, 0
+	}
+	c.run = nil
+	r.kernel.pool.Put(c)
+}
+
+// newCTA takes a CTA from the pool, or makes one, and fits it to the launch.
+func (r *launchRun) newCTA() *cta {
+	c, _ := r.kernel.pool.Get().(*cta)
+	if c == nil {
+		c = new(cta)
+		c.cache = make([]access, r.kernel.prog.slots)
+	}
+	c.run = r
+	size := (r.kernel.attrs.SharedBytes + int(r.opts.DynamicShared) + 15) &^ 15
+	if len(c.shared) != size {
+		c.shared, _ = NewBuffer(uint64(size))
+		c.sharedRegion = nil
+	}
+	if c.sharedRegion == nil {
+		c.sharedRegion = newRegion(sharedWindow, c.shared, AllocOptions{Device: HostDevice, Tag: "shared memory"})
+		c.sharedRegion.Size = uint64(r.kernel.attrs.SharedBytes) + uint64(r.opts.DynamicShared)
+	}
+	for i := range c.cache {
+		c.cache[i] = access{region: deadRegion}
+	}
+	clear(c.recent[:])
+	n := int(r.threads+lanes-1) / lanes
+	for len(c.warps) < n {
+		c.warps = append(c.warps, newWarp(c, len(c.warps)))
+	}
+	c.warps = c.warps[:n]
+	for _, w := range c.warps {
+		w.shared = c.shared[:c.sharedRegion.Size]
+		w.setBlock(r.opts.Block)
+	}
+	return c
+}
+
+// newWarp makes warp id of the CTA with the registers that the kernel needs.
+func newWarp(c *cta, id int) *warp {
+	k := c.run.kernel
+	w := &warp{cta: c, prog: k.prog, id: id, cache: c.cache}
+	w.grow(k.main.banks)
+	w.growLocal(k.main.local)
+	w.setFrame(frame{})
+	w.fillConstants(k.main, full)
+	return w
+}
+
+// grow enlarges the register slabs to at least the given numbers of columns.
+// A bank has one column to spare, so that slices at its end are never empty.
+func (w *warp) grow(banks [numClasses]uint32) {
+	w.slab32 = growTo(w.slab32, banks[class32]+1)
+	w.slab64 = growTo(w.slab64, banks[class64]+1)
+	w.slabP = growTo(w.slabP, banks[classPred]+1)
+}
+
+func growTo[T any](s []T, n uint32) []T {
+	if uint32(len(s)) >= n {
+		return s
+	}
+	if len(s) != 0 {
+		n = max(n, uint32(len(s))*2)
+	}
+	t := make([]T, n)
+	copy(t, s)
+	return t
+}
+
+// growLocal enlarges each lane's local memory to at least n bytes.
+func (w *warp) growLocal(n uint32) {
+	if n <= w.localN {
+		return
+	}
+	if w.localN != 0 {
+		n = max(n, w.localN*2)
+	}
+	n = (n + 15) &^ 15
+	buf, _ := NewBuffer(uint64(n) * lanes)
+	for l := range uint32(lanes) {
+		copy(buf[l*n:], w.local[l*w.localN:(l+1)*w.localN])
+	}
+	w.local, w.localN = buf, n
+}
+
+// fillConstants writes a function's constants into the running frame.
+func (w *warp) fillConstants(f *function, m uint32) {
+	for _, k := range f.consts {
+		switch k.reg.class {
+		case class32:
+			fill(&w.r32[k.reg.id], uint32(k.value), m)
+		case class64:
+			fill(&w.r64[k.reg.id], k.value, m)
+		case classPred:
+			setPred(&w.pr[k.reg.id], m, k.value != 0)
+		}
+	}
+}
+
+func fill[T any](c *[lanes]T, v T, m uint32) {
+	if m == full {
+		for i := range c {
+			c[i] = v
+		}
+		return
+	}
+	for i := range c {
+		if m>>i&1 != 0 {
+			c[i] = v
+		}
+	}
+}
+
+// setBlock computes the thread indices for a block's shape.
+func (w *warp) setBlock(b Dim3) {
+	for l := range uint32(lanes) {
+		t := uint32(w.id)*lanes + l
+		w.tid[0][l] = t % b.X
+		w.tid[1][l] = t / b.X % b.Y
+		w.tid[2][l] = t / b.X / b.Y
+	}
+}

@@ -1,0 +1,533 @@
+package vm
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// builder builds the program of one kernel.
+type builder struct {
+	c         *compiler
+	prog      *program
+	funcs     map[*symbol]*function
+	queue     []*symbol // functions to lower
+	shared    map[*symbol]uint32
+	sharedEnd uint32
+	dynAlign  uint32
+	locs      map[string]int32
+	indirect  bool
+	taken     map[*symbol]bool
+}
+
+// kernel compiles one entry.
+func (c *compiler) kernel(s *source, f *ptx.Function) {
+	b := &builder{c: c, funcs: map[*symbol]*function{}, shared: map[*symbol]uint32{}, locs: map[string]int32{}, taken: map[*symbol]bool{}, dynAlign: 16}
+	b.prog = &program{byID: map[int]*function{}}
+	for _, src := range c.sources {
+		b.prog.files = append(b.prog.files, src.mod.Name)
+		b.prog.sources = append(b.prog.sources, src.mod.Source)
+	}
+	k := &Kernel{name: f.Name, module: c.mod, prog: b.prog}
+	errs := len(c.errs)
+	k.main = b.function(s, s.syms[f.Name])
+	for len(b.queue) > 0 {
+		sym := b.queue[0]
+		b.queue = b.queue[1:]
+		b.lowerFunction(sym)
+		if len(b.queue) == 0 && b.indirect {
+			b.queueTaken()
+		}
+	}
+	if len(c.errs) != errs {
+		return
+	}
+	b.finish(k)
+	k.describe(s, f, b)
+	c.mod.kernels[f.Name] = k
+	c.mod.names = append(c.mod.names, f.Name)
+}
+
+// function returns the function of a symbol and queues it for lowering.
+func (b *builder) function(s *source, sym *symbol) *function {
+	if f := b.funcs[sym]; f != nil {
+		return f
+	}
+	f := &function{name: sym.name, id: sym.id}
+	b.funcs[sym] = f
+	b.prog.funcs = append(b.prog.funcs, f)
+	b.prog.byID[sym.id] = f
+	if sym.fn.Body == nil {
+		f.ext, f.builtin = b.c.extern(sym.name)
+		f.layout(sym.fn)
+		if f.ext == nil && f.builtin == nil {
+			b.c.fail(s, sym.fn.Pos, CompileUnresolved, "function %s is not defined", sym.name)
+		}
+		return f
+	}
+	b.queue = append(b.queue, sym)
+	return f
+}
+
+// addressTaken notes that a pointer to the function exists.
+func (b *builder) addressTaken(sym *symbol) {
+	b.taken[sym] = true
+}
+
+// queueTaken queues everything that an indirect call may reach: each function
+// of the module whose address may have been taken.
+func (b *builder) queueTaken() {
+	for _, s := range b.c.sources {
+		for _, d := range s.mod.Decls {
+			f, ok := d.(*ptx.Function)
+			if ok && !f.Entry && f.Body != nil {
+				b.function(s, s.syms[f.Name])
+			}
+		}
+	}
+}
+
+// placeShared gives a shared variable its offset. Dynamic ones (extern and
+// unsized) all begin where the static ones end.
+func (b *builder) placeShared(sym *symbol) (offset uint32, dynamic bool) {
+	v := sym.v
+	if v.Linkage == ptx.Extern || len(v.Dims) > 0 && v.Dims[0] == ptx.Unsized {
+		b.dynAlign = max(b.dynAlign, uint32(alignOf(v)))
+		return 0, true
+	}
+	if at, ok := b.shared[sym]; ok {
+		return at, false
+	}
+	at := alignUp(b.sharedEnd, uint32(alignOf(v)))
+	b.shared[sym] = at
+	b.sharedEnd = at + uint32(sizeOf(v))
+	return at, false
+}
+
+func alignUp(n, a uint32) uint32 { return (n + a - 1) &^ (a - 1) }
+
+// finish resolves what is known only when all functions are lowered.
+func (b *builder) finish(k *Kernel) {
+	base := uint64(alignUp(b.sharedEnd, b.dynAlign))
+	for _, f := range b.prog.funcs {
+		for i := range f.consts {
+			if c := &f.consts[i]; c.dynamic {
+				c.value, c.dynamic = c.value+base, false
+			}
+		}
+	}
+	for i := range b.prog.code {
+		in := &b.prog.code[i]
+		if in.ctl == ctlCall && in.x.fn != nil {
+			in.target = in.x.fn.entry
+		}
+	}
+}
+
+// describe fills in the kernel's parameters and attributes.
+func (k *Kernel) describe(s *source, f *ptx.Function, b *builder) {
+	at := 0
+	for _, p := range f.Params {
+		a := int(alignOf(p))
+		at = (at + a - 1) &^ (a - 1)
+		q := Param{Name: p.Name, Type: p.Type.String(), Offset: at, Size: int(sizeOf(p)), Align: a, Pointer: p.Ptr != nil}
+		k.params = append(k.params, q)
+		at += q.Size
+	}
+	at32 := &k.attrs
+	at32.ParamBytes = at
+	at32.SharedBytes = int(b.sharedEnd)
+	if b.dynAlign > 16 {
+		at32.SharedBytes = int(alignUp(b.sharedEnd, b.dynAlign))
+	}
+	at32.MaxThreads = maxThreads
+	at32.NumRegs = k.registers()
+	at32.LocalBytes = k.stack()
+	at32.PTXVersion = targetVersion(s.mod)
+	for _, src := range b.c.sources {
+		for _, d := range src.mod.Decls {
+			if v, ok := d.(*ptx.Variable); ok && v.Space == ptx.ConstSpace {
+				at32.ConstBytes += int(sizeOf(v)) * max(v.Count, 1)
+			}
+		}
+	}
+	for _, d := range f.Perf {
+		dim := dimOf(d.Args)
+		switch d.Name {
+		case "maxntid":
+			at32.MaxBlock = dim
+			at32.MaxThreads = int(min(dim.Count(), maxThreads))
+		case "reqntid":
+			at32.ReqBlock = dim
+			at32.MaxThreads = int(min(dim.Count(), maxThreads))
+		case "reqnctapercluster":
+			at32.ReqCluster = dim
+		case "maxnreg":
+			if len(d.Args) > 0 {
+				at32.NumRegs = min(at32.NumRegs, int(d.Args[0]))
+			}
+		}
+	}
+}
+
+func dimOf(args []uint64) Dim3 {
+	d := Dim3{1, 1, 1}
+	for i, p := range []*uint32{&d.X, &d.Y, &d.Z} {
+		if i < len(args) {
+			*p = uint32(args[i])
+		}
+	}
+	return d
+}
+
+func targetVersion(m *ptx.Module) int {
+	for _, t := range m.Targets {
+		n := 0
+		if _, err := fmt.Sscanf(t, "sm_%d", &n); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// registers estimates the 32-bit registers that a thread would take.
+func (k *Kernel) registers() int {
+	n := k.main.banks[class32] + 2*k.main.banks[class64]
+	n -= uint32(min(len(k.main.consts), int(n)))
+	return int(min(max(n+8, 16), 255))
+}
+
+// stack is the local memory of one thread as far as it is known.
+func (k *Kernel) stack() int {
+	n := uint32(0)
+	for _, f := range k.prog.funcs {
+		if f != k.main {
+			n = max(n, f.local)
+		}
+	}
+	return int(n + k.main.local)
+}
+
+// lowered is an instruction under construction.
+type lowered struct {
+	in    inst
+	refs  []ref
+	pos   ptx.Pos
+	loc   int32
+	to    *label
+	table []*label
+}
+
+// lowerer lowers one function.
+type lowerer struct {
+	b      *builder
+	file   *source
+	fn     *ptx.Function
+	f      *function
+	scope  *scope
+	code   []*lowered
+	vregs  [numClasses]uint32
+	consts map[constant]reg
+	carry  reg    // condition code, noReg if not used
+	retPC  reg    // column with the return address
+	local  uint32 // local memory used so far
+
+	// Of the instruction being lowered.
+	cur        *ptx.Instr
+	pos        ptx.Pos
+	loc        int32
+	guard      reg
+	guardKind  guardKind
+	after      []widen
+	looseWidth bool
+	failed     bool
+}
+
+// lowerFunction lowers a function's body and appends it to the program.
+func (b *builder) lowerFunction(sym *symbol) {
+	f := b.funcs[sym]
+	l := &lowerer{b: b, file: sym.src, fn: sym.fn, f: f, consts: map[constant]reg{}, guard: noReg, carry: noReg}
+	l.scope = newScope(nil)
+	if sym.fn.Entry {
+		l.kernelParams()
+	} else {
+		l.functionParams()
+	}
+	l.block(sym.fn.Body)
+	l.pos = sym.fn.Body.End
+	l.guardKind = guardNone
+	if len(l.code) == 0 || l.code[len(l.code)-1].in.ctl != ctlExit || l.labelAtEnd() {
+		l.leave()
+	}
+	f.local = alignUp(max(l.local, f.local), 16)
+	l.place()
+}
+
+// labelAtEnd reports whether some label is behind the last instruction.
+func (l *lowerer) labelAtEnd() bool {
+	for _, i := range l.code {
+		if i.to != nil && i.to.at == len(l.code) {
+			return true
+		}
+		for _, t := range i.table {
+			if t.at == len(l.code) {
+				return true
+			}
+		}
+	}
+	return l.code[len(l.code)-1].in.kind != guardNone
+}
+
+func newScope(outer *scope) *scope {
+	return &scope{outer: outer, regs: map[string]regDef{}, ranges: map[string]rangeDef{}, vars: map[string]*local{}, labels: map[string]*label{},
+		tables: map[string]*ptx.BranchTargets{}, protos: map[string]*ptx.CallPrototype{}, calls: map[string]*ptx.CallTargets{}}
+}
+
+func (l *lowerer) kernelParams() {
+	at := uint32(0)
+	for _, p := range l.fn.Params {
+		at = alignUp(at, uint32(alignOf(p)))
+		l.scope.vars[p.Name] = &local{space: ptx.ParamSpace, offset: at, size: sizeOf(p), v: p, kernel: true}
+		at += uint32(sizeOf(p))
+	}
+}
+
+// block lowers the statements of a block in a scope of their own.
+func (l *lowerer) block(b *ptx.Block) {
+	l.scope = newScope(l.scope)
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *ptx.Label:
+			l.scope.labels[s.Name] = &label{name: s.Name, at: -1}
+		case *ptx.BranchTargets:
+			l.scope.tables[s.Label] = s
+		case *ptx.CallPrototype:
+			l.scope.protos[s.Label] = s
+		case *ptx.CallTargets:
+			l.scope.calls[s.Label] = s
+		case *ptx.RegDecl:
+			l.declare(s)
+		}
+	}
+	for _, s := range b.Stmts {
+		l.statement(s)
+	}
+	l.scope = l.scope.outer
+}
+
+func (l *lowerer) declare(d *ptx.RegDecl) {
+	if d.Count > 0 {
+		l.scope.ranges[d.Name] = rangeDef{d.Type, d.Count, d.Vector}
+		return
+	}
+	l.scope.regs[d.Name] = l.makeReg(d.Type, d.Vector)
+}
+
+func (l *lowerer) statement(s ptx.Stmt) {
+	switch s := s.(type) {
+	case *ptx.Instr:
+		l.instruction(s)
+	case *ptx.Label:
+		l.scope.labels[s.Name].at = len(l.code)
+	case *ptx.Block:
+		l.block(s)
+	case *ptx.Variable:
+		for _, v := range expand(s) {
+			l.variable(v)
+		}
+	case *ptx.Loc:
+		l.location(s)
+	}
+}
+
+// location remembers the source place that the following instructions have.
+func (l *lowerer) location(s *ptx.Loc) {
+	text := fmt.Sprintf("%s:%d", l.file.files[s.File], s.Line)
+	i, ok := l.b.locs[text]
+	if !ok {
+		l.b.prog.locs = append(l.b.prog.locs, text)
+		i = int32(len(l.b.prog.locs))
+		l.b.locs[text] = i
+	}
+	l.loc = i
+}
+
+// variable declares a variable inside a function.
+func (l *lowerer) variable(v *ptx.Variable) {
+	lv := &local{space: v.Space, size: sizeOf(v), v: v}
+	switch v.Space {
+	case ptx.LocalSpace, ptx.ParamSpace:
+		l.local = alignUp(l.local, uint32(max(alignOf(v), 4)))
+		lv.offset = l.local
+		l.local += uint32(lv.size)
+	case ptx.SharedSpace:
+		lv.sym = &symbol{name: v.Name, src: l.file, v: v}
+		if v.Linkage == ptx.Extern {
+			lv.sym = l.b.c.definition(lv.sym)
+		}
+	case ptx.GlobalSpace, ptx.ConstSpace:
+		lv.sym = &symbol{name: v.Name, src: l.file, v: v}
+		l.b.c.placeVariable(lv.sym)
+		if v.Init != nil && lv.sym.addr != 0 {
+			if b, err := l.b.c.opts.Memory.Bytes(lv.sym.addr, lv.size); err == nil {
+				l.b.c.initVariable(l.file, v, b)
+			}
+		}
+	default:
+		l.pos = v.Pos
+		l.fail(CompileUnsupported, "variable %s in space .%s inside a function", v.Name, v.Space)
+	}
+	l.scope.vars[v.Name] = lv
+}
+
+// instruction lowers one PTX instruction.
+func (l *lowerer) instruction(i *ptx.Instr) {
+	l.cur, l.pos, l.failed = i, i.Pos, false
+	l.guard, l.guardKind, l.looseWidth = noReg, guardNone, false
+	l.after = l.after[:0]
+	if i.Guard.Reg != "" {
+		d, ok := l.lookupReg(i.Guard.Reg)
+		if !ok || d.typ != ptx.Pred {
+			l.fail(CompileInvalid, "guard %s is not a predicate", i.Guard.Reg)
+			return
+		}
+		l.guard, l.guardKind = d.reg, guardIf
+		if i.Guard.Not {
+			l.guardKind = guardNot
+		}
+	}
+	lower := lowering[i.Op.Name]
+	if lower == nil {
+		l.unsupported()
+		return
+	}
+	lower(l, i, parseForm(i.Op))
+	for _, w := range l.after {
+		l.emit(w.exec(), w.dst, w.src)
+	}
+}
+
+// exec is the extension's execution.
+func (w widen) exec() execFunc {
+	signed := w.typ.Kind() == ptx.KindSigned
+	narrow := uint(8 * w.typ.Size())
+	switch {
+	case w.wide != 0:
+		keep := ^uint32(0) >> (32 - 8*w.wide)
+		return lane1(func(a uint32) uint32 { return uint32(extend(uint64(a), narrow, signed)) & keep })
+	case !signed:
+		return execZero64
+	case narrow < 32:
+		return lane1(func(a uint32) uint64 { return extend(uint64(a), narrow, true) })
+	}
+	return execSign64
+}
+
+// lowerFunc lowers instructions of one name.
+type lowerFunc func(l *lowerer, i *ptx.Instr, f *form)
+
+// lowering has the lowerFunc for each instruction name. The families register
+// theirs from init functions.
+var lowering = map[string]lowerFunc{}
+
+func register(fn lowerFunc, names ...string) {
+	for _, n := range names {
+		lowering[n] = fn
+	}
+}
+
+// fail records an error at the current instruction, one for each.
+func (l *lowerer) fail(kind CompileErrorKind, format string, args ...any) {
+	if l.failed {
+		return
+	}
+	l.failed = true
+	msg := fmt.Sprintf(format, args...)
+	if l.cur != nil && l.cur.Pos == l.pos {
+		msg = l.cur.Op.Text + ": " + msg
+	}
+	l.b.c.fail(l.file, l.pos, kind, "%s", msg)
+}
+
+// bad records PTX that is not valid.
+func (l *lowerer) bad(format string, args ...any) { l.fail(CompileInvalid, format, args...) }
+
+// unsupported records an instruction that this engine does not execute.
+func (l *lowerer) unsupported() {
+	l.fail(CompileUnsupported, "instruction is not supported by the emulator")
+}
+
+// args checks the number of operands.
+func (l *lowerer) args(i *ptx.Instr, least, most int) bool {
+	if len(i.Args) < least || len(i.Args) > most {
+		l.bad("%d operands, want %s", len(i.Args), map[bool]string{true: fmt.Sprint(least), false: fmt.Sprintf("%d to %d", least, most)}[least == most])
+		return false
+	}
+	return true
+}
+
+// emit appends an instruction that writes dst and reads srcs: the first three
+// are a, b, c, further ones x.regs. Either may be noReg.
+func (l *lowerer) emit(exec execFunc, dst reg, srcs ...reg) *lowered {
+	n := &lowered{in: inst{exec: exec, target: -1}, pos: l.pos, loc: l.loc}
+	n.ref(fieldD, dst, true)
+	for i, s := range srcs {
+		if i < 3 {
+			n.ref(fieldA+field(i), s, false)
+		} else {
+			n.more(s, false)
+		}
+	}
+	if l.guardKind != guardNone {
+		n.in.kind = l.guardKind
+		n.ref(fieldGuard, l.guard, false)
+	}
+	l.code = append(l.code, n)
+	return n
+}
+
+func (n *lowered) ref(f field, r reg, def bool) {
+	if r != noReg {
+		n.refs = append(n.refs, ref{f, r, def})
+	}
+}
+
+// more adds an operand to x.regs.
+func (n *lowered) more(r reg, def bool) {
+	x := n.extra()
+	n.ref(fieldX+field(len(x.regs)), r, def)
+	x.regs = append(x.regs, 0)
+	x.wide = append(x.wide, r.class == class64)
+}
+
+func (n *lowered) extra() *extra {
+	if n.in.x == nil {
+		n.in.x = new(extra)
+	}
+	return n.in.x
+}
+
+// slot numbers a memory instruction, for the cache of the region it accesses.
+func (l *lowerer) slot(n *lowered) *lowered {
+	n.in.slot = l.b.prog.slots
+	l.b.prog.slots++
+	return n
+}
+
+// place appends the function's code to the program.
+func (l *lowerer) place() {
+	base := int32(len(l.b.prog.code))
+	l.f.entry = base
+	l.allocate()
+	l.f.retPC = l.retPC.id
+	for _, n := range l.code {
+		if n.to != nil {
+			n.in.target = base + int32(n.to.at)
+		}
+		for _, t := range n.table {
+			n.in.x.table = append(n.in.x.table, base+int32(t.at))
+		}
+		l.b.prog.code = append(l.b.prog.code, n.in)
+		l.b.prog.lines = append(l.b.prog.lines, lineInfo{n.pos.Line, int32(l.file.index), n.loc})
+	}
+}

@@ -1,0 +1,455 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// The device address space. Device arenas lie where a 64-bit system's own
+// mappings are not: far above Go's heap and below the loader's libraries.
+// Nothing is mapped there; each allocation is backed by Go memory of its own.
+const (
+	arenaBase  = 0x7000_0000_0000 // first device's arena
+	arenaShift = 40               // 1 TiB of addresses for each device
+	arenaStart = 0x0200_0000      // the first allocation's offset in an arena
+	maxDevices = 15
+
+	// minGap is the least distance between two allocations, so that a small
+	// overrun is always outside every allocation.
+	minGap   = 256
+	minAlign = 256
+
+	// The windows through which generic addresses reach a thread's own
+	// spaces. A thread's shared address 0 is sharedWindow, and so on.
+	sharedWindow = 0x6f00_0000_0000
+	localWindow  = 0x6f10_0000_0000
+	paramWindow  = 0x6f20_0000_0000
+	windowMask   = 0xffff_ffff_0000_0000
+
+	freedKept = 4096 // freed ranges remembered for reports
+)
+
+// HostDevice is the owner of a Region of host memory.
+const HostDevice = -1
+
+// Errors of the address space. The driver maps them to its result codes.
+var (
+	ErrNotMapped    = errors.New("address is in no allocation")
+	ErrOverlap      = errors.New("address range is in use")
+	ErrOutOfAddress = errors.New("no address range of this size is left")
+	ErrTooLarge     = errors.New("allocation is too large for this machine")
+	ErrOutOfBounds  = errors.New("range reaches outside the allocation")
+)
+
+// RegionKind sorts regions for reports and for the driver's own use.
+type RegionKind uint8
+
+// The kinds of region.
+const (
+	RegionDevice  RegionKind = iota // cuMemAlloc and the like
+	RegionHost                      // page-locked or registered host memory
+	RegionManaged                   // cuMemAllocManaged
+	RegionGlobal                    // a module's .global variables
+	RegionConst                     // a module's .const variables
+	RegionHeap                      // the device-side malloc heap
+	RegionMapped                    // cuMemMap
+)
+
+// AllocOptions describe a new region.
+type AllocOptions struct {
+	Device   int // owner; HostDevice for host memory
+	Kind     RegionKind
+	Align    uint64 // 0 is 256
+	ReadOnly bool   // kernels may not write
+	Tag      string // who allocated, for reports: "cuMemAlloc_v2", "module x"
+	User     any    // the driver's own record of the allocation
+}
+
+// Region is one allocation. Its fields do not change after it was made.
+type Region struct {
+	Addr uint64
+	Size uint64
+	AllocOptions
+
+	base unsafe.Pointer // first byte of data; nil if Size is 0
+	data []byte
+	dead atomic.Bool
+}
+
+// Bytes is the region's memory.
+func (r *Region) Bytes() []byte { return r.data }
+
+// Freed reports whether the region was freed; its memory stays readable by
+// who still holds it.
+func (r *Region) Freed() bool { return r.dead.Load() }
+
+// Memory is the address space that all devices and the host share. All
+// methods may be called from any goroutine.
+type Memory struct {
+	mu       sync.RWMutex
+	regions  []*Region // by address
+	reserved []span    // ranges of Reserve, by address
+	next     [maxDevices]uint64
+	freed    [freedKept]freedSpan
+	freedN   uint64
+}
+
+type span struct{ addr, size uint64 }
+
+type freedSpan struct {
+	span
+	tag, why string
+}
+
+// NewMemory makes an empty address space.
+func NewMemory() *Memory {
+	m := new(Memory)
+	for i := range m.next {
+		m.next[i] = arenaStart
+	}
+	return m
+}
+
+// NewBuffer makes zeroed memory that is aligned to 8 bytes at least, which
+// atomic operations need.
+func NewBuffer(size uint64) (b []byte, err error) {
+	if size > 1<<46 || uint64(uintptr(size)) != size || int64(size) < 0 {
+		return nil, ErrTooLarge
+	}
+	defer func() {
+		if recover() != nil { // makeslice: len out of range
+			b, err = nil, ErrTooLarge
+		}
+	}()
+	if size == 0 {
+		return nil, nil
+	}
+	words := make([]uint64, (size+7)/8)
+	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(words)*8)[:size:size], nil
+}
+
+// Alloc makes a region of zeroed memory in the arena of o.Device and returns
+// its address.
+func (m *Memory) Alloc(size uint64, o AllocOptions) (uint64, error) {
+	buf, err := NewBuffer(size)
+	if err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	addr, err := m.place(o.Device, size, o.Align)
+	if err != nil {
+		return 0, err
+	}
+	m.insert(newRegion(addr, buf, o))
+	return addr, nil
+}
+
+func newRegion(addr uint64, b []byte, o AllocOptions) *Region {
+	r := &Region{Addr: addr, Size: uint64(len(b)), AllocOptions: o, data: b}
+	if len(b) > 0 {
+		r.base = unsafe.Pointer(&b[0])
+	}
+	return r
+}
+
+// Map makes b appear at addr: host memory at its own address, or physical
+// memory in a reserved range. The region keeps b alive.
+func (m *Memory) Map(addr uint64, b []byte, o AllocOptions) error {
+	if len(b) == 0 {
+		return fmt.Errorf("map of no bytes at %#x", addr)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.overlaps(addr, uint64(len(b))) {
+		return ErrOverlap
+	}
+	m.insert(newRegion(addr, b, o))
+	return nil
+}
+
+// MapHost makes host memory reachable by kernels at its own address.
+func (m *Memory) MapHost(b []byte, o AllocOptions) (uint64, error) {
+	if len(b) == 0 {
+		return 0, errors.New("map of no bytes of host memory")
+	}
+	o.Device = HostDevice
+	addr := uint64(uintptr(unsafe.Pointer(&b[0])))
+	return addr, m.Map(addr, b, o)
+}
+
+// Reserve sets a range of device addresses aside for Map. hint is used if it
+// is aligned and free, 0 is no hint.
+func (m *Memory) Reserve(device int, size, align, hint uint64) (uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	addr := hint
+	inArena := hint >= arenaBase && hint+size < arenaBase+maxDevices<<arenaShift && hint+size > hint
+	if !inArena || hint%max(align, minAlign) != 0 || m.overlaps(hint, size) || m.reservedAt(hint, size) {
+		var err error
+		if addr, err = m.place(device, size, align); err != nil {
+			return 0, err
+		}
+	}
+	i := sort.Search(len(m.reserved), func(i int) bool { return m.reserved[i].addr > addr })
+	m.reserved = append(m.reserved, span{})
+	copy(m.reserved[i+1:], m.reserved[i:])
+	m.reserved[i] = span{addr, size}
+	return addr, nil
+}
+
+// Unreserve gives a range of Reserve back. Regions in it stay.
+func (m *Memory) Unreserve(addr uint64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, s := range m.reserved {
+		if s.addr == addr {
+			m.reserved = append(m.reserved[:i], m.reserved[i+1:]...)
+			return nil
+		}
+	}
+	return ErrNotMapped
+}
+
+// Free removes the region that begins at addr. why is kept for the report of
+// a later access. A kernel that touches the region after this faults.
+func (m *Memory) Free(addr uint64, why string) (*Region, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := m.search(addr)
+	if i < 0 || m.regions[i].Addr != addr {
+		return nil, ErrNotMapped
+	}
+	r := m.regions[i]
+	m.regions = append(m.regions[:i], m.regions[i+1:]...)
+	r.dead.Store(true)
+	m.freed[m.freedN%freedKept] = freedSpan{span{r.Addr, r.Size}, r.Tag, why}
+	m.freedN++
+	return r, nil
+}
+
+// Find returns the region that holds addr.
+func (m *Memory) Find(addr uint64) (*Region, bool) {
+	r := m.find(addr)
+	return r, r != nil
+}
+
+// All returns the regions, by address.
+func (m *Memory) All() []*Region {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return append([]*Region(nil), m.regions...)
+}
+
+// find is Find without the bool.
+func (m *Memory) find(addr uint64) *Region {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if i := m.search(addr); i >= 0 {
+		if r := m.regions[i]; addr-r.Addr < r.Size || addr == r.Addr {
+			return r
+		}
+	}
+	return nil
+}
+
+// search is the index of the last region at or below addr, or -1. m.mu is held.
+func (m *Memory) search(addr uint64) int {
+	lo, hi := 0, len(m.regions)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if m.regions[mid].Addr <= addr {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo - 1
+}
+
+func (m *Memory) overlaps(addr, size uint64) bool {
+	if addr+size < addr {
+		return true
+	}
+	i := m.search(addr)
+	if i >= 0 && m.regions[i].Addr+m.regions[i].Size > addr {
+		return true
+	}
+	return i+1 < len(m.regions) && m.regions[i+1].Addr < addr+size
+}
+
+func (m *Memory) reservedAt(addr, size uint64) bool {
+	for _, s := range m.reserved {
+		if addr < s.addr+s.size && s.addr < addr+size {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Memory) insert(r *Region) {
+	i := m.search(r.Addr) + 1
+	m.regions = append(m.regions, nil)
+	copy(m.regions[i+1:], m.regions[i:])
+	m.regions[i] = r
+}
+
+// place finds an address range. Addresses are used once as long as the arena
+// lasts, so that a use after free is found however late it comes; then gaps
+// are searched.
+func (m *Memory) place(device int, size, align uint64) (uint64, error) {
+	if device < 0 || device >= maxDevices {
+		return 0, fmt.Errorf("device %d has no addresses", device)
+	}
+	if align == 0 {
+		align = minAlign
+	}
+	if bits.OnesCount64(align) != 1 {
+		return 0, fmt.Errorf("alignment %d is not a power of two", align)
+	}
+	align = max(align, minAlign)
+	base := uint64(arenaBase) + uint64(device)<<arenaShift
+	end := base + 1<<arenaShift
+	if size >= 1<<arenaShift {
+		return 0, ErrOutOfAddress
+	}
+	addr := (base + m.next[device] + align - 1) &^ (align - 1)
+	if addr+size+minGap <= end && !m.overlaps(addr, size) && !m.reservedAt(addr, size) {
+		m.next[device] = addr + size + minGap - base
+		return addr, nil
+	}
+	return m.placeInGap(base+arenaStart, end, size, align)
+}
+
+func (m *Memory) placeInGap(from, end, size, align uint64) (uint64, error) {
+	used := append([]span(nil), m.reserved...)
+	for _, r := range m.regions {
+		used = append(used, span{r.Addr, r.Size})
+	}
+	sort.Slice(used, func(i, j int) bool { return used[i].addr < used[j].addr })
+	addr := (from + align - 1) &^ (align - 1)
+	for _, s := range used {
+		if s.addr+s.size <= addr {
+			continue
+		}
+		if s.addr >= addr+size+minGap {
+			break
+		}
+		addr = (s.addr + s.size + minGap + align - 1) &^ (align - 1)
+	}
+	if addr+size+minGap > end {
+		return 0, ErrOutOfAddress
+	}
+	return addr, nil
+}
+
+// Bytes returns size bytes at addr, which must lie in one region.
+func (m *Memory) Bytes(addr, size uint64) ([]byte, error) {
+	r := m.find(addr)
+	if r == nil {
+		return nil, ErrNotMapped
+	}
+	off := addr - r.Addr
+	if size > r.Size-off {
+		return nil, ErrOutOfBounds
+	}
+	return r.data[off : off+size : off+size], nil
+}
+
+// Spans calls f with the memory of [addr, addr+size) piece by piece; adjacent
+// regions (several mappings in one reserved range) count as one.
+func (m *Memory) Spans(addr, size uint64, f func(b []byte)) error {
+	for left, a := size, addr; left > 0; { // check first: all or nothing
+		r := m.find(a)
+		if r == nil {
+			return ErrOutOfBounds
+		}
+		n := min(left, r.Size-(a-r.Addr))
+		a, left = a+n, left-n
+	}
+	for size > 0 {
+		r := m.find(addr)
+		if r == nil {
+			return ErrOutOfBounds
+		}
+		off := addr - r.Addr
+		n := min(size, r.Size-off)
+		f(r.data[off : off+n])
+		addr, size = addr+n, size-n
+	}
+	return nil
+}
+
+// Read copies from the address space to b.
+func (m *Memory) Read(b []byte, addr uint64) error {
+	return m.Spans(addr, uint64(len(b)), func(p []byte) { b = b[copy(b, p):] })
+}
+
+// Write copies b to the address space.
+func (m *Memory) Write(addr uint64, b []byte) error {
+	return m.Spans(addr, uint64(len(b)), func(p []byte) { b = b[copy(p, b):] })
+}
+
+// Nearest describes where addr lies relative to allocations, for reports.
+func (m *Memory) Nearest(addr uint64) string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if f := m.lastFreed(addr); f != nil {
+		return fmt.Sprintf("%#x is %d bytes into %s, freed by %s", addr, addr-f.addr, describe(f.addr, f.size, f.tag), f.why)
+	}
+	i := m.search(addr)
+	best, dist := "", ^uint64(0)
+	if i >= 0 {
+		r := m.regions[i]
+		switch end := r.Addr + r.Size; {
+		case addr < end:
+			return fmt.Sprintf("%#x is %d bytes into %s", addr, addr-r.Addr, describe(r.Addr, r.Size, r.Tag))
+		default:
+			dist = addr - end
+			best = fmt.Sprintf("%#x is %d bytes after the end of %s", addr, dist, describe(r.Addr, r.Size, r.Tag))
+		}
+	}
+	if i+1 < len(m.regions) {
+		if r := m.regions[i+1]; r.Addr-addr < dist {
+			best = fmt.Sprintf("%#x is %d bytes before %s", addr, r.Addr-addr, describe(r.Addr, r.Size, r.Tag))
+		}
+	}
+	if best == "" {
+		return fmt.Sprintf("%#x: there is no allocation", addr)
+	}
+	return "nearest allocation: " + best
+}
+
+func describe(addr, size uint64, tag string) string {
+	if tag == "" {
+		tag = "an allocation"
+	}
+	return fmt.Sprintf("%s [%#x, %#x) of %d bytes", tag, addr, addr+size, size)
+}
+
+// lastFreed is the newest freed range that holds addr, unless a live region
+// does. m.mu is held.
+func (m *Memory) lastFreed(addr uint64) *freedSpan {
+	if i := m.search(addr); i >= 0 && addr-m.regions[i].Addr < m.regions[i].Size {
+		return nil
+	}
+	for n := min(m.freedN, freedKept); n > 0; n-- {
+		f := &m.freed[(m.freedN-1-(min(m.freedN, freedKept)-n))%freedKept]
+		if addr-f.addr < f.size {
+			return f
+		}
+	}
+	return nil
+}
+
+// wasFreed reports whether addr lies in a range that was freed.
+func (m *Memory) wasFreed(addr uint64) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.lastFreed(addr) != nil
+}

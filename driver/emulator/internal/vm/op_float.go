@@ -1,0 +1,637 @@
+package vm
+
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// Floating-point arithmetic in f32 and f64; f16 and bf16 are in op_half.go.
+
+func init() {
+	register(lowerUnaryFloat, "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh")
+	register(lowerTestp, "testp")
+	register(lowerCopysign, "copysign")
+}
+
+func isFloat(t ptx.Type) bool { return t.Kind() == ptx.KindFloat }
+
+// isHalf reports whether t is one of the 16-bit formats, packed or not.
+func isHalf(t ptx.Type) bool {
+	switch t {
+	case ptx.F16, ptx.F16x2, ptx.BF16, ptx.BF16x2:
+		return true
+	}
+	return false
+}
+
+// Loops for what kernels execute most: f32 and f64 to nearest, without .ftz
+// and .sat. Explicit conversions keep the compiler from fusing.
+
+//go:norace
+//go:nocheckptr
+func execAddF[T float32 | float64](w *warp, in *inst, m uint32) {
+	d, a, b := col[T](w, in.d), col[T](w, in.a), col[T](w, in.b)
+	if m == full {
+		for i := 0; i < lanes; i += 4 {
+			d[i] = a[i] + b[i]
+			d[i+1] = a[i+1] + b[i+1]
+			d[i+2] = a[i+2] + b[i+2]
+			d[i+3] = a[i+3] + b[i+3]
+		}
+		return
+	}
+	for ; m != 0; m &= m - 1 {
+		i := first(m)
+		d[i] = a[i] + b[i]
+	}
+}
+
+//go:norace
+//go:nocheckptr
+func execSubF[T float32 | float64](w *warp, in *inst, m uint32) {
+	d, a, b := col[T](w, in.d), col[T](w, in.a), col[T](w, in.b)
+	if m == full {
+		for i := range d {
+			d[i] = a[i] - b[i]
+		}
+		return
+	}
+	for ; m != 0; m &= m - 1 {
+		i := first(m)
+		d[i] = a[i] - b[i]
+	}
+}
+
+//go:norace
+//go:nocheckptr
+func execMulF[T float32 | float64](w *warp, in *inst, m uint32) {
+	d, a, b := col[T](w, in.d), col[T](w, in.a), col[T](w, in.b)
+	if m == full {
+		for i := 0; i < lanes; i += 4 {
+			d[i] = T(a[i] * b[i])
+			d[i+1] = T(a[i+1] * b[i+1])
+			d[i+2] = T(a[i+2] * b[i+2])
+			d[i+3] = T(a[i+3] * b[i+3])
+		}
+		return
+	}
+	for ; m != 0; m &= m - 1 {
+		i := first(m)
+		d[i] = T(a[i] * b[i])
+	}
+}
+
+//go:norace
+//go:nocheckptr
+func execDivF[T float32 | float64](w *warp, in *inst, m uint32) {
+	d, a, b := col[T](w, in.d), col[T](w, in.a), col[T](w, in.b)
+	for ; m != 0; m &= m - 1 {
+		i := first(m)
+		d[i] = a[i] / b[i]
+	}
+}
+
+// execFmaF32 is fma.rn.f32; see fmaF32 for why it is exact.
+//
+//go:norace
+//go:nocheckptr
+func execFmaF32(w *warp, in *inst, m uint32) {
+	d, a, b, c := col[float32](w, in.d), col[float32](w, in.a), col[float32](w, in.b), col[float32](w, in.c)
+	if m == full {
+		for i := range d {
+			s := float64(float64(a[i])*float64(b[i])) + float64(c[i])
+			u := math.Float64bits(s)
+			if u&0x1fffffff == 0x10000000 || u&^(1<<63) < 0x3820_0000_0000_0000 {
+				d[i] = float32(fmaOdd(float64(a[i]), float64(b[i]), float64(c[i])))
+			} else {
+				d[i] = float32(s)
+			}
+		}
+		return
+	}
+	for ; m != 0; m &= m - 1 {
+		i := first(m)
+		d[i] = fmaF32(a[i], b[i], c[i])
+	}
+}
+
+//go:norace
+//go:nocheckptr
+func execFmaF64(w *warp, in *inst, m uint32) {
+	d, a, b, c := col[float64](w, in.d), col[float64](w, in.a), col[float64](w, in.b), col[float64](w, in.c)
+	for ; m != 0; m &= m - 1 {
+		i := first(m)
+		d[i] = math.FMA(a[i], b[i], c[i])
+	}
+}
+
+// mode32 gives a binary f32 operation the treatment of its modifiers.
+func mode32(f *form, op func(a, b float32, r rounding) float32) execFunc {
+	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
+	return lane2(func(a, b float32) float32 {
+		if ftz {
+			a, b = flush(a), flush(b)
+		}
+		return finish32(op(a, b, r), ftz, sat)
+	})
+}
+
+// finish32 applies .ftz and .sat to a result.
+func finish32(x float32, ftz, sat bool) float32 {
+	if ftz {
+		x = flush(x)
+	}
+	if sat {
+		x = saturate(x)
+	}
+	return x
+}
+
+// rounding is the rounding mode, to nearest if none is stated.
+func (f *form) rounding() rounding {
+	if f.round == roundNone {
+		return roundRN
+	}
+	return f.round
+}
+
+// plain reports whether the form is to nearest without .ftz and .sat.
+func (f *form) plain() bool { return f.rounding() == roundRN && f.flags&^flagFull == 0 }
+
+// floatBinary lowers add, sub, mul and div.
+func (l *lowerer) floatBinary(i *ptx.Instr, f *form) {
+	t := f.typ()
+	if isHalf(t) || len(f.types) == 2 {
+		l.halfBinary(i, f)
+		return
+	}
+	if f.round > roundRP || len(f.types) != 1 || !f.only(flagFtz|flagSat|flagApprox|flagFull) {
+		l.bad("form is not known")
+		return
+	}
+	switch t {
+	case ptx.F32:
+		l.simple2(i, t, binaryF32(f))
+	case ptx.F64:
+		l.simple2(i, t, binaryF64(f))
+	case ptx.F32x2:
+		l.simple2(i, t, pairF32(f))
+	default:
+		l.unsupported()
+	}
+}
+
+func binaryF32(f *form) execFunc {
+	switch f.op.Name {
+	case "add":
+		if f.plain() {
+			return execAddF[float32]
+		}
+		return mode32(f, addF32)
+	case "sub":
+		if f.plain() {
+			return execSubF[float32]
+		}
+		return mode32(f, func(a, b float32, r rounding) float32 { return addF32(a, -b, r) })
+	case "mul":
+		if f.plain() {
+			return execMulF[float32]
+		}
+		return mode32(f, mulF32)
+	case "div":
+		if f.has(flagApprox) {
+			return mode32(f, divApprox)
+		}
+		if f.plain() {
+			return execDivF[float32]
+		}
+		return mode32(f, divF32)
+	}
+	return nil
+}
+
+// divApprox is div.approx.f32: a divisor above 2^126 gives 0.
+func divApprox(a, b float32, _ rounding) float32 {
+	if x := math.Abs(float64(b)); x > 0x1p126 && !math.IsInf(x, 0) {
+		switch {
+		case a != a || math.IsInf(float64(a), 0):
+			return float32(math.NaN())
+		case math.Signbit(float64(a)) != math.Signbit(float64(b)):
+			return float32(math.Copysign(0, -1))
+		}
+		return 0
+	}
+	return a / b
+}
+
+func binaryF64(f *form) execFunc {
+	if f.flags != 0 {
+		return nil
+	}
+	r := f.rounding()
+	rn := r == roundRN
+	switch f.op.Name {
+	case "add":
+		if rn {
+			return execAddF[float64]
+		}
+		return lane2(func(a, b float64) float64 { return addF64(a, b, r) })
+	case "sub":
+		if rn {
+			return execSubF[float64]
+		}
+		return lane2(func(a, b float64) float64 { return addF64(a, -b, r) })
+	case "mul":
+		if rn {
+			return execMulF[float64]
+		}
+		return lane2(func(a, b float64) float64 { return mulF64(a, b, r) })
+	case "div":
+		if rn {
+			return execDivF[float64]
+		}
+		return lane2(func(a, b float64) float64 { return divF64(a, b, r) })
+	}
+	return nil
+}
+
+// pairF32 is an operation on .f32x2: two f32 in 64 bits.
+func pairF32(f *form) execFunc {
+	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
+	op := map[string]func(a, b float32) float32{
+		"add": func(a, b float32) float32 { return addF32(a, b, r) },
+		"sub": func(a, b float32) float32 { return addF32(a, -b, r) },
+		"mul": func(a, b float32) float32 { return mulF32(a, b, r) },
+	}[f.op.Name]
+	if op == nil {
+		return nil
+	}
+	one := func(a, b uint32) uint64 {
+		x, y := math.Float32frombits(a), math.Float32frombits(b)
+		if ftz {
+			x, y = flush(x), flush(y)
+		}
+		return uint64(math.Float32bits(finish32(op(x, y), ftz, sat)))
+	}
+	return lane2(func(a, b uint64) uint64 {
+		return one(uint32(a), uint32(b)) | one(uint32(a>>32), uint32(b>>32))<<32
+	})
+}
+
+func lowerFma(l *lowerer, i *ptx.Instr, f *form) {
+	t := f.typ()
+	if !l.args(i, 4, 4) {
+		return
+	}
+	if isHalf(t) || len(f.types) > 1 {
+		l.halfFma(i, f)
+		return
+	}
+	if f.round > roundRP || len(f.types) != 1 || !f.only(flagFtz|flagSat) {
+		l.bad("form is not known")
+		return
+	}
+	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
+	one := func(a, b, c float32) float32 {
+		if ftz {
+			a, b, c = flush(a), flush(b), flush(c)
+		}
+		return finish32(fmaF32Mode(a, b, c, r), ftz, sat)
+	}
+	switch {
+	case t == ptx.F32 && f.plain():
+		l.simple3(i, t, execFmaF32)
+	case t == ptx.F32:
+		l.simple3(i, t, lane3(one))
+	case t == ptx.F64 && f.plain():
+		l.simple3(i, t, execFmaF64)
+	case t == ptx.F64 && f.flags == 0:
+		l.simple3(i, t, lane3(func(a, b, c float64) float64 { return fmaF64(a, b, c, r) }))
+	case t == ptx.F32x2:
+		half := func(a, b, c uint64, sh uint) uint64 {
+			v := one(math.Float32frombits(uint32(a>>sh)), math.Float32frombits(uint32(b>>sh)), math.Float32frombits(uint32(c>>sh)))
+			return uint64(math.Float32bits(v)) << sh
+		}
+		l.simple3(i, t, lane3(func(a, b, c uint64) uint64 { return half(a, b, c, 0) | half(a, b, c, 32) }))
+	default:
+		l.bad("form is not known")
+	}
+}
+
+// minmax describes a min or max of any floating-point format.
+type minmax struct {
+	max, nan, xorsign, abs bool
+}
+
+func (f *form) minmax() minmax {
+	mm := minmax{max: f.op.Name == "max", nan: f.has(flagNaN), abs: f.has(flagAbs)}
+	for _, r := range f.rest {
+		mm.xorsign = mm.xorsign || r == "xorsign"
+	}
+	return mm
+}
+
+// of64 is the min or max of values that a float64 holds exactly.
+func (o minmax) of64(a, b float64) float64 {
+	neg := math.Signbit(a) != math.Signbit(b)
+	if o.xorsign {
+		a, b = math.Abs(a), math.Abs(b)
+	}
+	var r float64
+	switch {
+	case a != a && b != b, o.nan && (a != a || b != b):
+		return math.NaN()
+	case a != a:
+		r = b
+	case b != b:
+		r = a
+	case o.max:
+		r = math.Max(a, b)
+	default:
+		r = math.Min(a, b)
+	}
+	if o.xorsign && neg {
+		r = -r
+	}
+	return r
+}
+
+// f32bits is the min or max of f32 patterns.
+func (o minmax) f32bits(a, b uint32) uint32 {
+	x, y := float64(math.Float32frombits(a)), float64(math.Float32frombits(b))
+	if o.abs {
+		x, y = math.Abs(x), math.Abs(y)
+	}
+	return math.Float32bits(narrow32(o.of64(x, y)))
+}
+
+// canonicalNaN is the NaN that f32 instructions make.
+const canonicalNaN = 0x7fffffff
+
+// narrow32 converts a value that is exact in f32, with the canonical NaN.
+func narrow32(x float64) float32 {
+	if x != x {
+		return math.Float32frombits(canonicalNaN)
+	}
+	return float32(x)
+}
+
+func (l *lowerer) floatMinMax(i *ptx.Instr, f *form) {
+	t := f.typ()
+	if isHalf(t) {
+		l.halfMinMax(i, f)
+		return
+	}
+	for _, r := range f.rest {
+		if r != "xorsign" {
+			l.bad("modifier .%s is not known", r)
+			return
+		}
+	}
+	mm, ftz := f.minmax(), f.has(flagFtz)
+	fl := func(x float32) float32 {
+		if ftz {
+			return flush(x)
+		}
+		return x
+	}
+	switch {
+	case t == ptx.F32 && len(i.Args) == 3 && f.flags == 0 && len(f.rest) == 0:
+		l.simple2(i, t, lane2(minMaxF32(mm.max)))
+	case t == ptx.F32 && len(i.Args) == 3:
+		l.simple2(i, t, lane2(func(a, b float32) float32 { return narrow32(mm.of64(float64(fl(a)), float64(fl(b)))) }))
+	case t == ptx.F32:
+		l.simple3(i, t, lane3(func(a, b, c float32) float32 {
+			return narrow32(mm.of64(mm.of64(float64(fl(a)), float64(fl(b))), float64(fl(c))))
+		}))
+	case t == ptx.F64 && len(i.Args) == 3 && f.flags == 0:
+		l.simple2(i, t, lane2(mm.of64))
+	default:
+		l.bad("form is not known")
+	}
+}
+
+// minMaxF32 is min or max in the form that is executed most.
+func minMaxF32(isMax bool) func(a, b float32) float32 {
+	pick := func(a, b float32) float32 { // equal, or one is a NaN
+		switch {
+		case a == b && isMax == math.Signbit(float64(a)):
+			return b
+		case a == b:
+			return a
+		case a != a && b != b:
+			return math.Float32frombits(canonicalNaN)
+		case a != a:
+			return b
+		}
+		return a
+	}
+	if isMax {
+		return func(a, b float32) float32 {
+			switch {
+			case a > b:
+				return a
+			case b > a:
+				return b
+			}
+			return pick(a, b)
+		}
+	}
+	return func(a, b float32) float32 {
+		switch {
+		case a < b:
+			return a
+		case b < a:
+			return b
+		}
+		return pick(a, b)
+	}
+}
+
+func (l *lowerer) floatAbsNeg(i *ptx.Instr, f *form) {
+	t := f.typ()
+	neg := f.op.Name == "neg"
+	if isHalf(t) {
+		l.halfAbsNeg(i, f)
+		return
+	}
+	var exec execFunc
+	ftz := f.has(flagFtz)
+	switch {
+	case !f.only(flagFtz):
+	case t == ptx.F32 && ftz:
+		exec = lane1(func(a float32) float32 {
+			if neg {
+				return -flush(a)
+			}
+			return float32(math.Abs(float64(flush(a))))
+		})
+	case t == ptx.F32 && neg:
+		exec = lane1(func(a uint32) uint32 { return a ^ 1<<31 })
+	case t == ptx.F32:
+		exec = lane1(func(a uint32) uint32 { return a &^ (1 << 31) })
+	case t == ptx.F64 && neg:
+		exec = lane1(func(a uint64) uint64 { return a ^ 1<<63 })
+	case t == ptx.F64:
+		exec = lane1(func(a uint64) uint64 { return a &^ (1 << 63) })
+	}
+	if exec == nil {
+		l.bad("form is not known")
+		return
+	}
+	a := l.src(i.Args[1], t)
+	l.emit(exec, l.dst(i.Args[0], t), a)
+}
+
+// lowerUnaryFloat lowers the functions of one operand.
+func lowerUnaryFloat(l *lowerer, i *ptx.Instr, f *form) {
+	t := f.typ()
+	if !l.args(i, 2, 2) || f.round > roundRP || !f.only(flagFtz|flagApprox) {
+		l.bad("form is not known")
+		return
+	}
+	if isHalf(t) {
+		l.halfUnary(i, f)
+		return
+	}
+	var exec execFunc
+	switch t {
+	case ptx.F32:
+		exec = unaryF32(f)
+	case ptx.F64:
+		exec = unaryF64(f)
+	}
+	if exec == nil {
+		l.bad("form is not known")
+		return
+	}
+	a := l.src(i.Args[1], t)
+	l.emit(exec, l.dst(i.Args[0], t), a)
+}
+
+// functionOf is the exact function that an instruction approximates.
+func functionOf(name string) func(float64) float64 {
+	switch name {
+	case "rcp":
+		return func(x float64) float64 { return 1 / x }
+	case "sqrt":
+		return math.Sqrt
+	case "rsqrt":
+		return func(x float64) float64 { return 1 / math.Sqrt(x) }
+	case "sin":
+		return math.Sin
+	case "cos":
+		return math.Cos
+	case "lg2":
+		return math.Log2
+	case "ex2":
+		return math.Exp2
+	case "tanh":
+		return math.Tanh
+	}
+	return nil
+}
+
+func unaryF32(f *form) execFunc {
+	ftz, r := f.has(flagFtz), f.rounding()
+	fn := functionOf(f.op.Name)
+	op := func(x float32) float32 { return narrow32(fn(float64(x))) }
+	if !f.has(flagApprox) {
+		switch f.op.Name {
+		case "rcp":
+			op = func(x float32) float32 { return divF32(1, x, r) }
+		case "sqrt":
+			op = func(x float32) float32 { return sqrtF32(x, r) }
+		default:
+			return nil
+		}
+	}
+	if !ftz {
+		return lane1(op)
+	}
+	return lane1(func(x float32) float32 { return flush(op(flush(x))) })
+}
+
+func unaryF64(f *form) execFunc {
+	r := f.rounding()
+	switch name := f.op.Name; {
+	case f.has(flagApprox) && f.has(flagFtz) && (name == "rcp" || name == "rsqrt"):
+		fn := functionOf(name)
+		return lane1(func(x float64) float64 { return coarse(fn(flush64(x))) })
+	case f.flags == flagApprox && name == "rsqrt":
+		return lane1(functionOf(name))
+	case f.flags != 0:
+		return nil
+	case name == "rcp":
+		return lane1(func(x float64) float64 { return divF64(1, x, r) })
+	case name == "sqrt":
+		return lane1(func(x float64) float64 { return sqrtF64(x, r) })
+	}
+	return nil
+}
+
+func flush64(x float64) float64 {
+	if b := math.Float64bits(x); b&(0x7ff<<52) == 0 {
+		return math.Float64frombits(b & (1 << 63))
+	}
+	return x
+}
+
+// coarse keeps the upper half of a float64, as the gross approximations do.
+func coarse(x float64) float64 {
+	if x != x {
+		return math.Float64frombits(0x7fffffff00000000)
+	}
+	return flush64(math.Float64frombits(math.Float64bits(x) &^ 0xffffffff))
+}
+
+func lowerTestp(l *lowerer, i *ptx.Instr, f *form) {
+	t := f.typ()
+	if !l.args(i, 2, 2) || len(f.rest)+len(f.cmp) == 0 {
+		l.bad("form is not known")
+		return
+	}
+	test, ok := map[string]func(x float64, sub bool) bool{
+		"finite":     func(x float64, _ bool) bool { return finite(x) },
+		"infinite":   func(x float64, _ bool) bool { return math.IsInf(x, 0) },
+		"number":     func(x float64, _ bool) bool { return x == x },
+		"notanumber": func(x float64, _ bool) bool { return x != x },
+		"normal":     func(x float64, sub bool) bool { return finite(x) && !sub && x != 0 },
+		"subnormal":  func(x float64, sub bool) bool { return sub },
+	}[f.rest[0]]
+	if !ok {
+		l.bad("test .%s is not known", f.rest[0])
+		return
+	}
+	var exec execFunc
+	switch t {
+	case ptx.F32:
+		exec = pred1(func(x float32) bool {
+			return test(float64(x), x != 0 && math.Float32bits(x)&0x7f800000 == 0)
+		})
+	case ptx.F64:
+		exec = pred1(func(x float64) bool { return test(x, x != 0 && math.Float64bits(x)&(0x7ff<<52) == 0) })
+	default:
+		l.bad("type .%s is not possible", t)
+		return
+	}
+	a := l.src(i.Args[1], t)
+	l.emit(exec, l.dst(i.Args[0], ptx.Pred), a)
+}
+
+func lowerCopysign(l *lowerer, i *ptx.Instr, f *form) {
+	t := f.typ()
+	if !l.args(i, 3, 3) || !f.only(0) {
+		l.bad("form is not known")
+		return
+	}
+	switch t {
+	case ptx.F32:
+		l.simple2(i, t, lane2(func(a, b uint32) uint32 { return a&(1<<31) | b&^(1<<31) }))
+	case ptx.F64:
+		l.simple2(i, t, lane2(func(a, b uint64) uint64 { return a&(1<<63) | b&^(1<<63) }))
+	default:
+		l.bad("type .%s is not possible", t)
+	}
+}

@@ -1,0 +1,329 @@
+package vm
+
+import (
+	"math"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// Arithmetic in f16 and bf16, single and packed in pairs, and conversions to
+// pairs. Values are computed in float64, rounded to odd, then rounded to the
+// format.
+
+// halfToF32 is the value of an f16 pattern.
+func halfToF32(h uint32, ftz bool) float32 {
+	sign := h & 0x8000 << 16
+	e, m := h>>10&0x1f, h&0x3ff
+	switch {
+	case e == 0x1f && m != 0:
+		return math.Float32frombits(canonicalNaN)
+	case e == 0x1f:
+		return math.Float32frombits(sign | 0x7f800000)
+	case e == 0 && ftz:
+		return math.Float32frombits(sign)
+	case e == 0:
+		v := float32(m) * 0x1p-24
+		return math.Float32frombits(math.Float32bits(v) | sign)
+	}
+	return math.Float32frombits(sign | (e+112)<<23 | m<<13)
+}
+
+// half is one of the 16-bit formats with an instruction's modifiers.
+type half struct {
+	format         format
+	bf16, packed   bool
+	ftz, sat, relu bool
+	round          rounding
+}
+
+func halfOf(t ptx.Type, f *form) half {
+	h := half{format: formatF16, ftz: f.has(flagFtz), sat: f.has(flagSat), relu: f.has(flagRelu), round: roundRN}
+	h.bf16 = t == ptx.BF16 || t == ptx.BF16x2
+	h.packed = t == ptx.F16x2 || t == ptx.BF16x2
+	if h.bf16 {
+		h.format = formatBF16
+	}
+	return h
+}
+
+// in is the value of an operand.
+func (h *half) in(x uint32) float64 {
+	if h.bf16 {
+		v := math.Float32frombits(x << 16)
+		if h.ftz {
+			v = flush(v)
+		}
+		return float64(v)
+	}
+	return float64(halfToF32(x&0xffff, h.ftz))
+}
+
+// out is the pattern of a result, exact or rounded to odd.
+func (h *half) out(x float64) uint32 {
+	switch {
+	case x != x && h.sat:
+		return 0
+	case x != x:
+		return h.format.nan()
+	case h.sat:
+		x = saturate64(x)
+	case h.relu && x < 0, h.relu && x == 0:
+		x = 0
+	}
+	r := h.format.encode(x, h.round)
+	if h.ftz && r&0x7fff < 1<<h.format.mant {
+		r &= 0x8000
+	}
+	return r
+}
+
+// one, two and three make instructions of functions of values.
+
+func (h half) one(fn func(a float64) float64) execFunc {
+	return lane1(func(a uint32) uint32 {
+		r := h.out(fn(h.in(a)))
+		if h.packed {
+			r |= h.out(fn(h.in(a>>16))) << 16
+		}
+		return r
+	})
+}
+
+func (h half) two(fn func(a, b float64) float64) execFunc {
+	return lane2(func(a, b uint32) uint32 {
+		r := h.out(fn(h.in(a), h.in(b)))
+		if h.packed {
+			r |= h.out(fn(h.in(a>>16), h.in(b>>16))) << 16
+		}
+		return r
+	})
+}
+
+func (h half) three(fn func(a, b, c float64) float64) execFunc {
+	return lane3(func(a, b, c uint32) uint32 {
+		r := h.out(fn(h.in(a), h.in(b), h.in(c)))
+		if h.packed {
+			r |= h.out(fn(h.in(a>>16), h.in(b>>16), h.in(c>>16))) << 16
+		}
+		return r
+	})
+}
+
+func (l *lowerer) halfBinary(i *ptx.Instr, f *form) {
+	t := f.typ()
+	if len(f.types) == 2 {
+		l.mixedBinary(i, f)
+		return
+	}
+	if f.rounding() != roundRN || !f.only(flagFtz|flagSat) {
+		l.unsupported()
+		return
+	}
+	h := halfOf(t, f)
+	switch f.op.Name {
+	case "add":
+		l.simple2(i, t, h.two(addOdd))
+	case "sub":
+		l.simple2(i, t, h.two(func(a, b float64) float64 { return addOdd(a, -b) }))
+	case "mul":
+		l.simple2(i, t, h.two(func(a, b float64) float64 { return float64(a * b) }))
+	default:
+		l.unsupported()
+	}
+}
+
+// mixedBinary is add.f32.f16 and sub.f32.f16: a half operand in f32.
+func (l *lowerer) mixedBinary(i *ptx.Instr, f *form) {
+	st := f.types[1]
+	if f.types[0] != ptx.F32 || st != ptx.F16 && st != ptx.BF16 || f.op.Name != "add" && f.op.Name != "sub" || !f.only(flagSat) {
+		l.unsupported()
+		return
+	}
+	h := halfOf(st, &form{})
+	r, sat, sub := f.rounding(), f.has(flagSat), f.op.Name == "sub"
+	a, c := l.src(i.Args[1], st), l.src(i.Args[2], ptx.F32)
+	l.emit(lane2(func(a uint32, c float32) float32 {
+		if sub {
+			c = -c
+		}
+		return finish32(addF32(float32(h.in(a)), c, r), false, sat)
+	}), l.dst(i.Args[0], ptx.F32), a, c)
+}
+
+func (l *lowerer) halfFma(i *ptx.Instr, f *form) {
+	t := f.typ()
+	if len(f.types) == 2 && f.types[0] == ptx.F32 && (t == ptx.F16 || t == ptx.BF16) && f.only(flagSat) {
+		h, r, sat := halfOf(t, &form{}), f.rounding(), f.has(flagSat)
+		a, b, c := l.src(i.Args[1], t), l.src(i.Args[2], t), l.src(i.Args[3], ptx.F32)
+		l.emit(lane3(func(a, b uint32, c float32) float32 {
+			return finish32(fmaF32Mode(float32(h.in(a)), float32(h.in(b)), c, r), false, sat)
+		}), l.dst(i.Args[0], ptx.F32), a, b, c)
+		return
+	}
+	if len(f.types) != 1 || f.rounding() != roundRN || !f.only(flagFtz|flagSat|flagRelu) {
+		l.unsupported()
+		return
+	}
+	l.simple3(i, t, halfOf(t, f).three(fmaOdd))
+}
+
+func (l *lowerer) halfMinMax(i *ptx.Instr, f *form) {
+	t := f.typ()
+	mm, h := f.minmax(), halfOf(t, f)
+	for _, r := range f.rest {
+		if r != "xorsign" {
+			l.bad("modifier .%s is not known", r)
+			return
+		}
+	}
+	if len(i.Args) == 4 {
+		l.simple3(i, t, h.three(func(a, b, c float64) float64 { return mm.of64(mm.of64(a, b), c) }))
+		return
+	}
+	l.simple2(i, t, h.two(mm.of64))
+}
+
+func (l *lowerer) halfAbsNeg(i *ptx.Instr, f *form) {
+	t := f.typ()
+	if !f.only(flagFtz) {
+		l.bad("form is not known")
+		return
+	}
+	sign := uint32(0x8000)
+	if t.Size() == 4 {
+		sign = 0x80008000
+	}
+	neg := f.op.Name == "neg"
+	h := halfOf(t, f)
+	exec := lane1(func(a uint32) uint32 {
+		if neg {
+			return a ^ sign
+		}
+		return a &^ sign
+	})
+	if h.ftz {
+		exec = h.one(func(a float64) float64 {
+			if neg {
+				return -a
+			}
+			return math.Abs(a)
+		})
+	}
+	a := l.src(i.Args[1], t)
+	l.emit(exec, l.dst(i.Args[0], t), a)
+}
+
+func (l *lowerer) halfUnary(i *ptx.Instr, f *form) {
+	t := f.typ()
+	fn := functionOf(f.op.Name)
+	if f.op.Name != "ex2" && f.op.Name != "tanh" {
+		l.bad("type .%s is not possible", t)
+		return
+	}
+	a := l.src(i.Args[1], t)
+	l.emit(halfOf(t, f).one(fn), l.dst(i.Args[0], t), a)
+}
+
+// setp16x2 is setp of packed halves: p of the lower, q of the upper ones.
+func (l *lowerer) setp16x2(i *ptx.Instr, f *form) {
+	pair, ok := i.Args[0].(*ptx.Pair)
+	if !ok {
+		l.bad("destination is not a pair of predicates")
+		return
+	}
+	ps := l.compare16x2(i, f)
+	if len(i.Args) == 4 {
+		c, not := l.pred(i.Args[3])
+		for k, p := range ps {
+			q := l.newReg(classPred)
+			n := l.emit(execLogicPred, q, p, c)
+			n.in.aux, n.in.imm = boolOp(f.bool), b2u64(not)<<1
+			ps[k] = q
+		}
+	}
+	l.emit(execMovPred, l.dst(pair.A, ptx.Pred), ps[0])
+	l.emit(execMovPred, l.dst(pair.B, ptx.Pred), ps[1])
+}
+
+// compare16x2 compares both halves.
+func (l *lowerer) compare16x2(i *ptx.Instr, f *form) [2]reg {
+	t, ftz := f.typ(), f.has(flagFtz)
+	part := ptx.F16
+	if t == ptx.BF16x2 {
+		part = ptx.BF16
+	}
+	op, ok := comparison(f.cmp, ptx.KindFloat)
+	if !ok {
+		l.bad("comparison .%s is not known", f.cmp)
+	}
+	a, b := l.src(i.Args[1], t), l.src(i.Args[2], t)
+	var ps [2]reg
+	for k := range ps {
+		x, y := a, b
+		if k == 1 {
+			x, y = l.newReg(class32), l.newReg(class32)
+			up := lane1(func(a uint32) uint32 { return a >> 16 })
+			l.emit(up, x, a)
+			l.emit(up, y, b)
+		}
+		ps[k] = l.newReg(classPred)
+		l.emit(execCompare[float32], ps[k], l.widened(x, part, ftz), l.widened(y, part, ftz)).in.aux = op
+	}
+	return ps
+}
+
+// set16x2 is set of packed halves.
+func (l *lowerer) set16x2(i *ptx.Instr, f *form) {
+	ps := l.compare16x2(i, f)
+	if len(i.Args) == 4 {
+		c, not := l.pred(i.Args[3])
+		for k, p := range ps {
+			q := l.newReg(classPred)
+			n := l.emit(execLogicPred, q, p, c)
+			n.in.aux, n.in.imm = boolOp(f.bool), b2u64(not)<<1
+			ps[k] = q
+		}
+	}
+	yes := uint64(0xffff)
+	switch f.types[0] {
+	case ptx.F16x2:
+		yes = 0x3c00
+	case ptx.BF16x2:
+		yes = 0x3f80
+	}
+	lo, hi := l.newReg(class32), l.newReg(class32)
+	zero := l.constant(class32, 0)
+	l.emit(execSelp[uint32], lo, l.constant(class32, yes), zero, ps[0])
+	l.emit(execSelp[uint32], hi, l.constant(class32, yes<<16), zero, ps[1])
+	l.emit(execOr[uint32], l.dst(i.Args[0], ptx.B32), lo, hi)
+}
+
+// cvtPacked is cvt to and from pairs: cvt.rn.f16x2.f32 d, a, b puts a in the
+// upper half.
+func (l *lowerer) cvtPacked(i *ptx.Instr, f *form) {
+	dt, st := f.types[0], f.types[1]
+	if isFP8(dt) || isFP8(st) {
+		l.cvtFP8(i, f)
+		return
+	}
+	if len(i.Args) != 3 || st != ptx.F32 || dt != ptx.F16x2 && dt != ptx.BF16x2 || !f.only(flagRelu|flagSatFinite) {
+		l.unsupported()
+		return
+	}
+	h := halfOf(dt, f)
+	h.round = f.rounding()
+	satfinite := f.has(flagSatFinite)
+	one := func(x float32) uint32 {
+		v := float64(x)
+		if satfinite && math.IsInf(v, 0) {
+			v = math.Copysign(math.MaxFloat64, v)
+		}
+		r := h.out(v)
+		if satfinite && r&0x7fff == uint32(1<<h.format.exp-1)<<h.format.mant {
+			r--
+		}
+		return r
+	}
+	a, b := l.src(i.Args[1], st), l.src(i.Args[2], st)
+	l.emit(lane2(func(a, b float32) uint32 { return one(a)<<16 | one(b) }), l.dst(i.Args[0], dt), a, b)
+}

@@ -1,0 +1,182 @@
+package vm
+
+import (
+	"math/bits"
+	"strings"
+	"time"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// Special registers.
+
+// special emits the reading of a special register and returns the column.
+func (l *lowerer) special(o *ptx.Reg) (reg, ptx.Type) {
+	exec, t := specialRegister(strings.TrimPrefix(o.Name, "%"), o.Sel)
+	if exec == nil {
+		l.fail(CompileUnsupported, "special register %s is not supported by the emulator", specialName(o))
+		return l.newReg(class32), ptx.B32
+	}
+	r := l.newReg(classOf(t))
+	l.emit(exec, r)
+	return r, t
+}
+
+func specialName(o *ptx.Reg) string {
+	if o.Sel != "" {
+		return o.Name + "." + o.Sel
+	}
+	return o.Name
+}
+
+// component is the element of d that a selector names; without one it is x.
+func component(d Dim3, sel string) uint32 {
+	switch sel {
+	case "y":
+		return d.Y
+	case "z":
+		return d.Z
+	case "w":
+		return 0
+	}
+	return d.X
+}
+
+// uniform makes an instruction that writes the same value to all lanes.
+func uniform(f func(w *warp) uint32) execFunc {
+	return func(w *warp, in *inst, m uint32) { fill(&w.r32[in.d], f(w), m) }
+}
+
+func uniform64(f func(w *warp) uint64) execFunc {
+	return func(w *warp, in *inst, m uint32) { fill(&w.r64[in.d], f(w), m) }
+}
+
+// perLane makes an instruction that writes a value depending on the lane.
+func perLane(f func(i uint32) uint32) execFunc {
+	return func(w *warp, in *inst, m uint32) {
+		d := &w.r32[in.d]
+		for ; m != 0; m &= m - 1 {
+			i := first(m)
+			d[i] = f(uint32(i))
+		}
+	}
+}
+
+// specialRegister is how a special register is read; nil if it is not there.
+func specialRegister(name, sel string) (execFunc, ptx.Type) {
+	switch name {
+	case "tid":
+		return readTid(sel), ptx.U32
+	case "ntid":
+		return uniform(func(w *warp) uint32 { return component(w.cta.run.opts.Block, sel) }), ptx.U32
+	case "ctaid":
+		return uniform(func(w *warp) uint32 { return component(w.cta.id, sel) }), ptx.U32
+	case "nctaid":
+		return uniform(func(w *warp) uint32 { return component(w.cta.run.opts.Grid, sel) }), ptx.U32
+	case "laneid":
+		return perLane(func(i uint32) uint32 { return i }), ptx.U32
+	case "warpid":
+		return uniform(func(w *warp) uint32 { return uint32(w.id) }), ptx.U32
+	case "nwarpid":
+		return uniform(func(w *warp) uint32 { return uint32(max(w.cta.run.opts.Device.WarpsPerSM, 64)) }), ptx.U32
+	case "smid":
+		return uniform(func(w *warp) uint32 { return w.cta.sm() }), ptx.U32
+	case "nsmid":
+		return uniform(func(w *warp) uint32 { return uint32(max(w.cta.run.opts.Device.SMs, 1)) }), ptx.U32
+	case "lanemask_eq":
+		return perLane(func(i uint32) uint32 { return 1 << i }), ptx.U32
+	case "lanemask_lt":
+		return perLane(func(i uint32) uint32 { return 1<<i - 1 }), ptx.U32
+	case "lanemask_le":
+		return perLane(func(i uint32) uint32 { return 2<<i - 1 }), ptx.U32
+	case "lanemask_gt":
+		return perLane(func(i uint32) uint32 { return ^(2<<i - 1) }), ptx.U32
+	case "lanemask_ge":
+		return perLane(func(i uint32) uint32 { return ^(1<<i - 1) }), ptx.U32
+	case "gridid":
+		return uniform64(func(w *warp) uint64 { return w.cta.run.opts.Device.GridID }), ptx.U64
+	case "clock":
+		return uniform(func(w *warp) uint32 { return uint32(w.clock()) }), ptx.U32
+	case "clock_hi":
+		return uniform(func(w *warp) uint32 { return uint32(w.clock() >> 32) }), ptx.U32
+	case "clock64":
+		return uniform64((*warp).clock), ptx.U64
+	case "globaltimer":
+		return uniform64(func(w *warp) uint64 { return globalTimer() }), ptx.U64
+	case "globaltimer_lo":
+		return uniform(func(w *warp) uint32 { return uint32(globalTimer()) }), ptx.U32
+	case "globaltimer_hi":
+		return uniform(func(w *warp) uint32 { return uint32(globalTimer() >> 32) }), ptx.U32
+	case "dynamic_smem_size":
+		return uniform(func(w *warp) uint32 { return w.cta.run.opts.DynamicShared }), ptx.U32
+	case "total_smem_size", "aggr_smem_size":
+		return uniform(func(w *warp) uint32 { return uint32(w.cta.sharedRegion.Size) }), ptx.U32
+	}
+	return clusterRegister(name, sel)
+}
+
+// clusterRegister reads the registers of clusters, for launches without one:
+// each CTA is a cluster of its own.
+func clusterRegister(name, sel string) (execFunc, ptx.Type) {
+	switch name {
+	case "clusterid":
+		return uniform(func(w *warp) uint32 { return component(w.cta.id, sel) }), ptx.U32
+	case "nclusterid":
+		return uniform(func(w *warp) uint32 { return component(w.cta.run.opts.Grid, sel) }), ptx.U32
+	case "cluster_ctaid":
+		return uniform(func(w *warp) uint32 { return 0 }), ptx.U32
+	case "cluster_nctaid":
+		return uniform(func(w *warp) uint32 { return 1 }), ptx.U32
+	case "cluster_ctarank":
+		return uniform(func(w *warp) uint32 { return 0 }), ptx.U32
+	case "cluster_nctarank":
+		return uniform(func(w *warp) uint32 { return 1 }), ptx.U32
+	}
+	if strings.HasPrefix(name, "envreg") {
+		return uniform(func(w *warp) uint32 { return 0 }), ptx.U32
+	}
+	return nil, ptx.NoType
+}
+
+func readTid(sel string) execFunc {
+	k := strings.Index("xyz", sel)
+	if sel == "w" {
+		return uniform(func(w *warp) uint32 { return 0 })
+	}
+	k = max(k, 0)
+	return func(w *warp, in *inst, m uint32) {
+		d, t := &w.r32[in.d], &w.tid[k]
+		if m == full {
+			*d = *t
+			return
+		}
+		for ; m != 0; m &= m - 1 {
+			i := first(m)
+			d[i] = t[i]
+		}
+	}
+}
+
+// sm is the number of the multiprocessor that the CTA would be on.
+func (c *cta) sm() uint32 {
+	g := c.run.opts.Grid
+	i := uint64(c.id.X) + uint64(g.X)*(uint64(c.id.Y)+uint64(g.Y)*uint64(c.id.Z))
+	return uint32(i % uint64(max(c.run.opts.Device.SMs, 1)))
+}
+
+var started = time.Now()
+
+// clock counts at the device's clock rate. Two readings of a warp differ.
+func (w *warp) clock() uint64 {
+	khz := w.cta.run.opts.Device.ClockKHz
+	if khz <= 0 {
+		khz = 1_000_000
+	}
+	hi, lo := bits.Mul64(uint64(time.Since(started)), uint64(khz))
+	t, _ := bits.Div64(hi, lo, 1_000_000)
+	w.lastClock = max(t, w.lastClock+1)
+	w.synced = true // who reads the time waits for it to pass
+	return w.lastClock
+}
+
+func globalTimer() uint64 { return uint64(time.Now().UnixNano()) }

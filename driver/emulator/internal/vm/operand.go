@@ -1,0 +1,384 @@
+package vm
+
+import (
+	"strings"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// noReg stands for an operand that is not there.
+var noReg = reg{class: numClasses}
+
+// classOf is the bank for values of type t.
+func classOf(t ptx.Type) class {
+	switch {
+	case t == ptx.Pred:
+		return classPred
+	case t.Size() == 8:
+		return class64
+	}
+	return class32
+}
+
+// immBits is the pattern of an immediate where type t is expected.
+func immBits(i *ptx.Imm, t ptx.Type) uint64 {
+	var x uint64
+	switch {
+	case t == ptx.F32:
+		return uint64(i.Float32Bits())
+	case t == ptx.F64:
+		return i.Float64Bits()
+	case t == ptx.F16 && i.IsFloat():
+		return uint64(halfFromFloat64(i.Float64()))
+	case t == ptx.BF16 && i.IsFloat():
+		return uint64(bf16FromFloat64(i.Float64()))
+	case i.IsFloat() && i.Kind == ptx.ImmF64 && t.Size() == 4:
+		x = uint64(i.Float32Bits())
+	default:
+		x = i.Bits
+	}
+	switch t.Size() {
+	case 1:
+		if t == ptx.Pred {
+			return b2u64(x != 0)
+		}
+		return x & 0xff
+	case 2:
+		return x & 0xffff
+	case 4:
+		return x & 0xffffffff
+	}
+	return x
+}
+
+func b2u64(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func b2u(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// scope holds the names of one block of a function's body.
+type scope struct {
+	outer  *scope
+	regs   map[string]regDef
+	ranges map[string]rangeDef // by prefix
+	vars   map[string]*local
+	labels map[string]*label
+	tables map[string]*ptx.BranchTargets
+	protos map[string]*ptx.CallPrototype
+	calls  map[string]*ptx.CallTargets
+}
+
+type regDef struct {
+	reg    reg
+	typ    ptx.Type
+	vector int
+}
+
+// rangeDef is a declaration like %r<10>: registers are made when they are
+// first mentioned.
+type rangeDef struct {
+	typ    ptx.Type
+	count  int
+	vector int
+}
+
+// local is a variable of a function: in local memory (parameters of
+// functions included), in shared memory, or a kernel parameter.
+type local struct {
+	space  ptx.Space
+	offset uint32
+	size   uint64
+	v      *ptx.Variable
+	kernel bool    // a kernel's parameter
+	sym    *symbol // of shared or global memory
+	reg    reg     // of a parameter in .reg space
+}
+
+type label struct {
+	name string
+	at   int // index of the instruction that follows; -1: not seen yet
+}
+
+// newReg makes a virtual register.
+func (l *lowerer) newReg(c class) reg {
+	l.vregs[c]++
+	return reg{c, l.vregs[c] - 1}
+}
+
+// lookupReg finds a declared register.
+func (l *lowerer) lookupReg(name string) (regDef, bool) {
+	for s := l.scope; s != nil; s = s.outer {
+		if d, ok := s.regs[name]; ok {
+			return d, true
+		}
+		prefix := strings.TrimRight(name, "0123456789")
+		digits := name[len(prefix):]
+		// The prefix itself may end in digits: %r1<3> has %r10, %r11, %r12.
+		for i := 0; i < len(digits); i++ {
+			d, ok := s.ranges[prefix+digits[:i]]
+			if !ok || (digits[i] == '0' && i+1 < len(digits)) {
+				continue
+			}
+			n := 0
+			for _, ch := range digits[i:] {
+				n = n*10 + int(ch-'0')
+			}
+			if n < d.count {
+				def := l.makeReg(d.typ, d.vector)
+				s.regs[name] = def
+				return def, true
+			}
+		}
+	}
+	return regDef{}, false
+}
+
+// makeReg makes the virtual registers of one declared register: one, several
+// for a vector, two for 128 bits.
+func (l *lowerer) makeReg(t ptx.Type, vector int) regDef {
+	r := l.newReg(classOf(t))
+	n := max(vector, 1)
+	if t == ptx.B128 {
+		r = l.retype(r)
+		n *= 2
+	}
+	for range n - 1 {
+		l.newReg(r.class)
+	}
+	return regDef{r, t, vector}
+}
+
+// retype replaces the newest 32-bit register by a 64-bit one.
+func (l *lowerer) retype(r reg) reg {
+	if r.class == class64 {
+		return r
+	}
+	return l.newReg(class64)
+}
+
+func (l *lowerer) lookupVar(name string) *local {
+	for s := l.scope; s != nil; s = s.outer {
+		if v, ok := s.vars[name]; ok {
+			return v
+		}
+	}
+	sym := l.b.c.lookup(l.file, name)
+	if sym == nil || sym.v == nil {
+		return nil
+	}
+	return &local{space: sym.v.Space, size: sizeOf(sym.v), v: sym.v, sym: sym}
+}
+
+func (l *lowerer) lookupLabel(name string) *label {
+	for s := l.scope; s != nil; s = s.outer {
+		if v, ok := s.labels[name]; ok {
+			return v
+		}
+	}
+	return nil
+}
+
+// constant returns a column that holds x in all lanes.
+func (l *lowerer) constant(c class, x uint64) reg {
+	return l.constantOf(constant{reg{class: c}, x, false})
+}
+
+func (l *lowerer) constantOf(key constant) reg {
+	if r, ok := l.consts[key]; ok {
+		return r
+	}
+	r := l.newReg(key.reg.class)
+	l.consts[key] = r
+	l.f.consts = append(l.f.consts, constant{r, key.value, key.dynamic})
+	return r
+}
+
+// src returns the column of an operand that is read as type t.
+func (l *lowerer) src(o ptx.Operand, t ptx.Type) reg {
+	want := classOf(t)
+	switch o := o.(type) {
+	case *ptx.Imm:
+		return l.constant(want, immBits(o, t))
+	case *ptx.Reg:
+		r, rt := l.readReg(o)
+		if r.class == want {
+			return r
+		}
+		return l.convertClass(o, r, rt, want)
+	case *ptx.Sym, *ptx.Elem, *ptx.Addr:
+		return l.convert(l.address(o), want)
+	case *ptx.Sink:
+		return l.constant(want, 0)
+	}
+	l.bad("operand is not a register or a constant")
+	return l.constant(want, 0)
+}
+
+// readReg is a register operand with its component, negation and so on.
+func (l *lowerer) readReg(o *ptx.Reg) (reg, ptx.Type) {
+	if o.Special {
+		return l.special(o)
+	}
+	d, ok := l.lookupReg(o.Name)
+	if !ok {
+		l.fail(CompileInvalid, "register %s is not declared", o.Name)
+		return l.newReg(class32), ptx.B32
+	}
+	r := d.reg
+	if o.Sel != "" {
+		i := strings.IndexByte("xyzw", o.Sel[0])
+		if i < 0 {
+			i = strings.IndexByte("rgba", o.Sel[0])
+		}
+		if i < 0 || i >= d.vector || len(o.Sel) != 1 {
+			l.bad("register %s has no component %s", o.Name, o.Sel)
+			return r, d.typ
+		}
+		r.id += uint32(i)
+	}
+	if o.Not && d.typ != ptx.Pred || o.Neg {
+		l.bad("operand %s is negated", o.Name)
+	}
+	return r, d.typ
+}
+
+// convertClass reads a register of another width than the instruction's
+// type, which memory and conversion instructions allow.
+func (l *lowerer) convertClass(o *ptx.Reg, r reg, rt ptx.Type, want class) reg {
+	if r.class == classPred || want == classPred {
+		l.bad("register %s has type .%s", o.Name, rt)
+		return l.newReg(want)
+	}
+	if !l.looseWidth {
+		l.bad("register %s of type .%s has the wrong width", o.Name, rt)
+	}
+	return l.convert(r, want)
+}
+
+// convert truncates or zero-extends r to another bank.
+func (l *lowerer) convert(r reg, want class) reg {
+	if r.class == want {
+		return r
+	}
+	t := l.newReg(want)
+	if want == class32 {
+		l.emit(execLow32, t, r)
+	} else {
+		l.emit(execZero64, t, r)
+	}
+	return t
+}
+
+// dst returns the column to write a result of type t to. If the operand is a
+// wider register, signed results are extended to it after the instruction.
+func (l *lowerer) dst(o ptx.Operand, t ptx.Type) reg {
+	want := classOf(t)
+	switch o := o.(type) {
+	case *ptx.Sink:
+		return l.newReg(want)
+	case *ptx.Reg:
+		if o.Special {
+			l.bad("special register %s can not be written", o.Name)
+			return l.newReg(want)
+		}
+		r, rt := l.readReg(o)
+		if r.class == want {
+			return r
+		}
+		if !l.looseWidth || want == classPred || r.class == classPred || want == class64 {
+			l.bad("register %s of type .%s can not take a .%s", o.Name, rt, t)
+			return l.newReg(want)
+		}
+		tmp := l.newReg(want)
+		l.after = append(l.after, widen{r, tmp, t, 0})
+		return tmp
+	}
+	l.bad("destination is not a register")
+	return l.newReg(want)
+}
+
+// widen is an extension of a 32-bit result to a 64-bit register.
+type widen struct {
+	dst, src reg
+	typ      ptx.Type
+	wide     int // size of a 32-bit bank's register that is wider than typ
+}
+
+// pred reads a predicate operand; not says whether it is negated.
+func (l *lowerer) pred(o ptx.Operand) (r reg, not bool) {
+	switch o := o.(type) {
+	case *ptx.Reg:
+		r := l.src(o, ptx.Pred)
+		return r, o.Not
+	case *ptx.Imm:
+		return l.constant(classPred, b2u64(o.Bits != 0)), false
+	}
+	l.bad("operand is not a predicate")
+	return l.constant(classPred, 0), false
+}
+
+// address returns a column with the address of a variable, function or
+// element, in the variable's own space.
+func (l *lowerer) address(o ptx.Operand) reg {
+	switch o := o.(type) {
+	case *ptx.Sym:
+		return l.symbol(o.Name, o.Offset)
+	case *ptx.Elem:
+		if o.Index != nil {
+			l.bad("element of %s with an index in a register", o.Name)
+		}
+		v := l.lookupVar(o.Name)
+		if v == nil {
+			l.unresolved(o.Name)
+			return l.constant(class64, 0)
+		}
+		return l.symbol(o.Name, o.Offset*int64(v.v.Type.Size()*max(v.v.Vector, 1)))
+	case *ptx.Addr:
+		if s, ok := o.Base.(*ptx.Sym); ok {
+			return l.symbol(s.Name, s.Offset+o.Offset)
+		}
+	}
+	l.bad("operand has no address")
+	return l.constant(class64, 0)
+}
+
+func (l *lowerer) unresolved(name string) {
+	l.fail(CompileUnresolved, "%s is not defined", name)
+}
+
+// symbol is a column with the address of name plus offset.
+func (l *lowerer) symbol(name string, offset int64) reg {
+	v := l.lookupVar(name)
+	if v == nil {
+		if sym := l.b.c.lookup(l.file, name); sym != nil && sym.fn != nil {
+			l.b.addressTaken(sym)
+			return l.constant(class64, functionAddr(sym.id)+uint64(offset))
+		}
+		l.unresolved(name)
+		return l.constant(class64, 0)
+	}
+	switch {
+	case v.kernel:
+		return l.constant(class64, paramWindow+uint64(v.offset)+uint64(offset))
+	case v.space == ptx.LocalSpace || v.space == ptx.ParamSpace:
+		t := l.newReg(class64)
+		l.emit(execLocalAddr, t).in.imm = uint64(v.offset) + uint64(offset)
+		return t
+	case v.space == ptx.SharedSpace:
+		at, dynamic := l.b.placeShared(v.sym)
+		return l.constantOf(constant{reg{class: class64}, uint64(at) + uint64(offset), dynamic})
+	case v.sym != nil && v.sym.addr != 0:
+		return l.constant(class64, v.sym.addr+uint64(offset))
+	}
+	l.unresolved(name)
+	return l.constant(class64, 0)
+}

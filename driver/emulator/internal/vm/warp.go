@@ -1,0 +1,440 @@
+package vm
+
+import (
+	"math"
+	"math/bits"
+)
+
+// frame is where the columns and the local memory of a function's activation
+// begin. Lanes can only run together in equal frames.
+type frame struct {
+	bank  [numClasses]uint32
+	local uint32
+	depth int32
+}
+
+// split is a set of lanes of a warp that are at the same place.
+type split struct {
+	pc    int32
+	mask  uint32
+	frame frame
+	turn  uint32 // splits with the lowest turn run first
+	wait  waitKind
+	in    *inst  // what it waits at
+	bar   int32  // barrier it waits for
+	want  uint32 // member mask it waits for
+}
+
+type waitKind uint8
+
+const (
+	waitNone    waitKind = iota
+	waitBarrier          // a barrier of the CTA
+	waitWarp             // lanes of its own warp
+)
+
+// Back edges after which a split lets the others of its warp run, and a warp
+// the others of its CTA. Loops that touch memory that others may change
+// (atomic, volatile and shared accesses) are likely to wait for them.
+const (
+	spinSplit = 32
+	idleSplit = 1 << 14
+	spinCost  = idleSplit / spinSplit
+)
+
+// warp is the state of 32 threads.
+type warp struct {
+	r32  [][lanes]uint32 // columns of the running frame
+	r64  [][lanes]uint64
+	pr   []uint32
+	mask uint32 // lanes of the running split
+	live uint32 // lanes that have not exited
+
+	pc     int32
+	turn   uint32
+	frame  frame
+	splits []split // all others
+
+	cta  *cta
+	prog *program
+	id   int // in the CTA
+
+	shared []byte
+	local  []byte // localCap bytes for each lane
+	localN uint32
+	cache  []access
+	tid    [3]col32
+	slab32 [][lanes]uint32
+	slab64 [][lanes]uint64
+	slabP  []uint32
+	synced bool // touched what others may change since the last back edge
+
+	lastClock uint64
+	count     uint64 // warp instructions
+	laneCount uint64
+	scratch   syncScratch
+	addr      col64 // for instructions that compute addresses first
+}
+
+// done reports whether all threads have exited.
+func (w *warp) done() bool { return w.live == 0 }
+
+// setFrame makes f the running frame.
+func (w *warp) setFrame(f frame) {
+	w.frame = f
+	w.r32 = w.slab32[f.bank[class32]:]
+	w.r64 = w.slab64[f.bank[class64]:]
+	w.pr = w.slabP[f.bank[classPred]:]
+}
+
+// runState is why warp.run returned.
+type runState uint8
+
+const (
+	ranDone    runState = iota // all threads have exited
+	ranBlocked                 // every split waits
+	ranYielded                 // its turn is over
+)
+
+// run executes the warp until it ends, blocks, or has had its turn.
+//
+//go:norace
+func (w *warp) run() runState {
+	budget := idleSplit
+	if w.mask == 0 && !w.pick() {
+		return w.idle()
+	}
+	w.merge()
+	code := w.prog.code
+	pc := w.pc
+	stop := w.nextStop(pc + 1)
+	start, n := uint64(0), uint64(0)
+	for {
+		in := &code[pc]
+		n++
+		m := w.mask
+		switch in.kind {
+		case guardIf:
+			m &= w.pr[in.guard]
+		case guardNot:
+			m &^= w.pr[in.guard]
+		}
+		if in.ctl == ctlNone {
+			if m != 0 {
+				in.exec(w, in, m)
+			}
+			if pc++; pc < stop {
+				continue
+			}
+		} else if in.ctl == ctlBranch && m == w.mask && in.target > pc && in.target < stop {
+			pc = in.target // forward, all together
+			continue
+		} else {
+			w.pc = pc
+			w.laneCount += (n - start) * uint64(bits.OnesCount32(w.mask))
+			start = n
+			if in.ctl == ctlBranch && m == 0 {
+				w.pc++
+			} else if !w.control(in, m, &budget) {
+				w.count += n
+				return w.idle()
+			}
+			pc = w.pc
+			if len(w.splits) == 0 {
+				stop = math.MaxInt32
+				continue
+			}
+		}
+		// Lanes that wait at pc join in; or others have the turn.
+		w.pc = pc
+		w.laneCount += (n - start) * uint64(bits.OnesCount32(w.mask))
+		start = n
+		w.merge()
+		pc = w.pc
+		stop = w.nextStop(pc + 1)
+	}
+}
+
+// idle is the state of a warp that does not run at present.
+func (w *warp) idle() runState {
+	switch {
+	case w.live == 0:
+		return ranDone
+	case w.runnable():
+		return ranYielded
+	}
+	return ranBlocked
+}
+
+// runnable reports whether some split could run.
+func (w *warp) runnable() bool {
+	if w.mask != 0 {
+		return true
+	}
+	for i := range w.splits {
+		if w.splits[i].wait == waitNone {
+			return true
+		}
+	}
+	return false
+}
+
+// nextStop is the lowest program counter from pc on at which another split
+// is, as far as the running one could merge with it.
+func (w *warp) nextStop(pc int32) int32 {
+	stop := int32(math.MaxInt32)
+	for i := range w.splits {
+		s := &w.splits[i]
+		if s.pc >= pc && s.pc < stop && s.wait != waitBarrier && s.frame == w.frame {
+			stop = s.pc
+		}
+	}
+	return stop
+}
+
+// merge takes in every split that is where the running one is.
+func (w *warp) merge() {
+	for i := 0; i < len(w.splits); {
+		s := &w.splits[i]
+		if s.pc != w.pc || s.wait == waitBarrier || s.frame != w.frame {
+			i++
+			continue
+		}
+		w.mask |= s.mask
+		w.turn = min(w.turn, s.turn)
+		w.drop(i)
+	}
+}
+
+func (w *warp) drop(i int) {
+	last := len(w.splits) - 1
+	w.splits[i] = w.splits[last]
+	w.splits = w.splits[:last]
+}
+
+// park puts the running split aside and leaves none running.
+func (w *warp) park(s split) {
+	s.mask, s.frame = w.mask, w.frame
+	if s.turn == 0 {
+		s.turn = w.turn
+	}
+	if s.wait != waitBarrier {
+		for i := range w.splits {
+			o := &w.splits[i]
+			if o.pc == s.pc && o.frame == s.frame && o.wait == s.wait {
+				o.mask |= s.mask
+				o.turn = min(o.turn, s.turn)
+				w.mask = 0
+				return
+			}
+		}
+	}
+	w.splits = append(w.splits, s)
+	w.mask = 0
+}
+
+// pick makes the split whose turn it is the running one: the lowest turn,
+// then the deepest call, then the lowest program counter. It reports whether
+// there is one.
+func (w *warp) pick() bool {
+	best := -1
+	for i := range w.splits {
+		s := &w.splits[i]
+		if s.wait != waitNone {
+			continue
+		}
+		if best < 0 || s.before(&w.splits[best]) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return false
+	}
+	s := w.splits[best]
+	w.drop(best)
+	w.pc, w.mask, w.turn = s.pc, s.mask, s.turn
+	w.setFrame(s.frame)
+	w.merge()
+	return true
+}
+
+func (s *split) before(o *split) bool {
+	if s.turn != o.turn {
+		return s.turn < o.turn
+	}
+	if s.frame.depth != o.frame.depth {
+		return s.frame.depth > o.frame.depth
+	}
+	return s.pc < o.pc
+}
+
+// reschedule parks the running split at pc and picks the one whose turn it is.
+func (w *warp) reschedule(pc int32) bool {
+	if len(w.splits) == 0 {
+		w.pc = pc
+		return true
+	}
+	w.park(split{pc: pc})
+	return w.pick()
+}
+
+// control executes a control instruction for the lanes in m. It leaves w.pc
+// at the next instruction of the running split and reports whether there is
+// one and the turn is not over.
+func (w *warp) control(in *inst, m uint32, budget *int) bool {
+	if m == 0 {
+		w.pc++
+		return true
+	}
+	switch in.ctl {
+	case ctlBranch:
+		return w.branch(in.target, m, budget)
+	case ctlExit:
+		return w.exit(m)
+	}
+	if m != w.mask { // the other lanes go on; these come back to in
+		rest := w.mask &^ m
+		w.mask = m
+		w.splits = append(w.splits, split{pc: w.pc + 1, mask: rest, frame: w.frame, turn: w.turn})
+	}
+	switch in.ctl {
+	case ctlTable:
+		return w.branchTable(in, budget)
+	case ctlCall:
+		return w.call(in, in.x.fn)
+	case ctlCallIndirect:
+		return w.callIndirect(in)
+	case ctlReturn:
+		return w.ret(in)
+	case ctlBarrier:
+		return w.barrier(in)
+	case ctlWarpBarrier, ctlSync:
+		return w.syncLanes(in)
+	case ctlYield:
+		return w.yield(in, budget)
+	}
+	panic("vm: unknown control instruction")
+}
+
+// branch sends the lanes in m to target.
+func (w *warp) branch(target int32, m uint32, budget *int) bool {
+	from := w.pc
+	if m != w.mask {
+		rest := split{pc: from + 1, mask: w.mask &^ m, frame: w.frame, turn: w.turn}
+		w.mask = m
+		w.splits = append(w.splits, rest)
+		if target <= from {
+			return w.backEdge(target, budget)
+		}
+		return w.reschedule(target)
+	}
+	if target <= from {
+		return w.backEdge(target, budget)
+	}
+	w.pc = target
+	if len(w.splits) != 0 {
+		return w.reschedule(target)
+	}
+	return true
+}
+
+// backEdge goes to target, unless the running split has looped long enough.
+func (w *warp) backEdge(target int32, budget *int) bool {
+	w.pc = target
+	cost := 1
+	if w.synced {
+		w.synced = false
+		cost = spinCost
+	}
+	if w.cta.run.aborted.Load() {
+		panic(w.fault(FaultAborted, nil))
+	}
+	if *budget -= cost; *budget > 0 {
+		if len(w.splits) != 0 {
+			return w.reschedule(target)
+		}
+		return true
+	}
+	if len(w.splits) == 0 {
+		return false
+	}
+	w.turn = w.lastTurn() + 1
+	w.park(split{pc: target})
+	return false
+}
+
+// lastTurn is the highest turn of any split.
+func (w *warp) lastTurn() uint32 {
+	t := w.turn
+	for i := range w.splits {
+		t = max(t, w.splits[i].turn)
+	}
+	return t
+}
+
+// branchTable is brx.idx: each lane goes where its index says.
+func (w *warp) branchTable(in *inst, budget *int) bool {
+	idx := &w.r32[in.a]
+	from := w.pc
+	first := int32(-1)
+	for m := w.mask; m != 0; {
+		l := bits.TrailingZeros32(m)
+		i := idx[l]
+		if uint64(i) >= uint64(len(in.x.table)) {
+			panic(w.laneFault(FaultInvalidPC, in, l, "index of brx.idx is outside its table"))
+		}
+		var g uint32
+		for k := m; k != 0; k &= k - 1 {
+			if j := bits.TrailingZeros32(k); idx[j] == i {
+				g |= 1 << j
+			}
+		}
+		m &^= g
+		t := in.x.table[i]
+		if first < 0 {
+			first = t
+		}
+		if m == 0 && g == w.mask {
+			break
+		}
+		w.splits = append(w.splits, split{pc: t, mask: g, frame: w.frame, turn: w.turn})
+		w.mask &^= g
+	}
+	if w.mask == 0 {
+		return w.pick()
+	}
+	if first <= from {
+		return w.backEdge(first, budget)
+	}
+	return w.reschedule(first)
+}
+
+// exit ends the lanes in m.
+func (w *warp) exit(m uint32) bool {
+	w.live &^= m
+	w.mask &^= m
+	w.pc++
+	w.cta.lanesExited(w)
+	if w.mask != 0 {
+		return true
+	}
+	return w.pick()
+}
+
+// yield lets other splits and warps run.
+func (w *warp) yield(in *inst, budget *int) bool {
+	if in.exec != nil {
+		in.exec(w, in, w.mask)
+	}
+	w.synced = true
+	*budget -= spinCost
+	w.pc++
+	if *budget > 0 {
+		return true
+	}
+	if len(w.splits) != 0 {
+		w.turn = w.lastTurn() + 1
+		w.park(split{pc: w.pc})
+	}
+	return false
+}

@@ -1,0 +1,197 @@
+package emulator
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+	"github.com/purecuda/cuda/ptx"
+)
+
+// jitOptions are the options of a load that mean something here: the buffers
+// for what the compiler has to say. They are used during the call only.
+type jitOptions struct {
+	info, err jitLog
+	wallTime  *float32
+}
+
+// jitLog is a log buffer of the caller; the size is replaced by what was
+// written.
+type jitLog struct {
+	buf  unsafe.Pointer
+	size *uintptr
+}
+
+// newestPTX is the PTX ISA version of CUDA 13.0; a driver refuses text of a
+// later one.
+var newestPTX = ptx.Version{Major: 9, Minor: 0}
+
+// readJITOptions reads parallel arrays of options and values. A value is a
+// pointer or a number in the pointer's place.
+func readJITOptions(options []driver.CUjit_option, values []unsafe.Pointer, n int) (jitOptions, result) {
+	var o jitOptions
+	if n > 0 && (options == nil || values == nil) {
+		return o, errInvalidValue
+	}
+	for i, option := range options {
+		number := (*uintptr)(unsafe.Pointer(&values[i]))
+		switch option {
+		case driver.CU_JIT_INFO_LOG_BUFFER:
+			o.info.buf = values[i]
+		case driver.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+			o.info.size = number
+		case driver.CU_JIT_ERROR_LOG_BUFFER:
+			o.err.buf = values[i]
+		case driver.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+			o.err.size = number
+		case driver.CU_JIT_WALL_TIME:
+			o.wallTime = (*float32)(unsafe.Pointer(&values[i]))
+		default:
+			if option >= driver.CU_JIT_NUM_OPTIONS {
+				return o, errInvalidValue
+			}
+		}
+	}
+	return o, success
+}
+
+// write puts text into the caller's buffer, cut to its size.
+func (l *jitLog) write(text string) {
+	if l.buf == nil || l.size == nil || *l.size == 0 {
+		return
+	}
+	dst := unsafe.Slice((*byte)(l.buf), uint32(*l.size))
+	n := copy(dst[:len(dst)-1], text)
+	dst[n] = 0
+	*l.size = uintptr(n + 1)
+}
+
+// readImage copies what a load function was given, if it is PTX. Everything
+// else needs a GPU.
+func (e *Emulator) readImage(image unsafe.Pointer, o *jitOptions) (string, result) {
+	const (
+		elf        = 0x464c457f
+		fatbin     = 0xba55ed50
+		fatWrapper = 0x466243b1
+	)
+	head := (*[4]byte)(image)
+	switch binary.LittleEndian.Uint32(head[:]) {
+	case elf:
+		return "", e.refuseImage(o, "a cubin holds machine code of a GPU")
+	case fatbin, fatWrapper:
+		return "", e.refuseImage(o, "a fat binary holds machine code of a GPU or compressed PTX")
+	}
+	return goString(image), success
+}
+
+func (e *Emulator) refuseImage(o *jitOptions, why string) result {
+	msg := why + ": the emulator executes PTX text only; compile with nvcc -ptx or keep the PTX"
+	o.err.write(msg)
+	e.cfg.Log.Error("module refused", "reason", msg)
+	return driver.CUDA_ERROR_NO_BINARY_FOR_GPU
+}
+
+// compile makes code for the context. It takes time, so the lock is released.
+func (ctx *cudaContext) compile(source string, o *jitOptions) (code *vm.Module, r result) {
+	e := ctx.e
+	var err error
+	e.unlocked(func() {
+		var tree *ptx.Module
+		if tree, r, err = parsePTX(source); err == nil {
+			code, err = vm.Compile(e.compileOptions(ctx.dev), tree)
+			r = compileResult(err)
+		}
+	})
+	if err == nil {
+		return code, success
+	}
+	log := jitText(err)
+	o.err.write(log)
+	e.cfg.Log.Error("module refused", "result", uint32(r), "log", log)
+	return nil, r
+}
+
+func (e *Emulator) compileOptions(d *device) vm.CompileOptions {
+	return vm.CompileOptions{
+		Memory:            e.mem,
+		Device:            d.ordinal,
+		ComputeCapability: e.cfg.ComputeCapability[0]*10 + e.cfg.ComputeCapability[1],
+		Externs:           map[string]vm.Extern{"cudaGraphSetConditional": setConditional},
+		Tag:               "a module's variable",
+	}
+}
+
+// parsePTX reads the text and says what a driver would answer if it is wrong.
+func parsePTX(source string) (*ptx.Module, result, error) {
+	if !strings.Contains(source, ".version") {
+		return nil, errInvalidImage, errors.New("the image is neither PTX (there is no .version) nor a binary")
+	}
+	tree, err := ptx.Parse("ptx input", []byte(source))
+	if err != nil {
+		return nil, driver.CUDA_ERROR_INVALID_PTX, err
+	}
+	if v := tree.Version; v.Major > newestPTX.Major || (v.Major == newestPTX.Major && v.Minor > newestPTX.Minor) {
+		return nil, driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+			fmt.Errorf("PTX version %d.%d is newer than %d.%d, which this driver knows", v.Major, v.Minor, newestPTX.Major, newestPTX.Minor)
+	}
+	return tree, success, nil
+}
+
+// compileResult is the code for the first compile error.
+func compileResult(err error) result {
+	var all vm.CompileErrors
+	switch {
+	case err == nil:
+		return success
+	case !errors.As(err, &all) || len(all) == 0:
+		return driver.CUDA_ERROR_INVALID_PTX
+	}
+	switch all[0].Kind {
+	case vm.CompileTarget:
+		return driver.CUDA_ERROR_NO_BINARY_FOR_GPU
+	case vm.CompileMemory:
+		return errOutOfMemory
+	}
+	return driver.CUDA_ERROR_INVALID_PTX
+}
+
+// jitText formats errors the way ptxas does, so that what reads a JIT log
+// finds the line.
+func jitText(err error) string {
+	var b strings.Builder
+	line := func(n int, msg string) {
+		if n > 0 {
+			fmt.Fprintf(&b, "ptxas application ptx input, line %d; error   : %s\n", n, msg)
+		} else {
+			fmt.Fprintf(&b, "ptxas fatal   : %s\n", msg)
+		}
+	}
+	var syntax ptx.Errors
+	var compile vm.CompileErrors
+	switch {
+	case errors.As(err, &syntax):
+		for _, e := range syntax {
+			line(int(e.Pos.Line), syntaxText(e))
+		}
+	case errors.As(err, &compile):
+		for _, e := range compile {
+			line(e.Line, e.Msg)
+		}
+	default:
+		line(0, err.Error())
+		return b.String()
+	}
+	b.WriteString("ptxas fatal   : Ptx assembly aborted due to errors\n")
+	return b.String()
+}
+
+func syntaxText(e *ptx.Error) string {
+	if e.Problem != "" {
+		return e.Problem
+	}
+	return fmt.Sprintf("expected %s, found %s", e.Expected, e.Found)
+}

@@ -1,0 +1,317 @@
+package emulator
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// launchSpec is a kernel launch as any of the launch functions and the kernel
+// node's parameters describe it.
+type launchSpec struct {
+	fn          uintptr
+	grid, block vm.Dim3
+	shared      uint32
+	params      *unsafe.Pointer // one pointer per parameter
+	extra       *unsafe.Pointer // or one buffer
+}
+
+var launchFunctions = functions{
+	"cuLaunchKernel":            {cuLaunchKernel, afterInit},
+	"cuLaunchKernelEx":          {cuLaunchKernelEx, afterInit},
+	"cuLaunchCooperativeKernel": {cuLaunchCooperativeKernel, afterInit},
+}
+
+// specAt reads the arguments of cuLaunchKernel: function, six sizes, shared.
+func specAt(c call) launchSpec {
+	return launchSpec{
+		fn:     c.Word(0),
+		grid:   vm.Dim3{X: c.Uint32(1), Y: c.Uint32(2), Z: c.Uint32(3)},
+		block:  vm.Dim3{X: c.Uint32(4), Y: c.Uint32(5), Z: c.Uint32(6)},
+		shared: c.Uint32(7),
+		params: at[unsafe.Pointer](c, 9),
+	}
+}
+
+func cuLaunchKernel(c call) result {
+	spec := specAt(c)
+	spec.extra = at[unsafe.Pointer](c, 10)
+	return launch(c, c.Word(8), &spec, launchAttrs{})
+}
+
+func cuLaunchCooperativeKernel(c call) result {
+	spec := specAt(c)
+	return launch(c, c.Word(8), &spec, launchAttrs{cooperative: 1})
+}
+
+func cuLaunchKernelEx(c call) result {
+	cfg := at[driver.CUlaunchConfig](c, 0)
+	if cfg == nil || (cfg.NumAttrs > 0 && cfg.Attrs == nil) {
+		return errInvalidValue
+	}
+	spec := launchSpec{
+		fn:     c.Word(1),
+		grid:   vm.Dim3{X: cfg.GridDimX, Y: cfg.GridDimY, Z: cfg.GridDimZ},
+		block:  vm.Dim3{X: cfg.BlockDimX, Y: cfg.BlockDimY, Z: cfg.BlockDimZ},
+		shared: cfg.SharedMemBytes,
+		params: at[unsafe.Pointer](c, 2),
+		extra:  at[unsafe.Pointer](c, 3),
+	}
+	var attrs launchAttrs
+	if cfg.NumAttrs > 0 {
+		for i := range unsafe.Slice(cfg.Attrs, cfg.NumAttrs) {
+			a := (*driver.CUlaunchAttribute)(unsafe.Add(unsafe.Pointer(cfg.Attrs), uintptr(i)*sizeOf[driver.CUlaunchAttribute]()))
+			if r := attrs.set(c, a.Id, &a.Value); r != success {
+				return r
+			}
+		}
+	}
+	return launch(c, uintptr(cfg.HStream), &spec, attrs)
+}
+
+// launch checks and submits a kernel.
+func launch(c call, h uintptr, spec *launchSpec, attrs launchAttrs) result {
+	s, r := c.streamOf(h)
+	if r != success {
+		return r
+	}
+	n, r := c.kernelNode(spec, attrs)
+	switch {
+	case r != success:
+		return r
+	case n.fn.mod.ctx != s.ctx:
+		return errInvalidHandle
+	}
+	if s.cap == nil {
+		if r := s.implicitlyCaptured(); r != success {
+			return r
+		}
+		s.enqueue(n)
+		return attrs.events(s)
+	}
+	return s.captureKernel(c, n)
+}
+
+// captureKernel records a launch. With programmatic serialization it depends
+// on the programmatic port of the kernels before it.
+func (s *stream) captureKernel(c call, n *kernelNode) result {
+	if n.attrs.serialization != 0 {
+		deps := make([]edge, len(s.capDeps))
+		for i, d := range s.capDeps {
+			if d.node.params.kind() == driver.CU_GRAPH_NODE_TYPE_KERNEL && !d.special() {
+				d.data = driver.CUgraphEdgeData{
+					From_port: driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+					Type:      byte(driver.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC),
+				}
+			}
+			deps[i] = d
+		}
+		if s.cap != nil && s.capturable(c) == success {
+			s.capDeps = deps
+		}
+	}
+	if s.priority != 0 && !n.attrs.hasPriority {
+		n.attrs.priority, n.attrs.hasPriority = s.priority, true
+	}
+	return s.record(c, n)
+}
+
+// kernelNode checks a launch and copies its arguments.
+func (c call) kernelNode(spec *launchSpec, attrs launchAttrs) (*kernelNode, result) {
+	f, r := c.functionOf(spec.fn)
+	if r != success {
+		return nil, r
+	}
+	n := &kernelNode{fn: f, grid: spec.grid, block: spec.block, shared: spec.shared, attrs: attrs}
+	if r := n.check(); r != success {
+		return nil, r
+	}
+	if n.args, r = f.arguments(spec.params, spec.extra); r != success {
+		return nil, r
+	}
+	return n, success
+}
+
+// arguments builds the parameter block.
+func (f *kernelFunc) arguments(params, extra *unsafe.Pointer) ([]byte, result) {
+	block := make([]byte, f.info.ParamBytes)
+	switch {
+	case params != nil && extra != nil:
+		return nil, errInvalidValue
+	case len(f.params) == 0:
+		return block, success
+	case params != nil:
+		for i, p := range unsafe.Slice(params, len(f.params)) {
+			if p == nil {
+				return nil, errInvalidValue
+			}
+			at := f.params[i]
+			copy(block[at.Offset:], unsafe.Slice((*byte)(p), at.Size))
+		}
+		return block, success
+	case extra != nil:
+		return block, fromExtra(block, extra)
+	}
+	return nil, errInvalidValue
+}
+
+// fromExtra fills the block from a list of (key, value) pairs that ends with
+// CU_LAUNCH_PARAM_END. Keys are small numbers in place of pointers.
+func fromExtra(block []byte, extra *unsafe.Pointer) result {
+	var buf unsafe.Pointer
+	size := uintptr(0)
+	word := sizeOf[uintptr]()
+	for entry := unsafe.Pointer(extra); ; entry = unsafe.Add(entry, 2*word) {
+		value := unsafe.Add(entry, word)
+		switch *(*uintptr)(entry) {
+		case driver.CU_LAUNCH_PARAM_END_AS_INT:
+			if buf == nil || size > uintptr(len(block)) {
+				return errInvalidValue
+			}
+			copy(block, unsafe.Slice((*byte)(buf), size))
+			return success
+		case driver.CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT:
+			buf = *(*unsafe.Pointer)(value)
+		case driver.CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT:
+			if p := *(**uintptr)(value); p != nil {
+				size = *p
+			}
+		default:
+			return errInvalidValue
+		}
+	}
+}
+
+// kernelNode is a kernel launch: in a stream, or as a node.
+type kernelNode struct {
+	fn          *kernelFunc
+	kern        uintptr // CUkernel that it was named by, if so
+	grid, block vm.Dim3
+	shared      uint32
+	args        []byte
+	attrs       launchAttrs
+}
+
+func (n *kernelNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_KERNEL }
+
+// check refuses what a driver refuses before a launch.
+func (n *kernelNode) check() result {
+	f, g, b := n.fn, n.grid, n.block
+	threads := b.Count()
+	switch {
+	case g.X == 0 || g.Y == 0 || g.Z == 0, g.X > 1<<31-1, g.Y > 65535, g.Z > 65535,
+		b.X == 0 || b.Y == 0 || b.Z == 0, b.X > 1024, b.Y > 1024, b.Z > 64, threads > 1024:
+		return errInvalidValue
+	case threads > uint64(f.info.MaxThreads):
+		return errInvalidValue
+	case f.info.ReqBlock != vm.Dim3{} && f.info.ReqBlock != b:
+		return errInvalidValue
+	case int64(n.shared) > int64(f.settings.maxDynamicShared):
+		return errInvalidValue
+	}
+	if r := n.checkCluster(); r != success {
+		return r
+	}
+	if n.attrs.cooperative != 0 {
+		resident := uint64(f.blocksPerSM(int(threads), uint64(n.shared))) * uint64(f.mod.ctx.e.cfg.Multiprocessors)
+		if g.Count() > resident {
+			return errCoopTooLarge
+		}
+	}
+	return success
+}
+
+// cluster is the cluster size of the launch, zero if there is none.
+func (n *kernelNode) cluster() vm.Dim3 {
+	if n.attrs.cluster != (vm.Dim3{}) {
+		return n.attrs.cluster
+	}
+	return n.fn.settings.cluster
+}
+
+func (n *kernelNode) checkCluster() result {
+	d := n.cluster()
+	if d == (vm.Dim3{}) {
+		return success
+	}
+	limit := uint64(portableCluster)
+	if n.fn.settings.nonPortable {
+		limit = largestCluster
+	}
+	required := n.fn.info.ReqCluster
+	switch {
+	case !limitsOf(n.fn.mod.ctx.e.cfg.ComputeCapability).clusters:
+		return errNotSupported
+	case d.Count() == 0 || d.Count() > limit,
+		n.grid.X%d.X != 0 || n.grid.Y%d.Y != 0 || n.grid.Z%d.Z != 0:
+		return errInvalidCluster
+	case required != vm.Dim3{} && required != d:
+		return errInvalidCluster
+	}
+	return success
+}
+
+// run executes the kernel.
+func (n *kernelNode) run(x *execution) result { return n.launch(x, nil) }
+
+// launch executes the kernel; user is what its extern functions find.
+func (n *kernelNode) launch(x *execution, user *graphRun) result {
+	e := x.e
+	if n.fn.mod.gone {
+		e.cfg.Log.Error("kernel of an unloaded module", "kernel", n.fn.code.Name())
+		return errLaunchFailed
+	}
+	e.stats.launches.Add(1)
+	opts := n.options(x)
+	if user != nil {
+		opts.User = user
+	}
+	return e.launchResult(n.fn.code.Launch(e.running, opts))
+}
+
+// options translates the launch for the engine.
+func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
+	e, ctx := x.e, n.fn.mod.ctx
+	return &vm.LaunchOptions{
+		Grid: n.grid, Block: n.block, Cluster: n.cluster(),
+		DynamicShared: n.shared,
+		Params:        n.args,
+		Device: vm.DeviceInfo{
+			Ordinal:           ctx.dev.ordinal,
+			ComputeCapability: e.cfg.ComputeCapability[0]*10 + e.cfg.ComputeCapability[1],
+			SMs:               e.cfg.Multiprocessors,
+			GridID:            e.stats.launches.Load(),
+		},
+		Peers:       ctx.peerMask(),
+		Workers:     e.cfg.Workers,
+		Cooperative: n.attrs.cooperative != 0,
+		Seed:        e.cfg.Seed,
+		Checks:      vm.CheckBarriers,
+		Stdout:      e.cfg.Stdout,
+		HeapLimit:   ctx.heapLimit(),
+		Stats:       nil,
+	}
+}
+
+// launchResult is the code of what ended a kernel.
+func (e *Emulator) launchResult(err error) result {
+	if err == nil {
+		return success
+	}
+	var fault *vm.Fault
+	var refused *vm.LaunchError
+	switch {
+	case errors.As(err, &fault) && fault.Kind == vm.FaultAborted:
+		return errLaunchFailed
+	case errors.As(err, &fault):
+		e.noteFault(fault.Error())
+		return result(fault.Result())
+	case errors.As(err, &refused):
+		e.noteFault(refused.Error())
+		return result(refused.Result)
+	}
+	e.noteFault(err.Error())
+	return errLaunchFailed
+}

@@ -1,0 +1,103 @@
+package emulator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Leak is something that a program made and did not give back.
+type Leak struct {
+	Kind    string  // "stream", "memory", ...
+	Handle  uintptr // 0 for memory
+	Address uint64  // of memory
+	Size    uint64  // of memory
+	MadeBy  string  // of memory: the function that allocated it
+	By      string  // the call that reclaimed it with its context; empty: it is still open
+}
+
+func (l Leak) String() string {
+	var b strings.Builder
+	b.WriteString(l.Kind)
+	if l.Kind == "memory" {
+		fmt.Fprintf(&b, " %#x of %d bytes from %s", l.Address, l.Size, l.MadeBy)
+	} else {
+		fmt.Fprintf(&b, " %#x", l.Handle)
+	}
+	if l.By != "" {
+		fmt.Fprintf(&b, ", reclaimed by %s", l.By)
+	}
+	return b.String()
+}
+
+// Leaks lists what is open: handles, memory, references to primary contexts,
+// and what a context still held when it was destroyed. A program that closed
+// everything leaves none.
+func (e *Emulator) Leaks() []Leak {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	leaks := slices.Clone(e.reclaimed)
+	for h, object := range e.handles {
+		if kind := leakKind(object); kind != "" {
+			leaks = append(leaks, Leak{Kind: kind, Handle: h})
+		}
+	}
+	for _, d := range e.devices {
+		if d.primaryRefs > 0 {
+			leaks = append(leaks, Leak{Kind: "primary context", Handle: d.primary.handle})
+		}
+	}
+	for _, r := range e.mem.All() {
+		if a, ok := r.User.(*allocation); ok && !a.releasing {
+			leaks = append(leaks, leakOf(a, ""))
+		}
+	}
+	slices.SortStableFunc(leaks, func(a, b Leak) int {
+		if d := strings.Compare(a.Kind, b.Kind); d != 0 {
+			return d
+		}
+		return int(a.Handle) - int(b.Handle)
+	})
+	return leaks
+}
+
+func leakOf(a *allocation, by string) Leak {
+	return Leak{Kind: "memory", Address: a.addr, Size: a.size, MadeBy: a.by, By: by}
+}
+
+// leakKind names an object that its maker has to give back; what lives in
+// another object has no name.
+func leakKind(object any) string {
+	switch o := object.(type) {
+	case *cudaContext:
+		if !o.primary {
+			return "context"
+		}
+	case *stream:
+		return "stream"
+	case *event:
+		return "event"
+	case *module:
+		if o.library == nil {
+			return "module"
+		}
+	case *library:
+		return "library"
+	case *graph:
+		if o.parent == nil && !o.capturing {
+			return "graph"
+		}
+		if o.capturing {
+			return "capture"
+		}
+	case *exec:
+		return "executable graph"
+	case *pool:
+		if !o.fixed {
+			return "memory pool"
+		}
+	case *userObject:
+		return "user object"
+	}
+	return ""
+}

@@ -1,0 +1,325 @@
+package emulator
+
+import (
+	"os"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// library is PTX that is not bound to a context. In each context where it is
+// used it becomes a module.
+type library struct {
+	handle  uintptr
+	source  string
+	modules map[*cudaContext]*module
+	kernels []*kernel
+	gone    bool
+}
+
+// kernel is a kernel of a library: a CUkernel.
+type kernel struct {
+	handle uintptr
+	lib    *library
+	name   string
+}
+
+// in returns the function that the kernel is in the current context.
+func (k *kernel) in(c call) (*kernelFunc, result) {
+	m, r := k.lib.in(c.ctx)
+	if r != success {
+		return nil, r
+	}
+	return m.funcs[k.name], success
+}
+
+// in returns the module that the library is in a context.
+func (l *library) in(ctx *cudaContext) (*module, result) {
+	if m := l.modules[ctx]; m != nil && !m.gone {
+		return m, success
+	}
+	code, r := ctx.compile(l.source, &jitOptions{})
+	if r != success {
+		return nil, r
+	}
+	m := ctx.newModule(code, l)
+	l.modules[ctx] = m
+	return m, success
+}
+
+var libraryFunctions = functions{
+	"cuLibraryLoadData":         {cuLibraryLoadData, afterInit},
+	"cuLibraryLoadFromFile":     {cuLibraryLoadFromFile, afterInit},
+	"cuLibraryUnload":           {cuLibraryUnload, afterInit | uncaptured},
+	"cuLibraryGetKernel":        {cuLibraryGetKernel, afterInit},
+	"cuLibraryGetKernelCount":   {cuLibraryGetKernelCount, afterInit},
+	"cuLibraryEnumerateKernels": {cuLibraryEnumerateKernels, afterInit},
+	"cuLibraryGetModule":        {cuLibraryGetModule, current},
+	"cuLibraryGetGlobal":        {cuLibraryGetGlobal, current},
+	"cuLibraryGetManaged":       {cuLibraryGetManaged, current},
+	"cuKernelGetFunction":       {cuKernelGetFunction, current},
+	"cuKernelGetLibrary":        {cuKernelGetLibrary, afterInit},
+	"cuKernelGetAttribute":      {cuKernelGetAttribute, afterInit},
+	"cuKernelSetAttribute":      {cuKernelSetAttribute, afterInit},
+	"cuKernelSetCacheConfig":    {cuKernelSetCacheConfig, afterInit},
+	"cuKernelGetName":           {cuKernelGetName, afterInit},
+	"cuKernelGetParamInfo":      {cuKernelGetParamInfo, afterInit},
+}
+
+func cuLibraryLoadData(c call) result {
+	if c.Ptr(0) == nil || c.Ptr(1) == nil {
+		return errInvalidValue
+	}
+	return loadLibrary(c, c.Ptr(1))
+}
+
+func cuLibraryLoadFromFile(c call) result {
+	name, ok := c.text(1)
+	if !ok || c.Ptr(0) == nil {
+		return errInvalidValue
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return driver.CUDA_ERROR_FILE_NOT_FOUND
+	}
+	data = append(data, 0)
+	return loadLibrary(c, unsafe.Pointer(&data[0]))
+}
+
+// loadLibrary compiles at once where a context is current, so that a broken
+// image fails here, with its log, and otherwise only reads it.
+func loadLibrary(c call, image unsafe.Pointer) result {
+	n := int(c.Uint32(4))
+	opts, r := readJITOptions(list[driver.CUjit_option](c, 2, n), list[unsafe.Pointer](c, 3, n), n)
+	if r != success {
+		return r
+	}
+	source, r := c.e.readImage(image, &opts)
+	if r != success {
+		return r
+	}
+	ctx := c.ctx
+	if ctx == nil || !ctx.alive {
+		ctx = &cudaContext{e: c.e, dev: c.e.devices[0]}
+	}
+	code, r := ctx.compile(source, &opts)
+	if r != success {
+		return r
+	}
+	lib := &library{source: source, modules: make(map[*cudaContext]*module)}
+	lib.handle = c.e.register(lib)
+	for _, name := range code.Kernels() {
+		k := &kernel{lib: lib, name: name}
+		k.handle = c.e.register(k)
+		lib.kernels = append(lib.kernels, k)
+	}
+	if ctx.alive {
+		lib.modules[ctx] = ctx.newModule(code, lib)
+	} else if err := code.Close(); err != nil {
+		c.e.cfg.Log.Error("unload", "error", err)
+	}
+	return put(c, 0, lib.handle)
+}
+
+func cuLibraryUnload(c call) result {
+	lib := handleAt[library](c, 0)
+	if lib == nil {
+		return errInvalidHandle
+	}
+	for ctx, m := range lib.modules {
+		if ctx.alive && !m.gone {
+			ctx.wait()
+			m.unload()
+			c.e.forget(m.handle)
+		}
+	}
+	for _, k := range lib.kernels {
+		c.e.forget(k.handle)
+	}
+	c.e.forget(lib.handle)
+	return success
+}
+
+func cuLibraryGetKernel(c call) result {
+	lib := handleAt[library](c, 1)
+	name, ok := c.text(2)
+	switch {
+	case c.Ptr(0) == nil || !ok:
+		return errInvalidValue
+	case lib == nil:
+		return errInvalidHandle
+	}
+	for _, k := range lib.kernels {
+		if k.name == name {
+			return put(c, 0, k.handle)
+		}
+	}
+	return errNotFound
+}
+
+func cuLibraryGetKernelCount(c call) result {
+	lib := handleAt[library](c, 1)
+	if lib == nil {
+		return errInvalidHandle
+	}
+	return put(c, 0, uint32(len(lib.kernels)))
+}
+
+func cuLibraryEnumerateKernels(c call) result {
+	lib := handleAt[library](c, 2)
+	out := list[uintptr](c, 0, int(c.Uint32(1)))
+	switch {
+	case lib == nil:
+		return errInvalidHandle
+	case out == nil:
+		return errInvalidValue
+	}
+	for i := range min(len(out), len(lib.kernels)) {
+		out[i] = lib.kernels[i].handle
+	}
+	return success
+}
+
+func cuLibraryGetModule(c call) result {
+	lib := handleAt[library](c, 1)
+	if lib == nil {
+		return errInvalidHandle
+	}
+	m, r := lib.in(c.ctx)
+	if r != success {
+		return r
+	}
+	return put(c, 0, m.handle)
+}
+
+func cuLibraryGetGlobal(c call) result {
+	lib := handleAt[library](c, 2)
+	if lib == nil {
+		return errInvalidHandle
+	}
+	m, r := lib.in(c.ctx)
+	if r != success {
+		return r
+	}
+	return putGlobal(c, m)
+}
+
+// cuLibraryGetManaged: variables with .managed are not told apart here.
+func cuLibraryGetManaged(c call) result {
+	if handleAt[library](c, 2) == nil {
+		return errInvalidHandle
+	}
+	return errNotFound
+}
+
+func cuKernelGetFunction(c call) result {
+	k := handleAt[kernel](c, 1)
+	if k == nil {
+		return errInvalidHandle
+	}
+	f, r := k.in(c)
+	if r != success {
+		return r
+	}
+	return put(c, 0, f.handle)
+}
+
+func cuKernelGetLibrary(c call) result {
+	k := handleAt[kernel](c, 1)
+	if k == nil {
+		return errInvalidHandle
+	}
+	return put(c, 0, k.lib.handle)
+}
+
+func cuKernelGetName(c call) result {
+	if c.Ptr(0) == nil {
+		return errInvalidValue
+	}
+	if f := handleAt[kernelFunc](c, 1); f != nil {
+		return put(c, 0, c.e.cString(f.code.Name()))
+	}
+	k := handleAt[kernel](c, 1)
+	if k == nil {
+		return errInvalidHandle
+	}
+	return put(c, 0, c.e.cString(k.name))
+}
+
+// on returns the function of a CUkernel on a device: in the current context if
+// that is one of the device's, else in its primary context.
+func (k *kernel) on(c call, d *device) (*kernelFunc, result) {
+	switch {
+	case c.ctx != nil && c.ctx.alive && c.ctx.dev == d:
+	case d.primary.alive:
+		c.ctx = d.primary
+	default:
+		return nil, errInvalidContext
+	}
+	return k.in(c)
+}
+
+func cuKernelGetAttribute(c call) result {
+	k, d := handleAt[kernel](c, 2), deviceAt(c, 3)
+	switch {
+	case k == nil:
+		return errInvalidHandle
+	case d == nil:
+		return errInvalidDevice
+	}
+	f, r := k.on(c, d)
+	if r != success {
+		return r
+	}
+	v, r := f.attribute(driver.CUfunction_attribute(c.Uint32(1)))
+	if r != success {
+		return r
+	}
+	return put(c, 0, v)
+}
+
+func cuKernelSetAttribute(c call) result {
+	k, d := handleAt[kernel](c, 2), deviceAt(c, 3)
+	switch {
+	case k == nil:
+		return errInvalidHandle
+	case d == nil:
+		return errInvalidDevice
+	}
+	f, r := k.on(c, d)
+	if r != success {
+		return r
+	}
+	return f.setAttribute(driver.CUfunction_attribute(c.Uint32(0)), c.Int32(1))
+}
+
+func cuKernelSetCacheConfig(c call) result {
+	k, d := handleAt[kernel](c, 0), deviceAt(c, 2)
+	switch {
+	case k == nil:
+		return errInvalidHandle
+	case d == nil:
+		return errInvalidDevice
+	}
+	f, r := k.on(c, d)
+	if r != success {
+		return r
+	}
+	f.settings.cache = driver.CUfunc_cache(c.Uint32(1))
+	return success
+}
+
+func cuKernelGetParamInfo(c call) result {
+	k := handleAt[kernel](c, 0)
+	if k == nil {
+		return errInvalidHandle
+	}
+	if c.ctx == nil || !c.ctx.alive {
+		return errInvalidContext
+	}
+	f, r := k.in(c)
+	if r != success {
+		return r
+	}
+	return f.putParam(c)
+}

@@ -1,0 +1,57 @@
+package emulator
+
+import "github.com/purecuda/cuda/driver"
+
+// defaultLimits are the limits of a fresh context.
+func defaultLimits() map[driver.CUlimit]uintptr {
+	return map[driver.CUlimit]uintptr{
+		driver.CU_LIMIT_STACK_SIZE:                       1024,
+		driver.CU_LIMIT_PRINTF_FIFO_SIZE:                 7 << 20,
+		driver.CU_LIMIT_MALLOC_HEAP_SIZE:                 8 << 20,
+		driver.CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH:           2,
+		driver.CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: 2048,
+		driver.CU_LIMIT_MAX_L2_FETCH_GRANULARITY:         64,
+		driver.CU_LIMIT_PERSISTING_L2_CACHE_SIZE:         0,
+	}
+}
+
+// maxStack is the hardware's bound on local memory of one thread.
+const maxStack = 512 << 10
+
+func cuCtxSetLimit(c call) result {
+	limit, value := driver.CUlimit(c.Uint32(0)), c.Word(1)
+	if _, ok := c.ctx.limits[limit]; !ok {
+		return unknownLimit(limit)
+	}
+	switch limit {
+	case driver.CU_LIMIT_STACK_SIZE:
+		if value > maxStack {
+			return errInvalidValue
+		}
+	case driver.CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
+		if value > 128 {
+			return errInvalidValue
+		}
+	case driver.CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH:
+		return errUnsupportedLim
+	}
+	c.ctx.limits[limit] = value
+	return success
+}
+
+func cuCtxGetLimit(c call) result {
+	limit := driver.CUlimit(c.Uint32(1))
+	v, ok := c.ctx.limits[limit]
+	if !ok {
+		return unknownLimit(limit)
+	}
+	return put(c, 0, v)
+}
+
+// unknownLimit tells a limit that the device lacks from one that is none.
+func unknownLimit(limit driver.CUlimit) result {
+	if limit < driver.CU_LIMIT_MAX {
+		return errUnsupportedLim
+	}
+	return errInvalidValue
+}

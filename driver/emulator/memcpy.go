@@ -1,0 +1,155 @@
+package emulator
+
+import "unsafe"
+
+var copyFunctions = functions{
+	"cuMemcpy":              {cuMemcpy, currentUnsafe},
+	"cuMemcpyHtoD_v2":       {cuMemcpyHtoD, currentUnsafe},
+	"cuMemcpyDtoH_v2":       {cuMemcpyDtoH, currentUnsafe},
+	"cuMemcpyDtoD_v2":       {cuMemcpyDtoD, currentUnsafe},
+	"cuMemcpyPeer":          {cuMemcpyPeer, currentUnsafe},
+	"cuMemcpyAsync":         {cuMemcpyAsync, afterInit},
+	"cuMemcpyHtoDAsync_v2":  {cuMemcpyHtoDAsync, afterInit},
+	"cuMemcpyDtoHAsync_v2":  {cuMemcpyDtoHAsync, afterInit},
+	"cuMemcpyDtoDAsync_v2":  {cuMemcpyDtoDAsync, afterInit},
+	"cuMemcpyPeerAsync":     {cuMemcpyPeerAsync, afterInit},
+	"cuMemcpyBatchAsync_v2": {cuMemcpyBatchAsync, afterInit},
+}
+
+// hostPlace and devicePlace are the two ends of a one-dimensional copy.
+func hostPlace(p unsafe.Pointer) place { return place{host: p, height: 1} }
+func devicePlace(addr uint64) place    { return place{addr: addr, height: 1} }
+
+// line is the extent of a one-dimensional copy.
+func line(n uint64) extent { return extent{n, 1, 1} }
+
+// missing reports a NULL on either side of a copy of something.
+func missing(c call, i, j int, n uint64) bool { return n != 0 && (c.Word(i) == 0 || c.Word(j) == 0) }
+
+func cuMemcpyHtoD(c call) result {
+	n := c.Uint64(2)
+	if missing(c, 0, 1, n) {
+		return errInvalidValue
+	}
+	dst, src := devicePlace(c.Uint64(0)), hostPlace(c.Ptr(1))
+	return copyNow(c, &dst, &src, line(n))
+}
+
+func cuMemcpyDtoH(c call) result {
+	n := c.Uint64(2)
+	if missing(c, 0, 1, n) {
+		return errInvalidValue
+	}
+	dst, src := hostPlace(c.Ptr(0)), devicePlace(c.Uint64(1))
+	return copyNow(c, &dst, &src, line(n))
+}
+
+func cuMemcpyDtoD(c call) result {
+	n := c.Uint64(2)
+	if missing(c, 0, 1, n) {
+		return errInvalidValue
+	}
+	dst, src := devicePlace(c.Uint64(0)), devicePlace(c.Uint64(1))
+	return copyNow(c, &dst, &src, line(n))
+}
+
+// cuMemcpy finds out by the addresses what they are. Pageable host memory has
+// to be passed to the functions that take a pointer.
+func cuMemcpy(c call) result { return cuMemcpyDtoD(c) }
+
+func cuMemcpyPeer(c call) result {
+	n := c.Uint64(4)
+	if missing(c, 0, 2, n) {
+		return errInvalidValue
+	}
+	if handleAt[cudaContext](c, 1) == nil || handleAt[cudaContext](c, 3) == nil {
+		return errInvalidContext
+	}
+	dst, src := devicePlace(c.Uint64(0)), devicePlace(c.Uint64(2))
+	return copyNow(c, &dst, &src, line(n))
+}
+
+func cuMemcpyHtoDAsync(c call) result {
+	s, r := streamAt(c, 3)
+	if r != success {
+		return r
+	}
+	n := c.Uint64(2)
+	if missing(c, 0, 1, n) {
+		return errInvalidValue
+	}
+	dst, src := devicePlace(c.Uint64(0)), hostPlace(c.Ptr(1))
+	return copyLater(c, s, &dst, &src, line(n))
+}
+
+func cuMemcpyDtoHAsync(c call) result {
+	s, r := streamAt(c, 3)
+	if r != success {
+		return r
+	}
+	n := c.Uint64(2)
+	if missing(c, 0, 1, n) {
+		return errInvalidValue
+	}
+	dst, src := hostPlace(c.Ptr(0)), devicePlace(c.Uint64(1))
+	return copyLater(c, s, &dst, &src, line(n))
+}
+
+func cuMemcpyDtoDAsync(c call) result {
+	s, r := streamAt(c, 3)
+	if r != success {
+		return r
+	}
+	n := c.Uint64(2)
+	if missing(c, 0, 1, n) {
+		return errInvalidValue
+	}
+	dst, src := devicePlace(c.Uint64(0)), devicePlace(c.Uint64(1))
+	return copyLater(c, s, &dst, &src, line(n))
+}
+
+func cuMemcpyAsync(c call) result { return cuMemcpyDtoDAsync(c) }
+
+func cuMemcpyPeerAsync(c call) result {
+	s, r := streamAt(c, 5)
+	if r != success {
+		return r
+	}
+	n := c.Uint64(4)
+	if missing(c, 0, 2, n) {
+		return errInvalidValue
+	}
+	if handleAt[cudaContext](c, 1) == nil || handleAt[cudaContext](c, 3) == nil {
+		return errInvalidContext
+	}
+	dst, src := devicePlace(c.Uint64(0)), devicePlace(c.Uint64(2))
+	return copyLater(c, s, &dst, &src, line(n))
+}
+
+// cuMemcpyBatchAsync makes the copies one after the other; the attributes are
+// hints about order that one queue always honours.
+func cuMemcpyBatchAsync(c call) result {
+	n := int(c.Word(3))
+	dsts, srcs, sizes := list[uint64](c, 0, n), list[uint64](c, 1, n), list[uintptr](c, 2, n)
+	if n == 0 || dsts == nil || srcs == nil || sizes == nil || c.Ptr(4) == nil || c.Word(6) == 0 {
+		return errInvalidValue
+	}
+	s, r := streamAt(c, 7)
+	switch {
+	case r != success:
+		return r
+	case s.isLegacy() || s.cap != nil:
+		return errNotSupported
+	}
+	for i := range n {
+		dst, src := devicePlace(dsts[i]), devicePlace(srcs[i])
+		if r := c.e.checkCopy(&dst, &src, line(uint64(sizes[i]))); r != success {
+			return r
+		}
+	}
+	for i := range n {
+		dst, src := devicePlace(dsts[i]), devicePlace(srcs[i])
+		enqueueCopy(s, &dst, &src, line(uint64(sizes[i])))
+	}
+	return success
+}

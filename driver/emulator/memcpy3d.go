@@ -1,0 +1,163 @@
+package emulator
+
+import (
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+var copy3DFunctions = functions{
+	"cuMemcpy2D_v2":          {cuMemcpy2D, currentUnsafe},
+	"cuMemcpy2DUnaligned_v2": {cuMemcpy2D, currentUnsafe},
+	"cuMemcpy3D_v2":          {cuMemcpy3D, currentUnsafe},
+	"cuMemcpy3DPeer":         {cuMemcpy3DPeer, currentUnsafe},
+	"cuMemcpy2DAsync_v2":     {cuMemcpy2DAsync, afterInit},
+	"cuMemcpy3DAsync_v2":     {cuMemcpy3DAsync, afterInit},
+	"cuMemcpy3DPeerAsync":    {cuMemcpy3DPeerAsync, afterInit},
+}
+
+// operand is one side of a CUDA_MEMCPY2D or 3D.
+type operand struct {
+	kind          driver.CUmemorytype
+	host          unsafe.Pointer
+	device        driver.CUdeviceptr
+	pitch, height uintptr
+	x, y, z       uintptr
+}
+
+// place checks the operand and says where it is.
+func (o *operand) place(p *place, n extent) result {
+	*p = place{pitch: uint64(o.pitch), height: uint64(o.height), x: uint64(o.x), y: uint64(o.y), z: uint64(o.z)}
+	switch o.kind {
+	case driver.CU_MEMORYTYPE_HOST:
+		p.host = o.host
+	case driver.CU_MEMORYTYPE_DEVICE, driver.CU_MEMORYTYPE_UNIFIED:
+		p.addr = uint64(o.device)
+	case driver.CU_MEMORYTYPE_ARRAY:
+		return errNotSupported
+	default:
+		return errInvalidValue
+	}
+	if p.host == nil && p.addr == 0 && n.bytes() != 0 {
+		return errInvalidValue
+	}
+	if p.pitch == 0 {
+		p.pitch = p.x + n.width
+	}
+	if p.height == 0 {
+		p.height = p.y + n.height
+	}
+	if p.x+n.width > p.pitch || (n.depth > 1 && p.y+n.height > p.height) {
+		return errInvalidValue
+	}
+	return success
+}
+
+func places2D(p *driver.CUDA_MEMCPY2D, dst, src *place) (extent, result) {
+	if p == nil {
+		return extent{}, errInvalidValue
+	}
+	n := extent{uint64(p.WidthInBytes), uint64(p.Height), 1}
+	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcPitch, 0, p.SrcXInBytes, p.SrcY, 0}
+	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstPitch, 0, p.DstXInBytes, p.DstY, 0}
+	if r := from.place(src, n); r != success {
+		return n, r
+	}
+	return n, to.place(dst, n)
+}
+
+func places3D(p *driver.CUDA_MEMCPY3D, dst, src *place) (extent, result) {
+	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 || p.Reserved0 != nil || p.Reserved1 != nil {
+		return extent{}, errInvalidValue
+	}
+	n := extent{uint64(p.WidthInBytes), uint64(p.Height), uint64(p.Depth)}
+	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcPitch, p.SrcHeight, p.SrcXInBytes, p.SrcY, p.SrcZ}
+	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstPitch, p.DstHeight, p.DstXInBytes, p.DstY, p.DstZ}
+	if r := from.place(src, n); r != success {
+		return n, r
+	}
+	return n, to.place(dst, n)
+}
+
+func placesPeer(c call, dst, src *place) (extent, result) {
+	p := at[driver.CUDA_MEMCPY3D_PEER](c, 0)
+	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 {
+		return extent{}, errInvalidValue
+	}
+	if find[cudaContext](c.e, uintptr(p.SrcContext)) == nil || find[cudaContext](c.e, uintptr(p.DstContext)) == nil {
+		return extent{}, errInvalidContext
+	}
+	n := extent{uint64(p.WidthInBytes), uint64(p.Height), uint64(p.Depth)}
+	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcPitch, p.SrcHeight, p.SrcXInBytes, p.SrcY, p.SrcZ}
+	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstPitch, p.DstHeight, p.DstXInBytes, p.DstY, p.DstZ}
+	if r := from.place(src, n); r != success {
+		return n, r
+	}
+	return n, to.place(dst, n)
+}
+
+func cuMemcpy2D(c call) result {
+	var dst, src place
+	n, r := places2D(at[driver.CUDA_MEMCPY2D](c, 0), &dst, &src)
+	if r != success {
+		return r
+	}
+	return copyNow(c, &dst, &src, n)
+}
+
+func cuMemcpy3D(c call) result {
+	var dst, src place
+	n, r := places3D(at[driver.CUDA_MEMCPY3D](c, 0), &dst, &src)
+	if r != success {
+		return r
+	}
+	return copyNow(c, &dst, &src, n)
+}
+
+func cuMemcpy3DPeer(c call) result {
+	var dst, src place
+	n, r := placesPeer(c, &dst, &src)
+	if r != success {
+		return r
+	}
+	return copyNow(c, &dst, &src, n)
+}
+
+func cuMemcpy2DAsync(c call) result {
+	s, r := streamAt(c, 1)
+	if r != success {
+		return r
+	}
+	var dst, src place
+	n, r := places2D(at[driver.CUDA_MEMCPY2D](c, 0), &dst, &src)
+	if r != success {
+		return r
+	}
+	return copyLater(c, s, &dst, &src, n)
+}
+
+func cuMemcpy3DAsync(c call) result {
+	s, r := streamAt(c, 1)
+	if r != success {
+		return r
+	}
+	var dst, src place
+	n, r := places3D(at[driver.CUDA_MEMCPY3D](c, 0), &dst, &src)
+	if r != success {
+		return r
+	}
+	return copyLater(c, s, &dst, &src, n)
+}
+
+func cuMemcpy3DPeerAsync(c call) result {
+	s, r := streamAt(c, 1)
+	if r != success {
+		return r
+	}
+	var dst, src place
+	n, r := placesPeer(c, &dst, &src)
+	if r != success {
+		return r
+	}
+	return copyLater(c, s, &dst, &src, n)
+}

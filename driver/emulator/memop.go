@@ -1,0 +1,153 @@
+package emulator
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+var memOpFunctions = functions{
+	"cuStreamWaitValue32_v2":  {func(c call) result { return memOp(c, driver.CU_STREAM_MEM_OP_WAIT_VALUE_32) }, afterInit},
+	"cuStreamWaitValue64_v2":  {func(c call) result { return memOp(c, driver.CU_STREAM_MEM_OP_WAIT_VALUE_64) }, afterInit},
+	"cuStreamWriteValue32_v2": {func(c call) result { return memOp(c, driver.CU_STREAM_MEM_OP_WRITE_VALUE_32) }, afterInit},
+	"cuStreamWriteValue64_v2": {func(c call) result { return memOp(c, driver.CU_STREAM_MEM_OP_WRITE_VALUE_64) }, afterInit},
+	"cuStreamBatchMemOp_v2":   {cuStreamBatchMemOp, afterInit},
+}
+
+// memOpNode is a batch of operations on single words of memory: in a stream,
+// or as a node.
+type memOpNode struct {
+	ctx   *cudaContext
+	flags uint32
+	ops   []driver.CUstreamBatchMemOpParams
+}
+
+func (n *memOpNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP }
+
+// memOp makes a batch of one from (stream, address, value, flags).
+func memOp(c call, kind driver.CUstreamBatchMemOpType) result {
+	s, r := streamAt(c, 0)
+	if r != success {
+		return r
+	}
+	var op driver.CUstreamBatchMemOpParams
+	w := op.WaitValue() // WriteValue has the same layout
+	w.Operation, w.Address, w.Flags = kind, driver.CUdeviceptr(c.Uint64(1)), c.Uint32(3)
+	*w.Value64() = c.Uint64(2)
+	return submitMemOps(c, s, &memOpNode{ctx: s.ctx, ops: []driver.CUstreamBatchMemOpParams{op}})
+}
+
+func cuStreamBatchMemOp(c call) result {
+	s, r := streamAt(c, 0)
+	n := int(c.Uint32(1))
+	ops := list[driver.CUstreamBatchMemOpParams](c, 2, n)
+	switch {
+	case r != success:
+		return r
+	case n == 0:
+		return success
+	case n > 256 || ops == nil || c.Uint32(3) != 0:
+		return errInvalidValue
+	}
+	node := &memOpNode{ctx: s.ctx, ops: append([]driver.CUstreamBatchMemOpParams(nil), ops...)}
+	return submitMemOps(c, s, node)
+}
+
+func submitMemOps(c call, s *stream, n *memOpNode) result {
+	if r := n.check(c.e); r != success {
+		return r
+	}
+	return s.submit(c, n)
+}
+
+// size of the word of an operation, 0 for those without one.
+func memOpSize(kind driver.CUstreamBatchMemOpType) uint64 {
+	switch kind {
+	case driver.CU_STREAM_MEM_OP_WAIT_VALUE_32, driver.CU_STREAM_MEM_OP_WRITE_VALUE_32:
+		return 4
+	case driver.CU_STREAM_MEM_OP_WAIT_VALUE_64, driver.CU_STREAM_MEM_OP_WRITE_VALUE_64:
+		return 8
+	}
+	return 0
+}
+
+func (n *memOpNode) check(e *Emulator) result {
+	for i := range n.ops {
+		op := &n.ops[i]
+		kind := *op.Operation()
+		size := memOpSize(kind)
+		switch {
+		case kind == driver.CU_STREAM_MEM_OP_BARRIER, kind == driver.CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+			continue
+		case size == 0:
+			return errInvalidValue
+		}
+		addr := uint64(op.WaitValue().Address)
+		if addr%size != 0 || !e.known(addr, size) {
+			return errInvalidValue
+		}
+	}
+	return success
+}
+
+func (n *memOpNode) run(x *execution) result {
+	for i := range n.ops {
+		if r := n.step(x, &n.ops[i]); r != success {
+			return r
+		}
+	}
+	return success
+}
+
+// step runs one operation of the batch.
+func (n *memOpNode) step(x *execution, op *driver.CUstreamBatchMemOpParams) result {
+	size := memOpSize(*op.Operation())
+	if size == 0 {
+		return success
+	}
+	w := op.WaitValue()
+	b, err := x.e.mem.Bytes(uint64(w.Address), size)
+	if err != nil {
+		x.e.noteFault("stream memory operation: " + x.e.mem.Nearest(uint64(w.Address)))
+		return errIllegalAddress
+	}
+	switch *op.Operation() {
+	case driver.CU_STREAM_MEM_OP_WRITE_VALUE_32, driver.CU_STREAM_MEM_OP_WRITE_VALUE_64:
+		storeWord(b, *w.Value64())
+		return success
+	}
+	for tries := 0; !reachedValue(loadWord(b), *w.Value64(), w.Flags, size); tries++ {
+		if x.e.running.Err() != nil {
+			return errLaunchFailed
+		}
+		if tries < 100 {
+			runtime.Gosched()
+		} else {
+			time.Sleep(20 * time.Microsecond)
+		}
+	}
+	return success
+}
+
+// reachedValue is the condition of a wait.
+func reachedValue(have, want uint64, flags uint32, size uint64) bool {
+	if size == 4 {
+		have, want = uint64(uint32(have)), uint64(uint32(want))
+	}
+	switch driver.CUstreamWaitValue_flags(flags) &^ driver.CU_STREAM_WAIT_VALUE_FLUSH {
+	case driver.CU_STREAM_WAIT_VALUE_EQ:
+		return have == want
+	case driver.CU_STREAM_WAIT_VALUE_AND:
+		return have&want != 0
+	case driver.CU_STREAM_WAIT_VALUE_NOR:
+		if size == 4 {
+			return ^(uint32(have) | uint32(want)) != 0
+		}
+		return ^(have | want) != 0
+	}
+	if size == 4 { // cyclic: the difference counts, not the order
+		return int32(uint32(have)-uint32(want)) >= 0
+	}
+	return int64(have-want) >= 0
+}

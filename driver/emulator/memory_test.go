@@ -1,0 +1,253 @@
+package emulator_test
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+)
+
+func TestAllocationErrors(t *testing.T) {
+	r := newRig(t)
+	var p driver.CUdeviceptr
+	r.want("zero bytes", r.CuMemAlloc(&p, 0), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("too much", r.CuMemAlloc(&p, 1<<50), driver.CUDA_ERROR_OUT_OF_MEMORY)
+	r.want("free of nothing", r.CuMemFree(0), 0)
+	r.want("free of a wild address", r.CuMemFree(12345), driver.CUDA_ERROR_INVALID_VALUE)
+	r.ok(r.CuMemAlloc(&p, 1024))
+	r.want("free of an inner address", r.CuMemFree(p+16), driver.CUDA_ERROR_INVALID_VALUE)
+	r.ok(r.CuMemFree(p))
+	r.want("second free", r.CuMemFree(p), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("copy to freed memory", r.CuMemsetD8(p, 0, 4), driver.CUDA_ERROR_INVALID_VALUE)
+	var base driver.CUdeviceptr
+	var size uintptr
+	r.want("range of freed memory", r.CuMemGetAddressRange(&base, &size, p), driver.CUDA_ERROR_NOT_FOUND)
+	r.want("pitch of odd elements", r.CuMemAllocPitch(&p, &size, 100, 10, 3), driver.CUDA_ERROR_INVALID_VALUE)
+}
+
+func TestMemoryIsLimited(t *testing.T) {
+	if onGPU {
+		return
+	}
+	r := newRigWith(t, emulator.Config{LimitMemory: 1 << 20})
+	var p, q driver.CUdeviceptr
+	r.ok(r.CuMemAlloc(&p, 1<<19))
+	r.want("more than is left", r.CuMemAlloc(&q, 1<<19+1), driver.CUDA_ERROR_OUT_OF_MEMORY)
+	var free, total uintptr
+	r.ok(r.CuMemGetInfo(&free, &total))
+	if free != 1<<19 {
+		t.Errorf("free: %d", free)
+	}
+	r.ok(r.CuMemFree(p))
+	r.ok(r.CuMemAlloc(&q, 1<<20))
+	r.ok(r.CuMemFree(q))
+	r.want("stream-ordered", r.CuMemAllocAsync(&q, 1<<20+1, r.stream()), driver.CUDA_ERROR_OUT_OF_MEMORY)
+}
+
+func TestAddressRangeAndPointerAttributes(t *testing.T) {
+	r := newRig(t)
+	p := r.alloc(1000)
+	var base driver.CUdeviceptr
+	var size uintptr
+	r.ok(r.CuMemGetAddressRange(&base, &size, p+500))
+	if base != p || size != 1000 {
+		t.Errorf("range %#x of %d", base, size)
+	}
+	var kind, ordinal uint32
+	r.ok(r.CuPointerGetAttribute(unsafe.Pointer(&kind), driver.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p))
+	r.ok(r.CuPointerGetAttribute(unsafe.Pointer(&ordinal), driver.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p))
+	if kind != uint32(driver.CU_MEMORYTYPE_DEVICE) || ordinal != 0 {
+		t.Errorf("type %d on device %d", kind, ordinal)
+	}
+	var ctx driver.CUcontext
+	r.ok(r.CuPointerGetAttribute(unsafe.Pointer(&ctx), driver.CU_POINTER_ATTRIBUTE_CONTEXT, p))
+	if ctx != r.ctx {
+		t.Error("another context")
+	}
+	r.want("unknown pointer", r.CuPointerGetAttribute(unsafe.Pointer(&kind), driver.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 4242), driver.CUDA_ERROR_INVALID_VALUE)
+	attr := driver.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+	data := unsafe.Pointer(&kind)
+	r.ok(r.CuPointerGetAttributes(1, &attr, &data, 4242))
+	if kind != 0 {
+		t.Errorf("an unknown pointer has type %d", kind)
+	}
+}
+
+func TestCopiesBetweenHostAndDevice(t *testing.T) {
+	r := newRig(t)
+	p, q := r.alloc(16), r.alloc(16)
+	in := []uint32{1, 2, 3, 4}
+	r.ok(r.CuMemcpyHtoD(p, unsafe.Pointer(&in[0]), 16))
+	r.ok(r.CuMemcpyDtoD(q, p, 16))
+	r.wantWords("copy", q, 1, 2, 3, 4)
+	r.ok(r.CuMemcpy(p+4, q, 8))
+	r.wantWords("unified copy", p, 1, 1, 2, 4)
+	r.want("past the end", r.CuMemcpyHtoD(p+1<<40, unsafe.Pointer(&in[0]), 16), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("from nowhere", r.CuMemcpyHtoD(p, nil, 16), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("nothing", r.CuMemcpyHtoD(p, unsafe.Pointer(&in[0]), 0), 0)
+}
+
+// The source of an asynchronous copy from pageable memory may be changed as
+// soon as the call returned, even if the stream is far behind.
+func TestPageableSourceIsReadAtTheCall(t *testing.T) {
+	r := newRig(t)
+	p, s := r.alloc(8), r.stream()
+	g := r.gate()
+	in := []uint32{1, 2}
+	g.block(s)
+	r.ok(r.CuMemcpyHtoDAsync(p, unsafe.Pointer(&in[0]), 8, s))
+	in[0], in[1] = 8, 9
+	g.open()
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("pageable", p, 1, 2)
+}
+
+func TestPageLockedMemoryIsReadWhenTheStreamGetsThere(t *testing.T) {
+	r := newRig(t)
+	p, s := r.alloc(8), r.stream()
+	var host unsafe.Pointer
+	r.ok(r.CuMemHostAlloc(&host, 8, 0))
+	in := unsafe.Slice((*uint32)(host), 2)
+	in[0], in[1] = 1, 2
+	g := r.gate()
+	g.block(s)
+	r.ok(r.CuMemcpyHtoDAsync(p, host, 8, s))
+	in[0] = 5
+	g.open()
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("page-locked", p, 5, 2)
+	r.ok(r.CuMemcpyDtoHAsync(unsafe.Add(host, 4), p, 4, s))
+	r.ok(r.CuStreamSynchronize(s))
+	if in[1] != 5 {
+		t.Errorf("copied back %d", in[1])
+	}
+	var d driver.CUdeviceptr
+	r.ok(r.CuMemHostGetDevicePointer(&d, host, 0))
+	r.ok(r.launch(r.kernel("add"), s, d, 0, 3))
+	r.ok(r.CuStreamSynchronize(s))
+	if in[0] != 8 {
+		t.Errorf("a kernel left %d", in[0])
+	}
+	r.ok(r.CuMemFreeHost(host))
+}
+
+func TestHostMemoryErrors(t *testing.T) {
+	r := newRig(t)
+	var host unsafe.Pointer
+	r.want("flags", r.CuMemHostAlloc(&host, 8, 0x80), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("free of nothing", r.CuMemFreeHost(nil), 0)
+	buf := make([]byte, 8192)
+	p := unsafe.Pointer(&buf[0])
+	r.want("free of unknown memory", r.CuMemFreeHost(p), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("unregister", r.CuMemHostUnregister(p), driver.CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)
+	r.ok(r.CuMemHostRegister(p, 8192, 0))
+	r.want("register twice", r.CuMemHostRegister(p, 8192, 0), driver.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+	r.ok(r.CuMemHostUnregister(p))
+	r.want("register nothing", r.CuMemHostRegister(nil, 8, 0), driver.CUDA_ERROR_INVALID_VALUE)
+	r.ok(r.CuMemHostAlloc(&host, 0x1000, 0))
+	r.want("device free of host memory", r.CuMemFree(driver.CUdeviceptr(uintptr(host))), driver.CUDA_ERROR_INVALID_VALUE)
+	r.ok(r.CuMemFreeHost(host))
+}
+
+func TestFills(t *testing.T) {
+	r := newRig(t)
+	p, s := r.alloc(64), r.stream()
+	r.ok(r.CuMemsetD32Async(p, 0x01020304, 2, s))
+	r.ok(r.CuMemsetD16Async(p+8, 0x0506, 2, s))
+	r.ok(r.CuMemsetD8Async(p+12, 7, 4, s))
+	r.wantWords("fill", p, 0x01020304, 0x01020304, 0x05060506, 0x07070707)
+	r.ok(r.CuMemsetD8(p, 0, 64))
+	r.ok(r.CuMemsetD2D32(p, 16, 9, 2, 3))
+	r.wantWords("2D fill", p, 9, 9, 0, 0, 9, 9, 0, 0, 9, 9, 0, 0)
+	r.want("misaligned", r.CuMemsetD32(p+2, 0, 1), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("nothing", r.CuMemsetD32(p, 0, 0), 0)
+}
+
+func TestCopiesOfRectanglesAndBoxes(t *testing.T) {
+	r := newRig(t)
+	p := r.alloc(64)
+	in := []uint32{1, 2, 3, 4, 5, 6}
+	r.ok(r.CuMemcpy2D(&driver.CUDA_MEMCPY2D{
+		SrcMemoryType: driver.CU_MEMORYTYPE_HOST, SrcHost: unsafe.Pointer(&in[0]), SrcPitch: 12,
+		DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p, DstPitch: 16, DstXInBytes: 4,
+		WidthInBytes: 8, Height: 2,
+	}))
+	r.wantWords("2D", p, 0, 1, 2, 0, 0, 4, 5, 0)
+	r.ok(r.CuMemsetD8(p, 0, 64))
+	r.ok(r.CuMemcpy3D(&driver.CUDA_MEMCPY3D{
+		SrcMemoryType: driver.CU_MEMORYTYPE_HOST, SrcHost: unsafe.Pointer(&in[0]), SrcPitch: 4, SrcHeight: 3,
+		DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p, DstPitch: 8, DstHeight: 2,
+		WidthInBytes: 4, Height: 2, Depth: 2,
+	}))
+	r.wantWords("3D", p, 1, 0, 2, 0, 4, 0, 5, 0)
+	r.want("pitch too small", r.CuMemcpy2D(&driver.CUDA_MEMCPY2D{
+		SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: p, SrcPitch: 4,
+		DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p + 32, DstPitch: 8, WidthInBytes: 8, Height: 2,
+	}), driver.CUDA_ERROR_INVALID_VALUE)
+}
+
+func TestStreamOrderedMemory(t *testing.T) {
+	r := newRig(t)
+	s := r.stream()
+	var pool driver.CUmemoryPool
+	r.ok(r.CuDeviceGetDefaultMemPool(&pool, r.dev))
+	var p driver.CUdeviceptr
+	r.ok(r.CuMemAllocAsync(&p, 1024, s))
+	r.ok(r.CuMemsetD32Async(p, 3, 4, s))
+	var used uint64
+	r.ok(r.CuMemPoolGetAttribute(pool, driver.CU_MEMPOOL_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
+	if used < 1024 {
+		t.Errorf("used: %d", used)
+	}
+	r.wantWords("stream-ordered", p, 3, 3, 3, 3)
+	r.ok(r.CuMemFreeAsync(p, s))
+	r.want("second free", r.CuMemFreeAsync(p, s), driver.CUDA_ERROR_INVALID_VALUE)
+	r.ok(r.CuStreamSynchronize(s))
+	r.ok(r.CuMemPoolGetAttribute(pool, driver.CU_MEMPOOL_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
+	if used != 0 {
+		t.Errorf("used after the free: %d", used)
+	}
+	r.want("zero bytes", r.CuMemAllocAsync(&p, 0, s), driver.CUDA_ERROR_INVALID_VALUE)
+	r.ok(r.CuMemAllocAsync(&p, 64, s))
+	r.ok(r.CuMemFree(p))
+	r.want("destroy of the default pool", r.CuMemPoolDestroy(pool), driver.CUDA_ERROR_INVALID_VALUE)
+}
+
+func TestOwnPool(t *testing.T) {
+	r := newRig(t)
+	s := r.stream()
+	var pool driver.CUmemoryPool
+	props := driver.CUmemPoolProps{AllocType: driver.CU_MEM_ALLOCATION_TYPE_PINNED}
+	props.Location.Type = driver.CU_MEM_LOCATION_TYPE_DEVICE
+	r.ok(r.CuMemPoolCreate(&pool, &props))
+	threshold := uint64(1 << 30)
+	r.ok(r.CuMemPoolSetAttribute(pool, driver.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, unsafe.Pointer(&threshold)))
+	var p driver.CUdeviceptr
+	r.ok(r.CuMemAllocFromPoolAsync(&p, 1<<20, pool, s))
+	r.ok(r.CuMemFreeAsync(p, s))
+	r.ok(r.CuStreamSynchronize(s))
+	var reserved uint64
+	r.ok(r.CuMemPoolGetAttribute(pool, driver.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, unsafe.Pointer(&reserved)))
+	if reserved < 1<<20 {
+		t.Errorf("below the threshold nothing is given back, but reserved is %d", reserved)
+	}
+	r.ok(r.CuMemPoolTrimTo(pool, 0))
+	r.ok(r.CuMemPoolGetAttribute(pool, driver.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, unsafe.Pointer(&reserved)))
+	if reserved != 0 {
+		t.Errorf("reserved after the trim: %d", reserved)
+	}
+	r.ok(r.CuMemPoolDestroy(pool))
+}
+
+func TestManagedMemoryIsSharedWithTheHost(t *testing.T) {
+	r := newRig(t)
+	if onGPU {
+		return // its use has hung GPUs of this kind
+	}
+	var p driver.CUdeviceptr
+	r.ok(r.CuMemAllocManaged(&p, 8, uint32(driver.CU_MEM_ATTACH_GLOBAL)))
+	r.ok(r.launch(r.kernel("store"), 0, p, 1, 42))
+	r.wantWords("managed", p, 0, 42)
+	r.ok(r.CuMemFree(p))
+}

@@ -1,0 +1,187 @@
+package emulator
+
+import (
+	"os"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// module is PTX compiled for one context, its variables placed in the
+// device's memory.
+type module struct {
+	handle  uintptr
+	ctx     *cudaContext
+	code    *vm.Module
+	library *library // nil: loaded as a module
+	funcs   map[string]*kernelFunc
+	order   []*kernelFunc
+	gone    bool
+}
+
+func (m *module) owner() *cudaContext { return m.ctx }
+
+func (m *module) destroy() { m.unload() }
+
+// unload ends the module's functions and frees its variables. Work that uses
+// it must have ended.
+func (m *module) unload() {
+	if m.gone {
+		return
+	}
+	m.gone = true
+	for _, f := range m.order {
+		m.ctx.e.forget(f.handle)
+	}
+	if err := m.code.Close(); err != nil {
+		m.ctx.e.cfg.Log.Error("unload", "error", err)
+	}
+}
+
+// newModule registers compiled code with its functions.
+func (ctx *cudaContext) newModule(code *vm.Module, lib *library) *module {
+	m := &module{ctx: ctx, code: code, library: lib, funcs: make(map[string]*kernelFunc)}
+	m.handle = ctx.e.register(m)
+	for _, name := range code.Kernels() {
+		k, _ := code.Kernel(name)
+		f := newKernelFunc(m, k)
+		m.funcs[name] = f
+		m.order = append(m.order, f)
+	}
+	return m
+}
+
+var moduleFunctions = functions{
+	"cuModuleLoad":               {cuModuleLoad, current},
+	"cuModuleLoadData":           {cuModuleLoadData, current},
+	"cuModuleLoadDataEx":         {cuModuleLoadDataEx, current},
+	"cuModuleLoadFatBinary":      {cuModuleLoadData, current},
+	"cuModuleUnload":             {cuModuleUnload, currentUnsafe},
+	"cuModuleGetFunction":        {cuModuleGetFunction, current},
+	"cuModuleGetFunctionCount":   {cuModuleGetFunctionCount, current},
+	"cuModuleEnumerateFunctions": {cuModuleEnumerateFunctions, current},
+	"cuModuleGetGlobal_v2":       {cuModuleGetGlobal, current},
+}
+
+func cuModuleLoad(c call) result {
+	name, ok := c.text(1)
+	if !ok || c.Ptr(0) == nil {
+		return errInvalidValue
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return driver.CUDA_ERROR_FILE_NOT_FOUND
+	}
+	data = append(data, 0)
+	return loadModule(c, unsafe.Pointer(&data[0]), &jitOptions{})
+}
+
+func cuModuleLoadData(c call) result {
+	if c.Ptr(0) == nil || c.Ptr(1) == nil {
+		return errInvalidValue
+	}
+	return loadModule(c, c.Ptr(1), &jitOptions{})
+}
+
+func cuModuleLoadDataEx(c call) result {
+	if c.Ptr(0) == nil || c.Ptr(1) == nil {
+		return errInvalidValue
+	}
+	n := int(c.Uint32(2))
+	opts, r := readJITOptions(list[driver.CUjit_option](c, 3, n), list[unsafe.Pointer](c, 4, n), n)
+	if r != success {
+		return r
+	}
+	return loadModule(c, c.Ptr(1), &opts)
+}
+
+func loadModule(c call, image unsafe.Pointer, opts *jitOptions) result {
+	source, r := c.e.readImage(image, opts)
+	if r != success {
+		return r
+	}
+	code, r := c.ctx.compile(source, opts)
+	if r != success {
+		return r
+	}
+	return put(c, 0, c.ctx.newModule(code, nil).handle)
+}
+
+// cuModuleUnload waits for the context: its kernels may still run.
+func cuModuleUnload(c call) result {
+	m := handleAt[module](c, 0)
+	if m == nil || m.library != nil {
+		return errInvalidHandle
+	}
+	m.ctx.wait()
+	m.unload()
+	c.e.forget(m.handle)
+	return c.ctx.fault
+}
+
+func cuModuleGetFunction(c call) result {
+	m := handleAt[module](c, 1)
+	name, ok := c.text(2)
+	switch {
+	case c.Ptr(0) == nil || !ok:
+		return errInvalidValue
+	case m == nil:
+		return errInvalidHandle
+	}
+	f := m.funcs[name]
+	if f == nil {
+		return errNotFound
+	}
+	return put(c, 0, f.handle)
+}
+
+func cuModuleGetFunctionCount(c call) result {
+	m := handleAt[module](c, 1)
+	if m == nil {
+		return errInvalidHandle
+	}
+	return put(c, 0, uint32(len(m.order)))
+}
+
+func cuModuleEnumerateFunctions(c call) result {
+	m := handleAt[module](c, 2)
+	out := list[uintptr](c, 0, int(c.Uint32(1)))
+	switch {
+	case m == nil:
+		return errInvalidHandle
+	case out == nil:
+		return errInvalidValue
+	}
+	for i := range min(len(out), len(m.order)) {
+		out[i] = m.order[i].handle
+	}
+	return success
+}
+
+func cuModuleGetGlobal(c call) result {
+	m := handleAt[module](c, 2)
+	if m == nil {
+		return errInvalidHandle
+	}
+	return putGlobal(c, m)
+}
+
+// putGlobal answers (address, size) of the variable named by argument 3.
+func putGlobal(c call, m *module) result {
+	name, ok := c.text(3)
+	if !ok || (c.Ptr(0) == nil && c.Ptr(1) == nil) {
+		return errInvalidValue
+	}
+	v, ok := m.code.Variable(name)
+	if !ok {
+		return errNotFound
+	}
+	if p := at[driver.CUdeviceptr](c, 0); p != nil {
+		*p = driver.CUdeviceptr(v.Addr)
+	}
+	if p := at[uintptr](c, 1); p != nil {
+		*p = uintptr(v.Size)
+	}
+	return success
+}

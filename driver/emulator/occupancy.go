@@ -1,0 +1,151 @@
+package emulator
+
+import (
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
+)
+
+var occupancyFunctions = functions{
+	"cuOccupancyMaxActiveBlocksPerMultiprocessor":          {cuOccupancyMaxActiveBlocks, current},
+	"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags": {cuOccupancyMaxActiveBlocks, current},
+	"cuOccupancyMaxPotentialBlockSize":                     {cuOccupancyMaxPotentialBlockSize, current},
+	"cuOccupancyMaxPotentialBlockSizeWithFlags":            {cuOccupancyMaxPotentialBlockSize, current},
+	"cuOccupancyAvailableDynamicSMemPerBlock":              {cuOccupancyAvailableDynamicSMemPerBlock, current},
+	"cuOccupancyMaxPotentialClusterSize":                   {cuOccupancyMaxPotentialClusterSize, current},
+	"cuOccupancyMaxActiveClusters":                         {cuOccupancyMaxActiveClusters, current},
+}
+
+const (
+	warpSize       = 32
+	registersPerSM = 65536
+	registerUnit   = 256 // registers are given out to a warp in these
+	sharedUnit     = 128 // shared memory is given out in these
+)
+
+// blocksPerSM is how many blocks of the given size are resident at a time, by
+// the rules of the occupancy calculator.
+func (f *kernelFunc) blocksPerSM(threads int, dynamic uint64) int {
+	l := limitsOf(f.mod.ctx.e.cfg.ComputeCapability)
+	if threads <= 0 || threads > f.info.MaxThreads {
+		return 0
+	}
+	warps := (threads + warpSize - 1) / warpSize
+	blocks := min(l.blocksPerSM, l.threadsPerSM/warpSize/warps)
+	if regs := f.info.NumRegs; regs > 0 {
+		perWarp := int(roundUp(uint64(regs*warpSize), registerUnit))
+		blocks = min(blocks, registersPerSM/perWarp/warps)
+	}
+	shared := roundUp(uint64(f.info.SharedBytes)+dynamic+uint64(l.sharedReserved), sharedUnit)
+	if shared > uint64(l.sharedReserved) && shared > 0 {
+		blocks = min(blocks, l.sharedPerSM/int(shared))
+	}
+	return blocks
+}
+
+func cuOccupancyMaxActiveBlocks(c call) result {
+	f, r := functionAt(c, 1)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(0) == nil || c.Int32(2) <= 0:
+		return errInvalidValue
+	}
+	return put(c, 0, int32(f.blocksPerSM(int(c.Int32(2)), c.Uint64(3))))
+}
+
+// cuOccupancyMaxPotentialBlockSize tries block sizes from the largest; the
+// caller's function from block size to shared memory is a C function.
+func cuOccupancyMaxPotentialBlockSize(c call) result {
+	grid, block := at[int32](c, 0), at[int32](c, 1)
+	f, r := functionAt(c, 2)
+	switch {
+	case r != success:
+		return r
+	case grid == nil || block == nil:
+		return errInvalidValue
+	}
+	limit := f.info.MaxThreads
+	if n := int(c.Int32(5)); n > 0 {
+		limit = min(limit, n)
+	}
+	best, bestThreads, bestBlocks := 0, 0, 0
+	for threads := limit; threads > 0; threads = (threads - 1) / warpSize * warpSize {
+		blocks := f.blocksPerSM(threads, dynamicShared(c, threads))
+		if blocks*threads > best {
+			best, bestThreads, bestBlocks = blocks*threads, threads, blocks
+		}
+	}
+	*grid = int32(bestBlocks * f.mod.ctx.e.cfg.Multiprocessors)
+	*block = int32(bestThreads)
+	return success
+}
+
+func dynamicShared(c call, threads int) uint64 {
+	if fn := c.Word(3); fn != 0 {
+		p := loader.AddrProc(fn)
+		return uint64(p.Call(uintptr(threads)))
+	}
+	return c.Uint64(4)
+}
+
+func cuOccupancyAvailableDynamicSMemPerBlock(c call) result {
+	f, r := functionAt(c, 1)
+	blocks, threads := int(c.Int32(2)), int(c.Int32(3))
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(0) == nil || blocks <= 0 || threads <= 0:
+		return errInvalidValue
+	case f.blocksPerSM(threads, 0) < blocks:
+		return errInvalidValue
+	}
+	l := limitsOf(c.e.cfg.ComputeCapability)
+	free := l.sharedPerSM/blocks/sharedUnit*sharedUnit - f.info.SharedBytes - l.sharedReserved
+	free = min(free, l.sharedOptin-f.info.SharedBytes)
+	return put(c, 0, uintptr(max(free, 0)))
+}
+
+const (
+	portableCluster = 8
+	largestCluster  = 16
+)
+
+func cuOccupancyMaxPotentialClusterSize(c call) result {
+	f, r := functionAt(c, 1)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(0) == nil || c.Ptr(2) == nil:
+		return errInvalidValue
+	case !limitsOf(c.e.cfg.ComputeCapability).clusters:
+		return errNotSupported
+	case f.settings.nonPortable:
+		return put(c, 0, int32(largestCluster))
+	}
+	return put(c, 0, int32(portableCluster))
+}
+
+func cuOccupancyMaxActiveClusters(c call) result {
+	f, r := functionAt(c, 1)
+	cfg := at[driver.CUlaunchConfig](c, 2)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(0) == nil || cfg == nil:
+		return errInvalidValue
+	}
+	threads := int(cfg.BlockDimX * cfg.BlockDimY * cfg.BlockDimZ)
+	blocks := f.blocksPerSM(threads, uint64(cfg.SharedMemBytes)) * c.e.cfg.Multiprocessors
+	size := uint64(1)
+	if cfg.Attrs != nil {
+		for _, a := range unsafe.Slice(cfg.Attrs, cfg.NumAttrs) {
+			if a.Id == driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {
+				d := a.Value.ClusterDim()
+				size = max(uint64(d.X)*uint64(d.Y)*uint64(d.Z), 1)
+			}
+		}
+	}
+	return put(c, 0, int32(uint64(blocks)/size))
+}

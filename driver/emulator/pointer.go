@@ -1,0 +1,162 @@
+package emulator
+
+import (
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+var pointerFunctions = functions{
+	"cuPointerGetAttribute":  {cuPointerGetAttribute, afterInit},
+	"cuPointerGetAttributes": {cuPointerGetAttributes, afterInit},
+	"cuPointerSetAttribute":  {cuPointerSetAttribute, afterInit},
+}
+
+func cuPointerGetAttribute(c call) result {
+	if c.Ptr(0) == nil {
+		return errInvalidValue
+	}
+	return c.pointerAttribute(c.Ptr(0), driver.CUpointer_attribute(c.Uint32(1)), c.Uint64(2))
+}
+
+// cuPointerGetAttributes answers zeros about a pointer that it does not know.
+func cuPointerGetAttributes(c call) result {
+	n := int(c.Uint32(0))
+	attrs, data := list[driver.CUpointer_attribute](c, 1, n), list[unsafe.Pointer](c, 2, n)
+	if n == 0 || attrs == nil || data == nil {
+		return errInvalidValue
+	}
+	addr := c.Uint64(3)
+	for i, attr := range attrs {
+		if data[i] == nil {
+			return errInvalidValue
+		}
+		if c.pointerAttribute(data[i], attr, addr) != success {
+			clear(unsafe.Slice((*byte)(data[i]), attributeSize(attr)))
+			if attr == driver.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL {
+				*(*int32)(data[i]) = -2
+			}
+		}
+	}
+	return success
+}
+
+// attributeSize is the size of what a pointer attribute writes.
+func attributeSize(attr driver.CUpointer_attribute) int {
+	switch attr {
+	case driver.CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+		return 16
+	case driver.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, driver.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+		driver.CU_POINTER_ATTRIBUTE_IS_MANAGED, driver.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+		driver.CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, driver.CU_POINTER_ATTRIBUTE_MAPPED,
+		driver.CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, driver.CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
+		driver.CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+		return 4
+	}
+	return 8
+}
+
+// isHost reports whether the memory is in the host's address space.
+func (a *allocation) isHost() bool { return a.kind == pageLocked || a.kind == registered }
+
+// pointerAttribute stores one attribute of the memory at addr.
+func (c call) pointerAttribute(out unsafe.Pointer, attr driver.CUpointer_attribute, addr uint64) result {
+	region, ok := c.e.mem.Find(addr)
+	if !ok {
+		return errInvalidValue
+	}
+	a, _ := region.User.(*allocation)
+	if a == nil {
+		a = &allocation{addr: region.Addr, size: region.Size, dev: c.e.deviceOf(region)}
+	}
+	word := func(v uint32) { *(*uint32)(out) = v }
+	long := func(v uint64) { *(*uint64)(out) = v }
+	switch attr {
+	case driver.CU_POINTER_ATTRIBUTE_CONTEXT:
+		if a.ctx == nil {
+			long(0)
+		} else {
+			long(uint64(a.ctx.handle))
+		}
+	case driver.CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+		if a.isHost() {
+			word(uint32(driver.CU_MEMORYTYPE_HOST))
+		} else {
+			word(uint32(driver.CU_MEMORYTYPE_DEVICE))
+		}
+	case driver.CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+		if !c.reaches(region) {
+			return errInvalidValue
+		}
+		long(addr)
+	case driver.CU_POINTER_ATTRIBUTE_HOST_POINTER:
+		if !a.isHost() && a.kind != managedMemory {
+			return errInvalidValue
+		}
+		long(addr)
+	case driver.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+		word(a.syncMemOp)
+	case driver.CU_POINTER_ATTRIBUTE_BUFFER_ID:
+		long(a.id)
+	case driver.CU_POINTER_ATTRIBUTE_IS_MANAGED:
+		word(uint32(flag(a.kind == managedMemory)))
+	case driver.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+		*(*int32)(out) = int32(a.dev.ordinal)
+	case driver.CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, driver.CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+		long(region.Addr)
+	case driver.CU_POINTER_ATTRIBUTE_RANGE_SIZE, driver.CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+		long(region.Size)
+	case driver.CU_POINTER_ATTRIBUTE_MAPPED:
+		word(1)
+	case driver.CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+		long(0)
+	case driver.CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+		driver.CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
+		driver.CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+		word(0)
+	case driver.CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+		word(uint32(driver.CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE))
+	case driver.CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		if a.pool == nil {
+			long(0)
+		} else {
+			long(uint64(a.pool.handle))
+		}
+	case driver.CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+		long(a.id)
+	default:
+		return errInvalidValue
+	}
+	return success
+}
+
+// reaches reports whether kernels of the current context may touch the region.
+func (c call) reaches(r *vm.Region) bool {
+	if c.ctx == nil || r.Device == vm.HostDevice || r.Device == c.ctx.dev.ordinal {
+		return true
+	}
+	for peer := range c.ctx.peers {
+		if peer.dev.ordinal == r.Device {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Emulator) deviceOf(r *vm.Region) *device {
+	if r.Device >= 0 && r.Device < len(e.devices) {
+		return e.devices[r.Device]
+	}
+	return e.devices[0]
+}
+
+func cuPointerSetAttribute(c call) result {
+	v := at[uint32](c, 0)
+	a := c.e.allocationAt(c.Uint64(2))
+	if v == nil || a == nil || driver.CUpointer_attribute(c.Uint32(1)) != driver.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
+		return errInvalidValue
+	}
+	a.syncMemOp = *v
+	return success
+}

@@ -1,0 +1,398 @@
+package emulator
+
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// pool is a memory pool. What it has reserved is charged to the device, used
+// or not, and goes back at synchronisation points down to the threshold.
+type pool struct {
+	handle    uintptr
+	dev       *device
+	fixed     bool // the device's default pool
+	props     driver.CUmemPoolProps
+	maxSize   uint64
+	threshold uint64
+	reuse     [3]int32
+
+	used, usedHigh         uint64
+	reserved, reservedHigh uint64
+}
+
+// devicePools are the pools of a device.
+type devicePools struct {
+	standard, current *pool
+	all               []*pool
+}
+
+// poolUnit is what a pool reserves at a time.
+const poolUnit = 32 << 20
+
+func (d *device) newPool(fixed bool) *pool {
+	p := &pool{dev: d, fixed: fixed, reuse: [3]int32{1, 1, 1}}
+	p.props.AllocType = driver.CU_MEM_ALLOCATION_TYPE_PINNED
+	p.props.Location = driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(d.ordinal)}
+	p.handle = d.e.register(p)
+	d.pools.all = append(d.pools.all, p)
+	return p
+}
+
+// standardPool is the device's default pool, made when it is first asked for.
+func (d *device) standardPool() *pool {
+	if d.pools.standard == nil {
+		d.pools.standard = d.newPool(true)
+		d.pools.current = d.pools.standard
+	}
+	return d.pools.standard
+}
+
+// currentPool is what cuMemAllocAsync uses.
+func (d *device) currentPool() *pool {
+	d.standardPool()
+	return d.pools.current
+}
+
+// trimPools gives back all that no allocation uses.
+func (d *device) trimPools() {
+	for _, p := range d.pools.all {
+		p.trim(0)
+	}
+}
+
+// trim gives memory back until no more than keep is reserved.
+func (p *pool) trim(keep uint64) {
+	want := max(roundUp(p.used, granularity), min(keep, p.reserved))
+	if want < p.reserved {
+		p.dev.used -= p.reserved - want
+		p.reserved = want
+	}
+}
+
+// take counts an allocation, reserving more where needed.
+func (p *pool) take(size uint64) bool {
+	size = roundUp(size, granularity)
+	if p.maxSize != 0 && p.used+size > p.maxSize {
+		return false
+	}
+	if need := p.used + size; need > p.reserved {
+		grow := roundUp(need-p.reserved, poolUnit)
+		if !p.dev.charge(grow) {
+			grow = need - p.reserved
+			if !p.dev.charge(grow) {
+				return false
+			}
+		}
+		p.reserved += grow
+	}
+	p.used += size
+	p.usedHigh, p.reservedHigh = max(p.usedHigh, p.used), max(p.reservedHigh, p.reserved)
+	return true
+}
+
+func (p *pool) giveBack(size uint64) {
+	p.used -= roundUp(size, granularity)
+	p.trim(p.threshold)
+}
+
+// allocate makes memory of the pool.
+func (p *pool) allocate(ctx *cudaContext, size uint64, by string) (uint64, result) {
+	e := p.dev.e
+	if !p.take(size) {
+		p.dev.wait() // frees that are queued may make room
+		p.dev.trimPools()
+		if !p.take(size) {
+			return 0, errOutOfMemory
+		}
+	}
+	a := &allocation{size: size, kind: pooledMemory, ctx: ctx, dev: p.dev, pool: p, id: e.id(), by: by}
+	addr, err := e.mem.Alloc(size, vm.AllocOptions{Device: p.dev.ordinal, Kind: vm.RegionDevice, Tag: by, User: a})
+	if err != nil {
+		p.giveBack(size)
+		return 0, errOutOfMemory
+	}
+	a.addr = addr
+	return addr, success
+}
+
+var poolFunctions = functions{
+	"cuMemAllocAsync":           {cuMemAllocAsync, afterInit},
+	"cuMemAllocFromPoolAsync":   {cuMemAllocFromPoolAsync, afterInit},
+	"cuMemFreeAsync":            {cuMemFreeAsync, afterInit},
+	"cuMemPoolCreate":           {cuMemPoolCreate, afterInit},
+	"cuMemPoolDestroy":          {cuMemPoolDestroy, afterInit},
+	"cuMemPoolTrimTo":           {cuMemPoolTrimTo, afterInit},
+	"cuMemPoolSetAttribute":     {cuMemPoolSetAttribute, afterInit},
+	"cuMemPoolGetAttribute":     {cuMemPoolGetAttribute, afterInit},
+	"cuMemPoolSetAccess":        {cuMemPoolSetAccess, afterInit},
+	"cuMemPoolGetAccess":        {cuMemPoolGetAccess, afterInit},
+	"cuDeviceGetDefaultMemPool": {cuDeviceGetDefaultMemPool, afterInit},
+	"cuDeviceGetMemPool":        {cuDeviceGetMemPool, afterInit},
+	"cuDeviceSetMemPool":        {cuDeviceSetMemPool, afterInit},
+}
+
+func cuMemAllocAsync(c call) result {
+	s, r := streamAt(c, 2)
+	if r != success {
+		return r
+	}
+	return allocAsync(c, s, s.ctx.dev.currentPool(), "cuMemAllocAsync")
+}
+
+func cuMemAllocFromPoolAsync(c call) result {
+	p := handleAt[pool](c, 2)
+	if p == nil {
+		return errInvalidValue
+	}
+	s, r := streamAt(c, 3)
+	if r != success {
+		return r
+	}
+	return allocAsync(c, s, p, "cuMemAllocFromPoolAsync")
+}
+
+// allocAsync makes memory for a stream. The address is known at once; in a
+// capture it is a node's.
+func allocAsync(c call, s *stream, p *pool, by string) result {
+	size := c.Uint64(1)
+	if c.Ptr(0) == nil || size == 0 {
+		return errInvalidValue
+	}
+	if s.cap != nil {
+		n, r := c.newAllocNode(s.ctx, &p.props, size)
+		if r != success {
+			return r
+		}
+		if r := s.record(c, n); r != success {
+			n.dropped(c.e)
+			return r
+		}
+		n.graph = s.cap.graph
+		return put(c, 0, driver.CUdeviceptr(n.addr))
+	}
+	if r := c.e.prohibited(c.th); r != success {
+		return r
+	}
+	if r := s.implicitlyCaptured(); r != success {
+		return r
+	}
+	addr, r := p.allocate(s.ctx, size, by)
+	if r != success {
+		return r
+	}
+	return put(c, 0, driver.CUdeviceptr(addr))
+}
+
+// freeOp frees memory when the stream gets there.
+type freeOp struct {
+	a  *allocation
+	by string
+}
+
+func (*freeOp) runsAfterFault() {}
+
+func (op *freeOp) run(x *execution) result {
+	x.e.mu.Lock()
+	defer x.e.mu.Unlock()
+	x.e.release(op.a, op.by)
+	return success
+}
+
+func cuMemFreeAsync(c call) result {
+	addr := c.Uint64(0)
+	s, r := streamAt(c, 1)
+	switch {
+	case r != success:
+		return r
+	case addr == 0:
+		return errInvalidValue
+	case s.cap != nil:
+		return captureFree(c, s, driver.CUdeviceptr(addr))
+	}
+	if r := c.e.prohibited(c.th); r != success {
+		return r
+	}
+	if r := s.implicitlyCaptured(); r != success {
+		return r
+	}
+	if n := c.e.graphAllocs[addr]; n != nil && n.live {
+		n.live = false
+		s.enqueue((*unmapOp)(n))
+		return success
+	}
+	a := c.e.allocationAt(addr)
+	if a == nil || a.addr != addr || a.releasing || (a.kind != pooledMemory && a.kind != deviceMemory) {
+		return errInvalidValue
+	}
+	a.releasing = true
+	s.enqueue(&freeOp{a, "cuMemFreeAsync"})
+	return success
+}
+
+func cuMemPoolCreate(c call) result {
+	props := at[driver.CUmemPoolProps](c, 1)
+	if c.Ptr(0) == nil || props == nil {
+		return errInvalidValue
+	}
+	d, r := c.e.poolDevice(props)
+	if r != success {
+		return r
+	}
+	p := d.newPool(false)
+	p.maxSize = uint64(props.MaxSize)
+	return put(c, 0, p.handle)
+}
+
+// poolDevice is where memory of these properties lies.
+func (e *Emulator) poolDevice(props *driver.CUmemPoolProps) (*device, result) {
+	loc := props.Location
+	switch {
+	case props.AllocType != driver.CU_MEM_ALLOCATION_TYPE_PINNED:
+		return nil, errInvalidValue
+	case props.HandleTypes != driver.CU_MEM_HANDLE_TYPE_NONE:
+		return nil, errNotSupported
+	case loc.Type == driver.CU_MEM_LOCATION_TYPE_HOST || loc.Type == driver.CU_MEM_LOCATION_TYPE_HOST_NUMA:
+		return nil, errNotSupported
+	case loc.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE:
+		return nil, errInvalidValue
+	case loc.Id < 0 || int(loc.Id) >= len(e.devices):
+		return nil, errInvalidDevice
+	}
+	return e.devices[loc.Id], success
+}
+
+// cuMemPoolDestroy forgets the pool; what was allocated from it stays until it
+// is freed.
+func cuMemPoolDestroy(c call) result {
+	p := handleAt[pool](c, 0)
+	if p == nil || p.fixed {
+		return errInvalidValue
+	}
+	if p.dev.pools.current == p {
+		p.dev.pools.current = p.dev.pools.standard
+	}
+	p.threshold = 0
+	p.trim(0)
+	c.e.forget(p.handle)
+	return success
+}
+
+func cuMemPoolTrimTo(c call) result {
+	p := handleAt[pool](c, 0)
+	if p == nil {
+		return errInvalidValue
+	}
+	p.trim(c.Uint64(1))
+	return success
+}
+
+func cuMemPoolSetAttribute(c call) result {
+	p := handleAt[pool](c, 0)
+	if p == nil || c.Ptr(2) == nil {
+		return errInvalidValue
+	}
+	switch a := driver.CUmemPool_attribute(c.Uint32(1)); a {
+	case driver.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
+		driver.CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+		driver.CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		p.reuse[a-driver.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] = *at[int32](c, 2)
+	case driver.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		p.threshold = *at[uint64](c, 2)
+	case driver.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, driver.CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		if *at[uint64](c, 2) != 0 {
+			return errInvalidValue
+		}
+		if a == driver.CU_MEMPOOL_ATTR_USED_MEM_HIGH {
+			p.usedHigh = p.used
+		} else {
+			p.reservedHigh = p.reserved
+		}
+	default:
+		return errInvalidValue
+	}
+	return success
+}
+
+func cuMemPoolGetAttribute(c call) result {
+	p := handleAt[pool](c, 0)
+	if p == nil || c.Ptr(2) == nil {
+		return errInvalidValue
+	}
+	switch a := driver.CUmemPool_attribute(c.Uint32(1)); a {
+	case driver.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
+		driver.CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+		driver.CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		return put(c, 2, p.reuse[a-driver.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES])
+	case driver.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		return put(c, 2, p.threshold)
+	case driver.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+		return put(c, 2, p.reserved)
+	case driver.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+		return put(c, 2, p.reservedHigh)
+	case driver.CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+		return put(c, 2, p.used)
+	case driver.CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		return put(c, 2, p.usedHigh)
+	}
+	return errInvalidValue
+}
+
+// cuMemPoolSetAccess checks; every emulated device reaches every other's pools.
+func cuMemPoolSetAccess(c call) result {
+	p := handleAt[pool](c, 0)
+	descs := list[driver.CUmemAccessDesc](c, 1, int(c.Word(2)))
+	if p == nil || descs == nil {
+		return errInvalidValue
+	}
+	for _, d := range descs {
+		switch {
+		case d.Location.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE:
+			return errInvalidValue
+		case d.Location.Id < 0 || int(d.Location.Id) >= len(c.e.devices):
+			return errInvalidDevice
+		case int(d.Location.Id) == p.dev.ordinal && d.Flags != driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE:
+			return errInvalidValue // its own device can not be locked out
+		}
+	}
+	return success
+}
+
+func cuMemPoolGetAccess(c call) result {
+	p, loc := handleAt[pool](c, 1), at[driver.CUmemLocation](c, 2)
+	if p == nil || loc == nil {
+		return errInvalidValue
+	}
+	if int(loc.Id) == p.dev.ordinal {
+		return put(c, 0, driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+	}
+	return put(c, 0, driver.CU_MEM_ACCESS_FLAGS_PROT_NONE)
+}
+
+func cuDeviceGetDefaultMemPool(c call) result {
+	d := deviceAt(c, 1)
+	if d == nil {
+		return errInvalidDevice
+	}
+	return put(c, 0, d.standardPool().handle)
+}
+
+func cuDeviceGetMemPool(c call) result {
+	d := deviceAt(c, 1)
+	if d == nil {
+		return errInvalidDevice
+	}
+	return put(c, 0, d.currentPool().handle)
+}
+
+func cuDeviceSetMemPool(c call) result {
+	d, p := deviceAt(c, 0), handleAt[pool](c, 1)
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case p == nil || p.dev != d:
+		return errInvalidValue
+	}
+	d.standardPool()
+	d.pools.current = p
+	return success
+}

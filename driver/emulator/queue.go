@@ -1,0 +1,127 @@
+package emulator
+
+// operation is a piece of device work. The same value runs in a stream and as
+// a node of a graph, so it never changes once it can run: whoever changes
+// parameters makes a new one.
+type operation interface {
+	// run executes the operation on a stream's goroutine, without the
+	// emulator's lock. A result other than success is a fault of the context.
+	run(x *execution) result
+}
+
+// unconditional operations run also after a fault of the context.
+type unconditional interface{ runsAfterFault() }
+
+// execution is what a running operation knows about where it runs.
+type execution struct {
+	e      *Emulator
+	ctx    *cudaContext
+	stream *stream
+}
+
+// dependency is work that must end first: a task of a stream.
+type dependency struct {
+	s   *stream
+	seq uint64
+}
+
+// met reports whether the work has ended.
+func (d dependency) met() bool { return d.s.done >= d.seq }
+
+// wait waits for the work, with the emulator's lock held before and after.
+func (d dependency) wait() {
+	for !d.met() {
+		d.s.cond.Wait()
+	}
+}
+
+// task is one entry of a stream's queue.
+type task struct {
+	op   operation // nil: only the dependencies matter
+	deps []dependency
+}
+
+// appendPending adds the stream's last task, if it has not ended.
+func (s *stream) appendPending(deps []dependency) []dependency {
+	if s.done < s.submitted {
+		deps = append(deps, dependency{s, s.submitted})
+	}
+	return deps
+}
+
+// barrier lists what a task that is submitted to s now has to wait for besides
+// the stream's own order. The legacy stream waits for all blocking streams of
+// its context, and they wait for it; what s itself has pending comes last.
+func (s *stream) barrier() []dependency {
+	return s.appendPending(s.implicitDeps(nil))
+}
+
+func (s *stream) implicitDeps(deps []dependency) []dependency {
+	switch {
+	case s.isLegacy():
+		for other := range s.ctx.streams {
+			if other.blocking() {
+				deps = other.appendPending(deps)
+			}
+		}
+	case s.blocking():
+		deps = s.ctx.legacy.appendPending(deps)
+	}
+	return deps
+}
+
+// enqueue appends work to the stream and returns its number.
+func (s *stream) enqueue(op operation, deps ...dependency) uint64 {
+	e := s.ctx.e
+	s.submitted++
+	s.queue = append(s.queue, task{op, s.implicitDeps(deps)})
+	if !s.running {
+		s.running = true
+		e.active++
+		go s.work()
+	}
+	return s.submitted
+}
+
+// work is the stream's goroutine: it ends when the queue is empty.
+func (s *stream) work() {
+	e := s.ctx.e
+	x := &execution{e: e, ctx: s.ctx, stream: s}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for head := 0; ; head++ {
+		if head == len(s.queue) {
+			s.queue = s.queue[:0]
+			break
+		}
+		t := s.queue[head]
+		s.queue[head] = task{}
+		for _, d := range t.deps {
+			d.wait()
+		}
+		s.runTask(x, t.op)
+		s.done++
+		s.cond.Broadcast()
+	}
+	s.running = false
+	if e.active--; e.active == 0 {
+		e.idle.Broadcast()
+	}
+}
+
+// runTask runs one operation, unless the context has a fault.
+func (s *stream) runTask(x *execution, op operation) {
+	if op == nil {
+		return
+	}
+	if s.ctx.fault != success || x.e.closed {
+		if _, ok := op.(unconditional); !ok {
+			return
+		}
+	}
+	var r result
+	x.e.unlocked(func() { r = op.run(x) })
+	if r != success && s.ctx.fault == success {
+		s.ctx.fault = r
+	}
+}

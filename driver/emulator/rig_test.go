@@ -1,0 +1,283 @@
+package emulator_test
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+)
+
+// onGPU makes the tests of shared behaviour run against the real driver, to
+// see that the emulator answers as it does. Tests of the emulator alone are
+// not run then, and say so by not being there.
+var onGPU = os.Getenv("PURECUDA_TEST_DRIVER") == "system"
+
+// rig is a driver with a current primary context, on a locked thread.
+type rig struct {
+	*driver.Driver
+	t   *testing.T
+	emu *emulator.Emulator // nil on a GPU
+	dev driver.CUdevice
+	ctx driver.CUcontext
+
+	faulted bool // the context was lost, and what was in it
+}
+
+// newRig opens the driver under test. When the test ends nothing may be left
+// open, unless the test poisoned the context.
+func newRig(t *testing.T) *rig { return newRigWith(t, emulator.Config{}) }
+
+func newRigWith(t *testing.T, cfg emulator.Config) *rig {
+	t.Helper()
+	runtime.LockOSThread()
+	r := &rig{t: t}
+	if onGPU {
+		d, err := driver.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Driver = d
+	} else {
+		r.emu = emulator.New(cfg)
+		d, err := driver.New(r.emu)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Driver = d
+		r.ok(d.CuInit(0))
+	}
+	r.ok(r.CuDeviceGet(&r.dev, 0))
+	r.ok(r.CuDevicePrimaryCtxRetain(&r.ctx, r.dev))
+	r.ok(r.CuCtxSetCurrent(r.ctx))
+	t.Cleanup(r.close)
+	return r
+}
+
+// close gives the context back and looks for leaks.
+func (r *rig) close() {
+	defer runtime.UnlockOSThread()
+	if r.t.Failed() {
+		r.CuDevicePrimaryCtxReset(r.dev)
+	}
+	r.CuCtxSetCurrent(0)
+	if err := r.CuDevicePrimaryCtxRelease(r.dev); err != nil {
+		r.t.Error("release of the primary context:", err)
+	}
+	if r.emu == nil {
+		return
+	}
+	if err := r.emu.Close(); err != nil {
+		r.t.Error(err)
+	}
+	if !r.t.Failed() && !r.faulted {
+		for _, l := range r.emu.Leaks() {
+			r.t.Error("leaked:", l)
+		}
+	}
+}
+
+// ok fails the test if a call that must succeed did not.
+func (r *rig) ok(err error) {
+	if err != nil {
+		r.t.Helper()
+		r.t.Fatal(err)
+	}
+}
+
+// code is the result of a call.
+func code(err error) driver.CUresult {
+	if err == nil {
+		return 0
+	}
+	var e *driver.Error
+	if errors.As(err, &e) && !e.Missing {
+		return e.Result
+	}
+	return 0xffff
+}
+
+// want checks the result code of a call.
+func (r *rig) want(what string, err error, want driver.CUresult) {
+	if got := code(err); got != want {
+		r.t.Helper()
+		r.t.Errorf("%s: got %v (%d), want %v (%d)", what, got, uint32(got), want, uint32(want))
+	}
+}
+
+// module loads PTX and unloads it at the end of the test.
+func (r *rig) module(ptx string) driver.CUmodule {
+	r.t.Helper()
+	image := append([]byte(ptx), 0)
+	var m driver.CUmodule
+	r.ok(r.CuModuleLoadData(&m, unsafe.Pointer(&image[0])))
+	r.t.Cleanup(func() { r.CuModuleUnload(m) })
+	return m
+}
+
+func (r *rig) function(m driver.CUmodule, name string) driver.CUfunction {
+	r.t.Helper()
+	var f driver.CUfunction
+	r.ok(r.CuModuleGetFunction(&f, m, cstr(name)))
+	return f
+}
+
+// kernel loads one of the test kernels.
+func (r *rig) kernel(name string) driver.CUfunction {
+	r.t.Helper()
+	return r.function(r.module(testPTX), name)
+}
+
+func cstr(s string) *byte { b := append([]byte(s), 0); return &b[0] }
+
+// alloc makes device memory for the time of the test.
+func (r *rig) alloc(bytes int) driver.CUdeviceptr {
+	r.t.Helper()
+	var p driver.CUdeviceptr
+	r.ok(r.CuMemAlloc(&p, uintptr(bytes)))
+	r.t.Cleanup(func() { r.CuMemFree(p) })
+	r.ok(r.CuMemsetD8(p, 0, uintptr(bytes)))
+	r.ok(r.CuCtxSynchronize())
+	return p
+}
+
+// stream makes a non-blocking stream for the time of the test.
+func (r *rig) stream() driver.CUstream { return r.streamWith(driver.CU_STREAM_NON_BLOCKING) }
+
+func (r *rig) streamWith(flags driver.CUstream_flags) driver.CUstream {
+	r.t.Helper()
+	var s driver.CUstream
+	r.ok(r.CuStreamCreate(&s, uint32(flags)))
+	r.t.Cleanup(func() { r.CuStreamDestroy(s) })
+	return s
+}
+
+func (r *rig) event(flags driver.CUevent_flags) driver.CUevent {
+	r.t.Helper()
+	var e driver.CUevent
+	r.ok(r.CuEventCreate(&e, uint32(flags)))
+	r.t.Cleanup(func() { r.CuEventDestroy(e) })
+	return e
+}
+
+func (r *rig) graph() driver.CUgraph {
+	r.t.Helper()
+	var g driver.CUgraph
+	r.ok(r.CuGraphCreate(&g, 0))
+	r.t.Cleanup(func() { r.CuGraphDestroy(g) })
+	return g
+}
+
+func (r *rig) instantiate(g driver.CUgraph) driver.CUgraphExec {
+	r.t.Helper()
+	var x driver.CUgraphExec
+	r.ok(r.CuGraphInstantiate(&x, g, 0))
+	r.t.Cleanup(func() { r.CuGraphExecDestroy(x) })
+	return x
+}
+
+// read copies words back after everything has ended.
+func (r *rig) read(p driver.CUdeviceptr, n int) []uint32 {
+	r.t.Helper()
+	r.ok(r.CuCtxSynchronize())
+	out := make([]uint32, n)
+	r.ok(r.CuMemcpyDtoH(unsafe.Pointer(&out[0]), p, uintptr(n*4)))
+	return out
+}
+
+// wantWords compares words on the device.
+func (r *rig) wantWords(what string, p driver.CUdeviceptr, want ...uint32) {
+	r.t.Helper()
+	got := r.read(p, len(want))
+	for i := range want {
+		if got[i] != want[i] {
+			r.t.Errorf("%s: got %v, want %v", what, got, want)
+			return
+		}
+	}
+}
+
+// launchParams are kernel arguments in memory that does not move.
+type launchParams struct {
+	ptr  uint64
+	a, b uint32
+	list [3]unsafe.Pointer
+}
+
+func args(p driver.CUdeviceptr, a, b uint32) *unsafe.Pointer {
+	l := &launchParams{ptr: uint64(p), a: a, b: b}
+	l.list = [3]unsafe.Pointer{unsafe.Pointer(&l.ptr), unsafe.Pointer(&l.a), unsafe.Pointer(&l.b)}
+	return &l.list[0]
+}
+
+// launch starts one thread of a kernel with arguments (p, a, b).
+func (r *rig) launch(f driver.CUfunction, s driver.CUstream, p driver.CUdeviceptr, a, b uint32) error {
+	return r.CuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, args(p, a, b), nil)
+}
+
+// kernelNode describes one thread of a kernel with arguments (p, a, b).
+func kernelNode(f driver.CUfunction, p driver.CUdeviceptr, a, b uint32) *driver.CUDA_KERNEL_NODE_PARAMS {
+	return &driver.CUDA_KERNEL_NODE_PARAMS{
+		Func: f, GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1,
+		KernelParams: args(p, a, b),
+	}
+}
+
+// addKernel adds a kernel node.
+func (r *rig) addKernel(g driver.CUgraph, f driver.CUfunction, p driver.CUdeviceptr, a, b uint32, deps ...driver.CUgraphNode) driver.CUgraphNode {
+	r.t.Helper()
+	var n driver.CUgraphNode
+	r.ok(r.CuGraphAddKernelNode(&n, g, first(deps), uintptr(len(deps)), kernelNode(f, p, a, b)))
+	return n
+}
+
+// first is the address of a slice's array, nil if it is empty.
+func first[T any](s []T) *T {
+	if len(s) == 0 {
+		return nil
+	}
+	return &s[0]
+}
+
+// gate blocks a stream until it is opened from the host.
+type gate struct {
+	r    *rig
+	flag *uint32
+	p    driver.CUdeviceptr
+}
+
+func (r *rig) gate() *gate {
+	r.t.Helper()
+	var host unsafe.Pointer
+	r.ok(r.CuMemHostAlloc(&host, 4, driver.CU_MEMHOSTALLOC_DEVICEMAP))
+	g := &gate{r: r, flag: (*uint32)(host)}
+	r.ok(r.CuMemHostGetDevicePointer(&g.p, host, 0))
+	r.t.Cleanup(func() {
+		g.open()
+		r.CuMemFreeHost(host)
+	})
+	return g
+}
+
+func (g *gate) block(s driver.CUstream) {
+	g.r.t.Helper()
+	g.r.ok(g.r.CuStreamWaitValue32(s, g.p, 1, uint32(driver.CU_STREAM_WAIT_VALUE_EQ)))
+}
+
+// elsewhere runs f on another locked thread with the same context.
+func (r *rig) elsewhere(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and let the thread go with the goroutine
+		if err := r.CuCtxSetCurrent(r.ctx); err != nil {
+			r.t.Error(err)
+			return
+		}
+		f()
+	}()
+	<-done
+}

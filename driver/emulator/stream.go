@@ -1,0 +1,323 @@
+package emulator
+
+import (
+	"sync"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// stream is an in-order queue of work. Its goroutine exists while there is
+// work in it.
+type stream struct {
+	handle    uintptr
+	ctx       *cudaContext
+	flags     uint32
+	priority  int32
+	id        uint64
+	special   bool // legacy or per-thread: made by the context, not destroyed
+	destroyed bool
+	attrs     map[driver.CUlaunchAttributeID]driver.CUlaunchAttributeValue
+
+	queue     []task
+	running   bool   // has a goroutine
+	submitted uint64 // number of the last task
+	done      uint64 // number of the last task that ended
+	cond      *sync.Cond
+
+	cap     *capture // nil: not capturing
+	capDeps []edge   // what the next captured node depends on
+}
+
+const (
+	leastPriority    = 0
+	greatestPriority = -5
+
+	legacyHandle    = uintptr(driver.CU_STREAM_LEGACY)
+	perThreadHandle = uintptr(driver.CU_STREAM_PER_THREAD)
+)
+
+func newStream(ctx *cudaContext, handle uintptr, flags uint32, priority int32) *stream {
+	s := &stream{
+		handle: handle, ctx: ctx, flags: flags, id: ctx.e.id(),
+		priority: min(max(priority, greatestPriority), leastPriority),
+		special:  handle == legacyHandle || handle == perThreadHandle,
+		cond:     sync.NewCond(&ctx.e.mu),
+	}
+	if handle == 0 {
+		s.handle = ctx.e.register(s)
+	}
+	ctx.streams[s] = struct{}{}
+	return s
+}
+
+func (s *stream) owner() *cudaContext { return s.ctx }
+
+func (s *stream) destroy() { s.destroyed = true }
+
+// isLegacy reports whether s is the NULL stream of its context.
+func (s *stream) isLegacy() bool { return s.handle == legacyHandle }
+
+// blocking streams are ordered with the legacy stream in both directions.
+func (s *stream) blocking() bool {
+	return !s.isLegacy() && s.flags&uint32(driver.CU_STREAM_NON_BLOCKING) == 0
+}
+
+// streamOf resolves a CUstream: 0 and 1 are the legacy stream of the current
+// context, 2 is the calling thread's own.
+func (c call) streamOf(h uintptr) (*stream, result) {
+	switch h {
+	case 0, legacyHandle:
+		if r := c.ctx.usable(); r != success {
+			return nil, r
+		}
+		return c.ctx.legacy, success
+	case perThreadHandle:
+		if r := c.ctx.usable(); r != success {
+			return nil, r
+		}
+		s := c.ctx.perThread[c.th.id]
+		if s == nil {
+			s = newStream(c.ctx, perThreadHandle, 0, 0)
+			c.ctx.perThread[c.th.id] = s
+		}
+		return s, success
+	}
+	s := find[stream](c.e, h)
+	if s == nil {
+		return nil, errInvalidHandle
+	}
+	return s, s.ctx.usable()
+}
+
+// streamAt is streamOf for argument i.
+func streamAt(c call, i int) (*stream, result) { return c.streamOf(c.Word(i)) }
+
+var streamFunctions = functions{
+	"cuStreamCreate":             {cuStreamCreate, current},
+	"cuStreamCreateWithPriority": {cuStreamCreateWithPriority, current},
+	"cuStreamDestroy":            {cuStreamDestroy, afterInit},
+	"cuStreamDestroy_v2":         {cuStreamDestroy, afterInit},
+	"cuStreamGetPriority":        {cuStreamGetPriority, afterInit},
+	"cuStreamGetFlags":           {cuStreamGetFlags, afterInit},
+	"cuStreamGetId":              {cuStreamGetID, afterInit},
+	"cuStreamGetCtx":             {cuStreamGetCtx, afterInit},
+	"cuStreamGetDevice":          {cuStreamGetDevice, afterInit},
+	"cuStreamQuery":              {cuStreamQuery, afterInit},
+	"cuStreamSynchronize":        {cuStreamSynchronize, afterInit},
+	"cuStreamCopyAttributes":     {cuStreamCopyAttributes, afterInit},
+	"cuStreamGetAttribute":       {cuStreamGetAttribute, afterInit},
+	"cuStreamSetAttribute":       {cuStreamSetAttribute, afterInit},
+	"cuStreamAttachMemAsync":     {cuStreamAttachMemAsync, afterInit},
+}
+
+func cuStreamCreate(c call) result { return createStream(c, 0) }
+
+func cuStreamCreateWithPriority(c call) result { return createStream(c, c.Int32(2)) }
+
+func createStream(c call, priority int32) result {
+	flags := c.Uint32(1)
+	if c.Ptr(0) == nil || flags&^uint32(driver.CU_STREAM_NON_BLOCKING) != 0 {
+		return errInvalidValue
+	}
+	return put(c, 0, newStream(c.ctx, 0, flags, priority).handle)
+}
+
+// cuStreamDestroy returns at once; what is queued still runs. A stream that is
+// capturing takes its capture with it.
+func cuStreamDestroy(c call) result {
+	s := handleAt[stream](c, 0)
+	if s == nil {
+		return errInvalidHandle
+	}
+	if s.cap != nil {
+		s.cap.drop()
+	}
+	s.destroyed = true
+	delete(s.ctx.streams, s)
+	c.e.forget(s.handle)
+	return s.ctx.fault
+}
+
+func cuStreamGetPriority(c call) result {
+	s, r := streamAt(c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, s.priority)
+}
+
+func cuStreamGetFlags(c call) result {
+	s, r := streamAt(c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, s.flags)
+}
+
+func cuStreamGetID(c call) result {
+	s, r := streamAt(c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, s.id)
+}
+
+func cuStreamGetCtx(c call) result {
+	s, r := streamAt(c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, s.ctx.handle)
+}
+
+func cuStreamGetDevice(c call) result {
+	s, r := streamAt(c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, driver.CUdevice(s.ctx.dev.ordinal))
+}
+
+// cuStreamQuery on a capturing stream is refused, and breaks the capture: the
+// stream's work is not scheduled.
+func cuStreamQuery(c call) result {
+	s, r := waitable(c)
+	if r != success {
+		return r
+	}
+	if s.finished() {
+		return s.ctx.fault
+	}
+	return errNotReady
+}
+
+func cuStreamSynchronize(c call) result {
+	s, r := waitable(c)
+	if r != success {
+		return r
+	}
+	s.wait()
+	return s.ctx.fault
+}
+
+// waitable is the stream of argument 0 if it may be queried or waited for.
+func waitable(c call) (*stream, result) {
+	s, r := streamAt(c, 0)
+	if r != success {
+		return nil, r
+	}
+	if s.cap != nil {
+		return nil, s.cap.invalidate(errUnsupported)
+	}
+	if r := c.e.prohibited(c.th); r != success {
+		return nil, r
+	}
+	if r := s.implicitlyCaptured(); r != success {
+		return nil, r
+	}
+	return s, success
+}
+
+// finished reports whether all work of s has ended; the legacy stream stands
+// for all blocking streams.
+func (s *stream) finished() bool {
+	if s.done < s.submitted {
+		return false
+	}
+	if s.isLegacy() {
+		for other := range s.ctx.streams {
+			if other.blocking() && other.done < other.submitted {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// wait waits until what was submitted so far has ended.
+func (s *stream) wait() {
+	for _, d := range s.barrier() {
+		d.wait()
+	}
+}
+
+func cuStreamAttachMemAsync(c call) result {
+	_, r := streamAt(c, 0)
+	return r // managed memory here is always coherent
+}
+
+func cuStreamGetAttribute(c call) result {
+	s, r := streamAt(c, 0)
+	out := at[driver.CUlaunchAttributeValue](c, 2)
+	switch {
+	case r != success:
+		return r
+	case out == nil:
+		return errInvalidValue
+	}
+	id := driver.CUlaunchAttributeID(c.Uint32(1))
+	*out = driver.CUlaunchAttributeValue{}
+	switch {
+	case id == driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		*out.Priority() = s.priority
+	case streamAttribute(id):
+		*out = s.attrs[id]
+	default:
+		return errInvalidValue
+	}
+	return success
+}
+
+func cuStreamSetAttribute(c call) result {
+	s, r := streamAt(c, 0)
+	in := at[driver.CUlaunchAttributeValue](c, 2)
+	id := driver.CUlaunchAttributeID(c.Uint32(1))
+	switch {
+	case r != success:
+		return r
+	case in == nil:
+		return errInvalidValue
+	case id == driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		s.priority = min(max(*in.Priority(), greatestPriority), leastPriority)
+		return success
+	case !streamAttribute(id):
+		return errInvalidValue
+	}
+	s.setAttribute(id, *in)
+	return success
+}
+
+func (s *stream) setAttribute(id driver.CUlaunchAttributeID, v driver.CUlaunchAttributeValue) {
+	if s.attrs == nil {
+		s.attrs = make(map[driver.CUlaunchAttributeID]driver.CUlaunchAttributeValue)
+	}
+	s.attrs[id] = v
+}
+
+// streamAttribute reports whether a stream has the attribute.
+func streamAttribute(id driver.CUlaunchAttributeID) bool {
+	switch id {
+	case driver.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+		driver.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
+		driver.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+		driver.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
+		driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		return true
+	}
+	return false
+}
+
+func cuStreamCopyAttributes(c call) result {
+	dst, r := streamAt(c, 0)
+	if r != success {
+		return r
+	}
+	src, r := streamAt(c, 1)
+	if r != success {
+		return r
+	}
+	for id, v := range src.attrs {
+		dst.setAttribute(id, v)
+	}
+	return success
+}

@@ -1,0 +1,319 @@
+package emulator
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Why a node or a graph can not take the place of another.
+type updateRefusal = driver.CUgraphExecUpdateResult
+
+const (
+	updateOK            = driver.CU_GRAPH_EXEC_UPDATE_SUCCESS
+	updateError         = driver.CU_GRAPH_EXEC_UPDATE_ERROR
+	topologyChanged     = driver.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED
+	typeChanged         = driver.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED
+	parametersChanged   = driver.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED
+	updateNotSupported  = driver.CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED
+	unsupportedFunction = driver.CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE
+	attributesChanged   = driver.CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED
+)
+
+// refuses says why p can not replace old.
+func refuses(old, p nodeParams) updateRefusal {
+	if old.kind() != p.kind() {
+		return typeChanged
+	}
+	switch o := old.(type) {
+	case *kernelNode:
+		return o.refuses(p.(*kernelNode))
+	case *copyNode:
+		return o.refuses(p.(*copyNode))
+	case *fillNode:
+		return o.refuses(p.(*fillNode))
+	case *memOpNode:
+		return o.refuses(p.(*memOpNode))
+	case *allocNode:
+		if o != p.(*allocNode) {
+			return updateNotSupported
+		}
+	case *freeNode:
+		if o.alloc != p.(*freeNode).alloc {
+			return updateNotSupported
+		}
+	case *conditionalNode:
+		q := p.(*conditionalNode)
+		if o.form != q.form || len(o.bodies) != len(q.bodies) {
+			return parametersChanged
+		}
+	}
+	return updateOK
+}
+
+func (n *kernelNode) refuses(p *kernelNode) updateRefusal {
+	switch {
+	case n.fn.mod.ctx != p.fn.mod.ctx:
+		return unsupportedFunction
+	case n.attrs.cooperative != p.attrs.cooperative:
+		return attributesChanged
+	}
+	return updateOK
+}
+
+func (n *copyNode) refuses(p *copyNode) updateRefusal {
+	switch {
+	case n.params.SrcMemoryType != p.params.SrcMemoryType, n.params.DstMemoryType != p.params.DstMemoryType,
+		n.ctx != p.ctx, n.extent.flat() != p.extent.flat(),
+		!n.extent.flat() && n.extent != p.extent:
+		return parametersChanged
+	}
+	return updateOK
+}
+
+func (n *fillNode) refuses(p *fillNode) updateRefusal {
+	switch {
+	case n.ctx != p.ctx, n.height != p.height,
+		n.height > 1 && (n.width != p.width || n.pitch != p.pitch || n.element != p.element):
+		return parametersChanged
+	}
+	return updateOK
+}
+
+func (n *memOpNode) refuses(p *memOpNode) updateRefusal {
+	if n.ctx != p.ctx || len(n.ops) != len(p.ops) {
+		return parametersChanged
+	}
+	for i := range n.ops {
+		if *n.ops[i].Operation() != *p.ops[i].Operation() {
+			return parametersChanged
+		}
+	}
+	return updateOK
+}
+
+// mismatch is where an update fails.
+type mismatch struct {
+	why        updateRefusal
+	node, from *node
+}
+
+// pairing matches the steps of a plan with the nodes of a graph.
+type pairing struct {
+	plan   *plan
+	graph  *graph
+	byStep map[int]*node
+	byNode map[*node]int
+}
+
+// pair matches exits in order, then dependencies in the order of the edges.
+func (p *plan) pair(g *graph) (*pairing, *mismatch) {
+	if len(p.steps) != len(g.nodes) {
+		return nil, &mismatch{why: topologyChanged}
+	}
+	m := &pairing{p, g, make(map[int]*node), make(map[*node]int)}
+	steps, nodes := p.exits(), g.exits()
+	if len(nodes) != len(steps) {
+		bad := &mismatch{why: topologyChanged}
+		if len(nodes) > len(steps) {
+			bad.node = nodes[len(steps)]
+		}
+		return nil, bad
+	}
+	for i, s := range steps {
+		if bad := m.match(s, nodes[i], nil); bad != nil {
+			return nil, bad
+		}
+	}
+	return m, nil
+}
+
+// exits are the steps that nothing depends on, in the order of creation of
+// their nodes.
+func (p *plan) exits() []int {
+	needed := make([]bool, len(p.steps))
+	for _, s := range p.steps {
+		for _, d := range s.deps {
+			needed[d.step] = true
+		}
+	}
+	var out []int
+	for i := range p.steps {
+		if !needed[i] {
+			out = append(out, i)
+		}
+	}
+	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(p.steps[a].node.id, p.steps[b].node.id) })
+	return out
+}
+
+func (g *graph) exits() []*node {
+	var out []*node
+	for _, n := range g.nodes {
+		if len(n.dependents) == 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// match pairs a step with a node and what they depend on. user is the node
+// that asks, for the report.
+func (m *pairing) match(i int, n *node, user *node) *mismatch {
+	if paired, ok := m.byStep[i]; ok || m.has(n) {
+		if paired == n {
+			return nil
+		}
+		return &mismatch{topologyChanged, user, n}
+	}
+	m.byStep[i], m.byNode[n] = n, i
+	s := &m.plan.steps[i]
+	if len(s.deps) != len(n.deps) {
+		return &mismatch{why: topologyChanged, node: n}
+	}
+	for k, d := range s.deps {
+		if d.data != n.deps[k].data {
+			return &mismatch{topologyChanged, n, n.deps[k].node}
+		}
+		if bad := m.match(d.step, n.deps[k].node, n); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
+func (m *pairing) has(n *node) bool {
+	_, ok := m.byNode[n]
+	return ok
+}
+
+// check says why the graph's nodes can not replace the steps' parameters.
+func (m *pairing) check(flags uint64) *mismatch {
+	usePriority := flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0
+	for i := range m.plan.steps {
+		s, n := &m.plan.steps[i], m.byStep[i]
+		if why := refuses(s.params, n.params); why != updateOK {
+			return &mismatch{why: why, node: n}
+		}
+		if k, ok := s.params.(*kernelNode); ok && usePriority && k.attrs.priority != n.params.(*kernelNode).attrs.priority {
+			return &mismatch{why: attributesChanged, node: n}
+		}
+		if o, ok := n.params.(nested); ok {
+			for j, inner := range o.graphs() {
+				if _, bad := s.inner[j].matched(inner, flags); bad != nil {
+					return bad
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (p *plan) matched(g *graph, flags uint64) (*pairing, *mismatch) {
+	m, bad := p.pair(g)
+	if bad != nil {
+		return nil, bad
+	}
+	return m, m.check(flags)
+}
+
+// update takes over the parameters of the graph's nodes, or none of them.
+func (p *plan) update(g *graph, flags uint64) *mismatch {
+	m, bad := p.matched(g, flags)
+	if bad != nil {
+		return bad
+	}
+	for i := range p.steps {
+		s, n := &p.steps[i], m.byStep[i]
+		switch o := n.params.(type) {
+		case *childNode:
+			s.inner[0].update(o.graph, flags)
+		case *conditionalNode:
+			s.update(o, flags)
+		default:
+			s.params = n.params
+		}
+	}
+	return nil
+}
+
+// update takes over a conditional node's bodies and its handle's default.
+func (s *step) update(n *conditionalNode, flags uint64) {
+	old := s.params.(*conditionalNode)
+	old.cond.initial, old.cond.assign = n.cond.initial, n.cond.assign
+	for j, body := range n.bodies {
+		s.inner[j].update(body, flags)
+	}
+}
+
+// tryUpdate updates an executable from a graph.
+func tryUpdate(c call) (*mismatch, result) {
+	x, r := execAt(c, 0)
+	if r != success {
+		return nil, r
+	}
+	g, r := graphAt(c, 1)
+	if r != success {
+		return nil, r
+	}
+	p := x.plan
+	if p.inFlight > 0 {
+		p = p.clone()
+	}
+	if bad := p.update(g, x.flags); bad != nil {
+		return bad, errUpdateFailure
+	}
+	x.plan = p
+	g.eachUser(func(u *userObject, n int) {
+		if x.users[u] == 0 {
+			u.retain(n)
+			x.users[u] = n
+		}
+	})
+	return nil, success
+}
+
+func cuGraphExecUpdateV2(c call) result {
+	info := at[driver.CUgraphExecUpdateResultInfo](c, 2)
+	if info == nil {
+		return errInvalidValue
+	}
+	bad, r := tryUpdate(c)
+	*info = driver.CUgraphExecUpdateResultInfo{}
+	switch {
+	case bad != nil:
+		info.Result = bad.why
+		info.ErrorNode, info.ErrorFromNode = nodeHandle(bad.node), nodeHandle(bad.from)
+	case r != success:
+		info.Result = updateError
+	}
+	return r
+}
+
+// cuGraphExecUpdateV1 is the form before CUDA 12: (exec, graph, node *, result *).
+func cuGraphExecUpdateV1(c call) result {
+	out, why := at[driver.CUgraphNode](c, 2), at[updateRefusal](c, 3)
+	if why == nil {
+		return errInvalidValue
+	}
+	bad, r := tryUpdate(c)
+	*why = updateOK
+	if r != success {
+		*why = updateError
+	}
+	if bad != nil {
+		*why = bad.why
+		if out != nil {
+			*out = nodeHandle(bad.node)
+		}
+	}
+	return r
+}
+
+func nodeHandle(n *node) driver.CUgraphNode {
+	if n == nil {
+		return 0
+	}
+	return driver.CUgraphNode(n.handle)
+}

@@ -1,0 +1,192 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+)
+
+// Event is a point in a stream's work that can be waited for, on the host and
+// by other streams.
+type Event struct {
+	life   *Lifetime
+	ctx    *Context
+	raw    CUevent
+	timing bool
+}
+
+// EventOption changes how NewEvent makes an event.
+type EventOption func(*CUevent_flags)
+
+// WithTiming has the event take the time when it happens, for Elapsed. Events
+// without it are cheaper.
+func WithTiming() EventOption {
+	return func(f *CUevent_flags) { *f &^= CU_EVENT_DISABLE_TIMING }
+}
+
+// WithBlockingSync has a thread that waits for the event sleep instead of spin.
+func WithBlockingSync() EventOption {
+	return func(f *CUevent_flags) { *f |= CU_EVENT_BLOCKING_SYNC }
+}
+
+// WithInterprocess allows the event to be shared with other processes. It
+// cannot have timing.
+func WithInterprocess() EventOption {
+	return func(f *CUevent_flags) { *f |= CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING }
+}
+
+// NewEvent creates an event, without timing unless an option says so.
+func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
+	if err := notInCallback(); err != nil {
+		return nil, err
+	}
+	flags := CU_EVENT_DISABLE_TIMING
+	for _, o := range opts {
+		o(&flags)
+	}
+	l, err := NewLifetime(c, "event")
+	if err != nil {
+		return nil, err
+	}
+	e := &Event{life: l, ctx: c, timing: flags&CU_EVENT_DISABLE_TIMING == 0}
+	if err := c.core.bound.CuEventCreate(&e.raw, uint32(flags)); err != nil {
+		return nil, l.Abandon(err)
+	}
+	raw := e.raw
+	Own(e, l, uint64(raw), func(d *Driver) error { return d.CuEventDestroy(raw) })
+	return e, nil
+}
+
+// open is inlined into Stream.Record and Stream.WaitEvent.
+func (e *Event) open() bool { return e != nil && e.life != nil && !e.life.closed.Load() }
+
+func (e *Event) check() error {
+	if e == nil {
+		return nilError("event")
+	}
+	return e.life.Check()
+}
+
+func (e *Event) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%v: %w", e, err)
+}
+
+// Raw returns the driver's handle, 0 for a nil event.
+func (e *Event) Raw() CUevent {
+	if e == nil {
+		return 0
+	}
+	return e.raw
+}
+
+// Context returns the context the event belongs to.
+func (e *Event) Context() *Context {
+	if e == nil {
+		return nil
+	}
+	return e.ctx
+}
+
+// String names the event and its device.
+func (e *Event) String() string {
+	if e == nil {
+		return "nil event"
+	}
+	return fmt.Sprintf("event %#x of %v", uintptr(e.raw), e.ctx.Device())
+}
+
+// Close destroys the event. Streams that already wait for it are let through
+// when its record happens.
+func (e *Event) Close() error {
+	if e == nil {
+		return nil
+	}
+	return e.life.Close()
+}
+
+// Record is s.Record(e).
+func (e *Event) Record(s *Stream) error { return s.Record(e) }
+
+// Query reports whether the event's latest record happened. An event that was
+// never recorded has.
+func (e *Event) Query() (done bool, err error) {
+	if err := e.check(); err != nil {
+		return false, err
+	}
+	if err := notInCallback(); err != nil {
+		return false, err
+	}
+	done, err = e.poll()
+	runtime.KeepAlive(e)
+	return done, e.named(err)
+}
+
+// Wait returns when the event's latest record happened, or with the cause of
+// ctx's cancellation. A context that cannot be cancelled, or nil, waits with
+// the lowest latency. An event that is recorded again and again while a wait
+// polls is waited for until a poll finds it done.
+func (e *Event) Wait(ctx context.Context) error {
+	over, err := e.Query()
+	if over || err != nil {
+		return err
+	}
+	if err := e.life.Retain(); err != nil {
+		return err
+	}
+	return e.named(await(ctx, e))
+}
+
+func (e *Event) poll() (bool, error) { return finished(e.ctx.core.guarded.CuEventQuery(e.raw)) }
+func (e *Event) block() error        { return e.ctx.core.guarded.CuEventSynchronize(e.raw) }
+
+// Elapsed returns the time from start to e. Both have timing and have happened;
+// an event that has not yet is CUDA_ERROR_NOT_READY. The resolution is about
+// half a microsecond.
+func (e *Event) Elapsed(start *Event) (time.Duration, error) {
+	for _, x := range []*Event{e, start} {
+		if err := x.check(); err != nil {
+			return 0, err
+		}
+		if !x.timing {
+			return 0, fmt.Errorf("%v has no timing, make it with WithTiming: %w", x, CUDA_ERROR_INVALID_HANDLE)
+		}
+	}
+	ms, err := e.elapsed(start)
+	runtime.KeepAlive(start)
+	runtime.KeepAlive(e)
+	if err != nil {
+		return 0, e.named(err)
+	}
+	return time.Duration(math.Round(float64(ms) * float64(time.Millisecond))), nil
+}
+
+// elapsed picks the ABI: since CUDA 12.8 the time is better than a float of the
+// device's clock.
+func (e *Event) elapsed(start *Event) (ms float32, err error) {
+	d := e.ctx.core.guarded
+	if d.Has(FnCuEventElapsedTime) {
+		err = d.CuEventElapsedTime(&ms, start.raw, e.raw)
+	} else {
+		err = d.CuEventElapsedTime_v2000(&ms, start.raw, e.raw)
+	}
+	return ms, err
+}
+
+// Lifetime is the event's ownership record, nil for a nil event.
+func (e *Event) Lifetime() *Lifetime {
+	if e == nil {
+		return nil
+	}
+	return e.life
+}
+
+// Retain implements Ref: it delays the destruction until Done.
+func (e *Event) Retain() error { return e.life.Retain() }
+
+// Done gives back one Retain.
+func (e *Event) Done() { e.life.Done() }

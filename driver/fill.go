@@ -1,0 +1,219 @@
+package driver
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// FillOp sets memory to a value of 1, 2 or 4 bytes as an operation.
+type FillOp struct {
+	ctx    *Context
+	params CUDA_MEMSET_NODE_PARAMS
+	life   *Lifetime
+	refs   [1]Ref
+	uses   [1]Access
+}
+
+// Fill sets every element of dst to v. The hardware fills with units of 1, 2
+// or 4 bytes, so a larger v must consist of equal ones (0 does); View.Fill does
+// the others in several passes.
+func Fill[T any](dst MemoryOf[T], v T) (*FillOp, error) {
+	s, unit, value, err := newFill(dst, v)
+	if err != nil {
+		return nil, err
+	}
+	return s.fill(unit, value, s.bytes, s.bytes/uintptr(unit), 1), nil
+}
+
+// Fill2D sets the first width elements of height rows to v. Rows are pitch
+// elements apart.
+func Fill2D[T any](dst MemoryOf[T], v T, pitch, width, height int) (*FillOp, error) {
+	s, unit, value, err := newFill(dst, v)
+	if err != nil {
+		return nil, err
+	}
+	size := sizeOf[T]()
+	if width < 0 || height < 0 || pitch < width {
+		return nil, invalidf("2D fill: %d rows of %d elements with a pitch of %d", height, width, pitch)
+	}
+	if width > 0 && height > 0 && (height-1)*pitch+width > count[T](s.bytes) {
+		return nil, invalidf("2D fill: %d rows of %d elements with a pitch of %d do not fit %v", height, width, pitch, dst)
+	}
+	return s.fill(unit, value, uintptr(pitch)*size, uintptr(width)*size/uintptr(unit), uintptr(height)), nil
+}
+
+func newFill[T any](dst MemoryOf[T], v T) (s span, unit, value uint32, err error) {
+	if s, err = spanOfAll(dst); err != nil {
+		return s, 0, 0, fmt.Errorf("fill: %w", err)
+	}
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&v)), sizeOf[T]())
+	unit, value, ok := repeating(raw)
+	if !ok {
+		return s, 0, 0, invalidf("fill: the %d bytes of the %s do not repeat every 1, 2 or 4 bytes, which a single fill needs; use Buffer.Fill or a kernel",
+			len(raw), elemName[T]())
+	}
+	return s, unit, value, nil
+}
+
+// repeating finds the unit of 1, 2 or 4 bytes that v consists of. Where v is
+// such a unit itself it is used as it is.
+func repeating(v []byte) (unit, value uint32, ok bool) {
+	for _, n := range []int{4, 2, 1} {
+		if len(v)%n == 0 && bytes.Equal(v[n:], v[:len(v)-n]) {
+			var word [4]byte
+			copy(word[:], v[:n])
+			return uint32(n), binary.NativeEndian.Uint32(word[:]), true
+		}
+	}
+	return 0, 0, false
+}
+
+func (s span) fill(unit, value uint32, pitch, width, height uintptr) *FillOp {
+	o := &FillOp{ctx: s.a.ctx, life: s.a.life, refs: [1]Ref{s.a}}
+	o.params = CUDA_MEMSET_NODE_PARAMS{
+		Dst: s.ptr, Pitch: pitch, Value: value, ElementSize: unit, Width: width, Height: height,
+	}
+	o.uses[0] = Access{Addr: uint64(s.ptr), Mode: Writes, What: "destination"}
+	if width > 0 && height > 0 {
+		o.uses[0].Bytes = uint64(pitch*(height-1) + width*uintptr(unit))
+	}
+	return o
+}
+
+// Enqueue implements Op: one driver call, no allocation. A fill of no bytes is
+// none.
+func (o *FillOp) Enqueue(s *Stream) error {
+	if o == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
+		if err := o.refuse(s); err != nil {
+			return err
+		}
+	}
+	if o.life.closed.Load() {
+		return fmt.Errorf("%v: %w", o, o.life.Check())
+	}
+	if o.Bytes() == 0 {
+		return nil
+	}
+	err := o.send(s.d, s.raw)
+	runtime.KeepAlive(o)
+	runtime.KeepAlive(s)
+	if err != nil {
+		return fmt.Errorf("%v: %w", o, err)
+	}
+	return nil
+}
+
+func (o *FillOp) send(d *Driver, s CUstream) error {
+	p := &o.params
+	if p.Height > 1 {
+		return o.send2D(d, s)
+	}
+	switch p.ElementSize {
+	case 4:
+		return d.CuMemsetD32Async(p.Dst, p.Value, p.Width, s)
+	case 2:
+		return d.CuMemsetD16Async(p.Dst, uint16(p.Value), p.Width, s)
+	}
+	return d.CuMemsetD8Async(p.Dst, byte(p.Value), p.Width, s)
+}
+
+func (o *FillOp) send2D(d *Driver, s CUstream) error {
+	p := &o.params
+	switch p.ElementSize {
+	case 4:
+		return d.CuMemsetD2D32Async(p.Dst, p.Pitch, p.Value, p.Width, p.Height, s)
+	case 2:
+		return d.CuMemsetD2D16Async(p.Dst, p.Pitch, uint16(p.Value), p.Width, p.Height, s)
+	}
+	return d.CuMemsetD2D8Async(p.Dst, p.Pitch, byte(p.Value), p.Width, p.Height, s)
+}
+
+func (o *FillOp) refuse(s *Stream) error {
+	if o == nil {
+		return nilError("fill")
+	}
+	return checkStream(o, o.ctx, s)
+}
+
+// fillNow fills memory on the legacy stream with a value of any size: in one
+// pass if it repeats, else column by column as 2D fills.
+func fillNow(d *Driver, s span, v []byte) error {
+	if unit, value, ok := repeating(v); ok {
+		return s.fill(unit, value, s.bytes, s.bytes/uintptr(unit), 1).send(d, 0)
+	}
+	unit := columnUnit(len(v))
+	n := s.bytes / uintptr(len(v))
+	for at := 0; at < len(v); at += unit {
+		_, value, _ := repeating(v[at : at+unit])
+		column := span{s.a, s.ptr + CUdeviceptr(at), s.bytes}
+		if err := column.fill(uint32(unit), value, uintptr(len(v)), 1, n).send2D(d, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columnUnit is the largest unit that divides the size.
+func columnUnit(size int) int {
+	switch {
+	case size%4 == 0:
+		return 4
+	case size%2 == 0:
+		return 2
+	}
+	return 1
+}
+
+// MemsetParams is the fill as a graph node takes it. The struct belongs to o.
+// A graph node of no bytes is refused by the driver: see Bytes.
+func (o *FillOp) MemsetParams() *CUDA_MEMSET_NODE_PARAMS { return &o.params }
+
+// Bytes is the number of bytes that are set.
+func (o *FillOp) Bytes() uintptr {
+	return o.params.Width * o.params.Height * uintptr(o.params.ElementSize)
+}
+
+// Run makes the fill now, on the legacy default stream, and waits for it.
+func (o *FillOp) Run() error {
+	if o == nil {
+		return nilError("fill")
+	}
+	return runNow(o)
+}
+
+// Context is where the fill runs.
+func (o *FillOp) Context() *Context {
+	if o == nil {
+		return nil
+	}
+	return o.ctx
+}
+
+// Refs is the memory.
+func (o *FillOp) Refs() []Ref {
+	if o == nil {
+		return nil
+	}
+	return o.refs[:]
+}
+
+// Accesses is the memory.
+func (o *FillOp) Accesses() []Access {
+	if o == nil {
+		return nil
+	}
+	return o.uses[:]
+}
+
+// String says what is filled.
+func (o *FillOp) String() string {
+	if o == nil {
+		return "nil fill"
+	}
+	return fmt.Sprintf("fill of %d bytes", o.Bytes())
+}
+
+func (*FillOp) op() {}

@@ -1,0 +1,271 @@
+package driver
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// HostBuffer is page-locked host memory for Len elements of type T. Copies
+// between it and the device are asynchronous and run at full speed, and graphs
+// can refer to it. It is memory of the driver's, outside Go's heap: the slice
+// that Slice returns is valid only as long as the buffer is reachable and open.
+type HostBuffer[T any] struct {
+	mem hostSpan
+}
+
+// HostOption changes how host memory is page-locked.
+type HostOption func(*hostOptions)
+
+type hostOptions struct{ alloc, register uint32 }
+
+// WriteCombined makes the memory faster for the device to read and very slow
+// for the host to read: for buffers that the host only writes.
+func WriteCombined() HostOption {
+	return func(o *hostOptions) { o.alloc |= CU_MEMHOSTALLOC_WRITECOMBINED }
+}
+
+// ReadOnlyHost says that the device only reads registered memory.
+func ReadOnlyHost() HostOption {
+	return func(o *hostOptions) { o.register |= CU_MEMHOSTREGISTER_READ_ONLY }
+}
+
+func hostFlags(opts []HostOption) hostOptions {
+	// Portable: page-locked for every context. Mapped: kernels can use it.
+	o := hostOptions{
+		alloc:    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP,
+		register: CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP,
+	}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return o
+}
+
+// AllocHost allocates page-locked memory for n elements. It is zeroed.
+func AllocHost[T any](c *Context, n int, opts ...HostOption) (*HostBuffer[T], error) {
+	kind, bytes, err := newHostBuffer[T](n)
+	if err != nil {
+		return nil, err
+	}
+	mem, err := allocateHost(c, kind, bytes, hostFlags(opts).alloc)
+	if err != nil {
+		return nil, err
+	}
+	return &HostBuffer[T]{mem}, nil
+}
+
+// AllocHostFrom allocates page-locked memory with a copy of src.
+func AllocHostFrom[T any](c *Context, src []T, opts ...HostOption) (*HostBuffer[T], error) {
+	h, err := AllocHost[T](c, len(src), opts...)
+	if err != nil {
+		return nil, err
+	}
+	copy(h.Slice(), src)
+	return h, nil
+}
+
+// RegisterHost page-locks the memory of an existing slice until Close; the
+// buffer keeps the slice alive. The slice may be of Go's heap.
+func RegisterHost[T any](c *Context, s []T, opts ...HostOption) (*HostBuffer[T], error) {
+	kind, bytes, err := newHostBuffer[T](len(s))
+	if err != nil {
+		return nil, err
+	}
+	mem, err := registerHost(c, kind, unsafe.Pointer(unsafe.SliceData(s)), bytes, hostFlags(opts).register)
+	if err != nil {
+		return nil, err
+	}
+	return &HostBuffer[T]{mem}, nil
+}
+
+func newHostBuffer[T any](n int) (kind string, bytes uintptr, err error) {
+	kind = "host buffer of " + elemName[T]()
+	if err := checkElem[T](); err != nil {
+		return kind, 0, fmt.Errorf("cannot make a %s: %w", kind, err)
+	}
+	if bytes, err = byteSize(n, sizeOf[T]()); err != nil {
+		return kind, 0, fmt.Errorf("cannot make a %s: %w", kind, err)
+	}
+	return kind, bytes, nil
+}
+
+func allocateHost(c *Context, kind string, bytes uintptr, flags uint32) (hostSpan, error) {
+	if err := notInCallback(); err != nil {
+		return hostSpan{}, err
+	}
+	life, err := NewLifetime(c, kind)
+	if err != nil {
+		return hostSpan{}, err
+	}
+	a := &hostAllocation{life: life, ctx: c}
+	if bytes == 0 {
+		Own(a, life, 0, nil)
+		return hostSpan{a: a}, nil
+	}
+	var p unsafe.Pointer
+	if err := c.Driver().CuMemHostAlloc(&p, bytes, flags); err != nil {
+		return hostSpan{}, life.Abandon(fmt.Errorf("%d bytes: %w", bytes, err))
+	}
+	clear(unsafe.Slice((*byte)(p), bytes))
+	Own(a, life, uint64(uintptr(p)), func(d *Driver) error { return d.CuMemFreeHost(p) })
+	return hostSpan{a, p, bytes}, nil
+}
+
+func registerHost(c *Context, kind string, p unsafe.Pointer, bytes uintptr, flags uint32) (hostSpan, error) {
+	if err := notInCallback(); err != nil {
+		return hostSpan{}, err
+	}
+	life, err := NewLifetime(c, kind)
+	if err != nil {
+		return hostSpan{}, err
+	}
+	pin := new(runtime.Pinner)
+	a := &hostAllocation{life: life, ctx: c, keep: p}
+	if bytes == 0 {
+		Own(a, life, 0, nil)
+		return hostSpan{a: a}, nil
+	}
+	pin.Pin(p)
+	if err := c.Driver().CuMemHostRegister(p, bytes, flags); err != nil {
+		pin.Unpin()
+		return hostSpan{}, life.Abandon(fmt.Errorf("%d bytes at %#x: %w", bytes, uintptr(p), err))
+	}
+	Own(a, life, uint64(uintptr(p)), func(d *Driver) error {
+		defer pin.Unpin()
+		return d.CuMemHostUnregister(p)
+	})
+	return hostSpan{a, p, bytes}, nil
+}
+
+// Slice is the memory as a Go slice. It does not keep the buffer alive, and
+// must not be used after Close. The device may be reading or writing it: wait
+// for the stream first. It is nil for a nil or closed buffer.
+func (h *HostBuffer[T]) Slice() []T { return h.All().Slice() }
+
+// Len is the number of elements.
+func (h *HostBuffer[T]) Len() int { return h.All().Len() }
+
+// Bytes is the number of bytes.
+func (h *HostBuffer[T]) Bytes() uintptr { return h.hostSpan().bytes }
+
+// HostPtr is the address of the memory.
+func (h *HostBuffer[T]) HostPtr() unsafe.Pointer { return h.hostSpan().ptr }
+
+// Context is where the memory was page-locked, nil for a nil buffer.
+func (h *HostBuffer[T]) Context() *Context { return h.All().Context() }
+
+// Ref keeps the memory alive.
+func (h *HostBuffer[T]) Ref() Ref { return h.hostSpan().ref() }
+
+// All is the whole buffer as a view.
+func (h *HostBuffer[T]) All() HostView[T] { return HostView[T]{h.hostSpan()} }
+
+// View is elements lo to hi (without hi). A range that is not within the
+// buffer makes a view that is empty and whose every use returns the error.
+func (h *HostBuffer[T]) View(lo, hi int) HostView[T] { return h.All().View(lo, hi) }
+
+// Device is the same memory as the device sees it: kernels can read and write
+// it over the bus. The view keeps the host buffer alive.
+func (h *HostBuffer[T]) Device() (View[T], error) {
+	s := h.hostSpan()
+	if err := s.check(); err != nil {
+		return View[T]{}, err
+	}
+	a := &allocation{life: s.a.life, ctx: s.a.ctx, bytes: s.bytes, owner: s.a}
+	if s.bytes > 0 {
+		if err := s.a.ctx.Driver().CuMemHostGetDevicePointer(&a.ptr, s.ptr, 0); err != nil {
+			return View[T]{}, fmt.Errorf("device address of %v: %w", h, err)
+		}
+	}
+	return View[T]{span{a, a.ptr, a.bytes}}, nil
+}
+
+// Close gives the memory back, or unregisters it. Copies that use it must be
+// done. A graph that holds the buffer delays that until it lets go.
+func (h *HostBuffer[T]) Close() error {
+	if h == nil || h.mem.a == nil {
+		return nil
+	}
+	err := h.mem.a.life.Close()
+	runtime.KeepAlive(h)
+	return err
+}
+
+// String names the buffer for messages.
+func (h *HostBuffer[T]) String() string {
+	if h == nil || h.mem.a == nil {
+		return "nil host buffer of " + elemName[T]()
+	}
+	return fmt.Sprintf("%s (%d elements)", h.mem.a.life, h.Len())
+}
+
+func (h *HostBuffer[T]) hostSpan() hostSpan {
+	if h == nil {
+		return hostSpan{}
+	}
+	return h.mem
+}
+
+// HostView is a part of a page-locked buffer. It is a small value and keeps
+// the buffer alive.
+type HostView[T any] struct {
+	mem hostSpan
+}
+
+// Slice is the memory as a Go slice, under the conditions of HostBuffer.Slice.
+func (v HostView[T]) Slice() []T {
+	if v.mem.check() != nil || v.mem.ptr == nil {
+		return nil
+	}
+	return unsafe.Slice((*T)(v.mem.ptr), v.Len())
+}
+
+// Len is the number of elements.
+func (v HostView[T]) Len() int { return count[T](v.mem.bytes) }
+
+// Bytes is the number of bytes.
+func (v HostView[T]) Bytes() uintptr { return v.mem.bytes }
+
+// HostPtr is the address of the memory.
+func (v HostView[T]) HostPtr() unsafe.Pointer { return v.mem.ptr }
+
+// Context is where the memory was page-locked, nil for a zero HostView.
+func (v HostView[T]) Context() *Context {
+	if v.mem.a == nil {
+		return nil
+	}
+	return v.mem.a.ctx
+}
+
+// Ref keeps the memory alive.
+func (v HostView[T]) Ref() Ref { return v.mem.ref() }
+
+// All is the view itself; with it, a HostView is a HostMemoryOf.
+func (v HostView[T]) All() HostView[T] { return v }
+
+// Err is nil for a view that can be used, else what is wrong with it.
+func (v HostView[T]) Err() error { return v.mem.check() }
+
+// View is elements lo to hi (without hi) of the view. A range that is not
+// within it makes a view whose every use returns the error.
+func (v HostView[T]) View(lo, hi int) HostView[T] {
+	if v.mem.a == nil || v.mem.a.bad != nil {
+		return v
+	}
+	if lo < 0 || hi < lo || hi > v.Len() {
+		return HostView[T]{hostSpan{a: &hostAllocation{bad: rangeError(v, lo, hi, v.Len())}}}
+	}
+	size := sizeOf[T]()
+	return HostView[T]{v.mem.sub(uintptr(lo)*size, uintptr(hi-lo)*size)}
+}
+
+// String names the view for messages.
+func (v HostView[T]) String() string {
+	if v.mem.a == nil {
+		return "zero host view of " + elemName[T]()
+	}
+	return fmt.Sprintf("%d × %s in page-locked memory at %#x", v.Len(), elemName[T](), uintptr(v.mem.ptr))
+}
+
+func (v HostView[T]) hostSpan() hostSpan { return v.mem }

@@ -1,0 +1,218 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+func TestHostFunctionsRunInOrderAndOnce(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s := must(c.NewStream())(t)
+		defer s.Close()
+		before := driver.RegisteredHostCalls()
+		var got []int
+		for i := range 100 {
+			noError(t, s.HostFunc(func() { got = append(got, i) }))
+		}
+		noError(t, s.Wait(t.Context()))
+		for i, v := range got {
+			if v != i {
+				t.Fatalf("position %d ran %d", i, v)
+			}
+		}
+		if len(got) != 100 {
+			t.Errorf("%d of 100 ran", len(got))
+		}
+		eventually(t, "dropped functions being forgotten", func() bool {
+			runtime.GC()
+			return driver.RegisteredHostCalls() <= before
+		})
+	})
+}
+
+func TestPanicInAHostFunctionIsTheNextWaitsError(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s, other := must(c.NewStream())(t), must(c.NewStream())(t)
+		defer s.Close()
+		defer other.Close()
+		why := errors.New("broken")
+		noError(t, s.HostFunc(func() { panic(why) }))
+		noError(t, c.Synchronize(context.Background()))
+		noError(t, other.Wait(t.Context()))
+		err := s.Wait(t.Context())
+		var p *driver.HostPanic
+		if !errors.As(err, &p) || !errors.Is(err, why) || !strings.Contains(string(p.Stack), "TestPanicIn") {
+			t.Errorf("Wait: %v", err)
+		}
+		noError(t, s.Wait(t.Context())) // told once
+	})
+}
+
+func TestHostFunctionsMayNotCallCUDA(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s := must(c.NewStream())(t)
+		defer s.Close()
+		errs := make([]error, 0, 4)
+		noError(t, s.HostFunc(func() {
+			_, err := c.NewStream()
+			_, qerr := s.Query()
+			errs = append(errs, err, qerr, s.Wait(context.Background()), c.Synchronize(context.Background()))
+		}))
+		noError(t, s.Wait(t.Context()))
+		for i, err := range errs {
+			if !errors.Is(err, driver.CUDA_ERROR_NOT_PERMITTED) || !strings.Contains(err.Error(), "host function") {
+				t.Errorf("call %d from a host function: %v", i, err)
+			}
+		}
+		if len(errs) != 4 {
+			t.Errorf("the function did not run")
+		}
+	})
+}
+
+func TestOtherGoroutinesAreNotTakenForHostFunctions(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s, other := must(c.NewStream())(t), must(c.NewStream())(t)
+		defer s.Close()
+		defer other.Close()
+		running, finish := make(chan bool), make(chan bool)
+		noError(t, s.HostFunc(func() { running <- true; <-finish }))
+		<-running
+		for range 50 {
+			_, err := other.Query()
+			noError(t, err)
+			runtime.Gosched()
+		}
+		done, err := s.Query()
+		if done || err != nil {
+			t.Errorf("a stream with a running host function: done %t, error %v", done, err)
+		}
+		close(finish)
+		noError(t, s.Wait(t.Context()))
+	})
+}
+
+func TestHostFunctionThatIsRefusedIsForgotten(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	h := must(driver.NewHostFunc(c, func() {}))(t)
+	before := driver.RegisteredHostCalls()
+	f.fail[driver.FnCuLaunchHostFunc] = driver.CUDA_ERROR_INVALID_HANDLE
+	if err := s.Do(h); !errors.Is(err, driver.CUDA_ERROR_INVALID_HANDLE) {
+		t.Errorf("error %v", err)
+	}
+	if n := driver.RegisteredHostCalls(); n != before {
+		t.Errorf("%d entries were left", n-before)
+	}
+	if _, err := driver.NewHostFunc(c, nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		t.Errorf("nil function: %v", err)
+	}
+	noError(t, errors.Join(s.Close(), c.Close()))
+}
+
+func TestCapturedHostFunctionRunsOnEveryReplay(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	before := driver.RegisteredHostCalls()
+	runs := captureHostFunc(t, f, s)
+	hosts := f.hosts
+	for range 5 {
+		runtime.GC()
+		f.hosts = hosts
+		f.fire()
+	}
+	if runs.Load() != 5 {
+		t.Errorf("%d runs of 5 replays", runs.Load())
+	}
+	f.dropGraph()
+	eventually(t, "the graph's function being forgotten", func() bool {
+		runtime.GC()
+		return driver.RegisteredHostCalls() <= before
+	})
+	noError(t, errors.Join(s.Close(), c.Close()))
+}
+
+//go:noinline
+func captureHostFunc(t *testing.T, f *fake, s *driver.Stream) *atomic.Int32 {
+	var runs atomic.Int32
+	f.capture = true
+	noError(t, s.HostFunc(func() { runs.Add(1) }))
+	f.capture = false
+	return &runs
+}
+
+func TestFailureToOwnACapturedHostFunctionLeavesItAsItWas(t *testing.T) {
+	for _, fn := range []driver.Function{driver.FnCuUserObjectCreate, driver.FnCuGraphRetainUserObject} {
+		f := newFake()
+		c := f.open(t)
+		s := must(c.NewStream())(t)
+		ran := false
+		h := must(driver.NewHostFunc(c, func() { ran = true }))(t)
+		before := driver.RegisteredHostCalls()
+		f.fail[fn] = driver.CUDA_ERROR_OUT_OF_MEMORY
+		f.capture = true
+		if err := s.Do(h); !errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY) {
+			t.Errorf("%v: %v", fn, err)
+		}
+		eventually(t, "the user object being gone", func() bool {
+			return driver.RegisteredHostCalls() <= before && f.count("user object") == 0
+		})
+		clear(f.fail)
+		noError(t, s.Do(h))
+		f.fire()
+		if !ran {
+			t.Error("the function cannot be called any more")
+		}
+		f.dropGraph()
+		noError(t, errors.Join(s.Close(), c.Close()))
+		runtime.KeepAlive(h)
+	}
+}
+
+func TestPanicsInGraphsAreToldToAnyStream(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	s, other := must(c.NewStream())(t), must(c.NewStream())(t)
+	f.capture = true
+	noError(t, s.HostFunc(func() { panic("in a graph") }))
+	f.capture = false
+	f.fire()
+	var p *driver.HostPanic
+	if err := other.Wait(t.Context()); !errors.As(err, &p) || p.Value != "in a graph" {
+		t.Errorf("Wait: %v", err)
+	}
+	f.dropGraph()
+	noError(t, errors.Join(s.Close(), other.Close(), c.Close()))
+}
+
+func TestClosingInAHostFunctionIsLeftToAGoroutine(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	s, other := must(c.NewStream())(t), must(c.NewStream())(t)
+	var err error
+	destroyed := false
+	noError(t, s.HostFunc(func() {
+		err = other.Close()
+		time.Sleep(5 * time.Millisecond)
+		destroyed = f.onThisThread(driver.FnCuStreamDestroy)
+	}))
+	f.fire()
+	if err != nil || destroyed {
+		t.Errorf("Close from a host function: error %v, CUDA called %t", err, destroyed)
+	}
+	eventually(t, "destruction", func() bool { return f.count("stream") == 1 })
+	if last := f.last(t, driver.FnCuStreamDestroy); !last.guarded || last.context != fakeContext {
+		t.Errorf("destroyed by %+v", last)
+	}
+	noError(t, errors.Join(s.Close(), c.Close()))
+}

@@ -1,0 +1,280 @@
+package driver
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"unsafe"
+)
+
+// Launch is a kernel launch with its configuration and arguments: an operation
+// that can be sent any number of times without allocating. The driver copies
+// the arguments when it is sent, so changing them in between (SetArg) is the
+// way to use one Launch for many steps.
+//
+// A Launch may be sent by several goroutines at a time, but not while one
+// changes it.
+type Launch struct {
+	k     *Kernel
+	ctx   *Context
+	life  *Lifetime // of the code
+	node  CUDA_KERNEL_NODE_PARAMS
+	attrs []CUlaunchAttribute
+	cfg   LaunchConfig
+
+	slots []slot
+	ptrs  []unsafe.Pointer // what the driver takes: the address of each argument
+	store []uint64         // the arguments' bytes
+	mem   []*allocation    // memory among the arguments; nil where it no longer is
+	refs  []Ref            // the code, then mem
+	uses  []Access         // of mem
+}
+
+// slot is the place of one argument.
+type slot struct {
+	at   unsafe.Pointer // into Launch.store
+	size uintptr
+	typ  reflect.Type // of the latest argument: the same type needs no check
+	form argForm
+	mem  int        // index in Launch.mem; -1: none yet
+	mode AccessMode // what the kernel does to the memory; 0: not declared
+}
+
+// Prepare binds the kernel to a configuration and arguments. There must be as
+// many arguments as the kernel has parameters, each of the parameter's size
+// and kind; where the kernel came from PTX, that is checked by name:
+//
+//   - pointers take a *Buffer, a View or a CUdeviceptr,
+//   - integers take integers of their size (int and uint have none), bool a byte,
+//   - .f32 and .f64 take float32 and float64,
+//   - structs and arrays passed by value take a pointer-free struct or array of
+//     exactly their size.
+//
+// Memory must be accessible from the kernel's context. A Launch keeps the
+// code and the memory among its arguments reachable.
+func (k *Kernel) Prepare(cfg LaunchConfig, args ...any) (*Launch, error) {
+	if err := k.check(); err != nil {
+		return nil, err
+	}
+	l := newLaunch(k)
+	if err := l.prepare(cfg, args); err != nil {
+		return nil, err
+	}
+	runtime.KeepAlive(args)
+	return l, nil
+}
+
+func newLaunch(k *Kernel) *Launch {
+	l := &Launch{k: k, ctx: k.code.ctx, life: k.code.life, refs: []Ref{k.code}}
+	l.node.Func = k.raw
+	l.layOut(k.params)
+	return l
+}
+
+// layOut makes room for arguments of the given sizes.
+func (l *Launch) layOut(params []Param) {
+	words := uintptr(0)
+	for _, p := range params {
+		words += (p.Size + 7) / 8
+	}
+	l.store = make([]uint64, words)
+	l.ptrs = make([]unsafe.Pointer, len(params))
+	l.slots = make([]slot, len(params))
+	next := unsafe.Pointer(unsafe.SliceData(l.store))
+	for i, p := range params {
+		l.slots[i] = slot{at: next, size: p.Size, mem: -1}
+		l.ptrs[i] = next
+		if i+1 < len(params) {
+			next = unsafe.Add(next, (p.Size+7)/8*8)
+		}
+	}
+	l.node.KernelParams = unsafe.SliceData(l.ptrs)
+	if len(params) == 0 {
+		l.node.KernelParams = nil
+	}
+}
+
+func (l *Launch) prepare(cfg LaunchConfig, args []any) error {
+	if err := l.SetConfig(cfg); err != nil {
+		return err
+	}
+	return l.SetArgs(args...)
+}
+
+// SetConfig changes the configuration.
+func (l *Launch) SetConfig(cfg LaunchConfig) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	if l.cfg.same(&cfg) {
+		return nil
+	}
+	if err := l.k.checkConfig(&cfg); err != nil {
+		return fmt.Errorf("launch of %v: %w", l.k, err)
+	}
+	l.cfg = cfg
+	l.attrs = cfg.attributes(l.attrs[:0])
+	n := &l.node
+	n.GridDimX, n.GridDimY, n.GridDimZ = cfg.Grid.X, cfg.Grid.Y, cfg.Grid.Z
+	n.BlockDimX, n.BlockDimY, n.BlockDimZ = cfg.Block.X, cfg.Block.Y, cfg.Block.Z
+	n.SharedMemBytes = cfg.SharedMem
+	return nil
+}
+
+// SetArgs sets all arguments.
+func (l *Launch) SetArgs(args ...any) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	if !l.k.known && len(l.slots) != len(args) {
+		if err := l.guessLayout(args); err != nil {
+			return err
+		}
+	}
+	if len(args) != len(l.slots) {
+		return invalidf("launch of %v: it takes %d arguments (%s), got %d", l.k, len(l.slots), signature(l.k.params), len(args))
+	}
+	for i, v := range args {
+		if err := l.setAny(i, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guessLayout believes the arguments where nothing is known about parameters.
+func (l *Launch) guessLayout(args []any) error {
+	params := make([]Param, len(args))
+	for i, v := range args {
+		if v == nil {
+			return l.argError(i, errNilArg)
+		}
+		t := argTypeOf(reflect.TypeOf(v))
+		if t.err != nil {
+			return l.argError(i, t.err)
+		}
+		params[i].Size = t.size
+	}
+	l.layOut(params)
+	return nil
+}
+
+// Enqueue implements Op: one driver call, no allocation.
+func (l *Launch) Enqueue(s *Stream) error {
+	if l == nil || s == nil || s.ctx != l.ctx || s.life.closed.Load() || l.life.closed.Load() {
+		if err := l.refuse(s); err != nil {
+			return err
+		}
+	}
+	for _, a := range l.mem {
+		if a != nil && a.life.closed.Load() {
+			return l.closedArg()
+		}
+	}
+	var err error
+	n := &l.node
+	if len(l.attrs) == 0 {
+		err = s.d.CuLaunchKernel(n.Func, n.GridDimX, n.GridDimY, n.GridDimZ,
+			n.BlockDimX, n.BlockDimY, n.BlockDimZ, n.SharedMemBytes, s.raw, n.KernelParams, nil)
+	} else {
+		err = l.enqueueEx(s)
+	}
+	runtime.KeepAlive(l)
+	runtime.KeepAlive(s)
+	if err != nil {
+		return l.failed(err)
+	}
+	return nil
+}
+
+// enqueueEx passes the launch attributes, which drivers before CUDA 11.8
+// cannot take; of those they only know cooperative launches.
+func (l *Launch) enqueueEx(s *Stream) error {
+	n := &l.node
+	if l.cfg.Cooperative && len(l.attrs) == 1 && !s.d.Has(FnCuLaunchKernelEx) {
+		return s.d.CuLaunchCooperativeKernel(n.Func, n.GridDimX, n.GridDimY, n.GridDimZ,
+			n.BlockDimX, n.BlockDimY, n.BlockDimZ, n.SharedMemBytes, s.raw, n.KernelParams)
+	}
+	cfg := l.cfg.raw(l.attrs)
+	cfg.HStream = s.raw
+	return s.d.CuLaunchKernelEx(&cfg, n.Func, n.KernelParams, nil)
+}
+
+// refuse finds out why the quick comparison in Enqueue failed; two Contexts of
+// one driver context are no reason.
+func (l *Launch) refuse(s *Stream) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	return checkStream(l, l.ctx, s)
+}
+
+func (l *Launch) check() error {
+	if l == nil {
+		return nilError("launch")
+	}
+	return l.k.check()
+}
+
+func (l *Launch) closedArg() error {
+	for i, s := range l.slots {
+		if s.mem >= 0 && l.mem[s.mem] != nil {
+			if err := l.mem[s.mem].life.Check(); err != nil {
+				return l.argError(i, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (l *Launch) failed(err error) error { return fmt.Errorf("launch of %v: %w", l.k, err) }
+
+// Kernel is the kernel that is launched.
+func (l *Launch) Kernel() *Kernel {
+	if l == nil {
+		return nil
+	}
+	return l.k
+}
+
+// Config is the configuration.
+func (l *Launch) Config() LaunchConfig {
+	if l == nil {
+		return LaunchConfig{}
+	}
+	return l.cfg
+}
+
+// Context is where the kernel runs.
+func (l *Launch) Context() *Context {
+	if l == nil {
+		return nil
+	}
+	return l.ctx
+}
+
+// Refs is the kernel's code and the memory among the arguments.
+func (l *Launch) Refs() []Ref {
+	if l == nil {
+		return nil
+	}
+	return l.refs
+}
+
+// KernelNodeParams is the launch as a graph node takes it. The struct and the
+// arguments it points to belong to l and change with it.
+func (l *Launch) KernelNodeParams() *CUDA_KERNEL_NODE_PARAMS { return &l.node }
+
+// Attributes is what a graph node has to be given beside its parameters. The
+// slice belongs to l.
+func (l *Launch) Attributes() []CUlaunchAttribute { return l.attrs }
+
+// String names the kernel and the configuration.
+func (l *Launch) String() string {
+	if l == nil {
+		return "nil launch"
+	}
+	return fmt.Sprintf("%v<%v, %v>", l.k, l.cfg.Grid, l.cfg.Block)
+}
+
+func (*Launch) op() {}

@@ -1,0 +1,256 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"unsafe"
+)
+
+// SetArg sets argument i of a prepared launch, counted from 0. It does not
+// allocate when the argument has the type of the one before it; v is checked
+// as Prepare does.
+func SetArg[T any](l *Launch, i int, v T) error {
+	if l != nil && uint(i) < uint(len(l.slots)) && l.slots[i].typ == reflect.TypeFor[T]() &&
+		l.setFast(&l.slots[i], unsafe.Pointer(&v)) {
+		return nil
+	}
+	return l.SetArg(i, v)
+}
+
+// SetArg is the function SetArg for a value of any type.
+func (l *Launch) SetArg(i int, v any) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	if i < 0 || i >= len(l.slots) {
+		return invalidf("launch of %v: there is no argument %d, it takes %d (%s)", l.k, i, len(l.slots), signature(l.k.params))
+	}
+	return l.setAny(i, v)
+}
+
+// setFast stores a value whose type was checked before. It reports false where
+// there is more to check than the type.
+func (l *Launch) setFast(s *slot, v unsafe.Pointer) bool {
+	switch s.form {
+	case formPlain:
+		copyArg(s.at, v, s.size)
+		return true
+	case formView:
+		return l.setSpan(s, (*span)(v))
+	case formBuffer:
+		p := *(**span)(v)
+		return p != nil && l.setSpan(s, p)
+	}
+	return false
+}
+
+// copyArg moves the common sizes in one go.
+func copyArg(to, from unsafe.Pointer, size uintptr) {
+	switch size {
+	case 4:
+		*(*[4]byte)(to) = *(*[4]byte)(from)
+	case 8:
+		*(*[8]byte)(to) = *(*[8]byte)(from)
+	default:
+		copy(unsafe.Slice((*byte)(to), size), unsafe.Slice((*byte)(from), size))
+	}
+}
+
+// setSpan stores memory of the kernel's own context.
+func (l *Launch) setSpan(s *slot, m *span) bool {
+	a := m.a
+	if a == nil || a.ctx != l.ctx || a.life.closed.Load() {
+		return false
+	}
+	l.hold(s, m)
+	return true
+}
+
+// hold stores the address of memory and has the launch refer to it.
+func (l *Launch) hold(s *slot, m *span) {
+	if s.mem < 0 {
+		l.holdMore(s)
+	}
+	*(*CUdeviceptr)(s.at) = m.ptr
+	if l.mem[s.mem] != m.a {
+		l.mem[s.mem], l.refs[s.mem+1] = m.a, m.a
+	}
+	use := &l.uses[s.mem]
+	use.Addr, use.Bytes = uint64(m.ptr), uint64(m.bytes)
+}
+
+// holdMore makes room for one more argument that is memory.
+func (l *Launch) holdMore(s *slot) {
+	s.mem = len(l.mem)
+	l.mem = append(l.mem, nil)
+	l.refs = append(l.refs, l.k.code)
+	l.uses = append(l.uses, Access{Mode: ReadsWrites, What: l.paramName(s)})
+	if s.mode != 0 {
+		l.uses[s.mem].Mode = s.mode
+	}
+}
+
+func (l *Launch) paramName(s *slot) string {
+	for i := range l.slots {
+		if s == &l.slots[i] && i < len(l.k.params) && l.k.params[i].Name != "" {
+			return l.k.params[i].Name
+		} else if s == &l.slots[i] {
+			return fmt.Sprintf("argument %d", i)
+		}
+	}
+	return ""
+}
+
+// letGo forgets the memory of an argument that is a number now.
+func (l *Launch) letGo(s *slot) {
+	if s.mem >= 0 && l.mem[s.mem] != nil {
+		l.mem[s.mem], l.refs[s.mem+1] = nil, l.k.code
+		l.uses[s.mem].Bytes = 0
+	}
+}
+
+// drop forgets all memory, so that a launch that waits for its next use keeps
+// nothing alive.
+func (l *Launch) drop() {
+	for i := range l.slots {
+		l.letGo(&l.slots[i])
+	}
+}
+
+var errNilArg = errors.New("it is nil; for a null pointer pass driver.CUdeviceptr(0)")
+
+// setAny checks everything about an argument and stores it.
+func (l *Launch) setAny(i int, v any) error {
+	if v == nil {
+		return l.argError(i, errNilArg)
+	}
+	s := &l.slots[i]
+	form := s.form
+	if t := reflect.TypeOf(v); t != s.typ {
+		a := argTypeOf(t)
+		if err := l.accepts(i, a); err != nil {
+			return l.argError(i, err)
+		}
+		form = a.form
+	}
+	if form == formPlain {
+		l.letGo(s)
+		storePlain(s.at, v)
+	} else if err := l.setMemory(s, v.(Memory)); err != nil {
+		return l.argError(i, err)
+	}
+	s.typ, s.form = reflect.TypeOf(v), form
+	return nil
+}
+
+// accepts compares the type with the parameter or, where nothing is known of
+// parameters, with the size that the first argument had.
+func (l *Launch) accepts(i int, t *argType) error {
+	if l.k.known {
+		return l.k.params[i].accepts(t)
+	}
+	p := Param{Size: l.slots[i].size}
+	return p.accepts(t)
+}
+
+func (l *Launch) setMemory(s *slot, m Memory) error {
+	mem, err := spanOf(m)
+	if err != nil {
+		return err
+	}
+	if err := l.ctx.canReach(mem); err != nil {
+		return err
+	}
+	l.hold(s, &mem)
+	return nil
+}
+
+// canReach reports whether kernels of the context can use the memory: it is of
+// the context, or the driver gave access to it (EnablePeerAccess, or
+// MemPool.SetAccess).
+func (c *Context) canReach(m span) error {
+	if c.sameAs(m.a.ctx) || m.bytes == 0 {
+		return nil
+	}
+	if c.Device().driver.core != m.a.ctx.Device().driver.core {
+		return invalidf("%v belongs to another driver (%s)", m, m.a.ctx.Device().driver.LibraryName())
+	}
+	var here CUdeviceptr
+	err := c.Guarded().CuPointerGetAttribute(unsafe.Pointer(&here), CU_POINTER_ATTRIBUTE_DEVICE_POINTER, m.ptr)
+	if err == nil || errors.Is(err, ErrNotSupported) {
+		return nil
+	}
+	return &invalidError{fmt.Sprintf("%v belongs to %v and cannot be reached from %v; call EnablePeerAccess, or SetAccess of its pool (%v)",
+		m, m.a.ctx, c, err)}
+}
+
+// storePlain copies the bytes of a pointer-free value.
+func storePlain(at unsafe.Pointer, v any) {
+	switch v := v.(type) {
+	case int32:
+		*(*int32)(at) = v
+	case uint32:
+		*(*uint32)(at) = v
+	case float32:
+		*(*float32)(at) = v
+	case int64:
+		*(*int64)(at) = v
+	case uint64:
+		*(*uint64)(at) = v
+	case float64:
+		*(*float64)(at) = v
+	case CUdeviceptr:
+		*(*CUdeviceptr)(at) = v
+	default:
+		t := reflect.TypeOf(v)
+		reflect.NewAt(t, at).Elem().Set(reflect.ValueOf(v))
+	}
+}
+
+// argError names the argument by its position, its parameter and the kernel.
+func (l *Launch) argError(i int, err error) error {
+	name := ""
+	if i < len(l.k.params) && l.k.params[i].Name != "" {
+		name = fmt.Sprintf(" (%s)", l.k.params[i].Name)
+	}
+	return &argError{text: fmt.Sprintf("launch of %v: argument %d%s: %v", l.k, i, name, err), cause: err}
+}
+
+// argError is an argument that was refused before the driver saw it.
+type argError struct {
+	text  string
+	cause error
+}
+
+func (e *argError) Error() string { return e.text }
+func (e *argError) Unwrap() error { return e.cause }
+func (e *argError) Is(target error) bool {
+	return target == error(CUDA_ERROR_INVALID_VALUE)
+}
+
+// ArgAccess declares what the kernel does to the memory of argument i, for
+// packages that order operations by it.
+func (l *Launch) ArgAccess(i int, mode AccessMode) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	if i < 0 || i >= len(l.slots) {
+		return invalidf("launch of %v: there is no argument %d, it takes %d (%s)", l.k, i, len(l.slots), signature(l.k.params))
+	}
+	s := &l.slots[i]
+	s.mode = mode
+	if s.mem >= 0 {
+		l.uses[s.mem].Mode = mode
+	}
+	return nil
+}
+
+// Accesses is the memory among the arguments. A kernel's code is not looked
+// into, so each may be read and written unless ArgAccess said otherwise.
+func (l *Launch) Accesses() []Access {
+	if l == nil {
+		return nil
+	}
+	return l.uses
+}

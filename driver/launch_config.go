@@ -1,0 +1,72 @@
+package driver
+
+// LaunchConfig says how a kernel is launched. Grid and Block are required.
+type LaunchConfig struct {
+	Grid      Dim3   // blocks
+	Block     Dim3   // threads of a block
+	SharedMem uint32 // bytes of dynamic shared memory of a block
+
+	// Cooperative has all blocks run at the same time, so that they can wait
+	// for each other.
+	Cooperative bool
+	// Cluster is the extent of a cluster in blocks; zero for none, or for what
+	// the kernel was compiled with. It needs compute capability 9.0.
+	Cluster Dim3
+	// Priority overrides the stream's priority; lower numbers go first. 0
+	// leaves it as it is.
+	Priority int
+	// Programmatic lets the kernel start before the one ahead of it in the
+	// stream has ended (programmatic dependent launch): it then waits by
+	// griddepcontrol itself for what it needs.
+	Programmatic bool
+	// Attributes are further launch attributes, passed on as they are.
+	Attributes []CUlaunchAttribute
+}
+
+// same reports whether o asks for the same launch. Configurations with raw
+// attributes are never the same.
+func (c *LaunchConfig) same(o *LaunchConfig) bool {
+	return c.Grid == o.Grid && c.Block == o.Block && c.SharedMem == o.SharedMem &&
+		c.Cooperative == o.Cooperative && c.Cluster == o.Cluster && c.Priority == o.Priority &&
+		c.Programmatic == o.Programmatic && c.Attributes == nil && o.Attributes == nil
+}
+
+// attributes appends the launch attributes to list.
+func (c *LaunchConfig) attributes(list []CUlaunchAttribute) []CUlaunchAttribute {
+	if c.Cooperative {
+		a := CUlaunchAttribute{Id: CU_LAUNCH_ATTRIBUTE_COOPERATIVE}
+		*a.Value.Cooperative() = 1
+		list = append(list, a)
+	}
+	if !c.Cluster.IsZero() {
+		a := CUlaunchAttribute{Id: CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION}
+		d := a.Value.ClusterDim()
+		d.X, d.Y, d.Z = c.Cluster.X, c.Cluster.Y, c.Cluster.Z
+		list = append(list, a)
+	}
+	if c.Priority != 0 {
+		a := CUlaunchAttribute{Id: CU_LAUNCH_ATTRIBUTE_PRIORITY}
+		*a.Value.Priority() = int32(c.Priority)
+		list = append(list, a)
+	}
+	if c.Programmatic {
+		a := CUlaunchAttribute{Id: CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION}
+		*a.Value.ProgrammaticStreamSerializationAllowed() = 1
+		list = append(list, a)
+	}
+	return append(list, c.Attributes...)
+}
+
+// raw is the configuration as the driver takes it, without a stream. attrs
+// must outlive it.
+func (c *LaunchConfig) raw(attrs []CUlaunchAttribute) CUlaunchConfig {
+	r := CUlaunchConfig{
+		GridDimX: c.Grid.X, GridDimY: c.Grid.Y, GridDimZ: c.Grid.Z,
+		BlockDimX: c.Block.X, BlockDimY: c.Block.Y, BlockDimZ: c.Block.Z,
+		SharedMemBytes: c.SharedMem, NumAttrs: uint32(len(attrs)),
+	}
+	if len(attrs) > 0 {
+		r.Attrs = &attrs[0]
+	}
+	return r
+}

@@ -1,0 +1,116 @@
+package driver
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Leak describes an object that became unreachable without being closed, or,
+// from OpenObjects, one that is still open.
+type Leak struct {
+	Kind    string    // "stream", "buffer of float32", …
+	Handle  uint64    // the driver's handle
+	Device  Device    // whose object it is
+	Context CUcontext // the same
+	Stack   string    // where it was made, innermost call first
+	Err     error     // why the driver could not destroy it, if so
+}
+
+// String is the report: what, where it was made, what went wrong.
+func (l Leak) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %#x of %v was not closed", l.Kind, l.Handle, l.Device)
+	if l.Err != nil {
+		fmt.Fprintf(&b, " and could not be destroyed: %v", l.Err)
+	}
+	if l.Stack != "" {
+		fmt.Fprintf(&b, "; made at:\n%s", l.Stack)
+	}
+	return b.String()
+}
+
+var leakHook atomic.Pointer[func(Leak)]
+
+// SetLeakHook has every object that is dropped without Close reported to hook,
+// with the stack of its creation. Stacks are recorded for objects made after
+// the call; nil turns the recording off. The hook is called on a goroutine of
+// this package, after the object was destroyed. It returns the hook before it.
+//
+// The hook is meant for tests and for finding leaks: without one, dropped
+// objects are reclaimed just the same, silently and at no cost per object.
+func SetLeakHook(hook func(Leak)) (previous func(Leak)) {
+	var p *func(Leak)
+	if hook != nil {
+		p = &hook
+	}
+	if old := leakHook.Swap(p); old != nil {
+		previous = *old
+	}
+	return previous
+}
+
+// OpenObjects lists the objects made since a leak hook was set that are not
+// destroyed yet, in no order. Without a hook it is empty.
+func OpenObjects() []Leak {
+	tracked.Lock()
+	defer tracked.Unlock()
+	leaks := make([]Leak, 0, len(tracked.set))
+	for l := range tracked.set {
+		leaks = append(leaks, l.leak(nil))
+	}
+	return leaks
+}
+
+// tracked holds lifetimes, never the objects that programs hold: those must
+// stay collectable.
+var tracked struct {
+	sync.Mutex
+	set map[*Lifetime]struct{}
+}
+
+func (l *Lifetime) track() {
+	if leakHook.Load() == nil {
+		return
+	}
+	var pcs [32]uintptr
+	n := runtime.Callers(3, pcs[:]) // without Callers, track and Own
+	l.stack = append([]uintptr{}, pcs[:n]...)
+	tracked.Lock()
+	defer tracked.Unlock()
+	if tracked.set == nil {
+		tracked.set = make(map[*Lifetime]struct{})
+	}
+	tracked.set[l] = struct{}{}
+}
+
+func (l *Lifetime) untrack() {
+	if l.stack == nil {
+		return
+	}
+	tracked.Lock()
+	delete(tracked.set, l)
+	tracked.Unlock()
+}
+
+func (l *Lifetime) leak(err error) Leak {
+	return Leak{Kind: l.kind, Handle: l.handle, Device: l.core.dev, Context: l.core.raw,
+		Stack: formatStack(l.stack), Err: err}
+}
+
+func formatStack(pcs []uintptr) string {
+	if len(pcs) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	frames := runtime.CallersFrames(pcs)
+	for {
+		f, more := frames.Next()
+		fmt.Fprintf(&b, "\t%s\n\t\t%s:%d\n", f.Function, f.File, f.Line)
+		if !more {
+			return b.String()
+		}
+	}
+}

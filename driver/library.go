@@ -1,0 +1,182 @@
+package driver
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// Library is code loaded by cuLibraryLoadData (since CUDA 12.0), which the
+// driver loads into each context when something of it is first used there.
+// Kernels of a Library run in the context it was loaded from. For code that is
+// used in one context a Module does the same.
+type Library struct {
+	code *program
+	raw  CUlibrary
+}
+
+// LoadLibrary loads PTX text, a cubin or a fat binary like LoadModule.
+func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) {
+	img, err := newImage(data)
+	if err != nil {
+		return nil, fmt.Errorf("cannot load a library: %w", err)
+	}
+	p, err := newProgram(c, "library", img)
+	if err != nil {
+		return nil, err
+	}
+	j := newJIT(opts)
+	l := &Library{code: p}
+	err = c.Driver().CuLibraryLoadData(&l.raw, img.ptr(), j.optionList(), j.valueList(), j.count(), nil, nil, 0)
+	if err != nil {
+		j.close()
+		return nil, p.abandon(j.explain(err, img.ptx()))
+	}
+	l.init(j, img)
+	return l, nil
+}
+
+// init keeps the log buffers, which the driver may write when it compiles for
+// a context, until the library is unloaded.
+func (l *Library) init(j *jit, img image) {
+	raw, p := l.raw, l.code
+	p.log = cString(j.info)
+	p.find = func(d *Driver, name *byte) (CUfunction, error) {
+		f, err := libraryFunction(d, raw, name)
+		return f, j.explain(err, img.ptx())
+	}
+	p.global = func(d *Driver, ptr *CUdeviceptr, size *uintptr, name *byte) error {
+		return d.CuLibraryGetGlobal(ptr, size, raw, name)
+	}
+	p.list = func(d *Driver) []string { return libraryKernels(d, raw) }
+	Own(p, p.life, uint64(raw), func(d *Driver) error {
+		defer j.close()
+		return d.CuLibraryUnload(raw)
+	})
+}
+
+// libraryFunction is the kernel as the current context has it. Only such a
+// handle is good for every call that takes a CUfunction.
+func libraryFunction(d *Driver, l CUlibrary, name *byte) (f CUfunction, err error) {
+	var k CUkernel
+	if err := d.CuLibraryGetKernel(&k, l, name); err != nil {
+		return 0, err
+	}
+	err = d.CuKernelGetFunction(&f, k)
+	return f, err
+}
+
+// libraryKernels asks for the names, which the driver can tell since CUDA 12.4.
+func libraryKernels(d *Driver, l CUlibrary) []string {
+	var n uint32
+	if d.CuLibraryGetKernelCount(&n, l) != nil || n == 0 {
+		return nil
+	}
+	kernels := make([]CUkernel, n)
+	if d.CuLibraryEnumerateKernels(&kernels[0], n, l) != nil {
+		return nil
+	}
+	names := make([]string, 0, n)
+	for _, k := range kernels {
+		var name *byte
+		if d.CuKernelGetName(&name, k) == nil {
+			names = append(names, textAt(name))
+		}
+	}
+	return names
+}
+
+// Kernel returns the kernel with that name, as Module.Kernel does.
+func (l *Library) Kernel(name string) (*Kernel, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	k, err := l.code.kernel(name)
+	runtime.KeepAlive(l)
+	return k, err
+}
+
+// Kernels lists the names of the kernels, as far as they are known.
+func (l *Library) Kernels() ([]string, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	names := l.code.names()
+	runtime.KeepAlive(l)
+	return names, nil
+}
+
+// Global returns a variable of the library as bytes, as the context has it.
+func (l *Library) Global(name string) (View[byte], error) {
+	if err := l.check(); err != nil {
+		return View[byte]{}, err
+	}
+	v, err := l.code.variable(name)
+	runtime.KeepAlive(l)
+	return v, err
+}
+
+// Managed returns a __managed__ variable of the library as bytes.
+func (l *Library) Managed(name string) (View[byte], error) {
+	if err := l.check(); err != nil {
+		return View[byte]{}, err
+	}
+	symbol, err := cName("variable", name)
+	if err != nil {
+		return View[byte]{}, err
+	}
+	a := &allocation{life: l.code.life, ctx: l.code.ctx, owner: l.code}
+	if err := l.code.ctx.Driver().CuLibraryGetManaged(&a.ptr, &a.bytes, l.raw, symbol); err != nil {
+		return View[byte]{}, fmt.Errorf("managed variable %q of %v: %w", name, l, err)
+	}
+	runtime.KeepAlive(l)
+	return View[byte]{span{a, a.ptr, a.bytes}}, nil
+}
+
+// Log is what the compiler printed without failing.
+func (l *Library) Log() string {
+	if l == nil || l.code == nil {
+		return ""
+	}
+	return l.code.log
+}
+
+// Raw returns the driver's handle, 0 for a nil library.
+func (l *Library) Raw() CUlibrary {
+	if l == nil {
+		return 0
+	}
+	return l.raw
+}
+
+// Context returns the context the library was loaded from.
+func (l *Library) Context() *Context {
+	if l == nil || l.code == nil {
+		return nil
+	}
+	return l.code.ctx
+}
+
+// Close unloads the library: its kernels and variables are closed with it.
+func (l *Library) Close() error {
+	if l == nil || l.code == nil {
+		return nil
+	}
+	err := l.code.life.Close()
+	runtime.KeepAlive(l)
+	return err
+}
+
+// String names the library.
+func (l *Library) String() string {
+	if l == nil || l.code == nil {
+		return "nil library"
+	}
+	return l.code.life.String()
+}
+
+func (l *Library) check() error {
+	if l == nil {
+		return nilError("library")
+	}
+	return l.code.check("library")
+}

@@ -1,0 +1,13 @@
+package driver
+
+// Hint is a number that whoever last kept the object left there to find it
+// again, 0 at first. It can be anybody's and proves nothing: package graph
+// takes it for the place where a graph may already hold the object.
+func (l *Lifetime) Hint() uint32 { return l.hint.Load() }
+
+// SetHint leaves a number for Hint.
+func (l *Lifetime) SetHint(h uint32) { l.hint.Store(h) }
+
+// RetainHeld is Retain for a holder that hands a reference on: it has one, so
+// the object exists and may be held again even after Close.
+func (l *Lifetime) RetainHeld() { l.refs.Add(1) }

@@ -1,0 +1,320 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+func TestClosingTwiceDestroysOnce(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	for range 2 {
+		noError(t, s.Close())
+	}
+	for range 2 {
+		noError(t, c.Close())
+	}
+	if f.count("stream") != 0 || f.retained() != 0 || len(f.deadUses()) != 0 {
+		t.Errorf("streams %d, retains %d, dead handles used %v", f.count("stream"), f.retained(), f.deadUses())
+	}
+}
+
+func TestContextOutlivesItsObjects(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	e := must(c.NewEvent())(t)
+	noError(t, c.Close())
+	if f.retained() != 1 {
+		t.Fatal("the context was released under its objects")
+	}
+	if _, err := c.NewStream(); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("a closed context made a stream, error %v", err)
+	}
+	noError(t, s.Record(e))
+	noError(t, s.Wait(context.Background()))
+	noError(t, s.Close())
+	if f.retained() != 1 {
+		t.Fatal("the context was released before its last object")
+	}
+	noError(t, e.Close())
+	if f.retained() != 0 {
+		t.Error("the context was not released with its last object")
+	}
+}
+
+func TestClosedObjectsAnswerErrorsThatNameThem(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	s, e := must(c.NewStream())(t), must(c.NewEvent())(t)
+	open := must(c.NewEvent(driver.WithTiming()))(t)
+	calls := map[string]func() error{
+		"stream.Query":    func() error { _, err := s.Query(); return err },
+		"stream.Wait":     func() error { return s.Wait(context.Background()) },
+		"stream.Record":   func() error { return s.Record(open) },
+		"stream.Do":       func() error { return s.Do(nil) },
+		"stream.HostFunc": func() error { return s.HostFunc(func() {}) },
+		"stream.Priority": func() error { _, err := s.Priority(); return err },
+		"event.Query":     func() error { _, err := e.Query(); return err },
+		"event.Wait":      func() error { return e.Wait(context.Background()) },
+		"event.Elapsed":   func() error { _, err := open.Elapsed(e); return err },
+		"context.MemInfo": func() error { _, _, err := c.MemInfo(); return err },
+		"context.sync":    func() error { return c.Synchronize(context.Background()) },
+		"context.new":     func() error { _, err := c.NewEvent(); return err },
+	}
+	noError(t, errors.Join(s.Close(), e.Close(), c.Close()))
+	for name, call := range calls {
+		err := call()
+		kind, _, _ := strings.Cut(name, ".")
+		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(fmt.Sprint(err), kind) {
+			t.Errorf("%s of a closed object: %v", name, err)
+		}
+	}
+	noError(t, open.Close())
+	if len(f.deadUses()) != 0 {
+		t.Errorf("dead handles reached the driver: %v", f.deadUses())
+	}
+}
+
+func TestNilAndZeroObjectsAnswerErrors(t *testing.T) {
+	var c *driver.Context
+	calls := map[string]func() error{
+		"nil context": func() error { _, err := c.NewStream(); return err },
+		"its driver":  func() error { return c.Driver().CuCtxSynchronize() },
+		"its guard":   func() error { return c.Guarded().CuCtxSynchronize() },
+		"nil peer":    func() error { return c.EnablePeerAccess(nil) },
+		"host func":   func() error { _, err := driver.NewHostFunc(c, func() {}); return err },
+		"nil driver":  func() error { _, err := (*driver.Driver)(nil).DeviceCount(); return err },
+	}
+	for _, s := range []*driver.Stream{nil, {}} {
+		calls[fmt.Sprintf("query %t", s == nil)] = func() error { _, err := s.Query(); return err }
+		calls[fmt.Sprintf("wait %t", s == nil)] = func() error { return s.Wait(context.Background()) }
+		calls[fmt.Sprintf("record %t", s == nil)] = func() error { return s.Record(nil) }
+		calls[fmt.Sprintf("host %t", s == nil)] = func() error { return s.HostFunc(func() {}) }
+		noError(t, s.Close())
+	}
+	for _, e := range []*driver.Event{nil, {}} {
+		calls[fmt.Sprintf("event %t", e == nil)] = func() error { return e.Wait(context.Background()) }
+		noError(t, e.Close())
+	}
+	noError(t, c.Close())
+	for name, call := range calls {
+		if err := call(); !errors.Is(err, driver.ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := (driver.Device{}).Name(); !errors.Is(err, driver.CUDA_ERROR_INVALID_DEVICE) {
+		t.Errorf("zero device: %v", err)
+	}
+}
+
+func TestFailedCreationReleasesTheContext(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	f.fail[driver.FnCuStreamCreateWithPriority] = driver.CUDA_ERROR_OUT_OF_MEMORY
+	f.fail[driver.FnCuEventCreate] = driver.CUDA_ERROR_OUT_OF_MEMORY
+	_, serr := c.NewStream()
+	_, eerr := c.NewEvent()
+	for _, err := range []error{serr, eerr} {
+		var e *driver.Error
+		if !errors.As(err, &e) || e.Result != driver.CUDA_ERROR_OUT_OF_MEMORY {
+			t.Errorf("error %v", err)
+		}
+	}
+	noError(t, c.Close())
+	if f.retained() != 0 {
+		t.Error("failed creations kept the context")
+	}
+}
+
+func TestDestructionFailureIsReturnedOnce(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	f.fail[driver.FnCuStreamDestroy] = driver.CUDA_ERROR_ILLEGAL_ADDRESS
+	if err := s.Close(); !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_ADDRESS) || !strings.Contains(err.Error(), "stream 0x") {
+		t.Errorf("Close: %v", err)
+	}
+	noError(t, s.Close())
+	noError(t, c.Close())
+}
+
+func TestDroppedObjectsAreReclaimedAndReported(t *testing.T) {
+	f := newFake()
+	gputest.CheckLeaks(t, nil) // installs the hook
+	c := f.open(t)
+	d := c.Device().Driver()
+	dropStreams(t, c, 10)
+	leaks := gputest.ExpectDropped(t, d, 10)
+	if f.count("stream") != 0 {
+		t.Errorf("%d dropped streams are left", f.count("stream"))
+	}
+	for _, l := range leaks {
+		if l.Kind != "stream" || l.Handle == 0 || l.Context != fakeContext || !strings.Contains(l.String(), "dropStreams") {
+			t.Errorf("report without kind, handle or stack: %v", l)
+		}
+	}
+	if last := f.last(t, driver.FnCuStreamDestroy); last.context != fakeContext || !last.guarded {
+		t.Errorf("destroyed by %+v, not bound and guarded", last)
+	}
+	noError(t, c.Close())
+}
+
+//go:noinline
+func dropStreams(t *testing.T, c *driver.Context, n int) {
+	for range n {
+		must(c.NewStream())(t)
+	}
+}
+
+func TestDroppedContextIsReleasedAfterItsObjects(t *testing.T) {
+	f := newFake()
+	gputest.CheckLeaks(t, nil)
+	d := dropContext(t, f)
+	gputest.ExpectDropped(t, d, 3)
+	if f.retained() != 0 || f.count("stream") != 0 || f.count("event") != 0 {
+		t.Errorf("left: %d contexts, %d streams, %d events", f.retained(), f.count("stream"), f.count("event"))
+	}
+	if f.last(t, driver.FnCuDevicePrimaryCtxRelease).fn != f.lastCall() {
+		t.Error("the context was released before its objects")
+	}
+}
+
+//go:noinline
+func dropContext(t *testing.T, f *fake) *driver.Driver {
+	c := f.open(t)
+	must(c.NewStream())(t)
+	must(c.NewEvent())(t)
+	return c.Device().Driver()
+}
+
+func TestFailedReclaimIsKeptInTheContext(t *testing.T) {
+	f := newFake()
+	gputest.CheckLeaks(t, nil)
+	c := f.open(t)
+	f.fail[driver.FnCuStreamDestroy] = driver.CUDA_ERROR_LAUNCH_FAILED
+	dropStreams(t, c, 1)
+	leaks := gputest.ExpectDropped(t, c.Device().Driver(), 1)
+	errs := c.CleanupErrors()
+	if len(errs) != 1 || !errors.Is(errs[0], driver.CUDA_ERROR_LAUNCH_FAILED) {
+		t.Errorf("CleanupErrors() = %v", errs)
+	}
+	if len(leaks) == 1 && !errors.Is(leaks[0].Err, driver.CUDA_ERROR_LAUNCH_FAILED) {
+		t.Errorf("report says %v", leaks[0].Err)
+	}
+	noError(t, c.Close())
+}
+
+func TestOpenObjectsAreListedWithTheirStack(t *testing.T) {
+	f := newFake()
+	gputest.CheckLeaks(t, nil)
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	found := func() (n int) {
+		for _, l := range driver.OpenObjects() {
+			if l.Device.Driver() == c.Device().Driver() && strings.Contains(l.Stack, "TestOpenObjects") {
+				n++
+			}
+		}
+		return n
+	}
+	if n := found(); n != 2 {
+		t.Errorf("%d open objects, want the context and the stream", n)
+	}
+	noError(t, errors.Join(c.Close(), s.Close()))
+	if n := found(); n != 0 {
+		t.Errorf("%d objects are listed after Close", n)
+	}
+}
+
+func TestConcurrentCloseAndUse(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	f.setBusy(uintptr(s.Raw()), true)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := s.Wait(context.Background()); err != nil && !errors.Is(err, driver.ErrClosed) {
+				t.Errorf("Wait: %v", err)
+			}
+		})
+		wg.Go(func() {
+			if err := s.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		})
+	}
+	f.setBusy(uintptr(s.Raw()), false)
+	wg.Wait()
+	noError(t, c.Close())
+	if f.count("stream") != 0 || f.retained() != 0 {
+		t.Errorf("left: %d streams, %d contexts", f.count("stream"), f.retained())
+	}
+}
+
+func TestCloseWaitsForNoOneAndSparesWaiters(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	f.setBusy(uintptr(s.Raw()), true)
+	waited := make(chan error)
+	go func() { waited <- s.Wait(context.Background()) }()
+	eventually(t, "a blocking wait", func() bool { return f.called(driver.FnCuStreamSynchronize) })
+	noError(t, s.Close())
+	if f.count("stream") != 1 {
+		t.Fatal("the stream was destroyed under a wait")
+	}
+	f.setBusy(uintptr(s.Raw()), false)
+	noError(t, <-waited)
+	eventually(t, "destruction by the last user", func() bool { return f.count("stream") == 0 })
+	noError(t, c.Close())
+}
+
+func TestDisownedObjectsAreNotDestroyed(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	l := must(driver.NewLifetime(c, "thing"))(t)
+	object := new(int64)
+	driver.Own(object, l, 7, func(*driver.Driver) error { t.Error("destroyed"); return nil })
+	if !l.Disown() || l.Disown() {
+		t.Error("Disown is not once")
+	}
+	noError(t, l.Close())
+	if err := l.Check(); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("Check after Disown: %v", err)
+	}
+	noError(t, c.Close())
+	if f.retained() != 0 {
+		t.Error("a disowned object kept the context")
+	}
+}
+
+func TestChildKeepsItsParent(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	var order []string
+	parent := must(driver.NewLifetime(c, "parent"))(t)
+	driver.Own(new(int64), parent, 1, func(*driver.Driver) error { order = append(order, "parent"); return nil })
+	child := must(parent.Child("child"))(t)
+	driver.Own(new(int64), child, 2, func(*driver.Driver) error { order = append(order, "child"); return nil })
+	noError(t, errors.Join(c.Close(), parent.Close()))
+	if len(order) != 0 || f.retained() != 1 {
+		t.Fatalf("destroyed under the child: %v", order)
+	}
+	if _, err := parent.Child("late"); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("a closed parent made a child: %v", err)
+	}
+	noError(t, child.Close())
+	if fmt.Sprint(order) != "[child parent]" || f.retained() != 0 {
+		t.Errorf("order %v, contexts left %d", order, f.retained())
+	}
+}

@@ -1,0 +1,192 @@
+package driver
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// MemOp is a batch of memory operations that the stream itself does, without
+// a kernel: writing a word, waiting for one. See NewMemOp.
+type MemOp struct {
+	ctx    *Context
+	params []CUstreamBatchMemOpParams
+	lives  []*Lifetime
+	refs   []Ref
+	uses   []Access
+	flags  uint32
+}
+
+// MemStep is one step of a MemOp: WriteWord, WaitWord or MemBarrier.
+type MemStep func(*MemOp) error
+
+// Word is what memory operations work on.
+type Word interface {
+	~int32 | ~uint32 | ~int64 | ~uint64
+}
+
+// NewMemOp makes one operation of the steps, done in order.
+func NewMemOp(c *Context, steps ...MemStep) (*MemOp, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if len(steps) == 0 {
+		return nil, invalidf("memory operation without a step")
+	}
+	o := &MemOp{ctx: c}
+	for i, step := range steps {
+		if err := step(o); err != nil {
+			return nil, fmt.Errorf("memory operation, step %d: %w", i, err)
+		}
+	}
+	return o, nil
+}
+
+// WriteWord writes v to element i of dst. Unless flags say otherwise, what the
+// stream did before is visible to whoever sees the value.
+func WriteWord[T Word](dst MemoryOf[T], i int, v T, flags CUstreamWriteValue_flags) MemStep {
+	return func(o *MemOp) error {
+		addr, err := word(o, dst, i, Writes)
+		if err != nil {
+			return err
+		}
+		var p CUstreamBatchMemOpParams
+		w := p.WriteValue()
+		w.Operation, w.Address, w.Flags = CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, uint32(flags)
+		*w.Value64() = uint64(v)
+		if sizeOf[T]() == 8 {
+			w.Operation = CU_STREAM_MEM_OP_WRITE_VALUE_64
+		} else {
+			*w.Value64() = uint64(uint32(v))
+		}
+		o.params = append(o.params, p)
+		return nil
+	}
+}
+
+// WaitWord holds the stream back until element i of src and v are in the
+// relation that flags name (CU_STREAM_WAIT_VALUE_GEQ and so on).
+func WaitWord[T Word](src MemoryOf[T], i int, v T, flags CUstreamWaitValue_flags) MemStep {
+	return func(o *MemOp) error {
+		addr, err := word(o, src, i, Reads)
+		if err != nil {
+			return err
+		}
+		var p CUstreamBatchMemOpParams
+		w := p.WaitValue()
+		w.Operation, w.Address, w.Flags = CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, uint32(flags)
+		*w.Value64() = uint64(v)
+		if sizeOf[T]() == 8 {
+			w.Operation = CU_STREAM_MEM_OP_WAIT_VALUE_64
+		} else {
+			*w.Value64() = uint64(uint32(v))
+		}
+		o.params = append(o.params, p)
+		return nil
+	}
+}
+
+// MemBarrier orders the steps before it with those behind it.
+func MemBarrier(flags CUstreamMemoryBarrier_flags) MemStep {
+	return func(o *MemOp) error {
+		var p CUstreamBatchMemOpParams
+		b := p.MemoryBarrier()
+		b.Operation, b.Flags = CU_STREAM_MEM_OP_BARRIER, uint32(flags)
+		o.params = append(o.params, p)
+		return nil
+	}
+}
+
+// word checks the operand of a step and has o keep it alive.
+func word[T any](o *MemOp, m MemoryOf[T], i int, mode AccessMode) (CUdeviceptr, error) {
+	s, err := spanOfAll(m)
+	if err != nil {
+		return 0, err
+	}
+	if n := count[T](s.bytes); i < 0 || i >= n {
+		return 0, invalidf("element %d of %d", i, n)
+	}
+	size := sizeOf[T]()
+	addr := s.ptr + CUdeviceptr(uintptr(i)*size)
+	o.lives = append(o.lives, s.a.life)
+	o.refs = append(o.refs, s.a)
+	o.uses = append(o.uses, Access{Addr: uint64(addr), Bytes: uint64(size), Mode: mode, What: fmt.Sprintf("step %d", len(o.params))})
+	return addr, nil
+}
+
+// Enqueue implements Op: one driver call, no allocation.
+func (o *MemOp) Enqueue(s *Stream) error {
+	if o == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
+		if err := o.refuse(s); err != nil {
+			return err
+		}
+	}
+	for _, l := range o.lives {
+		if l.closed.Load() {
+			return fmt.Errorf("%v: %w", o, l.Check())
+		}
+	}
+	err := o.send(s)
+	runtime.KeepAlive(o)
+	runtime.KeepAlive(s)
+	if err != nil {
+		return fmt.Errorf("%v: %w", o, err)
+	}
+	return nil
+}
+
+// send picks the ABI: since CUDA 11.7 no driver option is needed.
+func (o *MemOp) send(s *Stream) error {
+	if s.d.Has(FnCuStreamBatchMemOp) {
+		return s.d.CuStreamBatchMemOp(s.raw, uint32(len(o.params)), &o.params[0], o.flags)
+	}
+	return s.d.CuStreamBatchMemOp_v8000(s.raw, uint32(len(o.params)), &o.params[0], o.flags)
+}
+
+func (o *MemOp) refuse(s *Stream) error {
+	if o == nil {
+		return nilError("memory operation")
+	}
+	return checkStream(o, o.ctx, s)
+}
+
+// NodeParams is the operation as a graph node takes it. The parameters belong
+// to o.
+func (o *MemOp) NodeParams() CUDA_BATCH_MEM_OP_NODE_PARAMS {
+	return CUDA_BATCH_MEM_OP_NODE_PARAMS{
+		Ctx: o.ctx.Raw(), Count: uint32(len(o.params)), ParamArray: &o.params[0], Flags: o.flags,
+	}
+}
+
+// Context is where the operation runs.
+func (o *MemOp) Context() *Context {
+	if o == nil {
+		return nil
+	}
+	return o.ctx
+}
+
+// Refs is the memory.
+func (o *MemOp) Refs() []Ref {
+	if o == nil {
+		return nil
+	}
+	return o.refs
+}
+
+// Accesses is the words.
+func (o *MemOp) Accesses() []Access {
+	if o == nil {
+		return nil
+	}
+	return o.uses
+}
+
+// String counts the steps.
+func (o *MemOp) String() string {
+	if o == nil {
+		return "nil memory operation"
+	}
+	return fmt.Sprintf("memory operation of %d steps", len(o.params))
+}
+
+func (*MemOp) op() {}

@@ -1,0 +1,179 @@
+package driver
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Memory is a range of device memory: a *Buffer[T] or a View[T]. It is what
+// kernel arguments, copies and fills take.
+type Memory interface {
+	// Ptr is the device address, 0 for memory of no bytes.
+	Ptr() CUdeviceptr
+	// Bytes is the size of the range.
+	Bytes() uintptr
+	// Context is where the memory was allocated, nil for a zero View.
+	Context() *Context
+	// Ref keeps the memory alive, nil for a nil buffer.
+	Ref() Ref
+
+	span() span
+}
+
+// MemoryOf is device memory that holds elements of type T.
+type MemoryOf[T any] interface {
+	Memory
+	// All is the whole range as a view.
+	All() View[T]
+}
+
+// Ref is something an operation refers to: a module, memory, an event, a host
+// function. Whoever uses an operation's parameters beyond the call (a graph)
+// retains the lifetime of each of its refs, so that they outlive an explicit
+// Close and the collector.
+type Ref interface {
+	// Lifetime is the ownership record of what is behind it.
+	Lifetime() *Lifetime
+}
+
+// allocation is one piece of device memory. The buffer that was made with it
+// and all views of it share it, so it lives as long as any of them.
+type allocation struct {
+	life  *Lifetime
+	ctx   *Context
+	ptr   CUdeviceptr
+	bytes uintptr
+	order *ordered // of a stream-ordered allocation; nil: cuMemAlloc
+	owner any      // keeps what the memory is a part of (a module, host memory)
+	bad   error    // stands for a view that could not be made, and says why
+}
+
+// Lifetime implements Ref.
+func (a *allocation) Lifetime() *Lifetime { return a.life }
+
+// span is a range of an allocation; Buffer and View consist of one, at offset
+// 0, so that kernel arguments can be read from them without an interface.
+type span struct {
+	a     *allocation
+	ptr   CUdeviceptr
+	bytes uintptr
+}
+
+func (s span) check() error {
+	if s.a == nil {
+		return nilError("buffer")
+	}
+	if s.a.bad != nil {
+		return s.a.bad
+	}
+	return s.a.life.Check()
+}
+
+func (s span) ref() Ref {
+	if s.a == nil {
+		return nil
+	}
+	return s.a
+}
+
+func (s hostSpan) ref() Ref {
+	if s.a == nil {
+		return nil
+	}
+	return s.a
+}
+
+func (s span) context() *Context {
+	if s.a == nil {
+		return nil
+	}
+	return s.a.ctx
+}
+
+// String describes the range for messages.
+func (s span) String() string {
+	return fmt.Sprintf("device memory %#x (%d bytes)", uint64(s.ptr), s.bytes)
+}
+
+// HostMemory is a range of page-locked host memory: a *HostBuffer[T] or a
+// HostView[T]. Only such memory takes part in asynchronous copies, because the
+// driver reads and writes it after the call has returned.
+type HostMemory interface {
+	// HostPtr is the address, nil for memory of no bytes.
+	HostPtr() unsafe.Pointer
+	// Bytes is the size of the range.
+	Bytes() uintptr
+	// Context is where the memory was page-locked, nil for a zero HostView.
+	Context() *Context
+	// Ref keeps the memory alive, nil for a nil buffer.
+	Ref() Ref
+
+	hostSpan() hostSpan
+}
+
+// HostMemoryOf is page-locked memory that holds elements of type T.
+type HostMemoryOf[T any] interface {
+	HostMemory
+	// All is the whole range as a view.
+	All() HostView[T]
+}
+
+// hostAllocation is one piece of page-locked memory.
+type hostAllocation struct {
+	life *Lifetime
+	ctx  *Context
+	keep any // Go memory that was registered instead of allocated
+	bad  error
+}
+
+// Lifetime implements Ref.
+func (a *hostAllocation) Lifetime() *Lifetime { return a.life }
+
+type hostSpan struct {
+	a     *hostAllocation
+	ptr   unsafe.Pointer
+	bytes uintptr
+}
+
+func (s hostSpan) check() error {
+	if s.a == nil {
+		return nilError("host buffer")
+	}
+	if s.a.bad != nil {
+		return s.a.bad
+	}
+	return s.a.life.Check()
+}
+
+func (s hostSpan) String() string {
+	return fmt.Sprintf("page-locked memory %#x (%d bytes)", uintptr(s.ptr), s.bytes)
+}
+
+// sub returns length bytes from offset on; the caller has checked both.
+func (s span) sub(offset, length uintptr) span {
+	return span{s.a, s.ptr + CUdeviceptr(offset), length}
+}
+
+func (s hostSpan) sub(offset, length uintptr) hostSpan {
+	return hostSpan{s.a, unsafe.Add(s.ptr, offset), length}
+}
+
+// rangeError is the error of a view that does not lie within what it is of.
+func rangeError(of fmt.Stringer, lo, hi, length int) error {
+	return invalidf("view [%d:%d] is outside %v, which has %d elements", lo, hi, of, length)
+}
+
+// sizeOf is the size of a T in bytes.
+func sizeOf[T any]() uintptr {
+	var v T
+	return unsafe.Sizeof(v)
+}
+
+// count is how many T lie in n bytes.
+func count[T any](n uintptr) int {
+	size := sizeOf[T]()
+	if size == 0 {
+		return 0
+	}
+	return int(n / size)
+}

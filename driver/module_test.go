@@ -1,0 +1,186 @@
+package driver_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+func TestPTXIsTerminated(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	text := make([]byte, len(axpyPTX), len(axpyPTX)+1) // with room behind it, which must stay as it is
+	copy(text, axpyPTX)
+	text[:cap(text)][len(text)] = 'x'
+	noError(t, must(c.LoadModule(text))(t).Close())
+	if string(f.image) != axpyPTX {
+		t.Errorf("the driver got %q", f.image)
+	}
+	if text[:cap(text)][len(text)] != 'x' {
+		t.Error("memory behind the text was changed")
+	}
+	noError(t, must(c.LoadModule([]byte(axpyPTX+"\x00ignored")))(t).Close())
+	if string(f.image) != axpyPTX {
+		t.Errorf("the driver got %q", f.image)
+	}
+	if f.count("module") != 0 {
+		t.Error("a module is left")
+	}
+}
+
+func TestImagesThatAreNoneAreRefused(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	for name, test := range map[string]struct {
+		image string
+		word  string
+	}{
+		"empty":   {"", "empty"},
+		"text":    {"hello", "neither PTX"},
+		"cut ELF": {"\x7fELF\x02", "5 bytes"},
+		"wrapper": {"\xb1\x43\x62\x46\x01\x00\x00\x00", "wrapper"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := c.LoadModule([]byte(test.image))
+			wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "cannot load a module", test.word)
+			_, err = c.LoadLibrary([]byte(test.image))
+			wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "cannot load a library", test.word)
+		})
+	}
+	if f.called(driver.FnCuModuleLoadDataEx) {
+		t.Error("the driver was asked")
+	}
+}
+
+func TestJITOptionsReachTheDriver(t *testing.T) {
+	f := newFakeDevice()
+	must(f.open(t).LoadModule([]byte(axpyPTX), driver.JITMaxRegisters(32), driver.JITOptLevel(2), driver.JITLineInfo(),
+		driver.JITTarget(driver.CU_TARGET_COMPUTE_90), driver.JITCacheMode(driver.CU_JIT_CACHE_OPTION_CA)))(t)
+	for o, want := range map[driver.CUjit_option]uintptr{
+		driver.CU_JIT_MAX_REGISTERS: 32, driver.CU_JIT_OPTIMIZATION_LEVEL: 2, driver.CU_JIT_GENERATE_LINE_INFO: 1,
+		driver.CU_JIT_TARGET: 90, driver.CU_JIT_CACHE_MODE: 2,
+	} {
+		if got := f.options[o]; got != want {
+			t.Errorf("%v is %d, not %d", o, got, want)
+		}
+	}
+	if f.options[driver.CU_JIT_ERROR_LOG_BUFFER] == 0 || f.options[driver.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES] == 0 {
+		t.Error("no log was asked for")
+	}
+}
+
+func TestBrokenPTXShowsTheLogAndTheLine(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	f.errorLog = "ptxas application ptx input, line 17; error   : Unknown symbol 'foo'\nptxas fatal   : Ptx assembly aborted due to errors\n"
+	_, err := c.LoadModule([]byte(axpyPTX))
+	wantError(t, err, driver.CUDA_ERROR_INVALID_PTX, "cuModuleLoadDataEx", "PTX line 17: Unknown symbol 'foo'", "ret;")
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("%q is more than a line", err)
+	}
+	long := fmt.Sprintf("%+v", err)
+	for _, want := range []string{"line 17; error   : Unknown symbol 'foo'\n", "     17 | \tret;\n", "Ptx assembly aborted"} {
+		if !strings.Contains(long, want) {
+			t.Errorf("%q does not contain %q", long, want)
+		}
+	}
+	f.errorLog = ""
+	noError(t, must(c.LoadModule([]byte(axpyPTX)))(t).Close())
+	noError(t, c.Close())
+	if f.retained() != 0 {
+		t.Error("the context is still retained")
+	}
+}
+
+func TestMissingKernelListsThoseThatAreThere(t *testing.T) {
+	a := newAxpy(t)
+	_, err := a.m.Kernel("saxpy")
+	wantError(t, err, driver.CUDA_ERROR_NOT_FOUND, `"saxpy"`, "axpy, fixed, nothing")
+	_, err = a.m.Kernel("AXPY")
+	wantError(t, err, driver.CUDA_ERROR_NOT_FOUND, `did you mean "axpy"`)
+	_, err = a.m.Kernel("")
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "empty name")
+	_, err = a.m.Kernel("a\x00b")
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "NUL")
+	if names := must(a.m.Kernels())(t); !slices.Equal(names, []string{"axpy", "fixed", "nothing"}) {
+		t.Errorf("the kernels are %v", names)
+	}
+}
+
+func TestKernelsAreFoundOnce(t *testing.T) {
+	a := newAxpy(t)
+	n := a.callCount()
+	if k := must(a.m.Kernel("axpy"))(t); k != a.k || a.callCount() != n {
+		t.Errorf("asking again made another kernel or a call")
+	}
+	if a.k.Name() != "axpy" || a.k.Raw() != 1 || a.k.Context() != a.c {
+		t.Errorf("the kernel is %v, %#x", a.k, a.k.Raw())
+	}
+	sig, ok := a.k.Signature()
+	if !ok || len(sig.Params) != 8 || sig.Params[4].Size != 12 {
+		t.Errorf("the signature is %+v", sig)
+	}
+}
+
+func TestKernelsKeepTheirModuleLoaded(t *testing.T) {
+	f := newFakeDevice()
+	f.kernels, f.params = []string{"axpy", "nothing", "fixed"}, axpyParams
+	a := f.load(t)
+	k := a.k
+	a.m, a.k = nil, nil
+	for range 3 {
+		runtime.GC()
+	}
+	if f.count("module") != 1 {
+		t.Fatal("the module of a kernel was unloaded")
+	}
+	noError(t, k.Load())
+	k = nil
+	eventually(t, "the dropped module is unloaded", func() bool { runtime.GC(); return f.count("module") == 0 })
+}
+
+func TestClosedModulesRefuseEverything(t *testing.T) {
+	a := newAxpy(t)
+	noError(t, a.m.Close())
+	noError(t, a.m.Close())
+	var none *driver.Module
+	noError(t, none.Close())
+	for _, m := range []*driver.Module{a.m, none} {
+		_, err := m.Kernel("axpy")
+		wantError(t, err, driver.ErrClosed, "module")
+		_, err = m.Global("x")
+		wantError(t, err, driver.ErrClosed, "module")
+		_, err = m.Kernels()
+		wantError(t, err, driver.ErrClosed, "module")
+	}
+	for _, err := range []error{
+		a.k.Load(), a.k.SetAttribute(0, 0), opErr(a.k.Attribute(0)), opErr(a.k.MaxActiveBlocks(1, 0)),
+		opErr(a.k.MaxPotentialBlockSize(nil, 0)), opErr(a.k.Info()),
+	} {
+		wantError(t, err, driver.ErrClosed, "kernel axpy", "module")
+	}
+	if a.count("module") != 0 {
+		t.Error("it is still loaded")
+	}
+}
+
+func TestOccupancyPicksTheBestBlock(t *testing.T) {
+	a := newAxpy(t)
+	best := must(a.k.MaxPotentialBlockSize(nil, 0))(t)
+	if best != (driver.BlockSize{Block: 512, MinGrid: 8}) {
+		t.Errorf("the best block is %+v", best)
+	}
+	best = must(a.k.MaxPotentialBlockSize(func(threads int) uintptr { return uintptr(threads) }, 100))(t)
+	if best.Block != 100 {
+		t.Errorf("the best block of at most 100 is %+v", best)
+	}
+	if n := must(a.k.MaxActiveBlocks(32, 0))(t); n != 2 {
+		t.Errorf("%d blocks fit", n)
+	}
+	_, err := a.k.MaxActiveBlocks(0, 0)
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "0 threads")
+}

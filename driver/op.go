@@ -1,0 +1,97 @@
+package driver
+
+import "fmt"
+
+// Op describes one piece of device work without doing it: a kernel launch with
+// its arguments bound, a copy, a fill, a host function, an event. Stream.Do
+// runs it (during a capture that records it), and package graph makes nodes of
+// it and takes new parameters for nodes from it. So one description serves
+// eager execution, capture, graphs built by hand and updates.
+//
+// The operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventRecordOp,
+// *EventWaitOp and *MemOp; there are no others. What allocates or frees is an
+// AllocatingOp and not an Op, so that code that takes Ops cannot be handed an
+// allocation whose address a replay would change.
+//
+// Operations may be enqueued by several goroutines at a time, but not while
+// one changes them (SetArg).
+type Op interface {
+	// Enqueue sends the operation to s, as Stream.Do does after its own checks.
+	Enqueue(s *Stream) error
+	// Context is where the operation runs.
+	Context() *Context
+	// Refs is what the operation refers to and must outlive its use. The slice
+	// belongs to the operation and changes with it: read it, or copy it.
+	Refs() []Ref
+	// Accesses is the memory that the operation reads and writes, as far as it
+	// is known. The slice belongs to the operation.
+	Accesses() []Access
+	// String describes the operation for messages and drawings.
+	String() string
+
+	op()
+}
+
+// AllocatingOp is an operation that allocates or frees in the order of a
+// stream. Stream.Allocate runs it.
+type AllocatingOp interface {
+	// Context is where the operation runs.
+	Context() *Context
+	// Refs is what the operation refers to and must outlive its use.
+	Refs() []Ref
+	// String describes the operation for messages and drawings.
+	String() string
+
+	allocate(s *Stream) error
+}
+
+// AccessMode says what an operation does to a range of memory.
+type AccessMode uint8
+
+// The modes of access.
+const (
+	Reads AccessMode = 1 << iota
+	Writes
+	ReadsWrites = Reads | Writes
+)
+
+// String is "read", "write" or "read and write".
+func (m AccessMode) String() string {
+	switch m {
+	case Reads:
+		return "read"
+	case Writes:
+		return "write"
+	case ReadsWrites:
+		return "read and write"
+	}
+	return "no access"
+}
+
+// Access is a range of memory that an operation uses. Addresses of the host
+// and the device are one address space.
+type Access struct {
+	Addr  uint64
+	Bytes uint64
+	Mode  AccessMode
+	Host  bool   // page-locked host memory
+	What  string // which operand: "destination", a parameter's name
+}
+
+// Overlaps reports whether both touch a byte that one of them writes.
+func (a Access) Overlaps(b Access) bool {
+	return (a.Mode|b.Mode)&Writes != 0 && a.Bytes > 0 && b.Bytes > 0 &&
+		a.Addr < b.Addr+b.Bytes && b.Addr < a.Addr+a.Bytes
+}
+
+// checkStream is what every Enqueue asks when its own comparison of contexts
+// failed: is there a stream, and is it one of the operation's context.
+func checkStream(op fmt.Stringer, c *Context, s *Stream) error {
+	if err := s.check(); err != nil {
+		return fmt.Errorf("%v: %w", op, err)
+	}
+	if c.sameAs(s.ctx) {
+		return nil
+	}
+	return &invalidError{fmt.Sprintf("%v belongs to %v, but %v to %v", op, c, s, s.ctx)}
+}

@@ -1,0 +1,101 @@
+package driver
+
+import "fmt"
+
+// EventRecordOp has an event happen when the work before it is done.
+type EventRecordOp struct {
+	event *Event
+	refs  []Ref
+}
+
+// RecordOp makes an operation of recording e, as Stream.Record does.
+func RecordOp(e *Event) *EventRecordOp {
+	return &EventRecordOp{event: e, refs: eventRefs(e)}
+}
+
+// EventWaitOp holds back the work behind it until an event happened.
+type EventWaitOp struct {
+	event *Event
+	refs  []Ref
+}
+
+// WaitOp makes an operation of waiting for e, as Stream.WaitEvent does.
+func WaitOp(e *Event) *EventWaitOp {
+	return &EventWaitOp{event: e, refs: eventRefs(e)}
+}
+
+func eventRefs(e *Event) []Ref {
+	if e == nil {
+		return nil
+	}
+	return []Ref{e}
+}
+
+// Event is what the operation records.
+func (o *EventRecordOp) Event() *Event { return o.event }
+
+// Event is what the operation waits for.
+func (o *EventWaitOp) Event() *Event { return o.event }
+
+// Enqueue implements Op.
+func (o *EventRecordOp) Enqueue(s *Stream) error {
+	if o == nil {
+		return nilError("event record")
+	}
+	return s.Record(o.event)
+}
+
+// Enqueue implements Op.
+func (o *EventWaitOp) Enqueue(s *Stream) error {
+	if o == nil {
+		return nilError("event wait")
+	}
+	return s.WaitEvent(o.event)
+}
+
+// Context implements Op: it is the event's.
+func (o *EventRecordOp) Context() *Context {
+	if o == nil {
+		return nil
+	}
+	return o.event.Context()
+}
+
+// Context implements Op: it is the event's. The operation may run in any.
+func (o *EventWaitOp) Context() *Context {
+	if o == nil {
+		return nil
+	}
+	return o.event.Context()
+}
+
+// Refs implements Op.
+func (o *EventRecordOp) Refs() []Ref { return o.refs }
+
+// Refs implements Op.
+func (o *EventWaitOp) Refs() []Ref { return o.refs }
+
+// Accesses implements Op: none.
+func (o *EventRecordOp) Accesses() []Access { return nil }
+
+// Accesses implements Op: none.
+func (o *EventWaitOp) Accesses() []Access { return nil }
+
+// String implements Op.
+func (o *EventRecordOp) String() string {
+	if o == nil {
+		return "nil event record"
+	}
+	return fmt.Sprintf("record of %v", o.event)
+}
+
+// String implements Op.
+func (o *EventWaitOp) String() string {
+	if o == nil {
+		return "nil event wait"
+	}
+	return fmt.Sprintf("wait for %v", o.event)
+}
+
+func (*EventRecordOp) op() {}
+func (*EventWaitOp) op()   {}

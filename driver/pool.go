@@ -1,0 +1,271 @@
+package driver
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// MemPool is a pool of device memory for stream-ordered allocations.
+type MemPool struct {
+	life *Lifetime
+	ctx  *Context
+	dev  Device
+	raw  CUmemoryPool
+	own  bool // made here, not the device's
+}
+
+// PoolOption changes how NewMemPool makes a pool.
+type PoolOption func(*CUmemPoolProps)
+
+// WithMaxSize bounds the pool's size in bytes (since CUDA 12.2).
+func WithMaxSize(bytes uint64) PoolOption {
+	return func(p *CUmemPoolProps) { p.MaxSize = uintptr(bytes) }
+}
+
+// WithShareable makes a pool whose memory can be exported to other processes
+// by the given kind of handle.
+func WithShareable(t CUmemAllocationHandleType) PoolOption {
+	return func(p *CUmemPoolProps) { p.HandleTypes = t }
+}
+
+// NewMemPool creates a pool on the context's device.
+func (c *Context) NewMemPool(opts ...PoolOption) (*MemPool, error) {
+	life, err := NewLifetime(c, "memory pool")
+	if err != nil {
+		return nil, err
+	}
+	props := CUmemPoolProps{AllocType: CU_MEM_ALLOCATION_TYPE_PINNED, Location: deviceLocation(c.Device())}
+	for _, o := range opts {
+		o(&props)
+	}
+	p := &MemPool{life: life, ctx: c, dev: c.Device(), own: true}
+	if err := c.Driver().CuMemPoolCreate(&p.raw, &props); err != nil {
+		return nil, life.Abandon(err)
+	}
+	raw := p.raw
+	Own(p, life, uint64(raw), func(d *Driver) error { return d.CuMemPoolDestroy(raw) })
+	return p, nil
+}
+
+func deviceLocation(dev Device) CUmemLocation {
+	return CUmemLocation{Type: CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(dev.raw)}
+}
+
+// DefaultPool returns the pool that the device has from the start. Closing it
+// does nothing.
+func (c *Context) DefaultPool() (*MemPool, error) {
+	return c.devicePool("default", (*Driver).CuDeviceGetDefaultMemPool)
+}
+
+// CurrentPool returns the pool that AllocAsync takes memory from: the default
+// one, unless SetPool changed that. Closing it does nothing.
+func (c *Context) CurrentPool() (*MemPool, error) {
+	return c.devicePool("current", (*Driver).CuDeviceGetMemPool)
+}
+
+func (c *Context) devicePool(which string, get func(*Driver, *CUmemoryPool, CUdevice) error) (*MemPool, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	p := &MemPool{life: &c.core.life, ctx: c, dev: c.Device()}
+	if err := get(c.Driver(), &p.raw, p.dev.raw); err != nil {
+		return nil, fmt.Errorf("%s memory pool of %v: %w", which, p.dev, err)
+	}
+	runtime.KeepAlive(c)
+	return p, nil
+}
+
+// SetPool makes p the pool that AllocAsync takes memory from, on the pool's
+// device and in the whole process.
+func (c *Context) SetPool(p *MemPool) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if err := p.check(); err != nil {
+		return err
+	}
+	err := c.Driver().CuDeviceSetMemPool(p.dev.raw, p.raw)
+	runtime.KeepAlive(p)
+	if err != nil {
+		return fmt.Errorf("current memory pool of %v: %w", p.dev, err)
+	}
+	return nil
+}
+
+func (p *MemPool) check() error {
+	if p == nil {
+		return nilError("memory pool")
+	}
+	return p.life.Check()
+}
+
+// Lifetime is the pool's ownership record; for the device's own pools it is
+// the context's.
+func (p *MemPool) Lifetime() *Lifetime {
+	if p == nil {
+		return nil
+	}
+	return p.life
+}
+
+// Raw returns the driver's handle, 0 for a nil pool.
+func (p *MemPool) Raw() CUmemoryPool {
+	if p == nil {
+		return 0
+	}
+	return p.raw
+}
+
+// Context returns the context the pool was made or asked from.
+func (p *MemPool) Context() *Context {
+	if p == nil {
+		return nil
+	}
+	return p.ctx
+}
+
+// Device is where the pool's memory is.
+func (p *MemPool) Device() Device {
+	if p == nil {
+		return Device{}
+	}
+	return p.dev
+}
+
+// Attribute returns one attribute of the pool.
+func (p *MemPool) Attribute(a CUmemPool_attribute) (uint64, error) {
+	if err := p.check(); err != nil {
+		return 0, err
+	}
+	var v uint64 // the attributes that are an int leave the upper half zero
+	err := p.ctx.Driver().CuMemPoolGetAttribute(p.raw, a, unsafe.Pointer(&v))
+	runtime.KeepAlive(p)
+	if err != nil {
+		return 0, fmt.Errorf("%v: attribute %v: %w", p, a, err)
+	}
+	return v, nil
+}
+
+// SetAttribute changes one attribute of the pool.
+func (p *MemPool) SetAttribute(a CUmemPool_attribute, v uint64) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	err := p.ctx.Driver().CuMemPoolSetAttribute(p.raw, a, unsafe.Pointer(&v))
+	runtime.KeepAlive(p)
+	if err != nil {
+		return fmt.Errorf("%v: attribute %v = %d: %w", p, a, v, err)
+	}
+	return nil
+}
+
+// SetReleaseThreshold says how many unused bytes the pool keeps when a stream
+// or the device is waited for, instead of giving them back. The default is 0,
+// which makes every wait expensive; programs that allocate in a loop set it.
+func (p *MemPool) SetReleaseThreshold(bytes uint64) error {
+	return p.SetAttribute(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes)
+}
+
+// PoolStats is what a pool holds, in bytes.
+type PoolStats struct {
+	Reserved, ReservedHigh uint64 // taken from the device; the most since ResetStats
+	Used, UsedHigh         uint64 // in allocations
+}
+
+// Stats returns what the pool holds.
+func (p *MemPool) Stats() (PoolStats, error) {
+	var s PoolStats
+	for _, a := range []struct {
+		attribute CUmemPool_attribute
+		to        *uint64
+	}{
+		{CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &s.Reserved},
+		{CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &s.ReservedHigh},
+		{CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &s.Used},
+		{CU_MEMPOOL_ATTR_USED_MEM_HIGH, &s.UsedHigh},
+	} {
+		var err error
+		if *a.to, err = p.Attribute(a.attribute); err != nil {
+			return PoolStats{}, err
+		}
+	}
+	return s, nil
+}
+
+// ResetStats sets the high-water marks back to what is held now.
+func (p *MemPool) ResetStats() error {
+	if err := p.SetAttribute(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0); err != nil {
+		return err
+	}
+	return p.SetAttribute(CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0)
+}
+
+// Trim gives unused memory back to the device until keep bytes are left. Memory
+// that was freed in the order of a stream counts as unused when a call that
+// synchronises has seen that the stream got there; a wait that found the stream
+// done already has not, so Context.Synchronize before Trim is the sure way.
+func (p *MemPool) Trim(keep uintptr) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	err := p.ctx.Guarded().CuMemPoolTrimTo(p.raw, keep)
+	runtime.KeepAlive(p)
+	if err != nil {
+		return fmt.Errorf("%v: trim to %d bytes: %w", p, keep, err)
+	}
+	return nil
+}
+
+// SetAccess says whether another device may use the pool's memory. Memory of
+// pools is not affected by Context.EnablePeerAccess.
+func (p *MemPool) SetAccess(dev Device, access CUmemAccess_flags) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	if err := dev.check(); err != nil {
+		return err
+	}
+	desc := CUmemAccessDesc{Location: deviceLocation(dev), Flags: access}
+	err := p.ctx.Driver().CuMemPoolSetAccess(p.raw, &desc, 1)
+	runtime.KeepAlive(p)
+	if err != nil {
+		return fmt.Errorf("%v: access of %v: %w", p, dev, err)
+	}
+	return nil
+}
+
+// Access returns what a device may do with the pool's memory.
+func (p *MemPool) Access(dev Device) (CUmemAccess_flags, error) {
+	if err := p.check(); err != nil {
+		return 0, err
+	}
+	if err := dev.check(); err != nil {
+		return 0, err
+	}
+	var flags CUmemAccess_flags
+	location := deviceLocation(dev)
+	err := p.ctx.Driver().CuMemPoolGetAccess(&flags, p.raw, &location)
+	runtime.KeepAlive(p)
+	if err != nil {
+		return 0, fmt.Errorf("%v: access of %v: %w", p, dev, err)
+	}
+	return flags, nil
+}
+
+// Close destroys the pool. Memory that is allocated from it stays until it is
+// freed. It does nothing to the device's own pools.
+func (p *MemPool) Close() error {
+	if p == nil || !p.own {
+		return nil
+	}
+	return p.life.Close()
+}
+
+// String names the pool and its device.
+func (p *MemPool) String() string {
+	if p == nil {
+		return "nil memory pool"
+	}
+	return fmt.Sprintf("memory pool %#x of %v", uintptr(p.raw), p.dev)
+}

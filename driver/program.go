@@ -1,0 +1,156 @@
+package driver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// program is code that was loaded into a context: what modules and libraries
+// have in common. The Module or Library and all its kernels share it, so the
+// code stays loaded as long as any of them is reachable.
+type program struct {
+	life *Lifetime
+	ctx  *Context
+	sigs map[string]*ptx.Signature // of the kernels, from the PTX
+	log  string                    // what the compiler had to say
+
+	find   func(d *Driver, name *byte) (CUfunction, error)
+	global func(d *Driver, ptr *CUdeviceptr, size *uintptr, name *byte) error
+	list   func(d *Driver) []string // kernels, where the driver can list them
+
+	mu      sync.Mutex
+	kernels map[string]*Kernel
+	limits  *deviceLimits
+}
+
+// Lifetime implements Ref.
+func (p *program) Lifetime() *Lifetime { return p.life }
+
+func newProgram(c *Context, kind string, img image) (*program, error) {
+	if err := notInCallback(); err != nil {
+		return nil, err
+	}
+	life, err := NewLifetime(c, kind)
+	if err != nil {
+		return nil, err
+	}
+	return &program{life: life, ctx: c, sigs: readSignatures(img), kernels: make(map[string]*Kernel)}, nil
+}
+
+// readSignatures reads what the PTX says about its kernels. Whether the text is
+// right is for the driver to say: what could not be read is not there.
+func readSignatures(img image) map[string]*ptx.Signature {
+	text := img.ptx()
+	if text == nil {
+		return nil
+	}
+	info, _ := ptx.Signatures(text)
+	sigs := make(map[string]*ptx.Signature, len(info.Kernels))
+	for i := range info.Kernels {
+		sigs[info.Kernels[i].Name] = &info.Kernels[i]
+	}
+	return sigs
+}
+
+// abandon ends a program that could not be loaded. It returns err as it is: an
+// *Error whose log is printed by %+v, which no wrapped error does.
+func (p *program) abandon(err error) error {
+	_ = p.life.Abandon(err)
+	return err
+}
+
+// check refuses calls on nil and closed programs.
+func (p *program) check(kind string) error {
+	if p == nil {
+		return nilError(kind)
+	}
+	return p.life.Check()
+}
+
+// kernel returns the kernel with that name, always the same one.
+func (p *program) kernel(name string) (*Kernel, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if k := p.kernels[name]; k != nil {
+		return k, nil
+	}
+	symbol, err := cName("kernel", name)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := p.find(p.ctx.Driver(), symbol)
+	if err != nil {
+		return nil, p.missing(name, err)
+	}
+	k, err := newKernel(p, name, raw)
+	if err != nil {
+		return nil, err
+	}
+	p.kernels[name] = k
+	return k, nil
+}
+
+// missing explains that a kernel is not there by listing those that are.
+func (p *program) missing(name string, err error) error {
+	if !isResult(err, CUDA_ERROR_NOT_FOUND) {
+		return fmt.Errorf("kernel %q of %v: %w", name, p.life, err)
+	}
+	names := p.names()
+	if len(names) == 0 {
+		return fmt.Errorf("%v has no kernel %q: %w", p.life, name, err)
+	}
+	if near := similar(name, names); near != "" {
+		return fmt.Errorf("%v has no kernel %q, did you mean %q? It has %s: %w", p.life, name, near, listed(names), err)
+	}
+	return fmt.Errorf("%v has no kernel %q, it has %s: %w", p.life, name, listed(names), err)
+}
+
+// names lists the kernels in order: from the PTX, else from the driver.
+func (p *program) names() []string {
+	names := make([]string, 0, len(p.sigs))
+	for n := range p.sigs {
+		names = append(names, n)
+	}
+	if len(names) == 0 {
+		names = p.list(p.ctx.Guarded())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// listed shortens a list for a message.
+func listed(names []string) string {
+	const most = 12
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// similar finds a kernel whose mangled name contains the plain one that was
+// asked for, or that differs from it in case only.
+func similar(name string, names []string) string {
+	for _, n := range names {
+		if strings.EqualFold(n, name) || strings.Contains(n, name) && strings.HasPrefix(n, "_Z") {
+			return n
+		}
+	}
+	return ""
+}
+
+// variable finds a __device__ or __constant__ variable.
+func (p *program) variable(name string) (View[byte], error) {
+	symbol, err := cName("variable", name)
+	if err != nil {
+		return View[byte]{}, err
+	}
+	a := &allocation{life: p.life, ctx: p.ctx, owner: p}
+	if err := p.global(p.ctx.Driver(), &a.ptr, &a.bytes, symbol); err != nil {
+		return View[byte]{}, fmt.Errorf("variable %q of %v: %w", name, p.life, err)
+	}
+	return View[byte]{span{a, a.ptr, a.bytes}}, nil
+}

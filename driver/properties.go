@@ -1,0 +1,172 @@
+package driver
+
+import "fmt"
+
+// Properties are the attributes of a device that programs commonly ask for.
+// Device.Attribute has the rest.
+type Properties struct {
+	Name     string
+	UUID     UUID
+	PCIBusID string
+
+	ComputeMajor, ComputeMinor int
+	TotalMem                   uint64 // bytes
+
+	Multiprocessors             int
+	WarpSize                    int
+	MaxThreadsPerBlock          int
+	MaxThreadsPerMultiprocessor int
+	MaxBlocksPerMultiprocessor  int
+	MaxBlock, MaxGrid           [3]int // x, y, z
+	RegistersPerBlock           int
+	RegistersPerMultiprocessor  int
+
+	SharedMemPerBlock          int // bytes, without opting in
+	SharedMemPerBlockOptin     int // bytes, after raising the kernel's limit
+	SharedMemPerMultiprocessor int
+	ReservedSharedMemPerBlock  int
+	ConstantMem                int
+	L2Cache                    int
+	MaxPersistingL2Cache       int
+
+	ClockKHz, MemoryClockKHz int
+	MemoryBusBits            int
+	AsyncEngines             int
+
+	Integrated            bool // shares memory with the host (Jetson)
+	UnifiedAddressing     bool
+	ManagedMemory         bool
+	ConcurrentManaged     bool
+	ConcurrentKernels     bool
+	CooperativeLaunch     bool
+	ClusterLaunch         bool
+	MemoryPools           bool // stream-ordered allocation
+	StreamPriorities      bool
+	CanMapHostMemory      bool
+	ECC                   bool
+	ComputePreemption     bool
+	PageableMemoryAccess  bool
+	HostRegisterSupported bool
+}
+
+// Properties reads them in one go. An attribute that the installed driver does
+// not know yet is left zero.
+func (dev Device) Properties() (Properties, error) {
+	var p Properties
+	if err := dev.check(); err != nil {
+		return p, err
+	}
+	if err := p.identify(dev); err != nil {
+		return Properties{}, err
+	}
+	for _, n := range p.numbers() {
+		if err := dev.read(n.attr, n.to); err != nil {
+			return Properties{}, err
+		}
+	}
+	for _, f := range p.flags() {
+		var v int
+		if err := dev.read(f.attr, &v); err != nil {
+			return Properties{}, err
+		}
+		*f.to = v != 0
+	}
+	return p, nil
+}
+
+// SM returns the architecture as ptxas names it: 90 for compute capability 9.0.
+func (p Properties) SM() int { return p.ComputeMajor*10 + p.ComputeMinor }
+
+// String is one line for a log.
+func (p Properties) String() string {
+	return fmt.Sprintf("%s, sm_%d, %d multiprocessors, %.1f GiB", p.Name, p.SM(),
+		p.Multiprocessors, float64(p.TotalMem)/(1<<30))
+}
+
+func (p *Properties) identify(dev Device) (err error) {
+	if p.Name, err = dev.Name(); err != nil {
+		return err
+	}
+	if p.UUID, err = dev.UUID(); err != nil {
+		return err
+	}
+	if p.PCIBusID, err = dev.PCIBusID(); err != nil {
+		return err
+	}
+	p.TotalMem, err = dev.TotalMem()
+	return err
+}
+
+// read fetches an attribute; a driver older than the attribute answers
+// invalid value, which leaves *to alone.
+func (dev Device) read(a CUdevice_attribute, to *int) error {
+	v, err := dev.Attribute(a)
+	if isResult(err, CUDA_ERROR_INVALID_VALUE) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	*to = v
+	return nil
+}
+
+type number struct {
+	attr CUdevice_attribute
+	to   *int
+}
+
+type flag struct {
+	attr CUdevice_attribute
+	to   *bool
+}
+
+func (p *Properties) numbers() []number {
+	return []number{
+		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &p.ComputeMajor},
+		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &p.ComputeMinor},
+		{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &p.Multiprocessors},
+		{CU_DEVICE_ATTRIBUTE_WARP_SIZE, &p.WarpSize},
+		{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &p.MaxThreadsPerBlock},
+		{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &p.MaxThreadsPerMultiprocessor},
+		{CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &p.MaxBlocksPerMultiprocessor},
+		{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, &p.MaxBlock[0]},
+		{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, &p.MaxBlock[1]},
+		{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, &p.MaxBlock[2]},
+		{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, &p.MaxGrid[0]},
+		{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, &p.MaxGrid[1]},
+		{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, &p.MaxGrid[2]},
+		{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, &p.RegistersPerBlock},
+		{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &p.RegistersPerMultiprocessor},
+		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &p.SharedMemPerBlock},
+		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &p.SharedMemPerBlockOptin},
+		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &p.SharedMemPerMultiprocessor},
+		{CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, &p.ReservedSharedMemPerBlock},
+		{CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, &p.ConstantMem},
+		{CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &p.L2Cache},
+		{CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, &p.MaxPersistingL2Cache},
+		{CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &p.ClockKHz},
+		{CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &p.MemoryClockKHz},
+		{CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &p.MemoryBusBits},
+		{CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, &p.AsyncEngines},
+	}
+}
+
+func (p *Properties) flags() []flag {
+	return []flag{
+		{CU_DEVICE_ATTRIBUTE_INTEGRATED, &p.Integrated},
+		{CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, &p.UnifiedAddressing},
+		{CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, &p.ManagedMemory},
+		{CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, &p.ConcurrentManaged},
+		{CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, &p.ConcurrentKernels},
+		{CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &p.CooperativeLaunch},
+		{CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &p.ClusterLaunch},
+		{CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, &p.MemoryPools},
+		{CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, &p.StreamPriorities},
+		{CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, &p.CanMapHostMemory},
+		{CU_DEVICE_ATTRIBUTE_ECC_ENABLED, &p.ECC},
+		{CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, &p.ComputePreemption},
+		{CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, &p.PageableMemoryAccess},
+		{CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, &p.HostRegisterSupported},
+	}
+}

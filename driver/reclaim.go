@@ -1,0 +1,56 @@
+package driver
+
+import "sync"
+
+// reclaimer destroys what programs dropped, or closed where CUDA may not be
+// called. A driver call may block for as long as the GPU works (cuMemFree
+// waits), which the runtime's own cleanup goroutines must not, so cleanups only
+// queue here. The goroutine exists while there is something to do.
+var reclaimer struct {
+	sync.Mutex
+	queue   []func()
+	running bool
+}
+
+// reclaim is the runtime cleanup of every typed object.
+func reclaim(l *Lifetime) {
+	if !l.closed.Load() {
+		reclaimLater(l.reclaim)
+	}
+}
+
+func reclaimLater(job func()) {
+	reclaimer.Lock()
+	defer reclaimer.Unlock()
+	reclaimer.queue = append(reclaimer.queue, job)
+	if !reclaimer.running {
+		reclaimer.running = true
+		go reclaimQueue()
+	}
+}
+
+func reclaimQueue() {
+	for {
+		reclaimer.Lock()
+		queue := reclaimer.queue
+		reclaimer.queue = nil
+		reclaimer.running = len(queue) > 0
+		reclaimer.Unlock()
+		if len(queue) == 0 {
+			return
+		}
+		for _, job := range queue {
+			job()
+		}
+	}
+}
+
+func (l *Lifetime) reclaim() {
+	err := l.Close()
+	if err != nil {
+		l.core.recordCleanup(err)
+	}
+	if hook := leakHook.Load(); hook != nil {
+		(*hook)(l.leak(err))
+	}
+}

@@ -1,0 +1,308 @@
+package driver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+)
+
+// Stream is a queue of work on a device. Work sent to one stream runs in
+// order; streams run side by side unless events order them.
+type Stream struct {
+	life  *Lifetime
+	core  *contextCore // of ctx: one load less where it counts
+	ctx   *Context
+	d     *Driver // bound to ctx
+	raw   CUstream
+	owned bool
+}
+
+// StreamOption changes how NewStream makes a stream.
+type StreamOption func(*streamConfig)
+
+type streamConfig struct {
+	flags    CUstream_flags
+	priority int
+}
+
+// WithPriority asks for a priority: lower numbers go first. The driver brings
+// numbers outside Context.StreamPriorityRange to the nearest one inside.
+func WithPriority(p int) StreamOption {
+	return func(c *streamConfig) { c.priority = p }
+}
+
+// WithLegacySync makes the stream wait for the legacy stream and the other way
+// round, as streams of CUDA programs do by default. Streams made here do not.
+func WithLegacySync() StreamOption {
+	return func(c *streamConfig) { c.flags = CU_STREAM_DEFAULT }
+}
+
+// NewStream creates a stream. Without options it has the default priority and
+// does not synchronise with the legacy stream.
+func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
+	if err := notInCallback(); err != nil {
+		return nil, err
+	}
+	cfg := streamConfig{flags: CU_STREAM_NON_BLOCKING}
+	for _, o := range opts {
+		o(&cfg)
+	}
+	l, err := NewLifetime(c, "stream")
+	if err != nil {
+		return nil, err
+	}
+	s := &Stream{life: l, core: c.core, ctx: c, d: c.core.bound, owned: true}
+	if err := s.d.CuStreamCreateWithPriority(&s.raw, uint32(cfg.flags), int32(cfg.priority)); err != nil {
+		return nil, l.Abandon(err)
+	}
+	raw := s.raw
+	Own(s, l, uint64(raw), func(d *Driver) error { return d.CuStreamDestroy(raw) })
+	return s, nil
+}
+
+// LegacyStream returns the stream that CUDA calls the default one: it waits for
+// all blocking streams of the context and they for it. Closing it does nothing.
+func (c *Context) LegacyStream() *Stream {
+	if c == nil || c.core == nil {
+		return nil
+	}
+	return &c.legacy
+}
+
+// PerThreadStream returns the default stream of whichever OS thread makes the
+// call, so a goroutine that uses it wants runtime.LockOSThread. Closing it does
+// nothing.
+func (c *Context) PerThreadStream() *Stream {
+	if c == nil || c.core == nil {
+		return nil
+	}
+	return &c.perThread
+}
+
+// BorrowStream returns a Stream for a handle that other code owns, for example
+// a library that made its own stream in this context. Closing it does nothing;
+// the owner keeps the handle valid while the Stream is in use.
+func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	s := c.borrowed(raw)
+	return &s, nil
+}
+
+// borrowed streams are open as long as their context is.
+func (c *Context) borrowed(raw CUstream) Stream {
+	return Stream{life: &c.core.life, core: c.core, ctx: c, d: c.core.bound, raw: raw}
+}
+
+// open is the price of every call: small, so that it is inlined.
+func (s *Stream) open() bool { return s != nil && s.life != nil && !s.life.closed.Load() }
+
+// check is open with a reason.
+func (s *Stream) check() error {
+	if s.open() {
+		return nil
+	}
+	if s == nil {
+		return nilError("stream")
+	}
+	return s.closedError()
+}
+
+func (s *Stream) closedError() error {
+	if s.life != nil && !s.owned {
+		return fmt.Errorf("%v: %w", s, s.life.Check())
+	}
+	return s.life.Check()
+}
+
+// quiet is open for calls that may have to be refused or to deliver bad news:
+// two more atomic loads.
+func (s *Stream) quiet() bool {
+	return s.open() && callbacks.running.Load() == 0 && s.core.faults.pending.Load() == 0
+}
+
+// ready is quiet with a reason.
+func (s *Stream) ready() error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if err := notInCallback(); err != nil {
+		return err
+	}
+	return s.fault()
+}
+
+// fault returns, once, that a host function sent to this stream panicked.
+func (s *Stream) fault() error {
+	if s.core.faults.pending.Load() == 0 {
+		return nil
+	}
+	return s.named(s.core.faults.take(s.raw))
+}
+
+// named puts the stream in front of an error.
+func (s *Stream) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%v: %w", s, err)
+}
+
+// Raw returns the driver's handle. It is 0, which to CUDA is the legacy stream,
+// for a nil stream.
+func (s *Stream) Raw() CUstream {
+	if s == nil {
+		return 0
+	}
+	return s.raw
+}
+
+// Context returns the context the stream belongs to.
+func (s *Stream) Context() *Context {
+	if s == nil {
+		return nil
+	}
+	return s.ctx
+}
+
+// String names the stream and its device.
+func (s *Stream) String() string {
+	switch {
+	case s == nil:
+		return "nil stream"
+	case s.raw == CU_STREAM_LEGACY:
+		return fmt.Sprintf("legacy stream of %v", s.ctx.Device())
+	case s.raw == CU_STREAM_PER_THREAD:
+		return fmt.Sprintf("per-thread stream of %v", s.ctx.Device())
+	}
+	return fmt.Sprintf("stream %#x of %v", uintptr(s.raw), s.ctx.Device())
+}
+
+// Close destroys the stream. Work that was sent to it still runs.
+func (s *Stream) Close() error {
+	if s == nil || !s.owned {
+		return nil
+	}
+	return s.life.Close()
+}
+
+// Do sends an operation to the stream; during a capture that records it.
+func (s *Stream) Do(op Op) error {
+	if !s.quiet() {
+		if err := s.ready(); err != nil {
+			return err
+		}
+	}
+	if op == nil {
+		return fmt.Errorf("%v: nil operation: %w", s, CUDA_ERROR_INVALID_VALUE)
+	}
+	return op.Enqueue(s)
+}
+
+// Record has e happen when the work sent to the stream so far is done.
+func (s *Stream) Record(e *Event) error {
+	if !s.open() || !e.open() {
+		return cmp.Or(s.check(), e.check())
+	}
+	err := s.d.CuEventRecord(e.raw, s.raw)
+	runtime.KeepAlive(e)
+	runtime.KeepAlive(s)
+	if err != nil {
+		return s.named(err)
+	}
+	return nil
+}
+
+// WaitEvent holds back the work sent to the stream from now on until the latest
+// record of e happened. An event that was never recorded holds nothing back.
+// The event may be of another context or device.
+func (s *Stream) WaitEvent(e *Event) error {
+	if !s.open() || !e.open() {
+		return cmp.Or(s.check(), e.check())
+	}
+	err := s.d.CuStreamWaitEvent(s.raw, e.raw, 0)
+	runtime.KeepAlive(e)
+	runtime.KeepAlive(s)
+	if err != nil {
+		return s.named(err)
+	}
+	return nil
+}
+
+// Query reports whether all work sent to the stream is done. An error is that
+// of the stream's work, or of a host function that panicked.
+func (s *Stream) Query() (done bool, err error) {
+	if err := s.check(); err != nil {
+		return false, err
+	}
+	if err := notInCallback(); err != nil {
+		return false, err
+	}
+	done, err = finished(s.core.guarded.CuStreamQuery(s.raw))
+	runtime.KeepAlive(s)
+	if err != nil {
+		return false, s.named(err)
+	}
+	return done, s.fault()
+}
+
+// Wait returns when the work that was sent to the stream before the call is
+// done, or with the cause of ctx's cancellation; the work goes on then. A
+// context that cannot be cancelled, or nil, waits with the lowest latency. The
+// error may be that of earlier work: CUDA reports it where it can.
+//
+// Waiting never invalidates a capture in another stream. A stream that is
+// capturing cannot be waited for.
+func (s *Stream) Wait(ctx context.Context) error {
+	over, err := s.Query()
+	if over || err != nil {
+		return err
+	}
+	if err := s.life.Retain(); err != nil {
+		return s.closedError()
+	}
+	if err := s.waitBusy(ctx); err != nil {
+		return s.named(err)
+	}
+	return s.fault()
+}
+
+// waitBusy gives back the reference its caller took.
+func (s *Stream) waitBusy(ctx context.Context) error {
+	core := s.core
+	if cancellation(ctx) == nil && blockingSlots.take() {
+		defer s.life.Done()
+		defer blockingSlots.give()
+		return core.guarded.CuStreamSynchronize(s.raw)
+	}
+	m, err := core.markStream(s)
+	if err != nil {
+		s.life.Done()
+		return err
+	}
+	return await(ctx, m)
+}
+
+// Priority returns the stream's priority.
+func (s *Stream) Priority() (int, error) {
+	if err := s.check(); err != nil {
+		return 0, err
+	}
+	var p int32
+	err := s.d.CuStreamGetPriority(s.raw, &p)
+	runtime.KeepAlive(s)
+	return int(p), s.named(err)
+}
+
+// Flags returns the flags the stream was made with.
+func (s *Stream) Flags() (CUstream_flags, error) {
+	if err := s.check(); err != nil {
+		return 0, err
+	}
+	var f uint32
+	err := s.d.CuStreamGetFlags(s.raw, &f)
+	runtime.KeepAlive(s)
+	return CUstream_flags(f), s.named(err)
+}

@@ -1,0 +1,7 @@
+package driver
+
+// Ready is nil if the stream can take work from this goroutine: it exists, it
+// is open, the caller is not a host function, and no host function that was
+// sent to it panicked since it was asked last. It is for packages that send
+// work by raw calls.
+func (s *Stream) Ready() error { return s.ready() }

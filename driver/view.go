@@ -1,0 +1,172 @@
+package driver
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"unsafe"
+)
+
+// View is a part of a device buffer: elements of type T at fixed addresses. It
+// is a small value; making one costs nothing. It shares the buffer's memory
+// and keeps it reachable.
+type View[T any] struct {
+	mem span // only field: see Launch.setFast
+}
+
+// ViewAs sees device memory as elements of another type, as bytes or as the
+// words of a struct. The memory must hold a whole number of them.
+func ViewAs[T any](m Memory) (View[T], error) {
+	if err := checkElem[T](); err != nil {
+		return View[T]{}, err
+	}
+	s, err := spanOf(m)
+	if err != nil {
+		return View[T]{}, err
+	}
+	if s.bytes%sizeOf[T]() != 0 {
+		return View[T]{}, invalidf("%d bytes are not a whole number of %s (%d bytes each)", s.bytes, elemName[T](), sizeOf[T]())
+	}
+	return View[T]{s}, nil
+}
+
+// spanOf is the memory's range, or why it has none.
+func spanOf(m Memory) (span, error) {
+	if m == nil {
+		return span{}, nilError("buffer")
+	}
+	s := m.span()
+	return s, s.check()
+}
+
+// Len is the number of elements.
+func (v View[T]) Len() int { return count[T](v.mem.bytes) }
+
+// Bytes is the number of bytes.
+func (v View[T]) Bytes() uintptr { return v.mem.bytes }
+
+// Ptr is the device address. It is borrowed: keep the view or its buffer
+// reachable while the address is in use.
+func (v View[T]) Ptr() CUdeviceptr { return v.mem.ptr }
+
+// Context is where the memory was allocated, nil for a zero View.
+func (v View[T]) Context() *Context { return v.mem.context() }
+
+// Ref keeps the memory alive.
+func (v View[T]) Ref() Ref { return v.mem.ref() }
+
+// All is the view itself; with it, a View is a MemoryOf.
+func (v View[T]) All() View[T] { return v }
+
+// Err is nil for a view that can be used, else what is wrong with it: closed,
+// made by nobody, or out of the range of what it was taken from.
+func (v View[T]) Err() error { return v.mem.check() }
+
+// View is elements lo to hi (without hi) of the view. A range that is not
+// within it makes a view whose every use returns the error.
+func (v View[T]) View(lo, hi int) View[T] {
+	if v.mem.a == nil || v.mem.a.bad != nil {
+		return v
+	}
+	if lo < 0 || hi < lo || hi > v.Len() {
+		return View[T]{span{a: &allocation{bad: rangeError(v, lo, hi, v.Len())}}}
+	}
+	size := sizeOf[T]()
+	return View[T]{v.mem.sub(uintptr(lo)*size, uintptr(hi-lo)*size)}
+}
+
+// CopyFrom copies src, which must be as long as the view, to the device and
+// returns when it is there.
+//
+// The copy runs on the legacy default stream: it is not ordered with work in
+// streams of NewStream (they are non-blocking), so wait for work that reads or
+// writes the memory first. Work sent after CopyFrom returned sees the data. To
+// copy in the order of a stream use an Upload from page-locked memory.
+func (v View[T]) CopyFrom(src []T) error {
+	d, err := v.syncCopy("copy into", len(src))
+	if d == nil || err != nil {
+		return err
+	}
+	if err := d.CuMemcpyHtoD(v.mem.ptr, unsafe.Pointer(unsafe.SliceData(src)), v.mem.bytes); err != nil {
+		return fmt.Errorf("copy of %d bytes to %v: %w", v.mem.bytes, v, err)
+	}
+	// From pageable memory the driver may return when the data is staged; a
+	// kernel in a non-blocking stream could overtake the rest.
+	err = d.CuStreamSynchronize(0)
+	runtime.KeepAlive(v.mem.a)
+	return err
+}
+
+// CopyTo copies the view to dst, which must be as long, and returns when the
+// data is there.
+//
+// The copy runs on the legacy default stream: wait for the stream whose work
+// produces the data before calling it.
+func (v View[T]) CopyTo(dst []T) error {
+	d, err := v.syncCopy("copy from", len(dst))
+	if d == nil || err != nil {
+		return err
+	}
+	err = d.CuMemcpyDtoH(unsafe.Pointer(unsafe.SliceData(dst)), v.mem.ptr, v.mem.bytes)
+	runtime.KeepAlive(v.mem.a)
+	if err != nil {
+		return fmt.Errorf("copy of %d bytes from %v: %w", v.mem.bytes, v, err)
+	}
+	return nil
+}
+
+// syncCopy checks a copy with n elements on the host. It returns no driver
+// where nothing is to be done.
+func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
+	if err := notInCallback(); err != nil {
+		return nil, err
+	}
+	if err := v.mem.check(); err != nil {
+		return nil, fmt.Errorf("%s device memory: %w", what, err)
+	}
+	if n != v.Len() {
+		size := sizeOf[T]()
+		return nil, invalidf("%s %v: the slice has %d elements (%d bytes), the device memory %d (%d bytes); take a View of the part that is meant",
+			what, v, n, uintptr(n)*size, v.Len(), v.mem.bytes)
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	return v.mem.a.ctx.Driver(), nil
+}
+
+// Fill sets every element to val and waits. Elements of any size can be filled;
+// those whose bytes do not repeat need several passes. Like CopyFrom it runs on
+// the legacy default stream.
+func (v View[T]) Fill(val T) error {
+	if err := notInCallback(); err != nil {
+		return err
+	}
+	if err := v.mem.check(); err != nil {
+		return fmt.Errorf("fill of device memory: %w", err)
+	}
+	if v.mem.bytes == 0 {
+		return nil
+	}
+	value := unsafe.Slice((*byte)(unsafe.Pointer(&val)), sizeOf[T]())
+	d := v.mem.a.ctx.Driver()
+	err := fillNow(d, v.mem, value)
+	if err == nil {
+		err = d.CuStreamSynchronize(0)
+	}
+	runtime.KeepAlive(v.mem.a)
+	if err != nil {
+		return fmt.Errorf("fill of %v: %w", v, err)
+	}
+	return nil
+}
+
+// String names the view for messages.
+func (v View[T]) String() string {
+	if v.mem.a == nil {
+		return "zero view of " + reflect.TypeFor[T]().String()
+	}
+	return fmt.Sprintf("%d × %s at %#x", v.Len(), reflect.TypeFor[T](), uint64(v.mem.ptr))
+}
+
+func (v View[T]) span() span { return v.mem }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+// recording is a graph and its executable form.
+type recording struct {
+	graph *graph.Graph
+	exec  *graph.Exec
+	last  graph.Node // the last block's residual, where it was built by hand
+}
+
+// capture records what enqueue sends to the stream, instead of running it.
+func (s *stack) capture() (*graph.Graph, error) {
+	return graph.Capture(s.stream, graph.ModeGlobal, func(scope *graph.Scope) error {
+		return s.enqueue(scope)
+	})
+}
+
+func (s *stack) captured() (*recording, error) {
+	g, err := s.capture()
+	if err != nil {
+		return nil, fmt.Errorf("capture: %w", err)
+	}
+	return s.instantiate(&recording{graph: g})
+}
+
+// built makes the same graph without a stream: each operation a node that
+// depends on the one before.
+func (s *stack) built(c *driver.Context) (*recording, error) {
+	g, err := graph.New(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &recording{graph: g}
+	var previous []graph.Node
+	for _, op := range s.ops {
+		node, err := g.Add(op, previous...)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("graph by hand: %w", err), g.Close())
+		}
+		if op == driver.Op(s.residuals[len(s.residuals)-1]) {
+			r.last = node
+		}
+		previous = []graph.Node{node}
+	}
+	return s.instantiate(r)
+}
+
+// instantiate makes the executable graph and sends it to the device, so that
+// its first replay costs what the others do.
+func (s *stack) instantiate(r *recording) (*recording, error) {
+	exec, err := r.graph.Instantiate(graph.WithUpload(s.stream))
+	if err != nil {
+		return nil, errors.Join(err, r.graph.Close())
+	}
+	r.exec = exec
+	return r, nil
+}
+
+// Close gives back the executable graph and the graph.
+func (r *recording) Close() error { return errors.Join(r.exec.Close(), r.graph.Close()) }

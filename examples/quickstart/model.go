@@ -1,0 +1,93 @@
+package main
+
+import "math"
+
+// config is what the flags say about the stack.
+type config struct {
+	dim    int // length of the vector that runs through the blocks
+	hidden int // length of the vectors inside a block
+	layers int
+	seed   uint64
+}
+
+// block holds the weights of one feed-forward block; matrices are row-major.
+type block struct {
+	norm []float32 // dim
+	gate []float32 // hidden x dim
+	up   []float32 // hidden x dim
+	down []float32 // dim x hidden
+}
+
+// scalars are the parameters that updates change without new weights.
+type scalars struct {
+	epsilon float32
+	scale   []float32 // one per block: how much of its result is added to the vector
+}
+
+// model is a stack of feed-forward blocks with weights made from a seed.
+type model struct {
+	config
+	blocks []block
+}
+
+func newModel(c config) *model {
+	m := &model{config: c, blocks: make([]block, c.layers)}
+	r := random(c.seed)
+	for i := range m.blocks {
+		m.blocks[i] = block{
+			norm: r.vector(c.dim, 1, 0.1),
+			gate: r.matrix(c.hidden, c.dim),
+			up:   r.matrix(c.hidden, c.dim),
+			down: r.matrix(c.dim, c.hidden),
+		}
+	}
+	return m
+}
+
+// defaults are the parameters a model starts with. The scale keeps the vector's
+// growth the same for any number of blocks, as large models do.
+func (m *model) defaults() scalars {
+	s := scalars{epsilon: 1e-5, scale: make([]float32, m.layers)}
+	for i := range s.scale {
+		s.scale[i] = float32(1 / math.Sqrt(float64(m.layers)))
+	}
+	return s
+}
+
+// input makes the vector of a step: another one for every step, the same on
+// every machine.
+func (m *model) input(step int) []float32 {
+	r := random(m.seed ^ 0x5eed<<32 + uint64(step))
+	return r.vector(m.dim, 0, 1)
+}
+
+// random is the splitmix64 generator (Steele, Lea, Flood 2014).
+type random uint64
+
+func (r *random) next() uint64 {
+	*r += 0x9e3779b97f4a7c15
+	z := uint64(*r)
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// uniform is in [-1, 1).
+func (r *random) uniform() float64 {
+	return float64(int64(r.next())>>11) / (1 << 52)
+}
+
+// vector has elements in [mean-spread, mean+spread).
+func (r *random) vector(n int, mean, spread float64) []float32 {
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = float32(mean + spread*r.uniform())
+	}
+	return v
+}
+
+// matrix has elements of variance 1/cols, so that a product with it leaves a
+// vector's magnitude as it is, through however many blocks.
+func (r *random) matrix(rows, cols int) []float32 {
+	return r.vector(rows*cols, 0, math.Sqrt(3/float64(cols)))
+}

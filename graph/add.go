@@ -1,0 +1,122 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Add adds a node that does op, to run after deps. The graph keeps alive what
+// op refers to; op itself may be changed and used again at once, the driver
+// has copied its parameters.
+func (g *Graph) Add(op driver.Op, deps ...Node) (Node, error) {
+	if err := g.lock(); err != nil {
+		return Node{}, err
+	}
+	n, err := g.add(op, deps)
+	g.mu.Unlock()
+	runtime.KeepAlive(op)
+	g.alive()
+	if err != nil {
+		return Node{}, g.addError(op, err)
+	}
+	return n, nil
+}
+
+func (g *Graph) add(op driver.Op, deps []Node) (Node, error) {
+	if err := g.accepts(op); err != nil {
+		return Node{}, err
+	}
+	from, err := g.dependencies(deps)
+	if err != nil {
+		return Node{}, err
+	}
+	o := g.owners()
+	if err := o.hold(op.Refs()); err != nil {
+		return Node{}, err
+	}
+	var raw driver.CUgraphNode
+	if err := g.addRaw(&raw, from, uintptr(len(deps)), op); err != nil {
+		o.abandon()
+		o.flush()
+		return Node{}, err
+	}
+	g.commitNew(o)
+	return g.added(raw), nil
+}
+
+func (g *Graph) addError(op driver.Op, err error) error {
+	if op == nil {
+		return fmt.Errorf("cannot add to %v: %w", g, err)
+	}
+	return fmt.Errorf("cannot add %v to %v: %w", op, g, err)
+}
+
+// accepts refuses operations of other contexts. An event may be of any.
+func (g *Graph) accepts(op driver.Op) error {
+	if op == nil {
+		return invalid("nil operation")
+	}
+	c := op.Context()
+	if c == g.ctx {
+		return nil
+	}
+	return g.acceptsContext(op, c)
+}
+
+func (g *Graph) acceptsContext(op driver.Op, c *driver.Context) error {
+	if c == nil {
+		return fmt.Errorf("the operation is nil, or what it is about is: %w", driver.ErrClosed)
+	}
+	if c.Device().Driver() != g.ctx.Device().Driver() {
+		return invalid("it belongs to another driver, %s", c.Device().Driver().LibraryName())
+	}
+	if c.Raw() == g.ctx.Raw() {
+		return nil
+	}
+	switch op.(type) {
+	case *driver.EventWaitOp, *driver.EventRecordOp:
+		return nil
+	}
+	return invalid("it belongs to %v, the graph to %v", c, g.ctx)
+}
+
+// dependencies returns the handles of nodes as C takes them. A single one is
+// where it is already; more are gathered in a buffer.
+func (g *Graph) dependencies(deps []Node) (*driver.CUgraphNode, error) {
+	if len(deps) == 0 {
+		return nil, nil
+	}
+	for i := range deps {
+		if err := g.check(deps[i]); err != nil {
+			return nil, err
+		}
+	}
+	if len(deps) == 1 {
+		return &deps[0].raw, nil
+	}
+	g.from = g.from[:0]
+	for i := range deps {
+		g.from = append(g.from, deps[i].raw)
+	}
+	return &g.from[0], nil
+}
+
+// AddEmpty adds a node that does nothing: a point for others to depend on.
+func (g *Graph) AddEmpty(deps ...Node) (Node, error) {
+	if err := g.lock(); err != nil {
+		return Node{}, err
+	}
+	defer g.mu.Unlock()
+	from, err := g.dependencies(deps)
+	if err != nil {
+		return Node{}, fmt.Errorf("cannot add an empty node to %v: %w", g, err)
+	}
+	var raw driver.CUgraphNode
+	if err := g.d.CuGraphAddEmptyNode(&raw, g.raw, from, uintptr(len(deps))); err != nil {
+		return Node{}, fmt.Errorf("cannot add an empty node to %v: %w", g, err)
+	}
+	g.commitNew(g.owners())
+	return g.added(raw), nil
+}

@@ -1,0 +1,70 @@
+package graph
+
+import (
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// addRaw adds the node of one operation. The driver copies the parameters. It
+// refuses copies and fills of no bytes, for which an empty node does.
+func (g *Graph) addRaw(n *driver.CUgraphNode, from *driver.CUgraphNode, count uintptr, op driver.Op) error {
+	switch op := op.(type) {
+	case *driver.Launch:
+		return g.addKernel(n, from, count, op)
+	case *driver.CopyOp:
+		if op.Bytes() == 0 {
+			return g.d.CuGraphAddEmptyNode(n, g.raw, from, count)
+		}
+		return g.d.CuGraphAddMemcpyNode(n, g.raw, from, count, op.Memcpy3D(), op.Context().Raw())
+	case *driver.FillOp:
+		if op.Bytes() == 0 {
+			return g.d.CuGraphAddEmptyNode(n, g.raw, from, count)
+		}
+		return g.d.CuGraphAddMemsetNode(n, g.raw, from, count, op.MemsetParams(), op.Context().Raw())
+	case *driver.HostFunc:
+		p := op.NodeParams()
+		return g.d.CuGraphAddHostNode(n, g.raw, from, count, &p)
+	case *driver.EventRecordOp:
+		return g.d.CuGraphAddEventRecordNode(n, g.raw, from, count, op.Event().Raw())
+	case *driver.EventWaitOp:
+		return g.d.CuGraphAddEventWaitNode(n, g.raw, from, count, op.Event().Raw())
+	}
+	return unknown(op)
+}
+
+func unknown(op driver.Op) error {
+	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "graphs have no node for a %T", op)
+}
+
+// addKernel picks the ABI and passes on what has no place in the parameters.
+func (g *Graph) addKernel(n *driver.CUgraphNode, from *driver.CUgraphNode, count uintptr, l *driver.Launch) error {
+	p := l.KernelNodeParams()
+	var err error
+	if g.v2 {
+		err = g.d.CuGraphAddKernelNode(n, g.raw, from, count, p)
+	} else {
+		err = g.d.CuGraphAddKernelNode_v10000(n, g.raw, from, count, v1(p))
+	}
+	if err != nil || len(l.Attributes()) == 0 {
+		return err
+	}
+	return g.setAttributes(*n, l.Attributes())
+}
+
+// v1 are the parameters as drivers before CUDA 12.0 take them: the same fields,
+// without the last two.
+func v1(p *driver.CUDA_KERNEL_NODE_PARAMS) *driver.CUDA_KERNEL_NODE_PARAMS_v1 {
+	return (*driver.CUDA_KERNEL_NODE_PARAMS_v1)(unsafe.Pointer(p))
+}
+
+// setAttributes completes a new node, or removes it.
+func (g *Graph) setAttributes(n driver.CUgraphNode, attrs []driver.CUlaunchAttribute) error {
+	for i := range attrs {
+		a := &attrs[i]
+		if err := g.d.CuGraphKernelNodeSetAttribute(n, a.Id, &a.Value); err != nil {
+			return join([]error{err, g.d.CuGraphDestroyNode(n)})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Applied says how Apply did it.
+type Applied struct {
+	// Update is what the update answered.
+	Update UpdateResult
+	// Reinstantiated is set when the Exec was made anew, because Update says
+	// that it could not be updated. Then Set takes the nodes of the new graph,
+	// and the graph has to be uploaded again.
+	Reinstantiated bool
+}
+
+// String is one line.
+func (a Applied) String() string {
+	if !a.Reinstantiated {
+		return a.Update.String()
+	}
+	return a.Update.String() + "; instantiated anew"
+}
+
+// Apply brings the Exec to g by whatever way there is: by an update, or if the
+// graphs do not fit by instantiating g with the options that the Exec was made
+// with. If it fails the Exec is as it was.
+func (x *Exec) Apply(g *Graph) (Applied, error) {
+	unlock, err := x.lockWith(g)
+	if err != nil {
+		return Applied{Update: UpdateResult{Result: driver.CU_GRAPH_EXEC_UPDATE_ERROR}}, err
+	}
+	defer unlock()
+	r, err := x.update(g)
+	if err != nil || r.Updated() {
+		return Applied{Update: r}, err
+	}
+	if err := x.reinstantiate(g); err != nil {
+		return Applied{Update: r}, err
+	}
+	return Applied{Update: r, Reinstantiated: true}, nil
+}
+
+// reinstantiate puts a new driver object in the place of the one there is.
+func (x *Exec) reinstantiate(g *Graph) error {
+	raw, err := g.instantiate(x.opts)
+	if err != nil {
+		return err
+	}
+	k := x.keep
+	old := k.raw
+	k.raw = raw
+	k.retire(keeper{sub: k.own})
+	k.own = g.keep.own.share()
+	k.depart()
+	x.g, x.foreign = g, false
+	x.uploaded = x.opts.upload != nil
+	if err := x.ctx.Guarded().CuGraphExecDestroy(old); err != nil {
+		return fmt.Errorf("the executable graph that was replaced: %w", err)
+	}
+	return nil
+}

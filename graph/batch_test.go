@@ -1,0 +1,110 @@
+package graph_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+func TestBatchGivesTheGraphThatSingleAddsGive(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b, d := k.memory(), k.memory(), k.memory()
+		sum, err := k.sum.Prepare(config, d, a, b, uint32(elems))
+		k.ok(err)
+		fill, err := driver.Fill[uint32](a, 3)
+		k.ok(err)
+		host, err := driver.NewHostFunc(k.c, func() {})
+		k.ok(err)
+		g := k.graph()
+		before := k.add(g, fill)
+		n, err := g.AddBatch(nil, []graph.Item{
+			{Op: k.launch(k.plus, a, 2), Deps: []graph.Node{before}},
+			{Op: k.launch(k.times, b, 7)},
+			{Op: host, After: []int{1}},
+			{Op: k.launch(k.times, a, 2), After: []int{0}, Deps: []graph.Node{before}},
+			{Op: sum, After: []int{3, 1, 2}},
+			{Op: k.launch(k.plus, d, 1), After: []int{4}},
+		})
+		k.ok(err)
+		if len(n) != 6 {
+			k.Fatalf("%d nodes", len(n))
+		}
+		deps, err := n[4].Dependencies()
+		k.ok(err)
+		if len(deps) != 3 {
+			k.Errorf("dependencies of the sum: %v", deps)
+		}
+		k.run(k.exec(g))
+		k.expect(d, 18)
+		k.ok(n[5].Set(k.launch(k.plus, d, 100)))
+		k.run(k.exec(g))
+	})
+}
+
+func TestChainOfAThousand(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		plus := k.launch(k.plus, b, 1)
+		ops := make([]driver.Op, 1000)
+		for i := range ops {
+			ops[i] = plus
+		}
+		g := k.graph()
+		nodes, err := g.AddChain(nil, ops)
+		k.ok(err)
+		if len(nodes) != 1000 {
+			k.Fatalf("%d nodes", len(nodes))
+		}
+		deps, err := nodes[999].Dependencies()
+		k.ok(err)
+		if len(deps) != 1 || deps[0] != nodes[998] {
+			k.Errorf("the last depends on %v", deps)
+		}
+		k.run(k.exec(g))
+		k.expect(b, 1001)
+	})
+}
+
+func TestBatchThatFailsLeavesTheGraphAsItWas(t *testing.T) {
+	each(t, func(k *kit) {
+		b, gone := k.memory(), k.memoryOf(1)
+		ok := k.launch(k.plus, b, 1)
+		dead := k.launch(k.plus, gone, 1)
+		k.ok(gone.Close())
+		host, err := driver.NewHostFunc(k.c, func() {})
+		k.ok(err)
+		g := k.graph()
+		k.add(g, ok)
+		other := k.graph()
+		foreign := k.add(other, ok)
+		cases := []struct {
+			name  string
+			items []graph.Item
+			at    string
+		}{
+			{"closed memory", []graph.Item{{Op: ok}, {Op: host}, {Op: ok}, {Op: dead}}, "item 3"},
+			{"nil operation", []graph.Item{{Op: ok}, {}}, "item 1"},
+			{"after itself", []graph.Item{{Op: ok, After: []int{0}}}, "item 0"},
+			{"after a later one", []graph.Item{{Op: ok}, {Op: ok, After: []int{2}}, {Op: ok}}, "item 1"},
+			{"foreign node", []graph.Item{{Op: ok}, {Op: ok, Deps: []graph.Node{foreign}}}, "item 1"},
+			{"the driver's refusal", []graph.Item{{Op: ok}, {Op: ok, After: []int{0}}, {Op: ok, After: []int{0, 0}}, {Op: ok}}, "item 2"},
+		}
+		for _, c := range cases {
+			dst, err := g.AddBatch(nil, c.items)
+			if err == nil || len(dst) != 0 || !strings.Contains(err.Error(), c.at) {
+				k.Errorf("%s: %v, %v; want an error about %s", c.name, dst, err, c.at)
+			}
+			if n, err := g.Len(); n != 1 || err != nil {
+				k.Fatalf("%s: %d nodes are left, %v", c.name, n, err)
+			}
+		}
+		if _, err := g.AddBatch(nil, []graph.Item{{Op: dead}}); !errors.Is(err, driver.ErrClosed) {
+			k.Errorf("%v", err)
+		}
+		k.run(k.exec(g))
+		k.expect(b, 2)
+	})
+}

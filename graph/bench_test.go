@@ -1,0 +1,182 @@
+package graph_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// The benchmarks run on the GPU where there is one, else on the emulator, whose
+// figures say what the library costs and nothing about a GPU. Against C the
+// same calls are measured by the programs in bench/.
+
+// chainLength is the number of nodes of the large graphs. Figures of what is
+// done for a whole graph are per node.
+const chainLength = 1000
+
+type graphBench struct {
+	*kit
+	b      *testing.B
+	launch *driver.Launch
+	chain  []driver.Op
+}
+
+func newGraphBench(b *testing.B) graphBench {
+	b.Helper()
+	d := func() *driver.Driver {
+		if driver.Available() == nil {
+			return gputest.GPU(b)
+		}
+		return gputest.Emulator(b, emulator.Config{})
+	}()
+	k := newKit(b, gputest.Context(b, d))
+	gb := graphBench{kit: k, b: b, launch: k.launch(k.plus, k.memory(), 1)}
+	for range chainLength {
+		gb.chain = append(gb.chain, gb.launch)
+	}
+	b.ReportAllocs()
+	return gb
+}
+
+// execOf returns a graph of n nodes, each behind the one before, to be launched.
+func (b graphBench) execOf(n int) (*graph.Exec, *graph.Graph, []graph.Node) {
+	b.Helper()
+	g := b.graph()
+	nodes, err := g.AddChain(nil, b.chain[:n])
+	b.ok(err)
+	return b.exec(g), g, nodes
+}
+
+// perNode measures what is done to chainLength nodes at a time; prepare and
+// finish are not measured, but ns/op has them in it.
+func (b graphBench) perNode(prepare func(), work func(), finish func()) {
+	b.Helper()
+	b.b.ResetTimer()
+	var took time.Duration
+	n := 0
+	for done := 0; done < b.b.N; done += chainLength {
+		prepare()
+		begin := time.Now()
+		work()
+		took += time.Since(begin)
+		n += chainLength
+		finish()
+	}
+	b.b.ReportMetric(float64(took)/float64(n), "ns/node")
+}
+
+func nothing() {}
+
+// inFreshGraph measures ways of adding chainLength nodes to an empty graph.
+func (b graphBench) inFreshGraph(add func(g *graph.Graph)) {
+	b.Helper()
+	var g *graph.Graph
+	prepare := func() {
+		var err error
+		g, err = graph.New(b.c)
+		b.ok(err)
+	}
+	b.perNode(prepare, func() { add(g) }, func() { b.ok(g.Close()) })
+}
+
+func BenchmarkAdd(b *testing.B) {
+	gb := newGraphBench(b)
+	gb.inFreshGraph(func(g *graph.Graph) {
+		var last [1]graph.Node
+		deps := last[:0]
+		for range chainLength {
+			last[0] = gb.add(g, gb.launch, deps...)
+			deps = last[:1]
+		}
+	})
+}
+
+func BenchmarkAddChain(b *testing.B) {
+	gb := newGraphBench(b)
+	nodes := make([]graph.Node, 0, chainLength)
+	gb.inFreshGraph(func(g *graph.Graph) {
+		_, err := g.AddChain(nodes, gb.chain)
+		gb.ok(err)
+	})
+}
+
+func BenchmarkCapture(b *testing.B) {
+	gb := newGraphBench(b)
+	var g *graph.Graph
+	gb.perNode(nothing, func() {
+		var err error
+		g, err = graph.Capture(gb.s, graph.ModeThreadLocal, func(s *graph.Scope) error {
+			for range chainLength {
+				if err := s.Do(gb.launch); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		gb.ok(err)
+	}, func() { gb.ok(g.Close()) })
+}
+
+func BenchmarkInstantiate(b *testing.B) {
+	gb := newGraphBench(b)
+	_, g, _ := gb.execOf(chainLength)
+	var x *graph.Exec
+	gb.perNode(nothing, func() {
+		var err error
+		x, err = g.Instantiate()
+		gb.ok(err)
+	}, func() { gb.ok(x.Close()) })
+}
+
+func BenchmarkUpdate(b *testing.B) {
+	gb := newGraphBench(b)
+	x, g, _ := gb.execOf(chainLength)
+	gb.perNode(nothing, func() {
+		_, err := x.Update(g)
+		gb.ok(err)
+	}, nothing)
+}
+
+func BenchmarkExecSet(b *testing.B) {
+	gb := newGraphBench(b)
+	x, _, nodes := gb.execOf(chainLength)
+	i := 0
+	for b.Loop() {
+		if err := x.Set(nodes[i%chainLength], gb.launch); err != nil {
+			b.Fatal(err)
+		}
+		i++
+	}
+}
+
+func BenchmarkExecLaunch(b *testing.B) {
+	for name, n := range map[string]int{"1": 1, "1000": chainLength} {
+		b.Run(name, func(b *testing.B) {
+			gb := newGraphBench(b)
+			x, _, _ := gb.execOf(n)
+			gb.launches(x)
+		})
+	}
+}
+
+// launches reports what a launch costs the host beside ns/op, which has the
+// waiting in it. Twenty are sent at a time.
+func (b graphBench) launches(x *graph.Exec) {
+	b.Helper()
+	b.run(x)
+	var host time.Duration
+	b.b.ResetTimer()
+	for done := 0; done < b.b.N; done += 20 {
+		begin := time.Now()
+		for range min(20, b.b.N-done) {
+			b.ok(x.Launch(b.s))
+		}
+		host += time.Since(begin)
+		b.wait(b.s)
+	}
+	b.b.ReportMetric(float64(host)/float64(b.b.N), "host-ns/op")
+}

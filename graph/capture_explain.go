@@ -1,0 +1,52 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// explain says what the driver does not: why ending a capture failed.
+func (r *Recording) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	reason := ""
+	switch resultOf(err) {
+	case driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+		reason = r.invalidatedBy()
+	case driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
+		reason = r.unjoined()
+	}
+	if reason == "" {
+		return fmt.Errorf("capture of %v: %w", r.scope.s, err)
+	}
+	return fmt.Errorf("capture of %v: %s: %w", r.scope.s, reason, err)
+}
+
+// invalidatedBy names the call that the capture did not allow: an operation of
+// its scopes, or else a call of this process that failed for that reason since
+// the capture began.
+func (r *Recording) invalidatedBy() string {
+	if r.first != nil {
+		return fmt.Sprintf("invalidated when %v", r.first)
+	}
+	for _, e := range driver.CaptureFaultsSince(r.faults) {
+		return fmt.Sprintf("invalidated by a call that failed while it was open (%v)", e)
+	}
+	return "invalidated by a call that it does not allow, made past this library or after the capture had failed"
+}
+
+func (r *Recording) unjoined() string {
+	var names []string
+	for _, f := range r.forks {
+		if f.open {
+			names = append(names, f.s.String())
+		}
+	}
+	if len(names) == 0 {
+		return "a stream that was forked from it was not joined"
+	}
+	return strings.Join(names, ", ") + " was forked from it and not joined, call Scope.Join"
+}

@@ -1,0 +1,340 @@
+package graph_test
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+var modes = []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed}
+
+func TestCaptureRecordsAndDoesNotRun(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, mode := range modes {
+			b := k.memory()
+			plus, times := k.launch(k.plus, b, 2), k.launch(k.times, b, 5)
+			g, err := graph.Capture(k.s, mode, func(sc *graph.Scope) error {
+				return errors.Join(sc.Do(plus), sc.Do(times))
+			})
+			k.ok(err)
+			k.closeLater(g)
+			k.expect(b, 1)
+			x := k.exec(g)
+			k.run(x)
+			k.expect(b, 15)
+			k.run(x)
+			k.expect(b, 85)
+			if n := x.Replays(); n != 2 {
+				k.Errorf("%v: %d replays counted, want 2", mode, n)
+			}
+		}
+	})
+}
+
+func TestCaptureRecordsWorkPastTheScope(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.capture(func(sc *graph.Scope) error {
+			return k.plus.Launch(sc.Stream(), config, b, uint32(elems), uint32(6))
+		})
+		k.run(k.exec(g))
+		k.expect(b, 7)
+	})
+}
+
+func TestCaptureStatusInsideAndAfter(t *testing.T) {
+	each(t, func(k *kit) {
+		var inside driver.CUstreamCaptureStatus
+		var id uint64
+		k.capture(func(sc *graph.Scope) error {
+			var err error
+			inside, id, err = sc.Status()
+			return err
+		})
+		if inside != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 {
+			k.Errorf("inside: status %v, id %d", inside, id)
+		}
+		k.usable(k.s)
+	})
+}
+
+var errRecord = errors.New("the recording function's own error")
+
+func TestCaptureErrorOfTheFunctionIsReturnedAndTheStreamWorks(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, mode := range modes {
+			b := k.memory()
+			g, err := graph.Capture(k.s, mode, func(sc *graph.Scope) error {
+				k.ok(sc.Do(k.launch(k.plus, b, 1)))
+				return errRecord
+			})
+			if g != nil || err != errRecord {
+				k.Fatalf("%v: got %v, %v; want the function's error as it is", mode, g, err)
+			}
+			k.usable(k.s)
+			k.expect(b, 1)
+		}
+	})
+}
+
+func TestCaptureOperationErrorComesFirst(t *testing.T) {
+	each(t, func(k *kit) {
+		closed := k.memoryOf(1)
+		op := k.launch(k.plus, closed, 1)
+		k.ok(closed.Close())
+		_, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error { return sc.Do(op) })
+		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "plus") {
+			k.Fatalf("got %v, want ErrClosed that names the launch", err)
+		}
+		k.usable(k.s)
+	})
+}
+
+func TestCapturePanicGoesOnAfterTheCleanup(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, mode := range modes {
+			b := k.memory()
+			value := capturePanic(k, mode, b)
+			if value != "boom" {
+				k.Fatalf("%v: the panic was lost: %v", mode, value)
+			}
+			k.usable(k.s)
+			k.expect(b, 1)
+		}
+	})
+}
+
+func capturePanic(k *kit, mode graph.Mode, b *driver.Buffer[uint32]) (value any) {
+	defer func() { value = recover() }()
+	g, err := graph.Capture(k.s, mode, func(sc *graph.Scope) error {
+		k.ok(sc.Do(k.launch(k.plus, b, 1)))
+		panic("boom")
+	})
+	k.Errorf("Capture returned %v, %v", g, err)
+	return nil
+}
+
+func TestCaptureGoexitCleansUp(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, mode := range modes {
+			b := k.memory()
+			op := k.launch(k.plus, b, 1)
+			done := make(chan bool)
+			go func() {
+				returned := false
+				defer func() { done <- returned }()
+				_, _ = graph.Capture(k.s, mode, func(sc *graph.Scope) error {
+					if err := sc.Do(op); err != nil {
+						k.Error(err)
+					}
+					runtime.Goexit()
+					return nil
+				})
+				returned = true
+			}()
+			if <-done {
+				k.Errorf("%v: Capture returned after Goexit", mode)
+			}
+			k.usable(k.s)
+			k.expect(b, 1)
+		}
+	})
+}
+
+// A call that a capture forbids fails, invalidates it, and is named by the
+// error of its end, even if the function that made it kept silent.
+func TestCaptureInvalidatedNamesTheCall(t *testing.T) {
+	each(t, func(k *kit) {
+		g, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error {
+			_, err := driver.Alloc[byte](k.c, 64)
+			if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
+				k.Errorf("cuMemAlloc in a GLOBAL capture: %v, want 900", err)
+			}
+			return nil
+		})
+		if g != nil || !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
+			k.Fatalf("got %v, %v; want 901", g, err)
+		}
+		if !strings.Contains(err.Error(), "cuMemAlloc") {
+			k.Errorf("the error does not name the call: %v", err)
+		}
+		k.usable(k.s)
+	})
+}
+
+func TestCaptureWithoutAForkJoinedIsRefused(t *testing.T) {
+	each(t, func(k *kit) {
+		other := k.stream()
+		b := k.memory()
+		g, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error {
+			f, err := sc.Fork(other)
+			if err != nil {
+				return err
+			}
+			return f.Do(k.launch(k.plus, b, 1))
+		})
+		if g != nil || !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED) {
+			k.Fatalf("got %v, %v; want 904", g, err)
+		}
+		if !strings.Contains(err.Error(), other.String()) {
+			k.Errorf("the error does not name the stream: %v", err)
+		}
+		k.usable(k.s)
+		k.usable(other)
+	})
+}
+
+func TestCaptureForksAndJoins(t *testing.T) {
+	each(t, func(k *kit) {
+		other := k.stream()
+		a, b, d := k.memory(), k.memory(), k.memory()
+		sum, err := k.sum.Prepare(config, d, a, b, uint32(elems))
+		k.ok(err)
+		g := k.capture(func(sc *graph.Scope) error {
+			f, err := sc.Fork(other)
+			if err != nil {
+				return err
+			}
+			return errors.Join(sc.Do(k.launch(k.plus, a, 2)), f.Do(k.launch(k.times, b, 7)), sc.Join(f), sc.Do(sum))
+		})
+		k.usable(other)
+		k.run(k.exec(g))
+		k.expect(d, 10)
+		if n, err := g.Len(); n != 3 || err != nil {
+			k.Errorf("%d nodes (%v), want 3: orders are edges", n, err)
+		}
+	})
+}
+
+func TestCaptureOfACapturingStreamNamesThePlaceOfTheFirst(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.capture(func(sc *graph.Scope) error {
+			_, err := graph.Capture(k.s, graph.ModeGlobal, func(*graph.Scope) error { return nil })
+			if !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) || !strings.Contains(err.Error(), "kit_test.go") {
+				k.Errorf("nested capture: %v; want a refusal that names kit_test.go", err)
+			}
+			return sc.Do(k.launch(k.plus, b, 1))
+		})
+		k.run(k.exec(g))
+		k.expect(b, 2)
+	})
+}
+
+func TestCaptureRefusesTheLegacyStream(t *testing.T) {
+	each(t, func(k *kit) {
+		_, err := graph.Capture(k.c.LegacyStream(), graph.ModeRelaxed, func(*graph.Scope) error { return nil })
+		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) || !strings.Contains(err.Error(), "NewStream") {
+			k.Fatalf("got %v", err)
+		}
+	})
+}
+
+func TestCaptureRefusesNilAndClosedStreams(t *testing.T) {
+	each(t, func(k *kit) {
+		s, err := k.c.NewStream()
+		k.ok(err)
+		k.ok(s.Close())
+		for _, s := range []*driver.Stream{nil, s} {
+			if _, err := graph.Capture(s, graph.ModeGlobal, func(*graph.Scope) error { return nil }); !errors.Is(err, driver.ErrClosed) {
+				k.Errorf("%v: got %v, want ErrClosed", s, err)
+			}
+		}
+		if _, err := graph.Capture(k.s, graph.ModeGlobal, nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+			k.Errorf("nil function: %v", err)
+		}
+	})
+}
+
+func TestScopeIsRefusedAfterItsCapture(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		var kept *graph.Scope
+		k.capture(func(sc *graph.Scope) error {
+			kept = sc
+			return nil
+		})
+		if err := kept.Do(k.launch(k.plus, b, 1)); !errors.Is(err, graph.ErrEnded) {
+			k.Errorf("Do: %v", err)
+		}
+		if _, err := kept.Fork(k.stream()); !errors.Is(err, graph.ErrEnded) {
+			k.Errorf("Fork: %v", err)
+		}
+		if err := kept.Join(); !errors.Is(err, graph.ErrEnded) {
+			k.Errorf("Join: %v", err)
+		}
+		k.expect(b, 1)
+	})
+}
+
+func TestRecordingBeginEnd(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		r, err := graph.Begin(k.s, graph.ModeThreadLocal)
+		k.ok(err)
+		k.ok(r.Scope().Do(k.launch(k.plus, b, 3)))
+		g, err := r.End()
+		k.ok(err)
+		k.closeLater(g)
+		k.ok(r.Abort())
+		if _, err := r.End(); !errors.Is(err, graph.ErrEnded) {
+			k.Errorf("second End: %v", err)
+		}
+		k.run(k.exec(g))
+		k.expect(b, 4)
+	})
+}
+
+func TestRecordingAbort(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		r, err := graph.Begin(k.s, graph.ModeGlobal)
+		k.ok(err)
+		k.ok(r.Scope().Do(k.launch(k.plus, b, 3)))
+		k.ok(r.Abort())
+		k.usable(k.s)
+		k.expect(b, 1)
+	})
+}
+
+// A capture that is not relaxed ends on its thread. Ending it elsewhere fails,
+// and its own goroutine can still end it.
+func TestRecordingEndedByAnotherGoroutineGoesOn(t *testing.T) {
+	each(t, func(k *kit) {
+		r, err := graph.Begin(k.s, graph.ModeThreadLocal)
+		k.ok(err)
+		elsewhere := make(chan error)
+		go func() {
+			_, err := r.End()
+			elsewhere <- err
+		}()
+		if err := <-elsewhere; !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) {
+			k.Errorf("End on another thread: %v, want 908", err)
+		}
+		g, err := r.End()
+		k.ok(err)
+		k.closeLater(g)
+	})
+}
+
+func TestCaptureKeepsWhatItRecordedAlive(t *testing.T) {
+	each(t, func(k *kit) {
+		out, add := k.memory(), k.memoryOf(9)
+		sum, err := k.sum.Prepare(config, out, out, add, uint32(elems))
+		k.ok(err)
+		g := k.capture(func(sc *graph.Scope) error { return sc.Do(sum) })
+		k.ok(add.Close()) // the graph has it still
+		scribble := k.memoryOf(1000)
+		k.closeLater(scribble)
+		x := k.exec(g)
+		k.run(x)
+		k.expect(out, 10)
+		k.ok(g.Close()) // and the exec
+		k.run(x)
+		k.expect(out, 19)
+	})
+}

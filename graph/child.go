@@ -1,0 +1,84 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// AddChild adds a node that runs a copy of child as it is now. Later changes of
+// child do not change the copy; ChildGraph of the node does.
+func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
+	unlock, err := lockBoth(g, child)
+	if err != nil {
+		return Node{}, fmt.Errorf("cannot add a child graph: %w", err)
+	}
+	defer unlock()
+	from, err := g.dependencies(deps)
+	if err != nil {
+		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, err)
+	}
+	var raw driver.CUgraphNode
+	if err := g.d.CuGraphAddChildGraphNode(&raw, g.raw, from, uintptr(len(deps)), child.raw); err != nil {
+		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, err)
+	}
+	o := g.owners()
+	o.holdSub(child.keep.own)
+	g.commitNew(o)
+	return g.added(raw), nil
+}
+
+// ChildGraph returns the graph inside a child graph node, for looking at it and
+// changing it. It lives in the node.
+func (n Node) ChildGraph() (*Graph, error) {
+	if err := n.lock(); err != nil {
+		return nil, err
+	}
+	defer n.g.mu.Unlock()
+	var raw driver.CUgraph
+	if err := n.g.d.CuGraphChildGraphNodeGetGraph(n.raw, &raw); err != nil {
+		return nil, fmt.Errorf("graph in node %d of %v: %w", n.i, n.g, err)
+	}
+	return n.g.inside(raw), nil
+}
+
+// inside returns a graph that lies in a node of g.
+func (g *Graph) inside(raw driver.CUgraph) *Graph {
+	return &Graph{seq: graphs.Add(1), life: g.life, ctx: g.ctx, d: g.d, raw: raw, keep: g.keep, part: true, mu: g.mu, v2: g.v2, outer: g.outermost()}
+}
+
+// outermost is the graph that a graph is a part of, or itself.
+func (g *Graph) outermost() *Graph {
+	if g.part {
+		return g.outer
+	}
+	return g
+}
+
+// SetChild gives a child graph node of an Exec the parameters of child, whose
+// nodes must be those of the graph in the node, as for Update.
+func (x *Exec) SetChild(n Node, child *Graph) error {
+	if err := x.lock(); err != nil {
+		return err
+	}
+	defer x.mu.Unlock()
+	if n.g != x.g {
+		return fmt.Errorf("cannot set a child graph of %v: %w", x, x.foreignNode(n))
+	}
+	unlock, err := lockBoth(n.g, child)
+	if err != nil {
+		return fmt.Errorf("cannot set a child graph of %v: %w", x, err)
+	}
+	defer unlock()
+	if err := n.g.check(n); err != nil {
+		return fmt.Errorf("cannot set a child graph of %v: %w", x, err)
+	}
+	if err := x.d.CuGraphExecChildGraphNodeSetParams(x.keep.raw, n.raw, child.raw); err != nil {
+		return fmt.Errorf("cannot set node %d of %v to %v: %w", n.i, x, child, err)
+	}
+	o := x.owners()
+	o.holdSub(child.keep.own)
+	o.commit(n.i)
+	x.keep.retireGone(o)
+	return nil
+}

@@ -1,0 +1,53 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Clone returns a copy of the graph as it is now. It keeps alive what the graph
+// does. Graphs with memory nodes or conditional nodes cannot be cloned.
+func (g *Graph) Clone() (*Graph, error) {
+	if err := g.lock(); err != nil {
+		return nil, err
+	}
+	defer g.mu.Unlock()
+	life, err := driver.NewLifetime(g.ctx, "graph")
+	if err != nil {
+		return nil, err
+	}
+	var raw driver.CUgraph
+	if err := g.d.CuGraphClone(&raw, g.raw); err != nil {
+		return nil, life.Abandon(fmt.Errorf("clone of %v: %w", g, err))
+	}
+	// Which node of the clone corresponds to which the driver knows and nobody
+	// has asked: the clone's nodes are found as they are needed, and what they
+	// refer to is kept as long as the clone.
+	o := g.keep.own.share().writable()
+	o.loosen()
+	return own(g.ctx, life, raw, o), nil
+}
+
+// FindInClone returns the node of clone that corresponds to n. The clone must
+// have been made from n's graph, after n was added.
+func (n Node) FindInClone(clone *Graph) (Node, error) {
+	if n.g == nil {
+		return Node{}, errNoNode
+	}
+	unlock, err := lockBoth(n.g, clone)
+	if err != nil {
+		return Node{}, err
+	}
+	defer unlock()
+	if err := n.g.check(n); err != nil {
+		return Node{}, err
+	}
+	var raw driver.CUgraphNode
+	err = clone.d.CuGraphNodeFindInClone(&raw, n.raw, clone.raw)
+	n.g.alive()
+	if err != nil {
+		return Node{}, fmt.Errorf("node %d of %v has no copy in %v: %w", n.i, n.g, clone, err)
+	}
+	return clone.node(raw), nil
+}

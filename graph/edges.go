@@ -1,0 +1,84 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// AddDependencies has to[i] run after from[i].
+func (g *Graph) AddDependencies(from, to []Node) error {
+	return g.changeEdges("add dependencies to", from, to, (*Graph).addEdges)
+}
+
+// RemoveDependencies takes plain dependencies away.
+func (g *Graph) RemoveDependencies(from, to []Node) error {
+	return g.changeEdges("remove dependencies from", from, to, (*Graph).removeEdges)
+}
+
+// DependOn has n run after each of the nodes.
+func (n Node) DependOn(nodes ...Node) error {
+	to := make([]Node, len(nodes))
+	for i := range to {
+		to[i] = n
+	}
+	return n.g.AddDependencies(nodes, to)
+}
+
+func (g *Graph) changeEdges(what string, from, to []Node, change func(*Graph) error) error {
+	if err := g.lock(); err != nil {
+		return err
+	}
+	defer g.mu.Unlock()
+	if len(from) != len(to) {
+		return invalid("cannot %s %v: %d nodes to depend on and %d that depend", what, g, len(from), len(to))
+	}
+	if len(from) == 0 {
+		return nil
+	}
+	if err := g.gatherEdges(from, to); err != nil {
+		return fmt.Errorf("cannot %s %v: %w", what, g, err)
+	}
+	err := change(g)
+	g.alive()
+	if err != nil {
+		return fmt.Errorf("cannot %s %v: %w", what, g, err)
+	}
+	return nil
+}
+
+// gatherEdges fills g.from and g.to.
+func (g *Graph) gatherEdges(from, to []Node) error {
+	g.from, g.to = g.from[:0], g.to[:0]
+	for i, f := range from {
+		t := to[i]
+		if err := g.check(f); err != nil {
+			return err
+		}
+		if err := g.check(t); err != nil {
+			return err
+		}
+		if f == t {
+			return invalid("node %d would wait for itself", f.i)
+		}
+		g.from, g.to = append(g.from, f.raw), append(g.to, t.raw)
+	}
+	return nil
+}
+
+// addEdges and removeEdges pick the ABI: edges have data since CUDA 12.3.
+func (g *Graph) addEdges() error {
+	n := uintptr(len(g.from))
+	if g.d.Has(driver.FnCuGraphAddDependencies) {
+		return g.d.CuGraphAddDependencies(g.raw, &g.from[0], &g.to[0], nil, n)
+	}
+	return g.d.CuGraphAddDependencies_v10000(g.raw, &g.from[0], &g.to[0], n)
+}
+
+func (g *Graph) removeEdges() error {
+	n := uintptr(len(g.from))
+	if g.d.Has(driver.FnCuGraphRemoveDependencies) {
+		return g.d.CuGraphRemoveDependencies(g.raw, &g.from[0], &g.to[0], nil, n)
+	}
+	return g.d.CuGraphRemoveDependencies_v10000(g.raw, &g.from[0], &g.to[0], n)
+}

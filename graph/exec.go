@@ -1,0 +1,258 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Exec is a graph that can be launched. It is changed between launches by Set,
+// Enable, Update and Apply; launches that are under way are not affected.
+//
+// One Exec never runs twice at a time: CUDA orders each launch behind the one
+// before, on whatever stream that was. For runs side by side make several Execs
+// of the graph.
+type Exec struct {
+	life *driver.Lifetime
+	ctx  *driver.Context
+	d    *driver.Driver // bound to ctx
+	keep *execKeep
+
+	mu       sync.Mutex // held during every driver call on keep.raw
+	g        *Graph     // whose nodes Set takes
+	foreign  bool       // what is kept alive came by an update from another graph
+	opts     options
+	uploaded bool
+}
+
+// execKeep is what an exec's destruction needs of it.
+type execKeep struct {
+	raw driver.CUgraphExec
+	own *owners
+	retired
+}
+
+// Close destroys the executable graph. A launch that is under way ends, and
+// what it refers to is kept until then.
+func (x *Exec) Close() error {
+	if x == nil {
+		return nil
+	}
+	x.mu.Lock() // a call that is under way ends first
+	defer x.mu.Unlock()
+	return x.life.Close()
+}
+
+// destroy is the end of an exec, closed or dropped.
+func (k *execKeep) destroy(d *driver.Driver) error {
+	err := d.CuGraphExecDestroy(k.raw)
+	k.retire(keeper{sub: k.own})
+	return join([]error{err, k.close()})
+}
+
+// Raw returns the driver's handle, 0 for nil. Apply may change it.
+func (x *Exec) Raw() driver.CUgraphExec {
+	if x == nil {
+		return 0
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.keep.raw
+}
+
+// Graph returns the graph whose nodes Set and Enable take: the one that the
+// Exec was made from.
+func (x *Exec) Graph() *Graph {
+	if x == nil {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.g
+}
+
+// Context returns the context that the graph was made for.
+func (x *Exec) Context() *driver.Context {
+	if x == nil {
+		return nil
+	}
+	return x.ctx
+}
+
+// Lifetime is the exec's ownership record.
+func (x *Exec) Lifetime() *driver.Lifetime {
+	if x == nil {
+		return nil
+	}
+	return x.life
+}
+
+// String names the executable graph.
+func (x *Exec) String() string {
+	if x == nil {
+		return "nil executable graph"
+	}
+	return x.life.String()
+}
+
+// Launch sends the graph to s: it runs behind the work sent to s before, and
+// behind the launch of this Exec before, and the work sent to s afterwards runs
+// behind it. It does not wait.
+func (x *Exec) Launch(s *driver.Stream) error {
+	if x == nil {
+		return nilExec
+	}
+	if err := s.Ready(); err != nil {
+		return x.launchError(s, err)
+	}
+	x.mu.Lock()
+	err := x.life.Check()
+	if err == nil {
+		err = x.launch(s)
+	}
+	x.mu.Unlock()
+	runtime.KeepAlive(x)
+	runtime.KeepAlive(s)
+	if err != nil {
+		return x.launchError(s, err)
+	}
+	return nil
+}
+
+func (x *Exec) launch(s *driver.Stream) error {
+	if s.Context() != x.ctx {
+		if err := x.sameDriver(s); err != nil {
+			return err
+		}
+	}
+	k := x.keep
+	if err := x.d.CuGraphLaunch(k.raw, s.Raw()); err != nil {
+		return err
+	}
+	k.launched(s)
+	return nil
+}
+
+func (x *Exec) launchError(s *driver.Stream, err error) error {
+	return fmt.Errorf("cannot launch %v on %v: %w", x, s, err)
+}
+
+// sameDriver refuses a stream of another driver, an emulated one for instance,
+// to which the handle means nothing. Other contexts of the same one are CUDA's
+// to judge.
+func (x *Exec) sameDriver(s *driver.Stream) error {
+	if x.ctx.Device().Driver() == s.Context().Device().Driver() {
+		return nil
+	}
+	return invalid("%v is of another driver, %s", s, s.Context().Device().Driver().LibraryName())
+}
+
+// Run launches the graph on s and waits for it.
+func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
+	if err := x.Launch(s); err != nil {
+		return err
+	}
+	return s.Wait(ctx)
+}
+
+// Wait waits until the last launch has ended, with the work that was sent to
+// the same stream since. Without a launch it returns at once.
+func (x *Exec) Wait(ctx context.Context) error {
+	if x == nil {
+		return nilExec
+	}
+	x.mu.Lock()
+	err, s, n := x.life.Check(), x.keep.last, x.keep.replays
+	x.mu.Unlock()
+	if err != nil || s == nil {
+		return err
+	}
+	if err := s.Wait(ctx); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.keep.settle(n)
+	return nil
+}
+
+// Upload sends the graph to the device without running it, so that the first
+// launch does not have to. It is ordered like a launch.
+func (x *Exec) Upload(s *driver.Stream) error {
+	if err := x.lock(); err != nil {
+		return err
+	}
+	defer x.mu.Unlock()
+	err := s.Ready()
+	if err == nil && s.Context() != x.ctx {
+		err = x.sameDriver(s)
+	}
+	if err == nil {
+		err = x.d.CuGraphUpload(x.keep.raw, s.Raw())
+	}
+	runtime.KeepAlive(s)
+	if err != nil {
+		return fmt.Errorf("cannot upload %v on %v: %w", x, s, err)
+	}
+	x.uploaded = true
+	return nil
+}
+
+// Uploaded reports whether Upload, or Instantiate with WithUpload, succeeded.
+func (x *Exec) Uploaded() bool {
+	if x == nil {
+		return false
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.uploaded
+}
+
+// Replays returns how many launches succeeded.
+func (x *Exec) Replays() uint64 {
+	if x == nil {
+		return 0
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.keep.replays
+}
+
+// Flags returns the flags it was instantiated with, as the driver has them.
+func (x *Exec) Flags() (driver.CUgraphInstantiate_flags, error) {
+	if err := x.lock(); err != nil {
+		return 0, err
+	}
+	defer x.mu.Unlock()
+	var f uint64
+	err := x.d.CuGraphExecGetFlags(x.keep.raw, &f)
+	return driver.CUgraphInstantiate_flags(f), err
+}
+
+// lock takes the exec for a call, unless it is nil or closed.
+func (x *Exec) lock() error {
+	if x == nil {
+		return nilExec
+	}
+	x.mu.Lock()
+	if err := x.life.Check(); err != nil {
+		x.mu.Unlock()
+		return err
+	}
+	return nil
+}
+
+// owners returns what the exec keeps alive, to be changed. Numbers of nodes
+// that are not its own graph's mean nothing to it.
+func (x *Exec) owners() *owners {
+	k := x.keep
+	k.own = k.own.writable()
+	if x.foreign {
+		k.own.loosen()
+		x.foreign = false
+	}
+	return k.own
+}

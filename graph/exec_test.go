@@ -1,0 +1,285 @@
+package graph_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+func TestUploadAndLaunchOnAnyStream(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		k.add(g, k.launch(k.plus, b, 1))
+		x := k.exec(g)
+		if x.Uploaded() {
+			k.Error("uploaded before Upload")
+		}
+		k.ok(x.Upload(k.s))
+		if !x.Uploaded() {
+			k.Error("not uploaded after Upload")
+		}
+		other := k.stream()
+		for range 5 {
+			k.ok(x.Launch(k.s)) // ordered behind each other, whatever the stream
+			k.ok(x.Launch(other))
+		}
+		k.ok(x.Wait(background))
+		k.wait(k.s)
+		k.expect(b, 11)
+		if x.Replays() != 10 {
+			k.Errorf("%d replays", x.Replays())
+		}
+	})
+}
+
+func TestInstantiateWithUpload(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		k.add(g, k.launch(k.plus, b, 1))
+		x := k.exec(g, graph.WithUpload(k.s))
+		if !x.Uploaded() {
+			k.Error("not uploaded")
+		}
+		k.run(x)
+		k.expect(b, 2)
+	})
+}
+
+func TestTwoExecsOfOneGraphAreIndependent(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		n := k.add(g, k.launch(k.plus, b, 1))
+		x, y := k.exec(g), k.exec(g)
+		k.ok(x.Set(n, k.launch(k.plus, b, 10)))
+		k.run(x)
+		k.run(y)
+		k.expect(b, 12)
+	})
+}
+
+func TestSetChangesANodeOfTheExecOnly(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		first := k.add(g, k.launch(k.plus, b, 1))
+		k.add(g, k.launch(k.times, b, 2), first)
+		x := k.exec(g)
+		l := k.launch(k.plus, b, 0)
+		want := uint32(1)
+		for step := range uint32(5) {
+			k.ok(driver.SetArg(l, 2, step))
+			k.ok(x.Set(first, l))
+			k.run(x)
+			want = (want + step) * 2
+			k.expect(b, want)
+		}
+		k.run(k.exec(g))
+		k.expect(b, (want+1)*2)
+	})
+}
+
+func TestNodeSetReachesLaterExecsAndUpdates(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		n := k.add(g, k.launch(k.plus, b, 1))
+		before := k.exec(g)
+		k.ok(n.Set(k.launch(k.plus, b, 100)))
+		k.run(before)
+		k.expect(b, 2)
+		k.run(k.exec(g))
+		k.expect(b, 102)
+		r, err := before.Update(g)
+		k.ok(err)
+		if !r.Updated() {
+			k.Fatalf("%v", r)
+		}
+		k.run(before)
+		k.expect(b, 202)
+	})
+}
+
+func TestSetEverySortOfNode(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b, out := k.memory(), k.memoryOf(70), k.memory()
+		k.closeLater(b)
+		fill := func(v uint32) driver.Op {
+			op, err := driver.Fill[uint32](a, v)
+			k.ok(err)
+			return op
+		}
+		from := func(src *driver.Buffer[uint32]) driver.Op {
+			op, err := driver.CopyDevice[uint32](out, src)
+			k.ok(err)
+			return op
+		}
+		event := func() *driver.Event {
+			e, err := k.c.NewEvent()
+			k.ok(err)
+			k.closeLater(e)
+			return e
+		}
+		calls := [2]int{}
+		call := func(i int) driver.Op {
+			h, err := driver.NewHostFunc(k.c, func() { calls[i]++ })
+			k.ok(err)
+			return h
+		}
+		e1, e2 := event(), event()
+		g := k.graph()
+		fillNode := k.add(g, fill(3))
+		copyNode := k.add(g, from(a), fillNode)
+		hostNode := k.add(g, call(0), copyNode)
+		recordNode := k.add(g, driver.RecordOp(e1), hostNode)
+		waitNode := k.add(g, driver.WaitOp(e1), recordNode)
+		x := k.exec(g)
+		k.run(x)
+		k.expect(out, 3)
+		k.ok(x.Set(fillNode, fill(8)))
+		k.run(x)
+		k.expect(out, 8)
+		k.ok(x.Set(copyNode, from(b)))
+		k.ok(x.Set(hostNode, call(1)))
+		k.ok(x.Set(recordNode, driver.RecordOp(e2)))
+		k.ok(x.Set(waitNode, driver.WaitOp(e2)))
+		k.run(x)
+		k.expect(out, 70)
+		if calls != [2]int{2, 1} {
+			k.Errorf("calls %v, want the first twice and the second once", calls)
+		}
+		for _, op := range []driver.Op{fill(1), from(b), call(0), driver.RecordOp(e1), driver.WaitOp(e1)} {
+			n := map[string]graph.Node{"*driver.FillOp": fillNode}[typeName(op)]
+			if n.IsZero() {
+				continue
+			}
+			k.ok(n.Set(op))
+		}
+		k.ok(copyNode.Set(from(b)))
+		k.ok(hostNode.Set(call(0)))
+		k.ok(recordNode.Set(driver.RecordOp(e1)))
+		k.ok(waitNode.Set(driver.WaitOp(e1)))
+	})
+}
+
+func TestEnable(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		first := k.add(g, k.launch(k.plus, b, 5))
+		k.add(g, k.launch(k.times, b, 2), first)
+		x := k.exec(g)
+		k.ok(x.Enable(first, false))
+		if on, err := x.Enabled(first); on || err != nil {
+			k.Errorf("enabled %v, %v", on, err)
+		}
+		k.run(x)
+		k.expect(b, 2)
+		k.ok(x.Enable(first, true))
+		k.run(x)
+		k.expect(b, 14)
+	})
+}
+
+func TestBadInputToExecs(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		op := k.launch(k.plus, b, 1)
+		g, other := k.graph(), k.graph()
+		n, foreign := k.add(g, op), k.add(other, op)
+		x := k.exec(g)
+		closed, err := g.Instantiate()
+		k.ok(err)
+		k.ok(closed.Close())
+		k.ok(closed.Close())
+		var none *graph.Exec
+		k.ok(none.Close())
+		s, err := k.c.NewStream()
+		k.ok(err)
+		k.ok(s.Close())
+		fill, err := driver.Fill[uint32](b, 1)
+		k.ok(err)
+		closedGraph, err := graph.New(k.c)
+		k.ok(err)
+		lost := k.add(closedGraph, op)
+		orphan := k.exec(closedGraph)
+		k.ok(closedGraph.Close())
+		cases := []struct {
+			name string
+			want error
+			err  error
+		}{
+			{"launch of a closed exec", driver.ErrClosed, closed.Launch(k.s)},
+			{"launch of nil", driver.ErrClosed, none.Launch(k.s)},
+			{"launch on a closed stream", driver.ErrClosed, x.Launch(s)},
+			{"launch on nil", driver.ErrClosed, x.Launch(nil)},
+			{"upload of a closed exec", driver.ErrClosed, closed.Upload(k.s)},
+			{"upload on nil", driver.ErrClosed, x.Upload(nil)},
+			{"wait for a closed exec", driver.ErrClosed, closed.Wait(background)},
+			{"set of a closed exec", driver.ErrClosed, closed.Set(n, op)},
+			{"set of a node of another graph", driver.CUDA_ERROR_INVALID_VALUE, x.Set(foreign, op)},
+			{"set of a node of a closed graph", driver.ErrClosed, orphan.Set(lost, op)},
+			{"set of the zero node", driver.CUDA_ERROR_INVALID_VALUE, x.Set(graph.Node{}, op)},
+			{"set to nil", driver.CUDA_ERROR_INVALID_VALUE, x.Set(n, nil)},
+			{"set to another type", driver.CUDA_ERROR_INVALID_VALUE, x.Set(n, fill)},
+			{"enable of a foreign node", driver.CUDA_ERROR_INVALID_VALUE, x.Enable(foreign, false)},
+			{"update from a closed graph", driver.ErrClosed, updateError(x, closedGraph)},
+			{"update from nil", driver.ErrClosed, updateError(x, nil)},
+		}
+		for _, c := range cases {
+			if !errors.Is(c.err, c.want) {
+				k.Errorf("%s: %v, want %v", c.name, c.err, c.want)
+			}
+		}
+		k.run(x)
+		k.expect(b, 2)
+	})
+}
+
+func updateError(x *graph.Exec, g *graph.Graph) error {
+	_, err := x.Update(g)
+	return err
+}
+
+// Memory that an exec is changed away from is let go of when no launch that is
+// under way uses it, and memory that it is changed to stays.
+func TestSetKeepsTheNewAndLetsTheOldGo(t *testing.T) {
+	each(t, func(k *kit) {
+		out := k.memory()
+		g := k.graph()
+		add := func(v uint32) (*driver.Buffer[uint32], *driver.Launch) {
+			b := k.memoryOf(v)
+			l, err := k.sum.Prepare(config, out, out, b, uint32(elems))
+			k.ok(err)
+			return b, l
+		}
+		b, l := add(1)
+		n := k.add(g, l)
+		x := k.exec(g)
+		k.ok(b.Close())
+		want := uint32(1)
+		for i := range uint32(200) {
+			b, l := add(i)
+			k.ok(x.Set(n, l))
+			k.ok(b.Close())
+			k.ok(x.Launch(k.s))
+			want += i
+		}
+		k.expect(out, want)
+		k.ok(x.Wait(background))
+		open := 0
+		for _, o := range driver.OpenObjects() {
+			if strings.HasPrefix(o.Kind, "buffer") && o.Device.Driver() == k.c.Device().Driver() {
+				open++
+			}
+		}
+		if open > 3 { // out, the graph's, the exec's
+			k.Errorf("%d buffers are kept", open)
+		}
+	})
+}

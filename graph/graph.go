@@ -1,0 +1,217 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Graph is work described by nodes and the dependencies between them. It runs
+// by way of an [Exec]; changing it afterwards changes no Exec made before.
+type Graph struct {
+	seq   uint64 // the order in which two graphs are locked
+	life  *driver.Lifetime
+	ctx   *driver.Context
+	d     *driver.Driver // bound to ctx
+	raw   driver.CUgraph
+	v2    bool // the driver takes kernel parameters as since CUDA 12.0
+	keep  *keep
+	part  bool // it lies in a node of outer, which destroys it; keep and mu are outer's
+	outer *Graph
+
+	mu    *sync.Mutex // held during every driver call on raw; one for a graph and its parts
+	raws  []driver.CUgraphNode
+	index map[driver.CUgraphNode]uint32 // of raws; nil until a node must be found
+	names names
+	from  []driver.CUgraphNode // buffers for lists of nodes
+	to    []driver.CUgraphNode
+	batch *driver.Batch // nil until it is needed
+
+	building builder
+}
+
+// graphs counts those made.
+var graphs atomic.Uint64
+
+// names are the names that nodes were given. They have a lock of their own,
+// because errors are put into words while the graph is locked.
+type names struct {
+	mu   sync.Mutex
+	byID map[uint32]string
+}
+
+func (s *names) get(i uint32) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byID[i]
+}
+
+// set names a node, or forgets its name.
+func (s *names) set(i uint32, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if name == "" {
+		delete(s.byID, i)
+		return
+	}
+	if s.byID == nil {
+		s.byID = make(map[uint32]string)
+	}
+	s.byID[i] = name
+}
+
+// keep is what a graph's destruction needs of it.
+type keep struct{ own *owners }
+
+// New returns an empty graph for operations of c.
+func New(c *driver.Context) (*Graph, error) {
+	life, err := driver.NewLifetime(c, "graph")
+	if err != nil {
+		return nil, err
+	}
+	var raw driver.CUgraph
+	if err := c.Driver().CuGraphCreate(&raw, 0); err != nil {
+		return nil, life.Abandon(err)
+	}
+	return own(c, life, raw, newOwners()), nil
+}
+
+// own makes a Graph of a driver's graph, which it destroys when it is closed,
+// and of what that graph keeps alive.
+func own(c *driver.Context, life *driver.Lifetime, raw driver.CUgraph, o *owners) *Graph {
+	k := &keep{own: o}
+	d := c.Driver()
+	g := &Graph{seq: graphs.Add(1), life: life, ctx: c, d: d, raw: raw, keep: k, mu: new(sync.Mutex),
+		v2: d.Has(driver.FnCuGraphAddKernelNode)}
+	driver.Own(g, life, uint64(raw), func(d *driver.Driver) error {
+		err := d.CuGraphDestroy(raw)
+		k.own.release()
+		return err
+	})
+	return g
+}
+
+// Close destroys the graph. Execs that were made of it stay. A graph that lies
+// in a node of another goes with that one, to close it does nothing.
+func (g *Graph) Close() error {
+	if g == nil || g.part {
+		return nil
+	}
+	g.mu.Lock() // a call that is under way ends first
+	defer g.mu.Unlock()
+	return g.life.Close()
+}
+
+// Raw returns the driver's handle, 0 for a nil graph.
+func (g *Graph) Raw() driver.CUgraph {
+	if g == nil {
+		return 0
+	}
+	return g.raw
+}
+
+// Context returns the context that the graph was made for.
+func (g *Graph) Context() *driver.Context {
+	if g == nil {
+		return nil
+	}
+	return g.ctx
+}
+
+// Lifetime is the graph's ownership record.
+func (g *Graph) Lifetime() *driver.Lifetime {
+	if g == nil {
+		return nil
+	}
+	return g.life
+}
+
+// String names the graph.
+func (g *Graph) String() string {
+	if g == nil {
+		return "nil graph"
+	}
+	return fmt.Sprintf("graph %#x", uintptr(g.raw))
+}
+
+// Keep has the graph keep things alive until it, and every Exec made of it from
+// now on, is closed. It is for nodes whose parameters the graph does not know,
+// such as those that other libraries captured.
+func (g *Graph) Keep(refs ...driver.Ref) error {
+	if err := g.lock(); err != nil {
+		return err
+	}
+	defer g.mu.Unlock()
+	o := g.owners()
+	if err := o.hold(refs); err != nil {
+		return fmt.Errorf("%v cannot keep what is closed: %w", g, err)
+	}
+	o.commitLoose()
+	return nil
+}
+
+// lock takes the graph for a call, unless it is nil or closed.
+func (g *Graph) lock() error {
+	if g == nil {
+		return nilGraph
+	}
+	g.mu.Lock()
+	if err := g.life.Check(); err != nil {
+		g.mu.Unlock()
+		return err
+	}
+	return nil
+}
+
+// lockBoth takes two graphs for a call that concerns both.
+func lockBoth(a, b *Graph) (unlock func(), err error) {
+	if a == nil || b == nil {
+		return nil, nilGraph
+	}
+	if a.mu == b.mu {
+		return nil, invalid("%v and %v are the same graph, or one is a part of the other", a, b)
+	}
+	if a.seq > b.seq {
+		a, b = b, a
+	}
+	if err := a.lock(); err != nil {
+		return nil, err
+	}
+	if err := b.lock(); err != nil {
+		a.mu.Unlock()
+		return nil, err
+	}
+	return func() { b.mu.Unlock(); a.mu.Unlock() }, nil
+}
+
+// owners returns what the graph keeps alive, to be changed.
+func (g *Graph) owners() *owners {
+	g.keep.own = g.keep.own.writable()
+	return g.keep.own
+}
+
+// commitNew gives what o holds to a node that is about to be entered. Graphs
+// that lie in a node keep what their nodes refer to as long as the outermost
+// graph, whose numbers of nodes are others.
+func (g *Graph) commitNew(o *owners) {
+	if g.part {
+		o.commitLoose()
+		return
+	}
+	o.commitNew()
+}
+
+// commit gives what o holds to a node in place of what it had.
+func (g *Graph) commit(o *owners, n Node) {
+	if g.part {
+		o.commitLoose()
+		return
+	}
+	o.commit(n.i)
+}
+
+// alive ends a call: g was reachable, so not reclaimed, until here.
+func (g *Graph) alive() { runtime.KeepAlive(g) }

@@ -1,0 +1,148 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Option changes how Instantiate makes an Exec.
+type Option func(*options)
+
+type options struct {
+	flags  driver.CUgraphInstantiate_flags
+	upload *driver.Stream
+}
+
+// WithFlags adds flags by their CUDA names.
+func WithFlags(f driver.CUgraphInstantiate_flags) Option {
+	return func(o *options) { o.flags |= f }
+}
+
+// WithAutoFree has a launch free what the launch before allocated and did not
+// free.
+func WithAutoFree() Option {
+	return WithFlags(driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
+}
+
+// WithNodePriorities has nodes run with their own priorities instead of that of
+// the stream they are launched on.
+func WithNodePriorities() Option {
+	return WithFlags(driver.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
+}
+
+// WithUpload uploads the graph on s as part of Instantiate.
+func WithUpload(s *driver.Stream) Option {
+	return func(o *options) {
+		o.flags |= driver.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
+		o.upload = s
+	}
+}
+
+// InstantiateError says which node could not be instantiated, and why.
+type InstantiateError struct {
+	Result driver.CUgraphInstantiateResult
+	Node   Node // zero where the driver named none of this graph
+	Err    error
+	graph  string
+}
+
+// Error returns one line: graph, node, reason, the driver's answer.
+func (e *InstantiateError) Error() string {
+	s := "cannot instantiate " + e.graph
+	if !e.Node.IsZero() {
+		s += fmt.Sprintf(": %v", e.Node)
+	}
+	if reason := instantiateReason(e.Result); reason != "" {
+		s += ": " + reason
+	}
+	return s + ": " + e.Err.Error()
+}
+
+// Unwrap returns the driver's error.
+func (e *InstantiateError) Unwrap() error { return e.Err }
+
+func instantiateReason(r driver.CUgraphInstantiateResult) string {
+	switch r {
+	case driver.CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE:
+		return "its nodes form a cycle, or its structure is invalid otherwise"
+	case driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED:
+		return "a node's operation is not supported there"
+	case driver.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED:
+		return "its nodes are of several contexts, which these flags do not allow"
+	case driver.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED:
+		return "a conditional handle belongs to no node"
+	}
+	return ""
+}
+
+// Instantiate makes an executable graph of the graph as it is now. The error
+// is an *InstantiateError where the driver refused.
+func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if err := g.lock(); err != nil {
+		return nil, err
+	}
+	defer g.mu.Unlock()
+	if o.upload != nil {
+		if err := o.upload.Ready(); err != nil {
+			return nil, fmt.Errorf("cannot instantiate %v with an upload: %w", g, err)
+		}
+	}
+	life, err := driver.NewLifetime(g.ctx, "executable graph")
+	if err != nil {
+		return nil, err
+	}
+	raw, err := g.instantiate(o)
+	if err != nil {
+		_ = life.Abandon(err)
+		return nil, err
+	}
+	k := &execKeep{raw: raw, own: g.keep.own.share()}
+	x := &Exec{life: life, ctx: g.ctx, d: g.d, keep: k, g: g, opts: o, uploaded: o.upload != nil}
+	driver.Own(x, life, uint64(raw), k.destroy)
+	return x, nil
+}
+
+// instantiate picks the ABI: which node is to blame is told since CUDA 12.0.
+func (g *Graph) instantiate(o options) (raw driver.CUgraphExec, err error) {
+	if !g.d.Has(driver.FnCuGraphInstantiateWithParams) {
+		if err := g.d.CuGraphInstantiateWithFlags(&raw, g.raw, uint64(o.flags)); err != nil {
+			return 0, &InstantiateError{Err: err, graph: g.String(), Result: driver.CUDA_GRAPH_INSTANTIATE_ERROR}
+		}
+		return raw, nil
+	}
+	p := driver.CUDA_GRAPH_INSTANTIATE_PARAMS{Flags: uint64(o.flags), HUploadStream: o.upload.Raw()}
+	err = g.d.CuGraphInstantiateWithParams(&raw, g.raw, &p)
+	runtime.KeepAlive(o.upload)
+	if err != nil {
+		return 0, &InstantiateError{Result: p.Result_out, Node: g.member(p.HErrNode_out), Err: err, graph: g.String()}
+	}
+	return raw, nil
+}
+
+// member returns the Node of a driver's node if it is one of this graph and not
+// of a graph inside a node of it.
+func (g *Graph) member(raw driver.CUgraphNode) Node {
+	if raw == 0 {
+		return Node{}
+	}
+	var n uintptr
+	if err := g.d.CuGraphGetNodes(g.raw, nil, &n); err != nil || n == 0 {
+		return Node{}
+	}
+	raws := make([]driver.CUgraphNode, n)
+	if err := g.d.CuGraphGetNodes(g.raw, &raws[0], &n); err != nil {
+		return Node{}
+	}
+	for _, r := range raws[:n] {
+		if r == raw {
+			return g.node(raw)
+		}
+	}
+	return Node{}
+}

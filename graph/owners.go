@@ -1,0 +1,277 @@
+package graph
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// owners is what the nodes of a graph keep alive: the things their parameters
+// refer to, each retained once, and which node refers to which.
+//
+// Graphs and execs share one as long as neither changes it (share, writable);
+// whoever changes it holds the lock of the graph or exec it belongs to. All of
+// it is indices, so that adding a node costs a few comparisons and stores and
+// the collector has little to look at.
+type owners struct {
+	sharers atomic.Int32
+
+	held  []held   // things, by slot
+	free  []uint32 // slots of held that are empty
+	lists []list   // by node: its part of slots
+	slots []uint32 // the slots that nodes refer to
+
+	pending int // slots[pending:] are held for a change that is not made yet
+	gone    []keeper
+}
+
+// held is one thing that is kept alive.
+type held struct {
+	keeper
+	uses  int32
+	loose bool // one of the uses is that of work of no known node
+}
+
+// keeper is how a thing is let go of. Exactly one field is set, or none in an
+// empty slot.
+type keeper struct {
+	life *driver.Lifetime
+	sub  *owners // those of a graph that was copied into a node
+}
+
+// list is a node's part of owners.slots.
+type list struct{ off, n, size uint32 }
+
+var ownersPool = sync.Pool{New: func() any { return new(owners) }}
+
+// newOwners returns an empty one with one sharer.
+func newOwners() *owners {
+	o := ownersPool.Get().(*owners)
+	o.sharers.Store(1)
+	return o
+}
+
+// share adds a sharer.
+func (o *owners) share() *owners {
+	o.sharers.Add(1)
+	return o
+}
+
+// release takes one sharer away, and with the last one lets go of everything.
+func (o *owners) release() {
+	if o == nil || o.sharers.Add(-1) > 0 {
+		return
+	}
+	for i := range o.held {
+		o.held[i].letGo()
+	}
+	for _, k := range o.gone {
+		k.letGo()
+	}
+	o.reset()
+	ownersPool.Put(o)
+}
+
+func (o *owners) reset() {
+	clear(o.held)
+	clear(o.gone)
+	o.held, o.free, o.gone = o.held[:0], o.free[:0], o.gone[:0]
+	o.lists, o.slots = o.lists[:0], o.slots[:0]
+	o.pending = 0
+}
+
+// writable returns o if nobody shares it, else a copy in its place.
+func (o *owners) writable() *owners {
+	if o.sharers.Load() == 1 {
+		return o
+	}
+	c := newOwners()
+	c.held = append(c.held, o.held...)
+	c.free = append(c.free, o.free...)
+	c.lists = append(c.lists, o.lists...)
+	c.slots = append(c.slots, o.slots...)
+	c.pending = o.pending
+	for i := range c.held {
+		c.held[i].retainAgain()
+	}
+	o.release()
+	return c
+}
+
+// hold retains what refs name for a change that commit or abandon ends. A
+// closed thing is an error that names it.
+func (o *owners) hold(refs []driver.Ref) error {
+	for _, r := range refs {
+		slot, err := o.keep(r.Lifetime())
+		if err != nil {
+			o.abandon()
+			return err
+		}
+		o.slots = append(o.slots, slot)
+	}
+	return nil
+}
+
+// holdSub is hold for the owners of a graph that becomes part of a node.
+func (o *owners) holdSub(sub *owners) {
+	o.slots = append(o.slots, o.put(keeper{sub: sub.share()}))
+}
+
+// keep counts one more use of a thing. Whether it is here already, its own
+// hint says: the slot it got when somebody last kept it, here or elsewhere.
+func (o *owners) keep(l *driver.Lifetime) (uint32, error) {
+	if err := l.Check(); err != nil {
+		return 0, err
+	}
+	if i := l.Hint(); uint64(i) < uint64(len(o.held)) && o.held[i].life == l {
+		o.held[i].uses++
+		return i, nil
+	}
+	if err := l.Retain(); err != nil {
+		return 0, err
+	}
+	i := o.put(keeper{life: l})
+	l.SetHint(i)
+	return i, nil
+}
+
+func (o *owners) put(k keeper) uint32 {
+	if n := len(o.free); n > 0 {
+		i := o.free[n-1]
+		o.free = o.free[:n-1]
+		o.held[i] = held{keeper: k, uses: 1}
+		return i
+	}
+	o.held = append(o.held, held{keeper: k, uses: 1})
+	return uint32(len(o.held) - 1)
+}
+
+// drop counts one use less. What nobody uses any more waits in gone until
+// flush: letting go may free memory, which waits for the device.
+func (o *owners) drop(slot uint32) {
+	h := &o.held[slot]
+	if h.uses--; h.uses > 0 {
+		return
+	}
+	o.gone = append(o.gone, h.keeper)
+	*h = held{}
+	o.free = append(o.free, slot)
+}
+
+// abandon undoes what was held since the last commit.
+func (o *owners) abandon() {
+	for _, s := range o.slots[o.pending:] {
+		o.drop(s)
+	}
+	o.slots = o.slots[:o.pending]
+}
+
+// commitNew gives what is held to a new node, the next in number.
+func (o *owners) commitNew() {
+	n := uint32(len(o.slots) - o.pending)
+	o.lists = append(o.lists, list{uint32(o.pending), n, n})
+	o.pending = len(o.slots)
+}
+
+// commit gives what is held to a node in place of what it had.
+func (o *owners) commit(node uint32) {
+	o.grow(node)
+	l := &o.lists[node]
+	for _, s := range o.slots[l.off : l.off+l.n] {
+		o.drop(s)
+	}
+	fresh := o.slots[o.pending:]
+	l.n = uint32(len(fresh))
+	if l.n <= l.size {
+		copy(o.slots[l.off:], fresh)
+		o.slots = o.slots[:o.pending]
+		return
+	}
+	l.off, l.size = uint32(o.pending), l.n
+	o.pending = len(o.slots)
+}
+
+// commitLoose gives what is held to no node in particular, each thing once.
+func (o *owners) commitLoose() {
+	for _, s := range o.slots[o.pending:] {
+		o.addLoose(s)
+	}
+	o.slots = o.slots[:o.pending]
+}
+
+// addLoose turns a use into one of no known node.
+func (o *owners) addLoose(slot uint32) {
+	h := &o.held[slot]
+	if h.loose {
+		h.uses--
+		return
+	}
+	h.loose = true
+}
+
+// forget drops what a node refers to.
+func (o *owners) forget(node uint32) {
+	if int(node) >= len(o.lists) {
+		return
+	}
+	l := &o.lists[node]
+	for _, s := range o.slots[l.off : l.off+l.n] {
+		o.drop(s)
+	}
+	l.n = 0
+}
+
+// cut forgets the nodes from the given number on, which were added last.
+func (o *owners) cut(lists, slots int) {
+	for i := lists; i < len(o.lists); i++ {
+		o.forget(uint32(i))
+	}
+	o.lists, o.slots, o.pending = o.lists[:lists], o.slots[:slots], slots
+	o.flush()
+}
+
+// loosen makes what nodes refer to belong to no node: their numbers stopped
+// meaning anything.
+func (o *owners) loosen() {
+	for _, l := range o.lists {
+		for _, s := range o.slots[l.off : l.off+l.n] {
+			o.addLoose(s)
+		}
+	}
+	o.lists, o.slots, o.pending = o.lists[:0], o.slots[:0], 0
+}
+
+// grow makes room for a node that was found, not added.
+func (o *owners) grow(node uint32) {
+	for uint32(len(o.lists)) <= node {
+		o.lists = append(o.lists, list{})
+	}
+}
+
+// flush lets go of what was dropped.
+func (o *owners) flush() {
+	for i, k := range o.gone {
+		o.gone[i] = keeper{}
+		k.letGo()
+	}
+	o.gone = o.gone[:0]
+}
+
+func (k keeper) letGo() {
+	if k.life != nil {
+		k.life.Done()
+	}
+	k.sub.release()
+}
+
+// retainAgain counts the reference of a copy. The original still holds one, so
+// a closed object is no reason to fail.
+func (k keeper) retainAgain() {
+	if k.life != nil {
+		k.life.RetainHeld()
+	}
+	if k.sub != nil {
+		k.sub.share()
+	}
+}

@@ -1,0 +1,166 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Set gives the node of an Exec the parameters of op, from the next launch on.
+// n is a node of the graph that the Exec was made from, which must be open, and
+// op of the node's type. The graph is not changed. What the node referred to
+// before is let go of once the launches that use it have ended.
+//
+// What an update can change is the driver's to say: of a kernel node not the
+// context and not the launch attributes, of a copy not the kinds of memory.
+func (x *Exec) Set(n Node, op driver.Op) error {
+	if err := x.lock(); err != nil {
+		return err
+	}
+	err := x.set(n, op)
+	x.mu.Unlock()
+	runtime.KeepAlive(op)
+	runtime.KeepAlive(x)
+	if err != nil {
+		return setError(n, x, op, err)
+	}
+	return nil
+}
+
+func (x *Exec) set(n Node, op driver.Op) error {
+	if err := x.has(n); err != nil {
+		return err
+	}
+	defer n.g.mu.Unlock()
+	if err := n.g.accepts(op); err != nil {
+		return err
+	}
+	o := x.owners()
+	if err := o.hold(op.Refs()); err != nil {
+		return err
+	}
+	if err := x.setRaw(n.raw, op); err != nil {
+		o.abandon()
+		x.keep.retireGone(o)
+		return err
+	}
+	o.commit(n.i)
+	x.keep.retireGone(o)
+	return nil
+}
+
+// has takes the lock of the exec's graph if n is a node of it.
+func (x *Exec) has(n Node) error {
+	if n.g != x.g {
+		return x.foreignNode(n)
+	}
+	return n.lock()
+}
+
+func (x *Exec) foreignNode(n Node) error {
+	if n.g == nil {
+		return errNoNode
+	}
+	return invalid("node %d is of %v, but it was made from %v", n.i, n.g, x.g)
+}
+
+func setError(n Node, what fmt.Stringer, op driver.Op, err error) error {
+	if op == nil {
+		return fmt.Errorf("cannot set %v of %v: %w", n, what, err)
+	}
+	return fmt.Errorf("cannot set %v of %v to %v: %w", n, what, op, err)
+}
+
+func (x *Exec) setRaw(n driver.CUgraphNode, op driver.Op) error {
+	d, raw := x.d, x.keep.raw
+	switch op := op.(type) {
+	case *driver.Launch:
+		if x.g.v2 {
+			return d.CuGraphExecKernelNodeSetParams(raw, n, op.KernelNodeParams())
+		}
+		return d.CuGraphExecKernelNodeSetParams_v10010(raw, n, v1(op.KernelNodeParams()))
+	case *driver.CopyOp:
+		return d.CuGraphExecMemcpyNodeSetParams(raw, n, op.Memcpy3D(), op.Context().Raw())
+	case *driver.FillOp:
+		return d.CuGraphExecMemsetNodeSetParams(raw, n, op.MemsetParams(), op.Context().Raw())
+	case *driver.HostFunc:
+		p := op.NodeParams()
+		return d.CuGraphExecHostNodeSetParams(raw, n, &p)
+	case *driver.EventRecordOp:
+		return d.CuGraphExecEventRecordNodeSetEvent(raw, n, op.Event().Raw())
+	case *driver.EventWaitOp:
+		return d.CuGraphExecEventWaitNodeSetEvent(raw, n, op.Event().Raw())
+	}
+	return unknown(op)
+}
+
+// Set gives the node of a graph the parameters of op, for Execs that are made
+// or updated from the graph afterwards.
+func (n Node) Set(op driver.Op) error {
+	if err := n.lock(); err != nil {
+		return fmt.Errorf("cannot set %v: %w", n, err)
+	}
+	err := n.g.set(n, op)
+	n.g.mu.Unlock()
+	runtime.KeepAlive(op)
+	if err != nil {
+		return setError(n, n.g, op, err)
+	}
+	return nil
+}
+
+func (g *Graph) set(n Node, op driver.Op) error {
+	if err := g.accepts(op); err != nil {
+		return err
+	}
+	o := g.owners()
+	if err := o.hold(op.Refs()); err != nil {
+		return err
+	}
+	err := g.setRaw(n.raw, op)
+	if err != nil {
+		o.abandon()
+	} else {
+		g.commit(o, n)
+	}
+	o.flush()
+	return err
+}
+
+func (g *Graph) setRaw(n driver.CUgraphNode, op driver.Op) error {
+	d := g.d
+	switch op := op.(type) {
+	case *driver.Launch:
+		return g.setKernel(n, op)
+	case *driver.CopyOp:
+		return d.CuGraphMemcpyNodeSetParams(n, op.Memcpy3D())
+	case *driver.FillOp:
+		return d.CuGraphMemsetNodeSetParams(n, op.MemsetParams())
+	case *driver.HostFunc:
+		p := op.NodeParams()
+		return d.CuGraphHostNodeSetParams(n, &p)
+	case *driver.EventRecordOp:
+		return d.CuGraphEventRecordNodeSetEvent(n, op.Event().Raw())
+	case *driver.EventWaitOp:
+		return d.CuGraphEventWaitNodeSetEvent(n, op.Event().Raw())
+	}
+	return unknown(op)
+}
+
+func (g *Graph) setKernel(n driver.CUgraphNode, l *driver.Launch) error {
+	var err error
+	if g.v2 {
+		err = g.d.CuGraphKernelNodeSetParams(n, l.KernelNodeParams())
+	} else {
+		err = g.d.CuGraphKernelNodeSetParams_v10000(n, v1(l.KernelNodeParams()))
+	}
+	for i := range l.Attributes() {
+		if err != nil {
+			return err
+		}
+		a := &l.Attributes()[i]
+		err = g.d.CuGraphKernelNodeSetAttribute(n, a.Id, &a.Value)
+	}
+	return err
+}

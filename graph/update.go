@@ -1,0 +1,131 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// UpdateResult is the answer to an update: done, or why it cannot be done by an
+// update. An Exec that was not updated is as it was.
+type UpdateResult struct {
+	Result driver.CUgraphExecUpdateResult
+	// Node of the new graph is the first that does not fit, zero where the
+	// driver named none.
+	Node Node
+	// FromNode is set when it is the edge from FromNode to Node that does not
+	// fit (drivers since CUDA 12.0).
+	FromNode Node
+}
+
+// Updated reports whether the update was done.
+func (r UpdateResult) Updated() bool { return r.Result == driver.CU_GRAPH_EXEC_UPDATE_SUCCESS }
+
+// Reason says in words what Result says, "" for success.
+func (r UpdateResult) Reason() string {
+	switch r.Result {
+	case driver.CU_GRAPH_EXEC_UPDATE_SUCCESS:
+		return ""
+	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED:
+		return "the nodes or their dependencies are others"
+	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED:
+		return "a node is of another type"
+	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
+		return "a node's kernel is another, and this driver cannot change kernels"
+	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED:
+		return "a parameter changed that an update cannot change, such as the kind or the context of memory"
+	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED:
+		return "a node cannot be updated"
+	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE:
+		return "a node's kernel changed in a way that an update cannot follow, such as to another context"
+	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED:
+		return "a launch attribute of a node changed that an update cannot change"
+	}
+	return "the driver gave no reason"
+}
+
+// String is one line: updated, or the reason and the node.
+func (r UpdateResult) String() string {
+	switch {
+	case r.Updated():
+		return "updated"
+	case r.Node.IsZero():
+		return "not updated: " + r.Reason()
+	case r.FromNode.IsZero():
+		return fmt.Sprintf("not updated: %s: %v", r.Reason(), r.Node)
+	}
+	return fmt.Sprintf("not updated: %s: from %v to %v", r.Reason(), r.FromNode, r.Node)
+}
+
+// Update gives the Exec the parameters of g, which must have the same nodes
+// with the same dependencies, added in the same order, as the graph it was made
+// from. That it has not is an answer and no error.
+//
+// The nodes that Set takes stay those of the graph the Exec was made from.
+func (x *Exec) Update(g *Graph) (UpdateResult, error) {
+	unlock, err := x.lockWith(g)
+	if err != nil {
+		return UpdateResult{Result: driver.CU_GRAPH_EXEC_UPDATE_ERROR}, err
+	}
+	defer unlock()
+	return x.update(g)
+}
+
+// lockWith takes the exec, then a graph; nothing takes them the other way.
+func (x *Exec) lockWith(g *Graph) (unlock func(), err error) {
+	if err := x.lock(); err != nil {
+		return nil, err
+	}
+	if err := g.lock(); err != nil {
+		x.mu.Unlock()
+		return nil, err
+	}
+	if g.ctx != x.ctx && g.ctx.Raw() != x.ctx.Raw() {
+		g.mu.Unlock()
+		x.mu.Unlock()
+		return nil, invalid("%v is of %v, %v of %v", g, g.ctx, x, x.ctx)
+	}
+	return func() { g.mu.Unlock(); x.mu.Unlock() }, nil
+}
+
+func (x *Exec) update(g *Graph) (UpdateResult, error) {
+	info, err := x.execUpdate(g)
+	g.alive()
+	if err != nil && !isAnswer(err, info.Result) {
+		return UpdateResult{Result: driver.CU_GRAPH_EXEC_UPDATE_ERROR}, fmt.Errorf("cannot update %v from %v: %w", x, g, err)
+	}
+	r := UpdateResult{info.Result, g.member(info.ErrorNode), g.member(info.ErrorFromNode)}
+	if r.Updated() {
+		x.adopt(g)
+	}
+	return r, nil
+}
+
+// isAnswer reports whether the driver refused because of the graphs and said
+// what it is, as opposed to having failed.
+func isAnswer(err error, r driver.CUgraphExecUpdateResult) bool {
+	return resultOf(err) == driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE &&
+		r != driver.CU_GRAPH_EXEC_UPDATE_SUCCESS
+}
+
+// execUpdate picks the ABI: edges are told since CUDA 12.0.
+func (x *Exec) execUpdate(g *Graph) (info driver.CUgraphExecUpdateResultInfo, err error) {
+	if x.d.Has(driver.FnCuGraphExecUpdate) {
+		err = x.d.CuGraphExecUpdate(x.keep.raw, g.raw, &info)
+		return info, err
+	}
+	err = x.d.CuGraphExecUpdate_v10020(x.keep.raw, g.raw, &info.ErrorNode, &info.Result)
+	return info, err
+}
+
+// adopt has the exec keep alive what g does, in place of what it did.
+func (x *Exec) adopt(g *Graph) {
+	k := x.keep
+	if k.own == g.keep.own {
+		return
+	}
+	k.retire(keeper{sub: k.own})
+	k.own = g.keep.own.share()
+	x.foreign = g != x.g
+	k.sweep()
+}

@@ -1,0 +1,162 @@
+package graph_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+func TestUpdateFromARecapture(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		record := func(v uint32) *graph.Graph {
+			plus, times := k.launch(k.plus, b, v), k.launch(k.times, b, 2)
+			return k.capture(func(sc *graph.Scope) error { return errors.Join(sc.Do(plus), sc.Do(times)) })
+		}
+		x := k.exec(record(1))
+		want := uint32(1)
+		for v := range uint32(6) {
+			g := record(v)
+			r, err := x.Update(g)
+			k.ok(err)
+			if !r.Updated() || r.Reason() != "" {
+				k.Fatalf("%v", r)
+			}
+			k.ok(g.Close())
+			k.run(x)
+			want = (want + v) * 2
+			k.expect(b, want)
+		}
+	})
+}
+
+func TestUpdateSaysThatTheTopologyChanged(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		n := k.add(g, k.launch(k.plus, b, 1))
+		x := k.exec(g)
+		longer := k.graph()
+		m := k.add(longer, k.launch(k.plus, b, 1))
+		k.add(longer, k.launch(k.plus, b, 1), m)
+		r, err := x.Update(longer)
+		k.ok(err)
+		if r.Updated() || r.Result != driver.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED {
+			k.Errorf("%v (%v)", r, r.Result)
+		}
+		k.ok(x.Set(n, k.launch(k.plus, b, 7)))
+		k.run(x) // as it was
+		k.expect(b, 8)
+	})
+}
+
+func TestUpdateNamesTheNodeWhoseTypeChanged(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		k.add(g, k.launch(k.plus, b, 1))
+		x := k.exec(g)
+		fill, err := driver.Fill[uint32](b, 9)
+		k.ok(err)
+		changed := k.graph()
+		n := k.add(changed, fill)
+		k.ok(n.SetName("refill"))
+		r, err := x.Update(changed)
+		k.ok(err)
+		if r.Result != driver.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED || r.Node != n {
+			k.Errorf("%v (%v, %v)", r, r.Result, r.Node)
+		}
+		if !strings.Contains(r.String(), "refill") {
+			k.Errorf("the node's name is missing: %v", r)
+		}
+	})
+}
+
+func TestApplyUpdatesOrInstantiatesAnewAndSaysWhich(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		chain := func(vs ...uint32) *graph.Graph {
+			g := k.graph()
+			var ops []driver.Op
+			for _, v := range vs {
+				ops = append(ops, k.launch(k.plus, b, v))
+			}
+			_, err := g.AddChain(nil, ops)
+			k.ok(err)
+			return g
+		}
+		x := k.exec(chain(1, 2))
+		a, err := x.Apply(chain(3, 4))
+		k.ok(err)
+		if a.Reinstantiated || !a.Update.Updated() {
+			k.Errorf("same topology: %v", a)
+		}
+		k.run(x)
+		k.expect(b, 8)
+		longer := chain(10, 20, 30)
+		a, err = x.Apply(longer)
+		k.ok(err)
+		if !a.Reinstantiated || a.Update.Updated() || !strings.Contains(a.String(), "anew") {
+			k.Errorf("another topology: %v", a)
+		}
+		if x.Graph() != longer {
+			k.Errorf("the exec is of %v, want %v", x.Graph(), longer)
+		}
+		k.run(x)
+		k.expect(b, 68)
+		if x.Replays() != 2 {
+			k.Errorf("%d replays", x.Replays())
+		}
+	})
+}
+
+func TestUpdateKeepsTheNewGraphsMemory(t *testing.T) {
+	each(t, func(k *kit) {
+		out := k.memory()
+		build := func(v uint32) *graph.Graph {
+			add := k.memoryOf(v)
+			sum, err := k.sum.Prepare(config, out, out, add, uint32(elems))
+			k.ok(err)
+			g := k.graph()
+			k.add(g, sum)
+			k.ok(add.Close())
+			return g
+		}
+		x := k.exec(build(1))
+		want := uint32(1)
+		for v := range uint32(20) {
+			g := build(v)
+			r, err := x.Update(g)
+			k.ok(err)
+			if !r.Updated() {
+				k.Fatalf("%v", r)
+			}
+			k.ok(g.Close())
+			k.closeLater(k.memoryOf(5555)) // takes what was freed, if anything was
+			k.run(x)
+			want += v
+			k.expect(out, want)
+		}
+	})
+}
+
+func TestSetAfterAnUpdateFromAnotherGraph(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g, other := k.graph(), k.graph()
+		n := k.add(g, k.launch(k.plus, b, 1))
+		k.add(other, k.launch(k.plus, b, 2))
+		x := k.exec(g)
+		r, err := x.Update(other)
+		k.ok(err)
+		if !r.Updated() {
+			k.Fatalf("%v", r)
+		}
+		k.ok(x.Set(n, k.launch(k.plus, b, 30)))
+		k.run(x)
+		k.expect(b, 31)
+	})
+}

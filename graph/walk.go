@@ -1,0 +1,164 @@
+package graph
+
+import (
+	"iter"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Nodes yields the graph's nodes, in the driver's order, as they are when the
+// iteration begins. An error ends it.
+func (g *Graph) Nodes() iter.Seq2[Node, error] {
+	return g.each((*driver.Driver).CuGraphGetNodes)
+}
+
+// Roots yields the nodes that depend on none.
+func (g *Graph) Roots() iter.Seq2[Node, error] {
+	return g.each((*driver.Driver).CuGraphGetRootNodes)
+}
+
+// Len returns the number of nodes.
+func (g *Graph) Len() (int, error) {
+	if err := g.lock(); err != nil {
+		return 0, err
+	}
+	defer g.mu.Unlock()
+	var n uintptr
+	err := g.d.CuGraphGetNodes(g.raw, nil, &n)
+	return int(n), err
+}
+
+// lister is a driver function that lists nodes of a graph, or says how many.
+type lister func(d *driver.Driver, graph driver.CUgraph, nodes *driver.CUgraphNode, n *uintptr) error
+
+func (g *Graph) each(list lister) iter.Seq2[Node, error] {
+	return func(yield func(Node, error) bool) {
+		nodes, err := g.collect(list)
+		if err != nil {
+			yield(Node{}, err)
+			return
+		}
+		for _, n := range nodes {
+			if !yield(n, nil) {
+				return
+			}
+		}
+	}
+}
+
+// collect lists before anything is yielded: the loop's body may change the
+// graph.
+func (g *Graph) collect(list lister) ([]Node, error) {
+	if err := g.lock(); err != nil {
+		return nil, err
+	}
+	defer g.mu.Unlock()
+	var n uintptr
+	if err := list(g.d, g.raw, nil, &n); err != nil || n == 0 {
+		return nil, err
+	}
+	raws := make([]driver.CUgraphNode, n)
+	if err := list(g.d, g.raw, &raws[0], &n); err != nil {
+		return nil, err
+	}
+	return g.nodes(raws[:n]), nil
+}
+
+func (g *Graph) nodes(raws []driver.CUgraphNode) []Node {
+	nodes := make([]Node, len(raws))
+	for i, r := range raws {
+		nodes[i] = g.node(r)
+	}
+	return nodes
+}
+
+// Edge is a dependency: To runs after From.
+type Edge struct {
+	From, To Node
+	// Data is set on edges that are not plain ones, such as programmatic
+	// dependent launches.
+	Data driver.CUgraphEdgeData
+}
+
+// Edges yields the graph's dependencies, as they are when the iteration begins.
+func (g *Graph) Edges() iter.Seq2[Edge, error] {
+	return func(yield func(Edge, error) bool) {
+		edges, err := g.collectEdges()
+		if err != nil {
+			yield(Edge{}, err)
+			return
+		}
+		for _, e := range edges {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (g *Graph) collectEdges() ([]Edge, error) {
+	if err := g.lock(); err != nil {
+		return nil, err
+	}
+	defer g.mu.Unlock()
+	var n uintptr
+	if err := g.getEdges(nil, nil, nil, &n); err != nil || n == 0 {
+		return nil, err
+	}
+	from, to := make([]driver.CUgraphNode, n), make([]driver.CUgraphNode, n)
+	data := make([]driver.CUgraphEdgeData, n)
+	if err := g.getEdges(&from[0], &to[0], &data[0], &n); err != nil {
+		return nil, err
+	}
+	edges := make([]Edge, n)
+	for i := range edges {
+		edges[i] = Edge{g.node(from[i]), g.node(to[i]), data[i]}
+	}
+	return edges, nil
+}
+
+// getEdges picks the ABI: edges have data since CUDA 12.3.
+func (g *Graph) getEdges(from, to *driver.CUgraphNode, data *driver.CUgraphEdgeData, n *uintptr) error {
+	if g.d.Has(driver.FnCuGraphGetEdges) {
+		return g.d.CuGraphGetEdges(g.raw, from, to, data, n)
+	}
+	return g.d.CuGraphGetEdges_v10000(g.raw, from, to, n)
+}
+
+// Dependencies returns the nodes that n runs after.
+func (n Node) Dependencies() ([]Node, error) {
+	return n.neighbours(func(d *driver.Driver, nodes *driver.CUgraphNode, data *driver.CUgraphEdgeData, count *uintptr) error {
+		if d.Has(driver.FnCuGraphNodeGetDependencies) {
+			return d.CuGraphNodeGetDependencies(n.raw, nodes, data, count)
+		}
+		return d.CuGraphNodeGetDependencies_v10000(n.raw, nodes, count)
+	})
+}
+
+// Dependents returns the nodes that run after n.
+func (n Node) Dependents() ([]Node, error) {
+	return n.neighbours(func(d *driver.Driver, nodes *driver.CUgraphNode, data *driver.CUgraphEdgeData, count *uintptr) error {
+		if d.Has(driver.FnCuGraphNodeGetDependentNodes) {
+			return d.CuGraphNodeGetDependentNodes(n.raw, nodes, data, count)
+		}
+		return d.CuGraphNodeGetDependentNodes_v10000(n.raw, nodes, count)
+	})
+}
+
+// neighbours lists with edge data, because the driver refuses to leave out
+// data that is not zero.
+func (n Node) neighbours(list func(*driver.Driver, *driver.CUgraphNode, *driver.CUgraphEdgeData, *uintptr) error) ([]Node, error) {
+	if err := n.lock(); err != nil {
+		return nil, err
+	}
+	defer n.g.mu.Unlock()
+	var count uintptr
+	if err := list(n.g.d, nil, nil, &count); err != nil || count == 0 {
+		return nil, err
+	}
+	raws, data := make([]driver.CUgraphNode, count), make([]driver.CUgraphEdgeData, count)
+	if err := list(n.g.d, &raws[0], &data[0], &count); err != nil {
+		return nil, err
+	}
+	return n.g.nodes(raws[:count]), nil
+}

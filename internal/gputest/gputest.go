@@ -1,0 +1,120 @@
+// Package gputest runs one test on every driver there is: on the emulator
+// always, on a GPU where there is one. It imports driver and the emulator and
+// is for tests only.
+//
+// With PURECUDA_REQUIRE_GPU=1 a missing GPU is a failure; a test can then not
+// pass by being skipped. Whatever a test leaves open, or drops without closing,
+// fails it with the stack of its creation.
+package gputest
+
+import (
+	"os"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/loader"
+)
+
+// RequireGPU is the environment variable that turns "no GPU" into a failure.
+const RequireGPU = "PURECUDA_REQUIRE_GPU"
+
+// Each runs test on the emulator and on the GPU, each time with the primary
+// context of the first device. The context is closed afterwards.
+func Each(t *testing.T, test func(t *testing.T, c *driver.Context)) {
+	t.Helper()
+	EachDriver(t, func(t *testing.T, d *driver.Driver) { withContext(t, d, test) })
+}
+
+// EachDriver runs test on an emulator of its own and on the system's driver.
+func EachDriver(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
+	t.Helper()
+	t.Run("emulator", func(t *testing.T) { test(t, Emulator(t, emulator.Config{})) })
+	t.Run("gpu", func(t *testing.T) { test(t, GPU(t)) })
+}
+
+// OnEmulator runs test on an emulator alone, for what only an emulator can be
+// asked for: more devices, less memory, an older version.
+func OnEmulator(t *testing.T, cfg emulator.Config, test func(t *testing.T, c *driver.Context)) {
+	t.Helper()
+	withContext(t, Emulator(t, cfg), test)
+}
+
+// OnGPU runs test on the GPU alone, for what says nothing on an emulator:
+// times, and the limits of real hardware.
+func OnGPU(t *testing.T, test func(t *testing.T, c *driver.Context)) {
+	t.Helper()
+	withContext(t, GPU(t), test)
+}
+
+// Emulator returns an initialised emulated driver. When the test ends, leaks
+// fail it and the driver is closed.
+func Emulator(t testing.TB, cfg emulator.Config) *driver.Driver {
+	t.Helper()
+	return Driver(t, emulator.New(cfg))
+}
+
+// Driver is Emulator for any library, for example a wrapped emulator.
+func Driver(t testing.TB, lib loader.Library) *driver.Driver {
+	t.Helper()
+	d, err := driver.New(lib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { check(t, "driver.Close", d.Close()) })
+	check(t, "driver.Init", d.Init())
+	CheckLeaks(t, d)
+	return d
+}
+
+// GPU returns the system's driver. Without a usable one the test is skipped,
+// or fails if a GPU is required. The driver stays open: closing one that was
+// initialised is not safe.
+func GPU(t testing.TB) *driver.Driver {
+	t.Helper()
+	if err := driver.Available(); err != nil {
+		if os.Getenv(RequireGPU) == "1" {
+			t.Fatalf("%s=1 and there is no usable GPU: %v", RequireGPU, err)
+		}
+		t.Skipf("no GPU: %v", err)
+	}
+	d, err := driver.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	CheckLeaks(t, d)
+	return d
+}
+
+// Context returns the primary context of the first device of d and closes it
+// when the test ends.
+func Context(t testing.TB, d *driver.Driver) *driver.Context {
+	t.Helper()
+	dev, err := d.Device(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := dev.PrimaryContext()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, err := range c.CleanupErrors() {
+			t.Errorf("deferred cleanup: %v", err)
+		}
+		check(t, "Context.Close", c.Close())
+	})
+	return c
+}
+
+func withContext(t *testing.T, d *driver.Driver, test func(*testing.T, *driver.Context)) {
+	t.Helper()
+	test(t, Context(t, d))
+}
+
+func check(t testing.TB, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+}

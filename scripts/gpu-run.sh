@@ -1,0 +1,124 @@
+#!/bin/sh
+# Runs what scripts/gpu-bundle.sh packed, on a machine with a GPU:
+#
+#     ./run.sh                  everything
+#     ./run.sh tests soak       some parts
+#
+# Parts: info tests quickstart compare gobench soak. Each ends in a line PASS or
+# FAIL; the exit status is 0 if all passed. What the parts printed is left in
+# $OUT (default: out, beside this script). A test that wants a GPU and finds
+# none fails here instead of being skipped.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+out=${OUT:-$here/out}
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tar -C "$work" -xJf "$here/parts.tar.xz" || exit 2
+export PURECUDA_REQUIRE_GPU=1
+commit=$(cat "$work/commit")
+: >"$out/summary.txt"
+failed=0
+
+say() { echo "$*" | tee -a "$out/summary.txt"; }
+
+# verdict STATUS NAME [REMARK...]
+verdict() {
+	status=$1
+	shift
+	if [ "$status" -eq 0 ]; then
+		say "PASS $*"
+	else
+		failed=1
+		say "FAIL $* (status $status)"
+	fi
+}
+
+part_info() {
+	{
+		date -u +%Y-%m-%dT%H:%MZ
+		echo "commit $commit"
+		uname -sr
+		grep -m1 'model name' /proc/cpuinfo
+		nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
+	} >"$out/info.txt" 2>&1
+	sed 's/^/     /' "$out/info.txt"
+	verdict 0 info
+}
+
+part_tests() {
+	: >"$out/tests.txt"
+	while read -r name folder; do
+		echo "=== $folder" >>"$out/tests.txt"
+		(cd "$work/data/$folder" && timeout 300 "$work/tests/$name" -test.v -test.timeout 280s) </dev/null >"$work/log" 2>&1
+		status=$?
+		cat "$work/log" >>"$out/tests.txt"
+		passed=$(grep -c '^ *--- PASS' "$work/log")
+		skipped=$(grep -c '^ *--- SKIP' "$work/log")
+		verdict $status "tests $folder: $passed passed, $skipped skipped"
+		if [ $status -ne 0 ]; then
+			grep -E '^ *--- FAIL|^panic|^fatal error' "$work/log" | head -20 | sed 's/^/     /'
+		fi
+	done <"$work/tests.list"
+}
+
+part_quickstart() {
+	: >"$out/quickstart.txt"
+	quickstart "" -device gpu -dim 256 -layers 12
+	quickstart "" -device gpu
+	quickstart "" -device gpu -dim 1000 -layers 3 -steps 50 -seed 7
+	quickstart -static -device emulator
+}
+
+quickstart() { # quickstart SUFFIX FLAG...
+	program=quickstart$1
+	shift
+	echo "\$ $program $*" >>"$out/quickstart.txt"
+	timeout 120 "$work/$program" "$@" >"$work/log" 2>&1
+	status=$?
+	{
+		cat "$work/log"
+		echo
+	} >>"$out/quickstart.txt"
+	sed 's/^/     /' "$work/log"
+	verdict $status "$program $*"
+}
+
+part_compare() {
+	timeout 300 "$work/bench/compare" -note "commit $commit" >"$out/compare.md" 2>"$work/log"
+	status=$?
+	cat "$work/log" "$out/compare.md"
+	verdict $status "compare: every budget against C kept"
+}
+
+part_gobench() {
+	: >"$out/gobench.txt"
+	while read -r name folder; do
+		(cd "$work/data/$folder" && timeout 200 "$work/tests/$name" -test.run '^$' -test.bench . -test.benchmem -test.benchtime 200ms) </dev/null >"$work/log" 2>&1
+		status=$?
+		if grep -q '^Benchmark' "$work/log" || [ $status -ne 0 ]; then
+			cat "$work/log" >>"$out/gobench.txt"
+			verdict $status "benchmarks $folder: $(grep -c '^Benchmark.*ns/op' "$work/log") run"
+		fi
+	done <"$work/tests.list"
+}
+
+part_soak() {
+	timeout 120 "$work/soak" -device gpu -goroutines 1000 -streams 8 -duration 30s >"$out/soak.txt" 2>&1
+	status=$?
+	sed 's/^/     /' "$out/soak.txt"
+	verdict $status "soak: 1,000 goroutines, 8 streams, 30 s"
+}
+
+[ $# -gt 0 ] || set -- info tests quickstart compare gobench soak
+for part; do
+	case $part in
+	info | tests | quickstart | compare | gobench | soak) part_$part ;;
+	*)
+		echo "run.sh: no part $part" >&2
+		exit 2
+		;;
+	esac
+done
+exit $failed
