@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the programs of the comparison into a folder: bench/build.sh FOLDER
-# C and cgo need gcc; where there is none they are left out, and said so.
+# C and cgo need a compiler for the target: gcc on a machine like it, or one that
+# CC names. Where there is none they are left out, and said so.
 set -eu
 bench=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
@@ -13,15 +14,16 @@ for p in compare gobench puregobench; do
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$to/$p" "./cmd/$p"
 done
 
+target=$(go env GOOS)/$(go env GOARCH)
+host=$(go env GOHOSTOS)/$(go env GOHOSTARCH)
 cc=${CC:-gcc}
-if ! command -v "$cc" >/dev/null; then
-	echo "bench: no $cc: the C program and the cgo caller are not built" >&2
+if [ -z "${CC:-}" ] && [ "$target" != "$host" ] || ! command -v "$cc" >/dev/null; then
+	echo "bench: no C compiler for $target: the C program and the cgo caller are not built" >&2
 	exit 0
 fi
 CGO_ENABLED=1 go build -trimpath -ldflags "-s -w" -o "$to/cgobench" ./cmd/cgobench
 
 # The names that the C program looks up are the ones the library binds.
 sed 's/.*/"&",/' ../driver/testdata/functions-13.0.txt >"$work/names.inc"
-"$cc" -std=gnu11 -O2 -Wall -Wextra -I"$work" -Wa,-I,internal/child \
+"$cc" -std=gnu11 -O2 -s -Wall -Wextra -I"$work" -Wa,-I,internal/child \
 	-o "$to/bench-c" c/bench.c c/driver.c -ldl
-strip "$to/bench-c"

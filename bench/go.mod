@@ -2,13 +2,13 @@
 // ways of calling C reach no user's build.
 module github.com/purecuda/cuda/bench
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/ebitengine/purego v0.11.3
 	github.com/purecuda/cuda v0.0.0
 )
 
-require golang.org/x/sys v0.49.0 // indirect
+require golang.org/x/sys v0.46.0 // indirect
 
 replace github.com/purecuda/cuda => ../

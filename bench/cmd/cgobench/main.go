@@ -87,6 +87,7 @@ static CUresult prepare(setup *s, size_t bytes) {
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -182,6 +183,7 @@ func (b *bench) rows() map[string]child.Row {
 	newGraph := func() error { return check(C.graphCreate(&b.graph)) }
 	dropGraph := func() error { return check(C.graphDestroy(b.graph)) }
 	settle := func() error { return check(C.synchronize(s.stream)) }
+	replayed := func() error { return errors.Join(b.graphLaunches(&b.thousand)(1), settle()) }
 	return map[string]child.Row{
 		"ctx_get_current": {Run: func(n int) error {
 			var current C.CUcontext
@@ -195,7 +197,7 @@ func (b *bench) rows() map[string]child.Row {
 		"node_add": {Before: newGraph, After: dropGraph, Run: func(n int) error {
 			return b.addChain(b.graph, b.fresh, n)
 		}},
-		"node_update": {Run: func(n int) error {
+		"node_update": {Before: replayed, Run: func(n int) error {
 			for i := range n {
 				if r := C.setParams(b.thousand, b.nodes[i%child.Chain], &s.params); r != 0 {
 					return check(r)

@@ -18,7 +18,7 @@ import (
 
 func main() {
 	dir := flag.String("dir", beside(), "folder of the callers: bench-c, gobench, cgobench, puregobench")
-	rounds := flag.Int("rounds", 15, "rounds over all rows")
+	rounds := flag.Int("rounds", 25, "rounds over all rows")
 	starts := flag.Int("starts", 7, "rounds of process starts, up to the first kernel's result")
 	note := flag.String("note", "", "line for the report's head: commit, machine")
 	flag.Parse()

@@ -4,9 +4,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"unsafe"
 
@@ -123,15 +125,27 @@ func (b *bench) prepare() error {
 
 func (b *bench) description() string {
 	name := make([]byte, 128)
-	var version int32
+	var driver int32
 	if err := steps(
 		func() uint32 { return b.d.deviceGetName(&name[0], int32(len(name)), 0) },
-		func() uint32 { return b.d.driverGetVersion(&version) },
+		func() uint32 { return b.d.driverGetVersion(&driver) },
 	); err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("purego v0.11.3, %s, %s, driver %d.%d", runtime.Version(),
-		name[:max(0, slices.Index(name, 0))], version/1000, version%1000/10)
+	return fmt.Sprintf("purego %s, %s, %s, driver %d.%d", version(), runtime.Version(),
+		name[:max(0, slices.Index(name, 0))], driver/1000, driver%1000/10)
+}
+
+// version is that of the purego this program was built with.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == "github.com/ebitengine/purego" {
+				return m.Version
+			}
+		}
+	}
+	return "of unknown version"
 }
 
 // steps stops at the first call that fails.
@@ -175,6 +189,7 @@ func (b *bench) synchronize() uint32 { return b.d.streamSynchronize(b.stream) }
 
 func (b *bench) rows() map[string]child.Row {
 	settle := func() error { return check(b.synchronize()) }
+	replayed := func() error { return errors.Join(check(b.d.graphLaunch(b.thousand, b.stream)), settle()) }
 	return map[string]child.Row{
 		"ctx_get_current": {Run: func(n int) error {
 			current := new(uintptr)
@@ -185,7 +200,7 @@ func (b *bench) rows() map[string]child.Row {
 			Run:    func(n int) error { return check(b.addChain(b.graph, &b.fresh, n)) },
 			After:  func() error { return check(b.d.graphDestroy(b.graph)) },
 		},
-		"node_update": {Run: func(n int) error {
+		"node_update": {Before: replayed, Run: func(n int) error {
 			return repeat(n, func(i int) uint32 {
 				return b.d.graphExecKernelNodeSetParams(b.thousand, b.nodes[i%child.Chain], &b.params)
 			})
