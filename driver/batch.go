@@ -27,8 +27,9 @@ func (d *Driver) NewBatch() *Batch { return &Batch{d: d, calls: loader.NewBatch(
 // Len returns the number of calls.
 func (b *Batch) Len() int { return len(b.fns) }
 
-// Reset empties the batch and keeps its memory.
-func (b *Batch) Reset() {
+// Reset empties the batch and keeps its memory. The calls that follow are of d.
+func (b *Batch) Reset(d *Driver) {
+	b.d = d
 	b.calls.Reset()
 	b.fns = b.fns[:0]
 }

@@ -10,18 +10,17 @@ import (
 // the latest such calls are remembered. They are failures: the price is paid by
 // nobody else.
 var captureFaults struct {
+	open  atomic.Int32 // captures that are watched
 	count atomic.Uint64
 	mu    sync.Mutex
 	last  [8]*Error
 }
 
-// noteCaptureFault remembers a failure that can invalidate a capture.
+// noteCaptureFault remembers a failure that can invalidate a capture: while one
+// is open every failure can, because work that is refused could have been meant
+// for it.
 func noteCaptureFault(e *Error) {
-	switch e.Result {
-	case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_MERGE,
-		CUDA_ERROR_STREAM_CAPTURE_UNJOINED, CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
-		CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, CUDA_ERROR_CAPTURED_EVENT:
-	default:
+	if captureFaults.open.Load() == 0 && !ofCapture(e.Result) {
 		return
 	}
 	captureFaults.mu.Lock()
@@ -31,12 +30,31 @@ func noteCaptureFault(e *Error) {
 	captureFaults.count.Store(n + 1)
 }
 
+// ofCapture reports whether a code says that a capture does not allow a call.
+func ofCapture(r CUresult) bool {
+	switch r {
+	case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_MERGE,
+		CUDA_ERROR_STREAM_CAPTURE_UNJOINED, CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+		CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, CUDA_ERROR_CAPTURED_EVENT:
+		return true
+	}
+	return false
+}
+
+// WatchCapture has every failing call remembered until done is called, not only
+// those whose code speaks of a capture.
+func WatchCapture() (done func()) {
+	captureFaults.open.Add(1)
+	return func() { captureFaults.open.Add(-1) }
+}
+
 // CaptureFaults counts the calls of this process, by any goroutine, that failed
-// because of a stream capture (codes 900, 902 and 904 to 907).
+// because of a stream capture (codes 900, 902 and 904 to 907), or for whatever
+// reason while WatchCapture was on.
 func CaptureFaults() uint64 { return captureFaults.count.Load() }
 
-// CaptureFaultsSince returns the calls that failed because of a stream capture
-// since CaptureFaults was n, the first one first. Only the latest few are kept.
+// CaptureFaultsSince returns the calls that were counted since CaptureFaults was
+// n, the first one first. Only the latest few are kept.
 // Which capture a call invalidated the driver does not say: while several are
 // open it can be any.
 func CaptureFaultsSince(n uint64) []*Error {

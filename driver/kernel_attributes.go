@@ -40,12 +40,11 @@ func (k *Kernel) readInfo() error {
 	if k.info != nil {
 		return nil
 	}
-	d := k.code.ctx.Guarded()
-	if err := k.load(d); err != nil {
+	if err := k.load(k.code.ctx.Guarded()); err != nil {
 		return fmt.Errorf("cannot load %v: %w", k, err)
 	}
 	info := new(KernelInfo)
-	if err := info.read(d, k.raw); err != nil {
+	if err := info.read(k.code.ctx.Driver(), k.raw); err != nil {
 		return fmt.Errorf("attributes of %v: %w", k, err)
 	}
 	k.info = info

@@ -12,12 +12,15 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CHECKPOINT.html
 func (d *Driver) CuCheckpointProcessCheckpoint(pid int32, args *CUcheckpointCheckpointArgs) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		pid  uintptr
 		args *CUcheckpointCheckpointArgs
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCheckpointProcessCheckpoint, Scope: d.scope, N: 2}, pid: uintptr(pid), args: args}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCheckpointProcessCheckpoint, d.scope, 2
+	a.pid = uintptr(pid)
+	a.args = args
 	return d.result(FnCuCheckpointProcessCheckpoint, loader.Invoke(&a.c))
 }
 
@@ -27,12 +30,15 @@ func (d *Driver) CuCheckpointProcessCheckpoint(pid int32, args *CUcheckpointChec
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CHECKPOINT.html
 func (d *Driver) CuCheckpointProcessGetRestoreThreadId(pid int32, tid *int32) error {
-	a := struct {
+	var a struct {
 		c   loader.Call
 		pid uintptr
 		tid *int32
 		_   [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCheckpointProcessGetRestoreThreadId, Scope: d.scope, N: 2}, pid: uintptr(pid), tid: tid}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCheckpointProcessGetRestoreThreadId, d.scope, 2
+	a.pid = uintptr(pid)
+	a.tid = tid
 	return d.result(FnCuCheckpointProcessGetRestoreThreadId, loader.Invoke(&a.c))
 }
 
@@ -42,12 +48,15 @@ func (d *Driver) CuCheckpointProcessGetRestoreThreadId(pid int32, tid *int32) er
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CHECKPOINT.html
 func (d *Driver) CuCheckpointProcessGetState(pid int32, state *CUprocessState) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		pid   uintptr
 		state *CUprocessState
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCheckpointProcessGetState, Scope: d.scope, N: 2}, pid: uintptr(pid), state: state}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCheckpointProcessGetState, d.scope, 2
+	a.pid = uintptr(pid)
+	a.state = state
 	return d.result(FnCuCheckpointProcessGetState, loader.Invoke(&a.c))
 }
 
@@ -57,12 +66,15 @@ func (d *Driver) CuCheckpointProcessGetState(pid int32, state *CUprocessState) e
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CHECKPOINT.html
 func (d *Driver) CuCheckpointProcessLock(pid int32, args *CUcheckpointLockArgs) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		pid  uintptr
 		args *CUcheckpointLockArgs
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCheckpointProcessLock, Scope: d.scope, N: 2}, pid: uintptr(pid), args: args}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCheckpointProcessLock, d.scope, 2
+	a.pid = uintptr(pid)
+	a.args = args
 	return d.result(FnCuCheckpointProcessLock, loader.Invoke(&a.c))
 }
 
@@ -72,12 +84,15 @@ func (d *Driver) CuCheckpointProcessLock(pid int32, args *CUcheckpointLockArgs) 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CHECKPOINT.html
 func (d *Driver) CuCheckpointProcessRestore(pid int32, args *CUcheckpointRestoreArgs) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		pid  uintptr
 		args *CUcheckpointRestoreArgs
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCheckpointProcessRestore, Scope: d.scope, N: 2}, pid: uintptr(pid), args: args}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCheckpointProcessRestore, d.scope, 2
+	a.pid = uintptr(pid)
+	a.args = args
 	return d.result(FnCuCheckpointProcessRestore, loader.Invoke(&a.c))
 }
 
@@ -87,11 +102,14 @@ func (d *Driver) CuCheckpointProcessRestore(pid int32, args *CUcheckpointRestore
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CHECKPOINT.html
 func (d *Driver) CuCheckpointProcessUnlock(pid int32, args *CUcheckpointUnlockArgs) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		pid  uintptr
 		args *CUcheckpointUnlockArgs
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCheckpointProcessUnlock, Scope: d.scope, N: 2}, pid: uintptr(pid), args: args}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCheckpointProcessUnlock, d.scope, 2
+	a.pid = uintptr(pid)
+	a.args = args
 	return d.result(FnCuCheckpointProcessUnlock, loader.Invoke(&a.c))
 }

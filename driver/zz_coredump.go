@@ -14,13 +14,17 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__COREDUMP.html
 func (d *Driver) CuCoredumpGetAttribute(attrib CUcoredumpSettings, value unsafe.Pointer, size *uintptr) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		attrib uintptr
 		value  unsafe.Pointer
 		size   *uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCoredumpGetAttribute, Scope: d.scope, N: 3}, attrib: uintptr(attrib), value: value, size: size}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCoredumpGetAttribute, d.scope, 3
+	a.attrib = uintptr(attrib)
+	a.value = value
+	a.size = size
 	return d.result(FnCuCoredumpGetAttribute, loader.Invoke(&a.c))
 }
 
@@ -30,13 +34,17 @@ func (d *Driver) CuCoredumpGetAttribute(attrib CUcoredumpSettings, value unsafe.
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__COREDUMP.html
 func (d *Driver) CuCoredumpGetAttributeGlobal(attrib CUcoredumpSettings, value unsafe.Pointer, size *uintptr) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		attrib uintptr
 		value  unsafe.Pointer
 		size   *uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCoredumpGetAttributeGlobal, Scope: d.scope, N: 3}, attrib: uintptr(attrib), value: value, size: size}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCoredumpGetAttributeGlobal, d.scope, 3
+	a.attrib = uintptr(attrib)
+	a.value = value
+	a.size = size
 	return d.result(FnCuCoredumpGetAttributeGlobal, loader.Invoke(&a.c))
 }
 
@@ -46,13 +54,17 @@ func (d *Driver) CuCoredumpGetAttributeGlobal(attrib CUcoredumpSettings, value u
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__COREDUMP.html
 func (d *Driver) CuCoredumpSetAttribute(attrib CUcoredumpSettings, value unsafe.Pointer, size *uintptr) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		attrib uintptr
 		value  unsafe.Pointer
 		size   *uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCoredumpSetAttribute, Scope: d.scope, N: 3}, attrib: uintptr(attrib), value: value, size: size}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCoredumpSetAttribute, d.scope, 3
+	a.attrib = uintptr(attrib)
+	a.value = value
+	a.size = size
 	return d.result(FnCuCoredumpSetAttribute, loader.Invoke(&a.c))
 }
 
@@ -62,12 +74,16 @@ func (d *Driver) CuCoredumpSetAttribute(attrib CUcoredumpSettings, value unsafe.
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__COREDUMP.html
 func (d *Driver) CuCoredumpSetAttributeGlobal(attrib CUcoredumpSettings, value unsafe.Pointer, size *uintptr) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		attrib uintptr
 		value  unsafe.Pointer
 		size   *uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCoredumpSetAttributeGlobal, Scope: d.scope, N: 3}, attrib: uintptr(attrib), value: value, size: size}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCoredumpSetAttributeGlobal, d.scope, 3
+	a.attrib = uintptr(attrib)
+	a.value = value
+	a.size = size
 	return d.result(FnCuCoredumpSetAttributeGlobal, loader.Invoke(&a.c))
 }

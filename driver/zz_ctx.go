@@ -13,14 +13,19 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxCreate(pctx *CUcontext, ctxCreateParams *CUctxCreateParams, flags uint32, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		pctx            *CUcontext
 		ctxCreateParams *CUctxCreateParams
 		flags           uintptr
 		dev             uintptr
 		_               [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxCreate, Scope: d.scope, N: 4}, pctx: pctx, ctxCreateParams: ctxCreateParams, flags: uintptr(flags), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxCreate, d.scope, 4
+	a.pctx = pctx
+	a.ctxCreateParams = ctxCreateParams
+	a.flags = uintptr(flags)
+	a.dev = uintptr(dev)
 	return d.result(FnCuCtxCreate, loader.Invoke(&a.c))
 }
 
@@ -31,7 +36,7 @@ func (d *Driver) CuCtxCreate(pctx *CUcontext, ctxCreateParams *CUctxCreateParams
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxCreate_v11040(pctx *CUcontext, paramsArray *CUexecAffinityParam, numParams int32, flags uint32, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		pctx        *CUcontext
 		paramsArray *CUexecAffinityParam
@@ -39,7 +44,13 @@ func (d *Driver) CuCtxCreate_v11040(pctx *CUcontext, paramsArray *CUexecAffinity
 		flags       uintptr
 		dev         uintptr
 		_           [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxCreate_v11040, Scope: d.scope, N: 5}, pctx: pctx, paramsArray: paramsArray, numParams: uintptr(numParams), flags: uintptr(flags), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxCreate_v11040, d.scope, 5
+	a.pctx = pctx
+	a.paramsArray = paramsArray
+	a.numParams = uintptr(numParams)
+	a.flags = uintptr(flags)
+	a.dev = uintptr(dev)
 	return d.result(FnCuCtxCreate_v11040, loader.Invoke(&a.c))
 }
 
@@ -49,13 +60,17 @@ func (d *Driver) CuCtxCreate_v11040(pctx *CUcontext, paramsArray *CUexecAffinity
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxCreate_v3020(pctx *CUcontext, flags uint32, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		pctx  *CUcontext
 		flags uintptr
 		dev   uintptr
 		_     [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxCreate_v3020, Scope: d.scope, N: 3}, pctx: pctx, flags: uintptr(flags), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxCreate_v3020, d.scope, 3
+	a.pctx = pctx
+	a.flags = uintptr(flags)
+	a.dev = uintptr(dev)
 	return d.result(FnCuCtxCreate_v3020, loader.Invoke(&a.c))
 }
 
@@ -65,11 +80,13 @@ func (d *Driver) CuCtxCreate_v3020(pctx *CUcontext, flags uint32, dev CUdevice) 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxDestroy(ctx CUcontext) error {
-	a := struct {
+	var a struct {
 		c   loader.Call
 		ctx uintptr
 		_   [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxDestroy, Scope: d.scope, N: 1}, ctx: uintptr(ctx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxDestroy, d.scope, 1
+	a.ctx = uintptr(ctx)
 	return d.result(FnCuCtxDestroy, loader.Invoke(&a.c))
 }
 
@@ -79,12 +96,15 @@ func (d *Driver) CuCtxDestroy(ctx CUcontext) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxGetApiVersion(ctx CUcontext, version *uint32) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		ctx     uintptr
 		version *uint32
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxGetApiVersion, Scope: d.scope, N: 2}, ctx: uintptr(ctx), version: version}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxGetApiVersion, d.scope, 2
+	a.ctx = uintptr(ctx)
+	a.version = version
 	return d.result(FnCuCtxGetApiVersion, loader.Invoke(&a.c))
 }
 
@@ -94,11 +114,13 @@ func (d *Driver) CuCtxGetApiVersion(ctx CUcontext, version *uint32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxGetCacheConfig(pconfig *CUfunc_cache) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pconfig *CUfunc_cache
 		_       [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxGetCacheConfig, Scope: d.scope, N: 1}, pconfig: pconfig}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxGetCacheConfig, d.scope, 1
+	a.pconfig = pconfig
 	return d.result(FnCuCtxGetCacheConfig, loader.Invoke(&a.c))
 }
 
@@ -108,11 +130,13 @@ func (d *Driver) CuCtxGetCacheConfig(pconfig *CUfunc_cache) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxGetCurrent(pctx *CUcontext) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		pctx *CUcontext
 		_    [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxGetCurrent, Scope: d.scope, N: 1}, pctx: pctx}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxGetCurrent, d.scope, 1
+	a.pctx = pctx
 	return d.result(FnCuCtxGetCurrent, loader.Invoke(&a.c))
 }
 
@@ -122,12 +146,15 @@ func (d *Driver) CuCtxGetCurrent(pctx *CUcontext) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxGetDevice_v2(device *CUdevice, ctx CUcontext) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		device *CUdevice
 		ctx    uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxGetDevice_v2, Scope: d.scope, N: 2}, device: device, ctx: uintptr(ctx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxGetDevice_v2, d.scope, 2
+	a.device = device
+	a.ctx = uintptr(ctx)
 	return d.result(FnCuCtxGetDevice_v2, loader.Invoke(&a.c))
 }
 
@@ -137,11 +164,13 @@ func (d *Driver) CuCtxGetDevice_v2(device *CUdevice, ctx CUcontext) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxGetDevice(device *CUdevice) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		device *CUdevice
 		_      [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxGetDevice, Scope: d.scope, N: 1}, device: device}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxGetDevice, d.scope, 1
+	a.device = device
 	return d.result(FnCuCtxGetDevice, loader.Invoke(&a.c))
 }
 
@@ -151,12 +180,15 @@ func (d *Driver) CuCtxGetDevice(device *CUdevice) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxGetExecAffinity(pExecAffinity *CUexecAffinityParam, typ CUexecAffinityType) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		pExecAffinity *CUexecAffinityParam
 		typ           uintptr
 		_             [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxGetExecAffinity, Scope: d.scope, N: 2}, pExecAffinity: pExecAffinity, typ: uintptr(typ)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxGetExecAffinity, d.scope, 2
+	a.pExecAffinity = pExecAffinity
+	a.typ = uintptr(typ)
 	return d.result(FnCuCtxGetExecAffinity, loader.Invoke(&a.c))
 }
 
@@ -166,11 +198,13 @@ func (d *Driver) CuCtxGetExecAffinity(pExecAffinity *CUexecAffinityParam, typ CU
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxGetFlags(flags *uint32) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		flags *uint32
 		_     [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxGetFlags, Scope: d.scope, N: 1}, flags: flags}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxGetFlags, d.scope, 1
+	a.flags = flags
 	return d.result(FnCuCtxGetFlags, loader.Invoke(&a.c))
 }
 
@@ -180,12 +214,15 @@ func (d *Driver) CuCtxGetFlags(flags *uint32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxGetId(ctx CUcontext, ctxId *uint64) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		ctx   uintptr
 		ctxId *uint64
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxGetId, Scope: d.scope, N: 2}, ctx: uintptr(ctx), ctxId: ctxId}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxGetId, d.scope, 2
+	a.ctx = uintptr(ctx)
+	a.ctxId = ctxId
 	return d.result(FnCuCtxGetId, loader.Invoke(&a.c))
 }
 
@@ -195,12 +232,15 @@ func (d *Driver) CuCtxGetId(ctx CUcontext, ctxId *uint64) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxGetLimit(pvalue *uintptr, limit CUlimit) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		pvalue *uintptr
 		limit  uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxGetLimit, Scope: d.scope, N: 2}, pvalue: pvalue, limit: uintptr(limit)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxGetLimit, d.scope, 2
+	a.pvalue = pvalue
+	a.limit = uintptr(limit)
 	return d.result(FnCuCtxGetLimit, loader.Invoke(&a.c))
 }
 
@@ -210,12 +250,15 @@ func (d *Driver) CuCtxGetLimit(pvalue *uintptr, limit CUlimit) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxGetStreamPriorityRange(leastPriority, greatestPriority *int32) error {
-	a := struct {
+	var a struct {
 		c                loader.Call
 		leastPriority    *int32
 		greatestPriority *int32
 		_                [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxGetStreamPriorityRange, Scope: d.scope, N: 2}, leastPriority: leastPriority, greatestPriority: greatestPriority}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxGetStreamPriorityRange, d.scope, 2
+	a.leastPriority = leastPriority
+	a.greatestPriority = greatestPriority
 	return d.result(FnCuCtxGetStreamPriorityRange, loader.Invoke(&a.c))
 }
 
@@ -225,11 +268,13 @@ func (d *Driver) CuCtxGetStreamPriorityRange(leastPriority, greatestPriority *in
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxPopCurrent(pctx *CUcontext) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		pctx *CUcontext
 		_    [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxPopCurrent, Scope: d.scope, N: 1}, pctx: pctx}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxPopCurrent, d.scope, 1
+	a.pctx = pctx
 	return d.result(FnCuCtxPopCurrent, loader.Invoke(&a.c))
 }
 
@@ -239,11 +284,13 @@ func (d *Driver) CuCtxPopCurrent(pctx *CUcontext) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxPushCurrent(ctx CUcontext) error {
-	a := struct {
+	var a struct {
 		c   loader.Call
 		ctx uintptr
 		_   [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxPushCurrent, Scope: d.scope, N: 1}, ctx: uintptr(ctx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxPushCurrent, d.scope, 1
+	a.ctx = uintptr(ctx)
 	return d.result(FnCuCtxPushCurrent, loader.Invoke(&a.c))
 }
 
@@ -253,12 +300,15 @@ func (d *Driver) CuCtxPushCurrent(ctx CUcontext) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxRecordEvent(hCtx CUcontext, hEvent CUevent) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hCtx   uintptr
 		hEvent uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxRecordEvent, Scope: d.scope, N: 2}, hCtx: uintptr(hCtx), hEvent: uintptr(hEvent)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxRecordEvent, d.scope, 2
+	a.hCtx = uintptr(hCtx)
+	a.hEvent = uintptr(hEvent)
 	return d.result(FnCuCtxRecordEvent, loader.Invoke(&a.c))
 }
 
@@ -268,10 +318,11 @@ func (d *Driver) CuCtxRecordEvent(hCtx CUcontext, hEvent CUevent) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxResetPersistingL2Cache() error {
-	a := struct {
+	var a struct {
 		c loader.Call
 		_ [8]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxResetPersistingL2Cache, Scope: d.scope, N: 0}}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxResetPersistingL2Cache, d.scope, 0
 	return d.result(FnCuCtxResetPersistingL2Cache, loader.Invoke(&a.c))
 }
 
@@ -281,11 +332,13 @@ func (d *Driver) CuCtxResetPersistingL2Cache() error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxSetCacheConfig(config CUfunc_cache) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		config uintptr
 		_      [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxSetCacheConfig, Scope: d.scope, N: 1}, config: uintptr(config)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxSetCacheConfig, d.scope, 1
+	a.config = uintptr(config)
 	return d.result(FnCuCtxSetCacheConfig, loader.Invoke(&a.c))
 }
 
@@ -295,11 +348,13 @@ func (d *Driver) CuCtxSetCacheConfig(config CUfunc_cache) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxSetCurrent(ctx CUcontext) error {
-	a := struct {
+	var a struct {
 		c   loader.Call
 		ctx uintptr
 		_   [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxSetCurrent, Scope: d.scope, N: 1}, ctx: uintptr(ctx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxSetCurrent, d.scope, 1
+	a.ctx = uintptr(ctx)
 	return d.result(FnCuCtxSetCurrent, loader.Invoke(&a.c))
 }
 
@@ -309,11 +364,13 @@ func (d *Driver) CuCtxSetCurrent(ctx CUcontext) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxSetFlags(flags uint32) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		flags uintptr
 		_     [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxSetFlags, Scope: d.scope, N: 1}, flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxSetFlags, d.scope, 1
+	a.flags = uintptr(flags)
 	return d.result(FnCuCtxSetFlags, loader.Invoke(&a.c))
 }
 
@@ -323,12 +380,15 @@ func (d *Driver) CuCtxSetFlags(flags uint32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxSetLimit(limit CUlimit, value uintptr) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		limit uintptr
 		value uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxSetLimit, Scope: d.scope, N: 2}, limit: uintptr(limit), value: uintptr(value)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxSetLimit, d.scope, 2
+	a.limit = uintptr(limit)
+	a.value = uintptr(value)
 	return d.result(FnCuCtxSetLimit, loader.Invoke(&a.c))
 }
 
@@ -338,11 +398,13 @@ func (d *Driver) CuCtxSetLimit(limit CUlimit, value uintptr) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxSynchronize_v2(ctx CUcontext) error {
-	a := struct {
+	var a struct {
 		c   loader.Call
 		ctx uintptr
 		_   [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxSynchronize_v2, Scope: d.scope, N: 1}, ctx: uintptr(ctx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxSynchronize_v2, d.scope, 1
+	a.ctx = uintptr(ctx)
 	return d.result(FnCuCtxSynchronize_v2, loader.Invoke(&a.c))
 }
 
@@ -352,10 +414,11 @@ func (d *Driver) CuCtxSynchronize_v2(ctx CUcontext) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxSynchronize() error {
-	a := struct {
+	var a struct {
 		c loader.Call
 		_ [8]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxSynchronize, Scope: d.scope, N: 0}}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxSynchronize, d.scope, 0
 	return d.result(FnCuCtxSynchronize, loader.Invoke(&a.c))
 }
 
@@ -365,11 +428,14 @@ func (d *Driver) CuCtxSynchronize() error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html
 func (d *Driver) CuCtxWaitEvent(hCtx CUcontext, hEvent CUevent) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hCtx   uintptr
 		hEvent uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxWaitEvent, Scope: d.scope, N: 2}, hCtx: uintptr(hCtx), hEvent: uintptr(hEvent)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxWaitEvent, d.scope, 2
+	a.hCtx = uintptr(hCtx)
+	a.hEvent = uintptr(hEvent)
 	return d.result(FnCuCtxWaitEvent, loader.Invoke(&a.c))
 }

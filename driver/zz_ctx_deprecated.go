@@ -12,12 +12,15 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX__DEPRECATED.html
 func (d *Driver) CuCtxAttach(pctx *CUcontext, flags uint32) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		pctx  *CUcontext
 		flags uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxAttach, Scope: d.scope, N: 2}, pctx: pctx, flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxAttach, d.scope, 2
+	a.pctx = pctx
+	a.flags = uintptr(flags)
 	return d.result(FnCuCtxAttach, loader.Invoke(&a.c))
 }
 
@@ -27,11 +30,13 @@ func (d *Driver) CuCtxAttach(pctx *CUcontext, flags uint32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX__DEPRECATED.html
 func (d *Driver) CuCtxDetach(ctx CUcontext) error {
-	a := struct {
+	var a struct {
 		c   loader.Call
 		ctx uintptr
 		_   [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxDetach, Scope: d.scope, N: 1}, ctx: uintptr(ctx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxDetach, d.scope, 1
+	a.ctx = uintptr(ctx)
 	return d.result(FnCuCtxDetach, loader.Invoke(&a.c))
 }
 
@@ -41,11 +46,13 @@ func (d *Driver) CuCtxDetach(ctx CUcontext) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX__DEPRECATED.html
 func (d *Driver) CuCtxGetSharedMemConfig(pConfig *CUsharedconfig) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pConfig *CUsharedconfig
 		_       [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxGetSharedMemConfig, Scope: d.scope, N: 1}, pConfig: pConfig}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxGetSharedMemConfig, d.scope, 1
+	a.pConfig = pConfig
 	return d.result(FnCuCtxGetSharedMemConfig, loader.Invoke(&a.c))
 }
 
@@ -55,10 +62,12 @@ func (d *Driver) CuCtxGetSharedMemConfig(pConfig *CUsharedconfig) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX__DEPRECATED.html
 func (d *Driver) CuCtxSetSharedMemConfig(config CUsharedconfig) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		config uintptr
 		_      [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxSetSharedMemConfig, Scope: d.scope, N: 1}, config: uintptr(config)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxSetSharedMemConfig, d.scope, 1
+	a.config = uintptr(config)
 	return d.result(FnCuCtxSetSharedMemConfig, loader.Invoke(&a.c))
 }

@@ -14,12 +14,15 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceGet(device *CUdevice, ordinal int32) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		device  *CUdevice
 		ordinal uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGet, Scope: d.scope, N: 2}, device: device, ordinal: uintptr(ordinal)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGet, d.scope, 2
+	a.device = device
+	a.ordinal = uintptr(ordinal)
 	return d.result(FnCuDeviceGet, loader.Invoke(&a.c))
 }
 
@@ -29,13 +32,17 @@ func (d *Driver) CuDeviceGet(device *CUdevice, ordinal int32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceGetAttribute(pi *int32, attrib CUdevice_attribute, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		pi     *int32
 		attrib uintptr
 		dev    uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetAttribute, Scope: d.scope, N: 3}, pi: pi, attrib: uintptr(attrib), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetAttribute, d.scope, 3
+	a.pi = pi
+	a.attrib = uintptr(attrib)
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceGetAttribute, loader.Invoke(&a.c))
 }
 
@@ -45,11 +52,13 @@ func (d *Driver) CuDeviceGetAttribute(pi *int32, attrib CUdevice_attribute, dev 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceGetCount(count *int32) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		count *int32
 		_     [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetCount, Scope: d.scope, N: 1}, count: count}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetCount, d.scope, 1
+	a.count = count
 	return d.result(FnCuDeviceGetCount, loader.Invoke(&a.c))
 }
 
@@ -59,12 +68,15 @@ func (d *Driver) CuDeviceGetCount(count *int32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceGetDefaultMemPool(pool_out *CUmemoryPool, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		pool_out *CUmemoryPool
 		dev      uintptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetDefaultMemPool, Scope: d.scope, N: 2}, pool_out: pool_out, dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetDefaultMemPool, d.scope, 2
+	a.pool_out = pool_out
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceGetDefaultMemPool, loader.Invoke(&a.c))
 }
 
@@ -74,13 +86,17 @@ func (d *Driver) CuDeviceGetDefaultMemPool(pool_out *CUmemoryPool, dev CUdevice)
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceGetExecAffinitySupport(pi *int32, typ CUexecAffinityType, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c   loader.Call
 		pi  *int32
 		typ uintptr
 		dev uintptr
 		_   [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetExecAffinitySupport, Scope: d.scope, N: 3}, pi: pi, typ: uintptr(typ), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetExecAffinitySupport, d.scope, 3
+	a.pi = pi
+	a.typ = uintptr(typ)
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceGetExecAffinitySupport, loader.Invoke(&a.c))
 }
 
@@ -91,14 +107,19 @@ func (d *Driver) CuDeviceGetExecAffinitySupport(pi *int32, typ CUexecAffinityTyp
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceGetHostAtomicCapabilities(capabilities *uint32, operations *CUatomicOperation, count uint32, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		capabilities *uint32
 		operations   *CUatomicOperation
 		count        uintptr
 		dev          uintptr
 		_            [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetHostAtomicCapabilities, Scope: d.scope, N: 4}, capabilities: capabilities, operations: operations, count: uintptr(count), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetHostAtomicCapabilities, d.scope, 4
+	a.capabilities = capabilities
+	a.operations = operations
+	a.count = uintptr(count)
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceGetHostAtomicCapabilities, loader.Invoke(&a.c))
 }
 
@@ -108,13 +129,17 @@ func (d *Driver) CuDeviceGetHostAtomicCapabilities(capabilities *uint32, operati
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceGetLuid(luid *byte, deviceNodeMask *uint32, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c              loader.Call
 		luid           *byte
 		deviceNodeMask *uint32
 		dev            uintptr
 		_              [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetLuid, Scope: d.scope, N: 3}, luid: luid, deviceNodeMask: deviceNodeMask, dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetLuid, d.scope, 3
+	a.luid = luid
+	a.deviceNodeMask = deviceNodeMask
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceGetLuid, loader.Invoke(&a.c))
 }
 
@@ -124,12 +149,15 @@ func (d *Driver) CuDeviceGetLuid(luid *byte, deviceNodeMask *uint32, dev CUdevic
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceGetMemPool(pool *CUmemoryPool, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		pool *CUmemoryPool
 		dev  uintptr
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetMemPool, Scope: d.scope, N: 2}, pool: pool, dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetMemPool, d.scope, 2
+	a.pool = pool
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceGetMemPool, loader.Invoke(&a.c))
 }
 
@@ -139,13 +167,17 @@ func (d *Driver) CuDeviceGetMemPool(pool *CUmemoryPool, dev CUdevice) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceGetName(name *byte, len int32, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		name *byte
 		len  uintptr
 		dev  uintptr
 		_    [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetName, Scope: d.scope, N: 3}, name: name, len: uintptr(len), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetName, d.scope, 3
+	a.name = name
+	a.len = uintptr(len)
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceGetName, loader.Invoke(&a.c))
 }
 
@@ -155,13 +187,17 @@ func (d *Driver) CuDeviceGetName(name *byte, len int32, dev CUdevice) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceGetNvSciSyncAttributes(nvSciSyncAttrList unsafe.Pointer, dev CUdevice, flags int32) error {
-	a := struct {
+	var a struct {
 		c                 loader.Call
 		nvSciSyncAttrList unsafe.Pointer
 		dev               uintptr
 		flags             uintptr
 		_                 [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetNvSciSyncAttributes, Scope: d.scope, N: 3}, nvSciSyncAttrList: nvSciSyncAttrList, dev: uintptr(dev), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetNvSciSyncAttributes, d.scope, 3
+	a.nvSciSyncAttrList = nvSciSyncAttrList
+	a.dev = uintptr(dev)
+	a.flags = uintptr(flags)
 	return d.result(FnCuDeviceGetNvSciSyncAttributes, loader.Invoke(&a.c))
 }
 
@@ -172,14 +208,19 @@ func (d *Driver) CuDeviceGetNvSciSyncAttributes(nvSciSyncAttrList unsafe.Pointer
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceGetTexture1DLinearMaxWidth(maxWidthInElements *uintptr, format CUarray_format, numChannels uint32, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c                  loader.Call
 		maxWidthInElements *uintptr
 		format             uintptr
 		numChannels        uintptr
 		dev                uintptr
 		_                  [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetTexture1DLinearMaxWidth, Scope: d.scope, N: 4}, maxWidthInElements: maxWidthInElements, format: uintptr(format), numChannels: uintptr(numChannels), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetTexture1DLinearMaxWidth, d.scope, 4
+	a.maxWidthInElements = maxWidthInElements
+	a.format = uintptr(format)
+	a.numChannels = uintptr(numChannels)
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceGetTexture1DLinearMaxWidth, loader.Invoke(&a.c))
 }
 
@@ -189,12 +230,15 @@ func (d *Driver) CuDeviceGetTexture1DLinearMaxWidth(maxWidthInElements *uintptr,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceGetUuid(uuid *CUuuid, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		uuid *CUuuid
 		dev  uintptr
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetUuid, Scope: d.scope, N: 2}, uuid: uuid, dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetUuid, d.scope, 2
+	a.uuid = uuid
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceGetUuid, loader.Invoke(&a.c))
 }
 
@@ -204,12 +248,15 @@ func (d *Driver) CuDeviceGetUuid(uuid *CUuuid, dev CUdevice) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceSetMemPool(dev CUdevice, pool CUmemoryPool) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		dev  uintptr
 		pool uintptr
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceSetMemPool, Scope: d.scope, N: 2}, dev: uintptr(dev), pool: uintptr(pool)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceSetMemPool, d.scope, 2
+	a.dev = uintptr(dev)
+	a.pool = uintptr(pool)
 	return d.result(FnCuDeviceSetMemPool, loader.Invoke(&a.c))
 }
 
@@ -219,12 +266,15 @@ func (d *Driver) CuDeviceSetMemPool(dev CUdevice, pool CUmemoryPool) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuDeviceTotalMem(bytes *uintptr, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		bytes *uintptr
 		dev   uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceTotalMem, Scope: d.scope, N: 2}, bytes: bytes, dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceTotalMem, d.scope, 2
+	a.bytes = bytes
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceTotalMem, loader.Invoke(&a.c))
 }
 
@@ -235,11 +285,14 @@ func (d *Driver) CuDeviceTotalMem(bytes *uintptr, dev CUdevice) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
 func (d *Driver) CuFlushGPUDirectRDMAWrites(target CUflushGPUDirectRDMAWritesTarget, scope CUflushGPUDirectRDMAWritesScope) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		target uintptr
 		scope  uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuFlushGPUDirectRDMAWrites, Scope: d.scope, N: 2}, target: uintptr(target), scope: uintptr(scope)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuFlushGPUDirectRDMAWrites, d.scope, 2
+	a.target = uintptr(target)
+	a.scope = uintptr(scope)
 	return d.result(FnCuFlushGPUDirectRDMAWrites, loader.Invoke(&a.c))
 }

@@ -12,13 +12,17 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE__DEPRECATED.html
 func (d *Driver) CuDeviceComputeCapability(major, minor *int32, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		major *int32
 		minor *int32
 		dev   uintptr
 		_     [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceComputeCapability, Scope: d.scope, N: 3}, major: major, minor: minor, dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceComputeCapability, d.scope, 3
+	a.major = major
+	a.minor = minor
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceComputeCapability, loader.Invoke(&a.c))
 }
 
@@ -28,11 +32,14 @@ func (d *Driver) CuDeviceComputeCapability(major, minor *int32, dev CUdevice) er
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE__DEPRECATED.html
 func (d *Driver) CuDeviceGetProperties(prop *CUdevprop, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		prop *CUdevprop
 		dev  uintptr
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetProperties, Scope: d.scope, N: 2}, prop: prop, dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetProperties, d.scope, 2
+	a.prop = prop
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceGetProperties, loader.Invoke(&a.c))
 }

@@ -15,7 +15,7 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html
 func (d *Driver) CuGetProcAddress(symbol *byte, pfn *unsafe.Pointer, cudaVersion int32, flags uint64, symbolStatus *CUdriverProcAddressQueryResult) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		symbol       *byte
 		pfn          *unsafe.Pointer
@@ -23,7 +23,13 @@ func (d *Driver) CuGetProcAddress(symbol *byte, pfn *unsafe.Pointer, cudaVersion
 		flags        uintptr
 		symbolStatus *CUdriverProcAddressQueryResult
 		_            [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGetProcAddress, Scope: d.scope, N: 5}, symbol: symbol, pfn: pfn, cudaVersion: uintptr(cudaVersion), flags: uintptr(flags), symbolStatus: symbolStatus}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGetProcAddress, d.scope, 5
+	a.symbol = symbol
+	a.pfn = pfn
+	a.cudaVersion = uintptr(cudaVersion)
+	a.flags = uintptr(flags)
+	a.symbolStatus = symbolStatus
 	return d.result(FnCuGetProcAddress, loader.Invoke(&a.c))
 }
 
@@ -33,13 +39,18 @@ func (d *Driver) CuGetProcAddress(symbol *byte, pfn *unsafe.Pointer, cudaVersion
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html
 func (d *Driver) CuGetProcAddress_v11030(symbol *byte, pfn *unsafe.Pointer, cudaVersion int32, flags uint64) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		symbol      *byte
 		pfn         *unsafe.Pointer
 		cudaVersion uintptr
 		flags       uintptr
 		_           [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGetProcAddress_v11030, Scope: d.scope, N: 4}, symbol: symbol, pfn: pfn, cudaVersion: uintptr(cudaVersion), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGetProcAddress_v11030, d.scope, 4
+	a.symbol = symbol
+	a.pfn = pfn
+	a.cudaVersion = uintptr(cudaVersion)
+	a.flags = uintptr(flags)
 	return d.result(FnCuGetProcAddress_v11030, loader.Invoke(&a.c))
 }

@@ -14,12 +14,15 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__ERROR.html
 func (d *Driver) CuGetErrorName(code CUresult, pStr **byte) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		code uintptr
 		pStr **byte
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGetErrorName, Scope: d.scope, N: 2}, code: uintptr(code), pStr: pStr}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGetErrorName, d.scope, 2
+	a.code = uintptr(code)
+	a.pStr = pStr
 	return d.result(FnCuGetErrorName, loader.Invoke(&a.c))
 }
 
@@ -31,11 +34,14 @@ func (d *Driver) CuGetErrorName(code CUresult, pStr **byte) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__ERROR.html
 func (d *Driver) CuGetErrorString(code CUresult, pStr **byte) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		code uintptr
 		pStr **byte
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGetErrorString, Scope: d.scope, N: 2}, code: uintptr(code), pStr: pStr}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGetErrorString, d.scope, 2
+	a.code = uintptr(code)
+	a.pStr = pStr
 	return d.result(FnCuGetErrorString, loader.Invoke(&a.c))
 }

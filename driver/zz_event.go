@@ -12,12 +12,15 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
 func (d *Driver) CuEventCreate(phEvent *CUevent, Flags uint32) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		phEvent *CUevent
 		Flags   uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuEventCreate, Scope: d.scope, N: 2}, phEvent: phEvent, Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuEventCreate, d.scope, 2
+	a.phEvent = phEvent
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuEventCreate, loader.Invoke(&a.c))
 }
 
@@ -27,11 +30,13 @@ func (d *Driver) CuEventCreate(phEvent *CUevent, Flags uint32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
 func (d *Driver) CuEventDestroy(hEvent CUevent) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hEvent uintptr
 		_      [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuEventDestroy, Scope: d.scope, N: 1}, hEvent: uintptr(hEvent)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuEventDestroy, d.scope, 1
+	a.hEvent = uintptr(hEvent)
 	return d.result(FnCuEventDestroy, loader.Invoke(&a.c))
 }
 
@@ -41,13 +46,17 @@ func (d *Driver) CuEventDestroy(hEvent CUevent) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
 func (d *Driver) CuEventElapsedTime(pMilliseconds *float32, hStart, hEnd CUevent) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		pMilliseconds *float32
 		hStart        uintptr
 		hEnd          uintptr
 		_             [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuEventElapsedTime, Scope: d.scope, N: 3}, pMilliseconds: pMilliseconds, hStart: uintptr(hStart), hEnd: uintptr(hEnd)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuEventElapsedTime, d.scope, 3
+	a.pMilliseconds = pMilliseconds
+	a.hStart = uintptr(hStart)
+	a.hEnd = uintptr(hEnd)
 	return d.result(FnCuEventElapsedTime, loader.Invoke(&a.c))
 }
 
@@ -57,13 +66,17 @@ func (d *Driver) CuEventElapsedTime(pMilliseconds *float32, hStart, hEnd CUevent
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
 func (d *Driver) CuEventElapsedTime_v2000(pMilliseconds *float32, hStart, hEnd CUevent) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		pMilliseconds *float32
 		hStart        uintptr
 		hEnd          uintptr
 		_             [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuEventElapsedTime_v2000, Scope: d.scope, N: 3}, pMilliseconds: pMilliseconds, hStart: uintptr(hStart), hEnd: uintptr(hEnd)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuEventElapsedTime_v2000, d.scope, 3
+	a.pMilliseconds = pMilliseconds
+	a.hStart = uintptr(hStart)
+	a.hEnd = uintptr(hEnd)
 	return d.result(FnCuEventElapsedTime_v2000, loader.Invoke(&a.c))
 }
 
@@ -73,11 +86,13 @@ func (d *Driver) CuEventElapsedTime_v2000(pMilliseconds *float32, hStart, hEnd C
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
 func (d *Driver) CuEventQuery(hEvent CUevent) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hEvent uintptr
 		_      [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuEventQuery, Scope: d.scope, N: 1}, hEvent: uintptr(hEvent)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuEventQuery, d.scope, 1
+	a.hEvent = uintptr(hEvent)
 	return d.result(FnCuEventQuery, loader.Invoke(&a.c))
 }
 
@@ -87,12 +102,15 @@ func (d *Driver) CuEventQuery(hEvent CUevent) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
 func (d *Driver) CuEventRecord(hEvent CUevent, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hEvent  uintptr
 		hStream uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuEventRecord, Scope: d.scope, N: 2}, hEvent: uintptr(hEvent), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuEventRecord, d.scope, 2
+	a.hEvent = uintptr(hEvent)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuEventRecord, loader.Invoke(&a.c))
 }
 
@@ -102,13 +120,17 @@ func (d *Driver) CuEventRecord(hEvent CUevent, hStream CUstream) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
 func (d *Driver) CuEventRecordWithFlags(hEvent CUevent, hStream CUstream, flags uint32) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hEvent  uintptr
 		hStream uintptr
 		flags   uintptr
 		_       [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuEventRecordWithFlags, Scope: d.scope, N: 3}, hEvent: uintptr(hEvent), hStream: uintptr(hStream), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuEventRecordWithFlags, d.scope, 3
+	a.hEvent = uintptr(hEvent)
+	a.hStream = uintptr(hStream)
+	a.flags = uintptr(flags)
 	return d.result(FnCuEventRecordWithFlags, loader.Invoke(&a.c))
 }
 
@@ -118,10 +140,12 @@ func (d *Driver) CuEventRecordWithFlags(hEvent CUevent, hStream CUstream, flags 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
 func (d *Driver) CuEventSynchronize(hEvent CUevent) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hEvent uintptr
 		_      [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuEventSynchronize, Scope: d.scope, N: 1}, hEvent: uintptr(hEvent)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuEventSynchronize, d.scope, 1
+	a.hEvent = uintptr(hEvent)
 	return d.result(FnCuEventSynchronize, loader.Invoke(&a.c))
 }

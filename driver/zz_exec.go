@@ -14,13 +14,17 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuFuncGetAttribute(pi *int32, attrib CUfunction_attribute, hfunc CUfunction) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		pi     *int32
 		attrib uintptr
 		hfunc  uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuFuncGetAttribute, Scope: d.scope, N: 3}, pi: pi, attrib: uintptr(attrib), hfunc: uintptr(hfunc)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuFuncGetAttribute, d.scope, 3
+	a.pi = pi
+	a.attrib = uintptr(attrib)
+	a.hfunc = uintptr(hfunc)
 	return d.result(FnCuFuncGetAttribute, loader.Invoke(&a.c))
 }
 
@@ -30,12 +34,15 @@ func (d *Driver) CuFuncGetAttribute(pi *int32, attrib CUfunction_attribute, hfun
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuFuncGetModule(hmod *CUmodule, hfunc CUfunction) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		hmod  *CUmodule
 		hfunc uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuFuncGetModule, Scope: d.scope, N: 2}, hmod: hmod, hfunc: uintptr(hfunc)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuFuncGetModule, d.scope, 2
+	a.hmod = hmod
+	a.hfunc = uintptr(hfunc)
 	return d.result(FnCuFuncGetModule, loader.Invoke(&a.c))
 }
 
@@ -45,12 +52,15 @@ func (d *Driver) CuFuncGetModule(hmod *CUmodule, hfunc CUfunction) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuFuncGetName(name **byte, hfunc CUfunction) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		name  **byte
 		hfunc uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuFuncGetName, Scope: d.scope, N: 2}, name: name, hfunc: uintptr(hfunc)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuFuncGetName, d.scope, 2
+	a.name = name
+	a.hfunc = uintptr(hfunc)
 	return d.result(FnCuFuncGetName, loader.Invoke(&a.c))
 }
 
@@ -61,14 +71,19 @@ func (d *Driver) CuFuncGetName(name **byte, hfunc CUfunction) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuFuncGetParamInfo(fn CUfunction, paramIndex uintptr, paramOffset, paramSize *uintptr) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		fn          uintptr
 		paramIndex  uintptr
 		paramOffset *uintptr
 		paramSize   *uintptr
 		_           [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuFuncGetParamInfo, Scope: d.scope, N: 4}, fn: uintptr(fn), paramIndex: uintptr(paramIndex), paramOffset: paramOffset, paramSize: paramSize}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuFuncGetParamInfo, d.scope, 4
+	a.fn = uintptr(fn)
+	a.paramIndex = uintptr(paramIndex)
+	a.paramOffset = paramOffset
+	a.paramSize = paramSize
 	return d.result(FnCuFuncGetParamInfo, loader.Invoke(&a.c))
 }
 
@@ -78,12 +93,15 @@ func (d *Driver) CuFuncGetParamInfo(fn CUfunction, paramIndex uintptr, paramOffs
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuFuncIsLoaded(state *CUfunctionLoadingState, function CUfunction) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		state    *CUfunctionLoadingState
 		function uintptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuFuncIsLoaded, Scope: d.scope, N: 2}, state: state, function: uintptr(function)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuFuncIsLoaded, d.scope, 2
+	a.state = state
+	a.function = uintptr(function)
 	return d.result(FnCuFuncIsLoaded, loader.Invoke(&a.c))
 }
 
@@ -93,11 +111,13 @@ func (d *Driver) CuFuncIsLoaded(state *CUfunctionLoadingState, function CUfuncti
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuFuncLoad(function CUfunction) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		function uintptr
 		_        [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuFuncLoad, Scope: d.scope, N: 1}, function: uintptr(function)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuFuncLoad, d.scope, 1
+	a.function = uintptr(function)
 	return d.result(FnCuFuncLoad, loader.Invoke(&a.c))
 }
 
@@ -107,13 +127,17 @@ func (d *Driver) CuFuncLoad(function CUfunction) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuFuncSetAttribute(hfunc CUfunction, attrib CUfunction_attribute, value int32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hfunc  uintptr
 		attrib uintptr
 		value  uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuFuncSetAttribute, Scope: d.scope, N: 3}, hfunc: uintptr(hfunc), attrib: uintptr(attrib), value: uintptr(value)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuFuncSetAttribute, d.scope, 3
+	a.hfunc = uintptr(hfunc)
+	a.attrib = uintptr(attrib)
+	a.value = uintptr(value)
 	return d.result(FnCuFuncSetAttribute, loader.Invoke(&a.c))
 }
 
@@ -123,12 +147,15 @@ func (d *Driver) CuFuncSetAttribute(hfunc CUfunction, attrib CUfunction_attribut
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuFuncSetCacheConfig(hfunc CUfunction, config CUfunc_cache) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hfunc  uintptr
 		config uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuFuncSetCacheConfig, Scope: d.scope, N: 2}, hfunc: uintptr(hfunc), config: uintptr(config)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuFuncSetCacheConfig, d.scope, 2
+	a.hfunc = uintptr(hfunc)
+	a.config = uintptr(config)
 	return d.result(FnCuFuncSetCacheConfig, loader.Invoke(&a.c))
 }
 
@@ -140,7 +167,7 @@ func (d *Driver) CuFuncSetCacheConfig(hfunc CUfunction, config CUfunc_cache) err
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuLaunchCooperativeKernel(f CUfunction, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes uint32, hStream CUstream, kernelParams *unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c              loader.Call
 		f              uintptr
 		gridDimX       uintptr
@@ -152,7 +179,18 @@ func (d *Driver) CuLaunchCooperativeKernel(f CUfunction, gridDimX, gridDimY, gri
 		sharedMemBytes uintptr
 		hStream        uintptr
 		kernelParams   *unsafe.Pointer
-	}{c: loader.Call{Proc: &d.fn.cuLaunchCooperativeKernel, Scope: d.scope, N: 10}, f: uintptr(f), gridDimX: uintptr(gridDimX), gridDimY: uintptr(gridDimY), gridDimZ: uintptr(gridDimZ), blockDimX: uintptr(blockDimX), blockDimY: uintptr(blockDimY), blockDimZ: uintptr(blockDimZ), sharedMemBytes: uintptr(sharedMemBytes), hStream: uintptr(hStream), kernelParams: kernelParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLaunchCooperativeKernel, d.scope, 10
+	a.f = uintptr(f)
+	a.gridDimX = uintptr(gridDimX)
+	a.gridDimY = uintptr(gridDimY)
+	a.gridDimZ = uintptr(gridDimZ)
+	a.blockDimX = uintptr(blockDimX)
+	a.blockDimY = uintptr(blockDimY)
+	a.blockDimZ = uintptr(blockDimZ)
+	a.sharedMemBytes = uintptr(sharedMemBytes)
+	a.hStream = uintptr(hStream)
+	a.kernelParams = kernelParams
 	return d.result(FnCuLaunchCooperativeKernel, loader.Invoke(&a.c))
 }
 
@@ -163,13 +201,17 @@ func (d *Driver) CuLaunchCooperativeKernel(f CUfunction, gridDimX, gridDimY, gri
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuLaunchCooperativeKernelMultiDevice(launchParamsList *CUDA_LAUNCH_PARAMS, numDevices, flags uint32) error {
-	a := struct {
+	var a struct {
 		c                loader.Call
 		launchParamsList *CUDA_LAUNCH_PARAMS
 		numDevices       uintptr
 		flags            uintptr
 		_                [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLaunchCooperativeKernelMultiDevice, Scope: d.scope, N: 3}, launchParamsList: launchParamsList, numDevices: uintptr(numDevices), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLaunchCooperativeKernelMultiDevice, d.scope, 3
+	a.launchParamsList = launchParamsList
+	a.numDevices = uintptr(numDevices)
+	a.flags = uintptr(flags)
 	return d.result(FnCuLaunchCooperativeKernelMultiDevice, loader.Invoke(&a.c))
 }
 
@@ -179,13 +221,17 @@ func (d *Driver) CuLaunchCooperativeKernelMultiDevice(launchParamsList *CUDA_LAU
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuLaunchHostFunc(hStream CUstream, fn CUhostFn, userData unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hStream  uintptr
 		fn       uintptr
 		userData unsafe.Pointer
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLaunchHostFunc, Scope: d.scope, N: 3}, hStream: uintptr(hStream), fn: uintptr(fn), userData: userData}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLaunchHostFunc, d.scope, 3
+	a.hStream = uintptr(hStream)
+	a.fn = uintptr(fn)
+	a.userData = userData
 	return d.result(FnCuLaunchHostFunc, loader.Invoke(&a.c))
 }
 
@@ -197,7 +243,7 @@ func (d *Driver) CuLaunchHostFunc(hStream CUstream, fn CUhostFn, userData unsafe
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuLaunchKernel(f CUfunction, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes uint32, hStream CUstream, kernelParams, extra *unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c              loader.Call
 		f              uintptr
 		gridDimX       uintptr
@@ -210,7 +256,19 @@ func (d *Driver) CuLaunchKernel(f CUfunction, gridDimX, gridDimY, gridDimZ, bloc
 		hStream        uintptr
 		kernelParams   *unsafe.Pointer
 		extra          *unsafe.Pointer
-	}{c: loader.Call{Proc: &d.fn.cuLaunchKernel, Scope: d.scope, N: 11}, f: uintptr(f), gridDimX: uintptr(gridDimX), gridDimY: uintptr(gridDimY), gridDimZ: uintptr(gridDimZ), blockDimX: uintptr(blockDimX), blockDimY: uintptr(blockDimY), blockDimZ: uintptr(blockDimZ), sharedMemBytes: uintptr(sharedMemBytes), hStream: uintptr(hStream), kernelParams: kernelParams, extra: extra}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLaunchKernel, d.scope, 11
+	a.f = uintptr(f)
+	a.gridDimX = uintptr(gridDimX)
+	a.gridDimY = uintptr(gridDimY)
+	a.gridDimZ = uintptr(gridDimZ)
+	a.blockDimX = uintptr(blockDimX)
+	a.blockDimY = uintptr(blockDimY)
+	a.blockDimZ = uintptr(blockDimZ)
+	a.sharedMemBytes = uintptr(sharedMemBytes)
+	a.hStream = uintptr(hStream)
+	a.kernelParams = kernelParams
+	a.extra = extra
 	return d.result(FnCuLaunchKernel, loader.Invoke(&a.c))
 }
 
@@ -221,13 +279,18 @@ func (d *Driver) CuLaunchKernel(f CUfunction, gridDimX, gridDimY, gridDimZ, bloc
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html
 func (d *Driver) CuLaunchKernelEx(config *CUlaunchConfig, f CUfunction, kernelParams, extra *unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		config       *CUlaunchConfig
 		f            uintptr
 		kernelParams *unsafe.Pointer
 		extra        *unsafe.Pointer
 		_            [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLaunchKernelEx, Scope: d.scope, N: 4}, config: config, f: uintptr(f), kernelParams: kernelParams, extra: extra}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLaunchKernelEx, d.scope, 4
+	a.config = config
+	a.f = uintptr(f)
+	a.kernelParams = kernelParams
+	a.extra = extra
 	return d.result(FnCuLaunchKernelEx, loader.Invoke(&a.c))
 }

@@ -14,14 +14,19 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html
 func (d *Driver) CuFuncSetBlockShape(hfunc CUfunction, x, y, z int32) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		hfunc uintptr
 		x     uintptr
 		y     uintptr
 		z     uintptr
 		_     [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuFuncSetBlockShape, Scope: d.scope, N: 4}, hfunc: uintptr(hfunc), x: uintptr(x), y: uintptr(y), z: uintptr(z)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuFuncSetBlockShape, d.scope, 4
+	a.hfunc = uintptr(hfunc)
+	a.x = uintptr(x)
+	a.y = uintptr(y)
+	a.z = uintptr(z)
 	return d.result(FnCuFuncSetBlockShape, loader.Invoke(&a.c))
 }
 
@@ -31,12 +36,15 @@ func (d *Driver) CuFuncSetBlockShape(hfunc CUfunction, x, y, z int32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html
 func (d *Driver) CuFuncSetSharedMemConfig(hfunc CUfunction, config CUsharedconfig) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hfunc  uintptr
 		config uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuFuncSetSharedMemConfig, Scope: d.scope, N: 2}, hfunc: uintptr(hfunc), config: uintptr(config)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuFuncSetSharedMemConfig, d.scope, 2
+	a.hfunc = uintptr(hfunc)
+	a.config = uintptr(config)
 	return d.result(FnCuFuncSetSharedMemConfig, loader.Invoke(&a.c))
 }
 
@@ -46,12 +54,15 @@ func (d *Driver) CuFuncSetSharedMemConfig(hfunc CUfunction, config CUsharedconfi
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html
 func (d *Driver) CuFuncSetSharedSize(hfunc CUfunction, bytes uint32) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		hfunc uintptr
 		bytes uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuFuncSetSharedSize, Scope: d.scope, N: 2}, hfunc: uintptr(hfunc), bytes: uintptr(bytes)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuFuncSetSharedSize, d.scope, 2
+	a.hfunc = uintptr(hfunc)
+	a.bytes = uintptr(bytes)
 	return d.result(FnCuFuncSetSharedSize, loader.Invoke(&a.c))
 }
 
@@ -61,11 +72,13 @@ func (d *Driver) CuFuncSetSharedSize(hfunc CUfunction, bytes uint32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html
 func (d *Driver) CuLaunch(f CUfunction) error {
-	a := struct {
+	var a struct {
 		c loader.Call
 		f uintptr
 		_ [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLaunch, Scope: d.scope, N: 1}, f: uintptr(f)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLaunch, d.scope, 1
+	a.f = uintptr(f)
 	return d.result(FnCuLaunch, loader.Invoke(&a.c))
 }
 
@@ -75,13 +88,17 @@ func (d *Driver) CuLaunch(f CUfunction) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html
 func (d *Driver) CuLaunchGrid(f CUfunction, grid_width, grid_height int32) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		f           uintptr
 		grid_width  uintptr
 		grid_height uintptr
 		_           [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLaunchGrid, Scope: d.scope, N: 3}, f: uintptr(f), grid_width: uintptr(grid_width), grid_height: uintptr(grid_height)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLaunchGrid, d.scope, 3
+	a.f = uintptr(f)
+	a.grid_width = uintptr(grid_width)
+	a.grid_height = uintptr(grid_height)
 	return d.result(FnCuLaunchGrid, loader.Invoke(&a.c))
 }
 
@@ -91,14 +108,19 @@ func (d *Driver) CuLaunchGrid(f CUfunction, grid_width, grid_height int32) error
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html
 func (d *Driver) CuLaunchGridAsync(f CUfunction, grid_width, grid_height int32, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		f           uintptr
 		grid_width  uintptr
 		grid_height uintptr
 		hStream     uintptr
 		_           [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLaunchGridAsync, Scope: d.scope, N: 4}, f: uintptr(f), grid_width: uintptr(grid_width), grid_height: uintptr(grid_height), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLaunchGridAsync, d.scope, 4
+	a.f = uintptr(f)
+	a.grid_width = uintptr(grid_width)
+	a.grid_height = uintptr(grid_height)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuLaunchGridAsync, loader.Invoke(&a.c))
 }
 
@@ -108,12 +130,15 @@ func (d *Driver) CuLaunchGridAsync(f CUfunction, grid_width, grid_height int32, 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html
 func (d *Driver) CuParamSetSize(hfunc CUfunction, numbytes uint32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hfunc    uintptr
 		numbytes uintptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuParamSetSize, Scope: d.scope, N: 2}, hfunc: uintptr(hfunc), numbytes: uintptr(numbytes)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuParamSetSize, d.scope, 2
+	a.hfunc = uintptr(hfunc)
+	a.numbytes = uintptr(numbytes)
 	return d.result(FnCuParamSetSize, loader.Invoke(&a.c))
 }
 
@@ -123,13 +148,17 @@ func (d *Driver) CuParamSetSize(hfunc CUfunction, numbytes uint32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html
 func (d *Driver) CuParamSetTexRef(hfunc CUfunction, texunit int32, hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hfunc   uintptr
 		texunit uintptr
 		hTexRef uintptr
 		_       [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuParamSetTexRef, Scope: d.scope, N: 3}, hfunc: uintptr(hfunc), texunit: uintptr(texunit), hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuParamSetTexRef, d.scope, 3
+	a.hfunc = uintptr(hfunc)
+	a.texunit = uintptr(texunit)
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuParamSetTexRef, loader.Invoke(&a.c))
 }
 
@@ -143,23 +172,31 @@ func (d *Driver) CuParamSetf(hfunc CUfunction, offset int32, value float32) erro
 	case floatsImpossible:
 		return d.impossible(FnCuParamSetf)
 	case floatsInRegisters:
-		a := struct {
+		var a struct {
 			c      loader.Call
 			hfunc  uintptr
 			offset uintptr
 			_      [4]uintptr
 			value  uintptr
 			_      [1]uintptr
-		}{c: loader.Call{Proc: &d.fn.cuParamSetf, Scope: d.scope, N: 2}, hfunc: uintptr(hfunc), offset: uintptr(offset), value: floatWord(value)}
+		}
+		a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuParamSetf, d.scope, 2
+		a.hfunc = uintptr(hfunc)
+		a.offset = uintptr(offset)
+		a.value = floatWord(value)
 		return d.result(FnCuParamSetf, loader.Invoke(&a.c))
 	}
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hfunc  uintptr
 		offset uintptr
 		value  uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuParamSetf, Scope: d.scope, N: 3}, hfunc: uintptr(hfunc), offset: uintptr(offset), value: floatWord(value)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuParamSetf, d.scope, 3
+	a.hfunc = uintptr(hfunc)
+	a.offset = uintptr(offset)
+	a.value = floatWord(value)
 	return d.result(FnCuParamSetf, loader.Invoke(&a.c))
 }
 
@@ -169,13 +206,17 @@ func (d *Driver) CuParamSetf(hfunc CUfunction, offset int32, value float32) erro
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html
 func (d *Driver) CuParamSeti(hfunc CUfunction, offset int32, value uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hfunc  uintptr
 		offset uintptr
 		value  uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuParamSeti, Scope: d.scope, N: 3}, hfunc: uintptr(hfunc), offset: uintptr(offset), value: uintptr(value)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuParamSeti, d.scope, 3
+	a.hfunc = uintptr(hfunc)
+	a.offset = uintptr(offset)
+	a.value = uintptr(value)
 	return d.result(FnCuParamSeti, loader.Invoke(&a.c))
 }
 
@@ -185,13 +226,18 @@ func (d *Driver) CuParamSeti(hfunc CUfunction, offset int32, value uint32) error
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC__DEPRECATED.html
 func (d *Driver) CuParamSetv(hfunc CUfunction, offset int32, ptr unsafe.Pointer, numbytes uint32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hfunc    uintptr
 		offset   uintptr
 		ptr      unsafe.Pointer
 		numbytes uintptr
 		_        [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuParamSetv, Scope: d.scope, N: 4}, hfunc: uintptr(hfunc), offset: uintptr(offset), ptr: ptr, numbytes: uintptr(numbytes)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuParamSetv, d.scope, 4
+	a.hfunc = uintptr(hfunc)
+	a.offset = uintptr(offset)
+	a.ptr = ptr
+	a.numbytes = uintptr(numbytes)
 	return d.result(FnCuParamSetv, loader.Invoke(&a.c))
 }

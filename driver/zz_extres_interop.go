@@ -12,11 +12,13 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html
 func (d *Driver) CuDestroyExternalMemory(extMem CUexternalMemory) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		extMem uintptr
 		_      [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDestroyExternalMemory, Scope: d.scope, N: 1}, extMem: uintptr(extMem)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDestroyExternalMemory, d.scope, 1
+	a.extMem = uintptr(extMem)
 	return d.result(FnCuDestroyExternalMemory, loader.Invoke(&a.c))
 }
 
@@ -26,11 +28,13 @@ func (d *Driver) CuDestroyExternalMemory(extMem CUexternalMemory) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html
 func (d *Driver) CuDestroyExternalSemaphore(extSem CUexternalSemaphore) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		extSem uintptr
 		_      [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDestroyExternalSemaphore, Scope: d.scope, N: 1}, extSem: uintptr(extSem)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDestroyExternalSemaphore, d.scope, 1
+	a.extSem = uintptr(extSem)
 	return d.result(FnCuDestroyExternalSemaphore, loader.Invoke(&a.c))
 }
 
@@ -41,13 +45,17 @@ func (d *Driver) CuDestroyExternalSemaphore(extSem CUexternalSemaphore) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html
 func (d *Driver) CuExternalMemoryGetMappedBuffer(devPtr *CUdeviceptr, extMem CUexternalMemory, bufferDesc *CUDA_EXTERNAL_MEMORY_BUFFER_DESC) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		devPtr     *CUdeviceptr
 		extMem     uintptr
 		bufferDesc *CUDA_EXTERNAL_MEMORY_BUFFER_DESC
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuExternalMemoryGetMappedBuffer, Scope: d.scope, N: 3}, devPtr: devPtr, extMem: uintptr(extMem), bufferDesc: bufferDesc}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuExternalMemoryGetMappedBuffer, d.scope, 3
+	a.devPtr = devPtr
+	a.extMem = uintptr(extMem)
+	a.bufferDesc = bufferDesc
 	return d.result(FnCuExternalMemoryGetMappedBuffer, loader.Invoke(&a.c))
 }
 
@@ -58,13 +66,17 @@ func (d *Driver) CuExternalMemoryGetMappedBuffer(devPtr *CUdeviceptr, extMem CUe
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html
 func (d *Driver) CuExternalMemoryGetMappedMipmappedArray(mipmap *CUmipmappedArray, extMem CUexternalMemory, mipmapDesc *CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		mipmap     *CUmipmappedArray
 		extMem     uintptr
 		mipmapDesc *CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuExternalMemoryGetMappedMipmappedArray, Scope: d.scope, N: 3}, mipmap: mipmap, extMem: uintptr(extMem), mipmapDesc: mipmapDesc}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuExternalMemoryGetMappedMipmappedArray, d.scope, 3
+	a.mipmap = mipmap
+	a.extMem = uintptr(extMem)
+	a.mipmapDesc = mipmapDesc
 	return d.result(FnCuExternalMemoryGetMappedMipmappedArray, loader.Invoke(&a.c))
 }
 
@@ -75,12 +87,15 @@ func (d *Driver) CuExternalMemoryGetMappedMipmappedArray(mipmap *CUmipmappedArra
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html
 func (d *Driver) CuImportExternalMemory(extMem_out *CUexternalMemory, memHandleDesc *CUDA_EXTERNAL_MEMORY_HANDLE_DESC) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		extMem_out    *CUexternalMemory
 		memHandleDesc *CUDA_EXTERNAL_MEMORY_HANDLE_DESC
 		_             [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuImportExternalMemory, Scope: d.scope, N: 2}, extMem_out: extMem_out, memHandleDesc: memHandleDesc}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuImportExternalMemory, d.scope, 2
+	a.extMem_out = extMem_out
+	a.memHandleDesc = memHandleDesc
 	return d.result(FnCuImportExternalMemory, loader.Invoke(&a.c))
 }
 
@@ -91,12 +106,15 @@ func (d *Driver) CuImportExternalMemory(extMem_out *CUexternalMemory, memHandleD
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html
 func (d *Driver) CuImportExternalSemaphore(extSem_out *CUexternalSemaphore, semHandleDesc *CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		extSem_out    *CUexternalSemaphore
 		semHandleDesc *CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
 		_             [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuImportExternalSemaphore, Scope: d.scope, N: 2}, extSem_out: extSem_out, semHandleDesc: semHandleDesc}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuImportExternalSemaphore, d.scope, 2
+	a.extSem_out = extSem_out
+	a.semHandleDesc = semHandleDesc
 	return d.result(FnCuImportExternalSemaphore, loader.Invoke(&a.c))
 }
 
@@ -108,14 +126,19 @@ func (d *Driver) CuImportExternalSemaphore(extSem_out *CUexternalSemaphore, semH
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html
 func (d *Driver) CuSignalExternalSemaphoresAsync(extSemArray *CUexternalSemaphore, paramsArray *CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, numExtSems uint32, stream CUstream) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		extSemArray *CUexternalSemaphore
 		paramsArray *CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
 		numExtSems  uintptr
 		stream      uintptr
 		_           [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuSignalExternalSemaphoresAsync, Scope: d.scope, N: 4}, extSemArray: extSemArray, paramsArray: paramsArray, numExtSems: uintptr(numExtSems), stream: uintptr(stream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuSignalExternalSemaphoresAsync, d.scope, 4
+	a.extSemArray = extSemArray
+	a.paramsArray = paramsArray
+	a.numExtSems = uintptr(numExtSems)
+	a.stream = uintptr(stream)
 	return d.result(FnCuSignalExternalSemaphoresAsync, loader.Invoke(&a.c))
 }
 
@@ -127,13 +150,18 @@ func (d *Driver) CuSignalExternalSemaphoresAsync(extSemArray *CUexternalSemaphor
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html
 func (d *Driver) CuWaitExternalSemaphoresAsync(extSemArray *CUexternalSemaphore, paramsArray *CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, numExtSems uint32, stream CUstream) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		extSemArray *CUexternalSemaphore
 		paramsArray *CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
 		numExtSems  uintptr
 		stream      uintptr
 		_           [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuWaitExternalSemaphoresAsync, Scope: d.scope, N: 4}, extSemArray: extSemArray, paramsArray: paramsArray, numExtSems: uintptr(numExtSems), stream: uintptr(stream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuWaitExternalSemaphoresAsync, d.scope, 4
+	a.extSemArray = extSemArray
+	a.paramsArray = paramsArray
+	a.numExtSems = uintptr(numExtSems)
+	a.stream = uintptr(stream)
 	return d.result(FnCuWaitExternalSemaphoresAsync, loader.Invoke(&a.c))
 }

@@ -14,13 +14,17 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuDeviceGetGraphMemAttribute(device CUdevice, attr CUgraphMem_attribute, value unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		device uintptr
 		attr   uintptr
 		value  unsafe.Pointer
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetGraphMemAttribute, Scope: d.scope, N: 3}, device: uintptr(device), attr: uintptr(attr), value: value}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetGraphMemAttribute, d.scope, 3
+	a.device = uintptr(device)
+	a.attr = uintptr(attr)
+	a.value = value
 	return d.result(FnCuDeviceGetGraphMemAttribute, loader.Invoke(&a.c))
 }
 
@@ -30,11 +34,13 @@ func (d *Driver) CuDeviceGetGraphMemAttribute(device CUdevice, attr CUgraphMem_a
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuDeviceGraphMemTrim(device CUdevice) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		device uintptr
 		_      [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGraphMemTrim, Scope: d.scope, N: 1}, device: uintptr(device)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGraphMemTrim, d.scope, 1
+	a.device = uintptr(device)
 	return d.result(FnCuDeviceGraphMemTrim, loader.Invoke(&a.c))
 }
 
@@ -44,13 +50,17 @@ func (d *Driver) CuDeviceGraphMemTrim(device CUdevice) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuDeviceSetGraphMemAttribute(device CUdevice, attr CUgraphMem_attribute, value unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		device uintptr
 		attr   uintptr
 		value  unsafe.Pointer
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceSetGraphMemAttribute, Scope: d.scope, N: 3}, device: uintptr(device), attr: uintptr(attr), value: value}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceSetGraphMemAttribute, d.scope, 3
+	a.device = uintptr(device)
+	a.attr = uintptr(attr)
+	a.value = value
 	return d.result(FnCuDeviceSetGraphMemAttribute, loader.Invoke(&a.c))
 }
 
@@ -62,7 +72,7 @@ func (d *Driver) CuDeviceSetGraphMemAttribute(device CUdevice, attr CUgraphMem_a
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddBatchMemOpNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, nodeParams *CUDA_BATCH_MEM_OP_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -70,7 +80,13 @@ func (d *Driver) CuGraphAddBatchMemOpNode(phGraphNode *CUgraphNode, hGraph CUgra
 		numDependencies uintptr
 		nodeParams      *CUDA_BATCH_MEM_OP_NODE_PARAMS
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddBatchMemOpNode, Scope: d.scope, N: 5}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddBatchMemOpNode, d.scope, 5
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphAddBatchMemOpNode, loader.Invoke(&a.c))
 }
 
@@ -81,7 +97,7 @@ func (d *Driver) CuGraphAddBatchMemOpNode(phGraphNode *CUgraphNode, hGraph CUgra
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddChildGraphNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, childGraph CUgraph) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -89,7 +105,13 @@ func (d *Driver) CuGraphAddChildGraphNode(phGraphNode *CUgraphNode, hGraph CUgra
 		numDependencies uintptr
 		childGraph      uintptr
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddChildGraphNode, Scope: d.scope, N: 5}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), childGraph: uintptr(childGraph)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddChildGraphNode, d.scope, 5
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.childGraph = uintptr(childGraph)
 	return d.result(FnCuGraphAddChildGraphNode, loader.Invoke(&a.c))
 }
 
@@ -100,7 +122,7 @@ func (d *Driver) CuGraphAddChildGraphNode(phGraphNode *CUgraphNode, hGraph CUgra
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddDependencies(hGraph CUgraph, from, to *CUgraphNode, edgeData *CUgraphEdgeData, numDependencies uintptr) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		hGraph          uintptr
 		from            *CUgraphNode
@@ -108,7 +130,13 @@ func (d *Driver) CuGraphAddDependencies(hGraph CUgraph, from, to *CUgraphNode, e
 		edgeData        *CUgraphEdgeData
 		numDependencies uintptr
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddDependencies, Scope: d.scope, N: 5}, hGraph: uintptr(hGraph), from: from, to: to, edgeData: edgeData, numDependencies: uintptr(numDependencies)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddDependencies, d.scope, 5
+	a.hGraph = uintptr(hGraph)
+	a.from = from
+	a.to = to
+	a.edgeData = edgeData
+	a.numDependencies = uintptr(numDependencies)
 	return d.result(FnCuGraphAddDependencies, loader.Invoke(&a.c))
 }
 
@@ -119,14 +147,19 @@ func (d *Driver) CuGraphAddDependencies(hGraph CUgraph, from, to *CUgraphNode, e
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddDependencies_v10000(hGraph CUgraph, from, to *CUgraphNode, numDependencies uintptr) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		hGraph          uintptr
 		from            *CUgraphNode
 		to              *CUgraphNode
 		numDependencies uintptr
 		_               [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddDependencies_v10000, Scope: d.scope, N: 4}, hGraph: uintptr(hGraph), from: from, to: to, numDependencies: uintptr(numDependencies)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddDependencies_v10000, d.scope, 4
+	a.hGraph = uintptr(hGraph)
+	a.from = from
+	a.to = to
+	a.numDependencies = uintptr(numDependencies)
 	return d.result(FnCuGraphAddDependencies_v10000, loader.Invoke(&a.c))
 }
 
@@ -137,14 +170,19 @@ func (d *Driver) CuGraphAddDependencies_v10000(hGraph CUgraph, from, to *CUgraph
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddEmptyNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
 		dependencies    *CUgraphNode
 		numDependencies uintptr
 		_               [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddEmptyNode, Scope: d.scope, N: 4}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddEmptyNode, d.scope, 4
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
 	return d.result(FnCuGraphAddEmptyNode, loader.Invoke(&a.c))
 }
 
@@ -155,7 +193,7 @@ func (d *Driver) CuGraphAddEmptyNode(phGraphNode *CUgraphNode, hGraph CUgraph, d
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddEventRecordNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, event CUevent) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -163,7 +201,13 @@ func (d *Driver) CuGraphAddEventRecordNode(phGraphNode *CUgraphNode, hGraph CUgr
 		numDependencies uintptr
 		event           uintptr
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddEventRecordNode, Scope: d.scope, N: 5}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), event: uintptr(event)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddEventRecordNode, d.scope, 5
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.event = uintptr(event)
 	return d.result(FnCuGraphAddEventRecordNode, loader.Invoke(&a.c))
 }
 
@@ -174,7 +218,7 @@ func (d *Driver) CuGraphAddEventRecordNode(phGraphNode *CUgraphNode, hGraph CUgr
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddEventWaitNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, event CUevent) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -182,7 +226,13 @@ func (d *Driver) CuGraphAddEventWaitNode(phGraphNode *CUgraphNode, hGraph CUgrap
 		numDependencies uintptr
 		event           uintptr
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddEventWaitNode, Scope: d.scope, N: 5}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), event: uintptr(event)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddEventWaitNode, d.scope, 5
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.event = uintptr(event)
 	return d.result(FnCuGraphAddEventWaitNode, loader.Invoke(&a.c))
 }
 
@@ -194,7 +244,7 @@ func (d *Driver) CuGraphAddEventWaitNode(phGraphNode *CUgraphNode, hGraph CUgrap
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddExternalSemaphoresSignalNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, nodeParams *CUDA_EXT_SEM_SIGNAL_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -202,7 +252,13 @@ func (d *Driver) CuGraphAddExternalSemaphoresSignalNode(phGraphNode *CUgraphNode
 		numDependencies uintptr
 		nodeParams      *CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddExternalSemaphoresSignalNode, Scope: d.scope, N: 5}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddExternalSemaphoresSignalNode, d.scope, 5
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphAddExternalSemaphoresSignalNode, loader.Invoke(&a.c))
 }
 
@@ -214,7 +270,7 @@ func (d *Driver) CuGraphAddExternalSemaphoresSignalNode(phGraphNode *CUgraphNode
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddExternalSemaphoresWaitNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, nodeParams *CUDA_EXT_SEM_WAIT_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -222,7 +278,13 @@ func (d *Driver) CuGraphAddExternalSemaphoresWaitNode(phGraphNode *CUgraphNode, 
 		numDependencies uintptr
 		nodeParams      *CUDA_EXT_SEM_WAIT_NODE_PARAMS
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddExternalSemaphoresWaitNode, Scope: d.scope, N: 5}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddExternalSemaphoresWaitNode, d.scope, 5
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphAddExternalSemaphoresWaitNode, loader.Invoke(&a.c))
 }
 
@@ -234,7 +296,7 @@ func (d *Driver) CuGraphAddExternalSemaphoresWaitNode(phGraphNode *CUgraphNode, 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddHostNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, nodeParams *CUDA_HOST_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -242,7 +304,13 @@ func (d *Driver) CuGraphAddHostNode(phGraphNode *CUgraphNode, hGraph CUgraph, de
 		numDependencies uintptr
 		nodeParams      *CUDA_HOST_NODE_PARAMS
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddHostNode, Scope: d.scope, N: 5}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddHostNode, d.scope, 5
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphAddHostNode, loader.Invoke(&a.c))
 }
 
@@ -254,7 +322,7 @@ func (d *Driver) CuGraphAddHostNode(phGraphNode *CUgraphNode, hGraph CUgraph, de
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddKernelNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, nodeParams *CUDA_KERNEL_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -262,7 +330,13 @@ func (d *Driver) CuGraphAddKernelNode(phGraphNode *CUgraphNode, hGraph CUgraph, 
 		numDependencies uintptr
 		nodeParams      *CUDA_KERNEL_NODE_PARAMS
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddKernelNode, Scope: d.scope, N: 5}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddKernelNode, d.scope, 5
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphAddKernelNode, loader.Invoke(&a.c))
 }
 
@@ -274,7 +348,7 @@ func (d *Driver) CuGraphAddKernelNode(phGraphNode *CUgraphNode, hGraph CUgraph, 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddKernelNode_v10000(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, nodeParams *CUDA_KERNEL_NODE_PARAMS_v1) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -282,7 +356,13 @@ func (d *Driver) CuGraphAddKernelNode_v10000(phGraphNode *CUgraphNode, hGraph CU
 		numDependencies uintptr
 		nodeParams      *CUDA_KERNEL_NODE_PARAMS_v1
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddKernelNode_v10000, Scope: d.scope, N: 5}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddKernelNode_v10000, d.scope, 5
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphAddKernelNode_v10000, loader.Invoke(&a.c))
 }
 
@@ -293,7 +373,7 @@ func (d *Driver) CuGraphAddKernelNode_v10000(phGraphNode *CUgraphNode, hGraph CU
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddMemAllocNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, nodeParams *CUDA_MEM_ALLOC_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -301,7 +381,13 @@ func (d *Driver) CuGraphAddMemAllocNode(phGraphNode *CUgraphNode, hGraph CUgraph
 		numDependencies uintptr
 		nodeParams      *CUDA_MEM_ALLOC_NODE_PARAMS
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddMemAllocNode, Scope: d.scope, N: 5}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddMemAllocNode, d.scope, 5
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphAddMemAllocNode, loader.Invoke(&a.c))
 }
 
@@ -312,7 +398,7 @@ func (d *Driver) CuGraphAddMemAllocNode(phGraphNode *CUgraphNode, hGraph CUgraph
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddMemFreeNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, dptr CUdeviceptr) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -320,7 +406,13 @@ func (d *Driver) CuGraphAddMemFreeNode(phGraphNode *CUgraphNode, hGraph CUgraph,
 		numDependencies uintptr
 		dptr            uintptr
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddMemFreeNode, Scope: d.scope, N: 5}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), dptr: uintptr(dptr)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddMemFreeNode, d.scope, 5
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.dptr = uintptr(dptr)
 	return d.result(FnCuGraphAddMemFreeNode, loader.Invoke(&a.c))
 }
 
@@ -332,7 +424,7 @@ func (d *Driver) CuGraphAddMemFreeNode(phGraphNode *CUgraphNode, hGraph CUgraph,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddMemcpyNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, copyParams *CUDA_MEMCPY3D, ctx CUcontext) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -341,7 +433,14 @@ func (d *Driver) CuGraphAddMemcpyNode(phGraphNode *CUgraphNode, hGraph CUgraph, 
 		copyParams      *CUDA_MEMCPY3D
 		ctx             uintptr
 		_               [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddMemcpyNode, Scope: d.scope, N: 6}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), copyParams: copyParams, ctx: uintptr(ctx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddMemcpyNode, d.scope, 6
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.copyParams = copyParams
+	a.ctx = uintptr(ctx)
 	return d.result(FnCuGraphAddMemcpyNode, loader.Invoke(&a.c))
 }
 
@@ -353,7 +452,7 @@ func (d *Driver) CuGraphAddMemcpyNode(phGraphNode *CUgraphNode, hGraph CUgraph, 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddMemsetNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, memsetParams *CUDA_MEMSET_NODE_PARAMS, ctx CUcontext) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -362,7 +461,14 @@ func (d *Driver) CuGraphAddMemsetNode(phGraphNode *CUgraphNode, hGraph CUgraph, 
 		memsetParams    *CUDA_MEMSET_NODE_PARAMS
 		ctx             uintptr
 		_               [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddMemsetNode, Scope: d.scope, N: 6}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), memsetParams: memsetParams, ctx: uintptr(ctx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddMemsetNode, d.scope, 6
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.memsetParams = memsetParams
+	a.ctx = uintptr(ctx)
 	return d.result(FnCuGraphAddMemsetNode, loader.Invoke(&a.c))
 }
 
@@ -373,7 +479,7 @@ func (d *Driver) CuGraphAddMemsetNode(phGraphNode *CUgraphNode, hGraph CUgraph, 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddNode(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, dependencyData *CUgraphEdgeData, numDependencies uintptr, nodeParams *CUgraphNodeParams) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -382,7 +488,14 @@ func (d *Driver) CuGraphAddNode(phGraphNode *CUgraphNode, hGraph CUgraph, depend
 		numDependencies uintptr
 		nodeParams      *CUgraphNodeParams
 		_               [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddNode, Scope: d.scope, N: 6}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, dependencyData: dependencyData, numDependencies: uintptr(numDependencies), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddNode, d.scope, 6
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.dependencyData = dependencyData
+	a.numDependencies = uintptr(numDependencies)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphAddNode, loader.Invoke(&a.c))
 }
 
@@ -393,7 +506,7 @@ func (d *Driver) CuGraphAddNode(phGraphNode *CUgraphNode, hGraph CUgraph, depend
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphAddNode_v12020(phGraphNode *CUgraphNode, hGraph CUgraph, dependencies *CUgraphNode, numDependencies uintptr, nodeParams *CUgraphNodeParams) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		phGraphNode     *CUgraphNode
 		hGraph          uintptr
@@ -401,7 +514,13 @@ func (d *Driver) CuGraphAddNode_v12020(phGraphNode *CUgraphNode, hGraph CUgraph,
 		numDependencies uintptr
 		nodeParams      *CUgraphNodeParams
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphAddNode_v12020, Scope: d.scope, N: 5}, phGraphNode: phGraphNode, hGraph: uintptr(hGraph), dependencies: dependencies, numDependencies: uintptr(numDependencies), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphAddNode_v12020, d.scope, 5
+	a.phGraphNode = phGraphNode
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphAddNode_v12020, loader.Invoke(&a.c))
 }
 
@@ -412,12 +531,15 @@ func (d *Driver) CuGraphAddNode_v12020(phGraphNode *CUgraphNode, hGraph CUgraph,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphBatchMemOpNodeGetParams(hNode CUgraphNode, nodeParams_out *CUDA_BATCH_MEM_OP_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c              loader.Call
 		hNode          uintptr
 		nodeParams_out *CUDA_BATCH_MEM_OP_NODE_PARAMS
 		_              [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphBatchMemOpNodeGetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams_out: nodeParams_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphBatchMemOpNodeGetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams_out = nodeParams_out
 	return d.result(FnCuGraphBatchMemOpNodeGetParams, loader.Invoke(&a.c))
 }
 
@@ -428,12 +550,15 @@ func (d *Driver) CuGraphBatchMemOpNodeGetParams(hNode CUgraphNode, nodeParams_ou
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphBatchMemOpNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_BATCH_MEM_OP_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_BATCH_MEM_OP_NODE_PARAMS
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphBatchMemOpNodeSetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphBatchMemOpNodeSetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphBatchMemOpNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -443,12 +568,15 @@ func (d *Driver) CuGraphBatchMemOpNodeSetParams(hNode CUgraphNode, nodeParams *C
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphChildGraphNodeGetGraph(hNode CUgraphNode, phGraph *CUgraph) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hNode   uintptr
 		phGraph *CUgraph
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphChildGraphNodeGetGraph, Scope: d.scope, N: 2}, hNode: uintptr(hNode), phGraph: phGraph}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphChildGraphNodeGetGraph, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.phGraph = phGraph
 	return d.result(FnCuGraphChildGraphNodeGetGraph, loader.Invoke(&a.c))
 }
 
@@ -458,12 +586,15 @@ func (d *Driver) CuGraphChildGraphNodeGetGraph(hNode CUgraphNode, phGraph *CUgra
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphClone(phGraphClone *CUgraph, originalGraph CUgraph) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		phGraphClone  *CUgraph
 		originalGraph uintptr
 		_             [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphClone, Scope: d.scope, N: 2}, phGraphClone: phGraphClone, originalGraph: uintptr(originalGraph)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphClone, d.scope, 2
+	a.phGraphClone = phGraphClone
+	a.originalGraph = uintptr(originalGraph)
 	return d.result(FnCuGraphClone, loader.Invoke(&a.c))
 }
 
@@ -474,7 +605,7 @@ func (d *Driver) CuGraphClone(phGraphClone *CUgraph, originalGraph CUgraph) erro
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphConditionalHandleCreate(pHandle_out *CUgraphConditionalHandle, hGraph CUgraph, ctx CUcontext, defaultLaunchValue, flags uint32) error {
-	a := struct {
+	var a struct {
 		c                  loader.Call
 		pHandle_out        *CUgraphConditionalHandle
 		hGraph             uintptr
@@ -482,7 +613,13 @@ func (d *Driver) CuGraphConditionalHandleCreate(pHandle_out *CUgraphConditionalH
 		defaultLaunchValue uintptr
 		flags              uintptr
 		_                  [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphConditionalHandleCreate, Scope: d.scope, N: 5}, pHandle_out: pHandle_out, hGraph: uintptr(hGraph), ctx: uintptr(ctx), defaultLaunchValue: uintptr(defaultLaunchValue), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphConditionalHandleCreate, d.scope, 5
+	a.pHandle_out = pHandle_out
+	a.hGraph = uintptr(hGraph)
+	a.ctx = uintptr(ctx)
+	a.defaultLaunchValue = uintptr(defaultLaunchValue)
+	a.flags = uintptr(flags)
 	return d.result(FnCuGraphConditionalHandleCreate, loader.Invoke(&a.c))
 }
 
@@ -492,12 +629,15 @@ func (d *Driver) CuGraphConditionalHandleCreate(pHandle_out *CUgraphConditionalH
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphCreate(phGraph *CUgraph, flags uint32) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		phGraph *CUgraph
 		flags   uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphCreate, Scope: d.scope, N: 2}, phGraph: phGraph, flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphCreate, d.scope, 2
+	a.phGraph = phGraph
+	a.flags = uintptr(flags)
 	return d.result(FnCuGraphCreate, loader.Invoke(&a.c))
 }
 
@@ -507,13 +647,17 @@ func (d *Driver) CuGraphCreate(phGraph *CUgraph, flags uint32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphDebugDotPrint(hGraph CUgraph, path *byte, flags uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hGraph uintptr
 		path   *byte
 		flags  uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphDebugDotPrint, Scope: d.scope, N: 3}, hGraph: uintptr(hGraph), path: path, flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphDebugDotPrint, d.scope, 3
+	a.hGraph = uintptr(hGraph)
+	a.path = path
+	a.flags = uintptr(flags)
 	return d.result(FnCuGraphDebugDotPrint, loader.Invoke(&a.c))
 }
 
@@ -523,11 +667,13 @@ func (d *Driver) CuGraphDebugDotPrint(hGraph CUgraph, path *byte, flags uint32) 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphDestroy(hGraph CUgraph) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hGraph uintptr
 		_      [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphDestroy, Scope: d.scope, N: 1}, hGraph: uintptr(hGraph)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphDestroy, d.scope, 1
+	a.hGraph = uintptr(hGraph)
 	return d.result(FnCuGraphDestroy, loader.InvokeEscaping(&a.c))
 }
 
@@ -537,11 +683,13 @@ func (d *Driver) CuGraphDestroy(hGraph CUgraph) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphDestroyNode(hNode CUgraphNode) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		hNode uintptr
 		_     [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphDestroyNode, Scope: d.scope, N: 1}, hNode: uintptr(hNode)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphDestroyNode, d.scope, 1
+	a.hNode = uintptr(hNode)
 	return d.result(FnCuGraphDestroyNode, loader.Invoke(&a.c))
 }
 
@@ -551,12 +699,15 @@ func (d *Driver) CuGraphDestroyNode(hNode CUgraphNode) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphEventRecordNodeGetEvent(hNode CUgraphNode, event_out *CUevent) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		hNode     uintptr
 		event_out *CUevent
 		_         [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphEventRecordNodeGetEvent, Scope: d.scope, N: 2}, hNode: uintptr(hNode), event_out: event_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphEventRecordNodeGetEvent, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.event_out = event_out
 	return d.result(FnCuGraphEventRecordNodeGetEvent, loader.Invoke(&a.c))
 }
 
@@ -566,12 +717,15 @@ func (d *Driver) CuGraphEventRecordNodeGetEvent(hNode CUgraphNode, event_out *CU
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphEventRecordNodeSetEvent(hNode CUgraphNode, event CUevent) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		hNode uintptr
 		event uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphEventRecordNodeSetEvent, Scope: d.scope, N: 2}, hNode: uintptr(hNode), event: uintptr(event)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphEventRecordNodeSetEvent, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.event = uintptr(event)
 	return d.result(FnCuGraphEventRecordNodeSetEvent, loader.Invoke(&a.c))
 }
 
@@ -581,12 +735,15 @@ func (d *Driver) CuGraphEventRecordNodeSetEvent(hNode CUgraphNode, event CUevent
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphEventWaitNodeGetEvent(hNode CUgraphNode, event_out *CUevent) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		hNode     uintptr
 		event_out *CUevent
 		_         [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphEventWaitNodeGetEvent, Scope: d.scope, N: 2}, hNode: uintptr(hNode), event_out: event_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphEventWaitNodeGetEvent, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.event_out = event_out
 	return d.result(FnCuGraphEventWaitNodeGetEvent, loader.Invoke(&a.c))
 }
 
@@ -596,12 +753,15 @@ func (d *Driver) CuGraphEventWaitNodeGetEvent(hNode CUgraphNode, event_out *CUev
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphEventWaitNodeSetEvent(hNode CUgraphNode, event CUevent) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		hNode uintptr
 		event uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphEventWaitNodeSetEvent, Scope: d.scope, N: 2}, hNode: uintptr(hNode), event: uintptr(event)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphEventWaitNodeSetEvent, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.event = uintptr(event)
 	return d.result(FnCuGraphEventWaitNodeSetEvent, loader.Invoke(&a.c))
 }
 
@@ -612,13 +772,17 @@ func (d *Driver) CuGraphEventWaitNodeSetEvent(hNode CUgraphNode, event CUevent) 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecBatchMemOpNodeSetParams(hGraphExec CUgraphExec, hNode CUgraphNode, nodeParams *CUDA_BATCH_MEM_OP_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		nodeParams *CUDA_BATCH_MEM_OP_NODE_PARAMS
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecBatchMemOpNodeSetParams, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecBatchMemOpNodeSetParams, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphExecBatchMemOpNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -629,13 +793,17 @@ func (d *Driver) CuGraphExecBatchMemOpNodeSetParams(hGraphExec CUgraphExec, hNod
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecChildGraphNodeSetParams(hGraphExec CUgraphExec, hNode CUgraphNode, childGraph CUgraph) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		childGraph uintptr
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecChildGraphNodeSetParams, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), childGraph: uintptr(childGraph)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecChildGraphNodeSetParams, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.childGraph = uintptr(childGraph)
 	return d.result(FnCuGraphExecChildGraphNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -645,11 +813,13 @@ func (d *Driver) CuGraphExecChildGraphNodeSetParams(hGraphExec CUgraphExec, hNod
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecDestroy(hGraphExec CUgraphExec) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		_          [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecDestroy, Scope: d.scope, N: 1}, hGraphExec: uintptr(hGraphExec)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecDestroy, d.scope, 1
+	a.hGraphExec = uintptr(hGraphExec)
 	return d.result(FnCuGraphExecDestroy, loader.InvokeEscaping(&a.c))
 }
 
@@ -660,13 +830,17 @@ func (d *Driver) CuGraphExecDestroy(hGraphExec CUgraphExec) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecEventRecordNodeSetEvent(hGraphExec CUgraphExec, hNode CUgraphNode, event CUevent) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		event      uintptr
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecEventRecordNodeSetEvent, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), event: uintptr(event)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecEventRecordNodeSetEvent, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.event = uintptr(event)
 	return d.result(FnCuGraphExecEventRecordNodeSetEvent, loader.Invoke(&a.c))
 }
 
@@ -676,13 +850,17 @@ func (d *Driver) CuGraphExecEventRecordNodeSetEvent(hGraphExec CUgraphExec, hNod
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecEventWaitNodeSetEvent(hGraphExec CUgraphExec, hNode CUgraphNode, event CUevent) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		event      uintptr
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecEventWaitNodeSetEvent, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), event: uintptr(event)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecEventWaitNodeSetEvent, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.event = uintptr(event)
 	return d.result(FnCuGraphExecEventWaitNodeSetEvent, loader.Invoke(&a.c))
 }
 
@@ -693,13 +871,17 @@ func (d *Driver) CuGraphExecEventWaitNodeSetEvent(hGraphExec CUgraphExec, hNode 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecExternalSemaphoresSignalNodeSetParams(hGraphExec CUgraphExec, hNode CUgraphNode, nodeParams *CUDA_EXT_SEM_SIGNAL_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		nodeParams *CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecExternalSemaphoresSignalNodeSetParams, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecExternalSemaphoresSignalNodeSetParams, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphExecExternalSemaphoresSignalNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -710,13 +892,17 @@ func (d *Driver) CuGraphExecExternalSemaphoresSignalNodeSetParams(hGraphExec CUg
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecExternalSemaphoresWaitNodeSetParams(hGraphExec CUgraphExec, hNode CUgraphNode, nodeParams *CUDA_EXT_SEM_WAIT_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		nodeParams *CUDA_EXT_SEM_WAIT_NODE_PARAMS
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecExternalSemaphoresWaitNodeSetParams, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecExternalSemaphoresWaitNodeSetParams, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphExecExternalSemaphoresWaitNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -726,12 +912,15 @@ func (d *Driver) CuGraphExecExternalSemaphoresWaitNodeSetParams(hGraphExec CUgra
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecGetFlags(hGraphExec CUgraphExec, flags *uint64) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		flags      *uint64
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecGetFlags, Scope: d.scope, N: 2}, hGraphExec: uintptr(hGraphExec), flags: flags}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecGetFlags, d.scope, 2
+	a.hGraphExec = uintptr(hGraphExec)
+	a.flags = flags
 	return d.result(FnCuGraphExecGetFlags, loader.Invoke(&a.c))
 }
 
@@ -742,13 +931,17 @@ func (d *Driver) CuGraphExecGetFlags(hGraphExec CUgraphExec, flags *uint64) erro
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecHostNodeSetParams(hGraphExec CUgraphExec, hNode CUgraphNode, nodeParams *CUDA_HOST_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		nodeParams *CUDA_HOST_NODE_PARAMS
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecHostNodeSetParams, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecHostNodeSetParams, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphExecHostNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -759,13 +952,17 @@ func (d *Driver) CuGraphExecHostNodeSetParams(hGraphExec CUgraphExec, hNode CUgr
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecKernelNodeSetParams(hGraphExec CUgraphExec, hNode CUgraphNode, nodeParams *CUDA_KERNEL_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		nodeParams *CUDA_KERNEL_NODE_PARAMS
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecKernelNodeSetParams, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecKernelNodeSetParams, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphExecKernelNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -776,13 +973,17 @@ func (d *Driver) CuGraphExecKernelNodeSetParams(hGraphExec CUgraphExec, hNode CU
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecKernelNodeSetParams_v10010(hGraphExec CUgraphExec, hNode CUgraphNode, nodeParams *CUDA_KERNEL_NODE_PARAMS_v1) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		nodeParams *CUDA_KERNEL_NODE_PARAMS_v1
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecKernelNodeSetParams_v10010, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecKernelNodeSetParams_v10010, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphExecKernelNodeSetParams_v10010, loader.Invoke(&a.c))
 }
 
@@ -793,14 +994,19 @@ func (d *Driver) CuGraphExecKernelNodeSetParams_v10010(hGraphExec CUgraphExec, h
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecMemcpyNodeSetParams(hGraphExec CUgraphExec, hNode CUgraphNode, copyParams *CUDA_MEMCPY3D, ctx CUcontext) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		copyParams *CUDA_MEMCPY3D
 		ctx        uintptr
 		_          [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecMemcpyNodeSetParams, Scope: d.scope, N: 4}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), copyParams: copyParams, ctx: uintptr(ctx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecMemcpyNodeSetParams, d.scope, 4
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.copyParams = copyParams
+	a.ctx = uintptr(ctx)
 	return d.result(FnCuGraphExecMemcpyNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -811,14 +1017,19 @@ func (d *Driver) CuGraphExecMemcpyNodeSetParams(hGraphExec CUgraphExec, hNode CU
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecMemsetNodeSetParams(hGraphExec CUgraphExec, hNode CUgraphNode, memsetParams *CUDA_MEMSET_NODE_PARAMS, ctx CUcontext) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		hGraphExec   uintptr
 		hNode        uintptr
 		memsetParams *CUDA_MEMSET_NODE_PARAMS
 		ctx          uintptr
 		_            [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecMemsetNodeSetParams, Scope: d.scope, N: 4}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), memsetParams: memsetParams, ctx: uintptr(ctx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecMemsetNodeSetParams, d.scope, 4
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.memsetParams = memsetParams
+	a.ctx = uintptr(ctx)
 	return d.result(FnCuGraphExecMemsetNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -829,13 +1040,17 @@ func (d *Driver) CuGraphExecMemsetNodeSetParams(hGraphExec CUgraphExec, hNode CU
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecNodeSetParams(hGraphExec CUgraphExec, hNode CUgraphNode, nodeParams *CUgraphNodeParams) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		nodeParams *CUgraphNodeParams
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecNodeSetParams, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecNodeSetParams, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphExecNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -846,13 +1061,17 @@ func (d *Driver) CuGraphExecNodeSetParams(hGraphExec CUgraphExec, hNode CUgraphN
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecUpdate(hGraphExec CUgraphExec, hGraph CUgraph, resultInfo *CUgraphExecUpdateResultInfo) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hGraph     uintptr
 		resultInfo *CUgraphExecUpdateResultInfo
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecUpdate, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hGraph: uintptr(hGraph), resultInfo: resultInfo}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecUpdate, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hGraph = uintptr(hGraph)
+	a.resultInfo = resultInfo
 	return d.result(FnCuGraphExecUpdate, loader.Invoke(&a.c))
 }
 
@@ -863,14 +1082,19 @@ func (d *Driver) CuGraphExecUpdate(hGraphExec CUgraphExec, hGraph CUgraph, resul
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExecUpdate_v10020(hGraphExec CUgraphExec, hGraph CUgraph, hErrorNode_out *CUgraphNode, updateResult_out *CUgraphExecUpdateResult) error {
-	a := struct {
+	var a struct {
 		c                loader.Call
 		hGraphExec       uintptr
 		hGraph           uintptr
 		hErrorNode_out   *CUgraphNode
 		updateResult_out *CUgraphExecUpdateResult
 		_                [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExecUpdate_v10020, Scope: d.scope, N: 4}, hGraphExec: uintptr(hGraphExec), hGraph: uintptr(hGraph), hErrorNode_out: hErrorNode_out, updateResult_out: updateResult_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExecUpdate_v10020, d.scope, 4
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hGraph = uintptr(hGraph)
+	a.hErrorNode_out = hErrorNode_out
+	a.updateResult_out = updateResult_out
 	return d.result(FnCuGraphExecUpdate_v10020, loader.Invoke(&a.c))
 }
 
@@ -881,12 +1105,15 @@ func (d *Driver) CuGraphExecUpdate_v10020(hGraphExec CUgraphExec, hGraph CUgraph
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExternalSemaphoresSignalNodeGetParams(hNode CUgraphNode, params_out *CUDA_EXT_SEM_SIGNAL_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		params_out *CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExternalSemaphoresSignalNodeGetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), params_out: params_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExternalSemaphoresSignalNodeGetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.params_out = params_out
 	return d.result(FnCuGraphExternalSemaphoresSignalNodeGetParams, loader.Invoke(&a.c))
 }
 
@@ -897,12 +1124,15 @@ func (d *Driver) CuGraphExternalSemaphoresSignalNodeGetParams(hNode CUgraphNode,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExternalSemaphoresSignalNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_EXT_SEM_SIGNAL_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExternalSemaphoresSignalNodeSetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExternalSemaphoresSignalNodeSetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphExternalSemaphoresSignalNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -913,12 +1143,15 @@ func (d *Driver) CuGraphExternalSemaphoresSignalNodeSetParams(hNode CUgraphNode,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExternalSemaphoresWaitNodeGetParams(hNode CUgraphNode, params_out *CUDA_EXT_SEM_WAIT_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		params_out *CUDA_EXT_SEM_WAIT_NODE_PARAMS
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExternalSemaphoresWaitNodeGetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), params_out: params_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExternalSemaphoresWaitNodeGetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.params_out = params_out
 	return d.result(FnCuGraphExternalSemaphoresWaitNodeGetParams, loader.Invoke(&a.c))
 }
 
@@ -929,12 +1162,15 @@ func (d *Driver) CuGraphExternalSemaphoresWaitNodeGetParams(hNode CUgraphNode, p
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphExternalSemaphoresWaitNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_EXT_SEM_WAIT_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_EXT_SEM_WAIT_NODE_PARAMS
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphExternalSemaphoresWaitNodeSetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphExternalSemaphoresWaitNodeSetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphExternalSemaphoresWaitNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -945,7 +1181,7 @@ func (d *Driver) CuGraphExternalSemaphoresWaitNodeSetParams(hNode CUgraphNode, n
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphGetEdges(hGraph CUgraph, from, to *CUgraphNode, edgeData *CUgraphEdgeData, numEdges *uintptr) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hGraph   uintptr
 		from     *CUgraphNode
@@ -953,7 +1189,13 @@ func (d *Driver) CuGraphGetEdges(hGraph CUgraph, from, to *CUgraphNode, edgeData
 		edgeData *CUgraphEdgeData
 		numEdges *uintptr
 		_        [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphGetEdges, Scope: d.scope, N: 5}, hGraph: uintptr(hGraph), from: from, to: to, edgeData: edgeData, numEdges: numEdges}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphGetEdges, d.scope, 5
+	a.hGraph = uintptr(hGraph)
+	a.from = from
+	a.to = to
+	a.edgeData = edgeData
+	a.numEdges = numEdges
 	return d.result(FnCuGraphGetEdges, loader.Invoke(&a.c))
 }
 
@@ -964,14 +1206,19 @@ func (d *Driver) CuGraphGetEdges(hGraph CUgraph, from, to *CUgraphNode, edgeData
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphGetEdges_v10000(hGraph CUgraph, from, to *CUgraphNode, numEdges *uintptr) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hGraph   uintptr
 		from     *CUgraphNode
 		to       *CUgraphNode
 		numEdges *uintptr
 		_        [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphGetEdges_v10000, Scope: d.scope, N: 4}, hGraph: uintptr(hGraph), from: from, to: to, numEdges: numEdges}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphGetEdges_v10000, d.scope, 4
+	a.hGraph = uintptr(hGraph)
+	a.from = from
+	a.to = to
+	a.numEdges = numEdges
 	return d.result(FnCuGraphGetEdges_v10000, loader.Invoke(&a.c))
 }
 
@@ -981,13 +1228,17 @@ func (d *Driver) CuGraphGetEdges_v10000(hGraph CUgraph, from, to *CUgraphNode, n
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphGetNodes(hGraph CUgraph, nodes *CUgraphNode, numNodes *uintptr) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hGraph   uintptr
 		nodes    *CUgraphNode
 		numNodes *uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphGetNodes, Scope: d.scope, N: 3}, hGraph: uintptr(hGraph), nodes: nodes, numNodes: numNodes}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphGetNodes, d.scope, 3
+	a.hGraph = uintptr(hGraph)
+	a.nodes = nodes
+	a.numNodes = numNodes
 	return d.result(FnCuGraphGetNodes, loader.Invoke(&a.c))
 }
 
@@ -997,13 +1248,17 @@ func (d *Driver) CuGraphGetNodes(hGraph CUgraph, nodes *CUgraphNode, numNodes *u
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphGetRootNodes(hGraph CUgraph, rootNodes *CUgraphNode, numRootNodes *uintptr) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		hGraph       uintptr
 		rootNodes    *CUgraphNode
 		numRootNodes *uintptr
 		_            [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphGetRootNodes, Scope: d.scope, N: 3}, hGraph: uintptr(hGraph), rootNodes: rootNodes, numRootNodes: numRootNodes}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphGetRootNodes, d.scope, 3
+	a.hGraph = uintptr(hGraph)
+	a.rootNodes = rootNodes
+	a.numRootNodes = numRootNodes
 	return d.result(FnCuGraphGetRootNodes, loader.Invoke(&a.c))
 }
 
@@ -1013,12 +1268,15 @@ func (d *Driver) CuGraphGetRootNodes(hGraph CUgraph, rootNodes *CUgraphNode, num
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphHostNodeGetParams(hNode CUgraphNode, nodeParams *CUDA_HOST_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_HOST_NODE_PARAMS
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphHostNodeGetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphHostNodeGetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphHostNodeGetParams, loader.Invoke(&a.c))
 }
 
@@ -1028,12 +1286,15 @@ func (d *Driver) CuGraphHostNodeGetParams(hNode CUgraphNode, nodeParams *CUDA_HO
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphHostNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_HOST_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_HOST_NODE_PARAMS
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphHostNodeSetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphHostNodeSetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphHostNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -1044,7 +1305,7 @@ func (d *Driver) CuGraphHostNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_HO
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphInstantiate_v11000(phGraphExec *CUgraphExec, hGraph CUgraph, phErrorNode *CUgraphNode, logBuffer *byte, bufferSize uintptr) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		phGraphExec *CUgraphExec
 		hGraph      uintptr
@@ -1052,7 +1313,13 @@ func (d *Driver) CuGraphInstantiate_v11000(phGraphExec *CUgraphExec, hGraph CUgr
 		logBuffer   *byte
 		bufferSize  uintptr
 		_           [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphInstantiate_v11000, Scope: d.scope, N: 5}, phGraphExec: phGraphExec, hGraph: uintptr(hGraph), phErrorNode: phErrorNode, logBuffer: logBuffer, bufferSize: uintptr(bufferSize)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphInstantiate_v11000, d.scope, 5
+	a.phGraphExec = phGraphExec
+	a.hGraph = uintptr(hGraph)
+	a.phErrorNode = phErrorNode
+	a.logBuffer = logBuffer
+	a.bufferSize = uintptr(bufferSize)
 	return d.result(FnCuGraphInstantiate_v11000, loader.Invoke(&a.c))
 }
 
@@ -1063,7 +1330,7 @@ func (d *Driver) CuGraphInstantiate_v11000(phGraphExec *CUgraphExec, hGraph CUgr
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphInstantiate_v10000(phGraphExec *CUgraphExec, hGraph CUgraph, phErrorNode *CUgraphNode, logBuffer *byte, bufferSize uintptr) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		phGraphExec *CUgraphExec
 		hGraph      uintptr
@@ -1071,7 +1338,13 @@ func (d *Driver) CuGraphInstantiate_v10000(phGraphExec *CUgraphExec, hGraph CUgr
 		logBuffer   *byte
 		bufferSize  uintptr
 		_           [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphInstantiate_v10000, Scope: d.scope, N: 5}, phGraphExec: phGraphExec, hGraph: uintptr(hGraph), phErrorNode: phErrorNode, logBuffer: logBuffer, bufferSize: uintptr(bufferSize)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphInstantiate_v10000, d.scope, 5
+	a.phGraphExec = phGraphExec
+	a.hGraph = uintptr(hGraph)
+	a.phErrorNode = phErrorNode
+	a.logBuffer = logBuffer
+	a.bufferSize = uintptr(bufferSize)
 	return d.result(FnCuGraphInstantiate_v10000, loader.Invoke(&a.c))
 }
 
@@ -1082,13 +1355,17 @@ func (d *Driver) CuGraphInstantiate_v10000(phGraphExec *CUgraphExec, hGraph CUgr
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphInstantiateWithFlags(phGraphExec *CUgraphExec, hGraph CUgraph, flags uint64) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		phGraphExec *CUgraphExec
 		hGraph      uintptr
 		flags       uintptr
 		_           [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphInstantiateWithFlags, Scope: d.scope, N: 3}, phGraphExec: phGraphExec, hGraph: uintptr(hGraph), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphInstantiateWithFlags, d.scope, 3
+	a.phGraphExec = phGraphExec
+	a.hGraph = uintptr(hGraph)
+	a.flags = uintptr(flags)
 	return d.result(FnCuGraphInstantiateWithFlags, loader.Invoke(&a.c))
 }
 
@@ -1099,13 +1376,17 @@ func (d *Driver) CuGraphInstantiateWithFlags(phGraphExec *CUgraphExec, hGraph CU
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphInstantiateWithParams(phGraphExec *CUgraphExec, hGraph CUgraph, instantiateParams *CUDA_GRAPH_INSTANTIATE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c                 loader.Call
 		phGraphExec       *CUgraphExec
 		hGraph            uintptr
 		instantiateParams *CUDA_GRAPH_INSTANTIATE_PARAMS
 		_                 [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphInstantiateWithParams, Scope: d.scope, N: 3}, phGraphExec: phGraphExec, hGraph: uintptr(hGraph), instantiateParams: instantiateParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphInstantiateWithParams, d.scope, 3
+	a.phGraphExec = phGraphExec
+	a.hGraph = uintptr(hGraph)
+	a.instantiateParams = instantiateParams
 	return d.result(FnCuGraphInstantiateWithParams, loader.Invoke(&a.c))
 }
 
@@ -1115,12 +1396,15 @@ func (d *Driver) CuGraphInstantiateWithParams(phGraphExec *CUgraphExec, hGraph C
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphKernelNodeCopyAttributes(dst, src CUgraphNode) error {
-	a := struct {
+	var a struct {
 		c   loader.Call
 		dst uintptr
 		src uintptr
 		_   [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphKernelNodeCopyAttributes, Scope: d.scope, N: 2}, dst: uintptr(dst), src: uintptr(src)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphKernelNodeCopyAttributes, d.scope, 2
+	a.dst = uintptr(dst)
+	a.src = uintptr(src)
 	return d.result(FnCuGraphKernelNodeCopyAttributes, loader.Invoke(&a.c))
 }
 
@@ -1131,13 +1415,17 @@ func (d *Driver) CuGraphKernelNodeCopyAttributes(dst, src CUgraphNode) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphKernelNodeGetAttribute(hNode CUgraphNode, attr CUkernelNodeAttrID, value_out *CUkernelNodeAttrValue) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		hNode     uintptr
 		attr      uintptr
 		value_out *CUkernelNodeAttrValue
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphKernelNodeGetAttribute, Scope: d.scope, N: 3}, hNode: uintptr(hNode), attr: uintptr(attr), value_out: value_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphKernelNodeGetAttribute, d.scope, 3
+	a.hNode = uintptr(hNode)
+	a.attr = uintptr(attr)
+	a.value_out = value_out
 	return d.result(FnCuGraphKernelNodeGetAttribute, loader.Invoke(&a.c))
 }
 
@@ -1147,12 +1435,15 @@ func (d *Driver) CuGraphKernelNodeGetAttribute(hNode CUgraphNode, attr CUkernelN
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphKernelNodeGetParams(hNode CUgraphNode, nodeParams *CUDA_KERNEL_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_KERNEL_NODE_PARAMS
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphKernelNodeGetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphKernelNodeGetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphKernelNodeGetParams, loader.Invoke(&a.c))
 }
 
@@ -1163,12 +1454,15 @@ func (d *Driver) CuGraphKernelNodeGetParams(hNode CUgraphNode, nodeParams *CUDA_
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphKernelNodeGetParams_v10000(hNode CUgraphNode, nodeParams *CUDA_KERNEL_NODE_PARAMS_v1) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_KERNEL_NODE_PARAMS_v1
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphKernelNodeGetParams_v10000, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphKernelNodeGetParams_v10000, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphKernelNodeGetParams_v10000, loader.Invoke(&a.c))
 }
 
@@ -1179,13 +1473,17 @@ func (d *Driver) CuGraphKernelNodeGetParams_v10000(hNode CUgraphNode, nodeParams
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphKernelNodeSetAttribute(hNode CUgraphNode, attr CUkernelNodeAttrID, value *CUkernelNodeAttrValue) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		hNode uintptr
 		attr  uintptr
 		value *CUkernelNodeAttrValue
 		_     [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphKernelNodeSetAttribute, Scope: d.scope, N: 3}, hNode: uintptr(hNode), attr: uintptr(attr), value: value}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphKernelNodeSetAttribute, d.scope, 3
+	a.hNode = uintptr(hNode)
+	a.attr = uintptr(attr)
+	a.value = value
 	return d.result(FnCuGraphKernelNodeSetAttribute, loader.Invoke(&a.c))
 }
 
@@ -1195,12 +1493,15 @@ func (d *Driver) CuGraphKernelNodeSetAttribute(hNode CUgraphNode, attr CUkernelN
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphKernelNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_KERNEL_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_KERNEL_NODE_PARAMS
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphKernelNodeSetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphKernelNodeSetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphKernelNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -1211,12 +1512,15 @@ func (d *Driver) CuGraphKernelNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphKernelNodeSetParams_v10000(hNode CUgraphNode, nodeParams *CUDA_KERNEL_NODE_PARAMS_v1) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_KERNEL_NODE_PARAMS_v1
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphKernelNodeSetParams_v10000, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphKernelNodeSetParams_v10000, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphKernelNodeSetParams_v10000, loader.Invoke(&a.c))
 }
 
@@ -1226,12 +1530,15 @@ func (d *Driver) CuGraphKernelNodeSetParams_v10000(hNode CUgraphNode, nodeParams
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphLaunch(hGraphExec CUgraphExec, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hStream    uintptr
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphLaunch, Scope: d.scope, N: 2}, hGraphExec: uintptr(hGraphExec), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphLaunch, d.scope, 2
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuGraphLaunch, loader.Invoke(&a.c))
 }
 
@@ -1241,12 +1548,15 @@ func (d *Driver) CuGraphLaunch(hGraphExec CUgraphExec, hStream CUstream) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphMemAllocNodeGetParams(hNode CUgraphNode, params_out *CUDA_MEM_ALLOC_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		params_out *CUDA_MEM_ALLOC_NODE_PARAMS
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphMemAllocNodeGetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), params_out: params_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphMemAllocNodeGetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.params_out = params_out
 	return d.result(FnCuGraphMemAllocNodeGetParams, loader.Invoke(&a.c))
 }
 
@@ -1256,12 +1566,15 @@ func (d *Driver) CuGraphMemAllocNodeGetParams(hNode CUgraphNode, params_out *CUD
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphMemFreeNodeGetParams(hNode CUgraphNode, dptr_out *CUdeviceptr) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hNode    uintptr
 		dptr_out *CUdeviceptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphMemFreeNodeGetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), dptr_out: dptr_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphMemFreeNodeGetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.dptr_out = dptr_out
 	return d.result(FnCuGraphMemFreeNodeGetParams, loader.Invoke(&a.c))
 }
 
@@ -1271,12 +1584,15 @@ func (d *Driver) CuGraphMemFreeNodeGetParams(hNode CUgraphNode, dptr_out *CUdevi
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphMemcpyNodeGetParams(hNode CUgraphNode, nodeParams *CUDA_MEMCPY3D) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_MEMCPY3D
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphMemcpyNodeGetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphMemcpyNodeGetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphMemcpyNodeGetParams, loader.Invoke(&a.c))
 }
 
@@ -1286,12 +1602,15 @@ func (d *Driver) CuGraphMemcpyNodeGetParams(hNode CUgraphNode, nodeParams *CUDA_
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphMemcpyNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_MEMCPY3D) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_MEMCPY3D
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphMemcpyNodeSetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphMemcpyNodeSetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphMemcpyNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -1301,12 +1620,15 @@ func (d *Driver) CuGraphMemcpyNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphMemsetNodeGetParams(hNode CUgraphNode, nodeParams *CUDA_MEMSET_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_MEMSET_NODE_PARAMS
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphMemsetNodeGetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphMemsetNodeGetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphMemsetNodeGetParams, loader.Invoke(&a.c))
 }
 
@@ -1316,12 +1638,15 @@ func (d *Driver) CuGraphMemsetNodeGetParams(hNode CUgraphNode, nodeParams *CUDA_
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphMemsetNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_MEMSET_NODE_PARAMS) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUDA_MEMSET_NODE_PARAMS
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphMemsetNodeSetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphMemsetNodeSetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphMemsetNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -1332,13 +1657,17 @@ func (d *Driver) CuGraphMemsetNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphNodeFindInClone(phNode *CUgraphNode, hOriginalNode CUgraphNode, hClonedGraph CUgraph) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		phNode        *CUgraphNode
 		hOriginalNode uintptr
 		hClonedGraph  uintptr
 		_             [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphNodeFindInClone, Scope: d.scope, N: 3}, phNode: phNode, hOriginalNode: uintptr(hOriginalNode), hClonedGraph: uintptr(hClonedGraph)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphNodeFindInClone, d.scope, 3
+	a.phNode = phNode
+	a.hOriginalNode = uintptr(hOriginalNode)
+	a.hClonedGraph = uintptr(hClonedGraph)
 	return d.result(FnCuGraphNodeFindInClone, loader.Invoke(&a.c))
 }
 
@@ -1349,14 +1678,19 @@ func (d *Driver) CuGraphNodeFindInClone(phNode *CUgraphNode, hOriginalNode CUgra
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphNodeGetDependencies(hNode CUgraphNode, dependencies *CUgraphNode, edgeData *CUgraphEdgeData, numDependencies *uintptr) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		hNode           uintptr
 		dependencies    *CUgraphNode
 		edgeData        *CUgraphEdgeData
 		numDependencies *uintptr
 		_               [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphNodeGetDependencies, Scope: d.scope, N: 4}, hNode: uintptr(hNode), dependencies: dependencies, edgeData: edgeData, numDependencies: numDependencies}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphNodeGetDependencies, d.scope, 4
+	a.hNode = uintptr(hNode)
+	a.dependencies = dependencies
+	a.edgeData = edgeData
+	a.numDependencies = numDependencies
 	return d.result(FnCuGraphNodeGetDependencies, loader.Invoke(&a.c))
 }
 
@@ -1367,13 +1701,17 @@ func (d *Driver) CuGraphNodeGetDependencies(hNode CUgraphNode, dependencies *CUg
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphNodeGetDependencies_v10000(hNode CUgraphNode, dependencies *CUgraphNode, numDependencies *uintptr) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		hNode           uintptr
 		dependencies    *CUgraphNode
 		numDependencies *uintptr
 		_               [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphNodeGetDependencies_v10000, Scope: d.scope, N: 3}, hNode: uintptr(hNode), dependencies: dependencies, numDependencies: numDependencies}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphNodeGetDependencies_v10000, d.scope, 3
+	a.hNode = uintptr(hNode)
+	a.dependencies = dependencies
+	a.numDependencies = numDependencies
 	return d.result(FnCuGraphNodeGetDependencies_v10000, loader.Invoke(&a.c))
 }
 
@@ -1384,14 +1722,19 @@ func (d *Driver) CuGraphNodeGetDependencies_v10000(hNode CUgraphNode, dependenci
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphNodeGetDependentNodes(hNode CUgraphNode, dependentNodes *CUgraphNode, edgeData *CUgraphEdgeData, numDependentNodes *uintptr) error {
-	a := struct {
+	var a struct {
 		c                 loader.Call
 		hNode             uintptr
 		dependentNodes    *CUgraphNode
 		edgeData          *CUgraphEdgeData
 		numDependentNodes *uintptr
 		_                 [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphNodeGetDependentNodes, Scope: d.scope, N: 4}, hNode: uintptr(hNode), dependentNodes: dependentNodes, edgeData: edgeData, numDependentNodes: numDependentNodes}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphNodeGetDependentNodes, d.scope, 4
+	a.hNode = uintptr(hNode)
+	a.dependentNodes = dependentNodes
+	a.edgeData = edgeData
+	a.numDependentNodes = numDependentNodes
 	return d.result(FnCuGraphNodeGetDependentNodes, loader.Invoke(&a.c))
 }
 
@@ -1402,13 +1745,17 @@ func (d *Driver) CuGraphNodeGetDependentNodes(hNode CUgraphNode, dependentNodes 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphNodeGetDependentNodes_v10000(hNode CUgraphNode, dependentNodes *CUgraphNode, numDependentNodes *uintptr) error {
-	a := struct {
+	var a struct {
 		c                 loader.Call
 		hNode             uintptr
 		dependentNodes    *CUgraphNode
 		numDependentNodes *uintptr
 		_                 [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphNodeGetDependentNodes_v10000, Scope: d.scope, N: 3}, hNode: uintptr(hNode), dependentNodes: dependentNodes, numDependentNodes: numDependentNodes}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphNodeGetDependentNodes_v10000, d.scope, 3
+	a.hNode = uintptr(hNode)
+	a.dependentNodes = dependentNodes
+	a.numDependentNodes = numDependentNodes
 	return d.result(FnCuGraphNodeGetDependentNodes_v10000, loader.Invoke(&a.c))
 }
 
@@ -1418,13 +1765,17 @@ func (d *Driver) CuGraphNodeGetDependentNodes_v10000(hNode CUgraphNode, dependen
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphNodeGetEnabled(hGraphExec CUgraphExec, hNode CUgraphNode, isEnabled *uint32) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		isEnabled  *uint32
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphNodeGetEnabled, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), isEnabled: isEnabled}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphNodeGetEnabled, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.isEnabled = isEnabled
 	return d.result(FnCuGraphNodeGetEnabled, loader.Invoke(&a.c))
 }
 
@@ -1434,12 +1785,15 @@ func (d *Driver) CuGraphNodeGetEnabled(hGraphExec CUgraphExec, hNode CUgraphNode
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphNodeGetType(hNode CUgraphNode, typ *CUgraphNodeType) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		hNode uintptr
 		typ   *CUgraphNodeType
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphNodeGetType, Scope: d.scope, N: 2}, hNode: uintptr(hNode), typ: typ}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphNodeGetType, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.typ = typ
 	return d.result(FnCuGraphNodeGetType, loader.Invoke(&a.c))
 }
 
@@ -1449,13 +1803,17 @@ func (d *Driver) CuGraphNodeGetType(hNode CUgraphNode, typ *CUgraphNodeType) err
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphNodeSetEnabled(hGraphExec CUgraphExec, hNode CUgraphNode, isEnabled uint32) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hNode      uintptr
 		isEnabled  uintptr
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphNodeSetEnabled, Scope: d.scope, N: 3}, hGraphExec: uintptr(hGraphExec), hNode: uintptr(hNode), isEnabled: uintptr(isEnabled)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphNodeSetEnabled, d.scope, 3
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hNode = uintptr(hNode)
+	a.isEnabled = uintptr(isEnabled)
 	return d.result(FnCuGraphNodeSetEnabled, loader.Invoke(&a.c))
 }
 
@@ -1465,12 +1823,15 @@ func (d *Driver) CuGraphNodeSetEnabled(hGraphExec CUgraphExec, hNode CUgraphNode
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphNodeSetParams(hNode CUgraphNode, nodeParams *CUgraphNodeParams) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hNode      uintptr
 		nodeParams *CUgraphNodeParams
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphNodeSetParams, Scope: d.scope, N: 2}, hNode: uintptr(hNode), nodeParams: nodeParams}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphNodeSetParams, d.scope, 2
+	a.hNode = uintptr(hNode)
+	a.nodeParams = nodeParams
 	return d.result(FnCuGraphNodeSetParams, loader.Invoke(&a.c))
 }
 
@@ -1480,13 +1841,17 @@ func (d *Driver) CuGraphNodeSetParams(hNode CUgraphNode, nodeParams *CUgraphNode
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphReleaseUserObject(graph CUgraph, object CUuserObject, count uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		graph  uintptr
 		object uintptr
 		count  uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphReleaseUserObject, Scope: d.scope, N: 3}, graph: uintptr(graph), object: uintptr(object), count: uintptr(count)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphReleaseUserObject, d.scope, 3
+	a.graph = uintptr(graph)
+	a.object = uintptr(object)
+	a.count = uintptr(count)
 	return d.result(FnCuGraphReleaseUserObject, loader.InvokeEscaping(&a.c))
 }
 
@@ -1497,7 +1862,7 @@ func (d *Driver) CuGraphReleaseUserObject(graph CUgraph, object CUuserObject, co
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphRemoveDependencies(hGraph CUgraph, from, to *CUgraphNode, edgeData *CUgraphEdgeData, numDependencies uintptr) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		hGraph          uintptr
 		from            *CUgraphNode
@@ -1505,7 +1870,13 @@ func (d *Driver) CuGraphRemoveDependencies(hGraph CUgraph, from, to *CUgraphNode
 		edgeData        *CUgraphEdgeData
 		numDependencies uintptr
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphRemoveDependencies, Scope: d.scope, N: 5}, hGraph: uintptr(hGraph), from: from, to: to, edgeData: edgeData, numDependencies: uintptr(numDependencies)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphRemoveDependencies, d.scope, 5
+	a.hGraph = uintptr(hGraph)
+	a.from = from
+	a.to = to
+	a.edgeData = edgeData
+	a.numDependencies = uintptr(numDependencies)
 	return d.result(FnCuGraphRemoveDependencies, loader.Invoke(&a.c))
 }
 
@@ -1516,14 +1887,19 @@ func (d *Driver) CuGraphRemoveDependencies(hGraph CUgraph, from, to *CUgraphNode
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphRemoveDependencies_v10000(hGraph CUgraph, from, to *CUgraphNode, numDependencies uintptr) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		hGraph          uintptr
 		from            *CUgraphNode
 		to              *CUgraphNode
 		numDependencies uintptr
 		_               [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphRemoveDependencies_v10000, Scope: d.scope, N: 4}, hGraph: uintptr(hGraph), from: from, to: to, numDependencies: uintptr(numDependencies)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphRemoveDependencies_v10000, d.scope, 4
+	a.hGraph = uintptr(hGraph)
+	a.from = from
+	a.to = to
+	a.numDependencies = uintptr(numDependencies)
 	return d.result(FnCuGraphRemoveDependencies_v10000, loader.Invoke(&a.c))
 }
 
@@ -1534,14 +1910,19 @@ func (d *Driver) CuGraphRemoveDependencies_v10000(hGraph CUgraph, from, to *CUgr
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphRetainUserObject(graph CUgraph, object CUuserObject, count, flags uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		graph  uintptr
 		object uintptr
 		count  uintptr
 		flags  uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphRetainUserObject, Scope: d.scope, N: 4}, graph: uintptr(graph), object: uintptr(object), count: uintptr(count), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphRetainUserObject, d.scope, 4
+	a.graph = uintptr(graph)
+	a.object = uintptr(object)
+	a.count = uintptr(count)
+	a.flags = uintptr(flags)
 	return d.result(FnCuGraphRetainUserObject, loader.Invoke(&a.c))
 }
 
@@ -1551,12 +1932,15 @@ func (d *Driver) CuGraphRetainUserObject(graph CUgraph, object CUuserObject, cou
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuGraphUpload(hGraphExec CUgraphExec, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		hGraphExec uintptr
 		hStream    uintptr
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphUpload, Scope: d.scope, N: 2}, hGraphExec: uintptr(hGraphExec), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphUpload, d.scope, 2
+	a.hGraphExec = uintptr(hGraphExec)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuGraphUpload, loader.Invoke(&a.c))
 }
 
@@ -1567,7 +1951,7 @@ func (d *Driver) CuGraphUpload(hGraphExec CUgraphExec, hStream CUstream) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuUserObjectCreate(object_out *CUuserObject, ptr unsafe.Pointer, destroy CUhostFn, initialRefcount, flags uint32) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		object_out      *CUuserObject
 		ptr             unsafe.Pointer
@@ -1575,7 +1959,13 @@ func (d *Driver) CuUserObjectCreate(object_out *CUuserObject, ptr unsafe.Pointer
 		initialRefcount uintptr
 		flags           uintptr
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuUserObjectCreate, Scope: d.scope, N: 5}, object_out: object_out, ptr: ptr, destroy: uintptr(destroy), initialRefcount: uintptr(initialRefcount), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuUserObjectCreate, d.scope, 5
+	a.object_out = object_out
+	a.ptr = ptr
+	a.destroy = uintptr(destroy)
+	a.initialRefcount = uintptr(initialRefcount)
+	a.flags = uintptr(flags)
 	return d.result(FnCuUserObjectCreate, loader.InvokeEscaping(&a.c))
 }
 
@@ -1585,12 +1975,15 @@ func (d *Driver) CuUserObjectCreate(object_out *CUuserObject, ptr unsafe.Pointer
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuUserObjectRelease(object CUuserObject, count uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		object uintptr
 		count  uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuUserObjectRelease, Scope: d.scope, N: 2}, object: uintptr(object), count: uintptr(count)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuUserObjectRelease, d.scope, 2
+	a.object = uintptr(object)
+	a.count = uintptr(count)
 	return d.result(FnCuUserObjectRelease, loader.InvokeEscaping(&a.c))
 }
 
@@ -1600,11 +1993,14 @@ func (d *Driver) CuUserObjectRelease(object CUuserObject, count uint32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
 func (d *Driver) CuUserObjectRetain(object CUuserObject, count uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		object uintptr
 		count  uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuUserObjectRetain, Scope: d.scope, N: 2}, object: uintptr(object), count: uintptr(count)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuUserObjectRetain, d.scope, 2
+	a.object = uintptr(object)
+	a.count = uintptr(count)
 	return d.result(FnCuUserObjectRetain, loader.InvokeEscaping(&a.c))
 }

@@ -12,13 +12,17 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPHICS.html
 func (d *Driver) CuGraphicsMapResources(count uint32, resources *CUgraphicsResource, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		count     uintptr
 		resources *CUgraphicsResource
 		hStream   uintptr
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphicsMapResources, Scope: d.scope, N: 3}, count: uintptr(count), resources: resources, hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphicsMapResources, d.scope, 3
+	a.count = uintptr(count)
+	a.resources = resources
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuGraphicsMapResources, loader.Invoke(&a.c))
 }
 
@@ -29,12 +33,15 @@ func (d *Driver) CuGraphicsMapResources(count uint32, resources *CUgraphicsResou
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPHICS.html
 func (d *Driver) CuGraphicsResourceGetMappedMipmappedArray(pMipmappedArray *CUmipmappedArray, resource CUgraphicsResource) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		pMipmappedArray *CUmipmappedArray
 		resource        uintptr
 		_               [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphicsResourceGetMappedMipmappedArray, Scope: d.scope, N: 2}, pMipmappedArray: pMipmappedArray, resource: uintptr(resource)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphicsResourceGetMappedMipmappedArray, d.scope, 2
+	a.pMipmappedArray = pMipmappedArray
+	a.resource = uintptr(resource)
 	return d.result(FnCuGraphicsResourceGetMappedMipmappedArray, loader.Invoke(&a.c))
 }
 
@@ -45,13 +52,17 @@ func (d *Driver) CuGraphicsResourceGetMappedMipmappedArray(pMipmappedArray *CUmi
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPHICS.html
 func (d *Driver) CuGraphicsResourceGetMappedPointer(pDevPtr *CUdeviceptr, pSize *uintptr, resource CUgraphicsResource) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		pDevPtr  *CUdeviceptr
 		pSize    *uintptr
 		resource uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphicsResourceGetMappedPointer, Scope: d.scope, N: 3}, pDevPtr: pDevPtr, pSize: pSize, resource: uintptr(resource)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphicsResourceGetMappedPointer, d.scope, 3
+	a.pDevPtr = pDevPtr
+	a.pSize = pSize
+	a.resource = uintptr(resource)
 	return d.result(FnCuGraphicsResourceGetMappedPointer, loader.Invoke(&a.c))
 }
 
@@ -61,12 +72,15 @@ func (d *Driver) CuGraphicsResourceGetMappedPointer(pDevPtr *CUdeviceptr, pSize 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPHICS.html
 func (d *Driver) CuGraphicsResourceSetMapFlags(resource CUgraphicsResource, flags uint32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		resource uintptr
 		flags    uintptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphicsResourceSetMapFlags, Scope: d.scope, N: 2}, resource: uintptr(resource), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphicsResourceSetMapFlags, d.scope, 2
+	a.resource = uintptr(resource)
+	a.flags = uintptr(flags)
 	return d.result(FnCuGraphicsResourceSetMapFlags, loader.Invoke(&a.c))
 }
 
@@ -77,14 +91,19 @@ func (d *Driver) CuGraphicsResourceSetMapFlags(resource CUgraphicsResource, flag
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPHICS.html
 func (d *Driver) CuGraphicsSubResourceGetMappedArray(pArray *CUarray, resource CUgraphicsResource, arrayIndex, mipLevel uint32) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		pArray     *CUarray
 		resource   uintptr
 		arrayIndex uintptr
 		mipLevel   uintptr
 		_          [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphicsSubResourceGetMappedArray, Scope: d.scope, N: 4}, pArray: pArray, resource: uintptr(resource), arrayIndex: uintptr(arrayIndex), mipLevel: uintptr(mipLevel)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphicsSubResourceGetMappedArray, d.scope, 4
+	a.pArray = pArray
+	a.resource = uintptr(resource)
+	a.arrayIndex = uintptr(arrayIndex)
+	a.mipLevel = uintptr(mipLevel)
 	return d.result(FnCuGraphicsSubResourceGetMappedArray, loader.Invoke(&a.c))
 }
 
@@ -95,13 +114,17 @@ func (d *Driver) CuGraphicsSubResourceGetMappedArray(pArray *CUarray, resource C
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPHICS.html
 func (d *Driver) CuGraphicsUnmapResources(count uint32, resources *CUgraphicsResource, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		count     uintptr
 		resources *CUgraphicsResource
 		hStream   uintptr
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphicsUnmapResources, Scope: d.scope, N: 3}, count: uintptr(count), resources: resources, hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphicsUnmapResources, d.scope, 3
+	a.count = uintptr(count)
+	a.resources = resources
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuGraphicsUnmapResources, loader.Invoke(&a.c))
 }
 
@@ -111,10 +134,12 @@ func (d *Driver) CuGraphicsUnmapResources(count uint32, resources *CUgraphicsRes
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPHICS.html
 func (d *Driver) CuGraphicsUnregisterResource(resource CUgraphicsResource) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		resource uintptr
 		_        [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGraphicsUnregisterResource, Scope: d.scope, N: 1}, resource: uintptr(resource)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGraphicsUnregisterResource, d.scope, 1
+	a.resource = uintptr(resource)
 	return d.result(FnCuGraphicsUnregisterResource, loader.Invoke(&a.c))
 }

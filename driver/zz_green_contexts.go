@@ -12,12 +12,15 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuCtxFromGreenCtx(pContext *CUcontext, hCtx CUgreenCtx) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		pContext *CUcontext
 		hCtx     uintptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxFromGreenCtx, Scope: d.scope, N: 2}, pContext: pContext, hCtx: uintptr(hCtx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxFromGreenCtx, d.scope, 2
+	a.pContext = pContext
+	a.hCtx = uintptr(hCtx)
 	return d.result(FnCuCtxFromGreenCtx, loader.Invoke(&a.c))
 }
 
@@ -27,13 +30,17 @@ func (d *Driver) CuCtxFromGreenCtx(pContext *CUcontext, hCtx CUgreenCtx) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuCtxGetDevResource(hCtx CUcontext, resource *CUdevResource, typ CUdevResourceType) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hCtx     uintptr
 		resource *CUdevResource
 		typ      uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxGetDevResource, Scope: d.scope, N: 3}, hCtx: uintptr(hCtx), resource: resource, typ: uintptr(typ)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxGetDevResource, d.scope, 3
+	a.hCtx = uintptr(hCtx)
+	a.resource = resource
+	a.typ = uintptr(typ)
 	return d.result(FnCuCtxGetDevResource, loader.Invoke(&a.c))
 }
 
@@ -44,13 +51,17 @@ func (d *Driver) CuCtxGetDevResource(hCtx CUcontext, resource *CUdevResource, ty
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuDevResourceGenerateDesc(phDesc *CUdevResourceDesc, resources *CUdevResource, nbResources uint32) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		phDesc      *CUdevResourceDesc
 		resources   *CUdevResource
 		nbResources uintptr
 		_           [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDevResourceGenerateDesc, Scope: d.scope, N: 3}, phDesc: phDesc, resources: resources, nbResources: uintptr(nbResources)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDevResourceGenerateDesc, d.scope, 3
+	a.phDesc = phDesc
+	a.resources = resources
+	a.nbResources = uintptr(nbResources)
 	return d.result(FnCuDevResourceGenerateDesc, loader.Invoke(&a.c))
 }
 
@@ -62,7 +73,7 @@ func (d *Driver) CuDevResourceGenerateDesc(phDesc *CUdevResourceDesc, resources 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuDevSmResourceSplitByCount(result *CUdevResource, nbGroups *uint32, input, remaining *CUdevResource, useFlags, minCount uint32) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		result    *CUdevResource
 		nbGroups  *uint32
@@ -71,7 +82,14 @@ func (d *Driver) CuDevSmResourceSplitByCount(result *CUdevResource, nbGroups *ui
 		useFlags  uintptr
 		minCount  uintptr
 		_         [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDevSmResourceSplitByCount, Scope: d.scope, N: 6}, result: result, nbGroups: nbGroups, input: input, remaining: remaining, useFlags: uintptr(useFlags), minCount: uintptr(minCount)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDevSmResourceSplitByCount, d.scope, 6
+	a.result = result
+	a.nbGroups = nbGroups
+	a.input = input
+	a.remaining = remaining
+	a.useFlags = uintptr(useFlags)
+	a.minCount = uintptr(minCount)
 	return d.result(FnCuDevSmResourceSplitByCount, loader.Invoke(&a.c))
 }
 
@@ -81,13 +99,17 @@ func (d *Driver) CuDevSmResourceSplitByCount(result *CUdevResource, nbGroups *ui
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuDeviceGetDevResource(device CUdevice, resource *CUdevResource, typ CUdevResourceType) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		device   uintptr
 		resource *CUdevResource
 		typ      uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetDevResource, Scope: d.scope, N: 3}, device: uintptr(device), resource: resource, typ: uintptr(typ)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetDevResource, d.scope, 3
+	a.device = uintptr(device)
+	a.resource = resource
+	a.typ = uintptr(typ)
 	return d.result(FnCuDeviceGetDevResource, loader.Invoke(&a.c))
 }
 
@@ -98,14 +120,19 @@ func (d *Driver) CuDeviceGetDevResource(device CUdevice, resource *CUdevResource
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuGreenCtxCreate(phCtx *CUgreenCtx, desc CUdevResourceDesc, dev CUdevice, flags uint32) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		phCtx *CUgreenCtx
 		desc  uintptr
 		dev   uintptr
 		flags uintptr
 		_     [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGreenCtxCreate, Scope: d.scope, N: 4}, phCtx: phCtx, desc: uintptr(desc), dev: uintptr(dev), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGreenCtxCreate, d.scope, 4
+	a.phCtx = phCtx
+	a.desc = uintptr(desc)
+	a.dev = uintptr(dev)
+	a.flags = uintptr(flags)
 	return d.result(FnCuGreenCtxCreate, loader.Invoke(&a.c))
 }
 
@@ -115,11 +142,13 @@ func (d *Driver) CuGreenCtxCreate(phCtx *CUgreenCtx, desc CUdevResourceDesc, dev
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuGreenCtxDestroy(hCtx CUgreenCtx) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		hCtx uintptr
 		_    [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGreenCtxDestroy, Scope: d.scope, N: 1}, hCtx: uintptr(hCtx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGreenCtxDestroy, d.scope, 1
+	a.hCtx = uintptr(hCtx)
 	return d.result(FnCuGreenCtxDestroy, loader.Invoke(&a.c))
 }
 
@@ -129,13 +158,17 @@ func (d *Driver) CuGreenCtxDestroy(hCtx CUgreenCtx) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuGreenCtxGetDevResource(hCtx CUgreenCtx, resource *CUdevResource, typ CUdevResourceType) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hCtx     uintptr
 		resource *CUdevResource
 		typ      uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGreenCtxGetDevResource, Scope: d.scope, N: 3}, hCtx: uintptr(hCtx), resource: resource, typ: uintptr(typ)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGreenCtxGetDevResource, d.scope, 3
+	a.hCtx = uintptr(hCtx)
+	a.resource = resource
+	a.typ = uintptr(typ)
 	return d.result(FnCuGreenCtxGetDevResource, loader.Invoke(&a.c))
 }
 
@@ -145,12 +178,15 @@ func (d *Driver) CuGreenCtxGetDevResource(hCtx CUgreenCtx, resource *CUdevResour
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuGreenCtxGetId(greenCtx CUgreenCtx, greenCtxId *uint64) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		greenCtx   uintptr
 		greenCtxId *uint64
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGreenCtxGetId, Scope: d.scope, N: 2}, greenCtx: uintptr(greenCtx), greenCtxId: greenCtxId}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGreenCtxGetId, d.scope, 2
+	a.greenCtx = uintptr(greenCtx)
+	a.greenCtxId = greenCtxId
 	return d.result(FnCuGreenCtxGetId, loader.Invoke(&a.c))
 }
 
@@ -160,12 +196,15 @@ func (d *Driver) CuGreenCtxGetId(greenCtx CUgreenCtx, greenCtxId *uint64) error 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuGreenCtxRecordEvent(hCtx CUgreenCtx, hEvent CUevent) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hCtx   uintptr
 		hEvent uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGreenCtxRecordEvent, Scope: d.scope, N: 2}, hCtx: uintptr(hCtx), hEvent: uintptr(hEvent)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGreenCtxRecordEvent, d.scope, 2
+	a.hCtx = uintptr(hCtx)
+	a.hEvent = uintptr(hEvent)
 	return d.result(FnCuGreenCtxRecordEvent, loader.Invoke(&a.c))
 }
 
@@ -176,14 +215,19 @@ func (d *Driver) CuGreenCtxRecordEvent(hCtx CUgreenCtx, hEvent CUevent) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuGreenCtxStreamCreate(phStream *CUstream, greenCtx CUgreenCtx, flags uint32, priority int32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		phStream *CUstream
 		greenCtx uintptr
 		flags    uintptr
 		priority uintptr
 		_        [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGreenCtxStreamCreate, Scope: d.scope, N: 4}, phStream: phStream, greenCtx: uintptr(greenCtx), flags: uintptr(flags), priority: uintptr(priority)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGreenCtxStreamCreate, d.scope, 4
+	a.phStream = phStream
+	a.greenCtx = uintptr(greenCtx)
+	a.flags = uintptr(flags)
+	a.priority = uintptr(priority)
 	return d.result(FnCuGreenCtxStreamCreate, loader.Invoke(&a.c))
 }
 
@@ -193,12 +237,15 @@ func (d *Driver) CuGreenCtxStreamCreate(phStream *CUstream, greenCtx CUgreenCtx,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuGreenCtxWaitEvent(hCtx CUgreenCtx, hEvent CUevent) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hCtx   uintptr
 		hEvent uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGreenCtxWaitEvent, Scope: d.scope, N: 2}, hCtx: uintptr(hCtx), hEvent: uintptr(hEvent)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGreenCtxWaitEvent, d.scope, 2
+	a.hCtx = uintptr(hCtx)
+	a.hEvent = uintptr(hEvent)
 	return d.result(FnCuGreenCtxWaitEvent, loader.Invoke(&a.c))
 }
 
@@ -208,11 +255,14 @@ func (d *Driver) CuGreenCtxWaitEvent(hCtx CUgreenCtx, hEvent CUevent) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GREEN__CONTEXTS.html
 func (d *Driver) CuStreamGetGreenCtx(hStream CUstream, phCtx *CUgreenCtx) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hStream uintptr
 		phCtx   *CUgreenCtx
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamGetGreenCtx, Scope: d.scope, N: 2}, hStream: uintptr(hStream), phCtx: phCtx}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamGetGreenCtx, d.scope, 2
+	a.hStream = uintptr(hStream)
+	a.phCtx = phCtx
 	return d.result(FnCuStreamGetGreenCtx, loader.Invoke(&a.c))
 }

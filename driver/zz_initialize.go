@@ -12,10 +12,12 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__INITIALIZE.html
 func (d *Driver) CuInit(Flags uint32) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		Flags uintptr
 		_     [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuInit, Scope: d.scope, N: 1}, Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuInit, d.scope, 1
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuInit, loader.Invoke(&a.c))
 }

@@ -14,14 +14,19 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuKernelGetAttribute(pi *int32, attrib CUfunction_attribute, kernel CUkernel, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		pi     *int32
 		attrib uintptr
 		kernel uintptr
 		dev    uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuKernelGetAttribute, Scope: d.scope, N: 4}, pi: pi, attrib: uintptr(attrib), kernel: uintptr(kernel), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuKernelGetAttribute, d.scope, 4
+	a.pi = pi
+	a.attrib = uintptr(attrib)
+	a.kernel = uintptr(kernel)
+	a.dev = uintptr(dev)
 	return d.result(FnCuKernelGetAttribute, loader.Invoke(&a.c))
 }
 
@@ -31,12 +36,15 @@ func (d *Driver) CuKernelGetAttribute(pi *int32, attrib CUfunction_attribute, ke
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuKernelGetFunction(pFunc *CUfunction, kernel CUkernel) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		pFunc  *CUfunction
 		kernel uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuKernelGetFunction, Scope: d.scope, N: 2}, pFunc: pFunc, kernel: uintptr(kernel)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuKernelGetFunction, d.scope, 2
+	a.pFunc = pFunc
+	a.kernel = uintptr(kernel)
 	return d.result(FnCuKernelGetFunction, loader.Invoke(&a.c))
 }
 
@@ -46,12 +54,15 @@ func (d *Driver) CuKernelGetFunction(pFunc *CUfunction, kernel CUkernel) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuKernelGetLibrary(pLib *CUlibrary, kernel CUkernel) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		pLib   *CUlibrary
 		kernel uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuKernelGetLibrary, Scope: d.scope, N: 2}, pLib: pLib, kernel: uintptr(kernel)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuKernelGetLibrary, d.scope, 2
+	a.pLib = pLib
+	a.kernel = uintptr(kernel)
 	return d.result(FnCuKernelGetLibrary, loader.Invoke(&a.c))
 }
 
@@ -61,12 +72,15 @@ func (d *Driver) CuKernelGetLibrary(pLib *CUlibrary, kernel CUkernel) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuKernelGetName(name **byte, hfunc CUkernel) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		name  **byte
 		hfunc uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuKernelGetName, Scope: d.scope, N: 2}, name: name, hfunc: uintptr(hfunc)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuKernelGetName, d.scope, 2
+	a.name = name
+	a.hfunc = uintptr(hfunc)
 	return d.result(FnCuKernelGetName, loader.Invoke(&a.c))
 }
 
@@ -77,14 +91,19 @@ func (d *Driver) CuKernelGetName(name **byte, hfunc CUkernel) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuKernelGetParamInfo(kernel CUkernel, paramIndex uintptr, paramOffset, paramSize *uintptr) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		kernel      uintptr
 		paramIndex  uintptr
 		paramOffset *uintptr
 		paramSize   *uintptr
 		_           [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuKernelGetParamInfo, Scope: d.scope, N: 4}, kernel: uintptr(kernel), paramIndex: uintptr(paramIndex), paramOffset: paramOffset, paramSize: paramSize}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuKernelGetParamInfo, d.scope, 4
+	a.kernel = uintptr(kernel)
+	a.paramIndex = uintptr(paramIndex)
+	a.paramOffset = paramOffset
+	a.paramSize = paramSize
 	return d.result(FnCuKernelGetParamInfo, loader.Invoke(&a.c))
 }
 
@@ -94,14 +113,19 @@ func (d *Driver) CuKernelGetParamInfo(kernel CUkernel, paramIndex uintptr, param
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuKernelSetAttribute(attrib CUfunction_attribute, val int32, kernel CUkernel, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		attrib uintptr
 		val    uintptr
 		kernel uintptr
 		dev    uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuKernelSetAttribute, Scope: d.scope, N: 4}, attrib: uintptr(attrib), val: uintptr(val), kernel: uintptr(kernel), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuKernelSetAttribute, d.scope, 4
+	a.attrib = uintptr(attrib)
+	a.val = uintptr(val)
+	a.kernel = uintptr(kernel)
+	a.dev = uintptr(dev)
 	return d.result(FnCuKernelSetAttribute, loader.Invoke(&a.c))
 }
 
@@ -111,13 +135,17 @@ func (d *Driver) CuKernelSetAttribute(attrib CUfunction_attribute, val int32, ke
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuKernelSetCacheConfig(kernel CUkernel, config CUfunc_cache, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		kernel uintptr
 		config uintptr
 		dev    uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuKernelSetCacheConfig, Scope: d.scope, N: 3}, kernel: uintptr(kernel), config: uintptr(config), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuKernelSetCacheConfig, d.scope, 3
+	a.kernel = uintptr(kernel)
+	a.config = uintptr(config)
+	a.dev = uintptr(dev)
 	return d.result(FnCuKernelSetCacheConfig, loader.Invoke(&a.c))
 }
 
@@ -127,13 +155,17 @@ func (d *Driver) CuKernelSetCacheConfig(kernel CUkernel, config CUfunc_cache, de
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuLibraryEnumerateKernels(kernels *CUkernel, numKernels uint32, lib CUlibrary) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		kernels    *CUkernel
 		numKernels uintptr
 		lib        uintptr
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLibraryEnumerateKernels, Scope: d.scope, N: 3}, kernels: kernels, numKernels: uintptr(numKernels), lib: uintptr(lib)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLibraryEnumerateKernels, d.scope, 3
+	a.kernels = kernels
+	a.numKernels = uintptr(numKernels)
+	a.lib = uintptr(lib)
 	return d.result(FnCuLibraryEnumerateKernels, loader.Invoke(&a.c))
 }
 
@@ -143,14 +175,19 @@ func (d *Driver) CuLibraryEnumerateKernels(kernels *CUkernel, numKernels uint32,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuLibraryGetGlobal(dptr *CUdeviceptr, bytes *uintptr, library CUlibrary, name *byte) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		dptr    *CUdeviceptr
 		bytes   *uintptr
 		library uintptr
 		name    *byte
 		_       [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLibraryGetGlobal, Scope: d.scope, N: 4}, dptr: dptr, bytes: bytes, library: uintptr(library), name: name}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLibraryGetGlobal, d.scope, 4
+	a.dptr = dptr
+	a.bytes = bytes
+	a.library = uintptr(library)
+	a.name = name
 	return d.result(FnCuLibraryGetGlobal, loader.Invoke(&a.c))
 }
 
@@ -160,13 +197,17 @@ func (d *Driver) CuLibraryGetGlobal(dptr *CUdeviceptr, bytes *uintptr, library C
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuLibraryGetKernel(pKernel *CUkernel, library CUlibrary, name *byte) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pKernel *CUkernel
 		library uintptr
 		name    *byte
 		_       [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLibraryGetKernel, Scope: d.scope, N: 3}, pKernel: pKernel, library: uintptr(library), name: name}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLibraryGetKernel, d.scope, 3
+	a.pKernel = pKernel
+	a.library = uintptr(library)
+	a.name = name
 	return d.result(FnCuLibraryGetKernel, loader.Invoke(&a.c))
 }
 
@@ -176,12 +217,15 @@ func (d *Driver) CuLibraryGetKernel(pKernel *CUkernel, library CUlibrary, name *
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuLibraryGetKernelCount(count *uint32, lib CUlibrary) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		count *uint32
 		lib   uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLibraryGetKernelCount, Scope: d.scope, N: 2}, count: count, lib: uintptr(lib)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLibraryGetKernelCount, d.scope, 2
+	a.count = count
+	a.lib = uintptr(lib)
 	return d.result(FnCuLibraryGetKernelCount, loader.Invoke(&a.c))
 }
 
@@ -191,14 +235,19 @@ func (d *Driver) CuLibraryGetKernelCount(count *uint32, lib CUlibrary) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuLibraryGetManaged(dptr *CUdeviceptr, bytes *uintptr, library CUlibrary, name *byte) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		dptr    *CUdeviceptr
 		bytes   *uintptr
 		library uintptr
 		name    *byte
 		_       [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLibraryGetManaged, Scope: d.scope, N: 4}, dptr: dptr, bytes: bytes, library: uintptr(library), name: name}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLibraryGetManaged, d.scope, 4
+	a.dptr = dptr
+	a.bytes = bytes
+	a.library = uintptr(library)
+	a.name = name
 	return d.result(FnCuLibraryGetManaged, loader.Invoke(&a.c))
 }
 
@@ -208,12 +257,15 @@ func (d *Driver) CuLibraryGetManaged(dptr *CUdeviceptr, bytes *uintptr, library 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuLibraryGetModule(pMod *CUmodule, library CUlibrary) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pMod    *CUmodule
 		library uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLibraryGetModule, Scope: d.scope, N: 2}, pMod: pMod, library: uintptr(library)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLibraryGetModule, d.scope, 2
+	a.pMod = pMod
+	a.library = uintptr(library)
 	return d.result(FnCuLibraryGetModule, loader.Invoke(&a.c))
 }
 
@@ -223,13 +275,17 @@ func (d *Driver) CuLibraryGetModule(pMod *CUmodule, library CUlibrary) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuLibraryGetUnifiedFunction(fptr *unsafe.Pointer, library CUlibrary, symbol *byte) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		fptr    *unsafe.Pointer
 		library uintptr
 		symbol  *byte
 		_       [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLibraryGetUnifiedFunction, Scope: d.scope, N: 3}, fptr: fptr, library: uintptr(library), symbol: symbol}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLibraryGetUnifiedFunction, d.scope, 3
+	a.fptr = fptr
+	a.library = uintptr(library)
+	a.symbol = symbol
 	return d.result(FnCuLibraryGetUnifiedFunction, loader.Invoke(&a.c))
 }
 
@@ -241,7 +297,7 @@ func (d *Driver) CuLibraryGetUnifiedFunction(fptr *unsafe.Pointer, library CUlib
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuLibraryLoadData(library *CUlibrary, code unsafe.Pointer, jitOptions *CUjit_option, jitOptionsValues *unsafe.Pointer, numJitOptions uint32, libraryOptions *CUlibraryOption, libraryOptionValues *unsafe.Pointer, numLibraryOptions uint32) error {
-	a := struct {
+	var a struct {
 		c                   loader.Call
 		library             *CUlibrary
 		code                unsafe.Pointer
@@ -251,7 +307,16 @@ func (d *Driver) CuLibraryLoadData(library *CUlibrary, code unsafe.Pointer, jitO
 		libraryOptions      *CUlibraryOption
 		libraryOptionValues *unsafe.Pointer
 		numLibraryOptions   uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLibraryLoadData, Scope: d.scope, N: 8}, library: library, code: code, jitOptions: jitOptions, jitOptionsValues: jitOptionsValues, numJitOptions: uintptr(numJitOptions), libraryOptions: libraryOptions, libraryOptionValues: libraryOptionValues, numLibraryOptions: uintptr(numLibraryOptions)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLibraryLoadData, d.scope, 8
+	a.library = library
+	a.code = code
+	a.jitOptions = jitOptions
+	a.jitOptionsValues = jitOptionsValues
+	a.numJitOptions = uintptr(numJitOptions)
+	a.libraryOptions = libraryOptions
+	a.libraryOptionValues = libraryOptionValues
+	a.numLibraryOptions = uintptr(numLibraryOptions)
 	return d.result(FnCuLibraryLoadData, loader.Invoke(&a.c))
 }
 
@@ -263,7 +328,7 @@ func (d *Driver) CuLibraryLoadData(library *CUlibrary, code unsafe.Pointer, jitO
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuLibraryLoadFromFile(library *CUlibrary, fileName *byte, jitOptions *CUjit_option, jitOptionsValues *unsafe.Pointer, numJitOptions uint32, libraryOptions *CUlibraryOption, libraryOptionValues *unsafe.Pointer, numLibraryOptions uint32) error {
-	a := struct {
+	var a struct {
 		c                   loader.Call
 		library             *CUlibrary
 		fileName            *byte
@@ -273,7 +338,16 @@ func (d *Driver) CuLibraryLoadFromFile(library *CUlibrary, fileName *byte, jitOp
 		libraryOptions      *CUlibraryOption
 		libraryOptionValues *unsafe.Pointer
 		numLibraryOptions   uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLibraryLoadFromFile, Scope: d.scope, N: 8}, library: library, fileName: fileName, jitOptions: jitOptions, jitOptionsValues: jitOptionsValues, numJitOptions: uintptr(numJitOptions), libraryOptions: libraryOptions, libraryOptionValues: libraryOptionValues, numLibraryOptions: uintptr(numLibraryOptions)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLibraryLoadFromFile, d.scope, 8
+	a.library = library
+	a.fileName = fileName
+	a.jitOptions = jitOptions
+	a.jitOptionsValues = jitOptionsValues
+	a.numJitOptions = uintptr(numJitOptions)
+	a.libraryOptions = libraryOptions
+	a.libraryOptionValues = libraryOptionValues
+	a.numLibraryOptions = uintptr(numLibraryOptions)
 	return d.result(FnCuLibraryLoadFromFile, loader.Invoke(&a.c))
 }
 
@@ -283,10 +357,12 @@ func (d *Driver) CuLibraryLoadFromFile(library *CUlibrary, fileName *byte, jitOp
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LIBRARY.html
 func (d *Driver) CuLibraryUnload(library CUlibrary) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		library uintptr
 		_       [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLibraryUnload, Scope: d.scope, N: 1}, library: uintptr(library)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLibraryUnload, d.scope, 1
+	a.library = uintptr(library)
 	return d.result(FnCuLibraryUnload, loader.Invoke(&a.c))
 }

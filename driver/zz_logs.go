@@ -14,12 +14,15 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LOGS.html
 func (d *Driver) CuLogsCurrent(iterator_out *CUlogIterator, flags uint32) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		iterator_out *CUlogIterator
 		flags        uintptr
 		_            [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLogsCurrent, Scope: d.scope, N: 2}, iterator_out: iterator_out, flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLogsCurrent, d.scope, 2
+	a.iterator_out = iterator_out
+	a.flags = uintptr(flags)
 	return d.result(FnCuLogsCurrent, loader.Invoke(&a.c))
 }
 
@@ -29,13 +32,17 @@ func (d *Driver) CuLogsCurrent(iterator_out *CUlogIterator, flags uint32) error 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LOGS.html
 func (d *Driver) CuLogsDumpToFile(iterator *CUlogIterator, pathToFile *byte, flags uint32) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		iterator   *CUlogIterator
 		pathToFile *byte
 		flags      uintptr
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLogsDumpToFile, Scope: d.scope, N: 3}, iterator: iterator, pathToFile: pathToFile, flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLogsDumpToFile, d.scope, 3
+	a.iterator = iterator
+	a.pathToFile = pathToFile
+	a.flags = uintptr(flags)
 	return d.result(FnCuLogsDumpToFile, loader.Invoke(&a.c))
 }
 
@@ -45,14 +52,19 @@ func (d *Driver) CuLogsDumpToFile(iterator *CUlogIterator, pathToFile *byte, fla
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LOGS.html
 func (d *Driver) CuLogsDumpToMemory(iterator *CUlogIterator, buffer *byte, size *uintptr, flags uint32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		iterator *CUlogIterator
 		buffer   *byte
 		size     *uintptr
 		flags    uintptr
 		_        [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLogsDumpToMemory, Scope: d.scope, N: 4}, iterator: iterator, buffer: buffer, size: size, flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLogsDumpToMemory, d.scope, 4
+	a.iterator = iterator
+	a.buffer = buffer
+	a.size = size
+	a.flags = uintptr(flags)
 	return d.result(FnCuLogsDumpToMemory, loader.Invoke(&a.c))
 }
 
@@ -67,13 +79,17 @@ func (d *Driver) CuLogsDumpToMemory(iterator *CUlogIterator, buffer *byte, size 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LOGS.html
 func (d *Driver) CuLogsRegisterCallback(callbackFunc CUlogsCallback, userData unsafe.Pointer, callback_out *CUlogsCallbackHandle) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		callbackFunc uintptr
 		userData     unsafe.Pointer
 		callback_out *CUlogsCallbackHandle
 		_            [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLogsRegisterCallback, Scope: d.scope, N: 3}, callbackFunc: uintptr(callbackFunc), userData: userData, callback_out: callback_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLogsRegisterCallback, d.scope, 3
+	a.callbackFunc = uintptr(callbackFunc)
+	a.userData = userData
+	a.callback_out = callback_out
 	return d.result(FnCuLogsRegisterCallback, loader.InvokeEscaping(&a.c))
 }
 
@@ -83,10 +99,12 @@ func (d *Driver) CuLogsRegisterCallback(callbackFunc CUlogsCallback, userData un
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LOGS.html
 func (d *Driver) CuLogsUnregisterCallback(callback CUlogsCallbackHandle) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		callback uintptr
 		_        [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLogsUnregisterCallback, Scope: d.scope, N: 1}, callback: uintptr(callback)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLogsUnregisterCallback, d.scope, 1
+	a.callback = uintptr(callback)
 	return d.result(FnCuLogsUnregisterCallback, loader.Invoke(&a.c))
 }

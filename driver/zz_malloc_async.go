@@ -14,13 +14,17 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemAllocAsync(dptr *CUdeviceptr, bytesize uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		dptr     *CUdeviceptr
 		bytesize uintptr
 		hStream  uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemAllocAsync, Scope: d.scope, N: 3}, dptr: dptr, bytesize: uintptr(bytesize), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemAllocAsync, d.scope, 3
+	a.dptr = dptr
+	a.bytesize = uintptr(bytesize)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemAllocAsync, loader.Invoke(&a.c))
 }
 
@@ -31,14 +35,19 @@ func (d *Driver) CuMemAllocAsync(dptr *CUdeviceptr, bytesize uintptr, hStream CU
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemAllocFromPoolAsync(dptr *CUdeviceptr, bytesize uintptr, pool CUmemoryPool, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		dptr     *CUdeviceptr
 		bytesize uintptr
 		pool     uintptr
 		hStream  uintptr
 		_        [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemAllocFromPoolAsync, Scope: d.scope, N: 4}, dptr: dptr, bytesize: uintptr(bytesize), pool: uintptr(pool), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemAllocFromPoolAsync, d.scope, 4
+	a.dptr = dptr
+	a.bytesize = uintptr(bytesize)
+	a.pool = uintptr(pool)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemAllocFromPoolAsync, loader.Invoke(&a.c))
 }
 
@@ -48,12 +57,15 @@ func (d *Driver) CuMemAllocFromPoolAsync(dptr *CUdeviceptr, bytesize uintptr, po
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemFreeAsync(dptr CUdeviceptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		dptr    uintptr
 		hStream uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemFreeAsync, Scope: d.scope, N: 2}, dptr: uintptr(dptr), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemFreeAsync, d.scope, 2
+	a.dptr = uintptr(dptr)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemFreeAsync, loader.Invoke(&a.c))
 }
 
@@ -64,13 +76,17 @@ func (d *Driver) CuMemFreeAsync(dptr CUdeviceptr, hStream CUstream) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemGetDefaultMemPool(pool_out *CUmemoryPool, location *CUmemLocation, typ CUmemAllocationType) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		pool_out *CUmemoryPool
 		location *CUmemLocation
 		typ      uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemGetDefaultMemPool, Scope: d.scope, N: 3}, pool_out: pool_out, location: location, typ: uintptr(typ)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemGetDefaultMemPool, d.scope, 3
+	a.pool_out = pool_out
+	a.location = location
+	a.typ = uintptr(typ)
 	return d.result(FnCuMemGetDefaultMemPool, loader.Invoke(&a.c))
 }
 
@@ -80,13 +96,17 @@ func (d *Driver) CuMemGetDefaultMemPool(pool_out *CUmemoryPool, location *CUmemL
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemGetMemPool(pool *CUmemoryPool, location *CUmemLocation, typ CUmemAllocationType) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		pool     *CUmemoryPool
 		location *CUmemLocation
 		typ      uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemGetMemPool, Scope: d.scope, N: 3}, pool: pool, location: location, typ: uintptr(typ)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemGetMemPool, d.scope, 3
+	a.pool = pool
+	a.location = location
+	a.typ = uintptr(typ)
 	return d.result(FnCuMemGetMemPool, loader.Invoke(&a.c))
 }
 
@@ -96,12 +116,15 @@ func (d *Driver) CuMemGetMemPool(pool *CUmemoryPool, location *CUmemLocation, ty
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemPoolCreate(pool *CUmemoryPool, poolProps *CUmemPoolProps) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		pool      *CUmemoryPool
 		poolProps *CUmemPoolProps
 		_         [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPoolCreate, Scope: d.scope, N: 2}, pool: pool, poolProps: poolProps}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPoolCreate, d.scope, 2
+	a.pool = pool
+	a.poolProps = poolProps
 	return d.result(FnCuMemPoolCreate, loader.Invoke(&a.c))
 }
 
@@ -111,11 +134,13 @@ func (d *Driver) CuMemPoolCreate(pool *CUmemoryPool, poolProps *CUmemPoolProps) 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemPoolDestroy(pool CUmemoryPool) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		pool uintptr
 		_    [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPoolDestroy, Scope: d.scope, N: 1}, pool: uintptr(pool)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPoolDestroy, d.scope, 1
+	a.pool = uintptr(pool)
 	return d.result(FnCuMemPoolDestroy, loader.Invoke(&a.c))
 }
 
@@ -125,12 +150,15 @@ func (d *Driver) CuMemPoolDestroy(pool CUmemoryPool) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemPoolExportPointer(shareData_out *CUmemPoolPtrExportData, ptr CUdeviceptr) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		shareData_out *CUmemPoolPtrExportData
 		ptr           uintptr
 		_             [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPoolExportPointer, Scope: d.scope, N: 2}, shareData_out: shareData_out, ptr: uintptr(ptr)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPoolExportPointer, d.scope, 2
+	a.shareData_out = shareData_out
+	a.ptr = uintptr(ptr)
 	return d.result(FnCuMemPoolExportPointer, loader.Invoke(&a.c))
 }
 
@@ -141,14 +169,19 @@ func (d *Driver) CuMemPoolExportPointer(shareData_out *CUmemPoolPtrExportData, p
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemPoolExportToShareableHandle(handle_out unsafe.Pointer, pool CUmemoryPool, handleType CUmemAllocationHandleType, flags uint64) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		handle_out unsafe.Pointer
 		pool       uintptr
 		handleType uintptr
 		flags      uintptr
 		_          [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPoolExportToShareableHandle, Scope: d.scope, N: 4}, handle_out: handle_out, pool: uintptr(pool), handleType: uintptr(handleType), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPoolExportToShareableHandle, d.scope, 4
+	a.handle_out = handle_out
+	a.pool = uintptr(pool)
+	a.handleType = uintptr(handleType)
+	a.flags = uintptr(flags)
 	return d.result(FnCuMemPoolExportToShareableHandle, loader.Invoke(&a.c))
 }
 
@@ -158,13 +191,17 @@ func (d *Driver) CuMemPoolExportToShareableHandle(handle_out unsafe.Pointer, poo
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemPoolGetAccess(flags *CUmemAccess_flags, memPool CUmemoryPool, location *CUmemLocation) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		flags    *CUmemAccess_flags
 		memPool  uintptr
 		location *CUmemLocation
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPoolGetAccess, Scope: d.scope, N: 3}, flags: flags, memPool: uintptr(memPool), location: location}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPoolGetAccess, d.scope, 3
+	a.flags = flags
+	a.memPool = uintptr(memPool)
+	a.location = location
 	return d.result(FnCuMemPoolGetAccess, loader.Invoke(&a.c))
 }
 
@@ -174,13 +211,17 @@ func (d *Driver) CuMemPoolGetAccess(flags *CUmemAccess_flags, memPool CUmemoryPo
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemPoolGetAttribute(pool CUmemoryPool, attr CUmemPool_attribute, value unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		pool  uintptr
 		attr  uintptr
 		value unsafe.Pointer
 		_     [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPoolGetAttribute, Scope: d.scope, N: 3}, pool: uintptr(pool), attr: uintptr(attr), value: value}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPoolGetAttribute, d.scope, 3
+	a.pool = uintptr(pool)
+	a.attr = uintptr(attr)
+	a.value = value
 	return d.result(FnCuMemPoolGetAttribute, loader.Invoke(&a.c))
 }
 
@@ -191,14 +232,19 @@ func (d *Driver) CuMemPoolGetAttribute(pool CUmemoryPool, attr CUmemPool_attribu
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemPoolImportFromShareableHandle(pool_out *CUmemoryPool, handle unsafe.Pointer, handleType CUmemAllocationHandleType, flags uint64) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		pool_out   *CUmemoryPool
 		handle     unsafe.Pointer
 		handleType uintptr
 		flags      uintptr
 		_          [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPoolImportFromShareableHandle, Scope: d.scope, N: 4}, pool_out: pool_out, handle: handle, handleType: uintptr(handleType), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPoolImportFromShareableHandle, d.scope, 4
+	a.pool_out = pool_out
+	a.handle = handle
+	a.handleType = uintptr(handleType)
+	a.flags = uintptr(flags)
 	return d.result(FnCuMemPoolImportFromShareableHandle, loader.Invoke(&a.c))
 }
 
@@ -209,13 +255,17 @@ func (d *Driver) CuMemPoolImportFromShareableHandle(pool_out *CUmemoryPool, hand
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemPoolImportPointer(ptr_out *CUdeviceptr, pool CUmemoryPool, shareData *CUmemPoolPtrExportData) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		ptr_out   *CUdeviceptr
 		pool      uintptr
 		shareData *CUmemPoolPtrExportData
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPoolImportPointer, Scope: d.scope, N: 3}, ptr_out: ptr_out, pool: uintptr(pool), shareData: shareData}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPoolImportPointer, d.scope, 3
+	a.ptr_out = ptr_out
+	a.pool = uintptr(pool)
+	a.shareData = shareData
 	return d.result(FnCuMemPoolImportPointer, loader.Invoke(&a.c))
 }
 
@@ -225,13 +275,17 @@ func (d *Driver) CuMemPoolImportPointer(ptr_out *CUdeviceptr, pool CUmemoryPool,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemPoolSetAccess(pool CUmemoryPool, m *CUmemAccessDesc, count uintptr) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		pool  uintptr
 		m     *CUmemAccessDesc
 		count uintptr
 		_     [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPoolSetAccess, Scope: d.scope, N: 3}, pool: uintptr(pool), m: m, count: uintptr(count)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPoolSetAccess, d.scope, 3
+	a.pool = uintptr(pool)
+	a.m = m
+	a.count = uintptr(count)
 	return d.result(FnCuMemPoolSetAccess, loader.Invoke(&a.c))
 }
 
@@ -241,13 +295,17 @@ func (d *Driver) CuMemPoolSetAccess(pool CUmemoryPool, m *CUmemAccessDesc, count
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemPoolSetAttribute(pool CUmemoryPool, attr CUmemPool_attribute, value unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		pool  uintptr
 		attr  uintptr
 		value unsafe.Pointer
 		_     [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPoolSetAttribute, Scope: d.scope, N: 3}, pool: uintptr(pool), attr: uintptr(attr), value: value}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPoolSetAttribute, d.scope, 3
+	a.pool = uintptr(pool)
+	a.attr = uintptr(attr)
+	a.value = value
 	return d.result(FnCuMemPoolSetAttribute, loader.Invoke(&a.c))
 }
 
@@ -257,12 +315,15 @@ func (d *Driver) CuMemPoolSetAttribute(pool CUmemoryPool, attr CUmemPool_attribu
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemPoolTrimTo(pool CUmemoryPool, minBytesToKeep uintptr) error {
-	a := struct {
+	var a struct {
 		c              loader.Call
 		pool           uintptr
 		minBytesToKeep uintptr
 		_              [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPoolTrimTo, Scope: d.scope, N: 2}, pool: uintptr(pool), minBytesToKeep: uintptr(minBytesToKeep)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPoolTrimTo, d.scope, 2
+	a.pool = uintptr(pool)
+	a.minBytesToKeep = uintptr(minBytesToKeep)
 	return d.result(FnCuMemPoolTrimTo, loader.Invoke(&a.c))
 }
 
@@ -272,12 +333,16 @@ func (d *Driver) CuMemPoolTrimTo(pool CUmemoryPool, minBytesToKeep uintptr) erro
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html
 func (d *Driver) CuMemSetMemPool(location *CUmemLocation, typ CUmemAllocationType, pool CUmemoryPool) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		location *CUmemLocation
 		typ      uintptr
 		pool     uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemSetMemPool, Scope: d.scope, N: 3}, location: location, typ: uintptr(typ), pool: uintptr(pool)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemSetMemPool, d.scope, 3
+	a.location = location
+	a.typ = uintptr(typ)
+	a.pool = uintptr(pool)
 	return d.result(FnCuMemSetMemPool, loader.Invoke(&a.c))
 }

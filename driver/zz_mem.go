@@ -14,12 +14,15 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuArray3DCreate(pHandle *CUarray, pAllocateArray *CUDA_ARRAY3D_DESCRIPTOR) error {
-	a := struct {
+	var a struct {
 		c              loader.Call
 		pHandle        *CUarray
 		pAllocateArray *CUDA_ARRAY3D_DESCRIPTOR
 		_              [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuArray3DCreate, Scope: d.scope, N: 2}, pHandle: pHandle, pAllocateArray: pAllocateArray}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuArray3DCreate, d.scope, 2
+	a.pHandle = pHandle
+	a.pAllocateArray = pAllocateArray
 	return d.result(FnCuArray3DCreate, loader.Invoke(&a.c))
 }
 
@@ -29,12 +32,15 @@ func (d *Driver) CuArray3DCreate(pHandle *CUarray, pAllocateArray *CUDA_ARRAY3D_
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuArray3DGetDescriptor(pArrayDescriptor *CUDA_ARRAY3D_DESCRIPTOR, hArray CUarray) error {
-	a := struct {
+	var a struct {
 		c                loader.Call
 		pArrayDescriptor *CUDA_ARRAY3D_DESCRIPTOR
 		hArray           uintptr
 		_                [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuArray3DGetDescriptor, Scope: d.scope, N: 2}, pArrayDescriptor: pArrayDescriptor, hArray: uintptr(hArray)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuArray3DGetDescriptor, d.scope, 2
+	a.pArrayDescriptor = pArrayDescriptor
+	a.hArray = uintptr(hArray)
 	return d.result(FnCuArray3DGetDescriptor, loader.Invoke(&a.c))
 }
 
@@ -44,12 +50,15 @@ func (d *Driver) CuArray3DGetDescriptor(pArrayDescriptor *CUDA_ARRAY3D_DESCRIPTO
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuArrayCreate(pHandle *CUarray, pAllocateArray *CUDA_ARRAY_DESCRIPTOR) error {
-	a := struct {
+	var a struct {
 		c              loader.Call
 		pHandle        *CUarray
 		pAllocateArray *CUDA_ARRAY_DESCRIPTOR
 		_              [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuArrayCreate, Scope: d.scope, N: 2}, pHandle: pHandle, pAllocateArray: pAllocateArray}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuArrayCreate, d.scope, 2
+	a.pHandle = pHandle
+	a.pAllocateArray = pAllocateArray
 	return d.result(FnCuArrayCreate, loader.Invoke(&a.c))
 }
 
@@ -59,11 +68,13 @@ func (d *Driver) CuArrayCreate(pHandle *CUarray, pAllocateArray *CUDA_ARRAY_DESC
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuArrayDestroy(hArray CUarray) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		hArray uintptr
 		_      [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuArrayDestroy, Scope: d.scope, N: 1}, hArray: uintptr(hArray)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuArrayDestroy, d.scope, 1
+	a.hArray = uintptr(hArray)
 	return d.result(FnCuArrayDestroy, loader.Invoke(&a.c))
 }
 
@@ -73,12 +84,15 @@ func (d *Driver) CuArrayDestroy(hArray CUarray) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuArrayGetDescriptor(pArrayDescriptor *CUDA_ARRAY_DESCRIPTOR, hArray CUarray) error {
-	a := struct {
+	var a struct {
 		c                loader.Call
 		pArrayDescriptor *CUDA_ARRAY_DESCRIPTOR
 		hArray           uintptr
 		_                [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuArrayGetDescriptor, Scope: d.scope, N: 2}, pArrayDescriptor: pArrayDescriptor, hArray: uintptr(hArray)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuArrayGetDescriptor, d.scope, 2
+	a.pArrayDescriptor = pArrayDescriptor
+	a.hArray = uintptr(hArray)
 	return d.result(FnCuArrayGetDescriptor, loader.Invoke(&a.c))
 }
 
@@ -89,13 +103,17 @@ func (d *Driver) CuArrayGetDescriptor(pArrayDescriptor *CUDA_ARRAY_DESCRIPTOR, h
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuArrayGetMemoryRequirements(memoryRequirements *CUDA_ARRAY_MEMORY_REQUIREMENTS, array CUarray, device CUdevice) error {
-	a := struct {
+	var a struct {
 		c                  loader.Call
 		memoryRequirements *CUDA_ARRAY_MEMORY_REQUIREMENTS
 		array              uintptr
 		device             uintptr
 		_                  [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuArrayGetMemoryRequirements, Scope: d.scope, N: 3}, memoryRequirements: memoryRequirements, array: uintptr(array), device: uintptr(device)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuArrayGetMemoryRequirements, d.scope, 3
+	a.memoryRequirements = memoryRequirements
+	a.array = uintptr(array)
+	a.device = uintptr(device)
 	return d.result(FnCuArrayGetMemoryRequirements, loader.Invoke(&a.c))
 }
 
@@ -105,13 +123,17 @@ func (d *Driver) CuArrayGetMemoryRequirements(memoryRequirements *CUDA_ARRAY_MEM
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuArrayGetPlane(pPlaneArray *CUarray, hArray CUarray, planeIdx uint32) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		pPlaneArray *CUarray
 		hArray      uintptr
 		planeIdx    uintptr
 		_           [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuArrayGetPlane, Scope: d.scope, N: 3}, pPlaneArray: pPlaneArray, hArray: uintptr(hArray), planeIdx: uintptr(planeIdx)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuArrayGetPlane, d.scope, 3
+	a.pPlaneArray = pPlaneArray
+	a.hArray = uintptr(hArray)
+	a.planeIdx = uintptr(planeIdx)
 	return d.result(FnCuArrayGetPlane, loader.Invoke(&a.c))
 }
 
@@ -121,12 +143,15 @@ func (d *Driver) CuArrayGetPlane(pPlaneArray *CUarray, hArray CUarray, planeIdx 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuArrayGetSparseProperties(sparseProperties *CUDA_ARRAY_SPARSE_PROPERTIES, array CUarray) error {
-	a := struct {
+	var a struct {
 		c                loader.Call
 		sparseProperties *CUDA_ARRAY_SPARSE_PROPERTIES
 		array            uintptr
 		_                [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuArrayGetSparseProperties, Scope: d.scope, N: 2}, sparseProperties: sparseProperties, array: uintptr(array)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuArrayGetSparseProperties, d.scope, 2
+	a.sparseProperties = sparseProperties
+	a.array = uintptr(array)
 	return d.result(FnCuArrayGetSparseProperties, loader.Invoke(&a.c))
 }
 
@@ -136,12 +161,15 @@ func (d *Driver) CuArrayGetSparseProperties(sparseProperties *CUDA_ARRAY_SPARSE_
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuDeviceGetByPCIBusId(dev *CUdevice, pciBusId *byte) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		dev      *CUdevice
 		pciBusId *byte
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetByPCIBusId, Scope: d.scope, N: 2}, dev: dev, pciBusId: pciBusId}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetByPCIBusId, d.scope, 2
+	a.dev = dev
+	a.pciBusId = pciBusId
 	return d.result(FnCuDeviceGetByPCIBusId, loader.Invoke(&a.c))
 }
 
@@ -151,13 +179,17 @@ func (d *Driver) CuDeviceGetByPCIBusId(dev *CUdevice, pciBusId *byte) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuDeviceGetPCIBusId(pciBusId *byte, len int32, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		pciBusId *byte
 		len      uintptr
 		dev      uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetPCIBusId, Scope: d.scope, N: 3}, pciBusId: pciBusId, len: uintptr(len), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetPCIBusId, d.scope, 3
+	a.pciBusId = pciBusId
+	a.len = uintptr(len)
+	a.dev = uintptr(dev)
 	return d.result(FnCuDeviceGetPCIBusId, loader.Invoke(&a.c))
 }
 
@@ -168,14 +200,19 @@ func (d *Driver) CuDeviceGetPCIBusId(pciBusId *byte, len int32, dev CUdevice) er
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuDeviceRegisterAsyncNotification(device CUdevice, callbackFunc CUasyncCallback, userData unsafe.Pointer, callback *CUasyncCallbackHandle) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		device       uintptr
 		callbackFunc uintptr
 		userData     unsafe.Pointer
 		callback     *CUasyncCallbackHandle
 		_            [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceRegisterAsyncNotification, Scope: d.scope, N: 4}, device: uintptr(device), callbackFunc: uintptr(callbackFunc), userData: userData, callback: callback}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceRegisterAsyncNotification, d.scope, 4
+	a.device = uintptr(device)
+	a.callbackFunc = uintptr(callbackFunc)
+	a.userData = userData
+	a.callback = callback
 	return d.result(FnCuDeviceRegisterAsyncNotification, loader.Invoke(&a.c))
 }
 
@@ -185,12 +222,15 @@ func (d *Driver) CuDeviceRegisterAsyncNotification(device CUdevice, callbackFunc
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuDeviceUnregisterAsyncNotification(device CUdevice, callback CUasyncCallbackHandle) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		device   uintptr
 		callback uintptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceUnregisterAsyncNotification, Scope: d.scope, N: 2}, device: uintptr(device), callback: uintptr(callback)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceUnregisterAsyncNotification, d.scope, 2
+	a.device = uintptr(device)
+	a.callback = uintptr(callback)
 	return d.result(FnCuDeviceUnregisterAsyncNotification, loader.Invoke(&a.c))
 }
 
@@ -200,11 +240,13 @@ func (d *Driver) CuDeviceUnregisterAsyncNotification(device CUdevice, callback C
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuIpcCloseMemHandle(dptr CUdeviceptr) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		dptr uintptr
 		_    [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuIpcCloseMemHandle, Scope: d.scope, N: 1}, dptr: uintptr(dptr)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuIpcCloseMemHandle, d.scope, 1
+	a.dptr = uintptr(dptr)
 	return d.result(FnCuIpcCloseMemHandle, loader.Invoke(&a.c))
 }
 
@@ -214,12 +256,15 @@ func (d *Driver) CuIpcCloseMemHandle(dptr CUdeviceptr) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuIpcGetEventHandle(pHandle *CUipcEventHandle, event CUevent) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pHandle *CUipcEventHandle
 		event   uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuIpcGetEventHandle, Scope: d.scope, N: 2}, pHandle: pHandle, event: uintptr(event)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuIpcGetEventHandle, d.scope, 2
+	a.pHandle = pHandle
+	a.event = uintptr(event)
 	return d.result(FnCuIpcGetEventHandle, loader.Invoke(&a.c))
 }
 
@@ -229,12 +274,15 @@ func (d *Driver) CuIpcGetEventHandle(pHandle *CUipcEventHandle, event CUevent) e
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuIpcGetMemHandle(pHandle *CUipcMemHandle, dptr CUdeviceptr) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pHandle *CUipcMemHandle
 		dptr    uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuIpcGetMemHandle, Scope: d.scope, N: 2}, pHandle: pHandle, dptr: uintptr(dptr)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuIpcGetMemHandle, d.scope, 2
+	a.pHandle = pHandle
+	a.dptr = uintptr(dptr)
 	return d.result(FnCuIpcGetMemHandle, loader.Invoke(&a.c))
 }
 
@@ -245,20 +293,26 @@ func (d *Driver) CuIpcGetMemHandle(pHandle *CUipcMemHandle, dptr CUdeviceptr) er
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuIpcOpenEventHandle(phEvent *CUevent, handle CUipcEventHandle) error {
 	if structsOnStack(&d.fn.cuIpcOpenEventHandle) {
-		a := struct {
+		var a struct {
 			c       loader.Call
 			phEvent *CUevent
 			_       [5]uintptr
 			handle  CUipcEventHandle
-		}{c: loader.Call{Proc: &d.fn.cuIpcOpenEventHandle, Scope: d.scope, N: 14}, phEvent: phEvent, handle: handle}
+		}
+		a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuIpcOpenEventHandle, d.scope, 14
+		a.phEvent = phEvent
+		a.handle = handle
 		return d.result(FnCuIpcOpenEventHandle, loader.Invoke(&a.c))
 	}
-	a := struct {
+	var a struct {
 		c       loader.Call
 		phEvent *CUevent
 		handle  *CUipcEventHandle
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuIpcOpenEventHandle, Scope: d.scope, N: 2}, phEvent: phEvent, handle: &handle}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuIpcOpenEventHandle, d.scope, 2
+	a.phEvent = phEvent
+	a.handle = &handle
 	return d.result(FnCuIpcOpenEventHandle, loader.Invoke(&a.c))
 }
 
@@ -269,22 +323,30 @@ func (d *Driver) CuIpcOpenEventHandle(phEvent *CUevent, handle CUipcEventHandle)
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuIpcOpenMemHandle(pdptr *CUdeviceptr, handle CUipcMemHandle, Flags uint32) error {
 	if structsOnStack(&d.fn.cuIpcOpenMemHandle) {
-		a := struct {
+		var a struct {
 			c      loader.Call
 			pdptr  *CUdeviceptr
 			Flags  uintptr
 			_      [4]uintptr
 			handle CUipcMemHandle
-		}{c: loader.Call{Proc: &d.fn.cuIpcOpenMemHandle, Scope: d.scope, N: 14}, pdptr: pdptr, Flags: uintptr(Flags), handle: handle}
+		}
+		a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuIpcOpenMemHandle, d.scope, 14
+		a.pdptr = pdptr
+		a.Flags = uintptr(Flags)
+		a.handle = handle
 		return d.result(FnCuIpcOpenMemHandle, loader.Invoke(&a.c))
 	}
-	a := struct {
+	var a struct {
 		c      loader.Call
 		pdptr  *CUdeviceptr
 		handle *CUipcMemHandle
 		Flags  uintptr
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuIpcOpenMemHandle, Scope: d.scope, N: 3}, pdptr: pdptr, handle: &handle, Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuIpcOpenMemHandle, d.scope, 3
+	a.pdptr = pdptr
+	a.handle = &handle
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuIpcOpenMemHandle, loader.Invoke(&a.c))
 }
 
@@ -294,12 +356,15 @@ func (d *Driver) CuIpcOpenMemHandle(pdptr *CUdeviceptr, handle CUipcMemHandle, F
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemAlloc(dptr *CUdeviceptr, bytesize uintptr) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		dptr     *CUdeviceptr
 		bytesize uintptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemAlloc, Scope: d.scope, N: 2}, dptr: dptr, bytesize: uintptr(bytesize)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemAlloc, d.scope, 2
+	a.dptr = dptr
+	a.bytesize = uintptr(bytesize)
 	return d.result(FnCuMemAlloc, loader.Invoke(&a.c))
 }
 
@@ -309,12 +374,15 @@ func (d *Driver) CuMemAlloc(dptr *CUdeviceptr, bytesize uintptr) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemAllocHost(pp *unsafe.Pointer, bytesize uintptr) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		pp       *unsafe.Pointer
 		bytesize uintptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemAllocHost, Scope: d.scope, N: 2}, pp: pp, bytesize: uintptr(bytesize)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemAllocHost, d.scope, 2
+	a.pp = pp
+	a.bytesize = uintptr(bytesize)
 	return d.result(FnCuMemAllocHost, loader.Invoke(&a.c))
 }
 
@@ -324,13 +392,17 @@ func (d *Driver) CuMemAllocHost(pp *unsafe.Pointer, bytesize uintptr) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemAllocManaged(dptr *CUdeviceptr, bytesize uintptr, flags uint32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		dptr     *CUdeviceptr
 		bytesize uintptr
 		flags    uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemAllocManaged, Scope: d.scope, N: 3}, dptr: dptr, bytesize: uintptr(bytesize), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemAllocManaged, d.scope, 3
+	a.dptr = dptr
+	a.bytesize = uintptr(bytesize)
+	a.flags = uintptr(flags)
 	return d.result(FnCuMemAllocManaged, loader.Invoke(&a.c))
 }
 
@@ -341,7 +413,7 @@ func (d *Driver) CuMemAllocManaged(dptr *CUdeviceptr, bytesize uintptr, flags ui
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemAllocPitch(dptr *CUdeviceptr, pPitch *uintptr, WidthInBytes, Height uintptr, ElementSizeBytes uint32) error {
-	a := struct {
+	var a struct {
 		c                loader.Call
 		dptr             *CUdeviceptr
 		pPitch           *uintptr
@@ -349,7 +421,13 @@ func (d *Driver) CuMemAllocPitch(dptr *CUdeviceptr, pPitch *uintptr, WidthInByte
 		Height           uintptr
 		ElementSizeBytes uintptr
 		_                [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemAllocPitch, Scope: d.scope, N: 5}, dptr: dptr, pPitch: pPitch, WidthInBytes: uintptr(WidthInBytes), Height: uintptr(Height), ElementSizeBytes: uintptr(ElementSizeBytes)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemAllocPitch, d.scope, 5
+	a.dptr = dptr
+	a.pPitch = pPitch
+	a.WidthInBytes = uintptr(WidthInBytes)
+	a.Height = uintptr(Height)
+	a.ElementSizeBytes = uintptr(ElementSizeBytes)
 	return d.result(FnCuMemAllocPitch, loader.Invoke(&a.c))
 }
 
@@ -360,7 +438,7 @@ func (d *Driver) CuMemAllocPitch(dptr *CUdeviceptr, pPitch *uintptr, WidthInByte
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemBatchDecompressAsync(paramsArray *CUmemDecompressParams, count uintptr, flags uint32, errorIndex *uintptr, stream CUstream) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		paramsArray *CUmemDecompressParams
 		count       uintptr
@@ -368,7 +446,13 @@ func (d *Driver) CuMemBatchDecompressAsync(paramsArray *CUmemDecompressParams, c
 		errorIndex  *uintptr
 		stream      uintptr
 		_           [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemBatchDecompressAsync, Scope: d.scope, N: 5}, paramsArray: paramsArray, count: uintptr(count), flags: uintptr(flags), errorIndex: errorIndex, stream: uintptr(stream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemBatchDecompressAsync, d.scope, 5
+	a.paramsArray = paramsArray
+	a.count = uintptr(count)
+	a.flags = uintptr(flags)
+	a.errorIndex = errorIndex
+	a.stream = uintptr(stream)
 	return d.result(FnCuMemBatchDecompressAsync, loader.Invoke(&a.c))
 }
 
@@ -378,11 +462,13 @@ func (d *Driver) CuMemBatchDecompressAsync(paramsArray *CUmemDecompressParams, c
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemFree(dptr CUdeviceptr) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		dptr uintptr
 		_    [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemFree, Scope: d.scope, N: 1}, dptr: uintptr(dptr)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemFree, d.scope, 1
+	a.dptr = uintptr(dptr)
 	return d.result(FnCuMemFree, loader.Invoke(&a.c))
 }
 
@@ -392,11 +478,13 @@ func (d *Driver) CuMemFree(dptr CUdeviceptr) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemFreeHost(p unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c loader.Call
 		p unsafe.Pointer
 		_ [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemFreeHost, Scope: d.scope, N: 1}, p: p}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemFreeHost, d.scope, 1
+	a.p = p
 	return d.result(FnCuMemFreeHost, loader.Invoke(&a.c))
 }
 
@@ -406,13 +494,17 @@ func (d *Driver) CuMemFreeHost(p unsafe.Pointer) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemGetAddressRange(pbase *CUdeviceptr, psize *uintptr, dptr CUdeviceptr) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		pbase *CUdeviceptr
 		psize *uintptr
 		dptr  uintptr
 		_     [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemGetAddressRange, Scope: d.scope, N: 3}, pbase: pbase, psize: psize, dptr: uintptr(dptr)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemGetAddressRange, d.scope, 3
+	a.pbase = pbase
+	a.psize = psize
+	a.dptr = uintptr(dptr)
 	return d.result(FnCuMemGetAddressRange, loader.Invoke(&a.c))
 }
 
@@ -423,7 +515,7 @@ func (d *Driver) CuMemGetAddressRange(pbase *CUdeviceptr, psize *uintptr, dptr C
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemGetHandleForAddressRange(handle unsafe.Pointer, dptr CUdeviceptr, size uintptr, handleType CUmemRangeHandleType, flags uint64) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		handle     unsafe.Pointer
 		dptr       uintptr
@@ -431,7 +523,13 @@ func (d *Driver) CuMemGetHandleForAddressRange(handle unsafe.Pointer, dptr CUdev
 		handleType uintptr
 		flags      uintptr
 		_          [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemGetHandleForAddressRange, Scope: d.scope, N: 5}, handle: handle, dptr: uintptr(dptr), size: uintptr(size), handleType: uintptr(handleType), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemGetHandleForAddressRange, d.scope, 5
+	a.handle = handle
+	a.dptr = uintptr(dptr)
+	a.size = uintptr(size)
+	a.handleType = uintptr(handleType)
+	a.flags = uintptr(flags)
 	return d.result(FnCuMemGetHandleForAddressRange, loader.Invoke(&a.c))
 }
 
@@ -441,12 +539,15 @@ func (d *Driver) CuMemGetHandleForAddressRange(handle unsafe.Pointer, dptr CUdev
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemGetInfo(free, total *uintptr) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		free  *uintptr
 		total *uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemGetInfo, Scope: d.scope, N: 2}, free: free, total: total}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemGetInfo, d.scope, 2
+	a.free = free
+	a.total = total
 	return d.result(FnCuMemGetInfo, loader.Invoke(&a.c))
 }
 
@@ -456,13 +557,17 @@ func (d *Driver) CuMemGetInfo(free, total *uintptr) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemHostAlloc(pp *unsafe.Pointer, bytesize uintptr, Flags uint32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		pp       *unsafe.Pointer
 		bytesize uintptr
 		Flags    uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemHostAlloc, Scope: d.scope, N: 3}, pp: pp, bytesize: uintptr(bytesize), Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemHostAlloc, d.scope, 3
+	a.pp = pp
+	a.bytesize = uintptr(bytesize)
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuMemHostAlloc, loader.Invoke(&a.c))
 }
 
@@ -472,13 +577,17 @@ func (d *Driver) CuMemHostAlloc(pp *unsafe.Pointer, bytesize uintptr, Flags uint
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemHostGetDevicePointer(pdptr *CUdeviceptr, p unsafe.Pointer, Flags uint32) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		pdptr *CUdeviceptr
 		p     unsafe.Pointer
 		Flags uintptr
 		_     [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemHostGetDevicePointer, Scope: d.scope, N: 3}, pdptr: pdptr, p: p, Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemHostGetDevicePointer, d.scope, 3
+	a.pdptr = pdptr
+	a.p = p
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuMemHostGetDevicePointer, loader.Invoke(&a.c))
 }
 
@@ -488,12 +597,15 @@ func (d *Driver) CuMemHostGetDevicePointer(pdptr *CUdeviceptr, p unsafe.Pointer,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemHostGetFlags(pFlags *uint32, p unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		pFlags *uint32
 		p      unsafe.Pointer
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemHostGetFlags, Scope: d.scope, N: 2}, pFlags: pFlags, p: p}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemHostGetFlags, d.scope, 2
+	a.pFlags = pFlags
+	a.p = p
 	return d.result(FnCuMemHostGetFlags, loader.Invoke(&a.c))
 }
 
@@ -503,13 +615,17 @@ func (d *Driver) CuMemHostGetFlags(pFlags *uint32, p unsafe.Pointer) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemHostRegister(p unsafe.Pointer, bytesize uintptr, Flags uint32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		p        unsafe.Pointer
 		bytesize uintptr
 		Flags    uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemHostRegister, Scope: d.scope, N: 3}, p: p, bytesize: uintptr(bytesize), Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemHostRegister, d.scope, 3
+	a.p = p
+	a.bytesize = uintptr(bytesize)
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuMemHostRegister, loader.Invoke(&a.c))
 }
 
@@ -519,11 +635,13 @@ func (d *Driver) CuMemHostRegister(p unsafe.Pointer, bytesize uintptr, Flags uin
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemHostUnregister(p unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c loader.Call
 		p unsafe.Pointer
 		_ [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemHostUnregister, Scope: d.scope, N: 1}, p: p}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemHostUnregister, d.scope, 1
+	a.p = p
 	return d.result(FnCuMemHostUnregister, loader.Invoke(&a.c))
 }
 
@@ -533,13 +651,17 @@ func (d *Driver) CuMemHostUnregister(p unsafe.Pointer) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpy(dst, src CUdeviceptr, ByteCount uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dst       uintptr
 		src       uintptr
 		ByteCount uintptr
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpy, Scope: d.scope, N: 3}, dst: uintptr(dst), src: uintptr(src), ByteCount: uintptr(ByteCount)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpy, d.scope, 3
+	a.dst = uintptr(dst)
+	a.src = uintptr(src)
+	a.ByteCount = uintptr(ByteCount)
 	return d.result(FnCuMemcpy, loader.Invoke(&a.c))
 }
 
@@ -549,11 +671,13 @@ func (d *Driver) CuMemcpy(dst, src CUdeviceptr, ByteCount uintptr) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpy2D(pCopy *CUDA_MEMCPY2D) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		pCopy *CUDA_MEMCPY2D
 		_     [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpy2D, Scope: d.scope, N: 1}, pCopy: pCopy}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpy2D, d.scope, 1
+	a.pCopy = pCopy
 	return d.result(FnCuMemcpy2D, loader.Invoke(&a.c))
 }
 
@@ -563,12 +687,15 @@ func (d *Driver) CuMemcpy2D(pCopy *CUDA_MEMCPY2D) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpy2DAsync(pCopy *CUDA_MEMCPY2D, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pCopy   *CUDA_MEMCPY2D
 		hStream uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpy2DAsync, Scope: d.scope, N: 2}, pCopy: pCopy, hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpy2DAsync, d.scope, 2
+	a.pCopy = pCopy
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpy2DAsync, loader.Invoke(&a.c))
 }
 
@@ -578,11 +705,13 @@ func (d *Driver) CuMemcpy2DAsync(pCopy *CUDA_MEMCPY2D, hStream CUstream) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpy2DUnaligned(pCopy *CUDA_MEMCPY2D) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		pCopy *CUDA_MEMCPY2D
 		_     [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpy2DUnaligned, Scope: d.scope, N: 1}, pCopy: pCopy}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpy2DUnaligned, d.scope, 1
+	a.pCopy = pCopy
 	return d.result(FnCuMemcpy2DUnaligned, loader.Invoke(&a.c))
 }
 
@@ -592,11 +721,13 @@ func (d *Driver) CuMemcpy2DUnaligned(pCopy *CUDA_MEMCPY2D) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpy3D(pCopy *CUDA_MEMCPY3D) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		pCopy *CUDA_MEMCPY3D
 		_     [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpy3D, Scope: d.scope, N: 1}, pCopy: pCopy}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpy3D, d.scope, 1
+	a.pCopy = pCopy
 	return d.result(FnCuMemcpy3D, loader.Invoke(&a.c))
 }
 
@@ -606,12 +737,15 @@ func (d *Driver) CuMemcpy3D(pCopy *CUDA_MEMCPY3D) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpy3DAsync(pCopy *CUDA_MEMCPY3D, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pCopy   *CUDA_MEMCPY3D
 		hStream uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpy3DAsync, Scope: d.scope, N: 2}, pCopy: pCopy, hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpy3DAsync, d.scope, 2
+	a.pCopy = pCopy
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpy3DAsync, loader.Invoke(&a.c))
 }
 
@@ -622,14 +756,19 @@ func (d *Driver) CuMemcpy3DAsync(pCopy *CUDA_MEMCPY3D, hStream CUstream) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpy3DBatchAsync(numOps uintptr, opList *CUDA_MEMCPY3D_BATCH_OP, flags uint64, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		numOps  uintptr
 		opList  *CUDA_MEMCPY3D_BATCH_OP
 		flags   uintptr
 		hStream uintptr
 		_       [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpy3DBatchAsync, Scope: d.scope, N: 4}, numOps: uintptr(numOps), opList: opList, flags: uintptr(flags), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpy3DBatchAsync, d.scope, 4
+	a.numOps = uintptr(numOps)
+	a.opList = opList
+	a.flags = uintptr(flags)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpy3DBatchAsync, loader.Invoke(&a.c))
 }
 
@@ -640,7 +779,7 @@ func (d *Driver) CuMemcpy3DBatchAsync(numOps uintptr, opList *CUDA_MEMCPY3D_BATC
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpy3DBatchAsync_v12080(numOps uintptr, opList *CUDA_MEMCPY3D_BATCH_OP, failIdx *uintptr, flags uint64, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		numOps  uintptr
 		opList  *CUDA_MEMCPY3D_BATCH_OP
@@ -648,7 +787,13 @@ func (d *Driver) CuMemcpy3DBatchAsync_v12080(numOps uintptr, opList *CUDA_MEMCPY
 		flags   uintptr
 		hStream uintptr
 		_       [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpy3DBatchAsync_v12080, Scope: d.scope, N: 5}, numOps: uintptr(numOps), opList: opList, failIdx: failIdx, flags: uintptr(flags), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpy3DBatchAsync_v12080, d.scope, 5
+	a.numOps = uintptr(numOps)
+	a.opList = opList
+	a.failIdx = failIdx
+	a.flags = uintptr(flags)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpy3DBatchAsync_v12080, loader.Invoke(&a.c))
 }
 
@@ -658,11 +803,13 @@ func (d *Driver) CuMemcpy3DBatchAsync_v12080(numOps uintptr, opList *CUDA_MEMCPY
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpy3DPeer(pCopy *CUDA_MEMCPY3D_PEER) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		pCopy *CUDA_MEMCPY3D_PEER
 		_     [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpy3DPeer, Scope: d.scope, N: 1}, pCopy: pCopy}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpy3DPeer, d.scope, 1
+	a.pCopy = pCopy
 	return d.result(FnCuMemcpy3DPeer, loader.Invoke(&a.c))
 }
 
@@ -672,12 +819,15 @@ func (d *Driver) CuMemcpy3DPeer(pCopy *CUDA_MEMCPY3D_PEER) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpy3DPeerAsync(pCopy *CUDA_MEMCPY3D_PEER, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pCopy   *CUDA_MEMCPY3D_PEER
 		hStream uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpy3DPeerAsync, Scope: d.scope, N: 2}, pCopy: pCopy, hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpy3DPeerAsync, d.scope, 2
+	a.pCopy = pCopy
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpy3DPeerAsync, loader.Invoke(&a.c))
 }
 
@@ -687,14 +837,19 @@ func (d *Driver) CuMemcpy3DPeerAsync(pCopy *CUDA_MEMCPY3D_PEER, hStream CUstream
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyAsync(dst, src CUdeviceptr, ByteCount uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dst       uintptr
 		src       uintptr
 		ByteCount uintptr
 		hStream   uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyAsync, Scope: d.scope, N: 4}, dst: uintptr(dst), src: uintptr(src), ByteCount: uintptr(ByteCount), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyAsync, d.scope, 4
+	a.dst = uintptr(dst)
+	a.src = uintptr(src)
+	a.ByteCount = uintptr(ByteCount)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpyAsync, loader.Invoke(&a.c))
 }
 
@@ -705,7 +860,7 @@ func (d *Driver) CuMemcpyAsync(dst, src CUdeviceptr, ByteCount uintptr, hStream 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyAtoA(dstArray CUarray, dstOffset uintptr, srcArray CUarray, srcOffset, ByteCount uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstArray  uintptr
 		dstOffset uintptr
@@ -713,7 +868,13 @@ func (d *Driver) CuMemcpyAtoA(dstArray CUarray, dstOffset uintptr, srcArray CUar
 		srcOffset uintptr
 		ByteCount uintptr
 		_         [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyAtoA, Scope: d.scope, N: 5}, dstArray: uintptr(dstArray), dstOffset: uintptr(dstOffset), srcArray: uintptr(srcArray), srcOffset: uintptr(srcOffset), ByteCount: uintptr(ByteCount)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyAtoA, d.scope, 5
+	a.dstArray = uintptr(dstArray)
+	a.dstOffset = uintptr(dstOffset)
+	a.srcArray = uintptr(srcArray)
+	a.srcOffset = uintptr(srcOffset)
+	a.ByteCount = uintptr(ByteCount)
 	return d.result(FnCuMemcpyAtoA, loader.Invoke(&a.c))
 }
 
@@ -723,14 +884,19 @@ func (d *Driver) CuMemcpyAtoA(dstArray CUarray, dstOffset uintptr, srcArray CUar
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyAtoD(dstDevice CUdeviceptr, srcArray CUarray, srcOffset, ByteCount uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		srcArray  uintptr
 		srcOffset uintptr
 		ByteCount uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyAtoD, Scope: d.scope, N: 4}, dstDevice: uintptr(dstDevice), srcArray: uintptr(srcArray), srcOffset: uintptr(srcOffset), ByteCount: uintptr(ByteCount)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyAtoD, d.scope, 4
+	a.dstDevice = uintptr(dstDevice)
+	a.srcArray = uintptr(srcArray)
+	a.srcOffset = uintptr(srcOffset)
+	a.ByteCount = uintptr(ByteCount)
 	return d.result(FnCuMemcpyAtoD, loader.Invoke(&a.c))
 }
 
@@ -740,14 +906,19 @@ func (d *Driver) CuMemcpyAtoD(dstDevice CUdeviceptr, srcArray CUarray, srcOffset
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyAtoH(dstHost unsafe.Pointer, srcArray CUarray, srcOffset, ByteCount uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstHost   unsafe.Pointer
 		srcArray  uintptr
 		srcOffset uintptr
 		ByteCount uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyAtoH, Scope: d.scope, N: 4}, dstHost: dstHost, srcArray: uintptr(srcArray), srcOffset: uintptr(srcOffset), ByteCount: uintptr(ByteCount)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyAtoH, d.scope, 4
+	a.dstHost = dstHost
+	a.srcArray = uintptr(srcArray)
+	a.srcOffset = uintptr(srcOffset)
+	a.ByteCount = uintptr(ByteCount)
 	return d.result(FnCuMemcpyAtoH, loader.Invoke(&a.c))
 }
 
@@ -758,7 +929,7 @@ func (d *Driver) CuMemcpyAtoH(dstHost unsafe.Pointer, srcArray CUarray, srcOffse
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyAtoHAsync(dstHost unsafe.Pointer, srcArray CUarray, srcOffset, ByteCount uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstHost   unsafe.Pointer
 		srcArray  uintptr
@@ -766,7 +937,13 @@ func (d *Driver) CuMemcpyAtoHAsync(dstHost unsafe.Pointer, srcArray CUarray, src
 		ByteCount uintptr
 		hStream   uintptr
 		_         [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyAtoHAsync, Scope: d.scope, N: 5}, dstHost: dstHost, srcArray: uintptr(srcArray), srcOffset: uintptr(srcOffset), ByteCount: uintptr(ByteCount), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyAtoHAsync, d.scope, 5
+	a.dstHost = dstHost
+	a.srcArray = uintptr(srcArray)
+	a.srcOffset = uintptr(srcOffset)
+	a.ByteCount = uintptr(ByteCount)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpyAtoHAsync, loader.Invoke(&a.c))
 }
 
@@ -777,7 +954,7 @@ func (d *Driver) CuMemcpyAtoHAsync(dstHost unsafe.Pointer, srcArray CUarray, src
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyBatchAsync(dsts, srcs *CUdeviceptr, sizes *uintptr, count uintptr, attrs *CUmemcpyAttributes, attrsIdxs *uintptr, numAttrs uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dsts      *CUdeviceptr
 		srcs      *CUdeviceptr
@@ -787,7 +964,16 @@ func (d *Driver) CuMemcpyBatchAsync(dsts, srcs *CUdeviceptr, sizes *uintptr, cou
 		attrsIdxs *uintptr
 		numAttrs  uintptr
 		hStream   uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyBatchAsync, Scope: d.scope, N: 8}, dsts: dsts, srcs: srcs, sizes: sizes, count: uintptr(count), attrs: attrs, attrsIdxs: attrsIdxs, numAttrs: uintptr(numAttrs), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyBatchAsync, d.scope, 8
+	a.dsts = dsts
+	a.srcs = srcs
+	a.sizes = sizes
+	a.count = uintptr(count)
+	a.attrs = attrs
+	a.attrsIdxs = attrsIdxs
+	a.numAttrs = uintptr(numAttrs)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpyBatchAsync, loader.Invoke(&a.c))
 }
 
@@ -799,7 +985,7 @@ func (d *Driver) CuMemcpyBatchAsync(dsts, srcs *CUdeviceptr, sizes *uintptr, cou
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyBatchAsync_v12080(dsts, srcs *CUdeviceptr, sizes *uintptr, count uintptr, attrs *CUmemcpyAttributes, attrsIdxs *uintptr, numAttrs uintptr, failIdx *uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dsts      *CUdeviceptr
 		srcs      *CUdeviceptr
@@ -810,7 +996,17 @@ func (d *Driver) CuMemcpyBatchAsync_v12080(dsts, srcs *CUdeviceptr, sizes *uintp
 		numAttrs  uintptr
 		failIdx   *uintptr
 		hStream   uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyBatchAsync_v12080, Scope: d.scope, N: 9}, dsts: dsts, srcs: srcs, sizes: sizes, count: uintptr(count), attrs: attrs, attrsIdxs: attrsIdxs, numAttrs: uintptr(numAttrs), failIdx: failIdx, hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyBatchAsync_v12080, d.scope, 9
+	a.dsts = dsts
+	a.srcs = srcs
+	a.sizes = sizes
+	a.count = uintptr(count)
+	a.attrs = attrs
+	a.attrsIdxs = attrsIdxs
+	a.numAttrs = uintptr(numAttrs)
+	a.failIdx = failIdx
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpyBatchAsync_v12080, loader.Invoke(&a.c))
 }
 
@@ -820,14 +1016,19 @@ func (d *Driver) CuMemcpyBatchAsync_v12080(dsts, srcs *CUdeviceptr, sizes *uintp
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyDtoA(dstArray CUarray, dstOffset uintptr, srcDevice CUdeviceptr, ByteCount uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstArray  uintptr
 		dstOffset uintptr
 		srcDevice uintptr
 		ByteCount uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyDtoA, Scope: d.scope, N: 4}, dstArray: uintptr(dstArray), dstOffset: uintptr(dstOffset), srcDevice: uintptr(srcDevice), ByteCount: uintptr(ByteCount)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyDtoA, d.scope, 4
+	a.dstArray = uintptr(dstArray)
+	a.dstOffset = uintptr(dstOffset)
+	a.srcDevice = uintptr(srcDevice)
+	a.ByteCount = uintptr(ByteCount)
 	return d.result(FnCuMemcpyDtoA, loader.Invoke(&a.c))
 }
 
@@ -837,13 +1038,17 @@ func (d *Driver) CuMemcpyDtoA(dstArray CUarray, dstOffset uintptr, srcDevice CUd
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyDtoD(dstDevice, srcDevice CUdeviceptr, ByteCount uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		srcDevice uintptr
 		ByteCount uintptr
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyDtoD, Scope: d.scope, N: 3}, dstDevice: uintptr(dstDevice), srcDevice: uintptr(srcDevice), ByteCount: uintptr(ByteCount)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyDtoD, d.scope, 3
+	a.dstDevice = uintptr(dstDevice)
+	a.srcDevice = uintptr(srcDevice)
+	a.ByteCount = uintptr(ByteCount)
 	return d.result(FnCuMemcpyDtoD, loader.Invoke(&a.c))
 }
 
@@ -854,14 +1059,19 @@ func (d *Driver) CuMemcpyDtoD(dstDevice, srcDevice CUdeviceptr, ByteCount uintpt
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyDtoDAsync(dstDevice, srcDevice CUdeviceptr, ByteCount uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		srcDevice uintptr
 		ByteCount uintptr
 		hStream   uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyDtoDAsync, Scope: d.scope, N: 4}, dstDevice: uintptr(dstDevice), srcDevice: uintptr(srcDevice), ByteCount: uintptr(ByteCount), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyDtoDAsync, d.scope, 4
+	a.dstDevice = uintptr(dstDevice)
+	a.srcDevice = uintptr(srcDevice)
+	a.ByteCount = uintptr(ByteCount)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpyDtoDAsync, loader.Invoke(&a.c))
 }
 
@@ -871,13 +1081,17 @@ func (d *Driver) CuMemcpyDtoDAsync(dstDevice, srcDevice CUdeviceptr, ByteCount u
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyDtoH(dstHost unsafe.Pointer, srcDevice CUdeviceptr, ByteCount uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstHost   unsafe.Pointer
 		srcDevice uintptr
 		ByteCount uintptr
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyDtoH, Scope: d.scope, N: 3}, dstHost: dstHost, srcDevice: uintptr(srcDevice), ByteCount: uintptr(ByteCount)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyDtoH, d.scope, 3
+	a.dstHost = dstHost
+	a.srcDevice = uintptr(srcDevice)
+	a.ByteCount = uintptr(ByteCount)
 	return d.result(FnCuMemcpyDtoH, loader.Invoke(&a.c))
 }
 
@@ -887,14 +1101,19 @@ func (d *Driver) CuMemcpyDtoH(dstHost unsafe.Pointer, srcDevice CUdeviceptr, Byt
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyDtoHAsync(dstHost unsafe.Pointer, srcDevice CUdeviceptr, ByteCount uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstHost   unsafe.Pointer
 		srcDevice uintptr
 		ByteCount uintptr
 		hStream   uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyDtoHAsync, Scope: d.scope, N: 4}, dstHost: dstHost, srcDevice: uintptr(srcDevice), ByteCount: uintptr(ByteCount), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyDtoHAsync, d.scope, 4
+	a.dstHost = dstHost
+	a.srcDevice = uintptr(srcDevice)
+	a.ByteCount = uintptr(ByteCount)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpyDtoHAsync, loader.Invoke(&a.c))
 }
 
@@ -904,14 +1123,19 @@ func (d *Driver) CuMemcpyDtoHAsync(dstHost unsafe.Pointer, srcDevice CUdeviceptr
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyHtoA(dstArray CUarray, dstOffset uintptr, srcHost unsafe.Pointer, ByteCount uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstArray  uintptr
 		dstOffset uintptr
 		srcHost   unsafe.Pointer
 		ByteCount uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyHtoA, Scope: d.scope, N: 4}, dstArray: uintptr(dstArray), dstOffset: uintptr(dstOffset), srcHost: srcHost, ByteCount: uintptr(ByteCount)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyHtoA, d.scope, 4
+	a.dstArray = uintptr(dstArray)
+	a.dstOffset = uintptr(dstOffset)
+	a.srcHost = srcHost
+	a.ByteCount = uintptr(ByteCount)
 	return d.result(FnCuMemcpyHtoA, loader.Invoke(&a.c))
 }
 
@@ -922,7 +1146,7 @@ func (d *Driver) CuMemcpyHtoA(dstArray CUarray, dstOffset uintptr, srcHost unsaf
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyHtoAAsync(dstArray CUarray, dstOffset uintptr, srcHost unsafe.Pointer, ByteCount uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstArray  uintptr
 		dstOffset uintptr
@@ -930,7 +1154,13 @@ func (d *Driver) CuMemcpyHtoAAsync(dstArray CUarray, dstOffset uintptr, srcHost 
 		ByteCount uintptr
 		hStream   uintptr
 		_         [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyHtoAAsync, Scope: d.scope, N: 5}, dstArray: uintptr(dstArray), dstOffset: uintptr(dstOffset), srcHost: srcHost, ByteCount: uintptr(ByteCount), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyHtoAAsync, d.scope, 5
+	a.dstArray = uintptr(dstArray)
+	a.dstOffset = uintptr(dstOffset)
+	a.srcHost = srcHost
+	a.ByteCount = uintptr(ByteCount)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpyHtoAAsync, loader.Invoke(&a.c))
 }
 
@@ -940,13 +1170,17 @@ func (d *Driver) CuMemcpyHtoAAsync(dstArray CUarray, dstOffset uintptr, srcHost 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyHtoD(dstDevice CUdeviceptr, srcHost unsafe.Pointer, ByteCount uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		srcHost   unsafe.Pointer
 		ByteCount uintptr
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyHtoD, Scope: d.scope, N: 3}, dstDevice: uintptr(dstDevice), srcHost: srcHost, ByteCount: uintptr(ByteCount)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyHtoD, d.scope, 3
+	a.dstDevice = uintptr(dstDevice)
+	a.srcHost = srcHost
+	a.ByteCount = uintptr(ByteCount)
 	return d.result(FnCuMemcpyHtoD, loader.Invoke(&a.c))
 }
 
@@ -957,14 +1191,19 @@ func (d *Driver) CuMemcpyHtoD(dstDevice CUdeviceptr, srcHost unsafe.Pointer, Byt
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyHtoDAsync(dstDevice CUdeviceptr, srcHost unsafe.Pointer, ByteCount uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		srcHost   unsafe.Pointer
 		ByteCount uintptr
 		hStream   uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyHtoDAsync, Scope: d.scope, N: 4}, dstDevice: uintptr(dstDevice), srcHost: srcHost, ByteCount: uintptr(ByteCount), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyHtoDAsync, d.scope, 4
+	a.dstDevice = uintptr(dstDevice)
+	a.srcHost = srcHost
+	a.ByteCount = uintptr(ByteCount)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpyHtoDAsync, loader.Invoke(&a.c))
 }
 
@@ -975,7 +1214,7 @@ func (d *Driver) CuMemcpyHtoDAsync(dstDevice CUdeviceptr, srcHost unsafe.Pointer
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyPeer(dstDevice CUdeviceptr, dstContext CUcontext, srcDevice CUdeviceptr, srcContext CUcontext, ByteCount uintptr) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		dstDevice  uintptr
 		dstContext uintptr
@@ -983,7 +1222,13 @@ func (d *Driver) CuMemcpyPeer(dstDevice CUdeviceptr, dstContext CUcontext, srcDe
 		srcContext uintptr
 		ByteCount  uintptr
 		_          [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyPeer, Scope: d.scope, N: 5}, dstDevice: uintptr(dstDevice), dstContext: uintptr(dstContext), srcDevice: uintptr(srcDevice), srcContext: uintptr(srcContext), ByteCount: uintptr(ByteCount)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyPeer, d.scope, 5
+	a.dstDevice = uintptr(dstDevice)
+	a.dstContext = uintptr(dstContext)
+	a.srcDevice = uintptr(srcDevice)
+	a.srcContext = uintptr(srcContext)
+	a.ByteCount = uintptr(ByteCount)
 	return d.result(FnCuMemcpyPeer, loader.Invoke(&a.c))
 }
 
@@ -994,7 +1239,7 @@ func (d *Driver) CuMemcpyPeer(dstDevice CUdeviceptr, dstContext CUcontext, srcDe
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemcpyPeerAsync(dstDevice CUdeviceptr, dstContext CUcontext, srcDevice CUdeviceptr, srcContext CUcontext, ByteCount uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		dstDevice  uintptr
 		dstContext uintptr
@@ -1003,7 +1248,14 @@ func (d *Driver) CuMemcpyPeerAsync(dstDevice CUdeviceptr, dstContext CUcontext, 
 		ByteCount  uintptr
 		hStream    uintptr
 		_          [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemcpyPeerAsync, Scope: d.scope, N: 6}, dstDevice: uintptr(dstDevice), dstContext: uintptr(dstContext), srcDevice: uintptr(srcDevice), srcContext: uintptr(srcContext), ByteCount: uintptr(ByteCount), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemcpyPeerAsync, d.scope, 6
+	a.dstDevice = uintptr(dstDevice)
+	a.dstContext = uintptr(dstContext)
+	a.srcDevice = uintptr(srcDevice)
+	a.srcContext = uintptr(srcContext)
+	a.ByteCount = uintptr(ByteCount)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemcpyPeerAsync, loader.Invoke(&a.c))
 }
 
@@ -1013,13 +1265,17 @@ func (d *Driver) CuMemcpyPeerAsync(dstDevice CUdeviceptr, dstContext CUcontext, 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemsetD16(dstDevice CUdeviceptr, us uint16, N uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		us        uintptr
 		N         uintptr
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemsetD16, Scope: d.scope, N: 3}, dstDevice: uintptr(dstDevice), us: uintptr(us), N: uintptr(N)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemsetD16, d.scope, 3
+	a.dstDevice = uintptr(dstDevice)
+	a.us = uintptr(us)
+	a.N = uintptr(N)
 	return d.result(FnCuMemsetD16, loader.Invoke(&a.c))
 }
 
@@ -1029,14 +1285,19 @@ func (d *Driver) CuMemsetD16(dstDevice CUdeviceptr, us uint16, N uintptr) error 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemsetD16Async(dstDevice CUdeviceptr, us uint16, N uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		us        uintptr
 		N         uintptr
 		hStream   uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemsetD16Async, Scope: d.scope, N: 4}, dstDevice: uintptr(dstDevice), us: uintptr(us), N: uintptr(N), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemsetD16Async, d.scope, 4
+	a.dstDevice = uintptr(dstDevice)
+	a.us = uintptr(us)
+	a.N = uintptr(N)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemsetD16Async, loader.Invoke(&a.c))
 }
 
@@ -1047,7 +1308,7 @@ func (d *Driver) CuMemsetD16Async(dstDevice CUdeviceptr, us uint16, N uintptr, h
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemsetD2D16(dstDevice CUdeviceptr, dstPitch uintptr, us uint16, Width, Height uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		dstPitch  uintptr
@@ -1055,7 +1316,13 @@ func (d *Driver) CuMemsetD2D16(dstDevice CUdeviceptr, dstPitch uintptr, us uint1
 		Width     uintptr
 		Height    uintptr
 		_         [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemsetD2D16, Scope: d.scope, N: 5}, dstDevice: uintptr(dstDevice), dstPitch: uintptr(dstPitch), us: uintptr(us), Width: uintptr(Width), Height: uintptr(Height)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemsetD2D16, d.scope, 5
+	a.dstDevice = uintptr(dstDevice)
+	a.dstPitch = uintptr(dstPitch)
+	a.us = uintptr(us)
+	a.Width = uintptr(Width)
+	a.Height = uintptr(Height)
 	return d.result(FnCuMemsetD2D16, loader.Invoke(&a.c))
 }
 
@@ -1066,7 +1333,7 @@ func (d *Driver) CuMemsetD2D16(dstDevice CUdeviceptr, dstPitch uintptr, us uint1
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemsetD2D16Async(dstDevice CUdeviceptr, dstPitch uintptr, us uint16, Width, Height uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		dstPitch  uintptr
@@ -1075,7 +1342,14 @@ func (d *Driver) CuMemsetD2D16Async(dstDevice CUdeviceptr, dstPitch uintptr, us 
 		Height    uintptr
 		hStream   uintptr
 		_         [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemsetD2D16Async, Scope: d.scope, N: 6}, dstDevice: uintptr(dstDevice), dstPitch: uintptr(dstPitch), us: uintptr(us), Width: uintptr(Width), Height: uintptr(Height), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemsetD2D16Async, d.scope, 6
+	a.dstDevice = uintptr(dstDevice)
+	a.dstPitch = uintptr(dstPitch)
+	a.us = uintptr(us)
+	a.Width = uintptr(Width)
+	a.Height = uintptr(Height)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemsetD2D16Async, loader.Invoke(&a.c))
 }
 
@@ -1086,7 +1360,7 @@ func (d *Driver) CuMemsetD2D16Async(dstDevice CUdeviceptr, dstPitch uintptr, us 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemsetD2D32(dstDevice CUdeviceptr, dstPitch uintptr, ui uint32, Width, Height uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		dstPitch  uintptr
@@ -1094,7 +1368,13 @@ func (d *Driver) CuMemsetD2D32(dstDevice CUdeviceptr, dstPitch uintptr, ui uint3
 		Width     uintptr
 		Height    uintptr
 		_         [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemsetD2D32, Scope: d.scope, N: 5}, dstDevice: uintptr(dstDevice), dstPitch: uintptr(dstPitch), ui: uintptr(ui), Width: uintptr(Width), Height: uintptr(Height)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemsetD2D32, d.scope, 5
+	a.dstDevice = uintptr(dstDevice)
+	a.dstPitch = uintptr(dstPitch)
+	a.ui = uintptr(ui)
+	a.Width = uintptr(Width)
+	a.Height = uintptr(Height)
 	return d.result(FnCuMemsetD2D32, loader.Invoke(&a.c))
 }
 
@@ -1105,7 +1385,7 @@ func (d *Driver) CuMemsetD2D32(dstDevice CUdeviceptr, dstPitch uintptr, ui uint3
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemsetD2D32Async(dstDevice CUdeviceptr, dstPitch uintptr, ui uint32, Width, Height uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		dstPitch  uintptr
@@ -1114,7 +1394,14 @@ func (d *Driver) CuMemsetD2D32Async(dstDevice CUdeviceptr, dstPitch uintptr, ui 
 		Height    uintptr
 		hStream   uintptr
 		_         [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemsetD2D32Async, Scope: d.scope, N: 6}, dstDevice: uintptr(dstDevice), dstPitch: uintptr(dstPitch), ui: uintptr(ui), Width: uintptr(Width), Height: uintptr(Height), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemsetD2D32Async, d.scope, 6
+	a.dstDevice = uintptr(dstDevice)
+	a.dstPitch = uintptr(dstPitch)
+	a.ui = uintptr(ui)
+	a.Width = uintptr(Width)
+	a.Height = uintptr(Height)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemsetD2D32Async, loader.Invoke(&a.c))
 }
 
@@ -1125,7 +1412,7 @@ func (d *Driver) CuMemsetD2D32Async(dstDevice CUdeviceptr, dstPitch uintptr, ui 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemsetD2D8(dstDevice CUdeviceptr, dstPitch uintptr, uc byte, Width, Height uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		dstPitch  uintptr
@@ -1133,7 +1420,13 @@ func (d *Driver) CuMemsetD2D8(dstDevice CUdeviceptr, dstPitch uintptr, uc byte, 
 		Width     uintptr
 		Height    uintptr
 		_         [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemsetD2D8, Scope: d.scope, N: 5}, dstDevice: uintptr(dstDevice), dstPitch: uintptr(dstPitch), uc: uintptr(uc), Width: uintptr(Width), Height: uintptr(Height)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemsetD2D8, d.scope, 5
+	a.dstDevice = uintptr(dstDevice)
+	a.dstPitch = uintptr(dstPitch)
+	a.uc = uintptr(uc)
+	a.Width = uintptr(Width)
+	a.Height = uintptr(Height)
 	return d.result(FnCuMemsetD2D8, loader.Invoke(&a.c))
 }
 
@@ -1144,7 +1437,7 @@ func (d *Driver) CuMemsetD2D8(dstDevice CUdeviceptr, dstPitch uintptr, uc byte, 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemsetD2D8Async(dstDevice CUdeviceptr, dstPitch uintptr, uc byte, Width, Height uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		dstPitch  uintptr
@@ -1153,7 +1446,14 @@ func (d *Driver) CuMemsetD2D8Async(dstDevice CUdeviceptr, dstPitch uintptr, uc b
 		Height    uintptr
 		hStream   uintptr
 		_         [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemsetD2D8Async, Scope: d.scope, N: 6}, dstDevice: uintptr(dstDevice), dstPitch: uintptr(dstPitch), uc: uintptr(uc), Width: uintptr(Width), Height: uintptr(Height), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemsetD2D8Async, d.scope, 6
+	a.dstDevice = uintptr(dstDevice)
+	a.dstPitch = uintptr(dstPitch)
+	a.uc = uintptr(uc)
+	a.Width = uintptr(Width)
+	a.Height = uintptr(Height)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemsetD2D8Async, loader.Invoke(&a.c))
 }
 
@@ -1163,13 +1463,17 @@ func (d *Driver) CuMemsetD2D8Async(dstDevice CUdeviceptr, dstPitch uintptr, uc b
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemsetD32(dstDevice CUdeviceptr, ui uint32, N uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		ui        uintptr
 		N         uintptr
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemsetD32, Scope: d.scope, N: 3}, dstDevice: uintptr(dstDevice), ui: uintptr(ui), N: uintptr(N)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemsetD32, d.scope, 3
+	a.dstDevice = uintptr(dstDevice)
+	a.ui = uintptr(ui)
+	a.N = uintptr(N)
 	return d.result(FnCuMemsetD32, loader.Invoke(&a.c))
 }
 
@@ -1179,14 +1483,19 @@ func (d *Driver) CuMemsetD32(dstDevice CUdeviceptr, ui uint32, N uintptr) error 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemsetD32Async(dstDevice CUdeviceptr, ui uint32, N uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		ui        uintptr
 		N         uintptr
 		hStream   uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemsetD32Async, Scope: d.scope, N: 4}, dstDevice: uintptr(dstDevice), ui: uintptr(ui), N: uintptr(N), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemsetD32Async, d.scope, 4
+	a.dstDevice = uintptr(dstDevice)
+	a.ui = uintptr(ui)
+	a.N = uintptr(N)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemsetD32Async, loader.Invoke(&a.c))
 }
 
@@ -1196,13 +1505,17 @@ func (d *Driver) CuMemsetD32Async(dstDevice CUdeviceptr, ui uint32, N uintptr, h
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemsetD8(dstDevice CUdeviceptr, uc byte, N uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		uc        uintptr
 		N         uintptr
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemsetD8, Scope: d.scope, N: 3}, dstDevice: uintptr(dstDevice), uc: uintptr(uc), N: uintptr(N)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemsetD8, d.scope, 3
+	a.dstDevice = uintptr(dstDevice)
+	a.uc = uintptr(uc)
+	a.N = uintptr(N)
 	return d.result(FnCuMemsetD8, loader.Invoke(&a.c))
 }
 
@@ -1212,14 +1525,19 @@ func (d *Driver) CuMemsetD8(dstDevice CUdeviceptr, uc byte, N uintptr) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMemsetD8Async(dstDevice CUdeviceptr, uc byte, N uintptr, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		dstDevice uintptr
 		uc        uintptr
 		N         uintptr
 		hStream   uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemsetD8Async, Scope: d.scope, N: 4}, dstDevice: uintptr(dstDevice), uc: uintptr(uc), N: uintptr(N), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemsetD8Async, d.scope, 4
+	a.dstDevice = uintptr(dstDevice)
+	a.uc = uintptr(uc)
+	a.N = uintptr(N)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemsetD8Async, loader.Invoke(&a.c))
 }
 
@@ -1230,13 +1548,17 @@ func (d *Driver) CuMemsetD8Async(dstDevice CUdeviceptr, uc byte, N uintptr, hStr
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMipmappedArrayCreate(pHandle *CUmipmappedArray, pMipmappedArrayDesc *CUDA_ARRAY3D_DESCRIPTOR, numMipmapLevels uint32) error {
-	a := struct {
+	var a struct {
 		c                   loader.Call
 		pHandle             *CUmipmappedArray
 		pMipmappedArrayDesc *CUDA_ARRAY3D_DESCRIPTOR
 		numMipmapLevels     uintptr
 		_                   [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMipmappedArrayCreate, Scope: d.scope, N: 3}, pHandle: pHandle, pMipmappedArrayDesc: pMipmappedArrayDesc, numMipmapLevels: uintptr(numMipmapLevels)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMipmappedArrayCreate, d.scope, 3
+	a.pHandle = pHandle
+	a.pMipmappedArrayDesc = pMipmappedArrayDesc
+	a.numMipmapLevels = uintptr(numMipmapLevels)
 	return d.result(FnCuMipmappedArrayCreate, loader.Invoke(&a.c))
 }
 
@@ -1246,11 +1568,13 @@ func (d *Driver) CuMipmappedArrayCreate(pHandle *CUmipmappedArray, pMipmappedArr
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMipmappedArrayDestroy(hMipmappedArray CUmipmappedArray) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		hMipmappedArray uintptr
 		_               [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMipmappedArrayDestroy, Scope: d.scope, N: 1}, hMipmappedArray: uintptr(hMipmappedArray)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMipmappedArrayDestroy, d.scope, 1
+	a.hMipmappedArray = uintptr(hMipmappedArray)
 	return d.result(FnCuMipmappedArrayDestroy, loader.Invoke(&a.c))
 }
 
@@ -1261,13 +1585,17 @@ func (d *Driver) CuMipmappedArrayDestroy(hMipmappedArray CUmipmappedArray) error
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMipmappedArrayGetLevel(pLevelArray *CUarray, hMipmappedArray CUmipmappedArray, level uint32) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		pLevelArray     *CUarray
 		hMipmappedArray uintptr
 		level           uintptr
 		_               [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMipmappedArrayGetLevel, Scope: d.scope, N: 3}, pLevelArray: pLevelArray, hMipmappedArray: uintptr(hMipmappedArray), level: uintptr(level)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMipmappedArrayGetLevel, d.scope, 3
+	a.pLevelArray = pLevelArray
+	a.hMipmappedArray = uintptr(hMipmappedArray)
+	a.level = uintptr(level)
 	return d.result(FnCuMipmappedArrayGetLevel, loader.Invoke(&a.c))
 }
 
@@ -1278,13 +1606,17 @@ func (d *Driver) CuMipmappedArrayGetLevel(pLevelArray *CUarray, hMipmappedArray 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMipmappedArrayGetMemoryRequirements(memoryRequirements *CUDA_ARRAY_MEMORY_REQUIREMENTS, mipmap CUmipmappedArray, device CUdevice) error {
-	a := struct {
+	var a struct {
 		c                  loader.Call
 		memoryRequirements *CUDA_ARRAY_MEMORY_REQUIREMENTS
 		mipmap             uintptr
 		device             uintptr
 		_                  [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMipmappedArrayGetMemoryRequirements, Scope: d.scope, N: 3}, memoryRequirements: memoryRequirements, mipmap: uintptr(mipmap), device: uintptr(device)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMipmappedArrayGetMemoryRequirements, d.scope, 3
+	a.memoryRequirements = memoryRequirements
+	a.mipmap = uintptr(mipmap)
+	a.device = uintptr(device)
 	return d.result(FnCuMipmappedArrayGetMemoryRequirements, loader.Invoke(&a.c))
 }
 
@@ -1295,11 +1627,14 @@ func (d *Driver) CuMipmappedArrayGetMemoryRequirements(memoryRequirements *CUDA_
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
 func (d *Driver) CuMipmappedArrayGetSparseProperties(sparseProperties *CUDA_ARRAY_SPARSE_PROPERTIES, mipmap CUmipmappedArray) error {
-	a := struct {
+	var a struct {
 		c                loader.Call
 		sparseProperties *CUDA_ARRAY_SPARSE_PROPERTIES
 		mipmap           uintptr
 		_                [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMipmappedArrayGetSparseProperties, Scope: d.scope, N: 2}, sparseProperties: sparseProperties, mipmap: uintptr(mipmap)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMipmappedArrayGetSparseProperties, d.scope, 2
+	a.sparseProperties = sparseProperties
+	a.mipmap = uintptr(mipmap)
 	return d.result(FnCuMipmappedArrayGetSparseProperties, loader.Invoke(&a.c))
 }

@@ -13,14 +13,19 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html
 func (d *Driver) CuStreamBatchMemOp(stream CUstream, count uint32, paramArray *CUstreamBatchMemOpParams, flags uint32) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		stream     uintptr
 		count      uintptr
 		paramArray *CUstreamBatchMemOpParams
 		flags      uintptr
 		_          [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamBatchMemOp, Scope: d.scope, N: 4}, stream: uintptr(stream), count: uintptr(count), paramArray: paramArray, flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamBatchMemOp, d.scope, 4
+	a.stream = uintptr(stream)
+	a.count = uintptr(count)
+	a.paramArray = paramArray
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamBatchMemOp, loader.Invoke(&a.c))
 }
 
@@ -31,14 +36,19 @@ func (d *Driver) CuStreamBatchMemOp(stream CUstream, count uint32, paramArray *C
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html
 func (d *Driver) CuStreamBatchMemOp_v8000(stream CUstream, count uint32, paramArray *CUstreamBatchMemOpParams, flags uint32) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		stream     uintptr
 		count      uintptr
 		paramArray *CUstreamBatchMemOpParams
 		flags      uintptr
 		_          [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamBatchMemOp_v8000, Scope: d.scope, N: 4}, stream: uintptr(stream), count: uintptr(count), paramArray: paramArray, flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamBatchMemOp_v8000, d.scope, 4
+	a.stream = uintptr(stream)
+	a.count = uintptr(count)
+	a.paramArray = paramArray
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamBatchMemOp_v8000, loader.Invoke(&a.c))
 }
 
@@ -48,14 +58,19 @@ func (d *Driver) CuStreamBatchMemOp_v8000(stream CUstream, count uint32, paramAr
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html
 func (d *Driver) CuStreamWaitValue32(stream CUstream, addr CUdeviceptr, value, flags uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		stream uintptr
 		addr   uintptr
 		value  uintptr
 		flags  uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamWaitValue32, Scope: d.scope, N: 4}, stream: uintptr(stream), addr: uintptr(addr), value: uintptr(value), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamWaitValue32, d.scope, 4
+	a.stream = uintptr(stream)
+	a.addr = uintptr(addr)
+	a.value = uintptr(value)
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamWaitValue32, loader.Invoke(&a.c))
 }
 
@@ -66,14 +81,19 @@ func (d *Driver) CuStreamWaitValue32(stream CUstream, addr CUdeviceptr, value, f
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html
 func (d *Driver) CuStreamWaitValue32_v8000(stream CUstream, addr CUdeviceptr, value, flags uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		stream uintptr
 		addr   uintptr
 		value  uintptr
 		flags  uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamWaitValue32_v8000, Scope: d.scope, N: 4}, stream: uintptr(stream), addr: uintptr(addr), value: uintptr(value), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamWaitValue32_v8000, d.scope, 4
+	a.stream = uintptr(stream)
+	a.addr = uintptr(addr)
+	a.value = uintptr(value)
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamWaitValue32_v8000, loader.Invoke(&a.c))
 }
 
@@ -83,14 +103,19 @@ func (d *Driver) CuStreamWaitValue32_v8000(stream CUstream, addr CUdeviceptr, va
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html
 func (d *Driver) CuStreamWaitValue64(stream CUstream, addr CUdeviceptr, value uint64, flags uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		stream uintptr
 		addr   uintptr
 		value  uintptr
 		flags  uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamWaitValue64, Scope: d.scope, N: 4}, stream: uintptr(stream), addr: uintptr(addr), value: uintptr(value), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamWaitValue64, d.scope, 4
+	a.stream = uintptr(stream)
+	a.addr = uintptr(addr)
+	a.value = uintptr(value)
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamWaitValue64, loader.Invoke(&a.c))
 }
 
@@ -101,14 +126,19 @@ func (d *Driver) CuStreamWaitValue64(stream CUstream, addr CUdeviceptr, value ui
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html
 func (d *Driver) CuStreamWaitValue64_v9000(stream CUstream, addr CUdeviceptr, value uint64, flags uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		stream uintptr
 		addr   uintptr
 		value  uintptr
 		flags  uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamWaitValue64_v9000, Scope: d.scope, N: 4}, stream: uintptr(stream), addr: uintptr(addr), value: uintptr(value), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamWaitValue64_v9000, d.scope, 4
+	a.stream = uintptr(stream)
+	a.addr = uintptr(addr)
+	a.value = uintptr(value)
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamWaitValue64_v9000, loader.Invoke(&a.c))
 }
 
@@ -119,14 +149,19 @@ func (d *Driver) CuStreamWaitValue64_v9000(stream CUstream, addr CUdeviceptr, va
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html
 func (d *Driver) CuStreamWriteValue32(stream CUstream, addr CUdeviceptr, value, flags uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		stream uintptr
 		addr   uintptr
 		value  uintptr
 		flags  uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamWriteValue32, Scope: d.scope, N: 4}, stream: uintptr(stream), addr: uintptr(addr), value: uintptr(value), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamWriteValue32, d.scope, 4
+	a.stream = uintptr(stream)
+	a.addr = uintptr(addr)
+	a.value = uintptr(value)
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamWriteValue32, loader.Invoke(&a.c))
 }
 
@@ -137,14 +172,19 @@ func (d *Driver) CuStreamWriteValue32(stream CUstream, addr CUdeviceptr, value, 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html
 func (d *Driver) CuStreamWriteValue32_v8000(stream CUstream, addr CUdeviceptr, value, flags uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		stream uintptr
 		addr   uintptr
 		value  uintptr
 		flags  uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamWriteValue32_v8000, Scope: d.scope, N: 4}, stream: uintptr(stream), addr: uintptr(addr), value: uintptr(value), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamWriteValue32_v8000, d.scope, 4
+	a.stream = uintptr(stream)
+	a.addr = uintptr(addr)
+	a.value = uintptr(value)
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamWriteValue32_v8000, loader.Invoke(&a.c))
 }
 
@@ -155,14 +195,19 @@ func (d *Driver) CuStreamWriteValue32_v8000(stream CUstream, addr CUdeviceptr, v
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html
 func (d *Driver) CuStreamWriteValue64(stream CUstream, addr CUdeviceptr, value uint64, flags uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		stream uintptr
 		addr   uintptr
 		value  uintptr
 		flags  uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamWriteValue64, Scope: d.scope, N: 4}, stream: uintptr(stream), addr: uintptr(addr), value: uintptr(value), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamWriteValue64, d.scope, 4
+	a.stream = uintptr(stream)
+	a.addr = uintptr(addr)
+	a.value = uintptr(value)
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamWriteValue64, loader.Invoke(&a.c))
 }
 
@@ -173,13 +218,18 @@ func (d *Driver) CuStreamWriteValue64(stream CUstream, addr CUdeviceptr, value u
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html
 func (d *Driver) CuStreamWriteValue64_v9000(stream CUstream, addr CUdeviceptr, value uint64, flags uint32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		stream uintptr
 		addr   uintptr
 		value  uintptr
 		flags  uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamWriteValue64_v9000, Scope: d.scope, N: 4}, stream: uintptr(stream), addr: uintptr(addr), value: uintptr(value), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamWriteValue64_v9000, d.scope, 4
+	a.stream = uintptr(stream)
+	a.addr = uintptr(addr)
+	a.value = uintptr(value)
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamWriteValue64_v9000, loader.Invoke(&a.c))
 }

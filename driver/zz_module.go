@@ -15,7 +15,7 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuLinkAddData(state CUlinkState, typ CUjitInputType, data unsafe.Pointer, size uintptr, name *byte, numOptions uint32, options *CUjit_option, optionValues *unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		state        uintptr
 		typ          uintptr
@@ -25,7 +25,16 @@ func (d *Driver) CuLinkAddData(state CUlinkState, typ CUjitInputType, data unsaf
 		numOptions   uintptr
 		options      *CUjit_option
 		optionValues *unsafe.Pointer
-	}{c: loader.Call{Proc: &d.fn.cuLinkAddData, Scope: d.scope, N: 8}, state: uintptr(state), typ: uintptr(typ), data: data, size: uintptr(size), name: name, numOptions: uintptr(numOptions), options: options, optionValues: optionValues}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLinkAddData, d.scope, 8
+	a.state = uintptr(state)
+	a.typ = uintptr(typ)
+	a.data = data
+	a.size = uintptr(size)
+	a.name = name
+	a.numOptions = uintptr(numOptions)
+	a.options = options
+	a.optionValues = optionValues
 	return d.result(FnCuLinkAddData, loader.Invoke(&a.c))
 }
 
@@ -36,7 +45,7 @@ func (d *Driver) CuLinkAddData(state CUlinkState, typ CUjitInputType, data unsaf
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuLinkAddFile(state CUlinkState, typ CUjitInputType, path *byte, numOptions uint32, options *CUjit_option, optionValues *unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		state        uintptr
 		typ          uintptr
@@ -45,7 +54,14 @@ func (d *Driver) CuLinkAddFile(state CUlinkState, typ CUjitInputType, path *byte
 		options      *CUjit_option
 		optionValues *unsafe.Pointer
 		_            [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLinkAddFile, Scope: d.scope, N: 6}, state: uintptr(state), typ: uintptr(typ), path: path, numOptions: uintptr(numOptions), options: options, optionValues: optionValues}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLinkAddFile, d.scope, 6
+	a.state = uintptr(state)
+	a.typ = uintptr(typ)
+	a.path = path
+	a.numOptions = uintptr(numOptions)
+	a.options = options
+	a.optionValues = optionValues
 	return d.result(FnCuLinkAddFile, loader.Invoke(&a.c))
 }
 
@@ -55,13 +71,17 @@ func (d *Driver) CuLinkAddFile(state CUlinkState, typ CUjitInputType, path *byte
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuLinkComplete(state CUlinkState, cubinOut *unsafe.Pointer, sizeOut *uintptr) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		state    uintptr
 		cubinOut *unsafe.Pointer
 		sizeOut  *uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLinkComplete, Scope: d.scope, N: 3}, state: uintptr(state), cubinOut: cubinOut, sizeOut: sizeOut}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLinkComplete, d.scope, 3
+	a.state = uintptr(state)
+	a.cubinOut = cubinOut
+	a.sizeOut = sizeOut
 	return d.result(FnCuLinkComplete, loader.Invoke(&a.c))
 }
 
@@ -72,14 +92,19 @@ func (d *Driver) CuLinkComplete(state CUlinkState, cubinOut *unsafe.Pointer, siz
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuLinkCreate(numOptions uint32, options *CUjit_option, optionValues *unsafe.Pointer, stateOut *CUlinkState) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		numOptions   uintptr
 		options      *CUjit_option
 		optionValues *unsafe.Pointer
 		stateOut     *CUlinkState
 		_            [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLinkCreate, Scope: d.scope, N: 4}, numOptions: uintptr(numOptions), options: options, optionValues: optionValues, stateOut: stateOut}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLinkCreate, d.scope, 4
+	a.numOptions = uintptr(numOptions)
+	a.options = options
+	a.optionValues = optionValues
+	a.stateOut = stateOut
 	return d.result(FnCuLinkCreate, loader.Invoke(&a.c))
 }
 
@@ -89,11 +114,13 @@ func (d *Driver) CuLinkCreate(numOptions uint32, options *CUjit_option, optionVa
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuLinkDestroy(state CUlinkState) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		state uintptr
 		_     [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuLinkDestroy, Scope: d.scope, N: 1}, state: uintptr(state)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuLinkDestroy, d.scope, 1
+	a.state = uintptr(state)
 	return d.result(FnCuLinkDestroy, loader.Invoke(&a.c))
 }
 
@@ -103,13 +130,17 @@ func (d *Driver) CuLinkDestroy(state CUlinkState) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuModuleEnumerateFunctions(functions *CUfunction, numFunctions uint32, mod CUmodule) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		functions    *CUfunction
 		numFunctions uintptr
 		mod          uintptr
 		_            [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuModuleEnumerateFunctions, Scope: d.scope, N: 3}, functions: functions, numFunctions: uintptr(numFunctions), mod: uintptr(mod)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuModuleEnumerateFunctions, d.scope, 3
+	a.functions = functions
+	a.numFunctions = uintptr(numFunctions)
+	a.mod = uintptr(mod)
 	return d.result(FnCuModuleEnumerateFunctions, loader.Invoke(&a.c))
 }
 
@@ -119,13 +150,17 @@ func (d *Driver) CuModuleEnumerateFunctions(functions *CUfunction, numFunctions 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuModuleGetFunction(hfunc *CUfunction, hmod CUmodule, name *byte) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		hfunc *CUfunction
 		hmod  uintptr
 		name  *byte
 		_     [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuModuleGetFunction, Scope: d.scope, N: 3}, hfunc: hfunc, hmod: uintptr(hmod), name: name}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuModuleGetFunction, d.scope, 3
+	a.hfunc = hfunc
+	a.hmod = uintptr(hmod)
+	a.name = name
 	return d.result(FnCuModuleGetFunction, loader.Invoke(&a.c))
 }
 
@@ -135,12 +170,15 @@ func (d *Driver) CuModuleGetFunction(hfunc *CUfunction, hmod CUmodule, name *byt
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuModuleGetFunctionCount(count *uint32, mod CUmodule) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		count *uint32
 		mod   uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuModuleGetFunctionCount, Scope: d.scope, N: 2}, count: count, mod: uintptr(mod)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuModuleGetFunctionCount, d.scope, 2
+	a.count = count
+	a.mod = uintptr(mod)
 	return d.result(FnCuModuleGetFunctionCount, loader.Invoke(&a.c))
 }
 
@@ -150,14 +188,19 @@ func (d *Driver) CuModuleGetFunctionCount(count *uint32, mod CUmodule) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuModuleGetGlobal(dptr *CUdeviceptr, bytes *uintptr, hmod CUmodule, name *byte) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		dptr  *CUdeviceptr
 		bytes *uintptr
 		hmod  uintptr
 		name  *byte
 		_     [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuModuleGetGlobal, Scope: d.scope, N: 4}, dptr: dptr, bytes: bytes, hmod: uintptr(hmod), name: name}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuModuleGetGlobal, d.scope, 4
+	a.dptr = dptr
+	a.bytes = bytes
+	a.hmod = uintptr(hmod)
+	a.name = name
 	return d.result(FnCuModuleGetGlobal, loader.Invoke(&a.c))
 }
 
@@ -167,11 +210,13 @@ func (d *Driver) CuModuleGetGlobal(dptr *CUdeviceptr, bytes *uintptr, hmod CUmod
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuModuleGetLoadingMode(mode *CUmoduleLoadingMode) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		mode *CUmoduleLoadingMode
 		_    [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuModuleGetLoadingMode, Scope: d.scope, N: 1}, mode: mode}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuModuleGetLoadingMode, d.scope, 1
+	a.mode = mode
 	return d.result(FnCuModuleGetLoadingMode, loader.Invoke(&a.c))
 }
 
@@ -181,12 +226,15 @@ func (d *Driver) CuModuleGetLoadingMode(mode *CUmoduleLoadingMode) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuModuleLoad(module *CUmodule, fname *byte) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		module *CUmodule
 		fname  *byte
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuModuleLoad, Scope: d.scope, N: 2}, module: module, fname: fname}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuModuleLoad, d.scope, 2
+	a.module = module
+	a.fname = fname
 	return d.result(FnCuModuleLoad, loader.Invoke(&a.c))
 }
 
@@ -196,12 +244,15 @@ func (d *Driver) CuModuleLoad(module *CUmodule, fname *byte) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuModuleLoadData(module *CUmodule, image unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		module *CUmodule
 		image  unsafe.Pointer
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuModuleLoadData, Scope: d.scope, N: 2}, module: module, image: image}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuModuleLoadData, d.scope, 2
+	a.module = module
+	a.image = image
 	return d.result(FnCuModuleLoadData, loader.Invoke(&a.c))
 }
 
@@ -212,7 +263,7 @@ func (d *Driver) CuModuleLoadData(module *CUmodule, image unsafe.Pointer) error 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuModuleLoadDataEx(module *CUmodule, image unsafe.Pointer, numOptions uint32, options *CUjit_option, optionValues *unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		module       *CUmodule
 		image        unsafe.Pointer
@@ -220,7 +271,13 @@ func (d *Driver) CuModuleLoadDataEx(module *CUmodule, image unsafe.Pointer, numO
 		options      *CUjit_option
 		optionValues *unsafe.Pointer
 		_            [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuModuleLoadDataEx, Scope: d.scope, N: 5}, module: module, image: image, numOptions: uintptr(numOptions), options: options, optionValues: optionValues}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuModuleLoadDataEx, d.scope, 5
+	a.module = module
+	a.image = image
+	a.numOptions = uintptr(numOptions)
+	a.options = options
+	a.optionValues = optionValues
 	return d.result(FnCuModuleLoadDataEx, loader.Invoke(&a.c))
 }
 
@@ -230,12 +287,15 @@ func (d *Driver) CuModuleLoadDataEx(module *CUmodule, image unsafe.Pointer, numO
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuModuleLoadFatBinary(module *CUmodule, fatCubin unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		module   *CUmodule
 		fatCubin unsafe.Pointer
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuModuleLoadFatBinary, Scope: d.scope, N: 2}, module: module, fatCubin: fatCubin}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuModuleLoadFatBinary, d.scope, 2
+	a.module = module
+	a.fatCubin = fatCubin
 	return d.result(FnCuModuleLoadFatBinary, loader.Invoke(&a.c))
 }
 
@@ -245,10 +305,12 @@ func (d *Driver) CuModuleLoadFatBinary(module *CUmodule, fatCubin unsafe.Pointer
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html
 func (d *Driver) CuModuleUnload(hmod CUmodule) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		hmod uintptr
 		_    [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuModuleUnload, Scope: d.scope, N: 1}, hmod: uintptr(hmod)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuModuleUnload, d.scope, 1
+	a.hmod = uintptr(hmod)
 	return d.result(FnCuModuleUnload, loader.Invoke(&a.c))
 }

@@ -12,13 +12,17 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE__DEPRECATED.html
 func (d *Driver) CuModuleGetSurfRef(pSurfRef *CUsurfref, hmod CUmodule, name *byte) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		pSurfRef *CUsurfref
 		hmod     uintptr
 		name     *byte
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuModuleGetSurfRef, Scope: d.scope, N: 3}, pSurfRef: pSurfRef, hmod: uintptr(hmod), name: name}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuModuleGetSurfRef, d.scope, 3
+	a.pSurfRef = pSurfRef
+	a.hmod = uintptr(hmod)
+	a.name = name
 	return d.result(FnCuModuleGetSurfRef, loader.Invoke(&a.c))
 }
 
@@ -28,12 +32,16 @@ func (d *Driver) CuModuleGetSurfRef(pSurfRef *CUsurfref, hmod CUmodule, name *by
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE__DEPRECATED.html
 func (d *Driver) CuModuleGetTexRef(pTexRef *CUtexref, hmod CUmodule, name *byte) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pTexRef *CUtexref
 		hmod    uintptr
 		name    *byte
 		_       [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuModuleGetTexRef, Scope: d.scope, N: 3}, pTexRef: pTexRef, hmod: uintptr(hmod), name: name}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuModuleGetTexRef, d.scope, 3
+	a.pTexRef = pTexRef
+	a.hmod = uintptr(hmod)
+	a.name = name
 	return d.result(FnCuModuleGetTexRef, loader.Invoke(&a.c))
 }

@@ -12,12 +12,15 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MULTICAST.html
 func (d *Driver) CuMulticastAddDevice(mcHandle CUmemGenericAllocationHandle, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		mcHandle uintptr
 		dev      uintptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMulticastAddDevice, Scope: d.scope, N: 2}, mcHandle: uintptr(mcHandle), dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMulticastAddDevice, d.scope, 2
+	a.mcHandle = uintptr(mcHandle)
+	a.dev = uintptr(dev)
 	return d.result(FnCuMulticastAddDevice, loader.Invoke(&a.c))
 }
 
@@ -28,7 +31,7 @@ func (d *Driver) CuMulticastAddDevice(mcHandle CUmemGenericAllocationHandle, dev
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MULTICAST.html
 func (d *Driver) CuMulticastBindAddr(mcHandle CUmemGenericAllocationHandle, mcOffset uintptr, memptr CUdeviceptr, size uintptr, flags uint64) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		mcHandle uintptr
 		mcOffset uintptr
@@ -36,7 +39,13 @@ func (d *Driver) CuMulticastBindAddr(mcHandle CUmemGenericAllocationHandle, mcOf
 		size     uintptr
 		flags    uintptr
 		_        [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMulticastBindAddr, Scope: d.scope, N: 5}, mcHandle: uintptr(mcHandle), mcOffset: uintptr(mcOffset), memptr: uintptr(memptr), size: uintptr(size), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMulticastBindAddr, d.scope, 5
+	a.mcHandle = uintptr(mcHandle)
+	a.mcOffset = uintptr(mcOffset)
+	a.memptr = uintptr(memptr)
+	a.size = uintptr(size)
+	a.flags = uintptr(flags)
 	return d.result(FnCuMulticastBindAddr, loader.Invoke(&a.c))
 }
 
@@ -47,7 +56,7 @@ func (d *Driver) CuMulticastBindAddr(mcHandle CUmemGenericAllocationHandle, mcOf
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MULTICAST.html
 func (d *Driver) CuMulticastBindMem(mcHandle CUmemGenericAllocationHandle, mcOffset uintptr, memHandle CUmemGenericAllocationHandle, memOffset, size uintptr, flags uint64) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		mcHandle  uintptr
 		mcOffset  uintptr
@@ -56,7 +65,14 @@ func (d *Driver) CuMulticastBindMem(mcHandle CUmemGenericAllocationHandle, mcOff
 		size      uintptr
 		flags     uintptr
 		_         [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMulticastBindMem, Scope: d.scope, N: 6}, mcHandle: uintptr(mcHandle), mcOffset: uintptr(mcOffset), memHandle: uintptr(memHandle), memOffset: uintptr(memOffset), size: uintptr(size), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMulticastBindMem, d.scope, 6
+	a.mcHandle = uintptr(mcHandle)
+	a.mcOffset = uintptr(mcOffset)
+	a.memHandle = uintptr(memHandle)
+	a.memOffset = uintptr(memOffset)
+	a.size = uintptr(size)
+	a.flags = uintptr(flags)
 	return d.result(FnCuMulticastBindMem, loader.Invoke(&a.c))
 }
 
@@ -67,12 +83,15 @@ func (d *Driver) CuMulticastBindMem(mcHandle CUmemGenericAllocationHandle, mcOff
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MULTICAST.html
 func (d *Driver) CuMulticastCreate(mcHandle *CUmemGenericAllocationHandle, prop *CUmulticastObjectProp) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		mcHandle *CUmemGenericAllocationHandle
 		prop     *CUmulticastObjectProp
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMulticastCreate, Scope: d.scope, N: 2}, mcHandle: mcHandle, prop: prop}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMulticastCreate, d.scope, 2
+	a.mcHandle = mcHandle
+	a.prop = prop
 	return d.result(FnCuMulticastCreate, loader.Invoke(&a.c))
 }
 
@@ -83,13 +102,17 @@ func (d *Driver) CuMulticastCreate(mcHandle *CUmemGenericAllocationHandle, prop 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MULTICAST.html
 func (d *Driver) CuMulticastGetGranularity(granularity *uintptr, prop *CUmulticastObjectProp, option CUmulticastGranularity_flags) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		granularity *uintptr
 		prop        *CUmulticastObjectProp
 		option      uintptr
 		_           [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMulticastGetGranularity, Scope: d.scope, N: 3}, granularity: granularity, prop: prop, option: uintptr(option)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMulticastGetGranularity, d.scope, 3
+	a.granularity = granularity
+	a.prop = prop
+	a.option = uintptr(option)
 	return d.result(FnCuMulticastGetGranularity, loader.Invoke(&a.c))
 }
 
@@ -100,13 +123,18 @@ func (d *Driver) CuMulticastGetGranularity(granularity *uintptr, prop *CUmultica
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MULTICAST.html
 func (d *Driver) CuMulticastUnbind(mcHandle CUmemGenericAllocationHandle, dev CUdevice, mcOffset, size uintptr) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		mcHandle uintptr
 		dev      uintptr
 		mcOffset uintptr
 		size     uintptr
 		_        [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMulticastUnbind, Scope: d.scope, N: 4}, mcHandle: uintptr(mcHandle), dev: uintptr(dev), mcOffset: uintptr(mcOffset), size: uintptr(size)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMulticastUnbind, d.scope, 4
+	a.mcHandle = uintptr(mcHandle)
+	a.dev = uintptr(dev)
+	a.mcOffset = uintptr(mcOffset)
+	a.size = uintptr(size)
 	return d.result(FnCuMulticastUnbind, loader.Invoke(&a.c))
 }

@@ -13,14 +13,19 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html
 func (d *Driver) CuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize *uintptr, fn CUfunction, numBlocks, blockSize int32) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		dynamicSmemSize *uintptr
 		fn              uintptr
 		numBlocks       uintptr
 		blockSize       uintptr
 		_               [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuOccupancyAvailableDynamicSMemPerBlock, Scope: d.scope, N: 4}, dynamicSmemSize: dynamicSmemSize, fn: uintptr(fn), numBlocks: uintptr(numBlocks), blockSize: uintptr(blockSize)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuOccupancyAvailableDynamicSMemPerBlock, d.scope, 4
+	a.dynamicSmemSize = dynamicSmemSize
+	a.fn = uintptr(fn)
+	a.numBlocks = uintptr(numBlocks)
+	a.blockSize = uintptr(blockSize)
 	return d.result(FnCuOccupancyAvailableDynamicSMemPerBlock, loader.Invoke(&a.c))
 }
 
@@ -31,14 +36,19 @@ func (d *Driver) CuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize *uintpt
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html
 func (d *Driver) CuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks *int32, fn CUfunction, blockSize int32, dynamicSMemSize uintptr) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		numBlocks       *int32
 		fn              uintptr
 		blockSize       uintptr
 		dynamicSMemSize uintptr
 		_               [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuOccupancyMaxActiveBlocksPerMultiprocessor, Scope: d.scope, N: 4}, numBlocks: numBlocks, fn: uintptr(fn), blockSize: uintptr(blockSize), dynamicSMemSize: uintptr(dynamicSMemSize)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuOccupancyMaxActiveBlocksPerMultiprocessor, d.scope, 4
+	a.numBlocks = numBlocks
+	a.fn = uintptr(fn)
+	a.blockSize = uintptr(blockSize)
+	a.dynamicSMemSize = uintptr(dynamicSMemSize)
 	return d.result(FnCuOccupancyMaxActiveBlocksPerMultiprocessor, loader.Invoke(&a.c))
 }
 
@@ -49,7 +59,7 @@ func (d *Driver) CuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks *int32, f
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html
 func (d *Driver) CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks *int32, fn CUfunction, blockSize int32, dynamicSMemSize uintptr, flags uint32) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		numBlocks       *int32
 		fn              uintptr
@@ -57,7 +67,13 @@ func (d *Driver) CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks 
 		dynamicSMemSize uintptr
 		flags           uintptr
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, Scope: d.scope, N: 5}, numBlocks: numBlocks, fn: uintptr(fn), blockSize: uintptr(blockSize), dynamicSMemSize: uintptr(dynamicSMemSize), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, d.scope, 5
+	a.numBlocks = numBlocks
+	a.fn = uintptr(fn)
+	a.blockSize = uintptr(blockSize)
+	a.dynamicSMemSize = uintptr(dynamicSMemSize)
+	a.flags = uintptr(flags)
 	return d.result(FnCuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, loader.Invoke(&a.c))
 }
 
@@ -68,13 +84,17 @@ func (d *Driver) CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html
 func (d *Driver) CuOccupancyMaxActiveClusters(numClusters *int32, fn CUfunction, config *CUlaunchConfig) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		numClusters *int32
 		fn          uintptr
 		config      *CUlaunchConfig
 		_           [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuOccupancyMaxActiveClusters, Scope: d.scope, N: 3}, numClusters: numClusters, fn: uintptr(fn), config: config}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuOccupancyMaxActiveClusters, d.scope, 3
+	a.numClusters = numClusters
+	a.fn = uintptr(fn)
+	a.config = config
 	return d.result(FnCuOccupancyMaxActiveClusters, loader.Invoke(&a.c))
 }
 
@@ -85,7 +105,7 @@ func (d *Driver) CuOccupancyMaxActiveClusters(numClusters *int32, fn CUfunction,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html
 func (d *Driver) CuOccupancyMaxPotentialBlockSize(minGridSize, blockSize *int32, fn CUfunction, blockSizeToDynamicSMemSize CUoccupancyB2DSize, dynamicSMemSize uintptr, blockSizeLimit int32) error {
-	a := struct {
+	var a struct {
 		c                          loader.Call
 		minGridSize                *int32
 		blockSize                  *int32
@@ -94,7 +114,14 @@ func (d *Driver) CuOccupancyMaxPotentialBlockSize(minGridSize, blockSize *int32,
 		dynamicSMemSize            uintptr
 		blockSizeLimit             uintptr
 		_                          [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuOccupancyMaxPotentialBlockSize, Scope: d.scope, N: 6}, minGridSize: minGridSize, blockSize: blockSize, fn: uintptr(fn), blockSizeToDynamicSMemSize: uintptr(blockSizeToDynamicSMemSize), dynamicSMemSize: uintptr(dynamicSMemSize), blockSizeLimit: uintptr(blockSizeLimit)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuOccupancyMaxPotentialBlockSize, d.scope, 6
+	a.minGridSize = minGridSize
+	a.blockSize = blockSize
+	a.fn = uintptr(fn)
+	a.blockSizeToDynamicSMemSize = uintptr(blockSizeToDynamicSMemSize)
+	a.dynamicSMemSize = uintptr(dynamicSMemSize)
+	a.blockSizeLimit = uintptr(blockSizeLimit)
 	return d.result(FnCuOccupancyMaxPotentialBlockSize, loader.InvokeEscaping(&a.c))
 }
 
@@ -106,7 +133,7 @@ func (d *Driver) CuOccupancyMaxPotentialBlockSize(minGridSize, blockSize *int32,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html
 func (d *Driver) CuOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSize *int32, fn CUfunction, blockSizeToDynamicSMemSize CUoccupancyB2DSize, dynamicSMemSize uintptr, blockSizeLimit int32, flags uint32) error {
-	a := struct {
+	var a struct {
 		c                          loader.Call
 		minGridSize                *int32
 		blockSize                  *int32
@@ -116,7 +143,15 @@ func (d *Driver) CuOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSiz
 		blockSizeLimit             uintptr
 		flags                      uintptr
 		_                          [1]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuOccupancyMaxPotentialBlockSizeWithFlags, Scope: d.scope, N: 7}, minGridSize: minGridSize, blockSize: blockSize, fn: uintptr(fn), blockSizeToDynamicSMemSize: uintptr(blockSizeToDynamicSMemSize), dynamicSMemSize: uintptr(dynamicSMemSize), blockSizeLimit: uintptr(blockSizeLimit), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuOccupancyMaxPotentialBlockSizeWithFlags, d.scope, 7
+	a.minGridSize = minGridSize
+	a.blockSize = blockSize
+	a.fn = uintptr(fn)
+	a.blockSizeToDynamicSMemSize = uintptr(blockSizeToDynamicSMemSize)
+	a.dynamicSMemSize = uintptr(dynamicSMemSize)
+	a.blockSizeLimit = uintptr(blockSizeLimit)
+	a.flags = uintptr(flags)
 	return d.result(FnCuOccupancyMaxPotentialBlockSizeWithFlags, loader.InvokeEscaping(&a.c))
 }
 
@@ -127,12 +162,16 @@ func (d *Driver) CuOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSiz
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__OCCUPANCY.html
 func (d *Driver) CuOccupancyMaxPotentialClusterSize(clusterSize *int32, fn CUfunction, config *CUlaunchConfig) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		clusterSize *int32
 		fn          uintptr
 		config      *CUlaunchConfig
 		_           [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuOccupancyMaxPotentialClusterSize, Scope: d.scope, N: 3}, clusterSize: clusterSize, fn: uintptr(fn), config: config}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuOccupancyMaxPotentialClusterSize, d.scope, 3
+	a.clusterSize = clusterSize
+	a.fn = uintptr(fn)
+	a.config = config
 	return d.result(FnCuOccupancyMaxPotentialClusterSize, loader.Invoke(&a.c))
 }

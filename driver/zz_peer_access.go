@@ -12,11 +12,13 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html
 func (d *Driver) CuCtxDisablePeerAccess(peerContext CUcontext) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		peerContext uintptr
 		_           [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxDisablePeerAccess, Scope: d.scope, N: 1}, peerContext: uintptr(peerContext)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxDisablePeerAccess, d.scope, 1
+	a.peerContext = uintptr(peerContext)
 	return d.result(FnCuCtxDisablePeerAccess, loader.Invoke(&a.c))
 }
 
@@ -26,12 +28,15 @@ func (d *Driver) CuCtxDisablePeerAccess(peerContext CUcontext) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html
 func (d *Driver) CuCtxEnablePeerAccess(peerContext CUcontext, Flags uint32) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		peerContext uintptr
 		Flags       uintptr
 		_           [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuCtxEnablePeerAccess, Scope: d.scope, N: 2}, peerContext: uintptr(peerContext), Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuCtxEnablePeerAccess, d.scope, 2
+	a.peerContext = uintptr(peerContext)
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuCtxEnablePeerAccess, loader.Invoke(&a.c))
 }
 
@@ -41,13 +46,17 @@ func (d *Driver) CuCtxEnablePeerAccess(peerContext CUcontext, Flags uint32) erro
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html
 func (d *Driver) CuDeviceCanAccessPeer(canAccessPeer *int32, dev, peerDev CUdevice) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		canAccessPeer *int32
 		dev           uintptr
 		peerDev       uintptr
 		_             [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceCanAccessPeer, Scope: d.scope, N: 3}, canAccessPeer: canAccessPeer, dev: uintptr(dev), peerDev: uintptr(peerDev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceCanAccessPeer, d.scope, 3
+	a.canAccessPeer = canAccessPeer
+	a.dev = uintptr(dev)
+	a.peerDev = uintptr(peerDev)
 	return d.result(FnCuDeviceCanAccessPeer, loader.Invoke(&a.c))
 }
 
@@ -58,7 +67,7 @@ func (d *Driver) CuDeviceCanAccessPeer(canAccessPeer *int32, dev, peerDev CUdevi
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html
 func (d *Driver) CuDeviceGetP2PAtomicCapabilities(capabilities *uint32, operations *CUatomicOperation, count uint32, srcDevice, dstDevice CUdevice) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		capabilities *uint32
 		operations   *CUatomicOperation
@@ -66,7 +75,13 @@ func (d *Driver) CuDeviceGetP2PAtomicCapabilities(capabilities *uint32, operatio
 		srcDevice    uintptr
 		dstDevice    uintptr
 		_            [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetP2PAtomicCapabilities, Scope: d.scope, N: 5}, capabilities: capabilities, operations: operations, count: uintptr(count), srcDevice: uintptr(srcDevice), dstDevice: uintptr(dstDevice)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetP2PAtomicCapabilities, d.scope, 5
+	a.capabilities = capabilities
+	a.operations = operations
+	a.count = uintptr(count)
+	a.srcDevice = uintptr(srcDevice)
+	a.dstDevice = uintptr(dstDevice)
 	return d.result(FnCuDeviceGetP2PAtomicCapabilities, loader.Invoke(&a.c))
 }
 
@@ -77,13 +92,18 @@ func (d *Driver) CuDeviceGetP2PAtomicCapabilities(capabilities *uint32, operatio
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html
 func (d *Driver) CuDeviceGetP2PAttribute(value *int32, attrib CUdevice_P2PAttribute, srcDevice, dstDevice CUdevice) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		value     *int32
 		attrib    uintptr
 		srcDevice uintptr
 		dstDevice uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDeviceGetP2PAttribute, Scope: d.scope, N: 4}, value: value, attrib: uintptr(attrib), srcDevice: uintptr(srcDevice), dstDevice: uintptr(dstDevice)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDeviceGetP2PAttribute, d.scope, 4
+	a.value = value
+	a.attrib = uintptr(attrib)
+	a.srcDevice = uintptr(srcDevice)
+	a.dstDevice = uintptr(dstDevice)
 	return d.result(FnCuDeviceGetP2PAttribute, loader.Invoke(&a.c))
 }

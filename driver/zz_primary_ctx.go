@@ -12,13 +12,17 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html
 func (d *Driver) CuDevicePrimaryCtxGetState(dev CUdevice, flags *uint32, active *int32) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		dev    uintptr
 		flags  *uint32
 		active *int32
 		_      [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDevicePrimaryCtxGetState, Scope: d.scope, N: 3}, dev: uintptr(dev), flags: flags, active: active}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDevicePrimaryCtxGetState, d.scope, 3
+	a.dev = uintptr(dev)
+	a.flags = flags
+	a.active = active
 	return d.result(FnCuDevicePrimaryCtxGetState, loader.Invoke(&a.c))
 }
 
@@ -28,11 +32,13 @@ func (d *Driver) CuDevicePrimaryCtxGetState(dev CUdevice, flags *uint32, active 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html
 func (d *Driver) CuDevicePrimaryCtxRelease(dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c   loader.Call
 		dev uintptr
 		_   [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDevicePrimaryCtxRelease, Scope: d.scope, N: 1}, dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDevicePrimaryCtxRelease, d.scope, 1
+	a.dev = uintptr(dev)
 	return d.result(FnCuDevicePrimaryCtxRelease, loader.Invoke(&a.c))
 }
 
@@ -42,11 +48,13 @@ func (d *Driver) CuDevicePrimaryCtxRelease(dev CUdevice) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html
 func (d *Driver) CuDevicePrimaryCtxReset(dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c   loader.Call
 		dev uintptr
 		_   [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDevicePrimaryCtxReset, Scope: d.scope, N: 1}, dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDevicePrimaryCtxReset, d.scope, 1
+	a.dev = uintptr(dev)
 	return d.result(FnCuDevicePrimaryCtxReset, loader.Invoke(&a.c))
 }
 
@@ -56,12 +64,15 @@ func (d *Driver) CuDevicePrimaryCtxReset(dev CUdevice) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html
 func (d *Driver) CuDevicePrimaryCtxRetain(pctx *CUcontext, dev CUdevice) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		pctx *CUcontext
 		dev  uintptr
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDevicePrimaryCtxRetain, Scope: d.scope, N: 2}, pctx: pctx, dev: uintptr(dev)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDevicePrimaryCtxRetain, d.scope, 2
+	a.pctx = pctx
+	a.dev = uintptr(dev)
 	return d.result(FnCuDevicePrimaryCtxRetain, loader.Invoke(&a.c))
 }
 
@@ -71,11 +82,14 @@ func (d *Driver) CuDevicePrimaryCtxRetain(pctx *CUcontext, dev CUdevice) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html
 func (d *Driver) CuDevicePrimaryCtxSetFlags(dev CUdevice, flags uint32) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		dev   uintptr
 		flags uintptr
 		_     [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDevicePrimaryCtxSetFlags, Scope: d.scope, N: 2}, dev: uintptr(dev), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDevicePrimaryCtxSetFlags, d.scope, 2
+	a.dev = uintptr(dev)
+	a.flags = uintptr(flags)
 	return d.result(FnCuDevicePrimaryCtxSetFlags, loader.Invoke(&a.c))
 }

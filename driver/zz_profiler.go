@@ -12,10 +12,11 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PROFILER.html
 func (d *Driver) CuProfilerStart() error {
-	a := struct {
+	var a struct {
 		c loader.Call
 		_ [8]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuProfilerStart, Scope: d.scope, N: 0}}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuProfilerStart, d.scope, 0
 	return d.result(FnCuProfilerStart, loader.Invoke(&a.c))
 }
 
@@ -25,9 +26,10 @@ func (d *Driver) CuProfilerStart() error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PROFILER.html
 func (d *Driver) CuProfilerStop() error {
-	a := struct {
+	var a struct {
 		c loader.Call
 		_ [8]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuProfilerStop, Scope: d.scope, N: 0}}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuProfilerStop, d.scope, 0
 	return d.result(FnCuProfilerStop, loader.Invoke(&a.c))
 }

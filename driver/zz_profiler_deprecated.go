@@ -13,12 +13,16 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PROFILER__DEPRECATED.html
 func (d *Driver) CuProfilerInitialize(configFile, outputFile *byte, outputMode CUoutput_mode) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		configFile *byte
 		outputFile *byte
 		outputMode uintptr
 		_          [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuProfilerInitialize, Scope: d.scope, N: 3}, configFile: configFile, outputFile: outputFile, outputMode: uintptr(outputMode)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuProfilerInitialize, d.scope, 3
+	a.configFile = configFile
+	a.outputFile = outputFile
+	a.outputMode = uintptr(outputMode)
 	return d.result(FnCuProfilerInitialize, loader.Invoke(&a.c))
 }

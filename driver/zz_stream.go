@@ -15,14 +15,19 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamAddCallback(hStream CUstream, callback CUstreamCallback, userData unsafe.Pointer, flags uint32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hStream  uintptr
 		callback uintptr
 		userData unsafe.Pointer
 		flags    uintptr
 		_        [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamAddCallback, Scope: d.scope, N: 4}, hStream: uintptr(hStream), callback: uintptr(callback), userData: userData, flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamAddCallback, d.scope, 4
+	a.hStream = uintptr(hStream)
+	a.callback = uintptr(callback)
+	a.userData = userData
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamAddCallback, loader.Invoke(&a.c))
 }
 
@@ -33,14 +38,19 @@ func (d *Driver) CuStreamAddCallback(hStream CUstream, callback CUstreamCallback
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamAttachMemAsync(hStream CUstream, dptr CUdeviceptr, length uintptr, flags uint32) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hStream uintptr
 		dptr    uintptr
 		length  uintptr
 		flags   uintptr
 		_       [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamAttachMemAsync, Scope: d.scope, N: 4}, hStream: uintptr(hStream), dptr: uintptr(dptr), length: uintptr(length), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamAttachMemAsync, d.scope, 4
+	a.hStream = uintptr(hStream)
+	a.dptr = uintptr(dptr)
+	a.length = uintptr(length)
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamAttachMemAsync, loader.Invoke(&a.c))
 }
 
@@ -50,12 +60,15 @@ func (d *Driver) CuStreamAttachMemAsync(hStream CUstream, dptr CUdeviceptr, leng
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamBeginCapture(hStream CUstream, mode CUstreamCaptureMode) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hStream uintptr
 		mode    uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamBeginCapture, Scope: d.scope, N: 2}, hStream: uintptr(hStream), mode: uintptr(mode)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamBeginCapture, d.scope, 2
+	a.hStream = uintptr(hStream)
+	a.mode = uintptr(mode)
 	return d.result(FnCuStreamBeginCapture, loader.Invoke(&a.c))
 }
 
@@ -67,7 +80,7 @@ func (d *Driver) CuStreamBeginCapture(hStream CUstream, mode CUstreamCaptureMode
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamBeginCaptureToGraph(hStream CUstream, hGraph CUgraph, dependencies *CUgraphNode, dependencyData *CUgraphEdgeData, numDependencies uintptr, mode CUstreamCaptureMode) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		hStream         uintptr
 		hGraph          uintptr
@@ -76,7 +89,14 @@ func (d *Driver) CuStreamBeginCaptureToGraph(hStream CUstream, hGraph CUgraph, d
 		numDependencies uintptr
 		mode            uintptr
 		_               [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamBeginCaptureToGraph, Scope: d.scope, N: 6}, hStream: uintptr(hStream), hGraph: uintptr(hGraph), dependencies: dependencies, dependencyData: dependencyData, numDependencies: uintptr(numDependencies), mode: uintptr(mode)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamBeginCaptureToGraph, d.scope, 6
+	a.hStream = uintptr(hStream)
+	a.hGraph = uintptr(hGraph)
+	a.dependencies = dependencies
+	a.dependencyData = dependencyData
+	a.numDependencies = uintptr(numDependencies)
+	a.mode = uintptr(mode)
 	return d.result(FnCuStreamBeginCaptureToGraph, loader.Invoke(&a.c))
 }
 
@@ -86,12 +106,15 @@ func (d *Driver) CuStreamBeginCaptureToGraph(hStream CUstream, hGraph CUgraph, d
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamCopyAttributes(dst, src CUstream) error {
-	a := struct {
+	var a struct {
 		c   loader.Call
 		dst uintptr
 		src uintptr
 		_   [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamCopyAttributes, Scope: d.scope, N: 2}, dst: uintptr(dst), src: uintptr(src)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamCopyAttributes, d.scope, 2
+	a.dst = uintptr(dst)
+	a.src = uintptr(src)
 	return d.result(FnCuStreamCopyAttributes, loader.Invoke(&a.c))
 }
 
@@ -101,12 +124,15 @@ func (d *Driver) CuStreamCopyAttributes(dst, src CUstream) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamCreate(phStream *CUstream, Flags uint32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		phStream *CUstream
 		Flags    uintptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamCreate, Scope: d.scope, N: 2}, phStream: phStream, Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamCreate, d.scope, 2
+	a.phStream = phStream
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuStreamCreate, loader.Invoke(&a.c))
 }
 
@@ -116,13 +142,17 @@ func (d *Driver) CuStreamCreate(phStream *CUstream, Flags uint32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamCreateWithPriority(phStream *CUstream, flags uint32, priority int32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		phStream *CUstream
 		flags    uintptr
 		priority uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamCreateWithPriority, Scope: d.scope, N: 3}, phStream: phStream, flags: uintptr(flags), priority: uintptr(priority)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamCreateWithPriority, d.scope, 3
+	a.phStream = phStream
+	a.flags = uintptr(flags)
+	a.priority = uintptr(priority)
 	return d.result(FnCuStreamCreateWithPriority, loader.Invoke(&a.c))
 }
 
@@ -132,11 +162,13 @@ func (d *Driver) CuStreamCreateWithPriority(phStream *CUstream, flags uint32, pr
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamDestroy(hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hStream uintptr
 		_       [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamDestroy, Scope: d.scope, N: 1}, hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamDestroy, d.scope, 1
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuStreamDestroy, loader.Invoke(&a.c))
 }
 
@@ -146,12 +178,15 @@ func (d *Driver) CuStreamDestroy(hStream CUstream) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamEndCapture(hStream CUstream, phGraph *CUgraph) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hStream uintptr
 		phGraph *CUgraph
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamEndCapture, Scope: d.scope, N: 2}, hStream: uintptr(hStream), phGraph: phGraph}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamEndCapture, d.scope, 2
+	a.hStream = uintptr(hStream)
+	a.phGraph = phGraph
 	return d.result(FnCuStreamEndCapture, loader.Invoke(&a.c))
 }
 
@@ -161,13 +196,17 @@ func (d *Driver) CuStreamEndCapture(hStream CUstream, phGraph *CUgraph) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamGetAttribute(hStream CUstream, attr CUstreamAttrID, value_out *CUstreamAttrValue) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		hStream   uintptr
 		attr      uintptr
 		value_out *CUstreamAttrValue
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamGetAttribute, Scope: d.scope, N: 3}, hStream: uintptr(hStream), attr: uintptr(attr), value_out: value_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamGetAttribute, d.scope, 3
+	a.hStream = uintptr(hStream)
+	a.attr = uintptr(attr)
+	a.value_out = value_out
 	return d.result(FnCuStreamGetAttribute, loader.Invoke(&a.c))
 }
 
@@ -179,7 +218,7 @@ func (d *Driver) CuStreamGetAttribute(hStream CUstream, attr CUstreamAttrID, val
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamGetCaptureInfo(hStream CUstream, captureStatus_out *CUstreamCaptureStatus, id_out *uint64, graph_out *CUgraph, dependencies_out **CUgraphNode, edgeData_out **CUgraphEdgeData, numDependencies_out *uintptr) error {
-	a := struct {
+	var a struct {
 		c                   loader.Call
 		hStream             uintptr
 		captureStatus_out   *CUstreamCaptureStatus
@@ -189,7 +228,15 @@ func (d *Driver) CuStreamGetCaptureInfo(hStream CUstream, captureStatus_out *CUs
 		edgeData_out        **CUgraphEdgeData
 		numDependencies_out *uintptr
 		_                   [1]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamGetCaptureInfo, Scope: d.scope, N: 7}, hStream: uintptr(hStream), captureStatus_out: captureStatus_out, id_out: id_out, graph_out: graph_out, dependencies_out: dependencies_out, edgeData_out: edgeData_out, numDependencies_out: numDependencies_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamGetCaptureInfo, d.scope, 7
+	a.hStream = uintptr(hStream)
+	a.captureStatus_out = captureStatus_out
+	a.id_out = id_out
+	a.graph_out = graph_out
+	a.dependencies_out = dependencies_out
+	a.edgeData_out = edgeData_out
+	a.numDependencies_out = numDependencies_out
 	return d.result(FnCuStreamGetCaptureInfo, loader.Invoke(&a.c))
 }
 
@@ -201,7 +248,7 @@ func (d *Driver) CuStreamGetCaptureInfo(hStream CUstream, captureStatus_out *CUs
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamGetCaptureInfo_v11030(hStream CUstream, captureStatus_out *CUstreamCaptureStatus, id_out *uint64, graph_out *CUgraph, dependencies_out **CUgraphNode, numDependencies_out *uintptr) error {
-	a := struct {
+	var a struct {
 		c                   loader.Call
 		hStream             uintptr
 		captureStatus_out   *CUstreamCaptureStatus
@@ -210,7 +257,14 @@ func (d *Driver) CuStreamGetCaptureInfo_v11030(hStream CUstream, captureStatus_o
 		dependencies_out    **CUgraphNode
 		numDependencies_out *uintptr
 		_                   [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamGetCaptureInfo_v11030, Scope: d.scope, N: 6}, hStream: uintptr(hStream), captureStatus_out: captureStatus_out, id_out: id_out, graph_out: graph_out, dependencies_out: dependencies_out, numDependencies_out: numDependencies_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamGetCaptureInfo_v11030, d.scope, 6
+	a.hStream = uintptr(hStream)
+	a.captureStatus_out = captureStatus_out
+	a.id_out = id_out
+	a.graph_out = graph_out
+	a.dependencies_out = dependencies_out
+	a.numDependencies_out = numDependencies_out
 	return d.result(FnCuStreamGetCaptureInfo_v11030, loader.Invoke(&a.c))
 }
 
@@ -221,13 +275,17 @@ func (d *Driver) CuStreamGetCaptureInfo_v11030(hStream CUstream, captureStatus_o
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamGetCaptureInfo_v10010(hStream CUstream, captureStatus_out *CUstreamCaptureStatus, id_out *uint64) error {
-	a := struct {
+	var a struct {
 		c                 loader.Call
 		hStream           uintptr
 		captureStatus_out *CUstreamCaptureStatus
 		id_out            *uint64
 		_                 [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamGetCaptureInfo_v10010, Scope: d.scope, N: 3}, hStream: uintptr(hStream), captureStatus_out: captureStatus_out, id_out: id_out}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamGetCaptureInfo_v10010, d.scope, 3
+	a.hStream = uintptr(hStream)
+	a.captureStatus_out = captureStatus_out
+	a.id_out = id_out
 	return d.result(FnCuStreamGetCaptureInfo_v10010, loader.Invoke(&a.c))
 }
 
@@ -237,13 +295,17 @@ func (d *Driver) CuStreamGetCaptureInfo_v10010(hStream CUstream, captureStatus_o
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamGetCtx_v2(hStream CUstream, pCtx *CUcontext, pGreenCtx *CUgreenCtx) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		hStream   uintptr
 		pCtx      *CUcontext
 		pGreenCtx *CUgreenCtx
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamGetCtx_v2, Scope: d.scope, N: 3}, hStream: uintptr(hStream), pCtx: pCtx, pGreenCtx: pGreenCtx}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamGetCtx_v2, d.scope, 3
+	a.hStream = uintptr(hStream)
+	a.pCtx = pCtx
+	a.pGreenCtx = pGreenCtx
 	return d.result(FnCuStreamGetCtx_v2, loader.Invoke(&a.c))
 }
 
@@ -253,12 +315,15 @@ func (d *Driver) CuStreamGetCtx_v2(hStream CUstream, pCtx *CUcontext, pGreenCtx 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamGetCtx(hStream CUstream, pctx *CUcontext) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hStream uintptr
 		pctx    *CUcontext
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamGetCtx, Scope: d.scope, N: 2}, hStream: uintptr(hStream), pctx: pctx}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamGetCtx, d.scope, 2
+	a.hStream = uintptr(hStream)
+	a.pctx = pctx
 	return d.result(FnCuStreamGetCtx, loader.Invoke(&a.c))
 }
 
@@ -268,12 +333,15 @@ func (d *Driver) CuStreamGetCtx(hStream CUstream, pctx *CUcontext) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamGetDevice(hStream CUstream, device *CUdevice) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hStream uintptr
 		device  *CUdevice
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamGetDevice, Scope: d.scope, N: 2}, hStream: uintptr(hStream), device: device}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamGetDevice, d.scope, 2
+	a.hStream = uintptr(hStream)
+	a.device = device
 	return d.result(FnCuStreamGetDevice, loader.Invoke(&a.c))
 }
 
@@ -283,12 +351,15 @@ func (d *Driver) CuStreamGetDevice(hStream CUstream, device *CUdevice) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamGetFlags(hStream CUstream, flags *uint32) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hStream uintptr
 		flags   *uint32
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamGetFlags, Scope: d.scope, N: 2}, hStream: uintptr(hStream), flags: flags}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamGetFlags, d.scope, 2
+	a.hStream = uintptr(hStream)
+	a.flags = flags
 	return d.result(FnCuStreamGetFlags, loader.Invoke(&a.c))
 }
 
@@ -298,12 +369,15 @@ func (d *Driver) CuStreamGetFlags(hStream CUstream, flags *uint32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamGetId(hStream CUstream, streamId *uint64) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hStream  uintptr
 		streamId *uint64
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamGetId, Scope: d.scope, N: 2}, hStream: uintptr(hStream), streamId: streamId}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamGetId, d.scope, 2
+	a.hStream = uintptr(hStream)
+	a.streamId = streamId
 	return d.result(FnCuStreamGetId, loader.Invoke(&a.c))
 }
 
@@ -313,12 +387,15 @@ func (d *Driver) CuStreamGetId(hStream CUstream, streamId *uint64) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamGetPriority(hStream CUstream, priority *int32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hStream  uintptr
 		priority *int32
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamGetPriority, Scope: d.scope, N: 2}, hStream: uintptr(hStream), priority: priority}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamGetPriority, d.scope, 2
+	a.hStream = uintptr(hStream)
+	a.priority = priority
 	return d.result(FnCuStreamGetPriority, loader.Invoke(&a.c))
 }
 
@@ -328,12 +405,15 @@ func (d *Driver) CuStreamGetPriority(hStream CUstream, priority *int32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamIsCapturing(hStream CUstream, captureStatus *CUstreamCaptureStatus) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		hStream       uintptr
 		captureStatus *CUstreamCaptureStatus
 		_             [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamIsCapturing, Scope: d.scope, N: 2}, hStream: uintptr(hStream), captureStatus: captureStatus}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamIsCapturing, d.scope, 2
+	a.hStream = uintptr(hStream)
+	a.captureStatus = captureStatus
 	return d.result(FnCuStreamIsCapturing, loader.Invoke(&a.c))
 }
 
@@ -343,11 +423,13 @@ func (d *Driver) CuStreamIsCapturing(hStream CUstream, captureStatus *CUstreamCa
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamQuery(hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hStream uintptr
 		_       [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamQuery, Scope: d.scope, N: 1}, hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamQuery, d.scope, 1
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuStreamQuery, loader.Invoke(&a.c))
 }
 
@@ -357,13 +439,17 @@ func (d *Driver) CuStreamQuery(hStream CUstream) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamSetAttribute(hStream CUstream, attr CUstreamAttrID, value *CUstreamAttrValue) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hStream uintptr
 		attr    uintptr
 		value   *CUstreamAttrValue
 		_       [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamSetAttribute, Scope: d.scope, N: 3}, hStream: uintptr(hStream), attr: uintptr(attr), value: value}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamSetAttribute, d.scope, 3
+	a.hStream = uintptr(hStream)
+	a.attr = uintptr(attr)
+	a.value = value
 	return d.result(FnCuStreamSetAttribute, loader.Invoke(&a.c))
 }
 
@@ -373,11 +459,13 @@ func (d *Driver) CuStreamSetAttribute(hStream CUstream, attr CUstreamAttrID, val
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamSynchronize(hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hStream uintptr
 		_       [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamSynchronize, Scope: d.scope, N: 1}, hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamSynchronize, d.scope, 1
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuStreamSynchronize, loader.Invoke(&a.c))
 }
 
@@ -388,7 +476,7 @@ func (d *Driver) CuStreamSynchronize(hStream CUstream) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamUpdateCaptureDependencies(hStream CUstream, dependencies *CUgraphNode, dependencyData *CUgraphEdgeData, numDependencies uintptr, flags uint32) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		hStream         uintptr
 		dependencies    *CUgraphNode
@@ -396,7 +484,13 @@ func (d *Driver) CuStreamUpdateCaptureDependencies(hStream CUstream, dependencie
 		numDependencies uintptr
 		flags           uintptr
 		_               [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamUpdateCaptureDependencies, Scope: d.scope, N: 5}, hStream: uintptr(hStream), dependencies: dependencies, dependencyData: dependencyData, numDependencies: uintptr(numDependencies), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamUpdateCaptureDependencies, d.scope, 5
+	a.hStream = uintptr(hStream)
+	a.dependencies = dependencies
+	a.dependencyData = dependencyData
+	a.numDependencies = uintptr(numDependencies)
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamUpdateCaptureDependencies, loader.Invoke(&a.c))
 }
 
@@ -407,14 +501,19 @@ func (d *Driver) CuStreamUpdateCaptureDependencies(hStream CUstream, dependencie
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamUpdateCaptureDependencies_v11030(hStream CUstream, dependencies *CUgraphNode, numDependencies uintptr, flags uint32) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		hStream         uintptr
 		dependencies    *CUgraphNode
 		numDependencies uintptr
 		flags           uintptr
 		_               [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamUpdateCaptureDependencies_v11030, Scope: d.scope, N: 4}, hStream: uintptr(hStream), dependencies: dependencies, numDependencies: uintptr(numDependencies), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamUpdateCaptureDependencies_v11030, d.scope, 4
+	a.hStream = uintptr(hStream)
+	a.dependencies = dependencies
+	a.numDependencies = uintptr(numDependencies)
+	a.flags = uintptr(flags)
 	return d.result(FnCuStreamUpdateCaptureDependencies_v11030, loader.Invoke(&a.c))
 }
 
@@ -424,13 +523,17 @@ func (d *Driver) CuStreamUpdateCaptureDependencies_v11030(hStream CUstream, depe
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuStreamWaitEvent(hStream CUstream, hEvent CUevent, Flags uint32) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hStream uintptr
 		hEvent  uintptr
 		Flags   uintptr
 		_       [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuStreamWaitEvent, Scope: d.scope, N: 3}, hStream: uintptr(hStream), hEvent: uintptr(hEvent), Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuStreamWaitEvent, d.scope, 3
+	a.hStream = uintptr(hStream)
+	a.hEvent = uintptr(hEvent)
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuStreamWaitEvent, loader.Invoke(&a.c))
 }
 
@@ -440,10 +543,12 @@ func (d *Driver) CuStreamWaitEvent(hStream CUstream, hEvent CUevent, Flags uint3
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
 func (d *Driver) CuThreadExchangeStreamCaptureMode(mode *CUstreamCaptureMode) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		mode *CUstreamCaptureMode
 		_    [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuThreadExchangeStreamCaptureMode, Scope: d.scope, N: 1}, mode: mode}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuThreadExchangeStreamCaptureMode, d.scope, 1
+	a.mode = mode
 	return d.result(FnCuThreadExchangeStreamCaptureMode, loader.Invoke(&a.c))
 }

@@ -12,12 +12,15 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__SURFOBJECT.html
 func (d *Driver) CuSurfObjectCreate(pSurfObject *CUsurfObject, pResDesc *CUDA_RESOURCE_DESC) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		pSurfObject *CUsurfObject
 		pResDesc    *CUDA_RESOURCE_DESC
 		_           [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuSurfObjectCreate, Scope: d.scope, N: 2}, pSurfObject: pSurfObject, pResDesc: pResDesc}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuSurfObjectCreate, d.scope, 2
+	a.pSurfObject = pSurfObject
+	a.pResDesc = pResDesc
 	return d.result(FnCuSurfObjectCreate, loader.Invoke(&a.c))
 }
 
@@ -27,11 +30,13 @@ func (d *Driver) CuSurfObjectCreate(pSurfObject *CUsurfObject, pResDesc *CUDA_RE
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__SURFOBJECT.html
 func (d *Driver) CuSurfObjectDestroy(surfObject CUsurfObject) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		surfObject uintptr
 		_          [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuSurfObjectDestroy, Scope: d.scope, N: 1}, surfObject: uintptr(surfObject)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuSurfObjectDestroy, d.scope, 1
+	a.surfObject = uintptr(surfObject)
 	return d.result(FnCuSurfObjectDestroy, loader.Invoke(&a.c))
 }
 
@@ -41,11 +46,14 @@ func (d *Driver) CuSurfObjectDestroy(surfObject CUsurfObject) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__SURFOBJECT.html
 func (d *Driver) CuSurfObjectGetResourceDesc(pResDesc *CUDA_RESOURCE_DESC, surfObject CUsurfObject) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		pResDesc   *CUDA_RESOURCE_DESC
 		surfObject uintptr
 		_          [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuSurfObjectGetResourceDesc, Scope: d.scope, N: 2}, pResDesc: pResDesc, surfObject: uintptr(surfObject)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuSurfObjectGetResourceDesc, d.scope, 2
+	a.pResDesc = pResDesc
+	a.surfObject = uintptr(surfObject)
 	return d.result(FnCuSurfObjectGetResourceDesc, loader.Invoke(&a.c))
 }

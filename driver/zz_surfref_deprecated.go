@@ -12,12 +12,15 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__SURFREF__DEPRECATED.html
 func (d *Driver) CuSurfRefGetArray(phArray *CUarray, hSurfRef CUsurfref) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		phArray  *CUarray
 		hSurfRef uintptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuSurfRefGetArray, Scope: d.scope, N: 2}, phArray: phArray, hSurfRef: uintptr(hSurfRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuSurfRefGetArray, d.scope, 2
+	a.phArray = phArray
+	a.hSurfRef = uintptr(hSurfRef)
 	return d.result(FnCuSurfRefGetArray, loader.Invoke(&a.c))
 }
 
@@ -27,12 +30,16 @@ func (d *Driver) CuSurfRefGetArray(phArray *CUarray, hSurfRef CUsurfref) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__SURFREF__DEPRECATED.html
 func (d *Driver) CuSurfRefSetArray(hSurfRef CUsurfref, hArray CUarray, Flags uint32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hSurfRef uintptr
 		hArray   uintptr
 		Flags    uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuSurfRefSetArray, Scope: d.scope, N: 3}, hSurfRef: uintptr(hSurfRef), hArray: uintptr(hArray), Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuSurfRefSetArray, d.scope, 3
+	a.hSurfRef = uintptr(hSurfRef)
+	a.hArray = uintptr(hArray)
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuSurfRefSetArray, loader.Invoke(&a.c))
 }

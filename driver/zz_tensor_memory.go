@@ -17,7 +17,7 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html
 func (d *Driver) CuTensorMapEncodeIm2col(tensorMap *CUtensorMap, tensorDataType CUtensorMapDataType, tensorRank uint32, globalAddress CUdeviceptr, globalDim, globalStrides *uint64, pixelBoxLowerCorner, pixelBoxUpperCorner *int32, channelsPerPixel, pixelsPerColumn uint32, elementStrides *uint32, interleave CUtensorMapInterleave, swizzle CUtensorMapSwizzle, l2Promotion CUtensorMapL2promotion, oobFill CUtensorMapFloatOOBfill) error {
-	a := struct {
+	var a struct {
 		c                   loader.Call
 		tensorMap           *CUtensorMap
 		tensorDataType      uintptr
@@ -34,7 +34,23 @@ func (d *Driver) CuTensorMapEncodeIm2col(tensorMap *CUtensorMap, tensorDataType 
 		swizzle             uintptr
 		l2Promotion         uintptr
 		oobFill             uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTensorMapEncodeIm2col, Scope: d.scope, N: 15}, tensorMap: tensorMap, tensorDataType: uintptr(tensorDataType), tensorRank: uintptr(tensorRank), globalAddress: uintptr(globalAddress), globalDim: globalDim, globalStrides: globalStrides, pixelBoxLowerCorner: pixelBoxLowerCorner, pixelBoxUpperCorner: pixelBoxUpperCorner, channelsPerPixel: uintptr(channelsPerPixel), pixelsPerColumn: uintptr(pixelsPerColumn), elementStrides: elementStrides, interleave: uintptr(interleave), swizzle: uintptr(swizzle), l2Promotion: uintptr(l2Promotion), oobFill: uintptr(oobFill)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTensorMapEncodeIm2col, d.scope, 15
+	a.tensorMap = tensorMap
+	a.tensorDataType = uintptr(tensorDataType)
+	a.tensorRank = uintptr(tensorRank)
+	a.globalAddress = uintptr(globalAddress)
+	a.globalDim = globalDim
+	a.globalStrides = globalStrides
+	a.pixelBoxLowerCorner = pixelBoxLowerCorner
+	a.pixelBoxUpperCorner = pixelBoxUpperCorner
+	a.channelsPerPixel = uintptr(channelsPerPixel)
+	a.pixelsPerColumn = uintptr(pixelsPerColumn)
+	a.elementStrides = elementStrides
+	a.interleave = uintptr(interleave)
+	a.swizzle = uintptr(swizzle)
+	a.l2Promotion = uintptr(l2Promotion)
+	a.oobFill = uintptr(oobFill)
 	return d.result(FnCuTensorMapEncodeIm2col, loader.Invoke(&a.c))
 }
 
@@ -49,7 +65,7 @@ func (d *Driver) CuTensorMapEncodeIm2col(tensorMap *CUtensorMap, tensorDataType 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html
 func (d *Driver) CuTensorMapEncodeIm2colWide(tensorMap *CUtensorMap, tensorDataType CUtensorMapDataType, tensorRank uint32, globalAddress CUdeviceptr, globalDim, globalStrides *uint64, pixelBoxLowerCornerWidth, pixelBoxUpperCornerWidth int32, channelsPerPixel, pixelsPerColumn uint32, elementStrides *uint32, interleave CUtensorMapInterleave, mode CUtensorMapIm2ColWideMode, swizzle CUtensorMapSwizzle, l2Promotion CUtensorMapL2promotion, oobFill CUtensorMapFloatOOBfill) error {
-	a := struct {
+	var a struct {
 		c                        loader.Call
 		tensorMap                *CUtensorMap
 		tensorDataType           uintptr
@@ -67,7 +83,24 @@ func (d *Driver) CuTensorMapEncodeIm2colWide(tensorMap *CUtensorMap, tensorDataT
 		swizzle                  uintptr
 		l2Promotion              uintptr
 		oobFill                  uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTensorMapEncodeIm2colWide, Scope: d.scope, N: 16}, tensorMap: tensorMap, tensorDataType: uintptr(tensorDataType), tensorRank: uintptr(tensorRank), globalAddress: uintptr(globalAddress), globalDim: globalDim, globalStrides: globalStrides, pixelBoxLowerCornerWidth: uintptr(pixelBoxLowerCornerWidth), pixelBoxUpperCornerWidth: uintptr(pixelBoxUpperCornerWidth), channelsPerPixel: uintptr(channelsPerPixel), pixelsPerColumn: uintptr(pixelsPerColumn), elementStrides: elementStrides, interleave: uintptr(interleave), mode: uintptr(mode), swizzle: uintptr(swizzle), l2Promotion: uintptr(l2Promotion), oobFill: uintptr(oobFill)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTensorMapEncodeIm2colWide, d.scope, 16
+	a.tensorMap = tensorMap
+	a.tensorDataType = uintptr(tensorDataType)
+	a.tensorRank = uintptr(tensorRank)
+	a.globalAddress = uintptr(globalAddress)
+	a.globalDim = globalDim
+	a.globalStrides = globalStrides
+	a.pixelBoxLowerCornerWidth = uintptr(pixelBoxLowerCornerWidth)
+	a.pixelBoxUpperCornerWidth = uintptr(pixelBoxUpperCornerWidth)
+	a.channelsPerPixel = uintptr(channelsPerPixel)
+	a.pixelsPerColumn = uintptr(pixelsPerColumn)
+	a.elementStrides = elementStrides
+	a.interleave = uintptr(interleave)
+	a.mode = uintptr(mode)
+	a.swizzle = uintptr(swizzle)
+	a.l2Promotion = uintptr(l2Promotion)
+	a.oobFill = uintptr(oobFill)
 	return d.result(FnCuTensorMapEncodeIm2colWide, loader.Invoke(&a.c))
 }
 
@@ -81,7 +114,7 @@ func (d *Driver) CuTensorMapEncodeIm2colWide(tensorMap *CUtensorMap, tensorDataT
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html
 func (d *Driver) CuTensorMapEncodeTiled(tensorMap *CUtensorMap, tensorDataType CUtensorMapDataType, tensorRank uint32, globalAddress CUdeviceptr, globalDim, globalStrides *uint64, boxDim, elementStrides *uint32, interleave CUtensorMapInterleave, swizzle CUtensorMapSwizzle, l2Promotion CUtensorMapL2promotion, oobFill CUtensorMapFloatOOBfill) error {
-	a := struct {
+	var a struct {
 		c              loader.Call
 		tensorMap      *CUtensorMap
 		tensorDataType uintptr
@@ -95,7 +128,20 @@ func (d *Driver) CuTensorMapEncodeTiled(tensorMap *CUtensorMap, tensorDataType C
 		swizzle        uintptr
 		l2Promotion    uintptr
 		oobFill        uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTensorMapEncodeTiled, Scope: d.scope, N: 12}, tensorMap: tensorMap, tensorDataType: uintptr(tensorDataType), tensorRank: uintptr(tensorRank), globalAddress: uintptr(globalAddress), globalDim: globalDim, globalStrides: globalStrides, boxDim: boxDim, elementStrides: elementStrides, interleave: uintptr(interleave), swizzle: uintptr(swizzle), l2Promotion: uintptr(l2Promotion), oobFill: uintptr(oobFill)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTensorMapEncodeTiled, d.scope, 12
+	a.tensorMap = tensorMap
+	a.tensorDataType = uintptr(tensorDataType)
+	a.tensorRank = uintptr(tensorRank)
+	a.globalAddress = uintptr(globalAddress)
+	a.globalDim = globalDim
+	a.globalStrides = globalStrides
+	a.boxDim = boxDim
+	a.elementStrides = elementStrides
+	a.interleave = uintptr(interleave)
+	a.swizzle = uintptr(swizzle)
+	a.l2Promotion = uintptr(l2Promotion)
+	a.oobFill = uintptr(oobFill)
 	return d.result(FnCuTensorMapEncodeTiled, loader.Invoke(&a.c))
 }
 
@@ -105,11 +151,14 @@ func (d *Driver) CuTensorMapEncodeTiled(tensorMap *CUtensorMap, tensorDataType C
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html
 func (d *Driver) CuTensorMapReplaceAddress(tensorMap *CUtensorMap, globalAddress CUdeviceptr) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		tensorMap     *CUtensorMap
 		globalAddress uintptr
 		_             [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTensorMapReplaceAddress, Scope: d.scope, N: 2}, tensorMap: tensorMap, globalAddress: uintptr(globalAddress)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTensorMapReplaceAddress, d.scope, 2
+	a.tensorMap = tensorMap
+	a.globalAddress = uintptr(globalAddress)
 	return d.result(FnCuTensorMapReplaceAddress, loader.Invoke(&a.c))
 }

@@ -13,14 +13,19 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXOBJECT.html
 func (d *Driver) CuTexObjectCreate(pTexObject *CUtexObject, pResDesc *CUDA_RESOURCE_DESC, pTexDesc *CUDA_TEXTURE_DESC, pResViewDesc *CUDA_RESOURCE_VIEW_DESC) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		pTexObject   *CUtexObject
 		pResDesc     *CUDA_RESOURCE_DESC
 		pTexDesc     *CUDA_TEXTURE_DESC
 		pResViewDesc *CUDA_RESOURCE_VIEW_DESC
 		_            [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexObjectCreate, Scope: d.scope, N: 4}, pTexObject: pTexObject, pResDesc: pResDesc, pTexDesc: pTexDesc, pResViewDesc: pResViewDesc}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexObjectCreate, d.scope, 4
+	a.pTexObject = pTexObject
+	a.pResDesc = pResDesc
+	a.pTexDesc = pTexDesc
+	a.pResViewDesc = pResViewDesc
 	return d.result(FnCuTexObjectCreate, loader.Invoke(&a.c))
 }
 
@@ -30,11 +35,13 @@ func (d *Driver) CuTexObjectCreate(pTexObject *CUtexObject, pResDesc *CUDA_RESOU
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXOBJECT.html
 func (d *Driver) CuTexObjectDestroy(texObject CUtexObject) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		texObject uintptr
 		_         [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexObjectDestroy, Scope: d.scope, N: 1}, texObject: uintptr(texObject)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexObjectDestroy, d.scope, 1
+	a.texObject = uintptr(texObject)
 	return d.result(FnCuTexObjectDestroy, loader.Invoke(&a.c))
 }
 
@@ -44,12 +51,15 @@ func (d *Driver) CuTexObjectDestroy(texObject CUtexObject) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXOBJECT.html
 func (d *Driver) CuTexObjectGetResourceDesc(pResDesc *CUDA_RESOURCE_DESC, texObject CUtexObject) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		pResDesc  *CUDA_RESOURCE_DESC
 		texObject uintptr
 		_         [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexObjectGetResourceDesc, Scope: d.scope, N: 2}, pResDesc: pResDesc, texObject: uintptr(texObject)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexObjectGetResourceDesc, d.scope, 2
+	a.pResDesc = pResDesc
+	a.texObject = uintptr(texObject)
 	return d.result(FnCuTexObjectGetResourceDesc, loader.Invoke(&a.c))
 }
 
@@ -60,12 +70,15 @@ func (d *Driver) CuTexObjectGetResourceDesc(pResDesc *CUDA_RESOURCE_DESC, texObj
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXOBJECT.html
 func (d *Driver) CuTexObjectGetResourceViewDesc(pResViewDesc *CUDA_RESOURCE_VIEW_DESC, texObject CUtexObject) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		pResViewDesc *CUDA_RESOURCE_VIEW_DESC
 		texObject    uintptr
 		_            [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexObjectGetResourceViewDesc, Scope: d.scope, N: 2}, pResViewDesc: pResViewDesc, texObject: uintptr(texObject)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexObjectGetResourceViewDesc, d.scope, 2
+	a.pResViewDesc = pResViewDesc
+	a.texObject = uintptr(texObject)
 	return d.result(FnCuTexObjectGetResourceViewDesc, loader.Invoke(&a.c))
 }
 
@@ -75,11 +88,14 @@ func (d *Driver) CuTexObjectGetResourceViewDesc(pResViewDesc *CUDA_RESOURCE_VIEW
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXOBJECT.html
 func (d *Driver) CuTexObjectGetTextureDesc(pTexDesc *CUDA_TEXTURE_DESC, texObject CUtexObject) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		pTexDesc  *CUDA_TEXTURE_DESC
 		texObject uintptr
 		_         [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexObjectGetTextureDesc, Scope: d.scope, N: 2}, pTexDesc: pTexDesc, texObject: uintptr(texObject)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexObjectGetTextureDesc, d.scope, 2
+	a.pTexDesc = pTexDesc
+	a.texObject = uintptr(texObject)
 	return d.result(FnCuTexObjectGetTextureDesc, loader.Invoke(&a.c))
 }

@@ -12,11 +12,13 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefCreate(pTexRef *CUtexref) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pTexRef *CUtexref
 		_       [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefCreate, Scope: d.scope, N: 1}, pTexRef: pTexRef}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefCreate, d.scope, 1
+	a.pTexRef = pTexRef
 	return d.result(FnCuTexRefCreate, loader.Invoke(&a.c))
 }
 
@@ -26,11 +28,13 @@ func (d *Driver) CuTexRefCreate(pTexRef *CUtexref) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefDestroy(hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hTexRef uintptr
 		_       [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefDestroy, Scope: d.scope, N: 1}, hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefDestroy, d.scope, 1
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuTexRefDestroy, loader.Invoke(&a.c))
 }
 
@@ -40,12 +44,15 @@ func (d *Driver) CuTexRefDestroy(hTexRef CUtexref) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefGetAddress(pdptr *CUdeviceptr, hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pdptr   *CUdeviceptr
 		hTexRef uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefGetAddress, Scope: d.scope, N: 2}, pdptr: pdptr, hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefGetAddress, d.scope, 2
+	a.pdptr = pdptr
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuTexRefGetAddress, loader.Invoke(&a.c))
 }
 
@@ -55,13 +62,17 @@ func (d *Driver) CuTexRefGetAddress(pdptr *CUdeviceptr, hTexRef CUtexref) error 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefGetAddressMode(pam *CUaddress_mode, hTexRef CUtexref, dim int32) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pam     *CUaddress_mode
 		hTexRef uintptr
 		dim     uintptr
 		_       [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefGetAddressMode, Scope: d.scope, N: 3}, pam: pam, hTexRef: uintptr(hTexRef), dim: uintptr(dim)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefGetAddressMode, d.scope, 3
+	a.pam = pam
+	a.hTexRef = uintptr(hTexRef)
+	a.dim = uintptr(dim)
 	return d.result(FnCuTexRefGetAddressMode, loader.Invoke(&a.c))
 }
 
@@ -71,12 +82,15 @@ func (d *Driver) CuTexRefGetAddressMode(pam *CUaddress_mode, hTexRef CUtexref, d
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefGetArray(phArray *CUarray, hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		phArray *CUarray
 		hTexRef uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefGetArray, Scope: d.scope, N: 2}, phArray: phArray, hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefGetArray, d.scope, 2
+	a.phArray = phArray
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuTexRefGetArray, loader.Invoke(&a.c))
 }
 
@@ -86,12 +100,15 @@ func (d *Driver) CuTexRefGetArray(phArray *CUarray, hTexRef CUtexref) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefGetBorderColor(pBorderColor *float32, hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		pBorderColor *float32
 		hTexRef      uintptr
 		_            [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefGetBorderColor, Scope: d.scope, N: 2}, pBorderColor: pBorderColor, hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefGetBorderColor, d.scope, 2
+	a.pBorderColor = pBorderColor
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuTexRefGetBorderColor, loader.Invoke(&a.c))
 }
 
@@ -101,12 +118,15 @@ func (d *Driver) CuTexRefGetBorderColor(pBorderColor *float32, hTexRef CUtexref)
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefGetFilterMode(pfm *CUfilter_mode, hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pfm     *CUfilter_mode
 		hTexRef uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefGetFilterMode, Scope: d.scope, N: 2}, pfm: pfm, hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefGetFilterMode, d.scope, 2
+	a.pfm = pfm
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuTexRefGetFilterMode, loader.Invoke(&a.c))
 }
 
@@ -116,12 +136,15 @@ func (d *Driver) CuTexRefGetFilterMode(pfm *CUfilter_mode, hTexRef CUtexref) err
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefGetFlags(pFlags *uint32, hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pFlags  *uint32
 		hTexRef uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefGetFlags, Scope: d.scope, N: 2}, pFlags: pFlags, hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefGetFlags, d.scope, 2
+	a.pFlags = pFlags
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuTexRefGetFlags, loader.Invoke(&a.c))
 }
 
@@ -131,13 +154,17 @@ func (d *Driver) CuTexRefGetFlags(pFlags *uint32, hTexRef CUtexref) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefGetFormat(pFormat *CUarray_format, pNumChannels *int32, hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		pFormat      *CUarray_format
 		pNumChannels *int32
 		hTexRef      uintptr
 		_            [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefGetFormat, Scope: d.scope, N: 3}, pFormat: pFormat, pNumChannels: pNumChannels, hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefGetFormat, d.scope, 3
+	a.pFormat = pFormat
+	a.pNumChannels = pNumChannels
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuTexRefGetFormat, loader.Invoke(&a.c))
 }
 
@@ -147,12 +174,15 @@ func (d *Driver) CuTexRefGetFormat(pFormat *CUarray_format, pNumChannels *int32,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefGetMaxAnisotropy(pmaxAniso *int32, hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		pmaxAniso *int32
 		hTexRef   uintptr
 		_         [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefGetMaxAnisotropy, Scope: d.scope, N: 2}, pmaxAniso: pmaxAniso, hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefGetMaxAnisotropy, d.scope, 2
+	a.pmaxAniso = pmaxAniso
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuTexRefGetMaxAnisotropy, loader.Invoke(&a.c))
 }
 
@@ -162,12 +192,15 @@ func (d *Driver) CuTexRefGetMaxAnisotropy(pmaxAniso *int32, hTexRef CUtexref) er
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefGetMipmapFilterMode(pfm *CUfilter_mode, hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pfm     *CUfilter_mode
 		hTexRef uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefGetMipmapFilterMode, Scope: d.scope, N: 2}, pfm: pfm, hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefGetMipmapFilterMode, d.scope, 2
+	a.pfm = pfm
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuTexRefGetMipmapFilterMode, loader.Invoke(&a.c))
 }
 
@@ -177,12 +210,15 @@ func (d *Driver) CuTexRefGetMipmapFilterMode(pfm *CUfilter_mode, hTexRef CUtexre
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefGetMipmapLevelBias(pbias *float32, hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		pbias   *float32
 		hTexRef uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefGetMipmapLevelBias, Scope: d.scope, N: 2}, pbias: pbias, hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefGetMipmapLevelBias, d.scope, 2
+	a.pbias = pbias
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuTexRefGetMipmapLevelBias, loader.Invoke(&a.c))
 }
 
@@ -193,13 +229,17 @@ func (d *Driver) CuTexRefGetMipmapLevelBias(pbias *float32, hTexRef CUtexref) er
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefGetMipmapLevelClamp(pminMipmapLevelClamp, pmaxMipmapLevelClamp *float32, hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c                    loader.Call
 		pminMipmapLevelClamp *float32
 		pmaxMipmapLevelClamp *float32
 		hTexRef              uintptr
 		_                    [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefGetMipmapLevelClamp, Scope: d.scope, N: 3}, pminMipmapLevelClamp: pminMipmapLevelClamp, pmaxMipmapLevelClamp: pmaxMipmapLevelClamp, hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefGetMipmapLevelClamp, d.scope, 3
+	a.pminMipmapLevelClamp = pminMipmapLevelClamp
+	a.pmaxMipmapLevelClamp = pmaxMipmapLevelClamp
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuTexRefGetMipmapLevelClamp, loader.Invoke(&a.c))
 }
 
@@ -209,12 +249,15 @@ func (d *Driver) CuTexRefGetMipmapLevelClamp(pminMipmapLevelClamp, pmaxMipmapLev
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefGetMipmappedArray(phMipmappedArray *CUmipmappedArray, hTexRef CUtexref) error {
-	a := struct {
+	var a struct {
 		c                loader.Call
 		phMipmappedArray *CUmipmappedArray
 		hTexRef          uintptr
 		_                [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefGetMipmappedArray, Scope: d.scope, N: 2}, phMipmappedArray: phMipmappedArray, hTexRef: uintptr(hTexRef)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefGetMipmappedArray, d.scope, 2
+	a.phMipmappedArray = phMipmappedArray
+	a.hTexRef = uintptr(hTexRef)
 	return d.result(FnCuTexRefGetMipmappedArray, loader.Invoke(&a.c))
 }
 
@@ -224,14 +267,19 @@ func (d *Driver) CuTexRefGetMipmappedArray(phMipmappedArray *CUmipmappedArray, h
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefSetAddress(ByteOffset *uintptr, hTexRef CUtexref, dptr CUdeviceptr, bytes uintptr) error {
-	a := struct {
+	var a struct {
 		c          loader.Call
 		ByteOffset *uintptr
 		hTexRef    uintptr
 		dptr       uintptr
 		bytes      uintptr
 		_          [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetAddress, Scope: d.scope, N: 4}, ByteOffset: ByteOffset, hTexRef: uintptr(hTexRef), dptr: uintptr(dptr), bytes: uintptr(bytes)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetAddress, d.scope, 4
+	a.ByteOffset = ByteOffset
+	a.hTexRef = uintptr(hTexRef)
+	a.dptr = uintptr(dptr)
+	a.bytes = uintptr(bytes)
 	return d.result(FnCuTexRefSetAddress, loader.Invoke(&a.c))
 }
 
@@ -242,14 +290,19 @@ func (d *Driver) CuTexRefSetAddress(ByteOffset *uintptr, hTexRef CUtexref, dptr 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefSetAddress2D(hTexRef CUtexref, desc *CUDA_ARRAY_DESCRIPTOR, dptr CUdeviceptr, Pitch uintptr) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hTexRef uintptr
 		desc    *CUDA_ARRAY_DESCRIPTOR
 		dptr    uintptr
 		Pitch   uintptr
 		_       [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetAddress2D, Scope: d.scope, N: 4}, hTexRef: uintptr(hTexRef), desc: desc, dptr: uintptr(dptr), Pitch: uintptr(Pitch)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetAddress2D, d.scope, 4
+	a.hTexRef = uintptr(hTexRef)
+	a.desc = desc
+	a.dptr = uintptr(dptr)
+	a.Pitch = uintptr(Pitch)
 	return d.result(FnCuTexRefSetAddress2D, loader.Invoke(&a.c))
 }
 
@@ -259,13 +312,17 @@ func (d *Driver) CuTexRefSetAddress2D(hTexRef CUtexref, desc *CUDA_ARRAY_DESCRIP
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefSetAddressMode(hTexRef CUtexref, dim int32, am CUaddress_mode) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hTexRef uintptr
 		dim     uintptr
 		am      uintptr
 		_       [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetAddressMode, Scope: d.scope, N: 3}, hTexRef: uintptr(hTexRef), dim: uintptr(dim), am: uintptr(am)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetAddressMode, d.scope, 3
+	a.hTexRef = uintptr(hTexRef)
+	a.dim = uintptr(dim)
+	a.am = uintptr(am)
 	return d.result(FnCuTexRefSetAddressMode, loader.Invoke(&a.c))
 }
 
@@ -275,13 +332,17 @@ func (d *Driver) CuTexRefSetAddressMode(hTexRef CUtexref, dim int32, am CUaddres
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefSetArray(hTexRef CUtexref, hArray CUarray, Flags uint32) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hTexRef uintptr
 		hArray  uintptr
 		Flags   uintptr
 		_       [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetArray, Scope: d.scope, N: 3}, hTexRef: uintptr(hTexRef), hArray: uintptr(hArray), Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetArray, d.scope, 3
+	a.hTexRef = uintptr(hTexRef)
+	a.hArray = uintptr(hArray)
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuTexRefSetArray, loader.Invoke(&a.c))
 }
 
@@ -291,12 +352,15 @@ func (d *Driver) CuTexRefSetArray(hTexRef CUtexref, hArray CUarray, Flags uint32
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefSetBorderColor(hTexRef CUtexref, pBorderColor *float32) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		hTexRef      uintptr
 		pBorderColor *float32
 		_            [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetBorderColor, Scope: d.scope, N: 2}, hTexRef: uintptr(hTexRef), pBorderColor: pBorderColor}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetBorderColor, d.scope, 2
+	a.hTexRef = uintptr(hTexRef)
+	a.pBorderColor = pBorderColor
 	return d.result(FnCuTexRefSetBorderColor, loader.Invoke(&a.c))
 }
 
@@ -306,12 +370,15 @@ func (d *Driver) CuTexRefSetBorderColor(hTexRef CUtexref, pBorderColor *float32)
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefSetFilterMode(hTexRef CUtexref, fm CUfilter_mode) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hTexRef uintptr
 		fm      uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetFilterMode, Scope: d.scope, N: 2}, hTexRef: uintptr(hTexRef), fm: uintptr(fm)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetFilterMode, d.scope, 2
+	a.hTexRef = uintptr(hTexRef)
+	a.fm = uintptr(fm)
 	return d.result(FnCuTexRefSetFilterMode, loader.Invoke(&a.c))
 }
 
@@ -321,12 +388,15 @@ func (d *Driver) CuTexRefSetFilterMode(hTexRef CUtexref, fm CUfilter_mode) error
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefSetFlags(hTexRef CUtexref, Flags uint32) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hTexRef uintptr
 		Flags   uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetFlags, Scope: d.scope, N: 2}, hTexRef: uintptr(hTexRef), Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetFlags, d.scope, 2
+	a.hTexRef = uintptr(hTexRef)
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuTexRefSetFlags, loader.Invoke(&a.c))
 }
 
@@ -336,13 +406,17 @@ func (d *Driver) CuTexRefSetFlags(hTexRef CUtexref, Flags uint32) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefSetFormat(hTexRef CUtexref, fmt CUarray_format, NumPackedComponents int32) error {
-	a := struct {
+	var a struct {
 		c                   loader.Call
 		hTexRef             uintptr
 		fmt                 uintptr
 		NumPackedComponents uintptr
 		_                   [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetFormat, Scope: d.scope, N: 3}, hTexRef: uintptr(hTexRef), fmt: uintptr(fmt), NumPackedComponents: uintptr(NumPackedComponents)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetFormat, d.scope, 3
+	a.hTexRef = uintptr(hTexRef)
+	a.fmt = uintptr(fmt)
+	a.NumPackedComponents = uintptr(NumPackedComponents)
 	return d.result(FnCuTexRefSetFormat, loader.Invoke(&a.c))
 }
 
@@ -352,12 +426,15 @@ func (d *Driver) CuTexRefSetFormat(hTexRef CUtexref, fmt CUarray_format, NumPack
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefSetMaxAnisotropy(hTexRef CUtexref, maxAniso uint32) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		hTexRef  uintptr
 		maxAniso uintptr
 		_        [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetMaxAnisotropy, Scope: d.scope, N: 2}, hTexRef: uintptr(hTexRef), maxAniso: uintptr(maxAniso)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetMaxAnisotropy, d.scope, 2
+	a.hTexRef = uintptr(hTexRef)
+	a.maxAniso = uintptr(maxAniso)
 	return d.result(FnCuTexRefSetMaxAnisotropy, loader.Invoke(&a.c))
 }
 
@@ -367,12 +444,15 @@ func (d *Driver) CuTexRefSetMaxAnisotropy(hTexRef CUtexref, maxAniso uint32) err
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefSetMipmapFilterMode(hTexRef CUtexref, fm CUfilter_mode) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hTexRef uintptr
 		fm      uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetMipmapFilterMode, Scope: d.scope, N: 2}, hTexRef: uintptr(hTexRef), fm: uintptr(fm)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetMipmapFilterMode, d.scope, 2
+	a.hTexRef = uintptr(hTexRef)
+	a.fm = uintptr(fm)
 	return d.result(FnCuTexRefSetMipmapFilterMode, loader.Invoke(&a.c))
 }
 
@@ -386,21 +466,27 @@ func (d *Driver) CuTexRefSetMipmapLevelBias(hTexRef CUtexref, bias float32) erro
 	case floatsImpossible:
 		return d.impossible(FnCuTexRefSetMipmapLevelBias)
 	case floatsInRegisters:
-		a := struct {
+		var a struct {
 			c       loader.Call
 			hTexRef uintptr
 			_       [5]uintptr
 			bias    uintptr
 			_       [1]uintptr
-		}{c: loader.Call{Proc: &d.fn.cuTexRefSetMipmapLevelBias, Scope: d.scope, N: 1}, hTexRef: uintptr(hTexRef), bias: floatWord(bias)}
+		}
+		a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetMipmapLevelBias, d.scope, 1
+		a.hTexRef = uintptr(hTexRef)
+		a.bias = floatWord(bias)
 		return d.result(FnCuTexRefSetMipmapLevelBias, loader.Invoke(&a.c))
 	}
-	a := struct {
+	var a struct {
 		c       loader.Call
 		hTexRef uintptr
 		bias    uintptr
 		_       [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetMipmapLevelBias, Scope: d.scope, N: 2}, hTexRef: uintptr(hTexRef), bias: floatWord(bias)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetMipmapLevelBias, d.scope, 2
+	a.hTexRef = uintptr(hTexRef)
+	a.bias = floatWord(bias)
 	return d.result(FnCuTexRefSetMipmapLevelBias, loader.Invoke(&a.c))
 }
 
@@ -415,22 +501,30 @@ func (d *Driver) CuTexRefSetMipmapLevelClamp(hTexRef CUtexref, minMipmapLevelCla
 	case floatsImpossible:
 		return d.impossible(FnCuTexRefSetMipmapLevelClamp)
 	case floatsInRegisters:
-		a := struct {
+		var a struct {
 			c                   loader.Call
 			hTexRef             uintptr
 			_                   [5]uintptr
 			minMipmapLevelClamp uintptr
 			maxMipmapLevelClamp uintptr
-		}{c: loader.Call{Proc: &d.fn.cuTexRefSetMipmapLevelClamp, Scope: d.scope, N: 1}, hTexRef: uintptr(hTexRef), minMipmapLevelClamp: floatWord(minMipmapLevelClamp), maxMipmapLevelClamp: floatWord(maxMipmapLevelClamp)}
+		}
+		a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetMipmapLevelClamp, d.scope, 1
+		a.hTexRef = uintptr(hTexRef)
+		a.minMipmapLevelClamp = floatWord(minMipmapLevelClamp)
+		a.maxMipmapLevelClamp = floatWord(maxMipmapLevelClamp)
 		return d.result(FnCuTexRefSetMipmapLevelClamp, loader.Invoke(&a.c))
 	}
-	a := struct {
+	var a struct {
 		c                   loader.Call
 		hTexRef             uintptr
 		minMipmapLevelClamp uintptr
 		maxMipmapLevelClamp uintptr
 		_                   [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetMipmapLevelClamp, Scope: d.scope, N: 3}, hTexRef: uintptr(hTexRef), minMipmapLevelClamp: floatWord(minMipmapLevelClamp), maxMipmapLevelClamp: floatWord(maxMipmapLevelClamp)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetMipmapLevelClamp, d.scope, 3
+	a.hTexRef = uintptr(hTexRef)
+	a.minMipmapLevelClamp = floatWord(minMipmapLevelClamp)
+	a.maxMipmapLevelClamp = floatWord(maxMipmapLevelClamp)
 	return d.result(FnCuTexRefSetMipmapLevelClamp, loader.Invoke(&a.c))
 }
 
@@ -441,12 +535,16 @@ func (d *Driver) CuTexRefSetMipmapLevelClamp(hTexRef CUtexref, minMipmapLevelCla
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TEXREF__DEPRECATED.html
 func (d *Driver) CuTexRefSetMipmappedArray(hTexRef CUtexref, hMipmappedArray CUmipmappedArray, Flags uint32) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		hTexRef         uintptr
 		hMipmappedArray uintptr
 		Flags           uintptr
 		_               [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuTexRefSetMipmappedArray, Scope: d.scope, N: 3}, hTexRef: uintptr(hTexRef), hMipmappedArray: uintptr(hMipmappedArray), Flags: uintptr(Flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuTexRefSetMipmappedArray, d.scope, 3
+	a.hTexRef = uintptr(hTexRef)
+	a.hMipmappedArray = uintptr(hMipmappedArray)
+	a.Flags = uintptr(Flags)
 	return d.result(FnCuTexRefSetMipmappedArray, loader.Invoke(&a.c))
 }

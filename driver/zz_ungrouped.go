@@ -14,11 +14,14 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/index.html
 func (d *Driver) CuGetExportTable(ppExportTable *unsafe.Pointer, pExportTableId *CUuuid) error {
-	a := struct {
+	var a struct {
 		c              loader.Call
 		ppExportTable  *unsafe.Pointer
 		pExportTableId *CUuuid
 		_              [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuGetExportTable, Scope: d.scope, N: 2}, ppExportTable: ppExportTable, pExportTableId: pExportTableId}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuGetExportTable, d.scope, 2
+	a.ppExportTable = ppExportTable
+	a.pExportTableId = pExportTableId
 	return d.result(FnCuGetExportTable, loader.Invoke(&a.c))
 }

@@ -14,14 +14,19 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html
 func (d *Driver) CuMemAdvise(devPtr CUdeviceptr, count uintptr, advice CUmem_advise, location CUmemLocation) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		devPtr   uintptr
 		count    uintptr
 		advice   uintptr
 		location CUmemLocation
 		_        [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemAdvise, Scope: d.scope, N: 4}, devPtr: uintptr(devPtr), count: uintptr(count), advice: uintptr(advice), location: location}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemAdvise, d.scope, 4
+	a.devPtr = uintptr(devPtr)
+	a.count = uintptr(count)
+	a.advice = uintptr(advice)
+	a.location = location
 	return d.result(FnCuMemAdvise, loader.Invoke(&a.c))
 }
 
@@ -31,14 +36,19 @@ func (d *Driver) CuMemAdvise(devPtr CUdeviceptr, count uintptr, advice CUmem_adv
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html
 func (d *Driver) CuMemAdvise_v8000(devPtr CUdeviceptr, count uintptr, advice CUmem_advise, device CUdevice) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		devPtr uintptr
 		count  uintptr
 		advice uintptr
 		device uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemAdvise_v8000, Scope: d.scope, N: 4}, devPtr: uintptr(devPtr), count: uintptr(count), advice: uintptr(advice), device: uintptr(device)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemAdvise_v8000, d.scope, 4
+	a.devPtr = uintptr(devPtr)
+	a.count = uintptr(count)
+	a.advice = uintptr(advice)
+	a.device = uintptr(device)
 	return d.result(FnCuMemAdvise_v8000, loader.Invoke(&a.c))
 }
 
@@ -50,7 +60,7 @@ func (d *Driver) CuMemAdvise_v8000(devPtr CUdeviceptr, count uintptr, advice CUm
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html
 func (d *Driver) CuMemDiscardAndPrefetchBatchAsync(dptrs *CUdeviceptr, sizes *uintptr, count uintptr, prefetchLocs *CUmemLocation, prefetchLocIdxs *uintptr, numPrefetchLocs uintptr, flags uint64, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		dptrs           *CUdeviceptr
 		sizes           *uintptr
@@ -60,7 +70,16 @@ func (d *Driver) CuMemDiscardAndPrefetchBatchAsync(dptrs *CUdeviceptr, sizes *ui
 		numPrefetchLocs uintptr
 		flags           uintptr
 		hStream         uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemDiscardAndPrefetchBatchAsync, Scope: d.scope, N: 8}, dptrs: dptrs, sizes: sizes, count: uintptr(count), prefetchLocs: prefetchLocs, prefetchLocIdxs: prefetchLocIdxs, numPrefetchLocs: uintptr(numPrefetchLocs), flags: uintptr(flags), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemDiscardAndPrefetchBatchAsync, d.scope, 8
+	a.dptrs = dptrs
+	a.sizes = sizes
+	a.count = uintptr(count)
+	a.prefetchLocs = prefetchLocs
+	a.prefetchLocIdxs = prefetchLocIdxs
+	a.numPrefetchLocs = uintptr(numPrefetchLocs)
+	a.flags = uintptr(flags)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemDiscardAndPrefetchBatchAsync, loader.Invoke(&a.c))
 }
 
@@ -71,7 +90,7 @@ func (d *Driver) CuMemDiscardAndPrefetchBatchAsync(dptrs *CUdeviceptr, sizes *ui
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html
 func (d *Driver) CuMemDiscardBatchAsync(dptrs *CUdeviceptr, sizes *uintptr, count uintptr, flags uint64, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c       loader.Call
 		dptrs   *CUdeviceptr
 		sizes   *uintptr
@@ -79,7 +98,13 @@ func (d *Driver) CuMemDiscardBatchAsync(dptrs *CUdeviceptr, sizes *uintptr, coun
 		flags   uintptr
 		hStream uintptr
 		_       [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemDiscardBatchAsync, Scope: d.scope, N: 5}, dptrs: dptrs, sizes: sizes, count: uintptr(count), flags: uintptr(flags), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemDiscardBatchAsync, d.scope, 5
+	a.dptrs = dptrs
+	a.sizes = sizes
+	a.count = uintptr(count)
+	a.flags = uintptr(flags)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemDiscardBatchAsync, loader.Invoke(&a.c))
 }
 
@@ -90,7 +115,7 @@ func (d *Driver) CuMemDiscardBatchAsync(dptrs *CUdeviceptr, sizes *uintptr, coun
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html
 func (d *Driver) CuMemPrefetchAsync(devPtr CUdeviceptr, count uintptr, location CUmemLocation, flags uint32, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		devPtr   uintptr
 		count    uintptr
@@ -98,7 +123,13 @@ func (d *Driver) CuMemPrefetchAsync(devPtr CUdeviceptr, count uintptr, location 
 		flags    uintptr
 		hStream  uintptr
 		_        [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPrefetchAsync, Scope: d.scope, N: 5}, devPtr: uintptr(devPtr), count: uintptr(count), location: location, flags: uintptr(flags), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPrefetchAsync, d.scope, 5
+	a.devPtr = uintptr(devPtr)
+	a.count = uintptr(count)
+	a.location = location
+	a.flags = uintptr(flags)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemPrefetchAsync, loader.Invoke(&a.c))
 }
 
@@ -109,14 +140,19 @@ func (d *Driver) CuMemPrefetchAsync(devPtr CUdeviceptr, count uintptr, location 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html
 func (d *Driver) CuMemPrefetchAsync_v8000(devPtr CUdeviceptr, count uintptr, dstDevice CUdevice, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		devPtr    uintptr
 		count     uintptr
 		dstDevice uintptr
 		hStream   uintptr
 		_         [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPrefetchAsync_v8000, Scope: d.scope, N: 4}, devPtr: uintptr(devPtr), count: uintptr(count), dstDevice: uintptr(dstDevice), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPrefetchAsync_v8000, d.scope, 4
+	a.devPtr = uintptr(devPtr)
+	a.count = uintptr(count)
+	a.dstDevice = uintptr(dstDevice)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemPrefetchAsync_v8000, loader.Invoke(&a.c))
 }
 
@@ -128,7 +164,7 @@ func (d *Driver) CuMemPrefetchAsync_v8000(devPtr CUdeviceptr, count uintptr, dst
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html
 func (d *Driver) CuMemPrefetchBatchAsync(dptrs *CUdeviceptr, sizes *uintptr, count uintptr, prefetchLocs *CUmemLocation, prefetchLocIdxs *uintptr, numPrefetchLocs uintptr, flags uint64, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		dptrs           *CUdeviceptr
 		sizes           *uintptr
@@ -138,7 +174,16 @@ func (d *Driver) CuMemPrefetchBatchAsync(dptrs *CUdeviceptr, sizes *uintptr, cou
 		numPrefetchLocs uintptr
 		flags           uintptr
 		hStream         uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemPrefetchBatchAsync, Scope: d.scope, N: 8}, dptrs: dptrs, sizes: sizes, count: uintptr(count), prefetchLocs: prefetchLocs, prefetchLocIdxs: prefetchLocIdxs, numPrefetchLocs: uintptr(numPrefetchLocs), flags: uintptr(flags), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemPrefetchBatchAsync, d.scope, 8
+	a.dptrs = dptrs
+	a.sizes = sizes
+	a.count = uintptr(count)
+	a.prefetchLocs = prefetchLocs
+	a.prefetchLocIdxs = prefetchLocIdxs
+	a.numPrefetchLocs = uintptr(numPrefetchLocs)
+	a.flags = uintptr(flags)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemPrefetchBatchAsync, loader.Invoke(&a.c))
 }
 
@@ -149,7 +194,7 @@ func (d *Driver) CuMemPrefetchBatchAsync(dptrs *CUdeviceptr, sizes *uintptr, cou
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html
 func (d *Driver) CuMemRangeGetAttribute(data unsafe.Pointer, dataSize uintptr, attribute CUmem_range_attribute, devPtr CUdeviceptr, count uintptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		data      unsafe.Pointer
 		dataSize  uintptr
@@ -157,7 +202,13 @@ func (d *Driver) CuMemRangeGetAttribute(data unsafe.Pointer, dataSize uintptr, a
 		devPtr    uintptr
 		count     uintptr
 		_         [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemRangeGetAttribute, Scope: d.scope, N: 5}, data: data, dataSize: uintptr(dataSize), attribute: uintptr(attribute), devPtr: uintptr(devPtr), count: uintptr(count)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemRangeGetAttribute, d.scope, 5
+	a.data = data
+	a.dataSize = uintptr(dataSize)
+	a.attribute = uintptr(attribute)
+	a.devPtr = uintptr(devPtr)
+	a.count = uintptr(count)
 	return d.result(FnCuMemRangeGetAttribute, loader.Invoke(&a.c))
 }
 
@@ -168,7 +219,7 @@ func (d *Driver) CuMemRangeGetAttribute(data unsafe.Pointer, dataSize uintptr, a
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html
 func (d *Driver) CuMemRangeGetAttributes(data *unsafe.Pointer, dataSizes *uintptr, attributes *CUmem_range_attribute, numAttributes uintptr, devPtr CUdeviceptr, count uintptr) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		data          *unsafe.Pointer
 		dataSizes     *uintptr
@@ -177,7 +228,14 @@ func (d *Driver) CuMemRangeGetAttributes(data *unsafe.Pointer, dataSizes *uintpt
 		devPtr        uintptr
 		count         uintptr
 		_             [2]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemRangeGetAttributes, Scope: d.scope, N: 6}, data: data, dataSizes: dataSizes, attributes: attributes, numAttributes: uintptr(numAttributes), devPtr: uintptr(devPtr), count: uintptr(count)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemRangeGetAttributes, d.scope, 6
+	a.data = data
+	a.dataSizes = dataSizes
+	a.attributes = attributes
+	a.numAttributes = uintptr(numAttributes)
+	a.devPtr = uintptr(devPtr)
+	a.count = uintptr(count)
 	return d.result(FnCuMemRangeGetAttributes, loader.Invoke(&a.c))
 }
 
@@ -187,13 +245,17 @@ func (d *Driver) CuMemRangeGetAttributes(data *unsafe.Pointer, dataSizes *uintpt
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html
 func (d *Driver) CuPointerGetAttribute(data unsafe.Pointer, attribute CUpointer_attribute, ptr CUdeviceptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		data      unsafe.Pointer
 		attribute uintptr
 		ptr       uintptr
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuPointerGetAttribute, Scope: d.scope, N: 3}, data: data, attribute: uintptr(attribute), ptr: uintptr(ptr)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuPointerGetAttribute, d.scope, 3
+	a.data = data
+	a.attribute = uintptr(attribute)
+	a.ptr = uintptr(ptr)
 	return d.result(FnCuPointerGetAttribute, loader.Invoke(&a.c))
 }
 
@@ -204,14 +266,19 @@ func (d *Driver) CuPointerGetAttribute(data unsafe.Pointer, attribute CUpointer_
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html
 func (d *Driver) CuPointerGetAttributes(numAttributes uint32, attributes *CUpointer_attribute, data *unsafe.Pointer, ptr CUdeviceptr) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		numAttributes uintptr
 		attributes    *CUpointer_attribute
 		data          *unsafe.Pointer
 		ptr           uintptr
 		_             [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuPointerGetAttributes, Scope: d.scope, N: 4}, numAttributes: uintptr(numAttributes), attributes: attributes, data: data, ptr: uintptr(ptr)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuPointerGetAttributes, d.scope, 4
+	a.numAttributes = uintptr(numAttributes)
+	a.attributes = attributes
+	a.data = data
+	a.ptr = uintptr(ptr)
 	return d.result(FnCuPointerGetAttributes, loader.Invoke(&a.c))
 }
 
@@ -221,12 +288,16 @@ func (d *Driver) CuPointerGetAttributes(numAttributes uint32, attributes *CUpoin
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__UNIFIED.html
 func (d *Driver) CuPointerSetAttribute(value unsafe.Pointer, attribute CUpointer_attribute, ptr CUdeviceptr) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		value     unsafe.Pointer
 		attribute uintptr
 		ptr       uintptr
 		_         [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuPointerSetAttribute, Scope: d.scope, N: 3}, value: value, attribute: uintptr(attribute), ptr: uintptr(ptr)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuPointerSetAttribute, d.scope, 3
+	a.value = value
+	a.attribute = uintptr(attribute)
+	a.ptr = uintptr(ptr)
 	return d.result(FnCuPointerSetAttribute, loader.Invoke(&a.c))
 }

@@ -14,12 +14,15 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemAddressFree(ptr CUdeviceptr, size uintptr) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		ptr  uintptr
 		size uintptr
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemAddressFree, Scope: d.scope, N: 2}, ptr: uintptr(ptr), size: uintptr(size)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemAddressFree, d.scope, 2
+	a.ptr = uintptr(ptr)
+	a.size = uintptr(size)
 	return d.result(FnCuMemAddressFree, loader.Invoke(&a.c))
 }
 
@@ -30,7 +33,7 @@ func (d *Driver) CuMemAddressFree(ptr CUdeviceptr, size uintptr) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemAddressReserve(ptr *CUdeviceptr, size, alignment uintptr, addr CUdeviceptr, flags uint64) error {
-	a := struct {
+	var a struct {
 		c         loader.Call
 		ptr       *CUdeviceptr
 		size      uintptr
@@ -38,7 +41,13 @@ func (d *Driver) CuMemAddressReserve(ptr *CUdeviceptr, size, alignment uintptr, 
 		addr      uintptr
 		flags     uintptr
 		_         [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemAddressReserve, Scope: d.scope, N: 5}, ptr: ptr, size: uintptr(size), alignment: uintptr(alignment), addr: uintptr(addr), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemAddressReserve, d.scope, 5
+	a.ptr = ptr
+	a.size = uintptr(size)
+	a.alignment = uintptr(alignment)
+	a.addr = uintptr(addr)
+	a.flags = uintptr(flags)
 	return d.result(FnCuMemAddressReserve, loader.Invoke(&a.c))
 }
 
@@ -49,14 +58,19 @@ func (d *Driver) CuMemAddressReserve(ptr *CUdeviceptr, size, alignment uintptr, 
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemCreate(handle *CUmemGenericAllocationHandle, size uintptr, prop *CUmemAllocationProp, flags uint64) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		handle *CUmemGenericAllocationHandle
 		size   uintptr
 		prop   *CUmemAllocationProp
 		flags  uintptr
 		_      [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemCreate, Scope: d.scope, N: 4}, handle: handle, size: uintptr(size), prop: prop, flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemCreate, d.scope, 4
+	a.handle = handle
+	a.size = uintptr(size)
+	a.prop = prop
+	a.flags = uintptr(flags)
 	return d.result(FnCuMemCreate, loader.Invoke(&a.c))
 }
 
@@ -67,14 +81,19 @@ func (d *Driver) CuMemCreate(handle *CUmemGenericAllocationHandle, size uintptr,
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemExportToShareableHandle(shareableHandle unsafe.Pointer, handle CUmemGenericAllocationHandle, handleType CUmemAllocationHandleType, flags uint64) error {
-	a := struct {
+	var a struct {
 		c               loader.Call
 		shareableHandle unsafe.Pointer
 		handle          uintptr
 		handleType      uintptr
 		flags           uintptr
 		_               [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemExportToShareableHandle, Scope: d.scope, N: 4}, shareableHandle: shareableHandle, handle: uintptr(handle), handleType: uintptr(handleType), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemExportToShareableHandle, d.scope, 4
+	a.shareableHandle = shareableHandle
+	a.handle = uintptr(handle)
+	a.handleType = uintptr(handleType)
+	a.flags = uintptr(flags)
 	return d.result(FnCuMemExportToShareableHandle, loader.Invoke(&a.c))
 }
 
@@ -84,13 +103,17 @@ func (d *Driver) CuMemExportToShareableHandle(shareableHandle unsafe.Pointer, ha
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemGetAccess(flags *uint64, location *CUmemLocation, ptr CUdeviceptr) error {
-	a := struct {
+	var a struct {
 		c        loader.Call
 		flags    *uint64
 		location *CUmemLocation
 		ptr      uintptr
 		_        [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemGetAccess, Scope: d.scope, N: 3}, flags: flags, location: location, ptr: uintptr(ptr)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemGetAccess, d.scope, 3
+	a.flags = flags
+	a.location = location
+	a.ptr = uintptr(ptr)
 	return d.result(FnCuMemGetAccess, loader.Invoke(&a.c))
 }
 
@@ -101,13 +124,17 @@ func (d *Driver) CuMemGetAccess(flags *uint64, location *CUmemLocation, ptr CUde
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemGetAllocationGranularity(granularity *uintptr, prop *CUmemAllocationProp, option CUmemAllocationGranularity_flags) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		granularity *uintptr
 		prop        *CUmemAllocationProp
 		option      uintptr
 		_           [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemGetAllocationGranularity, Scope: d.scope, N: 3}, granularity: granularity, prop: prop, option: uintptr(option)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemGetAllocationGranularity, d.scope, 3
+	a.granularity = granularity
+	a.prop = prop
+	a.option = uintptr(option)
 	return d.result(FnCuMemGetAllocationGranularity, loader.Invoke(&a.c))
 }
 
@@ -118,12 +145,15 @@ func (d *Driver) CuMemGetAllocationGranularity(granularity *uintptr, prop *CUmem
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemGetAllocationPropertiesFromHandle(prop *CUmemAllocationProp, handle CUmemGenericAllocationHandle) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		prop   *CUmemAllocationProp
 		handle uintptr
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemGetAllocationPropertiesFromHandle, Scope: d.scope, N: 2}, prop: prop, handle: uintptr(handle)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemGetAllocationPropertiesFromHandle, d.scope, 2
+	a.prop = prop
+	a.handle = uintptr(handle)
 	return d.result(FnCuMemGetAllocationPropertiesFromHandle, loader.Invoke(&a.c))
 }
 
@@ -134,13 +164,17 @@ func (d *Driver) CuMemGetAllocationPropertiesFromHandle(prop *CUmemAllocationPro
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemImportFromShareableHandle(handle *CUmemGenericAllocationHandle, osHandle unsafe.Pointer, shHandleType CUmemAllocationHandleType) error {
-	a := struct {
+	var a struct {
 		c            loader.Call
 		handle       *CUmemGenericAllocationHandle
 		osHandle     unsafe.Pointer
 		shHandleType uintptr
 		_            [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemImportFromShareableHandle, Scope: d.scope, N: 3}, handle: handle, osHandle: osHandle, shHandleType: uintptr(shHandleType)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemImportFromShareableHandle, d.scope, 3
+	a.handle = handle
+	a.osHandle = osHandle
+	a.shHandleType = uintptr(shHandleType)
 	return d.result(FnCuMemImportFromShareableHandle, loader.Invoke(&a.c))
 }
 
@@ -151,7 +185,7 @@ func (d *Driver) CuMemImportFromShareableHandle(handle *CUmemGenericAllocationHa
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemMap(ptr CUdeviceptr, size, offset uintptr, handle CUmemGenericAllocationHandle, flags uint64) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		ptr    uintptr
 		size   uintptr
@@ -159,7 +193,13 @@ func (d *Driver) CuMemMap(ptr CUdeviceptr, size, offset uintptr, handle CUmemGen
 		handle uintptr
 		flags  uintptr
 		_      [3]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemMap, Scope: d.scope, N: 5}, ptr: uintptr(ptr), size: uintptr(size), offset: uintptr(offset), handle: uintptr(handle), flags: uintptr(flags)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemMap, d.scope, 5
+	a.ptr = uintptr(ptr)
+	a.size = uintptr(size)
+	a.offset = uintptr(offset)
+	a.handle = uintptr(handle)
+	a.flags = uintptr(flags)
 	return d.result(FnCuMemMap, loader.Invoke(&a.c))
 }
 
@@ -169,13 +209,17 @@ func (d *Driver) CuMemMap(ptr CUdeviceptr, size, offset uintptr, handle CUmemGen
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemMapArrayAsync(mapInfoList *CUarrayMapInfo, count uint32, hStream CUstream) error {
-	a := struct {
+	var a struct {
 		c           loader.Call
 		mapInfoList *CUarrayMapInfo
 		count       uintptr
 		hStream     uintptr
 		_           [5]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemMapArrayAsync, Scope: d.scope, N: 3}, mapInfoList: mapInfoList, count: uintptr(count), hStream: uintptr(hStream)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemMapArrayAsync, d.scope, 3
+	a.mapInfoList = mapInfoList
+	a.count = uintptr(count)
+	a.hStream = uintptr(hStream)
 	return d.result(FnCuMemMapArrayAsync, loader.Invoke(&a.c))
 }
 
@@ -185,11 +229,13 @@ func (d *Driver) CuMemMapArrayAsync(mapInfoList *CUarrayMapInfo, count uint32, h
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemRelease(handle CUmemGenericAllocationHandle) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		handle uintptr
 		_      [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemRelease, Scope: d.scope, N: 1}, handle: uintptr(handle)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemRelease, d.scope, 1
+	a.handle = uintptr(handle)
 	return d.result(FnCuMemRelease, loader.Invoke(&a.c))
 }
 
@@ -199,12 +245,15 @@ func (d *Driver) CuMemRelease(handle CUmemGenericAllocationHandle) error {
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemRetainAllocationHandle(handle *CUmemGenericAllocationHandle, addr unsafe.Pointer) error {
-	a := struct {
+	var a struct {
 		c      loader.Call
 		handle *CUmemGenericAllocationHandle
 		addr   unsafe.Pointer
 		_      [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemRetainAllocationHandle, Scope: d.scope, N: 2}, handle: handle, addr: addr}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemRetainAllocationHandle, d.scope, 2
+	a.handle = handle
+	a.addr = addr
 	return d.result(FnCuMemRetainAllocationHandle, loader.Invoke(&a.c))
 }
 
@@ -214,14 +263,19 @@ func (d *Driver) CuMemRetainAllocationHandle(handle *CUmemGenericAllocationHandl
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemSetAccess(ptr CUdeviceptr, size uintptr, desc *CUmemAccessDesc, count uintptr) error {
-	a := struct {
+	var a struct {
 		c     loader.Call
 		ptr   uintptr
 		size  uintptr
 		desc  *CUmemAccessDesc
 		count uintptr
 		_     [4]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemSetAccess, Scope: d.scope, N: 4}, ptr: uintptr(ptr), size: uintptr(size), desc: desc, count: uintptr(count)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemSetAccess, d.scope, 4
+	a.ptr = uintptr(ptr)
+	a.size = uintptr(size)
+	a.desc = desc
+	a.count = uintptr(count)
 	return d.result(FnCuMemSetAccess, loader.Invoke(&a.c))
 }
 
@@ -231,11 +285,14 @@ func (d *Driver) CuMemSetAccess(ptr CUdeviceptr, size uintptr, desc *CUmemAccess
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VA.html
 func (d *Driver) CuMemUnmap(ptr CUdeviceptr, size uintptr) error {
-	a := struct {
+	var a struct {
 		c    loader.Call
 		ptr  uintptr
 		size uintptr
 		_    [6]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuMemUnmap, Scope: d.scope, N: 2}, ptr: uintptr(ptr), size: uintptr(size)}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuMemUnmap, d.scope, 2
+	a.ptr = uintptr(ptr)
+	a.size = uintptr(size)
 	return d.result(FnCuMemUnmap, loader.Invoke(&a.c))
 }

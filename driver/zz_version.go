@@ -12,10 +12,12 @@ import (
 //
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__VERSION.html
 func (d *Driver) CuDriverGetVersion(driverVersion *int32) error {
-	a := struct {
+	var a struct {
 		c             loader.Call
 		driverVersion *int32
 		_             [7]uintptr
-	}{c: loader.Call{Proc: &d.fn.cuDriverGetVersion, Scope: d.scope, N: 1}, driverVersion: driverVersion}
+	}
+	a.c.Proc, a.c.Scope, a.c.N = &d.fn.cuDriverGetVersion, d.scope, 1
+	a.driverVersion = driverVersion
 	return d.result(FnCuDriverGetVersion, loader.Invoke(&a.c))
 }

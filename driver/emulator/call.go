@@ -48,7 +48,7 @@ const (
 func allFunctions() []functions {
 	return []functions{
 		systemFunctions, deviceFunctions, primaryFunctions, contextFunctions,
-		memoryFunctions, hostMemoryFunctions, pointerFunctions, copyFunctions, copy3DFunctions,
+		memoryFunctions, hostMemoryFunctions, pointerFunctions, copyFunctions, copy3DFunctions, arrayFunctions, virtualFunctions,
 		fillFunctions, poolFunctions, managedFunctions, peerFunctions,
 		moduleFunctions, libraryFunctions, kernelFunctions, occupancyFunctions,
 		streamFunctions, eventFunctions, hostFuncFunctions, memOpFunctions, launchFunctions,

@@ -38,7 +38,7 @@ var captureFunctions = functions{
 
 func cuThreadExchangeStreamCaptureMode(c call) result {
 	p := at[driver.CUstreamCaptureMode](c, 0)
-	if p == nil || *p > driver.CU_STREAM_CAPTURE_MODE_RELAXED {
+	if p == nil {
 		return errInvalidValue
 	}
 	c.th.mode, *p = *p, c.th.mode
@@ -125,19 +125,22 @@ func cuStreamEndCapture(c call) result {
 	switch {
 	case r != success:
 		return r
-	case out == nil:
-		return errInvalidValue
 	case s.cap == nil:
 		return errIllegalState
 	}
+	if out == nil {
+		out = new(uintptr) // the capture ends all the same
+		defer func() { c.e.discard(*out) }()
+	}
+	*out = 0
 	cap := s.cap
 	switch {
 	case cap.mode != driver.CU_STREAM_CAPTURE_MODE_RELAXED && cap.thread != c.th:
+		cap.drop() // seen on driver 580: it is over for its own thread too
 		return errWrongThread
 	case cap.origin != s:
 		return cap.invalidate(errUnmatched)
 	}
-	*out = 0
 	if cap.invalidated {
 		cap.drop()
 		return errInvalidated
@@ -149,6 +152,13 @@ func cuStreamEndCapture(c call) result {
 	cap.finish()
 	*out = cap.graph.handle
 	return success
+}
+
+// discard destroys the graph of a capture that nobody asked for.
+func (e *Emulator) discard(h uintptr) {
+	if g := find[graph](e, h); g != nil {
+		g.destroy()
+	}
 }
 
 // joined reports whether all that the other streams recorded is an ancestor of
@@ -190,7 +200,7 @@ func (e *Emulator) prohibited(th *thread) result {
 // forbids implements the table of cuThreadExchangeStreamCaptureMode.
 func (cap *capture) forbids(th *thread) bool {
 	switch {
-	case th.mode == driver.CU_STREAM_CAPTURE_MODE_RELAXED, cap.mode == driver.CU_STREAM_CAPTURE_MODE_RELAXED:
+	case th.mode >= driver.CU_STREAM_CAPTURE_MODE_RELAXED, cap.mode == driver.CU_STREAM_CAPTURE_MODE_RELAXED:
 		return false
 	case cap.thread == th:
 		return true
@@ -234,9 +244,9 @@ func (cap *capture) blocks(ctx *cudaContext) bool {
 }
 
 // submit gives work to the stream: to its queue, or to its capture.
-func (s *stream) submit(c call, n nodeParams) result {
+func (s *stream) submit(n nodeParams) result {
 	if s.cap != nil {
-		return s.record(c, n)
+		return s.record(n)
 	}
 	if r := s.implicitlyCaptured(); r != success {
 		return r
@@ -245,36 +255,28 @@ func (s *stream) submit(c call, n nodeParams) result {
 	return success
 }
 
-// capturable says whether the calling thread may record into the stream.
-func (s *stream) capturable(c call) result {
-	switch cap := s.cap; {
-	case cap.invalidated:
+// capturable says whether the stream still records. Any thread may record.
+func (s *stream) capturable() result {
+	if s.cap.invalidated {
 		return errInvalidated
-	case cap.mode == driver.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL && cap.thread != c.th:
-		return errWrongThread
 	}
 	return success
 }
 
 // record adds a node to the stream's capture.
-func (s *stream) record(c call, p nodeParams) result {
-	_, r := s.recordNode(c, p)
-	return r
-}
-
-func (s *stream) recordNode(c call, p nodeParams) (*node, result) {
-	if r := s.capturable(c); r != success {
-		return nil, r
+func (s *stream) record(p nodeParams) result {
+	if r := s.capturable(); r != success {
+		return r
 	}
 	n := s.cap.graph.add(p, s.capDeps)
 	s.capDeps = []edge{{node: n}}
-	return n, success
+	return success
 }
 
 // captureEvent records an event in a capturing stream: no node, only a name
 // for what the stream depends on now.
-func (s *stream) captureEvent(c call, ev *event) result {
-	if r := s.capturable(c); r != success {
+func (s *stream) captureEvent(ev *event) result {
+	if r := s.capturable(); r != success {
 		return r
 	}
 	ev.mark, ev.cap = nil, &capturedMark{cap: s.cap, deps: slices.Clone(s.capDeps)}
@@ -282,18 +284,18 @@ func (s *stream) captureEvent(c call, ev *event) result {
 }
 
 // waitCaptured is cuStreamWaitEvent where stream or event is being captured.
-func (s *stream) waitCaptured(c call, ev *event) result {
+func (s *stream) waitCaptured(ev *event) result {
 	switch {
 	case ev.cap == nil:
-		if r := s.capturable(c); r != success {
+		if r := s.capturable(); r != success || ev.mark == nil {
 			return r
 		}
 		return s.cap.invalidate(errIsolation) // depends on work that is not captured
 	case ev.cap.cap.over:
 		if s.cap != nil {
-			return s.cap.invalidate(errIsolation)
+			s.cap.invalidate(errInvalidValue)
 		}
-		return errCapturedEvent
+		return errInvalidValue
 	case s.isLegacy():
 		return ev.cap.cap.invalidate(errImplicit)
 	case s.cap != nil && s.cap != ev.cap.cap:
@@ -303,9 +305,9 @@ func (s *stream) waitCaptured(c call, ev *event) result {
 		return errInvalidated
 	case s.cap == nil:
 		ev.cap.cap.join(s, ev.cap.deps)
-		return s.capturable(c)
+		return s.capturable()
 	}
-	if r := s.capturable(c); r != success {
+	if r := s.capturable(); r != success {
 		return r
 	}
 	s.capDeps = mergeEdges(s.capDeps, ev.cap.deps)

@@ -125,7 +125,7 @@ func updateCapture(c call, dataArg, countArg int, flags uint32) result {
 	case flags > uint32(driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES):
 		return errInvalidValue
 	}
-	if r := s.capturable(c); r != success {
+	if r := s.capturable(); r != success {
 		return r
 	}
 	deps, r := edgesAt(c, s.cap.graph, 1, dataArg, countArg)

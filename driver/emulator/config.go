@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 )
 
 // Config describes the machine that is emulated. The zero value is one device
@@ -29,7 +30,8 @@ type Config struct {
 	// Log receives one record for each failed call, kernel fault and refused
 	// module; nil drops them.
 	Log *slog.Logger
-	// Stdout receives what kernels print; nil drops it.
+	// Stdout receives what kernels print; nil is the program's own, where a
+	// driver prints too. io.Discard drops it.
 	Stdout io.Writer
 	// Workers bounds the thread blocks that run at a time; 0 is GOMAXPROCS, 1
 	// makes every execution deterministic.
@@ -67,6 +69,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.DriverVersion == 0 {
 		c.DriverVersion = defaultVersion
+	}
+	if c.Stdout == nil {
+		c.Stdout = os.Stdout
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

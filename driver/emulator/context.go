@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
 // cudaContext is a CUDA context. The primary context of a device keeps its handle
@@ -14,7 +15,6 @@ type cudaContext struct {
 	alive   bool
 	flags   uint32
 	id      uint64
-	fault   result // sticky: what ended a kernel
 
 	legacy    *stream
 	perThread map[uint64]*stream
@@ -23,6 +23,7 @@ type cudaContext struct {
 	cache     driver.CUfunc_cache
 	shared    driver.CUsharedconfig
 	peers     map[*cudaContext]struct{}
+	heaps     []*vm.Heap // of malloc in kernels; the last one is in use
 }
 
 // usable says whether the context can take a call.
@@ -33,18 +34,18 @@ func (ctx *cudaContext) usable() result {
 	case !ctx.alive:
 		return errDestroyed
 	}
-	return ctx.fault
+	return ctx.dev.fault
 }
 
 // open makes a context alive, with nothing in it.
 func (ctx *cudaContext) open(flags uint32) {
 	e := ctx.e
-	ctx.alive, ctx.flags, ctx.fault, ctx.id = true, flags, success, e.id()
+	ctx.alive, ctx.flags, ctx.id = true, flags, e.id()
 	ctx.streams = make(map[*stream]struct{})
 	ctx.perThread = make(map[uint64]*stream)
 	ctx.peers = make(map[*cudaContext]struct{})
 	ctx.limits = defaultLimits()
-	ctx.cache, ctx.shared = 0, 0
+	ctx.cache, ctx.shared, ctx.heaps = 0, 0, nil
 	ctx.legacy = newStream(ctx, legacyHandle, 0, 0)
 	ctx.dev.contexts = append(ctx.dev.contexts, ctx)
 }
@@ -60,7 +61,7 @@ func (ctx *cudaContext) close(by string) {
 	}
 	for h, object := range e.handles {
 		if o, ok := object.(owned); ok && o.owner() == ctx {
-			if kind := leakKind(object); kind != "" {
+			if kind := leakKind(object); kind != "" && ctx.dev.fault == success {
 				e.reclaimed = append(e.reclaimed, Leak{Kind: kind, Handle: h, By: by})
 			}
 			o.destroy()
@@ -68,6 +69,9 @@ func (ctx *cudaContext) close(by string) {
 		}
 	}
 	e.reclaimMemory(ctx, by)
+	for _, h := range ctx.heaps {
+		h.Release()
+	}
 	ctx.alive = false
 	ctx.streams, ctx.perThread = nil, nil
 	contexts := ctx.dev.contexts[:0]
@@ -91,6 +95,21 @@ func (ctx *cudaContext) wait() {
 	for _, d := range ctx.pending() {
 		d.wait()
 	}
+}
+
+// kernelHeap is where malloc in the context's kernels allocates.
+func (ctx *cudaContext) kernelHeap() *vm.Heap {
+	ctx.e.mu.Lock()
+	defer ctx.e.mu.Unlock()
+	if len(ctx.heaps) == 0 {
+		ctx.newHeap()
+	}
+	return ctx.heaps[len(ctx.heaps)-1]
+}
+
+func (ctx *cudaContext) newHeap() {
+	limit := uint64(ctx.limits[driver.CU_LIMIT_MALLOC_HEAP_SIZE])
+	ctx.heaps = append(ctx.heaps, vm.NewHeap(ctx.e.mem, ctx.dev.ordinal, limit))
 }
 
 // pending lists the last submitted work of each stream that is not done.
@@ -120,6 +139,9 @@ func cuDevicePrimaryCtxRetain(c call) result {
 	d := deviceAt(c, 1)
 	if d == nil {
 		return errInvalidDevice
+	}
+	if d.fault != success {
+		return d.fault
 	}
 	if !d.primary.alive {
 		d.primary.open(d.primaryFlags)
@@ -212,7 +234,7 @@ var contextFunctions = functions{
 	"cuCtxGetId":                  {cuCtxGetID, afterInit},
 	"cuCtxSynchronize":            {cuCtxSynchronize, current},
 	"cuCtxSynchronize_v2":         {cuCtxSynchronizeV2, afterInit},
-	"cuCtxSetLimit":               {cuCtxSetLimit, current},
+	"cuCtxSetLimit":               {cuCtxSetLimit, currentUnsafe},
 	"cuCtxGetLimit":               {cuCtxGetLimit, current},
 	"cuCtxGetCacheConfig":         {cuCtxGetCacheConfig, current},
 	"cuCtxSetCacheConfig":         {cuCtxSetCacheConfig, current},
@@ -255,6 +277,8 @@ func createContext(c call, flags uint32, deviceArg int) result {
 		return errInvalidValue
 	case d == nil:
 		return errInvalidDevice
+	case d.fault != success:
+		return d.fault
 	}
 	ctx := &cudaContext{e: c.e, dev: d}
 	ctx.handle = c.e.register(ctx)
@@ -282,6 +306,8 @@ func cuCtxDestroy(c call) result {
 func cuCtxPushCurrent(c call) result {
 	ctx := handleAt[cudaContext](c, 0)
 	switch {
+	case c.Word(0) == 0:
+		return errInvalidValue
 	case ctx == nil:
 		return errInvalidContext
 	case !ctx.alive:
@@ -395,7 +421,7 @@ func synchronize(c call, ctx *cudaContext) result {
 		return r
 	}
 	ctx.wait()
-	return ctx.fault
+	return ctx.dev.fault
 }
 
 func cuCtxGetAPIVersion(c call) result {

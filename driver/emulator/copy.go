@@ -69,13 +69,31 @@ func copyMemory(mem *vm.Memory, dst, src *place, n extent) bool {
 		for y := range n.height {
 			d, okDst := dst.row(mem, dst.offset(y, z), n.width)
 			s, okSrc := src.row(mem, src.offset(y, z), n.width)
-			if !okDst || !okSrc {
+			switch {
+			case okDst && okSrc:
+				copy(d, s)
+			case !copyPieces(mem, dst, src, dst.offset(y, z), src.offset(y, z), n.width):
 				return false
 			}
-			copy(d, s)
 		}
 	}
 	return true
+}
+
+// copyPieces copies a row that lies in several mappings on one side at least.
+func copyPieces(mem *vm.Memory, dst, src *place, to, from, n uint64) bool {
+	row, ok := src.row(mem, from, n)
+	if !ok {
+		row = make([]byte, n)
+		if mem.Read(row, src.addr+from) != nil {
+			return false
+		}
+	}
+	if d, ok := dst.row(mem, to, n); ok {
+		copy(d, row)
+		return true
+	}
+	return mem.Write(dst.addr+to, row) == nil
 }
 
 // copyOp is an asynchronous copy, or a node's.
@@ -151,8 +169,8 @@ func copyNow(c call, dst, src *place, n extent) result {
 		return r
 	}
 	s.wait()
-	if c.ctx.fault != success {
-		return c.ctx.fault
+	if c.ctx.dev.fault != success {
+		return c.ctx.dev.fault
 	}
 	return e.copyHere(c.ctx, dst, src, n)
 }
@@ -164,9 +182,9 @@ func (e *Emulator) copyHere(ctx *cudaContext, dst, src *place, n extent) result 
 	ok := copyMemory(e.mem, dst, src, n)
 	e.mu.Lock()
 	if !ok {
-		ctx.fault = errIllegalAddress
+		ctx.dev.fault = errIllegalAddress
 	}
-	return ctx.fault
+	return ctx.dev.fault
 }
 
 // copyLater is an asynchronous copy. Like a driver it reads pageable source
@@ -190,8 +208,8 @@ func copyLater(c call, s *stream, dst, src *place, n extent) result {
 	}
 	if dst.host != nil {
 		s.wait()
-		if s.ctx.fault != success {
-			return s.ctx.fault
+		if s.ctx.dev.fault != success {
+			return s.ctx.dev.fault
 		}
 		return e.copyHere(s.ctx, dst, src, n)
 	}

@@ -17,6 +17,10 @@ type device struct {
 	primaryRefs  int
 	contexts     []*cudaContext // alive ones, the primary included
 
+	// fault is what ended a kernel. It is sticky and of the whole device: a
+	// driver answers it in all contexts, old and new, until the process ends.
+	fault result
+
 	used  uint64 // bytes allocated
 	pools devicePools
 	graph graphMemory

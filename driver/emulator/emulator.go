@@ -30,6 +30,7 @@ type Emulator struct {
 	devices     []*device
 	captures    map[*capture]struct{} // open ones
 	graphAllocs map[uint64]*allocNode // by address
+	reserved    map[uint64]uint64     // address ranges of the program: size by address
 	kept        map[uintptr]any       // arrays handed out that live as long as a handle
 	texts       map[string]*byte      // C strings handed out, which live as long as the emulator
 	reclaimed   []Leak                // what a destroyed context still held
@@ -53,6 +54,7 @@ func New(cfg Config) *Emulator {
 		captures:    make(map[*capture]struct{}),
 		texts:       make(map[string]*byte),
 		graphAllocs: make(map[uint64]*allocNode),
+		reserved:    make(map[uint64]uint64),
 		kept:        make(map[uintptr]any),
 		mem:         vm.NewMemory(),
 	}

@@ -66,7 +66,7 @@ func cuEventDestroy(c call) result {
 		return errInvalidHandle
 	}
 	c.e.forget(ev.handle)
-	return ev.ctx.fault
+	return ev.ctx.dev.fault
 }
 
 // eventAt is the event of argument i, in a context that works.
@@ -97,9 +97,9 @@ func recordEvent(c call, flags uint32) result {
 	case ev.ctx != s.ctx:
 		return errInvalidHandle
 	case s.cap != nil && external:
-		return s.record(c, &eventRecordNode{ev})
+		return s.record(&eventRecordNode{ev})
 	case s.cap != nil:
-		return s.captureEvent(c, ev)
+		return s.captureEvent(ev)
 	case external:
 		return errIllegalState
 	}
@@ -137,6 +137,9 @@ func (ev *event) reached() bool { return ev.mark == nil || ev.mark.met() }
 
 // observable says whether the event can be queried or waited for.
 func (ev *event) observable(c call) result {
+	if ev.cap != nil && ev.cap.cap.over {
+		return errInvalidValue // it marks nothing any more
+	}
 	if ev.cap != nil {
 		return ev.cap.cap.invalidate(errCapturedEvent)
 	}
@@ -154,7 +157,7 @@ func cuEventQuery(c call) result {
 	if !ev.reached() {
 		return errNotReady
 	}
-	return ev.ctx.fault
+	return ev.ctx.dev.fault
 }
 
 func cuEventSynchronize(c call) result {
@@ -168,7 +171,7 @@ func cuEventSynchronize(c call) result {
 	if m := ev.mark; m != nil {
 		m.wait()
 	}
-	return ev.ctx.fault
+	return ev.ctx.dev.fault
 }
 
 func cuEventElapsedTime(c call) result {
@@ -208,12 +211,12 @@ func cuStreamWaitEvent(c call) result {
 		return r
 	case flags > uint32(driver.CU_EVENT_WAIT_EXTERNAL):
 		return errInvalidValue
-	case s.cap != nil && external:
-		return s.record(c, &eventWaitNode{ev})
-	case external:
+	case s.cap != nil && external && (ev.cap == nil || !ev.cap.cap.over):
+		return s.record(&eventWaitNode{ev})
+	case external && s.cap == nil:
 		return errIllegalState
 	case s.cap != nil || ev.cap != nil:
-		return s.waitCaptured(c, ev)
+		return s.waitCaptured(ev)
 	}
 	if r := s.implicitlyCaptured(); r != success {
 		return r

@@ -44,10 +44,10 @@ type stepEdge struct {
 }
 
 var execFunctions = functions{
-	"cuGraphInstantiate":                 {cuGraphInstantiateV1, afterInit},
-	"cuGraphInstantiate_v2":              {cuGraphInstantiateV1, afterInit},
-	"cuGraphInstantiateWithFlags":        {cuGraphInstantiateWithFlags, afterInit},
-	"cuGraphInstantiateWithParams":       {cuGraphInstantiateWithParams, afterInit},
+	"cuGraphInstantiate":                 {cuGraphInstantiateV1, afterInit | uncaptured},
+	"cuGraphInstantiate_v2":              {cuGraphInstantiateV1, afterInit | uncaptured},
+	"cuGraphInstantiateWithFlags":        {cuGraphInstantiateWithFlags, afterInit | uncaptured},
+	"cuGraphInstantiateWithParams":       {cuGraphInstantiateWithParams, afterInit | uncaptured},
 	"cuGraphExecGetFlags":                {cuGraphExecGetFlags, afterInit},
 	"cuGraphExecDestroy":                 {cuGraphExecDestroy, afterInit | uncaptured},
 	"cuGraphUpload":                      {cuGraphUpload, afterInit},
@@ -119,6 +119,9 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	case flags&^instantiateFlags != 0, g.capturing, g.parent != nil:
 		return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
 	case flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0:
+		if autoFree(flags) {
+			return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
+		}
 		return nil, refuse(errNotSupported, driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED)
 	}
 	if r := c.ctx.usable(); r != success {
@@ -229,8 +232,9 @@ func cuGraphExecGetFlags(c call) result {
 	if r != success {
 		return r
 	}
-	// Upload is done once and not kept.
-	return put(c, 1, x.flags&^uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD))
+	// Driver 580 answers these two only.
+	const kept = driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
+	return put(c, 1, x.flags&uint64(kept))
 }
 
 // destroy ends the executable; launches that are queued still run.
@@ -303,7 +307,7 @@ func cuGraphLaunch(c call) result {
 	case r != success:
 		return r
 	case s.cap != nil:
-		return x.capture(c, s)
+		return s.cap.invalidate(errUnsupported)
 	}
 	if r := s.implicitlyCaptured(); r != success {
 		return r
@@ -321,17 +325,6 @@ func cuGraphLaunch(c call) result {
 	return success
 }
 
-// capture records a launch in a capturing stream as a child graph.
-func (x *exec) capture(c call, s *stream) result {
-	if x.source.destroyed || x.memory != nil {
-		return s.cap.invalidate(errUnsupported)
-	}
-	if r := s.capturable(c); r != success {
-		return r
-	}
-	return s.record(c, &childNode{graph: x.source.clone()})
-}
-
 // graphRun is one launch.
 type graphRun struct {
 	exec *exec
@@ -342,7 +335,7 @@ func (*graphRun) runsAfterFault() {}
 
 func (run *graphRun) run(x *execution) result {
 	x.e.mu.Lock()
-	fault := x.ctx.fault
+	fault := x.ctx.dev.fault
 	x.e.mu.Unlock()
 	r := success
 	if fault == success && x.e.running.Err() == nil {

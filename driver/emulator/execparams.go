@@ -77,7 +77,7 @@ func setExecKernel(c call, v1 bool) result {
 	if r != success {
 		return r
 	}
-	p, r := c.kernelNodeFrom(kernelParamsAt(c, 2, v1), old.attrs)
+	p, r := c.kernelNodeAt(2, v1, old.attrs)
 	if r != success {
 		return r
 	}

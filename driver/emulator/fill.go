@@ -7,12 +7,12 @@ import (
 )
 
 var fillFunctions = functions{
-	"cuMemsetD8_v2":      {func(c call) result { return fillNow(c, 1) }, currentUnsafe},
-	"cuMemsetD16_v2":     {func(c call) result { return fillNow(c, 2) }, currentUnsafe},
-	"cuMemsetD32_v2":     {func(c call) result { return fillNow(c, 4) }, currentUnsafe},
-	"cuMemsetD2D8_v2":    {func(c call) result { return fill2DNow(c, 1) }, currentUnsafe},
-	"cuMemsetD2D16_v2":   {func(c call) result { return fill2DNow(c, 2) }, currentUnsafe},
-	"cuMemsetD2D32_v2":   {func(c call) result { return fill2DNow(c, 4) }, currentUnsafe},
+	"cuMemsetD8_v2":      {func(c call) result { return fillNow(c, 1) }, current},
+	"cuMemsetD16_v2":     {func(c call) result { return fillNow(c, 2) }, current},
+	"cuMemsetD32_v2":     {func(c call) result { return fillNow(c, 4) }, current},
+	"cuMemsetD2D8_v2":    {func(c call) result { return fill2DNow(c, 1) }, current},
+	"cuMemsetD2D16_v2":   {func(c call) result { return fill2DNow(c, 2) }, current},
+	"cuMemsetD2D32_v2":   {func(c call) result { return fill2DNow(c, 4) }, current},
 	"cuMemsetD8Async":    {func(c call) result { return fillLater(c, 1) }, afterInit},
 	"cuMemsetD16Async":   {func(c call) result { return fillLater(c, 2) }, afterInit},
 	"cuMemsetD32Async":   {func(c call) result { return fillLater(c, 4) }, afterInit},
@@ -30,15 +30,19 @@ type fillOp struct {
 	width, height uint64 // elements, rows
 }
 
+// shape refuses sizes that do not fit together.
+func (op *fillOp) shape() result {
+	if op.element != 1 && op.element != 2 && op.element != 4 || op.addr%op.element != 0 ||
+		op.height > 1 && (op.pitch%op.element != 0 || op.pitch < op.width*op.element) {
+		return errInvalidValue
+	}
+	return success
+}
+
 // check refuses a fill that a driver refuses at the call.
 func (op *fillOp) check(e *Emulator) result {
-	switch {
-	case op.element != 1 && op.element != 2 && op.element != 4,
-		op.addr%op.element != 0,
-		op.height > 1 && (op.pitch%op.element != 0 || op.pitch < op.width*op.element):
-		return errInvalidValue
-	case op.width*op.height == 0:
-		return success
+	if r := op.shape(); r != success || op.width*op.height == 0 {
+		return r
 	}
 	a := e.allocationAt(op.addr)
 	if !e.known(op.addr, op.span()) || (a != nil && a.releasing) {
@@ -67,16 +71,23 @@ func (op *fillOp) run(x *execution) result {
 // row fills one row.
 func (op *fillOp) row(mem *vm.Memory, addr uint64) bool {
 	b, err := mem.Bytes(addr, op.width*op.element)
-	if err != nil {
-		return false
+	if err != nil { // several mappings, or nothing
+		b = make([]byte, op.width*op.element)
+		op.pattern(b)
+		return mem.Write(addr, b) == nil
 	}
+	op.pattern(b)
+	return true
+}
+
+// pattern repeats the element.
+func (op *fillOp) pattern(b []byte) {
 	var word [4]byte
 	binary.LittleEndian.PutUint32(word[:], op.value)
 	n := copy(b, word[:op.element])
 	for n < len(b) {
 		n += copy(b[n:], b[:n])
 	}
-	return true
 }
 
 // fillArgs reads (dst, value, count); fill2DArgs (dst, pitch, value, width, height).
@@ -110,7 +121,7 @@ func fillAndWait(c call, op *fillOp) result {
 	}
 	s.enqueue(op)
 	s.wait()
-	return c.ctx.fault
+	return c.ctx.dev.fault
 }
 
 func submitFill(c call, streamArg int, op *fillOp) result {
@@ -118,8 +129,12 @@ func submitFill(c call, streamArg int, op *fillOp) result {
 	if r != success {
 		return r
 	}
-	if r := op.check(c.e); r != success {
+	r = op.check(c.e)
+	if s.cap != nil {
+		r = op.shape() // memory is not looked at in a capture
+	}
+	if r != success {
 		return r
 	}
-	return s.submit(c, &fillNode{fillOp: *op, ctx: s.ctx})
+	return s.submit(&fillNode{fillOp: *op, ctx: s.ctx})
 }

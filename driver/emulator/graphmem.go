@@ -16,17 +16,18 @@ type graphMemory struct {
 // allocNode allocates. Its address is set aside when the node is made and
 // stays; memory is there between the node's run and the free.
 type allocNode struct {
-	graph  *graph
-	ctx    *cudaContext
-	addr   uint64
-	size   uint64
-	props  driver.CUmemPoolProps
-	buf    []byte // the memory behind the address, kept between launches
-	freed  *graph // the graph that has the free node; nil: none
-	live   bool   // by the order of submission: a launch left it allocated
-	mapped bool   // now
-	orphan bool   // its graph is gone
-	execs  int
+	graph        *graph
+	ctx          *cudaContext
+	addr         uint64
+	size         uint64
+	props        driver.CUmemPoolProps
+	buf          []byte // the memory behind the address, kept between launches
+	freed        *graph // the graph that has the free node; nil: none
+	freedOutside bool   // by cuMemFree or cuMemFreeAsync, after a launch
+	live         bool   // by the order of submission: a launch left it allocated
+	mapped       bool   // now
+	orphan       bool   // its graph is gone
+	execs        int
 }
 
 func (*allocNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC }
@@ -166,7 +167,7 @@ func (n *freeNode) run(x *execution) result {
 // graph, and either in the graph that allocates or in another.
 func (c call) freeFrom(g *graph, dptr driver.CUdeviceptr) (*freeNode, result) {
 	a := c.e.graphAllocs[uint64(dptr)]
-	if a == nil || (a.freed != nil && (a.freed == g || a.freed == a.graph || g == a.graph)) {
+	if a == nil || a.freedOutside || (a.freed != nil && (a.freed == g || a.freed == a.graph || g == a.graph)) {
 		return nil, errInvalidValue
 	}
 	a.freed = g
@@ -174,14 +175,14 @@ func (c call) freeFrom(g *graph, dptr driver.CUdeviceptr) (*freeNode, result) {
 }
 
 func captureFree(c call, s *stream, dptr driver.CUdeviceptr) result {
-	if r := s.capturable(c); r != success {
+	if r := s.capturable(); r != success {
 		return r
 	}
 	n, r := c.freeFrom(s.cap.graph, dptr)
 	if r != success {
 		return r
 	}
-	return s.record(c, n)
+	return s.record(n)
 }
 
 // unmapOp frees graph memory in a stream.
@@ -252,11 +253,8 @@ func (p *plan) allocates(a *allocNode) bool {
 
 // known reports whether a range is memory, or will be when a graph runs.
 func (e *Emulator) known(addr, size uint64) bool {
-	if _, err := e.mem.Bytes(addr, size); err == nil {
+	if e.mem.Spans(addr, size, func([]byte) {}) == nil {
 		return true
-	}
-	if len(e.graphAllocs) == 0 {
-		return false
 	}
 	for base, n := range e.graphAllocs {
 		if addr >= base && addr-base < n.size && size <= n.size-(addr-base) {

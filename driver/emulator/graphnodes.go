@@ -84,27 +84,35 @@ func nodeOf[P nodeParams](c call, i int) (*node, P, result) {
 
 type kernelParamsV2 = driver.CUDA_KERNEL_NODE_PARAMS_v2
 
-func kernelParamsAt(c call, i int, v1 bool) *kernelParamsV2 {
-	if c.Ptr(i) == nil {
-		return nil
-	}
-	if !v1 {
-		p := *at[kernelParamsV2](c, i)
-		return &p
+// kernelParamsAt reads the struct of argument i. It is passed on by value: the
+// arrays it points to may lie on the caller's stack, so it must not get into
+// the heap.
+func kernelParamsAt(c call, i int, v1 bool) (p kernelParamsV2, ok bool) {
+	switch {
+	case c.Ptr(i) == nil:
+		return p, false
+	case !v1:
+		return *at[kernelParamsV2](c, i), true
 	}
 	old := at[driver.CUDA_KERNEL_NODE_PARAMS_v1](c, i)
-	return &kernelParamsV2{
-		Func: old.Func, GridDimX: old.GridDimX, GridDimY: old.GridDimY, GridDimZ: old.GridDimZ,
-		BlockDimX: old.BlockDimX, BlockDimY: old.BlockDimY, BlockDimZ: old.BlockDimZ,
-		SharedMemBytes: old.SharedMemBytes, KernelParams: old.KernelParams, Extra: old.Extra,
+	p.Func, p.SharedMemBytes = old.Func, old.SharedMemBytes
+	p.GridDimX, p.GridDimY, p.GridDimZ = old.GridDimX, old.GridDimY, old.GridDimZ
+	p.BlockDimX, p.BlockDimY, p.BlockDimZ = old.BlockDimX, old.BlockDimY, old.BlockDimZ
+	p.KernelParams, p.Extra = old.KernelParams, old.Extra
+	return p, true
+}
+
+// kernelNodeAt makes a node's parameters of argument i.
+func (c call) kernelNodeAt(i int, v1 bool, attrs launchAttrs) (*kernelNode, result) {
+	p, ok := kernelParamsAt(c, i, v1)
+	if !ok {
+		return nil, errInvalidValue
 	}
+	return c.kernelNodeFrom(&p, attrs)
 }
 
 // kernelNodeFrom makes a node's parameters of the struct.
 func (c call) kernelNodeFrom(p *kernelParamsV2, attrs launchAttrs) (*kernelNode, result) {
-	if p == nil {
-		return nil, errInvalidValue
-	}
 	spec := launchSpec{
 		fn:     uintptr(p.Func),
 		grid:   vm.Dim3{X: p.GridDimX, Y: p.GridDimY, Z: p.GridDimZ},
@@ -121,8 +129,8 @@ func (c call) kernelNodeFrom(p *kernelParamsV2, attrs launchAttrs) (*kernelNode,
 		}
 		c.ctx = ctx
 	}
-	if spec.fn == 0 {
-		return nil, errInvalidValue
+	if r := c.ctx.usable(); r != success {
+		return nil, r
 	}
 	n, r := c.kernelNode(&spec, attrs)
 	if r != success {
@@ -139,7 +147,7 @@ func cuGraphAddKernelNodeV2(c call) result { return addKernelNode(c, false) }
 
 func addKernelNode(c call, v1 bool) result {
 	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
-		n, r := c.kernelNodeFrom(kernelParamsAt(c, 4, v1), launchAttrs{})
+		n, r := c.kernelNodeAt(4, v1, launchAttrs{})
 		return n, r
 	})
 }
@@ -196,7 +204,7 @@ func setKernelNode(c call, v1 bool) result {
 	if r != success {
 		return r
 	}
-	p, r := c.kernelNodeFrom(kernelParamsAt(c, 1, v1), old.attrs)
+	p, r := c.kernelNodeAt(1, v1, old.attrs)
 	if r != success {
 		return r
 	}
@@ -419,6 +427,9 @@ func cuGraphAddEmptyNode(c call) result {
 }
 
 func eventOf(c call, h uintptr) (*event, result) {
+	if h == 0 {
+		return nil, errInvalidValue
+	}
 	ev := find[event](c.e, h)
 	if ev == nil {
 		return nil, errInvalidHandle

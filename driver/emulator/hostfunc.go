@@ -106,7 +106,7 @@ func cuLaunchHostFunc(c call) result {
 	case c.Word(1) == 0:
 		return errInvalidValue
 	}
-	return s.submit(c, &hostNode{c.Word(1), c.Word(2)})
+	return s.submit(&hostNode{c.Word(1), c.Word(2)})
 }
 
 // streamCallback is cuStreamAddCallback's operation: unlike a host function it
@@ -120,7 +120,7 @@ func (op *streamCallback) runsAfterFault() {}
 func (op *streamCallback) run(x *execution) result {
 	x.e.stats.hostCalls.Add(1)
 	x.e.mu.Lock()
-	status := x.ctx.fault
+	status := x.ctx.dev.fault
 	x.e.mu.Unlock()
 	x.e.callbacks.call(func() {
 		p := loader.AddrProc(op.fn)

@@ -60,8 +60,12 @@ func cuMemAllocHost(c call) result { return allocHost(c, 0, "cuMemAllocHost") }
 
 func allocHost(c call, flags uint32, by string) result {
 	out, size := at[unsafe.Pointer](c, 0), c.Uint64(1)
-	if out == nil || size == 0 || flags&^uint32(hostAllocFlags) != 0 {
+	if out == nil || flags&^uint32(hostAllocFlags) != 0 {
 		return errInvalidValue
+	}
+	if size == 0 {
+		*out = nil
+		return success
 	}
 	b, ok := newPages(size)
 	if !ok {
@@ -94,7 +98,7 @@ func cuMemFreeHost(c call) result {
 	}
 	a.dev.wait()
 	c.e.release(a, "cuMemFreeHost")
-	return c.ctx.fault
+	return c.ctx.dev.fault
 }
 
 // cuMemHostRegister keeps the caller's memory until it is unregistered, which
@@ -102,6 +106,9 @@ func cuMemFreeHost(c call) result {
 func cuMemHostRegister(c call) result {
 	p, size, flags := c.Ptr(0), c.Uint64(1), c.Uint32(2)
 	if p == nil || size == 0 || flags&^uint32(hostRegisterFlags) != 0 {
+		return errInvalidValue
+	}
+	if old := hostAt(c, 0); old != nil && old.kind == pageLocked {
 		return errInvalidValue
 	}
 	a := &allocation{kind: registered, ctx: c.ctx, dev: c.ctx.dev, hostFlags: flags | driver.CU_MEMHOSTREGISTER_DEVICEMAP, by: "cuMemHostRegister"}
@@ -113,12 +120,14 @@ func cuMemHostUnregister(c call) result {
 	switch {
 	case c.Word(0) == 0:
 		return errInvalidValue
-	case a == nil || a.kind != registered || a.addr != c.Uint64(0):
+	case a != nil && a.kind == pageLocked:
+		return errInvalidValue
+	case a == nil || a.addr != c.Uint64(0):
 		return driver.CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
 	}
 	a.dev.wait()
 	c.e.release(a, "cuMemHostUnregister")
-	return c.ctx.fault
+	return c.ctx.dev.fault
 }
 
 func cuMemHostGetDevicePointer(c call) result {

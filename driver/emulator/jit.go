@@ -136,7 +136,7 @@ func parsePTX(source string) (*ptx.Module, result, error) {
 	}
 	if v := tree.Version; v.Major > newestPTX.Major || (v.Major == newestPTX.Major && v.Minor > newestPTX.Minor) {
 		return nil, driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-			fmt.Errorf("PTX version %d.%d is newer than %d.%d, which this driver knows", v.Major, v.Minor, newestPTX.Major, newestPTX.Minor)
+			fmt.Errorf(".version %d.%d is newer than %d.%d, which this driver knows", v.Major, v.Minor, newestPTX.Major, newestPTX.Minor)
 	}
 	return tree, success, nil
 }
@@ -151,8 +151,6 @@ func compileResult(err error) result {
 		return driver.CUDA_ERROR_INVALID_PTX
 	}
 	switch all[0].Kind {
-	case vm.CompileTarget:
-		return driver.CUDA_ERROR_NO_BINARY_FOR_GPU
 	case vm.CompileMemory:
 		return errOutOfMemory
 	}

@@ -78,11 +78,14 @@ func launch(c call, h uintptr, spec *launchSpec, attrs launchAttrs) result {
 		return r
 	}
 	n, r := c.kernelNode(spec, attrs)
-	switch {
-	case r != success:
+	if r == success && n.fn.mod.ctx != s.ctx {
+		r = errInvalidHandle
+	}
+	if r != success {
+		if s.cap != nil {
+			s.cap.invalidate(r) // also when the launch itself is at fault
+		}
 		return r
-	case n.fn.mod.ctx != s.ctx:
-		return errInvalidHandle
 	}
 	if s.cap == nil {
 		if r := s.implicitlyCaptured(); r != success {
@@ -91,12 +94,12 @@ func launch(c call, h uintptr, spec *launchSpec, attrs launchAttrs) result {
 		s.enqueue(n)
 		return attrs.events(s)
 	}
-	return s.captureKernel(c, n)
+	return s.captureKernel(n)
 }
 
 // captureKernel records a launch. With programmatic serialization it depends
 // on the programmatic port of the kernels before it.
-func (s *stream) captureKernel(c call, n *kernelNode) result {
+func (s *stream) captureKernel(n *kernelNode) result {
 	if n.attrs.serialization != 0 {
 		deps := make([]edge, len(s.capDeps))
 		for i, d := range s.capDeps {
@@ -108,14 +111,14 @@ func (s *stream) captureKernel(c call, n *kernelNode) result {
 			}
 			deps[i] = d
 		}
-		if s.cap != nil && s.capturable(c) == success {
+		if s.cap != nil && s.capturable() == success {
 			s.capDeps = deps
 		}
 	}
 	if s.priority != 0 && !n.attrs.hasPriority {
 		n.attrs.priority, n.attrs.hasPriority = s.priority, true
 	}
-	return s.record(c, n)
+	return s.record(n)
 }
 
 // kernelNode checks a launch and copies its arguments.
@@ -290,8 +293,7 @@ func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 		Seed:        e.cfg.Seed,
 		Checks:      vm.CheckBarriers,
 		Stdout:      e.cfg.Stdout,
-		HeapLimit:   ctx.heapLimit(),
-		Stats:       nil,
+		Heap:        ctx.kernelHeap(),
 	}
 }
 

@@ -88,7 +88,7 @@ func TestLaunchEx(t *testing.T) {
 	attrs[2].Id = driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
 	*attrs[2].Value.ClusterDim() = driver.CUlaunchAttributeValue_ClusterDim{X: 2, Y: 1, Z: 1}
 	attrs[1].Id = driver.CU_LAUNCH_ATTRIBUTE_IGNORE
-	r.want("grid no multiple of the cluster", r.CuLaunchKernelEx(&cfg, f, args(p, 0, 0), nil), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("grid no multiple of the cluster", r.CuLaunchKernelEx(&cfg, f, args(p, 0, 0), nil), driver.CUDA_ERROR_INVALID_CLUSTER_SIZE)
 	cfg.GridDimX = 16
 	*attrs[2].Value.ClusterDim() = driver.CUlaunchAttributeValue_ClusterDim{X: 16, Y: 1, Z: 1}
 	r.want("cluster above the portable size", r.CuLaunchKernelEx(&cfg, f, args(p, 0, 0), nil), driver.CUDA_ERROR_INVALID_CLUSTER_SIZE)

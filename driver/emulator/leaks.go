@@ -19,10 +19,14 @@ type Leak struct {
 func (l Leak) String() string {
 	var b strings.Builder
 	b.WriteString(l.Kind)
-	if l.Kind == "memory" {
-		fmt.Fprintf(&b, " %#x of %d bytes from %s", l.Address, l.Size, l.MadeBy)
-	} else {
+	switch {
+	case l.Handle != 0:
 		fmt.Fprintf(&b, " %#x", l.Handle)
+	default:
+		fmt.Fprintf(&b, " %#x of %d bytes", l.Address, l.Size)
+	}
+	if l.MadeBy != "" {
+		fmt.Fprintf(&b, " from %s", l.MadeBy)
 	}
 	if l.By != "" {
 		fmt.Fprintf(&b, ", reclaimed by %s", l.By)
@@ -38,7 +42,7 @@ func (e *Emulator) Leaks() []Leak {
 	defer e.mu.Unlock()
 	leaks := slices.Clone(e.reclaimed)
 	for h, object := range e.handles {
-		if kind := leakKind(object); kind != "" {
+		if kind := leakKind(object); kind != "" && !lost(object) {
 			leaks = append(leaks, Leak{Kind: kind, Handle: h})
 		}
 	}
@@ -47,8 +51,11 @@ func (e *Emulator) Leaks() []Leak {
 			leaks = append(leaks, Leak{Kind: "primary context", Handle: d.primary.handle})
 		}
 	}
+	for addr, size := range e.reserved {
+		leaks = append(leaks, Leak{Kind: "address range", Address: addr, Size: size})
+	}
 	for _, r := range e.mem.All() {
-		if a, ok := r.User.(*allocation); ok && !a.releasing {
+		if a, ok := r.User.(*allocation); ok && !a.releasing && !a.array && a.dev.fault == success {
 			leaks = append(leaks, leakOf(a, ""))
 		}
 	}
@@ -59,6 +66,13 @@ func (e *Emulator) Leaks() []Leak {
 		return int(a.Handle) - int(b.Handle)
 	})
 	return leaks
+}
+
+// lost reports objects of a device that has a fault: a driver gives them back
+// with the process only.
+func lost(object any) bool {
+	o, ok := object.(owned)
+	return ok && o.owner().dev.fault != success
 }
 
 func leakOf(a *allocation, by string) Leak {
@@ -90,6 +104,10 @@ func leakKind(object any) string {
 		if o.capturing {
 			return "capture"
 		}
+	case *array:
+		return "array"
+	case *physical:
+		return "physical memory"
 	case *exec:
 		return "executable graph"
 	case *pool:

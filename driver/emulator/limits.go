@@ -6,12 +6,13 @@ import "github.com/purecuda/cuda/driver"
 func defaultLimits() map[driver.CUlimit]uintptr {
 	return map[driver.CUlimit]uintptr{
 		driver.CU_LIMIT_STACK_SIZE:                       1024,
-		driver.CU_LIMIT_PRINTF_FIFO_SIZE:                 7 << 20,
+		driver.CU_LIMIT_PRINTF_FIFO_SIZE:                 8650752,
 		driver.CU_LIMIT_MALLOC_HEAP_SIZE:                 8 << 20,
-		driver.CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH:           2,
 		driver.CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: 2048,
 		driver.CU_LIMIT_MAX_L2_FETCH_GRANULARITY:         64,
-		driver.CU_LIMIT_PERSISTING_L2_CACHE_SIZE:         0,
+		driver.CU_LIMIT_PERSISTING_L2_CACHE_SIZE:         11796480,
+		driver.CU_LIMIT_SHMEM_SIZE:                       232448,
+		driver.CU_LIMIT_CIG_ENABLED:                      0,
 	}
 }
 
@@ -32,10 +33,13 @@ func cuCtxSetLimit(c call) result {
 		if value > 128 {
 			return errInvalidValue
 		}
-	case driver.CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH:
+	case driver.CU_LIMIT_SHMEM_SIZE, driver.CU_LIMIT_CIG_ENABLED:
 		return errUnsupportedLim
 	}
 	c.ctx.limits[limit] = value
+	if limit == driver.CU_LIMIT_MALLOC_HEAP_SIZE {
+		c.ctx.newHeap()
+	}
 	return success
 }
 

@@ -3,17 +3,18 @@ package emulator
 import "unsafe"
 
 var copyFunctions = functions{
-	"cuMemcpy":              {cuMemcpy, currentUnsafe},
-	"cuMemcpyHtoD_v2":       {cuMemcpyHtoD, currentUnsafe},
-	"cuMemcpyDtoH_v2":       {cuMemcpyDtoH, currentUnsafe},
-	"cuMemcpyDtoD_v2":       {cuMemcpyDtoD, currentUnsafe},
-	"cuMemcpyPeer":          {cuMemcpyPeer, currentUnsafe},
+	"cuMemcpy":              {cuMemcpy, current},
+	"cuMemcpyHtoD_v2":       {cuMemcpyHtoD, current},
+	"cuMemcpyDtoH_v2":       {cuMemcpyDtoH, current},
+	"cuMemcpyDtoD_v2":       {cuMemcpyDtoD, current},
+	"cuMemcpyPeer":          {cuMemcpyPeer, current},
 	"cuMemcpyAsync":         {cuMemcpyAsync, afterInit},
 	"cuMemcpyHtoDAsync_v2":  {cuMemcpyHtoDAsync, afterInit},
 	"cuMemcpyDtoHAsync_v2":  {cuMemcpyDtoHAsync, afterInit},
 	"cuMemcpyDtoDAsync_v2":  {cuMemcpyDtoDAsync, afterInit},
 	"cuMemcpyPeerAsync":     {cuMemcpyPeerAsync, afterInit},
-	"cuMemcpyBatchAsync_v2": {cuMemcpyBatchAsync, afterInit},
+	"cuMemcpyBatchAsync":    {cuMemcpyBatchAsyncV1, afterInit},
+	"cuMemcpyBatchAsync_v2": {cuMemcpyBatchAsyncV2, afterInit},
 }
 
 // hostPlace and devicePlace are the two ends of a one-dimensional copy.
@@ -126,15 +127,22 @@ func cuMemcpyPeerAsync(c call) result {
 	return copyLater(c, s, &dst, &src, line(n))
 }
 
-// cuMemcpyBatchAsync makes the copies one after the other; the attributes are
+// cuMemcpyBatchAsyncV1 had a place for the index of the copy that failed.
+func cuMemcpyBatchAsyncV1(c call) result {
+	return copyBatch(c, 8, at[uintptr](c, 7))
+}
+
+func cuMemcpyBatchAsyncV2(c call) result { return copyBatch(c, 7, nil) }
+
+// copyBatch makes the copies one after the other; the attributes are
 // hints about order that one queue always honours.
-func cuMemcpyBatchAsync(c call) result {
+func copyBatch(c call, streamArg int, failed *uintptr) result {
 	n := int(c.Word(3))
 	dsts, srcs, sizes := list[uint64](c, 0, n), list[uint64](c, 1, n), list[uintptr](c, 2, n)
 	if n == 0 || dsts == nil || srcs == nil || sizes == nil || c.Ptr(4) == nil || c.Word(6) == 0 {
 		return errInvalidValue
 	}
-	s, r := streamAt(c, 7)
+	s, r := streamAt(c, streamArg)
 	switch {
 	case r != success:
 		return r
@@ -144,6 +152,9 @@ func cuMemcpyBatchAsync(c call) result {
 	for i := range n {
 		dst, src := devicePlace(dsts[i]), devicePlace(srcs[i])
 		if r := c.e.checkCopy(&dst, &src, line(uint64(sizes[i]))); r != success {
+			if failed != nil {
+				*failed = uintptr(i)
+			}
 			return r
 		}
 	}

@@ -7,10 +7,10 @@ import (
 )
 
 var copy3DFunctions = functions{
-	"cuMemcpy2D_v2":          {cuMemcpy2D, currentUnsafe},
-	"cuMemcpy2DUnaligned_v2": {cuMemcpy2D, currentUnsafe},
-	"cuMemcpy3D_v2":          {cuMemcpy3D, currentUnsafe},
-	"cuMemcpy3DPeer":         {cuMemcpy3DPeer, currentUnsafe},
+	"cuMemcpy2D_v2":          {cuMemcpy2D, current},
+	"cuMemcpy2DUnaligned_v2": {cuMemcpy2D, current},
+	"cuMemcpy3D_v2":          {cuMemcpy3D, current},
+	"cuMemcpy3DPeer":         {cuMemcpy3DPeer, current},
 	"cuMemcpy2DAsync_v2":     {cuMemcpy2DAsync, afterInit},
 	"cuMemcpy3DAsync_v2":     {cuMemcpy3DAsync, afterInit},
 	"cuMemcpy3DPeerAsync":    {cuMemcpy3DPeerAsync, afterInit},
@@ -21,12 +21,13 @@ type operand struct {
 	kind          driver.CUmemorytype
 	host          unsafe.Pointer
 	device        driver.CUdeviceptr
+	array         driver.CUarray
 	pitch, height uintptr
 	x, y, z       uintptr
 }
 
 // place checks the operand and says where it is.
-func (o *operand) place(p *place, n extent) result {
+func (o *operand) place(e *Emulator, p *place, n extent) result {
 	*p = place{pitch: uint64(o.pitch), height: uint64(o.height), x: uint64(o.x), y: uint64(o.y), z: uint64(o.z)}
 	switch o.kind {
 	case driver.CU_MEMORYTYPE_HOST:
@@ -34,7 +35,11 @@ func (o *operand) place(p *place, n extent) result {
 	case driver.CU_MEMORYTYPE_DEVICE, driver.CU_MEMORYTYPE_UNIFIED:
 		p.addr = uint64(o.device)
 	case driver.CU_MEMORYTYPE_ARRAY:
-		return errNotSupported
+		a := find[array](e, uintptr(o.array))
+		if a == nil {
+			return errInvalidHandle
+		}
+		a.place(p)
 	default:
 		return errInvalidValue
 	}
@@ -53,34 +58,34 @@ func (o *operand) place(p *place, n extent) result {
 	return success
 }
 
-func places2D(p *driver.CUDA_MEMCPY2D, dst, src *place) (extent, result) {
+func places2D(e *Emulator, p *driver.CUDA_MEMCPY2D, dst, src *place) (extent, result) {
 	if p == nil {
 		return extent{}, errInvalidValue
 	}
 	n := extent{uint64(p.WidthInBytes), uint64(p.Height), 1}
-	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcPitch, 0, p.SrcXInBytes, p.SrcY, 0}
-	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstPitch, 0, p.DstXInBytes, p.DstY, 0}
-	if r := from.place(src, n); r != success {
+	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcArray, p.SrcPitch, 0, p.SrcXInBytes, p.SrcY, 0}
+	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstArray, p.DstPitch, 0, p.DstXInBytes, p.DstY, 0}
+	if r := from.place(e, src, n); r != success {
 		return n, r
 	}
-	return n, to.place(dst, n)
+	return n, to.place(e, dst, n)
 }
 
-func places3D(p *driver.CUDA_MEMCPY3D, dst, src *place) (extent, result) {
+func places3D(e *Emulator, p *driver.CUDA_MEMCPY3D, dst, src *place) (extent, result) {
 	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 || p.Reserved0 != nil || p.Reserved1 != nil {
 		return extent{}, errInvalidValue
 	}
 	n := extent{uint64(p.WidthInBytes), uint64(p.Height), uint64(p.Depth)}
-	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcPitch, p.SrcHeight, p.SrcXInBytes, p.SrcY, p.SrcZ}
-	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstPitch, p.DstHeight, p.DstXInBytes, p.DstY, p.DstZ}
-	if r := from.place(src, n); r != success {
+	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcArray, p.SrcPitch, p.SrcHeight, p.SrcXInBytes, p.SrcY, p.SrcZ}
+	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstArray, p.DstPitch, p.DstHeight, p.DstXInBytes, p.DstY, p.DstZ}
+	if r := from.place(e, src, n); r != success {
 		return n, r
 	}
-	return n, to.place(dst, n)
+	return n, to.place(e, dst, n)
 }
 
 func placesPeer(c call, dst, src *place) (extent, result) {
-	p := at[driver.CUDA_MEMCPY3D_PEER](c, 0)
+	e, p := c.e, at[driver.CUDA_MEMCPY3D_PEER](c, 0)
 	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 {
 		return extent{}, errInvalidValue
 	}
@@ -88,17 +93,17 @@ func placesPeer(c call, dst, src *place) (extent, result) {
 		return extent{}, errInvalidContext
 	}
 	n := extent{uint64(p.WidthInBytes), uint64(p.Height), uint64(p.Depth)}
-	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcPitch, p.SrcHeight, p.SrcXInBytes, p.SrcY, p.SrcZ}
-	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstPitch, p.DstHeight, p.DstXInBytes, p.DstY, p.DstZ}
-	if r := from.place(src, n); r != success {
+	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcArray, p.SrcPitch, p.SrcHeight, p.SrcXInBytes, p.SrcY, p.SrcZ}
+	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstArray, p.DstPitch, p.DstHeight, p.DstXInBytes, p.DstY, p.DstZ}
+	if r := from.place(e, src, n); r != success {
 		return n, r
 	}
-	return n, to.place(dst, n)
+	return n, to.place(e, dst, n)
 }
 
 func cuMemcpy2D(c call) result {
 	var dst, src place
-	n, r := places2D(at[driver.CUDA_MEMCPY2D](c, 0), &dst, &src)
+	n, r := places2D(c.e, at[driver.CUDA_MEMCPY2D](c, 0), &dst, &src)
 	if r != success {
 		return r
 	}
@@ -107,7 +112,7 @@ func cuMemcpy2D(c call) result {
 
 func cuMemcpy3D(c call) result {
 	var dst, src place
-	n, r := places3D(at[driver.CUDA_MEMCPY3D](c, 0), &dst, &src)
+	n, r := places3D(c.e, at[driver.CUDA_MEMCPY3D](c, 0), &dst, &src)
 	if r != success {
 		return r
 	}
@@ -129,7 +134,7 @@ func cuMemcpy2DAsync(c call) result {
 		return r
 	}
 	var dst, src place
-	n, r := places2D(at[driver.CUDA_MEMCPY2D](c, 0), &dst, &src)
+	n, r := places2D(c.e, at[driver.CUDA_MEMCPY2D](c, 0), &dst, &src)
 	if r != success {
 		return r
 	}
@@ -142,7 +147,7 @@ func cuMemcpy3DAsync(c call) result {
 		return r
 	}
 	var dst, src place
-	n, r := places3D(at[driver.CUDA_MEMCPY3D](c, 0), &dst, &src)
+	n, r := places3D(c.e, at[driver.CUDA_MEMCPY3D](c, 0), &dst, &src)
 	if r != success {
 		return r
 	}

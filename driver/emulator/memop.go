@@ -58,7 +58,7 @@ func submitMemOps(c call, s *stream, n *memOpNode) result {
 	if r := n.check(c.e); r != success {
 		return r
 	}
-	return s.submit(c, n)
+	return s.submit(n)
 }
 
 // size of the word of an operation, 0 for those without one.

@@ -20,6 +20,7 @@ type allocation struct {
 	node      *allocNode // of memory that a graph made
 	releasing bool       // a free is queued: the pointer is dead already
 	syncMemOp uint32
+	array     bool // of a CUDA array: it has no address for the program
 }
 
 type allocationKind uint8
@@ -100,7 +101,9 @@ func (e *Emulator) release(a *allocation, by string) {
 func (e *Emulator) reclaimMemory(ctx *cudaContext, by string) {
 	for _, r := range e.mem.All() {
 		if a, ok := r.User.(*allocation); ok && a.ctx == ctx {
-			e.reclaimed = append(e.reclaimed, leakOf(a, by))
+			if ctx.dev.fault == success {
+				e.reclaimed = append(e.reclaimed, leakOf(a, by))
+			}
 			e.release(a, by)
 		}
 	}
@@ -109,7 +112,7 @@ func (e *Emulator) reclaimMemory(ctx *cudaContext, by string) {
 var memoryFunctions = functions{
 	"cuMemAlloc_v2":           {cuMemAlloc, currentUnsafe},
 	"cuMemAllocPitch_v2":      {cuMemAllocPitch, currentUnsafe},
-	"cuMemFree_v2":            {cuMemFree, currentUnsafe},
+	"cuMemFree_v2":            {cuMemFree, afterInit | uncaptured},
 	"cuMemGetInfo_v2":         {cuMemGetInfo, current},
 	"cuMemGetAddressRange_v2": {cuMemGetAddressRange, current},
 }
@@ -156,16 +159,20 @@ func cuMemFree(c call) result {
 		n.live = false
 		n.ctx.dev.wait()
 		n.unmap(c.e, "cuMemFree")
-		return c.ctx.fault
+		n.freedOutside = true
+		return n.ctx.dev.fault
 	}
 	a := c.e.allocationAt(addr)
-	if a == nil || a.addr != addr || a.releasing || a.kind == pageLocked || a.kind == registered {
+	if a == nil || a.addr != addr || a.releasing || a.array || a.isHost() {
 		return errInvalidValue
+	}
+	if a.dev.fault != success {
+		return a.dev.fault
 	}
 	a.releasing = true
 	a.dev.wait()
 	c.e.release(a, "cuMemFree")
-	return c.ctx.fault
+	return a.dev.fault
 }
 
 // wait waits for all work of the device's contexts.

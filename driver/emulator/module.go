@@ -117,7 +117,7 @@ func cuModuleUnload(c call) result {
 	m.ctx.wait()
 	m.unload()
 	c.e.forget(m.handle)
-	return c.ctx.fault
+	return c.ctx.dev.fault
 }
 
 func cuModuleGetFunction(c call) result {

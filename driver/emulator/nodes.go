@@ -37,7 +37,7 @@ func (e *Emulator) newCopyNode(p *driver.CUDA_MEMCPY3D, ctx *cudaContext) (*copy
 	}
 	n := &copyNode{ctx: ctx, params: *p}
 	var r result
-	if n.extent, r = places3D(&n.params, &n.dst, &n.src); r != success {
+	if n.extent, r = places3D(e, &n.params, &n.dst, &n.src); r != success {
 		return nil, r
 	}
 	if n.extent.bytes() == 0 {
@@ -60,13 +60,13 @@ func captureCopy(c call, s *stream, dst, src *place, n extent) result {
 	p.SrcMemoryType, p.SrcHost, p.SrcDevice = c.e.sideOf(src)
 	p.DstMemoryType, p.DstHost, p.DstDevice = c.e.sideOf(dst)
 	if n.bytes() == 0 {
-		return s.capturable(c)
+		return s.capturable()
 	}
 	node, r := c.e.newCopyNode(&p, s.ctx)
 	if r != success {
 		return r
 	}
-	return s.record(c, node)
+	return s.record(node)
 }
 
 // sideOf names a place the way CUDA_MEMCPY3D does.

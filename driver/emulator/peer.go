@@ -21,13 +21,6 @@ func (ctx *cudaContext) peerMask() uint64 {
 	return mask
 }
 
-// heapLimit is how much memory kernels of the context may allocate.
-func (ctx *cudaContext) heapLimit() uint64 {
-	ctx.e.mu.Lock()
-	defer ctx.e.mu.Unlock()
-	return uint64(ctx.limits[driver.CU_LIMIT_MALLOC_HEAP_SIZE])
-}
-
 func cuDeviceCanAccessPeer(c call) result {
 	a, b := deviceAt(c, 1), deviceAt(c, 2)
 	if a == nil || b == nil {

@@ -119,16 +119,19 @@ var poolFunctions = functions{
 	"cuMemAllocAsync":           {cuMemAllocAsync, afterInit},
 	"cuMemAllocFromPoolAsync":   {cuMemAllocFromPoolAsync, afterInit},
 	"cuMemFreeAsync":            {cuMemFreeAsync, afterInit},
-	"cuMemPoolCreate":           {cuMemPoolCreate, afterInit},
-	"cuMemPoolDestroy":          {cuMemPoolDestroy, afterInit},
-	"cuMemPoolTrimTo":           {cuMemPoolTrimTo, afterInit},
+	"cuMemPoolCreate":           {cuMemPoolCreate, afterInit | uncaptured},
+	"cuMemPoolDestroy":          {cuMemPoolDestroy, afterInit | uncaptured},
+	"cuMemPoolTrimTo":           {cuMemPoolTrimTo, afterInit | uncaptured},
 	"cuMemPoolSetAttribute":     {cuMemPoolSetAttribute, afterInit},
 	"cuMemPoolGetAttribute":     {cuMemPoolGetAttribute, afterInit},
-	"cuMemPoolSetAccess":        {cuMemPoolSetAccess, afterInit},
+	"cuMemPoolSetAccess":        {cuMemPoolSetAccess, afterInit | uncaptured},
 	"cuMemPoolGetAccess":        {cuMemPoolGetAccess, afterInit},
 	"cuDeviceGetDefaultMemPool": {cuDeviceGetDefaultMemPool, afterInit},
 	"cuDeviceGetMemPool":        {cuDeviceGetMemPool, afterInit},
 	"cuDeviceSetMemPool":        {cuDeviceSetMemPool, afterInit},
+	"cuMemGetDefaultMemPool":    {cuMemGetDefaultMemPool, afterInit},
+	"cuMemGetMemPool":           {cuMemGetMemPool, afterInit},
+	"cuMemSetMemPool":           {cuMemSetMemPool, afterInit},
 }
 
 func cuMemAllocAsync(c call) result {
@@ -155,7 +158,7 @@ func cuMemAllocFromPoolAsync(c call) result {
 // capture it is a node's.
 func allocAsync(c call, s *stream, p *pool, by string) result {
 	size := c.Uint64(1)
-	if c.Ptr(0) == nil || size == 0 {
+	if c.Ptr(0) == nil {
 		return errInvalidValue
 	}
 	if s.cap != nil {
@@ -163,7 +166,7 @@ func allocAsync(c call, s *stream, p *pool, by string) result {
 		if r != success {
 			return r
 		}
-		if r := s.record(c, n); r != success {
+		if r := s.record(n); r != success {
 			n.dropped(c.e)
 			return r
 		}
@@ -175,6 +178,9 @@ func allocAsync(c call, s *stream, p *pool, by string) result {
 	}
 	if r := s.implicitlyCaptured(); r != success {
 		return r
+	}
+	if size == 0 {
+		return put(c, 0, driver.CUdeviceptr(0))
 	}
 	addr, r := p.allocate(s.ctx, size, by)
 	if r != success {
@@ -205,7 +211,7 @@ func cuMemFreeAsync(c call) result {
 	case r != success:
 		return r
 	case addr == 0:
-		return errInvalidValue
+		return success
 	case s.cap != nil:
 		return captureFree(c, s, driver.CUdeviceptr(addr))
 	}
@@ -216,7 +222,7 @@ func cuMemFreeAsync(c call) result {
 		return r
 	}
 	if n := c.e.graphAllocs[addr]; n != nil && n.live {
-		n.live = false
+		n.live, n.freedOutside = false, true
 		s.enqueue((*unmapOp)(n))
 		return success
 	}
@@ -390,6 +396,47 @@ func cuDeviceSetMemPool(c call) result {
 	case d == nil:
 		return errInvalidDevice
 	case p == nil || p.dev != d:
+		return errInvalidValue
+	}
+	d.standardPool()
+	d.pools.current = p
+	return success
+}
+
+// poolOwner is the device of a location, in an argument, whose pools hold
+// memory of a type, in the next argument.
+func poolOwner(c call, i int) (*device, result) {
+	loc := at[driver.CUmemLocation](c, i)
+	if loc == nil {
+		return nil, errInvalidValue
+	}
+	props := driver.CUmemPoolProps{AllocType: driver.CUmemAllocationType(c.Uint32(i + 1)), Location: *loc}
+	return c.e.poolDevice(&props)
+}
+
+func cuMemGetDefaultMemPool(c call) result {
+	d, r := poolOwner(c, 1)
+	if r != success {
+		return r
+	}
+	return put(c, 0, d.standardPool().handle)
+}
+
+func cuMemGetMemPool(c call) result {
+	d, r := poolOwner(c, 1)
+	if r != success {
+		return r
+	}
+	return put(c, 0, d.currentPool().handle)
+}
+
+func cuMemSetMemPool(c call) result {
+	d, r := poolOwner(c, 0)
+	if r != success {
+		return r
+	}
+	p := handleAt[pool](c, 2)
+	if p == nil || p.dev != d {
 		return errInvalidValue
 	}
 	d.standardPool()

@@ -114,14 +114,14 @@ func (s *stream) runTask(x *execution, op operation) {
 	if op == nil {
 		return
 	}
-	if s.ctx.fault != success || x.e.closed {
+	if s.ctx.dev.fault != success || x.e.closed {
 		if _, ok := op.(unconditional); !ok {
 			return
 		}
 	}
 	var r result
 	x.e.unlocked(func() { r = op.run(x) })
-	if r != success && s.ctx.fault == success {
-		s.ctx.fault = r
+	if r != success && s.ctx.dev.fault == success {
+		s.ctx.dev.fault = r
 	}
 }

@@ -23,8 +23,6 @@ type rig struct {
 	emu *emulator.Emulator // nil on a GPU
 	dev driver.CUdevice
 	ctx driver.CUcontext
-
-	faulted bool // the context was lost, and what was in it
 }
 
 // newRig opens the driver under test. When the test ends nothing may be left
@@ -73,7 +71,7 @@ func (r *rig) close() {
 	if err := r.emu.Close(); err != nil {
 		r.t.Error(err)
 	}
-	if !r.t.Failed() && !r.faulted {
+	if !r.t.Failed() {
 		for _, l := range r.emu.Leaks() {
 			r.t.Error("leaked:", l)
 		}
@@ -265,6 +263,12 @@ func (r *rig) gate() *gate {
 func (g *gate) block(s driver.CUstream) {
 	g.r.t.Helper()
 	g.r.ok(g.r.CuStreamWaitValue32(s, g.p, 1, uint32(driver.CU_STREAM_WAIT_VALUE_EQ)))
+}
+
+// settle waits for everything, so that what follows finds idle streams.
+func (r *rig) settle() {
+	r.t.Helper()
+	r.ok(r.CuCtxSynchronize())
 }
 
 // elsewhere runs f on another locked thread with the same context.

@@ -101,6 +101,7 @@ var streamFunctions = functions{
 	"cuStreamGetFlags":           {cuStreamGetFlags, afterInit},
 	"cuStreamGetId":              {cuStreamGetID, afterInit},
 	"cuStreamGetCtx":             {cuStreamGetCtx, afterInit},
+	"cuStreamGetCtx_v2":          {cuStreamGetCtxV2, afterInit},
 	"cuStreamGetDevice":          {cuStreamGetDevice, afterInit},
 	"cuStreamQuery":              {cuStreamQuery, afterInit},
 	"cuStreamSynchronize":        {cuStreamSynchronize, afterInit},
@@ -135,7 +136,7 @@ func cuStreamDestroy(c call) result {
 	s.destroyed = true
 	delete(s.ctx.streams, s)
 	c.e.forget(s.handle)
-	return s.ctx.fault
+	return s.ctx.dev.fault
 }
 
 func cuStreamGetPriority(c call) result {
@@ -170,6 +171,21 @@ func cuStreamGetCtx(c call) result {
 	return put(c, 1, s.ctx.handle)
 }
 
+// cuStreamGetCtxV2 tells green contexts, of which there are none, from others.
+func cuStreamGetCtxV2(c call) result {
+	s, r := streamAt(c, 0)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(1) == nil:
+		return errInvalidValue
+	}
+	if green := at[uintptr](c, 2); green != nil {
+		*green = 0
+	}
+	return put(c, 1, s.ctx.handle)
+}
+
 func cuStreamGetDevice(c call) result {
 	s, r := streamAt(c, 0)
 	if r != success {
@@ -186,7 +202,7 @@ func cuStreamQuery(c call) result {
 		return r
 	}
 	if s.finished() {
-		return s.ctx.fault
+		return s.ctx.dev.fault
 	}
 	return errNotReady
 }
@@ -197,7 +213,7 @@ func cuStreamSynchronize(c call) result {
 		return r
 	}
 	s.wait()
-	return s.ctx.fault
+	return s.ctx.dev.fault
 }
 
 // waitable is the stream of argument 0 if it may be queried or waited for.

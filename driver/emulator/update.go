@@ -117,12 +117,16 @@ func (p *plan) pair(g *graph) (*pairing, *mismatch) {
 	if len(nodes) != len(steps) {
 		bad := &mismatch{why: topologyChanged}
 		if len(nodes) > len(steps) {
-			bad.node = nodes[len(steps)]
+			bad.node = nodes[len(nodes)-len(steps)-1]
 		}
 		return nil, bad
 	}
-	for i, s := range steps {
-		if bad := m.match(s, nodes[i], nil); bad != nil {
+	for i := len(steps) - 1; i >= 0; i-- { // from the last, as driver 580 does
+		s, n := steps[i], nodes[i]
+		if p.steps[s].params.kind() != n.params.kind() {
+			return nil, &mismatch{why: topologyChanged, node: n}
+		}
+		if bad := m.match(s, n, nil); bad != nil {
 			return nil, bad
 		}
 	}

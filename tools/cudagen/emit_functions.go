@@ -229,19 +229,21 @@ func floatWords(fn *function) *block {
 }
 
 func emitCall(f *file, fn *function, b *block) {
-	f.printf("a := struct {\nc loader.Call\n")
+	// Field by field: a composite literal is built beside the block and copied
+	// with wider loads, which wait for the narrow stores to reach the cache.
+	f.printf("var a struct {\nc loader.Call\n")
 	for _, w := range b.words {
 		f.printf("%s %s\n", w.name, w.goType)
 	}
-	f.printf("}{c: loader.Call{Proc: &d.fn.%s, Scope: d.scope, N: %d}", fn.name, b.n)
+	f.printf("}\na.c.Proc, a.c.Scope, a.c.N = &d.fn.%s, d.scope, %d\n", fn.name, b.n)
 	for _, w := range b.words {
 		if w.value != "" {
-			f.printf(", %s: %s", w.name, w.value)
+			f.printf("a.%s = %s\n", w.name, w.value)
 		}
 	}
 	invoke := "Invoke"
 	if escaping[fn.base] {
 		invoke = "InvokeEscaping"
 	}
-	f.printf("}\nreturn d.result(Fn%s, loader.%s(&a.c))\n", exported(fn.name), invoke)
+	f.printf("return d.result(Fn%s, loader.%s(&a.c))\n", exported(fn.name), invoke)
 }

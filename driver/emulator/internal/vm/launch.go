@@ -16,7 +16,9 @@ type Kernel struct {
 	attrs  Attributes
 	prog   *program
 	main   *function
-	pool   sync.Pool // of *cta
+	// dynamicStart is where dynamic shared memory begins.
+	dynamicStart int
+	pool         sync.Pool // of *cta
 }
 
 // Limits of a launch that every device since compute capability 3.0 has.
@@ -243,15 +245,19 @@ func (r *launchRun) newCTA() *cta {
 		c.cache = make([]access, r.kernel.prog.slots)
 	}
 	c.run = r
-	size := (r.kernel.attrs.SharedBytes + int(r.opts.DynamicShared) + 15) &^ 15
+	used := r.kernel.attrs.SharedBytes
+	if r.opts.DynamicShared != 0 {
+		used = r.kernel.dynamicStart + int(r.opts.DynamicShared)
+	}
+	size := (used + 15) &^ 15
 	if len(c.shared) != size {
 		c.shared, _ = NewBuffer(uint64(size))
 		c.sharedRegion = nil
 	}
 	if c.sharedRegion == nil {
 		c.sharedRegion = newRegion(sharedWindow, c.shared, AllocOptions{Device: HostDevice, Tag: "shared memory"})
-		c.sharedRegion.Size = uint64(r.kernel.attrs.SharedBytes) + uint64(r.opts.DynamicShared)
 	}
+	c.sharedRegion.Size = uint64(used)
 	for i := range c.cache {
 		c.cache[i] = access{region: deadRegion}
 	}

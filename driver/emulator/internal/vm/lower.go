@@ -137,9 +137,7 @@ func (k *Kernel) describe(s *source, f *ptx.Function, b *builder) {
 	at32 := &k.attrs
 	at32.ParamBytes = at
 	at32.SharedBytes = int(b.sharedEnd)
-	if b.dynAlign > 16 {
-		at32.SharedBytes = int(alignUp(b.sharedEnd, b.dynAlign))
-	}
+	k.dynamicStart = int(alignUp(b.sharedEnd, b.dynAlign))
 	at32.MaxThreads = maxThreads
 	at32.NumRegs = k.registers()
 	at32.LocalBytes = k.stack()

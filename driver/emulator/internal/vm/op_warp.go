@@ -142,6 +142,9 @@ const (
 )
 
 func lowerVote(l *lowerer, i *ptx.Instr, f *form) {
+	if f.has(flagUni) {
+		f.rest = append(f.rest, "uni")
+	}
 	if len(f.rest) != 1 {
 		l.bad("form is not known")
 		return

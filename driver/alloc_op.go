@@ -1,0 +1,167 @@
+package driver
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Allocate runs an allocating operation on the stream; during a capture that
+// records it.
+func (s *Stream) Allocate(op AllocatingOp) error {
+	if err := s.ready(); err != nil {
+		return err
+	}
+	if op == nil {
+		return invalidf("%v: nil operation", s)
+	}
+	return op.allocate(s)
+}
+
+// AllocOp is AllocAsync as an operation. Each time it runs it makes a buffer.
+type AllocOp[T any] struct {
+	ctx    *Context
+	pool   *MemPool
+	n      int
+	refs   []Ref
+	params CUDA_MEM_ALLOC_NODE_PARAMS
+
+	mu  sync.Mutex
+	buf *Buffer[T]
+}
+
+// NewAlloc describes the allocation of n elements from a pool; a nil pool is
+// the device's current one.
+func NewAlloc[T any](c *Context, pool *MemPool, n int) (*AllocOp[T], error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	_, bytes, err := newBuffer[T](n)
+	if err != nil {
+		return nil, err
+	}
+	o := &AllocOp[T]{ctx: c, pool: pool, n: n}
+	if pool != nil {
+		o.refs = []Ref{pool}
+	}
+	o.params.Bytesize = bytes
+	o.params.PoolProps.AllocType = CU_MEM_ALLOCATION_TYPE_PINNED
+	o.params.PoolProps.Location = deviceLocation(c.Device())
+	return o, nil
+}
+
+func (o *AllocOp[T]) allocate(s *Stream) error {
+	if o == nil {
+		return nilError("allocation")
+	}
+	b, err := AllocFromPool[T](s, o.pool, o.n)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	o.buf = b
+	o.mu.Unlock()
+	return nil
+}
+
+// Buffer returns the buffer of the latest run and hands it over: it is the
+// caller's to close, and a second call finds none until the next run.
+func (o *AllocOp[T]) Buffer() (*Buffer[T], error) {
+	if o == nil {
+		return nil, nilError("allocation")
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b := o.buf
+	o.buf = nil
+	if b == nil {
+		return nil, invalidf("%v did not run since its buffer was taken", o)
+	}
+	return b, nil
+}
+
+// MemAllocNodeParams is the allocation as a graph node takes it. The struct
+// belongs to o; the driver writes the address into it.
+func (o *AllocOp[T]) MemAllocNodeParams() *CUDA_MEM_ALLOC_NODE_PARAMS { return &o.params }
+
+// GraphBuffer is the buffer for memory that a graph owns, at the address the
+// driver gave its allocation node. keep is what must stay reachable while the
+// buffer is used.
+func (o *AllocOp[T]) GraphBuffer(ptr CUdeviceptr, keep any) (*Buffer[T], error) {
+	_, bytes, err := newBuffer[T](o.n)
+	if err != nil {
+		return nil, err
+	}
+	life, err := NewLifetime(o.ctx, "graph buffer of "+elemName[T]())
+	if err != nil {
+		return nil, err
+	}
+	order := &ordered{ptr: ptr, graph: true}
+	a := &allocation{life: life, ctx: o.ctx, ptr: ptr, bytes: bytes, order: order, owner: keep}
+	Own(a, life, uint64(ptr), order.destroy)
+	return bufferOf[T](a), nil
+}
+
+// Context is where the memory is allocated.
+func (o *AllocOp[T]) Context() *Context { return o.ctx }
+
+// Refs is the pool.
+func (o *AllocOp[T]) Refs() []Ref { return o.refs }
+
+// String says what is allocated.
+func (o *AllocOp[T]) String() string {
+	return fmt.Sprintf("allocation of %d × %s", o.n, elemName[T]())
+}
+
+// FreeOp is FreeAsync as an operation.
+type FreeOp struct {
+	mem  span
+	refs [1]Ref
+}
+
+// NewFree describes the stream-ordered freeing of a buffer. Running it closes
+// the buffer.
+func NewFree[T any](b *Buffer[T]) (*FreeOp, error) {
+	m, err := spanOf(b)
+	if err != nil {
+		return nil, err
+	}
+	if m.a.order == nil {
+		return nil, fmt.Errorf("%v: %w", b, errNotOrdered)
+	}
+	return &FreeOp{mem: m, refs: [1]Ref{m.a}}, nil
+}
+
+func (o *FreeOp) allocate(s *Stream) error {
+	if o == nil {
+		return nilError("free")
+	}
+	if err := o.mem.check(); err != nil {
+		return err
+	}
+	if err := o.mem.a.order.freeOn(s); err != nil {
+		return err
+	}
+	return o.mem.a.life.Close()
+}
+
+// Ptr is the address that is freed, as a graph node takes it.
+func (o *FreeOp) Ptr() CUdeviceptr { return o.mem.ptr }
+
+// Disown closes the buffer because a graph's free node frees its memory from
+// now on. It fails if the buffer is closed already.
+func (o *FreeOp) Disown() error {
+	if err := o.mem.check(); err != nil {
+		return err
+	}
+	o.mem.a.life.Disown()
+	return nil
+}
+
+// Context is where the memory is.
+func (o *FreeOp) Context() *Context { return o.mem.a.ctx }
+
+// Refs is the memory.
+func (o *FreeOp) Refs() []Ref { return o.refs[:] }
+
+// String says what is freed.
+func (o *FreeOp) String() string { return fmt.Sprintf("free of %v", o.mem) }

@@ -1,0 +1,173 @@
+package vm_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+func alloc(t *testing.T, m *vm.Memory, size uint64, o vm.AllocOptions) uint64 {
+	t.Helper()
+	a, err := m.Alloc(size, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestAllocationsAreAlignedApartAndZero(t *testing.T) {
+	m := vm.NewMemory()
+	var last uint64
+	for i := range 100 {
+		size := uint64(i*37 + 1)
+		a := alloc(t, m, size, vm.AllocOptions{Align: 512})
+		if a%512 != 0 || a < last+256 {
+			t.Fatalf("allocation %d at %#x after %#x", i, a, last)
+		}
+		last = a + size
+		b, err := m.Bytes(a, size)
+		if err != nil || !bytes.Equal(b, make([]byte, size)) {
+			t.Fatalf("bytes of allocation %d: %v", i, err)
+		}
+		if _, err := m.Bytes(a, size+1); !errors.Is(err, vm.ErrOutOfBounds) {
+			t.Fatalf("one byte too many: %v", err)
+		}
+	}
+	other := alloc(t, m, 16, vm.AllocOptions{Device: 3})
+	if r, ok := m.Find(other + 15); !ok || r.Device != 3 || r.Addr != other {
+		t.Errorf("found %+v", r)
+	}
+	if _, ok := m.Find(other + 16); ok {
+		t.Error("found something behind the end")
+	}
+}
+
+func TestFreedAddressesAreRememberedAndNotReused(t *testing.T) {
+	m := vm.NewMemory()
+	a := alloc(t, m, 64, vm.AllocOptions{Tag: "first"})
+	if _, err := m.Free(a+1, "x"); !errors.Is(err, vm.ErrNotMapped) {
+		t.Errorf("free inside an allocation: %v", err)
+	}
+	if _, err := m.Free(a, "the test"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Free(a, "x"); !errors.Is(err, vm.ErrNotMapped) {
+		t.Errorf("second free: %v", err)
+	}
+	if b := alloc(t, m, 64, vm.AllocOptions{}); b == a {
+		t.Error("the address is used again at once")
+	}
+	if s := m.Nearest(a + 8); !strings.Contains(s, "8 bytes into first") || !strings.Contains(s, "freed by the test") {
+		t.Errorf("report is %q", s)
+	}
+}
+
+func TestAddressesAreReusedWhenTheArenaIsFull(t *testing.T) {
+	m := vm.NewMemory()
+	keep := alloc(t, m, 4096, vm.AllocOptions{})
+	for range 20 { // 100 GiB of addresses each, none of memory
+		a, err := m.Reserve(0, 100<<30, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a <= keep+4096 && keep < a+100<<30 {
+			t.Fatalf("range at %#x overlaps %#x", a, keep)
+		}
+		if err := m.Unreserve(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := m.Reserve(0, 1<<41, 0, 0); !errors.Is(err, vm.ErrOutOfAddress) {
+		t.Errorf("a range larger than the arena: %v", err)
+	}
+}
+
+func TestMappingsOfOneBuffer(t *testing.T) {
+	m := vm.NewMemory()
+	phys, err := vm.NewBuffer(2 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	va, err := m.Reserve(0, 4<<20, 2<<20, 0)
+	if err != nil || va%(2<<20) != 0 {
+		t.Fatalf("%#x, %v", va, err)
+	}
+	for i := range uint64(2) {
+		if err := m.Map(va+i<<21, phys, vm.AllocOptions{Kind: vm.RegionMapped}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Map(va+100, phys, vm.AllocOptions{}); !errors.Is(err, vm.ErrOverlap) {
+		t.Errorf("mapping over a mapping: %v", err)
+	}
+	// A copy runs over both mappings as over one.
+	text := []byte("across the border")
+	if err := m.Write(va+2<<20-5, text); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(text))
+	if err := m.Read(got, va+2<<20-5); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if !bytes.Equal(phys[:12], text[5:]) || !bytes.Equal(phys[2<<20-5:], text[:5]) {
+		t.Error("the mappings do not share their memory")
+	}
+	if err := m.Write(va+4<<20-5, text); !errors.Is(err, vm.ErrOutOfBounds) {
+		t.Errorf("write over the end: %v", err)
+	}
+	if hint, err := m.Reserve(0, 1<<20, 0, va+1<<30); err != nil || hint != va+1<<30 {
+		t.Errorf("hint: %#x, %v", hint, err)
+	}
+	if again, err := m.Reserve(0, 1<<20, 0, va+1<<30); err != nil || again == va+1<<30 {
+		t.Errorf("hint that is in use: %#x, %v", again, err)
+	}
+}
+
+func TestNearestAllocation(t *testing.T) {
+	m := vm.NewMemory()
+	if s := m.Nearest(5); !strings.Contains(s, "no allocation") {
+		t.Errorf("empty: %q", s)
+	}
+	a := alloc(t, m, 100, vm.AllocOptions{Tag: "A"})
+	for addr, want := range map[uint64]string{a + 3: "3 bytes into A", a + 108: "8 bytes after the end of A", a - 16: "16 bytes before A"} {
+		if s := m.Nearest(addr); !strings.Contains(s, want) {
+			t.Errorf("%q does not say %q", s, want)
+		}
+	}
+}
+
+func TestMemoryFromManyGoroutines(t *testing.T) {
+	m := vm.NewMemory()
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 200 {
+				a, err := m.Alloc(uint64(i+1), vm.AllocOptions{Device: g % 3})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if r, ok := m.Find(a); !ok || r.Size != uint64(i+1) {
+					t.Errorf("found %+v", r)
+				}
+				if _, err := m.Free(a, "test"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(m.All()); n != 0 {
+		t.Errorf("%d regions are left", n)
+	}
+}
+
+func TestHugeAllocationsFail(t *testing.T) {
+	if _, err := vm.NewMemory().Alloc(1<<60, vm.AllocOptions{}); err == nil {
+		t.Error("an exabyte was allocated")
+	}
+}

@@ -1,0 +1,238 @@
+package emulator
+
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// Virtual memory management: physical memory and addresses are made apart and
+// joined by mappings.
+
+// physical is memory without an address: a CUmemGenericAllocationHandle.
+type physical struct {
+	handle uintptr
+	e      *Emulator
+	dev    *device
+	prop   driver.CUmemAllocationProp
+	buf    []byte
+	refs   int // the program's, and one for each mapping
+}
+
+// mapping is physical memory at an address.
+type mapping struct {
+	phys   *physical
+	access driver.CUmemAccess_flags
+}
+
+// virtualUnit is what sizes and addresses must be multiples of.
+const virtualUnit = 2 << 20
+
+var virtualFunctions = functions{
+	"cuMemGetAllocationGranularity":          {cuMemGetAllocationGranularity, afterInit},
+	"cuMemAddressReserve":                    {cuMemAddressReserve, afterInit},
+	"cuMemAddressFree":                       {cuMemAddressFree, afterInit},
+	"cuMemCreate":                            {cuMemCreate, afterInit | uncaptured},
+	"cuMemRelease":                           {cuMemRelease, afterInit},
+	"cuMemMap":                               {cuMemMap, afterInit | uncaptured},
+	"cuMemUnmap":                             {cuMemUnmap, afterInit | uncaptured},
+	"cuMemSetAccess":                         {cuMemSetAccess, afterInit},
+	"cuMemGetAccess":                         {cuMemGetAccess, afterInit},
+	"cuMemRetainAllocationHandle":            {cuMemRetainAllocationHandle, afterInit},
+	"cuMemGetAllocationPropertiesFromHandle": {cuMemGetAllocationPropertiesFromHandle, afterInit},
+}
+
+// propDevice is the device that the properties ask for.
+func (e *Emulator) propDevice(p *driver.CUmemAllocationProp) (*device, result) {
+	switch {
+	case p == nil, p.Type != driver.CU_MEM_ALLOCATION_TYPE_PINNED:
+		return nil, errInvalidValue
+	case p.RequestedHandleTypes != driver.CU_MEM_HANDLE_TYPE_NONE, p.Location.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE:
+		return nil, errNotSupported
+	case p.Location.Id < 0 || int(p.Location.Id) >= len(e.devices):
+		return nil, errInvalidDevice
+	}
+	return e.devices[p.Location.Id], success
+}
+
+func cuMemGetAllocationGranularity(c call) result {
+	if _, r := c.e.propDevice(at[driver.CUmemAllocationProp](c, 1)); r != success {
+		return r
+	}
+	return put(c, 0, uintptr(virtualUnit))
+}
+
+func cuMemAddressReserve(c call) result {
+	size, align := c.Uint64(1), c.Uint64(2)
+	if c.Ptr(0) == nil || size == 0 || size%virtualUnit != 0 || align&(align-1) != 0 || c.Uint64(4) != 0 {
+		return errInvalidValue
+	}
+	dev := 0
+	if c.ctx != nil {
+		dev = c.ctx.dev.ordinal
+	}
+	addr, err := c.e.mem.Reserve(dev, size, max(align, virtualUnit), c.Uint64(3))
+	if err != nil {
+		return errOutOfMemory
+	}
+	c.e.reserved[addr] = size
+	return put(c, 0, driver.CUdeviceptr(addr))
+}
+
+func cuMemAddressFree(c call) result {
+	addr := c.Uint64(0)
+	if size := c.e.reserved[addr]; size == 0 || size != c.Uint64(1) {
+		return errInvalidValue
+	}
+	if err := c.e.mem.Unreserve(addr); err != nil {
+		return errInvalidValue
+	}
+	delete(c.e.reserved, addr)
+	return success
+}
+
+func cuMemCreate(c call) result {
+	size, prop := c.Uint64(1), at[driver.CUmemAllocationProp](c, 2)
+	d, r := c.e.propDevice(prop)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(0) == nil || size == 0 || size%virtualUnit != 0 || c.Uint64(3) != 0:
+		return errInvalidValue
+	case !d.charge(size):
+		return errOutOfMemory
+	}
+	buf, err := vm.NewBuffer(size)
+	if err != nil {
+		d.refund(size)
+		return errOutOfMemory
+	}
+	p := &physical{e: c.e, dev: d, prop: *prop, buf: buf, refs: 1}
+	p.handle = c.e.register(p)
+	return put(c, 0, uint64(p.handle))
+}
+
+// release drops a reference; the last one gives the memory back.
+func (p *physical) release() {
+	if p.refs--; p.refs == 0 {
+		p.dev.refund(uint64(len(p.buf)))
+		p.buf = nil
+		p.e.forget(p.handle)
+	}
+}
+
+// physicalAt is the memory of the 64-bit handle in argument i.
+func physicalAt(c call, i int) *physical { return find[physical](c.e, uintptr(c.Uint64(i))) }
+
+func cuMemRelease(c call) result {
+	p := physicalAt(c, 0)
+	if p == nil {
+		return errInvalidValue
+	}
+	p.release()
+	return success
+}
+
+// cuMemMap maps the whole of an allocation; parts are not supported by drivers
+// either.
+func cuMemMap(c call) result {
+	addr, size, p := c.Uint64(0), c.Uint64(1), physicalAt(c, 3)
+	switch {
+	case p == nil, c.Uint64(2) != 0, c.Uint64(4) != 0, size != uint64(len(p.buf)), !c.e.isReserved(addr, size):
+		return errInvalidValue
+	}
+	err := c.e.mem.Map(addr, p.buf, vm.AllocOptions{
+		Device: p.dev.ordinal, Kind: vm.RegionMapped, Tag: "cuMemMap", User: &mapping{phys: p},
+	})
+	if err != nil {
+		return errInvalidValue
+	}
+	p.refs++
+	return success
+}
+
+func (e *Emulator) isReserved(addr, size uint64) bool {
+	for base, n := range e.reserved {
+		if addr >= base && addr-base <= n && size <= n-(addr-base) {
+			return true
+		}
+	}
+	return false
+}
+
+// mappings calls f for each mapping in a range, and reports whether they fill
+// it.
+func (e *Emulator) mappings(addr, size uint64, f func(r *vm.Region, m *mapping)) bool {
+	end := addr + size
+	for addr < end {
+		r, ok := e.mem.Find(addr)
+		if !ok || r.Addr != addr {
+			return false
+		}
+		m, ok := r.User.(*mapping)
+		if !ok || r.Size > end-addr {
+			return false
+		}
+		f(r, m)
+		addr += r.Size
+	}
+	return size > 0
+}
+
+func cuMemUnmap(c call) result {
+	addr, size := c.Uint64(0), c.Uint64(1)
+	if !c.e.mappings(addr, size, func(*vm.Region, *mapping) {}) {
+		return errInvalidValue
+	}
+	for _, d := range c.e.devices {
+		d.wait()
+	}
+	c.e.mappings(addr, size, func(r *vm.Region, m *mapping) {
+		if _, err := c.e.mem.Free(r.Addr, "cuMemUnmap"); err == nil {
+			m.phys.release()
+		}
+	})
+	return success
+}
+
+// cuMemSetAccess notes the access; a mapping without it is reachable all the
+// same here.
+func cuMemSetAccess(c call) result {
+	descs := list[driver.CUmemAccessDesc](c, 2, int(c.Word(3)))
+	if descs == nil || !c.e.mappings(c.Uint64(0), c.Uint64(1), func(_ *vm.Region, m *mapping) { m.access = descs[0].Flags }) {
+		return errInvalidValue
+	}
+	return success
+}
+
+func cuMemGetAccess(c call) result {
+	r, ok := c.e.mem.Find(c.Uint64(2))
+	if !ok {
+		return errInvalidValue
+	}
+	m, ok := r.User.(*mapping)
+	if !ok {
+		return errInvalidValue
+	}
+	return put(c, 0, uint64(m.access))
+}
+
+func cuMemRetainAllocationHandle(c call) result {
+	r, ok := c.e.mem.Find(c.Uint64(1))
+	if !ok {
+		return errInvalidValue
+	}
+	m, ok := r.User.(*mapping)
+	if !ok {
+		return errInvalidValue
+	}
+	m.phys.refs++
+	return put(c, 0, uint64(m.phys.handle))
+}
+
+func cuMemGetAllocationPropertiesFromHandle(c call) result {
+	p := physicalAt(c, 1)
+	if p == nil {
+		return errInvalidValue
+	}
+	return put(c, 0, p.prop)
+}
