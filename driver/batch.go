@@ -19,19 +19,32 @@ type Batch struct {
 	d     *Driver
 	calls *loader.Batch
 	fns   []Function
+
+	addKernel, setKernel Function // in the newest form that d has
 }
 
 // NewBatch returns an empty batch of calls of d, under its context and mode.
-func (d *Driver) NewBatch() *Batch { return &Batch{d: d, calls: loader.NewBatch()} }
+func (d *Driver) NewBatch() *Batch {
+	b := &Batch{calls: loader.NewBatch()}
+	b.Reset(d)
+	return b
+}
 
 // Len returns the number of calls.
 func (b *Batch) Len() int { return len(b.fns) }
 
 // Reset empties the batch and keeps its memory. The calls that follow are of d.
 func (b *Batch) Reset(d *Driver) {
-	b.d = d
 	b.calls.Reset()
 	b.fns = b.fns[:0]
+	if b.d == d {
+		return
+	}
+	b.d = d
+	b.addKernel, b.setKernel = FnCuGraphAddKernelNode, FnCuGraphExecKernelNodeSetParams
+	if !d.Has(b.addKernel) {
+		b.addKernel, b.setKernel = FnCuGraphAddKernelNode_v10000, FnCuGraphExecKernelNodeSetParams_v10010
+	}
 }
 
 // Run makes the calls and returns how many succeeded, and the error of the one
@@ -65,11 +78,7 @@ func (b *Batch) node(f Function, words int, node *CUgraphNode, graph CUgraph, de
 // GraphAddKernelNode is CuGraphAddKernelNode, or its older form where the driver
 // has only that.
 func (b *Batch) GraphAddKernelNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_KERNEL_NODE_PARAMS) {
-	f := FnCuGraphAddKernelNode
-	if b.d.fn.cuGraphAddKernelNode.IsZero() {
-		f = FnCuGraphAddKernelNode_v10000
-	}
-	b.node(f, 5, node, graph, deps, n).SetKept(4, unsafe.Pointer(p))
+	b.node(b.addKernel, 5, node, graph, deps, n).SetKept(4, unsafe.Pointer(p))
 }
 
 // GraphAddMemcpyNode is CuGraphAddMemcpyNode.
@@ -89,11 +98,7 @@ func (b *Batch) GraphAddMemsetNode(node *CUgraphNode, graph CUgraph, deps *CUgra
 // GraphExecKernelNodeSetParams is CuGraphExecKernelNodeSetParams, or its older
 // form where the driver has only that.
 func (b *Batch) GraphExecKernelNodeSetParams(exec CUgraphExec, node CUgraphNode, p *CUDA_KERNEL_NODE_PARAMS) {
-	f := FnCuGraphExecKernelNodeSetParams
-	if b.d.fn.cuGraphExecKernelNodeSetParams.IsZero() {
-		f = FnCuGraphExecKernelNodeSetParams_v10010
-	}
-	c := b.add(f, 3)
+	c := b.add(b.setKernel, 3)
 	c.SetWord(0, uintptr(exec))
 	c.SetWord(1, uintptr(node))
 	c.SetKept(2, unsafe.Pointer(p))

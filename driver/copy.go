@@ -188,11 +188,11 @@ func (o *CopyOp) Enqueue(s *Stream) error {
 func (o *CopyOp) send(s *Stream) error {
 	switch o.kind {
 	case copyUpload:
-		return s.d.CuMemcpyHtoDAsync(o.dst, o.host, o.bytes, s.raw)
+		return s.self.CuMemcpyHtoDAsync(o.dst, o.host, o.bytes, s.raw)
 	case copyDownload:
-		return s.d.CuMemcpyDtoHAsync(o.host, o.src, o.bytes, s.raw)
+		return s.self.CuMemcpyDtoHAsync(o.host, o.src, o.bytes, s.raw)
 	case copyDevice:
-		return s.d.CuMemcpyDtoDAsync(o.dst, o.src, o.bytes, s.raw)
+		return s.self.CuMemcpyDtoDAsync(o.dst, o.src, o.bytes, s.raw)
 	case copyPeer:
 		return s.d.CuMemcpyPeerAsync(o.dst, o.ctx.Raw(), o.src, o.other.Raw(), o.bytes, s.raw)
 	}

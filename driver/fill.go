@@ -97,7 +97,7 @@ func (o *FillOp) Enqueue(s *Stream) error {
 	if o.Bytes() == 0 {
 		return nil
 	}
-	err := o.send(s.d, s.raw)
+	err := o.send(s.self, s.raw)
 	runtime.KeepAlive(o)
 	runtime.KeepAlive(s)
 	if err != nil {

@@ -14,8 +14,24 @@ type Stream struct {
 	core  *contextCore // of ctx: one load less where it counts
 	ctx   *Context
 	d     *Driver // bound to ctx
+	self  *Driver // for calls to which the stream says the context; see selfBound
 	raw   CUstream
 	owned bool
+}
+
+// selfBound is the first CUDA version whose driver was seen to make calls in
+// the context of the stream they name, whatever context the thread has, or
+// none: events, copies and fills, graph launches. Binding them would only cost.
+// TestStreamsNameTheirContext holds the driver to it.
+const selfBound = 13000
+
+// Driver returns the view of the driver for calls that are given this stream
+// and need no context beside it.
+func (s *Stream) Driver() *Driver {
+	if s == nil {
+		return noDriver()
+	}
+	return s.self
 }
 
 // StreamOption changes how NewStream makes a stream.
@@ -52,7 +68,10 @@ func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{life: l, core: c.core, ctx: c, d: c.core.bound, owned: true}
+	s := &Stream{life: l, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, owned: true}
+	if c.core.dev.driver.Version() >= selfBound {
+		s.self = c.core.dev.driver
+	}
 	if err := s.d.CuStreamCreateWithPriority(&s.raw, uint32(cfg.flags), int32(cfg.priority)); err != nil {
 		return nil, l.Abandon(err)
 	}
@@ -93,7 +112,7 @@ func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 
 // borrowed streams are open as long as their context is.
 func (c *Context) borrowed(raw CUstream) Stream {
-	return Stream{life: &c.core.life, core: c.core, ctx: c, d: c.core.bound, raw: raw}
+	return Stream{life: &c.core.life, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, raw: raw}
 }
 
 // open is the price of every call: small, so that it is inlined.
@@ -206,7 +225,7 @@ func (s *Stream) Record(e *Event) error {
 	if !s.open() || !e.open() {
 		return cmp.Or(s.check(), e.check())
 	}
-	err := s.d.CuEventRecord(e.raw, s.raw)
+	err := s.self.CuEventRecord(e.raw, s.raw)
 	runtime.KeepAlive(e)
 	runtime.KeepAlive(s)
 	if err != nil {
@@ -222,7 +241,7 @@ func (s *Stream) WaitEvent(e *Event) error {
 	if !s.open() || !e.open() {
 		return cmp.Or(s.check(), e.check())
 	}
-	err := s.d.CuStreamWaitEvent(s.raw, e.raw, 0)
+	err := s.self.CuStreamWaitEvent(s.raw, e.raw, 0)
 	runtime.KeepAlive(e)
 	runtime.KeepAlive(s)
 	if err != nil {

@@ -23,6 +23,8 @@ type rig struct {
 	emu *emulator.Emulator // nil on a GPU
 	dev driver.CUdevice
 	ctx driver.CUcontext
+
+	forgive bool // leaks are what the test is about
 }
 
 // newRig opens the driver under test. When the test ends nothing may be left
@@ -62,7 +64,7 @@ func (r *rig) close() {
 		r.CuDevicePrimaryCtxReset(r.dev)
 	}
 	r.CuCtxSetCurrent(0)
-	if err := r.CuDevicePrimaryCtxRelease(r.dev); err != nil {
+	if err := r.CuDevicePrimaryCtxRelease(r.dev); err != nil && !r.forgive {
 		r.t.Error("release of the primary context:", err)
 	}
 	if r.emu == nil {
@@ -71,7 +73,7 @@ func (r *rig) close() {
 	if err := r.emu.Close(); err != nil {
 		r.t.Error(err)
 	}
-	if !r.t.Failed() {
+	if !r.t.Failed() && !r.forgive {
 		for _, l := range r.emu.Leaks() {
 			r.t.Error("leaked:", l)
 		}

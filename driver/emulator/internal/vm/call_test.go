@@ -351,7 +351,7 @@ func TestExternFunctionsInGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{t, mem, mod}
+	m := &machine{t: t, mem: mem, mod: mod}
 	o := grid(1, 10)
 	o.User = "mine"
 	if err := m.launchWith("k", o); err != nil {
@@ -395,7 +395,7 @@ func TestLinkingOfSeveralSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{t, mem, mod}
+	m := &machine{t: t, mem: mem, mod: mod}
 	out := upload(m, []uint32{0})
 	m.mustLaunch("k", 1, out)
 	if v := download[uint32](m, out, 1)[0]; v != 21 {

@@ -424,14 +424,16 @@ END:
 }
 
 func TestEndlessKernelIsAborted(t *testing.T) {
-	m := load(t, `.visible .entry k() { L: bra L; }`)
-	k, _ := m.mod.Kernel("k")
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	o := grid(4, 64)
-	var f *vm.Fault
-	if err := k.Launch(ctx, &o); !errors.As(err, &f) || f.Kind != vm.FaultAborted {
-		t.Errorf("launch ended with %v", err)
+	for _, loop := range []string{"L: bra L;", "L: bar.sync 0; bra L;", "L: nanosleep.u32 10; bra L;"} {
+		m := load(t, `.visible .entry k() { `+loop+` }`)
+		k, _ := m.mod.Kernel("k")
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		o := grid(4, 64)
+		var f *vm.Fault
+		if err := k.Launch(ctx, &o); !errors.As(err, &f) || f.Kind != vm.FaultAborted {
+			t.Errorf("%s: launch ended with %v", loop, err)
+		}
+		cancel()
 	}
 }
 

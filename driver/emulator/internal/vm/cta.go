@@ -21,7 +21,6 @@ type cta struct {
 
 	sharedRegion *Region
 	rng          uint64
-	rounds       int
 }
 
 // barrier is the state of a named barrier.
@@ -43,12 +42,20 @@ const (
 	stepYield
 )
 
-// spinRounds is how often each warp has its turn before another CTA has.
+// spinRounds is how often warps use up their turns, which those do that wait
+// in a loop, before another CTA has its turn.
 const spinRounds = 8
+
+// cancelRounds is after how many rounds over the warps a CTA looks whether it
+// should end.
+const cancelRounds = 64
 
 // step runs the CTA until it ends or has had its turn.
 func (c *cta) step() stepState {
-	for range spinRounds {
+	for yields, round := 0, 1; yields < spinRounds; round++ {
+		if round%cancelRounds == 0 && c.run.cancelled() {
+			panic(c.warps[0].fault(FaultAborted, nil))
+		}
 		running, runnable := 0, 0
 		first := c.firstWarp()
 		for i := range c.warps {
@@ -67,7 +74,9 @@ func (c *cta) step() stepState {
 		if running == 0 {
 			return stepDone
 		}
-		if runnable == 0 && !c.runnable() {
+		if runnable != 0 {
+			yields++
+		} else if !c.runnable() {
 			panic(c.deadlock())
 		}
 	}

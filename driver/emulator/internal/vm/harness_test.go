@@ -23,9 +23,10 @@ type number interface {
 
 // machine is an address space with one compiled module.
 type machine struct {
-	t   testing.TB
-	mem *vm.Memory
-	mod *vm.Module
+	t     testing.TB
+	mem   *vm.Memory
+	mod   *vm.Module
+	build string // of the CUDA kernels
 }
 
 // load compiles PTX, whose header may be left out.
@@ -52,7 +53,7 @@ func tryLoad(t testing.TB, text string) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &machine{t, mem, mod}, nil
+	return &machine{t: t, mem: mem, mod: mod}, nil
 }
 
 // upload makes a device buffer with the values and returns its address.

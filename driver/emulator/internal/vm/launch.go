@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Kernel is an entry of a module, ready to be launched.
@@ -19,6 +20,7 @@ type Kernel struct {
 	// dynamicStart is where dynamic shared memory begins.
 	dynamicStart int
 	pool         sync.Pool // of *cta
+	runs         sync.Pool // of *launchRun
 }
 
 // Limits of a launch that every device since compute capability 3.0 has.
@@ -37,6 +39,7 @@ const (
 // launchRun is the state that the workers of one launch share.
 type launchRun struct {
 	kernel  *Kernel
+	ctx     context.Context
 	opts    *LaunchOptions
 	mem     *Memory
 	params  []byte
@@ -50,7 +53,7 @@ type launchRun struct {
 
 	fence       atomic.Uint64
 	outMu       sync.Mutex
-	paramRegion *Region
+	paramRegion Region
 	heapOnce    sync.Once
 	ownHeap     *Heap
 }
@@ -59,12 +62,7 @@ func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
 	if err := k.check(opts); err != nil {
 		return err
 	}
-	r := &launchRun{kernel: k, opts: opts, mem: k.module.mem, params: opts.Params}
-	r.threads = uint32(opts.Block.Count())
-	r.ctas = opts.Grid.Count()
-	r.paramRegion = newRegion(paramWindow, opts.Params, AllocOptions{Device: HostDevice, ReadOnly: true, Tag: "the kernel's parameters"})
-	stop := context.AfterFunc(ctx, func() { r.aborted.Store(true) })
-	defer stop()
+	r := k.newRun(ctx, opts)
 	r.work()
 	if r.ownHeap != nil {
 		r.ownHeap.Release()
@@ -76,7 +74,36 @@ func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
 	if f := r.fault.Load(); f != nil {
 		return f
 	}
+	r.release()
 	return nil
+}
+
+// newRun takes the state of a launch from the pool, or makes one.
+func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
+	r, _ := k.runs.Get().(*launchRun)
+	if r == nil {
+		r = new(launchRun)
+	}
+	r.kernel, r.ctx, r.opts, r.mem, r.params = k, ctx, opts, k.module.mem, opts.Params
+	r.threads = uint32(opts.Block.Count())
+	r.ctas = opts.Grid.Count()
+	p := &r.paramRegion
+	p.Addr, p.Size, p.data, p.base = paramWindow, uint64(len(opts.Params)), opts.Params, nil
+	p.Device, p.ReadOnly, p.Tag = HostDevice, true, "the kernel's parameters"
+	if len(opts.Params) > 0 {
+		p.base = unsafe.Pointer(&opts.Params[0])
+	}
+	return r
+}
+
+// release returns the state to the pool. A launch that failed keeps its own.
+func (r *launchRun) release() {
+	r.ctx, r.opts, r.params, r.paramRegion.data, r.paramRegion.base = nil, nil, nil, nil, nil
+	r.started.Store(0)
+	r.warpInsts.Store(0)
+	r.laneInsts.Store(0)
+	r.ownHeap, r.heapOnce = nil, sync.Once{}
+	r.kernel.runs.Put(r)
 }
 
 // work runs the CTAs on this goroutine and as many others as are useful.
@@ -86,6 +113,10 @@ func (r *launchRun) work() {
 		n = runtime.GOMAXPROCS(0)
 	}
 	n = int(min(uint64(n), r.ctas))
+	if n == 1 {
+		r.worker()
+		return
+	}
 	var wg sync.WaitGroup
 	for range n - 1 {
 		wg.Go(r.worker)
@@ -196,11 +227,14 @@ func (r *launchRun) step(c *cta) (ended bool) {
 			ended = true
 		}
 	}()
-	if r.aborted.Load() {
+	if r.cancelled() {
 		panic(c.warps[0].fault(FaultAborted, nil))
 	}
 	return c.step() == stepDone
 }
+
+// cancelled reports whether the launch should end.
+func (r *launchRun) cancelled() bool { return r.aborted.Load() || r.ctx.Err() != nil }
 
 // failed keeps the first fault and stops all workers.
 func (r *launchRun) failed(c *cta, x any) {
@@ -351,6 +385,10 @@ func fill[T any](c *[lanes]T, v T, m uint32) {
 
 // setBlock computes the thread indices for a block's shape.
 func (w *warp) setBlock(b Dim3) {
+	if w.block == b {
+		return
+	}
+	w.block = b
 	for l := range uint32(lanes) {
 		t := uint32(w.id)*lanes + l
 		w.tid[0][l] = t % b.X

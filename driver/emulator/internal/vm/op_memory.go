@@ -188,7 +188,7 @@ func (w *warp) reach(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 		case localWindow:
 			return w.reachLocal(in, p-localWindow, i)
 		case paramWindow:
-			return w.reachIn(in, e, w.cta.run.paramRegion, p, i)
+			return w.reachIn(in, e, &w.cta.run.paramRegion, p, i)
 		}
 		return w.reachGlobal(in, e, p, i)
 	}
@@ -203,7 +203,7 @@ func (w *warp) reach(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 	case spaceLocal:
 		return w.reachLocal(in, p, i)
 	case spaceParam:
-		return w.reachIn(in, e, w.cta.run.paramRegion, p, i)
+		return w.reachIn(in, e, &w.cta.run.paramRegion, p, i)
 	}
 	return w.reachGlobal(in, e, p, i)
 }

@@ -59,6 +59,7 @@ type warp struct {
 	prog *program
 	id   int // in the CTA
 
+	block  Dim3 // for which tid was computed
 	shared []byte
 	local  []byte // localCap bytes for each lane
 	localN uint32

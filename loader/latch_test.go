@@ -1,0 +1,44 @@
+package loader_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/purecuda/cuda/loader"
+)
+
+func TestLatchKeepsOthersOut(t *testing.T) {
+	const goroutines, rounds = 16, 2000
+	var l loader.Latch
+	var n int
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for range rounds {
+				l.Lock()
+				n++
+				l.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if n != goroutines*rounds {
+		t.Errorf("%d of %d increments arrived", n, goroutines*rounds)
+	}
+}
+
+func BenchmarkLatch(b *testing.B) {
+	var l loader.Latch
+	for b.Loop() {
+		l.Lock()
+		l.Unlock()
+	}
+}
+
+func BenchmarkMutex(b *testing.B) {
+	var l sync.Mutex
+	for b.Loop() {
+		l.Lock()
+		l.Unlock()
+	}
+}
