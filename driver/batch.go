@@ -33,7 +33,8 @@ func (d *Driver) NewBatch() *Batch {
 // Len returns the number of calls.
 func (b *Batch) Len() int { return len(b.fns) }
 
-// Reset empties the batch and keeps its memory. The calls that follow are of d.
+// Reset empties the batch and keeps its memory. The calls that follow are of d;
+// nil is for a batch that is put away.
 func (b *Batch) Reset(d *Driver) {
 	b.calls.Reset()
 	b.fns = b.fns[:0]
@@ -41,6 +42,9 @@ func (b *Batch) Reset(d *Driver) {
 		return
 	}
 	b.d = d
+	if d == nil {
+		return
+	}
 	b.addKernel, b.setKernel = FnCuGraphAddKernelNode, FnCuGraphExecKernelNodeSetParams
 	if !d.Has(b.addKernel) {
 		b.addKernel, b.setKernel = FnCuGraphAddKernelNode_v10000, FnCuGraphExecKernelNodeSetParams_v10010

@@ -3,6 +3,8 @@ package graph
 import (
 	"fmt"
 	"runtime"
+	"slices"
+	"sync"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -25,7 +27,8 @@ func (g *Graph) AddBatch(dst []Node, items []Item) ([]Node, error) {
 		return dst, err
 	}
 	defer g.mu.Unlock()
-	b := g.newBuilder(items)
+	b := newBuilder(g, items)
+	defer b.done()
 	err := b.build()
 	runtime.KeepAlive(items) // the batch has addresses in the operations
 	if err != nil {
@@ -41,7 +44,8 @@ func (g *Graph) AddChain(dst []Node, ops []driver.Op, deps ...Node) ([]Node, err
 		return dst, err
 	}
 	defer g.mu.Unlock()
-	b := g.newChain(ops, deps)
+	b := newChain(g, ops, deps)
+	defer b.done()
 	err := b.build()
 	runtime.KeepAlive(ops)
 	if err != nil {
@@ -50,67 +54,102 @@ func (g *Graph) AddChain(dst []Node, ops []driver.Op, deps ...Node) ([]Node, err
 	return b.nodes(dst), nil
 }
 
-// nodes enters the new nodes in the graph's tables.
-func (b *builder) nodes(dst []Node) []Node {
-	for _, raw := range b.g.to {
-		dst = append(dst, b.g.added(raw))
-	}
-	return dst
-}
-
 // builder is a batch on its way into a graph. The new nodes' handles come to
-// lie in g.to, one behind the other, where later calls of the same crossing
-// find them; lists of dependencies that are not a part of it are put in g.from.
-// Neither may move while the driver has addresses in them.
+// lie in made, one behind the other, where later calls of the same crossing
+// find them; lists of dependencies that are not a part of it are put in from.
+// Neither may move while the driver has addresses in them. Builders are used
+// again, for whatever graph.
 type builder struct {
 	g     *Graph
 	items []Item
 	ops   []driver.Op // a chain, if there are no items
 	deps  []Node      // of the first of the chain
 
-	made  int // nodes that the driver has made
-	first int // the item of the first call in the batch
-	lists int // g.owners' counts before
-	slots int
+	batch *driver.Batch
+	made  []driver.CUgraphNode
+	from  []driver.CUgraphNode
+
+	last  *driver.Launch // of the item before, if it was one
+	count int            // nodes that the driver has made
+	first int            // the item of the first call in the batch
+	mark  mark           // of the owners, before
 }
 
-func (g *Graph) newBuilder(items []Item) *builder {
-	b := &g.building
-	*b = builder{g: g, items: items}
+var builders = sync.Pool{New: func() any { return new(builder) }}
+
+// batches are driver batches that are used again.
+var batches batchPool
+
+type batchPool struct{ pool sync.Pool }
+
+func (p *batchPool) get(d *driver.Driver) *driver.Batch {
+	b, _ := p.pool.Get().(*driver.Batch)
+	if b == nil {
+		return d.NewBatch()
+	}
+	b.Reset(d)
+	return b
+}
+
+// put takes a batch back. It lets go of the driver.
+func (p *batchPool) put(b *driver.Batch) {
+	b.Reset(nil)
+	p.pool.Put(b)
+}
+
+func newBuilder(g *Graph, items []Item) *builder {
+	b := builders.Get().(*builder)
+	b.items = items
 	room := 0
 	for i := range items {
 		room += len(items[i].After) + len(items[i].Deps)
 	}
-	b.prepare(len(items), room)
+	b.prepare(g, len(items), room)
 	return b
 }
 
-func (g *Graph) newChain(ops []driver.Op, deps []Node) *builder {
-	b := &g.building
-	*b = builder{g: g, ops: ops, deps: deps}
-	b.prepare(len(ops), len(deps))
+func newChain(g *Graph, ops []driver.Op, deps []Node) *builder {
+	b := builders.Get().(*builder)
+	b.ops, b.deps = ops, deps
+	b.prepare(g, len(ops), len(deps))
 	return b
 }
 
 // prepare makes room for n handles, and for the lists of dependencies.
-func (b *builder) prepare(n, room int) {
-	g := b.g
-	if cap(g.to) < n {
-		g.to = make([]driver.CUgraphNode, n)
-	}
-	g.to = g.to[:n]
-	if cap(g.from) < room {
-		g.from = make([]driver.CUgraphNode, 0, room)
-	}
-	g.from = g.from[:0]
-	if g.batch == nil {
-		g.batch = g.d.NewBatch()
-	}
+func (b *builder) prepare(g *Graph, n, room int) {
+	b.g, b.last, b.count, b.first = g, nil, 0, 0
+	b.made = slices.Grow(b.made[:0], n)[:n]
+	b.from = slices.Grow(b.from[:0], room)
+	b.batch = batches.get(g.d)
 	o := g.owners()
-	b.lists, b.slots = len(o.lists), len(o.slots)
+	b.mark = o.mark()
+	g.raws = slices.Grow(g.raws, n)
+	o.reserve(n)
 }
 
-func (b *builder) len() int { return len(b.g.to) }
+// done lets go of the caller's slices and keeps the builder for another time.
+func (b *builder) done() {
+	batches.put(b.batch)
+	b.g, b.items, b.ops, b.deps, b.last, b.batch = nil, nil, nil, nil, nil, nil
+	builders.Put(b)
+}
+
+// nodes enters the new nodes in the graph's tables.
+func (b *builder) nodes(dst []Node) []Node {
+	g, n := b.g, len(dst)
+	first := uint32(len(g.raws))
+	g.raws = append(g.raws, b.made...)
+	dst = slices.Grow(dst, len(b.made))[:n+len(b.made)]
+	for i, raw := range b.made {
+		dst[n+i] = Node{g, raw, first + uint32(i)}
+	}
+	if g.index != nil {
+		for _, added := range dst[n:] {
+			g.index[added.raw] = added.i
+		}
+	}
+	return dst
+}
 
 func (b *builder) op(i int) driver.Op {
 	if b.items != nil {
@@ -120,8 +159,7 @@ func (b *builder) op(i int) driver.Op {
 }
 
 func (b *builder) build() error {
-	defer b.forget()
-	for i := range b.len() {
+	for i := range b.made {
 		if err := b.add(i); err != nil {
 			return b.undo(i, err)
 		}
@@ -131,9 +169,6 @@ func (b *builder) build() error {
 	}
 	return nil
 }
-
-// forget lets go of the caller's slices: a builder is used again.
-func (b *builder) forget() { b.items, b.ops, b.deps = nil, nil, nil }
 
 // failedAt is an error of the item of an earlier call, found by a flush.
 type failedAt struct {
@@ -145,40 +180,59 @@ func (e *failedAt) Error() string { return e.err.Error() }
 
 // add puts one node into the batch.
 func (b *builder) add(i int) error {
-	g, op := b.g, b.op(i)
-	if err := g.accepts(op); err != nil {
+	op := b.op(i)
+	l, _ := op.(*driver.Launch)
+	if l != nil && l == b.last && !b.g.part {
+		return b.addAgain(i, l)
+	}
+	if err := b.g.accepts(op); err != nil {
 		return err
 	}
 	from, n, err := b.dependencies(i)
 	if err != nil {
 		return err
 	}
-	o := g.keep.own
+	o := b.g.keep.own
 	if err := o.hold(op.Refs()); err != nil {
 		return err
 	}
-	g.commitNew(o)
+	b.g.commitNew(o)
+	b.last = l
 	return b.call(i, op, from, n)
+}
+
+// addAgain adds what the item before does: it was looked at.
+func (b *builder) addAgain(i int, l *driver.Launch) error {
+	from, n, err := b.dependencies(i)
+	if err != nil {
+		return err
+	}
+	b.g.keep.own.commitAgain()
+	if len(l.Attributes()) > 0 {
+		return b.call(i, l, from, n)
+	}
+	b.batch.GraphAddKernelNode(&b.made[i], b.g.raw, from, n, l.KernelNodeParams())
+	return nil
 }
 
 // call makes a call of the batch of it, or, for the sorts of nodes that need
 // more than one call, makes it at once.
 func (b *builder) call(i int, op driver.Op, from *driver.CUgraphNode, n uintptr) error {
-	g, node := b.g, &b.g.to[i]
+	g, node := b.g, &b.made[i]
 	switch op := op.(type) {
 	case *driver.Launch:
 		if len(op.Attributes()) == 0 {
-			g.batch.GraphAddKernelNode(node, g.raw, from, n, op.KernelNodeParams())
+			b.batch.GraphAddKernelNode(node, g.raw, from, n, op.KernelNodeParams())
 			return nil
 		}
 	case *driver.CopyOp:
 		if op.Bytes() != 0 {
-			g.batch.GraphAddMemcpyNode(node, g.raw, from, n, op.Memcpy3D(), op.Context().Raw())
+			b.batch.GraphAddMemcpyNode(node, g.raw, from, n, op.Memcpy3D(), op.Context().Raw())
 			return nil
 		}
 	case *driver.FillOp:
 		if op.Bytes() != 0 {
-			g.batch.GraphAddMemsetNode(node, g.raw, from, n, op.MemsetParams(), op.Context().Raw())
+			b.batch.GraphAddMemsetNode(node, g.raw, from, n, op.MemsetParams(), op.Context().Raw())
 			return nil
 		}
 	}
@@ -188,7 +242,7 @@ func (b *builder) call(i int, op driver.Op, from *driver.CUgraphNode, n uintptr)
 	if err := g.addRaw(node, from, n, op); err != nil {
 		return err
 	}
-	b.made, b.first = i+1, i+1
+	b.count, b.first = i+1, i+1
 	return nil
 }
 
@@ -208,14 +262,14 @@ func (b *builder) dependencies(i int) (*driver.CUgraphNode, uintptr, error) {
 	case len(it.Deps) == 0 && len(it.After) == 0:
 		return nil, 0, nil
 	case len(it.Deps) == 0 && consecutive(it.After):
-		return &b.g.to[it.After[0]], uintptr(len(it.After)), nil
+		return &b.made[it.After[0]], uintptr(len(it.After)), nil
 	}
 	return b.gather(it)
 }
 
 func (b *builder) chained(i int) (*driver.CUgraphNode, uintptr, error) {
 	if i > 0 {
-		return &b.g.to[i-1], 1, nil
+		return &b.made[i-1], 1, nil
 	}
 	return b.gather(&Item{Deps: b.deps})
 }
@@ -233,37 +287,35 @@ func consecutive(after []int) bool {
 // gather copies handles to a list of their own. Those of the batch must be
 // there by now: the calls so far are made first.
 func (b *builder) gather(it *Item) (*driver.CUgraphNode, uintptr, error) {
-	g := b.g
 	if len(it.After) > 0 {
 		if err := b.flushBefore(); err != nil {
 			return nil, 0, err
 		}
 	}
-	start := len(g.from)
+	start := len(b.from)
 	for _, a := range it.After {
-		g.from = append(g.from, g.to[a])
+		b.from = append(b.from, b.made[a])
 	}
 	for _, n := range it.Deps {
-		if err := g.check(n); err != nil {
+		if err := b.g.check(n); err != nil {
 			return nil, 0, err
 		}
-		g.from = append(g.from, n.raw)
+		b.from = append(b.from, n.raw)
 	}
-	if len(g.from) == start {
+	if len(b.from) == start {
 		return nil, 0, nil
 	}
-	return &g.from[start], uintptr(len(g.from) - start), nil
+	return &b.from[start], uintptr(len(b.from) - start), nil
 }
 
 // flush makes the calls of the batch. On failure it returns the item.
 func (b *builder) flush() (int, error) {
-	g := b.g
-	n := g.batch.Len()
-	done, err := g.batch.Run()
-	g.batch.Reset()
-	b.made = b.first + done
+	n := b.batch.Len()
+	done, err := b.batch.Run()
+	b.batch.Reset(b.g.d)
+	b.count = b.first + done
 	if err != nil {
-		return b.made, err
+		return b.count, err
 	}
 	b.first += n
 	return 0, nil
@@ -282,11 +334,10 @@ func (b *builder) undo(i int, err error) error {
 		i, err = f.item, f.err
 	}
 	g := b.g
-	g.batch.Reset()
 	errs := []error{fmt.Errorf("item %d: %w", i, g.addError(b.op(i), err))}
-	for n := b.made - 1; n >= 0; n-- {
-		errs = append(errs, g.d.CuGraphDestroyNode(g.to[n]))
+	for n := b.count - 1; n >= 0; n-- {
+		errs = append(errs, g.d.CuGraphDestroyNode(b.made[n]))
 	}
-	g.keep.own.cut(b.lists, b.slots)
+	g.keep.own.cut(b.mark)
 	return join(errs)
 }

@@ -38,7 +38,9 @@ type Recording struct {
 	mode   Mode
 	life   *driver.Lifetime // of the graph to be
 	held   bool             // the goroutine is locked to its thread
+	thread uint64           // which that is
 	faults uint64           // driver.CaptureFaults when it began
+	seen   func()           // ends the watch over failing calls
 	where  place
 
 	mu    sync.Mutex
@@ -90,7 +92,9 @@ func (r *Recording) begin() error {
 	r.life = life
 	r.faults = driver.CaptureFaults()
 	r.lockThread()
+	r.seen = driver.WatchCapture()
 	if err := s.Context().Driver().CuStreamBeginCapture(s.Raw(), r.mode); err != nil {
+		r.seen()
 		r.unlockThread()
 		capturing.leave(s, r)
 		_ = life.Abandon(err)
@@ -106,6 +110,7 @@ func (r *Recording) lockThread() {
 	if r.mode != ModeRelaxed || r.scope.s.Raw() == driver.CU_STREAM_PER_THREAD {
 		r.held = true
 		runtime.LockOSThread()
+		r.thread = driver.ThreadID()
 	}
 }
 
@@ -131,10 +136,13 @@ func (r *Recording) Abort() error {
 		return nil
 	}
 	_, err := r.end(errAborted)
-	if errs, ok := err.(interface{ Unwrap() []error }); ok {
-		return errors.Join(errs.Unwrap()[1:]...)
+	switch errs, several := err.(interface{ Unwrap() []error }); {
+	case err == errAborted:
+		return nil
+	case several: // errAborted is the first
+		return join(errs.Unwrap()[1:])
 	}
-	return nil
+	return err
 }
 
 var errAborted = errors.New("aborted")
@@ -155,11 +163,14 @@ func (r *Recording) end(cause error) (*Graph, error) {
 	if r.ended {
 		return nil, fmt.Errorf("capture of %v: %w", s, ErrEnded)
 	}
-	raw, err := r.endCapture()
-	if resultOf(err) == driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD {
-		return nil, fmt.Errorf("capture of %v goes on: the goroutine that began it must end it: %w", s, err)
+	// The driver would fail and end the capture all the same.
+	if r.held && driver.ThreadID() != r.thread {
+		return nil, refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+			"capture of %v goes on: it ends on the goroutine that began it", s)
 	}
+	raw, err := r.endCapture()
 	r.ended = true
+	r.seen()
 	r.unlockThread()
 	r.leave()
 	runtime.KeepAlive(s)
@@ -173,10 +184,20 @@ func (r *Recording) end(cause error) (*Graph, error) {
 	return nil, r.discard(raw, cause, r.explain(err))
 }
 
+// endCapture makes sure that the stream does not capture afterwards: a call that
+// failed before the driver did anything is made again, once, by itself.
 func (r *Recording) endCapture() (raw driver.CUgraph, err error) {
 	s := r.scope.s
 	err = s.Context().Driver().CuStreamEndCapture(s.Raw(), &raw)
-	return raw, err
+	if err == nil {
+		return raw, nil
+	}
+	status, _, asked := s.CaptureStatus()
+	if asked == nil && status == driver.CU_STREAM_CAPTURE_STATUS_NONE {
+		return raw, err
+	}
+	again := s.Context().Device().Driver().CuStreamEndCapture(s.Raw(), &raw)
+	return raw, join([]error{err, again})
 }
 
 // discard destroys what was recorded. The errors come in the order in which

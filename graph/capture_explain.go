@@ -32,10 +32,27 @@ func (r *Recording) invalidatedBy() string {
 	if r.first != nil {
 		return fmt.Sprintf("invalidated when %v", r.first)
 	}
-	for _, e := range driver.CaptureFaultsSince(r.faults) {
+	if e := likeliest(driver.CaptureFaultsSince(r.faults)); e != nil {
 		return fmt.Sprintf("invalidated by a call that failed while it was open (%v)", e)
 	}
 	return "invalidated by a call that it does not allow, made past this library or after the capture had failed"
+}
+
+// likeliest is the first failure whose code speaks of a capture, or else the
+// first of all, up to the one that found the capture invalidated.
+func likeliest(errs []*driver.Error) *driver.Error {
+	var first *driver.Error
+	for _, e := range errs {
+		switch c := e.Result; {
+		case c == driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+			return first
+		case c >= driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && c <= driver.CUDA_ERROR_CAPTURED_EVENT:
+			return e
+		case first == nil:
+			first = e
+		}
+	}
+	return first
 }
 
 func (r *Recording) unjoined() string {

@@ -301,8 +301,8 @@ func TestRecordingAbort(t *testing.T) {
 	})
 }
 
-// A capture that is not relaxed ends on its thread. Ending it elsewhere fails,
-// and its own goroutine can still end it.
+// A capture that is not relaxed ends on its thread. Ending it elsewhere is
+// refused, and its own goroutine can still end it.
 func TestRecordingEndedByAnotherGoroutineGoesOn(t *testing.T) {
 	each(t, func(k *kit) {
 		r, err := graph.Begin(k.s, graph.ModeThreadLocal)
@@ -311,13 +311,51 @@ func TestRecordingEndedByAnotherGoroutineGoesOn(t *testing.T) {
 		go func() {
 			_, err := r.End()
 			elsewhere <- err
+			elsewhere <- r.Abort()
 		}()
-		if err := <-elsewhere; !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) {
-			k.Errorf("End on another thread: %v, want 908", err)
+		for _, what := range []string{"End", "Abort"} {
+			if err := <-elsewhere; !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) {
+				k.Errorf("%s on another thread: %v, want 908", what, err)
+			}
 		}
 		g, err := r.End()
 		k.ok(err)
 		k.closeLater(g)
+	})
+}
+
+// A relaxed capture ends on any goroutine.
+func TestRelaxedRecordingEndsAnywhere(t *testing.T) {
+	each(t, func(k *kit) {
+		r, err := graph.Begin(k.s, graph.ModeRelaxed)
+		k.ok(err)
+		ended := make(chan *graph.Graph)
+		go func() {
+			g, err := r.End()
+			if err != nil {
+				k.Error(err)
+			}
+			ended <- g
+		}()
+		k.closeLater(<-ended)
+	})
+}
+
+// Work that fails invalidates a capture whatever its code is.
+func TestCaptureInvalidatedByAFailedLaunchNamesIt(t *testing.T) {
+	each(t, func(k *kit) {
+		d := k.c.Driver()
+		_, err := graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+			err := d.CuLaunchKernel(k.plus.Raw(), 0, 1, 1, 1, 1, 1, 0, sc.Stream().Raw(), nil, nil)
+			if err == nil {
+				k.Error("a launch of no blocks succeeded")
+			}
+			return nil
+		})
+		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) || !strings.Contains(err.Error(), "cuLaunchKernel") {
+			k.Errorf("got %v, want 901 that names cuLaunchKernel", err)
+		}
+		k.usable(k.s)
 	})
 }
 

@@ -44,7 +44,7 @@ func (n Node) ChildGraph() (*Graph, error) {
 
 // inside returns a graph that lies in a node of g.
 func (g *Graph) inside(raw driver.CUgraph) *Graph {
-	return &Graph{seq: graphs.Add(1), life: g.life, ctx: g.ctx, d: g.d, raw: raw, keep: g.keep, part: true, mu: g.mu, v2: g.v2, outer: g.outermost()}
+	return &Graph{seq: graphs.Add(1), life: g.life, ctx: g.ctx, d: g.d, free: g.free, raw: raw, keep: g.keep, part: true, mu: g.mu, v2: g.v2, outer: g.outermost()}
 }
 
 // outermost is the graph that a graph is a part of, or itself.

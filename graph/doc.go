@@ -24,5 +24,6 @@
 // is an open capture in a mode other than ModeRelaxed: it belongs to the
 // goroutine that began it, which is held on its OS thread until it ends.
 //
-// This package imports package driver and nothing else of the module.
+// This package imports package driver, and of package loader the lock. Nothing
+// else of the module.
 package graph

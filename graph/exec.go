@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
 )
 
 // Exec is a graph that can be launched. It is changed between launches by Set,
@@ -21,9 +21,9 @@ type Exec struct {
 	d    *driver.Driver // bound to ctx
 	keep *execKeep
 
-	mu       sync.Mutex // held during every driver call on keep.raw
-	g        *Graph     // whose nodes Set takes
-	foreign  bool       // what is kept alive came by an update from another graph
+	mu       loader.Latch // held during every driver call on keep.raw
+	g        *Graph       // whose nodes Set takes
+	foreign  bool         // what is kept alive came by an update from another graph
 	opts     options
 	uploaded bool
 }
@@ -129,7 +129,7 @@ func (x *Exec) launch(s *driver.Stream) error {
 		}
 	}
 	k := x.keep
-	if err := x.d.CuGraphLaunch(k.raw, s.Raw()); err != nil {
+	if err := s.Driver().CuGraphLaunch(k.raw, s.Raw()); err != nil {
 		return err
 	}
 	k.launched(s)
@@ -155,7 +155,19 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 	if err := x.Launch(s); err != nil {
 		return err
 	}
-	return s.Wait(ctx)
+	n := x.Replays()
+	if err := s.Wait(ctx); err != nil {
+		return err
+	}
+	x.settle(n)
+	return nil
+}
+
+// settle notes that the first n launches have ended.
+func (x *Exec) settle(n uint64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.keep.settle(n)
 }
 
 // Wait waits until the last launch has ended, with the work that was sent to
@@ -173,9 +185,7 @@ func (x *Exec) Wait(ctx context.Context) error {
 	if err := s.Wait(ctx); err != nil {
 		return err
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.keep.settle(n)
+	x.settle(n)
 	return nil
 }
 
@@ -191,7 +201,7 @@ func (x *Exec) Upload(s *driver.Stream) error {
 		err = x.sameDriver(s)
 	}
 	if err == nil {
-		err = x.d.CuGraphUpload(x.keep.raw, s.Raw())
+		err = x.ctx.Guarded().CuGraphUpload(x.keep.raw, s.Raw())
 	}
 	runtime.KeepAlive(s)
 	if err != nil {

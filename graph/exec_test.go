@@ -167,6 +167,46 @@ func TestSetEverySortOfNode(t *testing.T) {
 	})
 }
 
+func TestSetBatchChangesManyNodes(t *testing.T) {
+	each(t, func(k *kit) {
+		b, other := k.memory(), k.memory()
+		g := k.graph()
+		ops := make([]driver.Op, 10)
+		for i := range ops {
+			ops[i] = k.launch(k.plus, b, uint32(i))
+		}
+		nodes, err := g.AddChain(nil, ops)
+		k.ok(err)
+		x := k.exec(g)
+		changes := make([]graph.Change, len(nodes))
+		for i, n := range nodes {
+			l := ops[i].(*driver.Launch)
+			k.ok(driver.SetArg(l, 2, uint32(100+i)))
+			changes[i] = graph.Change{Node: n, Op: l}
+		}
+		k.ok(x.SetBatch(changes))
+		k.run(x)
+		k.expect(b, 1046)
+		changes[4].Op = k.launch(k.plus, other, 7)
+		changes[5].Op = k.launch(k.times, b, 0)
+		k.ok(x.SetBatch(changes))
+		k.run(x)
+		k.expect(other, 8)
+		k.expect(b, 106+107+108+109)
+
+		gone := k.memoryOf(1)
+		dead := k.launch(k.plus, gone, 1)
+		k.ok(gone.Close())
+		err = x.SetBatch([]graph.Change{{Node: nodes[0], Op: ops[0]}, {Node: nodes[1], Op: dead}})
+		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "change 1") {
+			k.Errorf("closed memory: %v", err)
+		}
+		if err := x.SetBatch([]graph.Change{{Op: ops[0]}}); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+			k.Errorf("no node: %v", err)
+		}
+	})
+}
+
 func TestEnable(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory()

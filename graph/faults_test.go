@@ -3,7 +3,6 @@ package graph_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
@@ -155,6 +154,8 @@ func TestEveryCallMayFail(t *testing.T) {
 			lib := faulty.Wrap(emulator.New(emulator.Config{}))
 			k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
 			b := k.memory()
+			lib.Ignore("cuThreadExchangeStreamCaptureMode") // part of other calls, cannot fail
+			k.ok(f.run(k, b))                               // the first time loads kernels
 			lib.Count()
 			k.ok(f.run(k, b))
 			calls := lib.Stop()
@@ -162,7 +163,7 @@ func TestEveryCallMayFail(t *testing.T) {
 				t.Fatalf("the flow makes %d calls only", len(calls))
 			}
 			for i := range calls {
-				failOnce(k, lib, f, b, i+1, calls[i].Symbol)
+				failOnce(k, lib, f, b, i+1)
 			}
 		})
 	}
@@ -171,29 +172,26 @@ func TestEveryCallMayFail(t *testing.T) {
 // The code is one that no flow meets by itself.
 const injected = driver.CUDA_ERROR_ECC_UNCORRECTABLE
 
-func failOnce(k *kit, lib *faulty.Library, f flow, b *driver.Buffer[uint32], nth int, symbol string) {
+func failOnce(k *kit, lib *faulty.Library, f flow, b *driver.Buffer[uint32], nth int) {
 	lib.FailNth(nth, uint32(injected))
 	err := f.run(k, b)
+	graph.WaitParked()
 	failed := ""
-	for _, c := range lib.Stop() {
+	log := lib.Stop()
+	for _, c := range log {
 		if c.Failed {
 			failed = c.Symbol
 		}
 	}
 	switch {
-	case failed == "":
-		k.Errorf("call %d (%s) was not reached again", nth, symbol)
-	case err == nil && !tolerated(failed):
-		k.Errorf("call %d (%s) failed and nobody said so", nth, failed)
-	case err != nil && !errors.Is(err, injected):
+	case failed == "": // a wait that was over sooner made fewer calls
+		k.ok(err)
+	case err == nil:
+		k.Errorf("call %d (%s) failed and nobody said so: %+v", nth, failed, log)
+	case !errors.Is(err, injected):
 		k.Errorf("call %d (%s): the first cause is lost: %v", nth, failed, err)
 	}
 	k.usable(k.s)
-}
-
-// tolerated are calls whose failure changes nothing for the program.
-func tolerated(symbol string) bool {
-	return symbol == "cuStreamQuery" || strings.HasPrefix(symbol, "cuGraphGetNodes")
 }
 
 func TestInstantiateFailureLeavesTheGraph(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
 )
 
 // Graph is work described by nodes and the dependencies between them. It runs
@@ -16,22 +17,24 @@ type Graph struct {
 	life  *driver.Lifetime
 	ctx   *driver.Context
 	d     *driver.Driver // bound to ctx
+	free  *driver.Driver // not bound, for calls that do not ask for the context
 	raw   driver.CUgraph
 	v2    bool // the driver takes kernel parameters as since CUDA 12.0
 	keep  *keep
 	part  bool // it lies in a node of outer, which destroys it; keep and mu are outer's
 	outer *Graph
 
-	mu    *sync.Mutex // held during every driver call on raw; one for a graph and its parts
-	raws  []driver.CUgraphNode
+	mu    *loader.Latch                 // held during every driver call on raw; one for a graph and its parts
+	raws  []driver.CUgraphNode          // of the nodes, by number; 0 for a destroyed one
+	table *[]driver.CUgraphNode         // raws, on loan from tables
 	index map[driver.CUgraphNode]uint32 // of raws; nil until a node must be found
 	names names
 	from  []driver.CUgraphNode // buffers for lists of nodes
 	to    []driver.CUgraphNode
-	batch *driver.Batch // nil until it is needed
-
-	building builder
 }
+
+// tables are lists of nodes of graphs that were closed, for those that follow.
+var tables = sync.Pool{New: func() any { return new([]driver.CUgraphNode) }}
 
 // graphs counts those made.
 var graphs atomic.Uint64
@@ -83,8 +86,10 @@ func New(c *driver.Context) (*Graph, error) {
 // and of what that graph keeps alive.
 func own(c *driver.Context, life *driver.Lifetime, raw driver.CUgraph, o *owners) *Graph {
 	k := &keep{own: o}
+	table := tables.Get().(*[]driver.CUgraphNode)
 	d := c.Driver()
-	g := &Graph{seq: graphs.Add(1), life: life, ctx: c, d: d, raw: raw, keep: k, mu: new(sync.Mutex),
+	g := &Graph{seq: graphs.Add(1), life: life, ctx: c, d: d, free: c.Device().Driver(), raw: raw, keep: k,
+		mu: new(loader.Latch), table: table, raws: (*table)[:0],
 		v2: d.Has(driver.FnCuGraphAddKernelNode)}
 	driver.Own(g, life, uint64(raw), func(d *driver.Driver) error {
 		err := d.CuGraphDestroy(raw)
@@ -102,6 +107,11 @@ func (g *Graph) Close() error {
 	}
 	g.mu.Lock() // a call that is under way ends first
 	defer g.mu.Unlock()
+	if g.table != nil {
+		*g.table = g.raws
+		tables.Put(g.table)
+		g.table, g.raws, g.index = nil, nil, nil
+	}
 	return g.life.Close()
 }
 
@@ -145,12 +155,7 @@ func (g *Graph) Keep(refs ...driver.Ref) error {
 		return err
 	}
 	defer g.mu.Unlock()
-	o := g.owners()
-	if err := o.hold(refs); err != nil {
-		return fmt.Errorf("%v cannot keep what is closed: %w", g, err)
-	}
-	o.commitLoose()
-	return nil
+	return g.owners().holdLoose(refs)
 }
 
 // lock takes the graph for a call, unless it is nil or closed.
@@ -189,6 +194,9 @@ func lockBoth(a, b *Graph) (unlock func(), err error) {
 
 // owners returns what the graph keeps alive, to be changed.
 func (g *Graph) owners() *owners {
+	if o := g.keep.own; o.alone() {
+		return o
+	}
 	g.keep.own = g.keep.own.writable()
 	return g.keep.own
 }

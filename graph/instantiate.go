@@ -108,16 +108,19 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 	return x, nil
 }
 
-// instantiate picks the ABI: which node is to blame is told since CUDA 12.0.
+// instantiate picks the ABI: which node is to blame is told since CUDA 12.0. It
+// is guarded, because instantiating during a GLOBAL capture of somebody else
+// would invalidate that.
 func (g *Graph) instantiate(o options) (raw driver.CUgraphExec, err error) {
-	if !g.d.Has(driver.FnCuGraphInstantiateWithParams) {
-		if err := g.d.CuGraphInstantiateWithFlags(&raw, g.raw, uint64(o.flags)); err != nil {
+	d := g.ctx.Guarded()
+	if !d.Has(driver.FnCuGraphInstantiateWithParams) {
+		if err := d.CuGraphInstantiateWithFlags(&raw, g.raw, uint64(o.flags)); err != nil {
 			return 0, &InstantiateError{Err: err, graph: g.String(), Result: driver.CUDA_GRAPH_INSTANTIATE_ERROR}
 		}
 		return raw, nil
 	}
 	p := driver.CUDA_GRAPH_INSTANTIATE_PARAMS{Flags: uint64(o.flags), HUploadStream: o.upload.Raw()}
-	err = g.d.CuGraphInstantiateWithParams(&raw, g.raw, &p)
+	err = d.CuGraphInstantiateWithParams(&raw, g.raw, &p)
 	runtime.KeepAlive(o.upload)
 	if err != nil {
 		return 0, &InstantiateError{Result: p.Result_out, Node: g.member(p.HErrNode_out), Err: err, graph: g.String()}

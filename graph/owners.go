@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,8 +21,9 @@ type owners struct {
 
 	held  []held   // things, by slot
 	free  []uint32 // slots of held that are empty
-	lists []list   // by node: its part of slots
-	slots []uint32 // the slots that nodes refer to
+	nodes []uint32 // by node: its set, counted from 1; 0 for none
+	sets  []set    // what a node refers to, or several nodes do
+	slots []uint32 // the slots that sets consist of
 
 	pending int // slots[pending:] are held for a change that is not made yet
 	gone    []keeper
@@ -40,8 +43,12 @@ type keeper struct {
 	sub  *owners // those of a graph that was copied into a node
 }
 
-// list is a node's part of owners.slots.
-type list struct{ off, n, size uint32 }
+// set is a part of owners.slots. It counts as one use of each thing in it.
+type set struct {
+	off, n uint32
+	size   uint32 // room at off
+	nodes  uint32 // how many nodes it is the set of
+}
 
 var ownersPool = sync.Pool{New: func() any { return new(owners) }}
 
@@ -77,19 +84,22 @@ func (o *owners) reset() {
 	clear(o.held)
 	clear(o.gone)
 	o.held, o.free, o.gone = o.held[:0], o.free[:0], o.gone[:0]
-	o.lists, o.slots = o.lists[:0], o.slots[:0]
-	o.pending = 0
+	o.nodes, o.sets, o.slots, o.pending = o.nodes[:0], o.sets[:0], o.slots[:0], 0
 }
+
+// alone reports whether nobody else shares o.
+func (o *owners) alone() bool { return o.sharers.Load() == 1 }
 
 // writable returns o if nobody shares it, else a copy in its place.
 func (o *owners) writable() *owners {
-	if o.sharers.Load() == 1 {
+	if o.alone() {
 		return o
 	}
 	c := newOwners()
 	c.held = append(c.held, o.held...)
 	c.free = append(c.free, o.free...)
-	c.lists = append(c.lists, o.lists...)
+	c.nodes = append(c.nodes, o.nodes...)
+	c.sets = append(c.sets, o.sets...)
 	c.slots = append(c.slots, o.slots...)
 	c.pending = o.pending
 	for i := range c.held {
@@ -167,29 +177,127 @@ func (o *owners) abandon() {
 	o.slots = o.slots[:o.pending]
 }
 
+// reserve makes room for n nodes.
+func (o *owners) reserve(n int) {
+	o.nodes = slices.Grow(o.nodes, n)
+}
+
+// refersTo reports whether a node refers to exactly refs, all of which are open:
+// then there is nothing to hold.
+func (o *owners) refersTo(node int, refs []driver.Ref) bool {
+	if uint(node) >= uint(len(o.nodes)) || o.nodes[node] == 0 {
+		return false
+	}
+	s := &o.sets[o.nodes[node]-1]
+	if int(s.n) != len(refs) {
+		return false
+	}
+	for i, slot := range o.slots[s.off : s.off+s.n] {
+		l := refs[i].Lifetime()
+		if o.held[slot].life != l || l.Check() != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // commitNew gives what is held to a new node, the next in number.
 func (o *owners) commitNew() {
+	o.nodes = append(o.nodes, o.newSet())
+}
+
+// newSet makes a set of what is held.
+func (o *owners) newSet() uint32 {
 	n := uint32(len(o.slots) - o.pending)
-	o.lists = append(o.lists, list{uint32(o.pending), n, n})
+	if n == 0 {
+		return 0
+	}
+	o.sets = append(o.sets, set{off: uint32(o.pending), n: n, size: n, nodes: 1})
 	o.pending = len(o.slots)
+	return uint32(len(o.sets))
+}
+
+// commitAgain gives a new node what the one before has.
+func (o *owners) commitAgain() {
+	id := o.nodes[len(o.nodes)-1]
+	o.nodes = append(o.nodes, id)
+	if id != 0 {
+		o.sets[id-1].nodes++
+	}
 }
 
 // commit gives what is held to a node in place of what it had.
 func (o *owners) commit(node uint32) {
 	o.grow(node)
-	l := &o.lists[node]
-	for _, s := range o.slots[l.off : l.off+l.n] {
-		o.drop(s)
+	id := o.nodes[node]
+	if id == 0 || o.sets[id-1].nodes > 1 {
+		o.forget(node)
+		o.nodes[node] = o.newSet()
+		return
 	}
+	s := &o.sets[id-1]
+	o.dropSet(s)
 	fresh := o.slots[o.pending:]
-	l.n = uint32(len(fresh))
-	if l.n <= l.size {
-		copy(o.slots[l.off:], fresh)
+	s.n = uint32(len(fresh))
+	if s.n <= s.size {
+		copy(o.slots[s.off:], fresh)
 		o.slots = o.slots[:o.pending]
 		return
 	}
-	l.off, l.size = uint32(o.pending), l.n
+	s.off, s.size = uint32(o.pending), s.n
 	o.pending = len(o.slots)
+}
+
+func (o *owners) dropSet(s *set) {
+	for _, slot := range o.slots[s.off : s.off+s.n] {
+		o.drop(slot)
+	}
+	s.n = 0
+}
+
+// forget drops what a node refers to.
+func (o *owners) forget(node uint32) {
+	if int(node) >= len(o.nodes) || o.nodes[node] == 0 {
+		return
+	}
+	s := &o.sets[o.nodes[node]-1]
+	o.nodes[node] = 0
+	if s.nodes--; s.nodes == 0 {
+		o.dropSet(s)
+	}
+}
+
+// mark is a point to go back to.
+type mark struct{ nodes, sets, slots int }
+
+func (o *owners) mark() mark { return mark{len(o.nodes), len(o.sets), len(o.slots)} }
+
+// cut forgets the nodes that were added since the mark.
+func (o *owners) cut(m mark) {
+	for i := m.nodes; i < len(o.nodes); i++ {
+		o.forget(uint32(i))
+	}
+	o.nodes, o.sets, o.slots, o.pending = o.nodes[:m.nodes], o.sets[:m.sets], o.slots[:m.slots], m.slots
+	o.flush()
+}
+
+// loosen makes what nodes refer to belong to no node: their numbers stopped
+// meaning anything.
+func (o *owners) loosen() {
+	for i := range o.sets {
+		s := &o.sets[i]
+		for _, slot := range o.slots[s.off : s.off+s.n] {
+			o.addLoose(slot)
+		}
+	}
+	o.nodes, o.sets, o.slots, o.pending = o.nodes[:0], o.sets[:0], o.slots[:0], 0
+}
+
+// grow makes room for a node that was found, not added.
+func (o *owners) grow(node uint32) {
+	for uint32(len(o.nodes)) <= node {
+		o.nodes = append(o.nodes, 0)
+	}
 }
 
 // commitLoose gives what is held to no node in particular, each thing once.
@@ -200,6 +308,20 @@ func (o *owners) commitLoose() {
 	o.slots = o.slots[:o.pending]
 }
 
+// holdLoose holds what a program asked for.
+func (o *owners) holdLoose(refs []driver.Ref) error {
+	for i, r := range refs {
+		if r == nil {
+			return invalid("cannot keep reference %d, which is nil", i)
+		}
+	}
+	if err := o.hold(refs); err != nil {
+		return fmt.Errorf("cannot keep what is closed: %w", err)
+	}
+	o.commitLoose()
+	return nil
+}
+
 // addLoose turns a use into one of no known node.
 func (o *owners) addLoose(slot uint32) {
 	h := &o.held[slot]
@@ -208,45 +330,6 @@ func (o *owners) addLoose(slot uint32) {
 		return
 	}
 	h.loose = true
-}
-
-// forget drops what a node refers to.
-func (o *owners) forget(node uint32) {
-	if int(node) >= len(o.lists) {
-		return
-	}
-	l := &o.lists[node]
-	for _, s := range o.slots[l.off : l.off+l.n] {
-		o.drop(s)
-	}
-	l.n = 0
-}
-
-// cut forgets the nodes from the given number on, which were added last.
-func (o *owners) cut(lists, slots int) {
-	for i := lists; i < len(o.lists); i++ {
-		o.forget(uint32(i))
-	}
-	o.lists, o.slots, o.pending = o.lists[:lists], o.slots[:slots], slots
-	o.flush()
-}
-
-// loosen makes what nodes refer to belong to no node: their numbers stopped
-// meaning anything.
-func (o *owners) loosen() {
-	for _, l := range o.lists {
-		for _, s := range o.slots[l.off : l.off+l.n] {
-			o.addLoose(s)
-		}
-	}
-	o.lists, o.slots, o.pending = o.lists[:0], o.slots[:0], 0
-}
-
-// grow makes room for a node that was found, not added.
-func (o *owners) grow(node uint32) {
-	for uint32(len(o.lists)) <= node {
-		o.lists = append(o.lists, list{})
-	}
 }
 
 // flush lets go of what was dropped.

@@ -27,7 +27,11 @@ func Record(s *driver.Stream, ops ...driver.Op) (*Graph, Way, error) {
 	if err := s.Ready(); err != nil {
 		return nil, ByCapture, err
 	}
-	if !free(s) {
+	can, err := free(s)
+	if err != nil {
+		return nil, ByCapture, err
+	}
+	if !can {
 		g, err := byHand(s.Context(), ops)
 		return g, ByHand, err
 	}
@@ -43,12 +47,12 @@ func Record(s *driver.Stream, ops ...driver.Op) (*Graph, Way, error) {
 }
 
 // free reports whether a capture can begin on s.
-func free(s *driver.Stream) bool {
+func free(s *driver.Stream) (bool, error) {
 	if capturable(s) != nil {
-		return false
+		return false, nil
 	}
 	status, _, err := s.CaptureStatus()
-	return err == nil && status == driver.CU_STREAM_CAPTURE_STATUS_NONE
+	return status == driver.CU_STREAM_CAPTURE_STATUS_NONE, err
 }
 
 func byHand(c *driver.Context, ops []driver.Op) (*Graph, error) {

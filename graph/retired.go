@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"sync"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -138,8 +139,11 @@ func (r *retired) parkOrRelease() {
 		r.letGo()
 		return
 	}
-	go r.park()
+	parked.Go(r.park)
 }
+
+// parked counts the goroutines that wait for launches of execs that are gone.
+var parked sync.WaitGroup
 
 // park waits for the stream of the last launch, or if that is closed for its
 // context. If that fails too, the work is over one way or the other.

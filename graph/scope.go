@@ -57,11 +57,7 @@ func (sc *Scope) Keep(refs ...driver.Ref) error {
 	if r.ended {
 		return sc.endedError()
 	}
-	if err := r.own.hold(refs); err != nil {
-		return fmt.Errorf("capture of %v cannot keep what is closed: %w", sc.s, err)
-	}
-	r.own.commitLoose()
-	return nil
+	return r.own.holdLoose(refs)
 }
 
 // Status returns the state of the capture and its number, which is unique in

@@ -33,11 +33,23 @@ func (x *Exec) set(n Node, op driver.Op) error {
 		return err
 	}
 	defer n.g.mu.Unlock()
-	if err := n.g.accepts(op); err != nil {
-		return err
+	return x.setLocked(n, op)
+}
+
+// setLocked is set for a node that was found to be of the exec's graph, which
+// is locked.
+func (x *Exec) setLocked(n Node, op driver.Op) error {
+	if l, ok := op.(*driver.Launch); !ok || l.Context() != n.g.ctx {
+		if err := n.g.accepts(op); err != nil {
+			return err
+		}
 	}
 	o := x.owners()
-	if err := o.hold(op.Refs()); err != nil {
+	refs := op.Refs()
+	if o.refersTo(int(n.i), refs) {
+		return x.setRaw(n.raw, op)
+	}
+	if err := o.hold(refs); err != nil {
 		return err
 	}
 	if err := x.setRaw(n.raw, op); err != nil {
@@ -76,10 +88,7 @@ func (x *Exec) setRaw(n driver.CUgraphNode, op driver.Op) error {
 	d, raw := x.d, x.keep.raw
 	switch op := op.(type) {
 	case *driver.Launch:
-		if x.g.v2 {
-			return d.CuGraphExecKernelNodeSetParams(raw, n, op.KernelNodeParams())
-		}
-		return d.CuGraphExecKernelNodeSetParams_v10010(raw, n, v1(op.KernelNodeParams()))
+		return x.setKernel(n, op)
 	case *driver.CopyOp:
 		return d.CuGraphExecMemcpyNodeSetParams(raw, n, op.Memcpy3D(), op.Context().Raw())
 	case *driver.FillOp:
@@ -93,6 +102,19 @@ func (x *Exec) setRaw(n driver.CUgraphNode, op driver.Op) error {
 		return d.CuGraphExecEventWaitNodeSetEvent(raw, n, op.Event().Raw())
 	}
 	return unknown(op)
+}
+
+// setKernel picks the ABI. See Graph.bind for the context.
+func (x *Exec) setKernel(n driver.CUgraphNode, l *driver.Launch) error {
+	g, raw := x.g, x.keep.raw
+	if !g.v2 {
+		return x.d.CuGraphExecKernelNodeSetParams_v10010(raw, n, v1(l.KernelNodeParams()))
+	}
+	err := g.free.CuGraphExecKernelNodeSetParams(raw, n, l.KernelNodeParams())
+	if err != nil && g.bind(err) {
+		err = g.d.CuGraphExecKernelNodeSetParams(raw, n, l.KernelNodeParams())
+	}
+	return err
 }
 
 // Set gives the node of a graph the parameters of op, for Execs that are made
@@ -115,7 +137,11 @@ func (g *Graph) set(n Node, op driver.Op) error {
 		return err
 	}
 	o := g.owners()
-	if err := o.hold(op.Refs()); err != nil {
+	refs := op.Refs()
+	if !g.part && o.refersTo(int(n.i), refs) {
+		return g.setRaw(n.raw, op)
+	}
+	if err := o.hold(refs); err != nil {
 		return err
 	}
 	err := g.setRaw(n.raw, op)

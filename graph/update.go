@@ -108,13 +108,15 @@ func isAnswer(err error, r driver.CUgraphExecUpdateResult) bool {
 		r != driver.CU_GRAPH_EXEC_UPDATE_SUCCESS
 }
 
-// execUpdate picks the ABI: edges are told since CUDA 12.0.
+// execUpdate picks the ABI: edges are told since CUDA 12.0. It is guarded like
+// instantiate.
 func (x *Exec) execUpdate(g *Graph) (info driver.CUgraphExecUpdateResultInfo, err error) {
-	if x.d.Has(driver.FnCuGraphExecUpdate) {
-		err = x.d.CuGraphExecUpdate(x.keep.raw, g.raw, &info)
+	d := x.ctx.Guarded()
+	if d.Has(driver.FnCuGraphExecUpdate) {
+		err = d.CuGraphExecUpdate(x.keep.raw, g.raw, &info)
 		return info, err
 	}
-	err = x.d.CuGraphExecUpdate_v10020(x.keep.raw, g.raw, &info.ErrorNode, &info.Result)
+	err = d.CuGraphExecUpdate_v10020(x.keep.raw, g.raw, &info.ErrorNode, &info.Result)
 	return info, err
 }
 

@@ -51,7 +51,7 @@ part_tests() {
 	: >"$out/tests.txt"
 	while read -r name folder; do
 		echo "=== $folder" >>"$out/tests.txt"
-		(cd "$work/data/$folder" && timeout 300 "$work/tests/$name" -test.v -test.timeout 280s) </dev/null >"$work/log" 2>&1
+		(cd "$work/data/$folder" && timeout 130 "$work/tests/$name" -test.v -test.timeout 120s) </dev/null >"$work/log" 2>&1
 		status=$?
 		cat "$work/log" >>"$out/tests.txt"
 		passed=$(grep -c '^ *--- PASS' "$work/log")
@@ -66,6 +66,8 @@ part_tests() {
 part_quickstart() {
 	: >"$out/quickstart.txt"
 	quickstart "" -device gpu -dim 256 -layers 12
+	awk '/^replay against launches:/ { found = 1; ok = $4 >= 30 && $9 >= 1.3 } END { exit !(found && ok) }' "$work/log"
+	verdict $? "quickstart: replay takes 30 times less host time and 1.3 times less wall time"
 	quickstart "" -device gpu
 	quickstart "" -device gpu -dim 1000 -layers 3 -steps 50 -seed 7
 	quickstart -static -device emulator

@@ -18,6 +18,7 @@ type capture struct {
 	mode        driver.CUstreamCaptureMode
 	streams     []*stream // in the order in which they joined; origin first
 	removed     map[*node]bool
+	left        []edge // what destroyed streams would have had to join
 	invalidated bool
 	over        bool
 }
@@ -101,6 +102,17 @@ func (cap *capture) invalidate(r result) result {
 	return r
 }
 
+// leave takes a stream that is being destroyed out of the capture.
+func (cap *capture) leave(s *stream) {
+	if s == cap.origin {
+		cap.drop()
+		return
+	}
+	cap.left = append(cap.left, s.capDeps...)
+	cap.streams = slices.DeleteFunc(cap.streams, func(other *stream) bool { return other == s })
+	s.cap, s.capDeps = nil, nil
+}
+
 // finish takes the streams out of the capture.
 func (cap *capture) finish() {
 	cap.over = true
@@ -111,11 +123,15 @@ func (cap *capture) finish() {
 	}
 }
 
-// drop finishes the capture and throws away what it recorded.
+// drop finishes the capture and throws away what it recorded. A graph that was
+// given to the capture is of no use afterwards (seen on driver 580): it can
+// only be destroyed.
 func (cap *capture) drop() {
 	cap.finish()
 	if cap.own {
 		cap.graph.destroy()
+	} else {
+		cap.graph.broken = true
 	}
 }
 
@@ -175,72 +191,9 @@ func (cap *capture) joined() bool {
 		}
 	}
 	visit(cap.origin.capDeps)
-	for _, s := range cap.streams {
-		for _, d := range s.capDeps {
-			if !reached[d.node] && !cap.removed[d.node] {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// prohibited says whether the thread may make a potentially unsafe call, and
-// invalidates the captures that forbid it.
-func (e *Emulator) prohibited(th *thread) result {
-	r := success
-	for cap := range e.captures {
-		if cap.forbids(th) {
-			r = cap.invalidate(errUnsupported)
-		}
-	}
-	return r
-}
-
-// forbids implements the table of cuThreadExchangeStreamCaptureMode.
-func (cap *capture) forbids(th *thread) bool {
-	switch {
-	case th.mode >= driver.CU_STREAM_CAPTURE_MODE_RELAXED, cap.mode == driver.CU_STREAM_CAPTURE_MODE_RELAXED:
-		return false
-	case cap.thread == th:
-		return true
-	}
-	return th.mode == driver.CU_STREAM_CAPTURE_MODE_GLOBAL && cap.mode == driver.CU_STREAM_CAPTURE_MODE_GLOBAL
-}
-
-// refuseWhileCapturing is for calls that would wait for a whole context.
-func (e *Emulator) refuseWhileCapturing(th *thread, ctx *cudaContext) result {
-	r := e.prohibited(th)
-	for cap := range e.captures {
-		if cap.touches(ctx) {
-			r = cap.invalidate(errUnsupported)
-		}
-	}
-	return r
-}
-
-func (cap *capture) touches(ctx *cudaContext) bool {
-	return slices.ContainsFunc(cap.streams, func(s *stream) bool { return s.ctx == ctx })
-}
-
-// implicitlyCaptured refuses use of the legacy stream while a stream that is
-// ordered with it captures: that order can not be recorded.
-func (s *stream) implicitlyCaptured() result {
-	r := success
-	if !s.isLegacy() {
-		return r
-	}
-	for cap := range s.ctx.e.captures {
-		if cap.blocks(s.ctx) {
-			r = cap.invalidate(errImplicit)
-		}
-	}
-	return r
-}
-
-// blocks reports whether a blocking stream of the context is in the capture.
-func (cap *capture) blocks(ctx *cudaContext) bool {
-	return slices.ContainsFunc(cap.streams, func(s *stream) bool { return s.ctx == ctx && s.blocking() })
+	unjoined := func(d edge) bool { return !reached[d.node] && !cap.removed[d.node] }
+	return !slices.ContainsFunc(cap.left, unjoined) &&
+		!slices.ContainsFunc(cap.streams, func(s *stream) bool { return slices.ContainsFunc(s.capDeps, unjoined) })
 }
 
 // submit gives work to the stream: to its queue, or to its capture.

@@ -18,6 +18,7 @@ type graph struct {
 	users     map[*userObject]int
 	execs     int // executables, where only one may exist
 	destroyed bool
+	broken    bool         // by a capture into it that failed
 	handles   []*condition // conditional handles made for it
 }
 
@@ -153,8 +154,11 @@ func graphAt(c call, i int) (*graph, result) {
 		return nil, errInvalidValue
 	}
 	g := handleAt[graph](c, i)
-	if g == nil {
+	switch {
+	case g == nil:
 		return nil, errInvalidHandle
+	case g.broken:
+		return nil, errInvalidValue
 	}
 	return g, success
 }
@@ -192,10 +196,12 @@ func cuGraphCreate(c call) result {
 
 // cuGraphDestroy refuses graphs that live in a node: they end with it.
 func cuGraphDestroy(c call) result {
-	g, r := graphAt(c, 0)
+	g := handleAt[graph](c, 0)
 	switch {
-	case r != success:
-		return r
+	case c.Word(0) == 0:
+		return errInvalidValue
+	case g == nil:
+		return errInvalidHandle
 	case g.parent != nil || g.capturing:
 		return errInvalidValue
 	}

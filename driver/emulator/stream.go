@@ -123,15 +123,15 @@ func createStream(c call, priority int32) result {
 	return put(c, 0, newStream(c.ctx, 0, flags, priority).handle)
 }
 
-// cuStreamDestroy returns at once; what is queued still runs. A stream that is
-// capturing takes its capture with it.
+// cuStreamDestroy returns at once; what is queued still runs. The stream in
+// which a capture began takes it with it.
 func cuStreamDestroy(c call) result {
 	s := handleAt[stream](c, 0)
 	if s == nil {
 		return errInvalidHandle
 	}
 	if s.cap != nil {
-		s.cap.drop()
+		s.cap.leave(s)
 	}
 	s.destroyed = true
 	delete(s.ctx.streams, s)
@@ -260,80 +260,4 @@ func (s *stream) wait() {
 func cuStreamAttachMemAsync(c call) result {
 	_, r := streamAt(c, 0)
 	return r // managed memory here is always coherent
-}
-
-func cuStreamGetAttribute(c call) result {
-	s, r := streamAt(c, 0)
-	out := at[driver.CUlaunchAttributeValue](c, 2)
-	switch {
-	case r != success:
-		return r
-	case out == nil:
-		return errInvalidValue
-	}
-	id := driver.CUlaunchAttributeID(c.Uint32(1))
-	*out = driver.CUlaunchAttributeValue{}
-	switch {
-	case id == driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
-		*out.Priority() = s.priority
-	case streamAttribute(id):
-		*out = s.attrs[id]
-	default:
-		return errInvalidValue
-	}
-	return success
-}
-
-func cuStreamSetAttribute(c call) result {
-	s, r := streamAt(c, 0)
-	in := at[driver.CUlaunchAttributeValue](c, 2)
-	id := driver.CUlaunchAttributeID(c.Uint32(1))
-	switch {
-	case r != success:
-		return r
-	case in == nil:
-		return errInvalidValue
-	case id == driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
-		s.priority = min(max(*in.Priority(), greatestPriority), leastPriority)
-		return success
-	case !streamAttribute(id):
-		return errInvalidValue
-	}
-	s.setAttribute(id, *in)
-	return success
-}
-
-func (s *stream) setAttribute(id driver.CUlaunchAttributeID, v driver.CUlaunchAttributeValue) {
-	if s.attrs == nil {
-		s.attrs = make(map[driver.CUlaunchAttributeID]driver.CUlaunchAttributeValue)
-	}
-	s.attrs[id] = v
-}
-
-// streamAttribute reports whether a stream has the attribute.
-func streamAttribute(id driver.CUlaunchAttributeID) bool {
-	switch id {
-	case driver.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
-		driver.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
-		driver.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
-		driver.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
-		driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
-		return true
-	}
-	return false
-}
-
-func cuStreamCopyAttributes(c call) result {
-	dst, r := streamAt(c, 0)
-	if r != success {
-		return r
-	}
-	src, r := streamAt(c, 1)
-	if r != success {
-		return r
-	}
-	for id, v := range src.attrs {
-		dst.setAttribute(id, v)
-	}
-	return success
 }

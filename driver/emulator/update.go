@@ -122,11 +122,7 @@ func (p *plan) pair(g *graph) (*pairing, *mismatch) {
 		return nil, bad
 	}
 	for i := len(steps) - 1; i >= 0; i-- { // from the last, as driver 580 does
-		s, n := steps[i], nodes[i]
-		if p.steps[s].params.kind() != n.params.kind() {
-			return nil, &mismatch{why: topologyChanged, node: n}
-		}
-		if bad := m.match(s, n, nil); bad != nil {
+		if bad := m.match(steps[i], nodes[i], nil); bad != nil {
 			return nil, bad
 		}
 	}
@@ -173,6 +169,9 @@ func (m *pairing) match(i int, n *node, user *node) *mismatch {
 	}
 	m.byStep[i], m.byNode[n] = n, i
 	s := &m.plan.steps[i]
+	if s.params.kind() != n.params.kind() {
+		return &mismatch{why: typeChanged, node: n}
+	}
 	if len(s.deps) != len(n.deps) {
 		return &mismatch{why: topologyChanged, node: n}
 	}

@@ -82,7 +82,7 @@ func lane3[D, A, B, C word](f func(A, B, C) D) execFunc {
 	}
 }
 
-// pred1 and pred2 make instructions that write a predicate.
+// pred1 makes an instruction that writes a predicate.
 func pred1[A word](f func(A) bool) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		a := col[A](w, in.a)
@@ -90,18 +90,6 @@ func pred1[A word](f func(A) bool) execFunc {
 		for k := m; k != 0; k &= k - 1 {
 			i := first(k)
 			r |= b2u(f(a[i])) << i
-		}
-		w.setPred(in, r, m)
-	}
-}
-
-func pred2[A word](f func(a, b A) bool) execFunc {
-	return func(w *warp, in *inst, m uint32) {
-		a, b := col[A](w, in.a), col[A](w, in.b)
-		var r uint32
-		for k := m; k != 0; k &= k - 1 {
-			i := first(k)
-			r |= b2u(f(a[i], b[i])) << i
 		}
 		w.setPred(in, r, m)
 	}

@@ -315,6 +315,7 @@ func (w *warp) reset() {
 	w.mask = w.live
 	w.pc, w.turn = 0, 0
 	w.splits = w.splits[:0]
+	w.dyn.top = col64{}
 	w.synced = false
 	w.setFrame(frame{})
 }

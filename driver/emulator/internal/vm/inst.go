@@ -41,6 +41,7 @@ type extra struct {
 	fn    *function
 	// caller is the function that a call is in.
 	caller *function
+	from   *inst // the source of a copy
 	sync   *syncOp
 }
 

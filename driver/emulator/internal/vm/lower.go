@@ -226,9 +226,12 @@ type lowerer struct {
 	code   []*lowered
 	vregs  [numClasses]uint32
 	consts map[constant]reg
-	carry  reg    // condition code, noReg if not used
-	retPC  reg    // column with the return address
-	local  uint32 // local memory used so far
+	carry  reg // condition code, noReg if not used
+	retPC  reg // column with the return address
+	// savedSP is alloca's stack pointer at the start of the function.
+	savedSP  reg
+	prologue []*lowered // put before the code when it is complete
+	local    uint32     // local memory used so far
 
 	// Of the instruction being lowered.
 	cur        *ptx.Instr
@@ -244,7 +247,7 @@ type lowerer struct {
 // lowerFunction lowers a function's body and appends it to the program.
 func (b *builder) lowerFunction(sym *symbol) {
 	f := b.funcs[sym]
-	l := &lowerer{b: b, file: sym.src, fn: sym.fn, f: f, consts: map[constant]reg{}, guard: noReg, carry: noReg}
+	l := &lowerer{b: b, file: sym.src, fn: sym.fn, f: f, consts: map[constant]reg{}, guard: noReg, carry: noReg, savedSP: noReg}
 	l.scope = newScope(nil)
 	if sym.fn.Entry {
 		l.kernelParams()
@@ -512,10 +515,29 @@ func (l *lowerer) slot(n *lowered) *lowered {
 	return n
 }
 
+// prepend puts the prologue before the code.
+func (l *lowerer) prepend() {
+	n := len(l.prologue)
+	if n == 0 {
+		return
+	}
+	l.code = append(l.prologue, l.code...)
+	seen := map[*label]bool{}
+	for _, i := range l.code {
+		for _, t := range append(i.table, i.to) {
+			if t != nil && !seen[t] {
+				seen[t] = true
+				t.at += n
+			}
+		}
+	}
+}
+
 // place appends the function's code to the program.
 func (l *lowerer) place() {
 	base := int32(len(l.b.prog.code))
 	l.f.entry = base
+	l.prepend()
 	l.allocate()
 	l.f.retPC = l.retPC.id
 	for _, n := range l.code {

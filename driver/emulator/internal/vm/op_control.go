@@ -89,6 +89,9 @@ func (l *lowerer) leave() {
 		return
 	}
 	l.storeReturn()
+	if l.savedSP != noReg {
+		l.emit(execStackRestore, noReg, l.savedSP)
+	}
 	l.emit(nil, noReg, l.retPC).in.ctl = ctlReturn
 }
 

@@ -466,22 +466,21 @@ func (l *lowerer) bfe(i *ptx.Instr, f *form, t ptx.Type) {
 }
 
 // bfe extracts length bits from bit pos on; msb is the value's highest bit.
-// Bits beyond it repeat the sign of the field or of the value.
+// Bits beyond it repeat the sign of the field or of the value, which comes
+// sign-extended if signed.
 func bfe(a uint64, b, c, msb uint32, signed bool) uint64 {
 	pos, length := b&0xff, c&0xff
-	var sign uint64
-	if signed && length != 0 {
-		sign = a >> min(pos+length-1, msb) & 1
+	if length == 0 {
+		return 0
 	}
-	var r uint64
-	for k := range msb + 1 {
-		bit := sign
-		if k < length && pos+k <= msb {
-			bit = a >> (pos + k) & 1
-		}
-		r |= bit << k
+	if !signed {
+		return a >> pos & (1<<length - 1)
 	}
-	return r
+	x := int64(a) >> pos
+	if pos+length > msb {
+		return uint64(x)
+	}
+	return uint64(x << (64 - length) >> (64 - length))
 }
 
 func (l *lowerer) bfi(i *ptx.Instr, f *form, t ptx.Type) {

@@ -51,17 +51,6 @@ func execLow32(w *warp, in *inst, m uint32) {
 	}
 }
 
-// execHigh32 takes the upper half of a 64-bit column.
-//
-//go:norace
-func execHigh32(w *warp, in *inst, m uint32) {
-	d, a := &w.r32[in.d], &w.r64[in.a]
-	for ; m != 0; m &= m - 1 {
-		i := first(m)
-		d[i] = uint32(a[i] >> 32)
-	}
-}
-
 //go:norace
 func execZero64(w *warp, in *inst, m uint32) {
 	d, a := &w.r64[in.d], &w.r32[in.a]

@@ -74,6 +74,7 @@ type warp struct {
 	count     uint64 // warp instructions
 	laneCount uint64
 	scratch   syncScratch
+	dyn       dynamicStack
 	addr      col64 // for instructions that compute addresses first
 }
 

@@ -6,20 +6,6 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// emptyNode does nothing: it joins dependencies.
-type emptyNode struct{}
-
-func (*emptyNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_EMPTY }
-func (*emptyNode) run(*execution) result        { return success }
-
-// fillNode is a memset.
-type fillNode struct {
-	fillOp
-	ctx *cudaContext
-}
-
-func (*fillNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_MEMSET }
-
 // copyNode is a copy by the parameters of CUDA_MEMCPY3D. It refers to the
 // user's memory for as long as it exists, as a driver's node does.
 type copyNode struct {
@@ -83,45 +69,41 @@ func (e *Emulator) sideOf(p *place) (driver.CUmemorytype, unsafe.Pointer, driver
 	return driver.CU_MEMORYTYPE_DEVICE, nil, driver.CUdeviceptr(p.addr)
 }
 
-// eventRecordNode records an event, eventWaitNode waits for one.
-type (
-	eventRecordNode struct{ ev *event }
-	eventWaitNode   struct{ ev *event }
-)
-
-func (*eventRecordNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD }
-func (*eventWaitNode) kind() driver.CUgraphNodeType   { return driver.CU_GRAPH_NODE_TYPE_WAIT_EVENT }
-
-// run puts a mark at the launch that is running: who waits for it waits until
-// that launch has ended, which is later than a device would make it but never
-// earlier. The time is the node's.
-func (n *eventRecordNode) run(x *execution) result {
-	x.e.mu.Lock()
-	defer x.e.mu.Unlock()
-	m := &mark{dependency: dependency{x.stream, x.stream.done + 1}}
-	n.ev.mark, n.ev.cap = m, nil
-	return (*recordMark)(m).locked()
+// contextFor is the context that argument i names for a copy or fill node; 0
+// means the current one.
+func contextFor(c call, i int) (*cudaContext, result) {
+	ctx := contextAt(c, i)
+	return ctx, ctx.usable()
 }
 
-func (n *eventWaitNode) run(x *execution) result {
-	x.e.mu.Lock()
-	defer x.e.mu.Unlock()
-	m := n.ev.mark
-	if m == nil || m.s == x.stream {
-		return success // in order already
+func cuGraphAddMemcpyNode(c call) result {
+	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
+		ctx, r := contextFor(c, 5)
+		if r != success {
+			return nil, r
+		}
+		n, r := c.e.newCopyNode(at[driver.CUDA_MEMCPY3D](c, 4), ctx)
+		return n, r
+	})
+}
+
+func cuGraphMemcpyNodeGetParams(c call) result {
+	_, n, r := nodeOf[*copyNode](c, 0)
+	if r != success {
+		return r
 	}
-	for !m.met() && x.e.running.Err() == nil {
-		m.s.cond.Wait()
+	return put(c, 1, n.params)
+}
+
+func cuGraphMemcpyNodeSetParams(c call) result {
+	n, old, r := nodeOf[*copyNode](c, 0)
+	if r != success {
+		return r
 	}
+	p, r := c.e.newCopyNode(at[driver.CUDA_MEMCPY3D](c, 1), old.ctx)
+	if r != success {
+		return r
+	}
+	n.params = p
 	return success
 }
-
-// childNode runs a graph of its own.
-type childNode struct{ graph *graph }
-
-func (*childNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_GRAPH }
-
-// run is not used: an executable has the child's steps.
-func (*childNode) run(*execution) result { return errLaunchFailed }
-
-func (n *childNode) graphs() []*graph { return []*graph{n.graph} }

@@ -1,0 +1,201 @@
+package vm
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// How memory instructions reach memory: the check of each address, with the
+// region that was accessed last remembered, and the faults.
+
+// access is what a memory instruction remembers of the region it touched
+// last: an access at address a is inside if a-addr < n.
+type access struct {
+	addr   uint64
+	n      uint64
+	base   unsafe.Pointer
+	region *Region
+}
+
+// deadRegion is in the accesses that remember nothing.
+var deadRegion = func() *Region {
+	r := new(Region)
+	r.dead.Store(true)
+	return r
+}()
+
+// The space of an access, in inst.aux.
+const (
+	spaceGeneric = iota
+	spaceGlobal
+	spaceShared
+	spaceLocal
+	spaceConst
+	spaceParam
+	spaceMask  = 7
+	accWrite   = 8
+	accAtomic  = 16
+	accLog     = 8 // shift of log2 of the access's size
+	accMaxSize = 32
+)
+
+var spaceText = [...]string{"generic", "global", "shared", "local", "const", "param", "?", "?"}
+
+// size is the number of bytes of an instruction's access.
+func (in *inst) size() uint64 { return 1 << (in.aux >> accLog) }
+
+// pointer returns the memory at p for lane i, checked.
+//
+//go:norace
+//go:nocheckptr
+func (w *warp) pointer(in *inst, e *access, p uint64, i int) unsafe.Pointer {
+	if off := p - e.addr; off < e.n && p&(in.size()-1) == 0 {
+		return unsafe.Add(e.base, off)
+	}
+	return w.reach(in, e, p, i)
+}
+
+// site is the cache entry of a memory instruction.
+func (w *warp) site(in *inst) *access {
+	e := &w.cache[in.slot]
+	if e.region.dead.Load() {
+		e.n = 0
+	}
+	return e
+}
+
+// addresses computes the addresses of an instruction's access into w.addr.
+//
+//go:norace
+func (w *warp) addresses(in *inst, wide bool, m uint32) *col64 {
+	if wide {
+		a := &w.r64[in.a]
+		for i := range w.addr {
+			w.addr[i] = a[i] + in.imm
+		}
+		return &w.addr
+	}
+	a := &w.r32[in.a]
+	for i := range w.addr {
+		w.addr[i] = uint64(a[i]) + in.imm
+	}
+	return &w.addr
+}
+
+// reach finds the memory at address p for an access of lane i that is not in
+// the region accessed last, or faults.
+func (w *warp) reach(in *inst, e *access, p uint64, i int) unsafe.Pointer {
+	size := in.size()
+	if p&(size-1) != 0 {
+		panic(w.accessFault(FaultMisaligned, in, p, i, fmt.Sprintf("%#x is not a multiple of %d", p, size)))
+	}
+	space := in.aux & spaceMask
+	if space == spaceGeneric {
+		switch p & windowMask {
+		case sharedWindow:
+			space = spaceShared
+			return w.reachIn(in, e, w.cta.sharedRegion, p, i)
+		case localWindow:
+			return w.reachLocal(in, p-localWindow, i)
+		case paramWindow:
+			return w.reachIn(in, e, &w.cta.run.paramRegion, p, i)
+		}
+		return w.reachGlobal(in, e, p, i)
+	}
+	switch space {
+	case spaceShared:
+		r := w.cta.sharedRegion
+		if p >= r.Size || r.Size-p < size {
+			panic(w.accessFault(FaultIllegal, in, p, i, fmt.Sprintf("the block has %d bytes of shared memory", r.Size)))
+		}
+		*e = access{0, r.Size - size + 1, r.base, r}
+		return unsafe.Add(r.base, p)
+	case spaceLocal:
+		return w.reachLocal(in, p, i)
+	case spaceParam:
+		return w.reachIn(in, e, &w.cta.run.paramRegion, p, i)
+	}
+	return w.reachGlobal(in, e, p, i)
+}
+
+// reachIn is reach for a region that is known.
+func (w *warp) reachIn(in *inst, e *access, r *Region, p uint64, i int) unsafe.Pointer {
+	size := in.size()
+	off := p - r.Addr
+	if off >= r.Size || r.Size-off < size {
+		panic(w.accessFault(FaultIllegal, in, p, i, "beyond the end of "+describe(r.Addr, r.Size, r.Tag)))
+	}
+	if r.ReadOnly && in.aux&accWrite != 0 {
+		panic(w.accessFault(FaultSpace, in, p, i, describe(r.Addr, r.Size, r.Tag)+" is read-only"))
+	}
+	*e = access{r.Addr, r.Size - size + 1, r.base, r}
+	return unsafe.Add(r.base, off)
+}
+
+// reachLocal is reach for lane i's local memory.
+func (w *warp) reachLocal(in *inst, off uint64, i int) unsafe.Pointer {
+	size := in.size()
+	if at := off - allocaBase; at < w.dyn.top[i] && w.dyn.top[i]-at >= size {
+		return unsafe.Pointer(&w.dyn.mem[i][at])
+	}
+	if off >= uint64(w.localN) || uint64(w.localN)-off < size {
+		panic(w.accessFault(FaultIllegal, in, off, i, fmt.Sprintf("the thread has %d bytes of local memory", w.localN)))
+	}
+	return unsafe.Pointer(&w.local[uint64(i)*uint64(w.localN)+off])
+}
+
+// reachGlobal is reach for device and host memory.
+func (w *warp) reachGlobal(in *inst, e *access, p uint64, i int) unsafe.Pointer {
+	size := in.size()
+	r := w.cta.lookup(p)
+	if r == nil {
+		kind := FaultIllegal
+		if w.cta.run.mem.wasFreed(p) {
+			kind = FaultUseAfterFree
+		}
+		panic(w.accessFault(kind, in, p, i, w.cta.run.mem.Nearest(p)))
+	}
+	off := p - r.Addr
+	switch {
+	case r.Size-off < size:
+		panic(w.accessFault(FaultIllegal, in, p, i, w.cta.run.mem.Nearest(p)))
+	case r.ReadOnly && in.aux&accWrite != 0:
+		panic(w.accessFault(FaultSpace, in, p, i, describe(r.Addr, r.Size, r.Tag)+" is read-only"))
+	case !w.cta.run.mayAccess(r):
+		panic(w.accessFault(FaultIllegal, in, p, i, fmt.Sprintf("%s belongs to device %d, and peer access is not enabled", describe(r.Addr, r.Size, r.Tag), r.Device)))
+	}
+	*e = access{r.Addr, r.Size - size + 1, r.base, r}
+	return unsafe.Add(r.base, off)
+}
+
+// mayAccess reports whether the launch's device can reach the region.
+func (r *launchRun) mayAccess(g *Region) bool {
+	return g.Device == HostDevice || g.Device == r.opts.Device.Ordinal || r.opts.Peers>>uint(g.Device)&1 != 0
+}
+
+// lookup finds the live region at p, first among those found last.
+func (c *cta) lookup(p uint64) *Region {
+	for _, r := range c.recent {
+		if r != nil && p-r.Addr < r.Size && !r.dead.Load() {
+			return r
+		}
+	}
+	r := c.run.mem.find(p)
+	if r != nil && p-r.Addr < r.Size {
+		copy(c.recent[1:], c.recent[:])
+		c.recent[0] = r
+		return r
+	}
+	return nil
+}
+
+func (w *warp) localPointer(in *inst, off uint64, i int) unsafe.Pointer {
+	size := in.size()
+	if off < uint64(w.localN) && uint64(w.localN)-off >= size && off&(size-1) == 0 {
+		return unsafe.Pointer(&w.local[uint64(i)*uint64(w.localN)+off])
+	}
+	if off&(size-1) != 0 {
+		panic(w.accessFault(FaultMisaligned, in, off, i, fmt.Sprintf("%#x is not a multiple of %d", off, size)))
+	}
+	return w.reachLocal(in, off, i)
+}

@@ -1,0 +1,139 @@
+package emulator
+
+import (
+	"errors"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// kernelNode is a kernel launch: in a stream, or as a node.
+type kernelNode struct {
+	fn          *kernelFunc
+	kern        uintptr // CUkernel that it was named by, if so
+	grid, block vm.Dim3
+	shared      uint32
+	args        []byte
+	attrs       launchAttrs
+}
+
+func (n *kernelNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_KERNEL }
+
+// check refuses what a driver refuses before a launch.
+func (n *kernelNode) check() result {
+	f, g, b := n.fn, n.grid, n.block
+	threads := b.Count()
+	switch {
+	case g.X == 0 || g.Y == 0 || g.Z == 0, g.X > 1<<31-1, g.Y > 65535, g.Z > 65535,
+		b.X == 0 || b.Y == 0 || b.Z == 0, b.X > 1024, b.Y > 1024, b.Z > 64, threads > 1024:
+		return errInvalidValue
+	case threads > uint64(f.info.MaxThreads):
+		return errInvalidValue
+	case f.info.ReqBlock != vm.Dim3{} && f.info.ReqBlock != b:
+		return errInvalidValue
+	case int64(n.shared) > int64(f.settings.maxDynamicShared):
+		return errInvalidValue
+	}
+	if r := n.checkCluster(); r != success {
+		return r
+	}
+	if n.attrs.cooperative != 0 {
+		resident := uint64(f.blocksPerSM(int(threads), uint64(n.shared))) * uint64(f.mod.ctx.e.cfg.Multiprocessors)
+		if g.Count() > resident {
+			return errCoopTooLarge
+		}
+	}
+	return success
+}
+
+// cluster is the cluster size of the launch, zero if there is none.
+func (n *kernelNode) cluster() vm.Dim3 {
+	if n.attrs.cluster != (vm.Dim3{}) {
+		return n.attrs.cluster
+	}
+	return n.fn.settings.cluster
+}
+
+func (n *kernelNode) checkCluster() result {
+	d := n.cluster()
+	if d == (vm.Dim3{}) {
+		return success
+	}
+	limit := uint64(portableCluster)
+	if n.fn.settings.nonPortable {
+		limit = largestCluster
+	}
+	required := n.fn.info.ReqCluster
+	switch {
+	case !limitsOf(n.fn.mod.ctx.e.cfg.ComputeCapability).clusters:
+		return errNotSupported
+	case d.Count() == 0 || d.Count() > limit,
+		n.grid.X%d.X != 0 || n.grid.Y%d.Y != 0 || n.grid.Z%d.Z != 0:
+		return errInvalidCluster
+	case required != vm.Dim3{} && required != d:
+		return errInvalidCluster
+	}
+	return success
+}
+
+// run executes the kernel.
+func (n *kernelNode) run(x *execution) result { return n.launch(x, nil) }
+
+// launch executes the kernel; user is what its extern functions find.
+func (n *kernelNode) launch(x *execution, user *graphRun) result {
+	e := x.e
+	if n.fn.mod.gone {
+		e.cfg.Log.Error("kernel of an unloaded module", "kernel", n.fn.code.Name())
+		return errLaunchFailed
+	}
+	e.stats.launches.Add(1)
+	opts := n.options(x)
+	if user != nil {
+		opts.User = user
+	}
+	return e.launchResult(n.fn.code.Launch(e.running, opts))
+}
+
+// options translates the launch for the engine.
+func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
+	e, ctx := x.e, n.fn.mod.ctx
+	return &vm.LaunchOptions{
+		Grid: n.grid, Block: n.block, Cluster: n.cluster(),
+		DynamicShared: n.shared,
+		Params:        n.args,
+		Device: vm.DeviceInfo{
+			Ordinal:           ctx.dev.ordinal,
+			ComputeCapability: e.cfg.ComputeCapability[0]*10 + e.cfg.ComputeCapability[1],
+			SMs:               e.cfg.Multiprocessors,
+			GridID:            e.stats.launches.Load(),
+		},
+		Peers:       ctx.peerMask(),
+		Workers:     e.cfg.Workers,
+		Cooperative: n.attrs.cooperative != 0,
+		Seed:        e.cfg.Seed,
+		Checks:      vm.CheckBarriers,
+		Stdout:      e.cfg.Stdout,
+		Heap:        ctx.kernelHeap(),
+	}
+}
+
+// launchResult is the code of what ended a kernel.
+func (e *Emulator) launchResult(err error) result {
+	if err == nil {
+		return success
+	}
+	var fault *vm.Fault
+	var refused *vm.LaunchError
+	switch {
+	case errors.As(err, &fault) && fault.Kind == vm.FaultAborted:
+		return errLaunchFailed
+	case errors.As(err, &fault):
+		e.noteFault(fault.Error())
+		return result(fault.Result())
+	case errors.As(err, &refused):
+		e.noteFault(refused.Error())
+		return result(refused.Result)
+	}
+	e.noteFault(err.Error())
+	return errLaunchFailed
+}

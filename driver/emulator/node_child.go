@@ -1,0 +1,45 @@
+package emulator
+
+import (
+	"github.com/purecuda/cuda/driver"
+)
+
+// childNode runs a graph of its own.
+type childNode struct{ graph *graph }
+
+func (*childNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_GRAPH }
+
+// run is not used: an executable has the child's steps.
+func (*childNode) run(*execution) result { return errLaunchFailed }
+
+func (n *childNode) graphs() []*graph { return []*graph{n.graph} }
+
+// childFrom embeds a graph: a copy of it, or itself if it is moved.
+func childFrom(c call, parent *graph, h uintptr, move bool) (nodeParams, result) {
+	g := find[graph](c.e, h)
+	switch {
+	case h == 0:
+		return nil, errInvalidValue
+	case g == nil:
+		return nil, errInvalidHandle
+	case g == parent.root() || g.parent != nil && move:
+		return nil, errInvalidValue
+	case move:
+		return &childNode{graph: g}, success
+	case g.hasMemory() || g.any(driver.CU_GRAPH_NODE_TYPE_CONDITIONAL):
+		return nil, errNotSupported
+	}
+	return &childNode{graph: g.clone()}, success
+}
+
+func cuGraphAddChildGraphNode(c call) result {
+	return addNode(c, -1, 3, func(g *graph) (nodeParams, result) { return childFrom(c, g, c.Word(4), false) })
+}
+
+func cuGraphChildGraphNodeGetGraph(c call) result {
+	_, n, r := nodeOf[*childNode](c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, n.graph.handle)
+}

@@ -1,0 +1,149 @@
+package graph
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// model is what owners should hold, kept the simple way.
+type model struct {
+	nodes []([]driver.Ref)
+	loose []driver.Ref
+}
+
+func (m *model) want() map[*driver.Lifetime]bool {
+	all := map[*driver.Lifetime]bool{}
+	for _, refs := range append(slices.Clone(m.nodes), m.loose) {
+		for _, r := range refs {
+			all[r.Lifetime()] = true
+		}
+	}
+	return all
+}
+
+func (o *owners) holds() map[*driver.Lifetime]bool {
+	all := map[*driver.Lifetime]bool{}
+	for _, h := range o.held {
+		if h.life != nil {
+			all[h.life] = true
+		}
+	}
+	return all
+}
+
+// Whatever is done to them in whatever order, owners hold what their nodes
+// refer to and nothing else.
+func TestOwnersHoldWhatNodesReferTo(t *testing.T) {
+	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
+	things := make([]driver.Ref, 12)
+	for i := range things {
+		b, err := driver.Alloc[byte](c, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		things[i] = b.Ref()
+	}
+	for seed := range uint64(200) {
+		checkOwners(t, rand.New(rand.NewPCG(seed, 1)), things)
+	}
+}
+
+func checkOwners(t *testing.T, rnd *rand.Rand, things []driver.Ref) {
+	t.Helper()
+	o, m := newOwners(), &model{}
+	others := []*owners{}
+	for step := range 60 {
+		what := change(t, rnd, &o, m, things)
+		o.flush()
+		if !maps.Equal(o.holds(), m.want()) {
+			t.Fatalf("step %d (%s): %d things held, want %d", step, what, len(o.holds()), len(m.want()))
+		}
+		if rnd.IntN(8) == 0 { // another graph or exec shares them, and then one of the two changes
+			others = append(others, o.share())
+			o = o.writable()
+		}
+	}
+	for _, other := range others {
+		other.release()
+	}
+	o.release()
+}
+
+// change does one thing to owners and model.
+func change(t *testing.T, rnd *rand.Rand, o **owners, m *model, things []driver.Ref) string {
+	t.Helper()
+	refs := make([]driver.Ref, rnd.IntN(5))
+	for i := range refs {
+		refs[i] = things[rnd.IntN(len(things))]
+	}
+	hold := func() {
+		if err := (*o).hold(refs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kind := rnd.IntN(10)
+	if len(m.nodes) == 0 && kind < 7 {
+		kind = 7
+	}
+	node := uint32(0)
+	if len(m.nodes) > 0 {
+		node = uint32(rnd.IntN(len(m.nodes)))
+	}
+	switch kind {
+	case 0, 1, 2:
+		hold()
+		(*o).commit(node)
+		m.nodes[node] = refs
+		if len(refs) > 0 && !(*o).refersTo(int(node), refs) {
+			t.Fatal("a node does not refer to what it was given")
+		}
+		return "commit"
+	case 3:
+		(*o).commitAgain()
+		m.nodes = append(m.nodes, m.nodes[len(m.nodes)-1])
+		return "commitAgain"
+	case 4:
+		(*o).forget(node)
+		m.nodes[node] = nil
+		return "forget"
+	case 5:
+		hold()
+		(*o).abandon()
+		return "abandon"
+	case 6:
+		mark := (*o).mark()
+		hold()
+		(*o).commitNew()
+		(*o).commitAgain()
+		(*o).cut(mark)
+		return "cut"
+	case 7:
+		hold()
+		(*o).commitNew()
+		m.nodes = append(m.nodes, refs)
+		return "commitNew"
+	case 8:
+		hold()
+		(*o).commitLoose()
+		m.loose = append(m.loose, refs...)
+		return "commitLoose"
+	}
+	if rnd.IntN(4) > 0 {
+		return "nothing"
+	}
+	(*o).loosen()
+	m.loose = slices.Concat(append(slices.Clone(m.nodes), m.loose)...)
+	m.nodes = nil
+	return "loosen"
+}

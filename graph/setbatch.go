@@ -1,0 +1,91 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Change is a new operation for a node of an Exec.
+type Change struct {
+	Node Node
+	Op   driver.Op
+}
+
+// SetBatch is Set for many nodes. Kernels whose memory stays, so that only
+// numbers among their arguments change, are set in one crossing, at about what
+// C pays. Operations are read before it returns; a Change may not share its
+// operation with another one that needs other arguments.
+//
+// When one fails, the error names it; those before it were made.
+func (x *Exec) SetBatch(changes []Change) error {
+	if err := x.lock(); err != nil {
+		return err
+	}
+	defer x.mu.Unlock()
+	x.g.mu.Lock()
+	defer x.g.mu.Unlock()
+	if err := x.g.life.Check(); err != nil {
+		return err
+	}
+	b := setter{x: x, changes: changes, batch: batches.get(x.d)}
+	err := b.run()
+	batches.put(b.batch)
+	runtime.KeepAlive(changes) // the batch has addresses in the operations
+	return err
+}
+
+// setter is a batch of changes on its way to an exec.
+type setter struct {
+	x       *Exec
+	changes []Change
+	batch   *driver.Batch
+	first   int // the change of the first call in the batch
+}
+
+func (b *setter) run() error {
+	for i := range b.changes {
+		if err := b.set(i); err != nil {
+			return err
+		}
+	}
+	return b.flush(len(b.changes))
+}
+
+// set puts a change into the batch, or, if it concerns more than numbers, makes
+// those in it and then this one.
+func (b *setter) set(i int) error {
+	x, c := b.x, &b.changes[i]
+	if err := x.g.check(c.Node); err != nil {
+		return b.error(i, err)
+	}
+	if l, ok := c.Op.(*driver.Launch); ok && l.Context() == x.ctx && x.owners().refersTo(int(c.Node.i), l.Refs()) {
+		b.batch.GraphExecKernelNodeSetParams(x.keep.raw, c.Node.raw, l.KernelNodeParams())
+		return nil
+	}
+	if err := b.flush(i); err != nil {
+		return err
+	}
+	b.first = i + 1
+	if err := x.setLocked(c.Node, c.Op); err != nil {
+		return b.error(i, err)
+	}
+	return nil
+}
+
+// flush makes the calls of the batch, which end before change next.
+func (b *setter) flush(next int) error {
+	done, err := b.batch.Run()
+	b.batch.Reset(b.x.d)
+	if err != nil {
+		return b.error(b.first+done, err)
+	}
+	b.first = next
+	return nil
+}
+
+func (b *setter) error(i int, err error) error {
+	c := &b.changes[i]
+	return fmt.Errorf("change %d: %w", i, setError(c.Node, b.x, c.Op, err))
+}
