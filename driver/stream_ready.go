@@ -8,6 +8,9 @@ import "github.com/purecuda/cuda/loader"
 // work by raw calls.
 func (s *Stream) Ready() error { return s.ready() }
 
+// Open reports whether the stream exists and is open, which is part of Ready.
+func (s *Stream) Open() bool { return s.open() }
+
 // ThreadID names the OS thread that the calling goroutine runs on now, for
 // packages that hold goroutines to threads as CUDA wants it.
 func ThreadID() uint64 { return loader.ThreadID() }

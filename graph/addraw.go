@@ -38,34 +38,19 @@ func unknown(op driver.Op) error {
 }
 
 // addKernel adds a kernel and passes on what has no place in the parameters.
+// The call needs a current context although the kernel has one: without it,
+// driver 580 reads address 0.
 func (g *Graph) addKernel(n *driver.CUgraphNode, from *driver.CUgraphNode, count uintptr, l *driver.Launch) error {
 	if !g.v2 {
 		return g.addKernelV1(n, from, count, l)
 	}
-	if err := g.free.CuGraphAddKernelNode(n, g.raw, from, count, l.KernelNodeParams()); err != nil {
-		if !g.bind(err) {
-			return err
-		}
-		if err := g.d.CuGraphAddKernelNode(n, g.raw, from, count, l.KernelNodeParams()); err != nil {
-			return err
-		}
+	if err := g.d.CuGraphAddKernelNode(n, g.raw, from, count, l.KernelNodeParams()); err != nil {
+		return err
 	}
 	if len(l.Attributes()) == 0 {
 		return nil
 	}
 	return g.setAttributes(*n, l.Attributes())
-}
-
-// bind reports whether a call has to be made again with the graph's context
-// current. A kernel belongs to a context and drivers do not look at another one
-// (seen: 580 on an H200), which saves asking for it. Should one not agree, it is
-// bound from then on.
-func (g *Graph) bind(err error) bool {
-	if resultOf(err) != driver.CUDA_ERROR_INVALID_CONTEXT || g.free == g.d {
-		return false
-	}
-	g.free = g.d
-	return true
 }
 
 // addKernelV1 is addKernel for drivers before CUDA 12.0.

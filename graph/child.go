@@ -44,7 +44,7 @@ func (n Node) ChildGraph() (*Graph, error) {
 
 // inside returns a graph that lies in a node of g.
 func (g *Graph) inside(raw driver.CUgraph) *Graph {
-	return &Graph{seq: graphs.Add(1), life: g.life, ctx: g.ctx, d: g.d, free: g.free, raw: raw, keep: g.keep, part: true, mu: g.mu, v2: g.v2, outer: g.outermost()}
+	return &Graph{seq: graphs.Add(1), life: g.life, ctx: g.ctx, d: g.d, raw: raw, keep: g.keep, part: true, mu: g.mu, v2: g.v2, outer: g.outermost()}
 }
 
 // outermost is the graph that a graph is a part of, or itself.
@@ -61,7 +61,7 @@ func (x *Exec) SetChild(n Node, child *Graph) error {
 	if err := x.lock(); err != nil {
 		return err
 	}
-	defer x.mu.Unlock()
+	defer x.keep.mu.Unlock()
 	if n.g != x.g {
 		return fmt.Errorf("cannot set a child graph of %v: %w", x, x.foreignNode(n))
 	}

@@ -9,7 +9,7 @@ func (x *Exec) Enable(n Node, on bool) error {
 	if err := x.lock(); err != nil {
 		return err
 	}
-	defer x.mu.Unlock()
+	defer x.keep.mu.Unlock()
 	if err := x.has(n); err != nil {
 		return fmt.Errorf("cannot switch a node of %v: %w", x, err)
 	}
@@ -29,7 +29,7 @@ func (x *Exec) Enabled(n Node) (bool, error) {
 	if err := x.lock(); err != nil {
 		return false, err
 	}
-	defer x.mu.Unlock()
+	defer x.keep.mu.Unlock()
 	if err := x.has(n); err != nil {
 		return false, fmt.Errorf("a node of %v: %w", x, err)
 	}

@@ -21,18 +21,22 @@ type Exec struct {
 	d    *driver.Driver // bound to ctx
 	keep *execKeep
 
-	mu       loader.Latch // held during every driver call on keep.raw
-	g        *Graph       // whose nodes Set takes
-	foreign  bool         // what is kept alive came by an update from another graph
+	g        *Graph // whose nodes Set takes
+	foreign  bool   // what is kept alive came by an update from another graph
 	opts     options
 	uploaded bool
 }
 
-// execKeep is what an exec's destruction needs of it.
+// execKeep is what an exec's destruction needs of it, and what a launch does:
+// a launch runs through more of the driver than the cache holds, so what it
+// touches here lies together.
 type execKeep struct {
-	raw driver.CUgraphExec
-	own *owners
+	mu   loader.Latch // held during every driver call on raw
+	shut bool         // Close was called
+	raw  driver.CUgraphExec
+	ctx  *driver.Context
 	retired
+	own *owners
 }
 
 // Close destroys the executable graph. A launch that is under way ends, and
@@ -41,8 +45,9 @@ func (x *Exec) Close() error {
 	if x == nil {
 		return nil
 	}
-	x.mu.Lock() // a call that is under way ends first
-	defer x.mu.Unlock()
+	x.keep.mu.Lock() // a call that is under way ends first
+	defer x.keep.mu.Unlock()
+	x.keep.shut = true
 	return x.life.Close()
 }
 
@@ -58,8 +63,8 @@ func (x *Exec) Raw() driver.CUgraphExec {
 	if x == nil {
 		return 0
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.keep.mu.Lock()
+	defer x.keep.mu.Unlock()
 	return x.keep.raw
 }
 
@@ -69,8 +74,8 @@ func (x *Exec) Graph() *Graph {
 	if x == nil {
 		return nil
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.keep.mu.Lock()
+	defer x.keep.mu.Unlock()
 	return x.g
 }
 
@@ -105,15 +110,10 @@ func (x *Exec) Launch(s *driver.Stream) error {
 	if x == nil {
 		return nilExec
 	}
-	if err := s.Ready(); err != nil {
-		return x.launchError(s, err)
-	}
-	x.mu.Lock()
-	err := x.life.Check()
-	if err == nil {
-		err = x.launch(s)
-	}
-	x.mu.Unlock()
+	k := x.keep
+	k.mu.Lock()
+	err := k.launch(s)
+	k.mu.Unlock()
 	runtime.KeepAlive(x)
 	runtime.KeepAlive(s)
 	if err != nil {
@@ -122,18 +122,28 @@ func (x *Exec) Launch(s *driver.Stream) error {
 	return nil
 }
 
-func (x *Exec) launch(s *driver.Stream) error {
-	if s.Context() != x.ctx {
-		if err := x.sameDriver(s); err != nil {
+func (k *execKeep) launch(s *driver.Stream) error {
+	if k.shut || !s.Open() || s.Context() != k.ctx {
+		if err := k.accepts(s); err != nil {
 			return err
 		}
 	}
-	k := x.keep
 	if err := s.Driver().CuGraphLaunch(k.raw, s.Raw()); err != nil {
 		return err
 	}
 	k.launched(s)
 	return nil
+}
+
+// accepts says why there can be no launch, if so.
+func (k *execKeep) accepts(s *driver.Stream) error {
+	if k.shut {
+		return fmt.Errorf("the executable graph: %w", driver.ErrClosed)
+	}
+	if err := s.Ready(); err != nil {
+		return err
+	}
+	return sameDriver(k.ctx, s)
 }
 
 func (x *Exec) launchError(s *driver.Stream, err error) error {
@@ -143,8 +153,8 @@ func (x *Exec) launchError(s *driver.Stream, err error) error {
 // sameDriver refuses a stream of another driver, an emulated one for instance,
 // to which the handle means nothing. Other contexts of the same one are CUDA's
 // to judge.
-func (x *Exec) sameDriver(s *driver.Stream) error {
-	if x.ctx.Device().Driver() == s.Context().Device().Driver() {
+func sameDriver(c *driver.Context, s *driver.Stream) error {
+	if c.Device().Driver() == s.Context().Device().Driver() {
 		return nil
 	}
 	return invalid("%v is of another driver, %s", s, s.Context().Device().Driver().LibraryName())
@@ -165,8 +175,8 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 
 // settle notes that the first n launches have ended.
 func (x *Exec) settle(n uint64) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.keep.mu.Lock()
+	defer x.keep.mu.Unlock()
 	x.keep.settle(n)
 }
 
@@ -176,9 +186,9 @@ func (x *Exec) Wait(ctx context.Context) error {
 	if x == nil {
 		return nilExec
 	}
-	x.mu.Lock()
+	x.keep.mu.Lock()
 	err, s, n := x.life.Check(), x.keep.last, x.keep.replays
-	x.mu.Unlock()
+	x.keep.mu.Unlock()
 	if err != nil || s == nil {
 		return err
 	}
@@ -195,10 +205,10 @@ func (x *Exec) Upload(s *driver.Stream) error {
 	if err := x.lock(); err != nil {
 		return err
 	}
-	defer x.mu.Unlock()
+	defer x.keep.mu.Unlock()
 	err := s.Ready()
 	if err == nil && s.Context() != x.ctx {
-		err = x.sameDriver(s)
+		err = sameDriver(x.ctx, s)
 	}
 	if err == nil {
 		err = x.ctx.Guarded().CuGraphUpload(x.keep.raw, s.Raw())
@@ -216,8 +226,8 @@ func (x *Exec) Uploaded() bool {
 	if x == nil {
 		return false
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.keep.mu.Lock()
+	defer x.keep.mu.Unlock()
 	return x.uploaded
 }
 
@@ -226,8 +236,8 @@ func (x *Exec) Replays() uint64 {
 	if x == nil {
 		return 0
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.keep.mu.Lock()
+	defer x.keep.mu.Unlock()
 	return x.keep.replays
 }
 
@@ -236,7 +246,7 @@ func (x *Exec) Flags() (driver.CUgraphInstantiate_flags, error) {
 	if err := x.lock(); err != nil {
 		return 0, err
 	}
-	defer x.mu.Unlock()
+	defer x.keep.mu.Unlock()
 	var f uint64
 	err := x.d.CuGraphExecGetFlags(x.keep.raw, &f)
 	return driver.CUgraphInstantiate_flags(f), err
@@ -247,9 +257,9 @@ func (x *Exec) lock() error {
 	if x == nil {
 		return nilExec
 	}
-	x.mu.Lock()
+	x.keep.mu.Lock()
 	if err := x.life.Check(); err != nil {
-		x.mu.Unlock()
+		x.keep.mu.Unlock()
 		return err
 	}
 	return nil

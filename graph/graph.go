@@ -17,7 +17,6 @@ type Graph struct {
 	life  *driver.Lifetime
 	ctx   *driver.Context
 	d     *driver.Driver // bound to ctx
-	free  *driver.Driver // not bound, for calls that do not ask for the context
 	raw   driver.CUgraph
 	v2    bool // the driver takes kernel parameters as since CUDA 12.0
 	keep  *keep
@@ -88,7 +87,7 @@ func own(c *driver.Context, life *driver.Lifetime, raw driver.CUgraph, o *owners
 	k := &keep{own: o}
 	table := tables.Get().(*[]driver.CUgraphNode)
 	d := c.Driver()
-	g := &Graph{seq: graphs.Add(1), life: life, ctx: c, d: d, free: c.Device().Driver(), raw: raw, keep: k,
+	g := &Graph{seq: graphs.Add(1), life: life, ctx: c, d: d, raw: raw, keep: k,
 		mu: new(loader.Latch), table: table, raws: (*table)[:0],
 		v2: d.Has(driver.FnCuGraphAddKernelNode)}
 	driver.Own(g, life, uint64(raw), func(d *driver.Driver) error {

@@ -102,7 +102,7 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 		_ = life.Abandon(err)
 		return nil, err
 	}
-	k := &execKeep{raw: raw, own: g.keep.own.share()}
+	k := &execKeep{raw: raw, ctx: g.ctx, own: g.keep.own.share()}
 	x := &Exec{life: life, ctx: g.ctx, d: g.d, keep: k, g: g, opts: o, uploaded: o.upload != nil}
 	driver.Own(x, life, uint64(raw), k.destroy)
 	return x, nil

@@ -19,7 +19,7 @@ func (x *Exec) Set(n Node, op driver.Op) error {
 		return err
 	}
 	err := x.set(n, op)
-	x.mu.Unlock()
+	x.keep.mu.Unlock()
 	runtime.KeepAlive(op)
 	runtime.KeepAlive(x)
 	if err != nil {
@@ -104,17 +104,13 @@ func (x *Exec) setRaw(n driver.CUgraphNode, op driver.Op) error {
 	return unknown(op)
 }
 
-// setKernel picks the ABI. See Graph.bind for the context.
+// setKernel picks the ABI.
 func (x *Exec) setKernel(n driver.CUgraphNode, l *driver.Launch) error {
-	g, raw := x.g, x.keep.raw
-	if !g.v2 {
+	raw := x.keep.raw
+	if !x.g.v2 {
 		return x.d.CuGraphExecKernelNodeSetParams_v10010(raw, n, v1(l.KernelNodeParams()))
 	}
-	err := g.free.CuGraphExecKernelNodeSetParams(raw, n, l.KernelNodeParams())
-	if err != nil && g.bind(err) {
-		err = g.d.CuGraphExecKernelNodeSetParams(raw, n, l.KernelNodeParams())
-	}
-	return err
+	return x.d.CuGraphExecKernelNodeSetParams(raw, n, l.KernelNodeParams())
 }
 
 // Set gives the node of a graph the parameters of op, for Execs that are made

@@ -23,7 +23,7 @@ func (x *Exec) SetBatch(changes []Change) error {
 	if err := x.lock(); err != nil {
 		return err
 	}
-	defer x.mu.Unlock()
+	defer x.keep.mu.Unlock()
 	x.g.mu.Lock()
 	defer x.g.mu.Unlock()
 	if err := x.g.life.Check(); err != nil {

@@ -77,15 +77,15 @@ func (x *Exec) lockWith(g *Graph) (unlock func(), err error) {
 		return nil, err
 	}
 	if err := g.lock(); err != nil {
-		x.mu.Unlock()
+		x.keep.mu.Unlock()
 		return nil, err
 	}
 	if g.ctx != x.ctx && g.ctx.Raw() != x.ctx.Raw() {
 		g.mu.Unlock()
-		x.mu.Unlock()
+		x.keep.mu.Unlock()
 		return nil, invalid("%v is of %v, %v of %v", g, g.ctx, x, x.ctx)
 	}
-	return func() { g.mu.Unlock(); x.mu.Unlock() }, nil
+	return func() { g.mu.Unlock(); x.keep.mu.Unlock() }, nil
 }
 
 func (x *Exec) update(g *Graph) (UpdateResult, error) {

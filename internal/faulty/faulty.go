@@ -96,6 +96,7 @@ func (l *Library) Stop() []Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.armed = false
+	l.rule = rule{}
 	log := l.log
 	l.log = nil
 	return log
@@ -109,7 +110,7 @@ func (l *Library) arm(r rule) {
 
 // call forwards one call or fails it.
 func (l *Library) call(symbol string, p *loader.Proc, a loader.Args) uintptr {
-	fail, counted, before := l.next(symbol)
+	fail, counted, result, before := l.next(symbol)
 	if before != nil {
 		before(symbol)
 	}
@@ -123,25 +124,25 @@ func (l *Library) call(symbol string, p *loader.Proc, a loader.Args) uintptr {
 			return r
 		}
 	}
-	l.note(Call{Symbol: symbol, Result: l.rule.result, Failed: true})
-	return uintptr(l.rule.result)
+	l.note(Call{Symbol: symbol, Result: result, Failed: true})
+	return uintptr(result)
 }
 
-// next counts a call and says whether it is the one to fail.
-func (l *Library) next(symbol string) (fail, counted bool, before func(string)) {
+// next counts a call and says whether it is the one to fail, and with what.
+func (l *Library) next(symbol string) (fail, counted bool, result uint32, before func(string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ignore[symbol] {
-		return false, false, nil
+		return false, false, 0, nil
 	}
 	if !l.armed {
-		return false, false, l.before
+		return false, false, 0, l.before
 	}
 	if l.rule.symbol == "" || l.rule.symbol == symbol {
 		l.count++
 		fail = l.count == l.rule.nth
 	}
-	return fail, true, l.before
+	return fail, true, l.rule.result, l.before
 }
 
 func (l *Library) note(c Call) {

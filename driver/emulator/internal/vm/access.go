@@ -35,7 +35,10 @@ const (
 	spaceMask  = 7
 	accWrite   = 8
 	accAtomic  = 16
-	accLog     = 8 // shift of log2 of the access's size
+	accWide    = 32  // the address is in the 64-bit bank
+	accSync    = 64  // volatile, relaxed, acquire, release
+	accMemory  = 128 // an instruction with an address in a
+	accLog     = 8   // shift of log2 of the access's size
 	accMaxSize = 32
 )
 

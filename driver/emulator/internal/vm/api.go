@@ -179,10 +179,11 @@ const (
 	CheckBarriers Checks = 1 << iota
 	// CheckSharedRaces reports unordered accesses to shared memory.
 	CheckSharedRaces
-	// CheckGlobalRaces reports unordered accesses to global memory.
-	CheckGlobalRaces
-	// CheckUninitialized reports reads of what nobody wrote.
+	// CheckUninitialized reports reads of shared memory that nobody wrote.
 	CheckUninitialized
+	// CheckGlobalRaces reports unordered accesses to global memory. It is not
+	// implemented yet: a launch with it is refused with NOT_SUPPORTED.
+	CheckGlobalRaces
 )
 
 // LaunchOptions are one kernel launch.

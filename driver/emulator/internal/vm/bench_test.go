@@ -2,9 +2,11 @@ package vm_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+	"github.com/purecuda/cuda/ptx"
 )
 
 // arithmetic is a loop of dependent integer and f32 arithmetic.
@@ -196,6 +198,29 @@ func BenchmarkMatmul256(b *testing.B) {
 	o := vm.LaunchOptions{Grid: vm.Dim3{X: n / 16, Y: n / 16, Z: 1}, Block: vm.Dim3{X: 16, Y: 16, Z: 1}, Workers: 1}
 	buf := upload(m, random32(n*n, 1))
 	measure(b, m, "matmul", o, buf, upload(m, random32(n*n, 2)), upload(m, make([]float32, n*n)), uint32(n))
+}
+
+// BenchmarkCompile is the compilation of 16 kernels, 100 kB of PTX.
+func BenchmarkCompile(b *testing.B) {
+	text, err := os.ReadFile("testdata/cuda/optimised.ptx")
+	if err != nil {
+		b.Fatal(err)
+	}
+	src, err := ptx.Parse("optimised.ptx", text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		mod, err := vm.Compile(vm.CompileOptions{Memory: vm.NewMemory()}, src)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := mod.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // BenchmarkEmptyLaunch is the cost of a launch of one block that does nothing.

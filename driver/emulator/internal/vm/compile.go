@@ -242,6 +242,11 @@ func (c *compiler) placeVariable(sym *symbol) {
 	if v.Space == ptx.ConstSpace {
 		o.Kind, o.ReadOnly = RegionConst, true
 	}
+	for _, a := range v.Attributes {
+		if a.Name == "managed" {
+			o.Kind = RegionManaged
+		}
+	}
 	if c.opts.Tag != "" {
 		o.Tag += " of " + c.opts.Tag
 	}

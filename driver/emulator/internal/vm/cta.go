@@ -10,6 +10,7 @@ const numBarriers = 16
 
 // cta is a block of threads. All its warps run on one goroutine, in turn.
 type cta struct {
+	prog   *program
 	run    *launchRun
 	id     Dim3
 	warps  []*warp
@@ -19,6 +20,7 @@ type cta struct {
 	cache  []access
 	recent [8]*Region // regions that lookups found last
 
+	shadow       *shadow // nil unless accesses to shared memory are checked
 	sharedRegion *Region
 	rng          uint64
 }
@@ -252,6 +254,7 @@ func (c *cta) tryOpen(id int) {
 	}
 	clear(b.masks)
 	*b = barrier{masks: b.masks}
+	c.ordered()
 }
 
 // deliver writes the result of bar.red for a split that waited.
@@ -286,6 +289,7 @@ func (c *cta) reset(id Dim3) {
 		c.bars[i] = barrier{masks: c.bars[i].masks}
 	}
 	poison(c.shared)
+	c.resetShadow()
 	for _, w := range c.warps {
 		w.reset()
 		c.live += bits.OnesCount32(w.live)

@@ -301,3 +301,15 @@ func TestCUDAPrintf(t *testing.T) {
 		}
 	})
 }
+
+func TestFaultsNameTheSourceLine(t *testing.T) {
+	text, err := os.ReadFile("testdata/cuda/fastmath.ptx") // compiled with -lineinfo
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := load(t, string(text))
+	f := faultOf(t, m.launch("bitonic", 512, uint64(0x1000), int32(512)))
+	if f.Kind != vm.FaultIllegal || f.Source != "kernels.cu:77" {
+		t.Errorf("fault is %v", f)
+	}
+}

@@ -21,6 +21,9 @@ type Kernel struct {
 	dynamicStart int
 	pool         sync.Pool // of *cta
 	runs         sync.Pool // of *launchRun
+
+	checkOnce sync.Once
+	checkProg *program // with the checks of memory accesses
 }
 
 // Limits of a launch that every device since compute capability 3.0 has.
@@ -53,6 +56,7 @@ type launchRun struct {
 
 	fence       atomic.Uint64
 	outMu       sync.Mutex
+	found       [][2]int32 // findings that were reported, by their instructions
 	paramRegion Region
 	heapOnce    sync.Once
 	ownHeap     *Heap
@@ -103,6 +107,7 @@ func (r *launchRun) release() {
 	r.warpInsts.Store(0)
 	r.laneInsts.Store(0)
 	r.ownHeap, r.heapOnce = nil, sync.Once{}
+	r.found = r.found[:0]
 	r.kernel.runs.Put(r)
 }
 
@@ -144,6 +149,8 @@ func (k *Kernel) check(o *LaunchOptions) error {
 		return bad(resultInvalid, "block %v is not the %v that .reqntid demands", b, k.attrs.ReqBlock)
 	case b.Count() > uint64(k.attrs.MaxThreads):
 		return bad(resultResources, "block %v has more than the %d threads of .maxntid", b, k.attrs.MaxThreads)
+	case o.Checks.unimplemented() != "":
+		return bad(resultNotSupported, "the check %s is not implemented", o.Checks.unimplemented())
 	case len(o.Params) < k.attrs.ParamBytes:
 		return bad(resultInvalid, "parameter block has %d bytes, the kernel takes %d", len(o.Params), k.attrs.ParamBytes)
 	}
@@ -268,15 +275,22 @@ func (r *launchRun) retire(c *cta) {
 		w.count, w.laneCount = 0, 0
 	}
 	c.run = nil
-	r.kernel.pool.Put(c)
+	if c.prog == r.kernel.prog {
+		r.kernel.pool.Put(c)
+	}
 }
 
 // newCTA takes a CTA from the pool, or makes one, and fits it to the launch.
 func (r *launchRun) newCTA() *cta {
-	c, _ := r.kernel.pool.Get().(*cta)
+	prog := r.kernel.prog
+	var c *cta
+	if r.opts.Checks&accessChecks == 0 {
+		c, _ = r.kernel.pool.Get().(*cta)
+	} else {
+		prog = r.kernel.checked()
+	}
 	if c == nil {
-		c = new(cta)
-		c.cache = make([]access, r.kernel.prog.slots)
+		c = &cta{prog: prog, cache: make([]access, prog.slots)}
 	}
 	c.run = r
 	used := r.kernel.attrs.SharedBytes
@@ -311,7 +325,7 @@ func (r *launchRun) newCTA() *cta {
 // newWarp makes warp id of the CTA with the registers that the kernel needs.
 func newWarp(c *cta, id int) *warp {
 	k := c.run.kernel
-	w := &warp{cta: c, prog: k.prog, id: id, cache: c.cache}
+	w := &warp{cta: c, prog: c.prog, id: id, cache: c.cache}
 	w.grow(k.main.banks)
 	w.growLocal(k.main.local)
 	w.setFrame(frame{})

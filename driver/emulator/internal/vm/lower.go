@@ -214,6 +214,7 @@ type lowered struct {
 	loc   int32
 	to    *label
 	table []*label
+	mem   bool // accesses memory at the address in field a
 }
 
 // lowerer lowers one function.
@@ -510,9 +511,23 @@ func (n *lowered) extra() *extra {
 
 // slot numbers a memory instruction, for the cache of the region it accesses.
 func (l *lowerer) slot(n *lowered) *lowered {
+	n.mem = true
 	n.in.slot = l.b.prog.slots
 	l.b.prog.slots++
 	return n
+}
+
+// markAccess completes the flags of a memory instruction.
+func (n *lowered) markAccess() {
+	if !n.mem {
+		return
+	}
+	n.in.aux |= accMemory
+	for _, r := range n.refs {
+		if r.field == fieldA && r.reg.class == class64 {
+			n.in.aux |= accWide
+		}
+	}
 }
 
 // prepend puts the prologue before the code.
@@ -541,6 +556,7 @@ func (l *lowerer) place() {
 	l.allocate()
 	l.f.retPC = l.retPC.id
 	for _, n := range l.code {
+		n.markAccess()
 		if n.to != nil {
 			n.in.target = base + int32(n.to.at)
 		}

@@ -31,6 +31,9 @@ const (
 	paramWindow  = 0x6f20_0000_0000
 	windowMask   = 0xffff_ffff_0000_0000
 
+	// farAway is a distance at which an allocation is no longer near.
+	farAway = 1 << 32
+
 	freedKept = 4096 // freed ranges remembered for reports
 )
 
@@ -416,11 +419,12 @@ func (m *Memory) Nearest(addr uint64) string {
 	}
 	if i+1 < len(m.regions) {
 		if r := m.regions[i+1]; r.Addr-addr < dist {
+			dist = r.Addr - addr
 			best = fmt.Sprintf("%#x is %d bytes before %s", addr, r.Addr-addr, describe(r.Addr, r.Size, r.Tag))
 		}
 	}
-	if best == "" {
-		return fmt.Sprintf("%#x: there is no allocation", addr)
+	if best == "" || dist > farAway {
+		return fmt.Sprintf("there is no allocation near %#x", addr)
 	}
 	return "nearest allocation: " + best
 }

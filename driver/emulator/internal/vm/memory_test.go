@@ -129,7 +129,7 @@ func TestMappingsOfOneBuffer(t *testing.T) {
 
 func TestNearestAllocation(t *testing.T) {
 	m := vm.NewMemory()
-	if s := m.Nearest(5); !strings.Contains(s, "no allocation") {
+	if s := m.Nearest(5); !strings.Contains(s, "no allocation near 0x5") {
 		t.Errorf("empty: %q", s)
 	}
 	a := alloc(t, m, 100, vm.AllocOptions{Tag: "A"})

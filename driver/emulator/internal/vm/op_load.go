@@ -355,6 +355,9 @@ func (l *lowerer) loadGeneral(ops []ptx.Operand, t ptx.Type, p place, aux uint16
 	fast := t.Size() >= 4 && v.wide && !v.sync && p.space != ptx.LocalSpace
 	n := l.slot(l.emit(nil, noReg, p.base))
 	n.in.imm, n.in.aux = p.imm, aux
+	if sync {
+		n.in.aux |= accSync
+	}
 	for _, o := range ops {
 		d, rt := l.loadReg(o, t)
 		n.more(d, true)

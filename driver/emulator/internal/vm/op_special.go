@@ -115,28 +115,55 @@ func specialRegister(name, sel string) (execFunc, ptx.Type) {
 	return clusterRegister(name, sel)
 }
 
-// clusterRegister reads the registers of clusters, for launches without one:
-// each CTA is a cluster of its own.
+// clusterRegister reads the registers of clusters. Without a cluster each CTA
+// is one of its own.
 func clusterRegister(name, sel string) (execFunc, ptx.Type) {
+	var f func(w *warp) uint32
 	switch name {
+	case "is_explicit_cluster":
+		return func(w *warp, in *inst, m uint32) {
+			setPred(&w.pr[in.d], m, w.cta.run.opts.Cluster.Count() > 1)
+		}, ptx.Pred
 	case "clusterid":
-		return uniform(func(w *warp) uint32 { return component(w.cta.id, sel) }), ptx.U32
+		f = func(w *warp) uint32 { return component(over(w.cta.id, w.cluster()), sel) }
 	case "nclusterid":
-		return uniform(func(w *warp) uint32 { return component(w.cta.run.opts.Grid, sel) }), ptx.U32
+		f = func(w *warp) uint32 { return component(over(w.cta.run.opts.Grid, w.cluster()), sel) }
 	case "cluster_ctaid":
-		return uniform(func(w *warp) uint32 { return 0 }), ptx.U32
+		f = func(w *warp) uint32 { return component(w.clusterCTA(), sel) }
 	case "cluster_nctaid":
-		return uniform(func(w *warp) uint32 { return 1 }), ptx.U32
+		f = func(w *warp) uint32 { return component(w.cluster(), sel) }
 	case "cluster_ctarank":
-		return uniform(func(w *warp) uint32 { return 0 }), ptx.U32
+		f = func(w *warp) uint32 {
+			c, n := w.clusterCTA(), w.cluster()
+			return c.X + n.X*(c.Y+n.Y*c.Z)
+		}
 	case "cluster_nctarank":
-		return uniform(func(w *warp) uint32 { return 1 }), ptx.U32
+		f = func(w *warp) uint32 { return uint32(w.cluster().Count()) }
+	default:
+		if !strings.HasPrefix(name, "envreg") {
+			return nil, ptx.NoType
+		}
+		f = func(w *warp) uint32 { return 0 }
 	}
-	if strings.HasPrefix(name, "envreg") {
-		return uniform(func(w *warp) uint32 { return 0 }), ptx.U32
-	}
-	return nil, ptx.NoType
+	return uniform(f), ptx.U32
 }
+
+// cluster is the shape of the launch's clusters.
+func (w *warp) cluster() Dim3 {
+	if c := w.cta.run.opts.Cluster; c.Count() != 0 {
+		return c
+	}
+	return Dim3{1, 1, 1}
+}
+
+// clusterCTA is the CTA's index in its cluster.
+func (w *warp) clusterCTA() Dim3 {
+	i, c := w.cta.id, w.cluster()
+	return Dim3{i.X % c.X, i.Y % c.Y, i.Z % c.Z}
+}
+
+// over is a divided by b.
+func over(a, b Dim3) Dim3 { return Dim3{a.X / b.X, a.Y / b.Y, a.Z / b.Z} }
 
 func readTid(sel string) execFunc {
 	k := strings.Index("xyz", sel)

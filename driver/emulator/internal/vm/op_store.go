@@ -225,6 +225,9 @@ func lowerSt(l *lowerer, i *ptx.Instr, f *form) {
 	}
 	n := l.slot(l.emit(exec, noReg, p.base))
 	n.in.imm, n.in.aux = p.imm, aux
+	if mf.sync {
+		n.in.aux |= accSync
+	}
 	for _, r := range vals {
 		n.more(r, false)
 	}

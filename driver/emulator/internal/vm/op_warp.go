@@ -352,6 +352,7 @@ type syncScratch struct {
 // syncLanes executes an operation with a member mask for the lanes of the
 // running split whose members are all here; the others wait.
 func (w *warp) syncLanes(in *inst) bool {
+	w.epoch++
 	if in.ctl == ctlWarpBarrier {
 		w.synced = true
 	}

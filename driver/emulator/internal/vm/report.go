@@ -2,6 +2,7 @@ package vm
 
 import (
 	"strings"
+	"unsafe"
 )
 
 // Reports of faults: where the warp is, and who.
@@ -64,10 +65,12 @@ func (f *Fault) withDetail(detail string) *Fault {
 // pcOf is the index of an instruction of the program, or otherwise if in is a
 // copy.
 func (p *program) pcOf(in *inst, otherwise int32) int32 {
-	for i := range p.code {
-		if &p.code[i] == in {
-			return int32(i)
-		}
+	if in == nil || len(p.code) == 0 {
+		return otherwise
+	}
+	off := uintptr(unsafe.Pointer(in)) - uintptr(unsafe.Pointer(&p.code[0]))
+	if i := off / unsafe.Sizeof(*in); i < uintptr(len(p.code)) {
+		return int32(i)
 	}
 	return otherwise
 }

@@ -74,12 +74,10 @@ type warp struct {
 	count     uint64 // warp instructions
 	laneCount uint64
 	scratch   syncScratch
+	epoch     uint32 // raised where its lanes synchronise
 	dyn       dynamicStack
 	addr      col64 // for instructions that compute addresses first
 }
-
-// done reports whether all threads have exited.
-func (w *warp) done() bool { return w.live == 0 }
 
 // setFrame makes f the running frame.
 func (w *warp) setFrame(f frame) {
