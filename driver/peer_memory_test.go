@@ -16,11 +16,7 @@ func eachPair(t *testing.T, test func(t *testing.T, a, b *driver.Context)) {
 		pair(t, gputest.Emulator(t, emulator.Config{Devices: 2}), test)
 	})
 	t.Run("gpu", func(t *testing.T) {
-		d := gputest.GPU(t)
-		if n := must(d.DeviceCount())(t); n < 2 {
-			t.Skipf("this machine has %d GPU, the test is about two", n)
-		}
-		pair(t, d, test)
+		pair(t, gputest.GPUs(t, 2), test)
 	})
 }
 

@@ -16,7 +16,10 @@ out=$(cd "$out" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tar -C "$work" -xJf "$here/parts.tar.xz" || exit 2
-export PURECUDA_REQUIRE_GPU=1
+# As many GPUs as there are have to be used, and at least one.
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+[ "$gpus" -gt 0 ] || gpus=1
+export PURECUDA_REQUIRE_GPU="$gpus"
 commit=$(cat "$work/commit")
 : >"$out/summary.txt"
 failed=0

@@ -3,12 +3,15 @@
 // is for tests only.
 //
 // With PURECUDA_REQUIRE_GPU=1 a missing GPU is a failure; a test can then not
-// pass by being skipped. Whatever a test leaves open, or drops without closing,
+// pass by being skipped. With a larger number so are the tests about several
+// GPUs, where there are fewer. Whatever a test leaves open, or drops without closing,
 // fails it with the stack of its creation.
 package gputest
 
 import (
+	"fmt"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
@@ -16,7 +19,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// RequireGPU is the environment variable that turns "no GPU" into a failure.
+// RequireGPU is the environment variable that turns "no GPU" into a failure: the
+// number of GPUs that there have to be.
 const RequireGPU = "PURECUDA_REQUIRE_GPU"
 
 // Each runs test on the emulator and on the GPU, each time with the primary
@@ -72,18 +76,42 @@ func Driver(t testing.TB, lib loader.Library) *driver.Driver {
 // initialised is not safe.
 func GPU(t testing.TB) *driver.Driver {
 	t.Helper()
+	return GPUs(t, 1)
+}
+
+// GPUs is GPU for tests about n of them.
+func GPUs(t testing.TB, n int) *driver.Driver {
+	t.Helper()
 	if err := driver.Available(); err != nil {
-		if os.Getenv(RequireGPU) == "1" {
-			t.Fatalf("%s=1 and there is no usable GPU: %v", RequireGPU, err)
-		}
-		t.Skipf("no GPU: %v", err)
+		missing(t, n, "no usable GPU: "+err.Error())
 	}
 	d, err := driver.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
+	found, err := d.DeviceCount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < n {
+		missing(t, n, fmt.Sprintf("%d GPU here, and the test is about %d", found, n))
+	}
 	CheckLeaks(t, d)
 	return d
+}
+
+// missing skips a test about n GPUs, or fails it if there have to be so many.
+func missing(t testing.TB, n int, why string) {
+	t.Helper()
+	value := os.Getenv(RequireGPU)
+	required, err := strconv.Atoi(value)
+	if err != nil && value != "" {
+		t.Fatalf("%s=%s is no number of GPUs", RequireGPU, value)
+	}
+	if required >= n {
+		t.Fatalf("%s=%d: %s", RequireGPU, required, why)
+	}
+	t.Skip(why)
 }
 
 // Context returns the primary context of the first device of d and closes it
