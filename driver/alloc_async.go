@@ -32,18 +32,27 @@ func (o *ordered) destroy(d *Driver) error {
 
 // freeOn has the memory freed in the order of s instead of the stream it was
 // allocated in. A graph's memory is freed by this only.
-func (o *ordered) freeOn(s *Stream) error {
+func (o *ordered) freeOn(s *Stream) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stream, o.hold, o.graph = s.raw, s.life, false
+}
+
+// freeOn closes stream-ordered memory and has it freed in the order of s, which
+// it keeps until that happened.
+func (a *allocation) freeOn(s *Stream) error {
+	if err := s.ctx.sameDriver(a.ctx, a.life); err != nil {
+		return s.named(err)
+	}
 	if err := s.life.Retain(); err != nil {
 		return err
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.hold != nil { // somebody else was faster
+	if !a.life.closed.CompareAndSwap(false, true) { // somebody else was faster
 		s.life.Done()
-		return nil
+		return a.life.Check()
 	}
-	o.stream, o.hold, o.graph = s.raw, s.life, false
-	return nil
+	a.order.freeOn(s)
+	return a.life.release()
 }
 
 // AllocAsync allocates device memory for n elements in the order of s: work
@@ -113,6 +122,9 @@ func (p *MemPool) alloc(s *Stream, ptr *CUdeviceptr, bytes uintptr) error {
 	if err := p.check(); err != nil {
 		return err
 	}
+	if err := s.ctx.sameDriver(p.ctx, p); err != nil {
+		return err
+	}
 	err := s.d.CuMemAllocFromPoolAsync(ptr, bytes, p.raw, s.raw)
 	runtime.KeepAlive(p)
 	return err
@@ -141,10 +153,7 @@ func (b *Buffer[T]) FreeAsync(s *Stream) error {
 	if m.a.order == nil {
 		return fmt.Errorf("%v: %w", b, errNotOrdered)
 	}
-	if err := m.a.order.freeOn(s); err != nil {
-		return err
-	}
-	err = m.a.life.Close()
+	err = m.a.freeOn(s)
 	runtime.KeepAlive(b)
 	return err
 }

@@ -138,10 +138,7 @@ func (o *FreeOp) allocate(s *Stream) error {
 	if err := o.mem.check(); err != nil {
 		return err
 	}
-	if err := o.mem.a.order.freeOn(s); err != nil {
-		return err
-	}
-	return o.mem.a.life.Close()
+	return o.mem.a.freeOn(s)
 }
 
 // Ptr is the address that is freed, as a graph node takes it.

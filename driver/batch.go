@@ -18,9 +18,8 @@ import (
 type Batch struct {
 	d     *Driver
 	calls *loader.Batch
-	fns   []Function
 
-	addKernel, setKernel Function // in the newest form that d has
+	addKernel, setKernel *loader.Proc // in the newest form that d has
 }
 
 // NewBatch returns an empty batch of calls of d, under its context and mode.
@@ -31,79 +30,95 @@ func (d *Driver) NewBatch() *Batch {
 }
 
 // Len returns the number of calls.
-func (b *Batch) Len() int { return len(b.fns) }
+func (b *Batch) Len() int { return b.calls.Len() }
 
 // Reset empties the batch and keeps its memory. The calls that follow are of d;
 // nil is for a batch that is put away.
 func (b *Batch) Reset(d *Driver) {
 	b.calls.Reset()
-	b.fns = b.fns[:0]
 	if b.d == d {
 		return
 	}
-	b.d = d
+	b.d, b.addKernel, b.setKernel = d, nil, nil
 	if d == nil {
 		return
 	}
-	b.addKernel, b.setKernel = FnCuGraphAddKernelNode, FnCuGraphExecKernelNodeSetParams
-	if !d.Has(b.addKernel) {
-		b.addKernel, b.setKernel = FnCuGraphAddKernelNode_v10000, FnCuGraphExecKernelNodeSetParams_v10010
+	add, set := FnCuGraphAddKernelNode, FnCuGraphExecKernelNodeSetParams
+	if !d.Has(add) {
+		add, set = FnCuGraphAddKernelNode_v10000, FnCuGraphExecKernelNodeSetParams_v10010
 	}
+	b.addKernel, b.setKernel = d.Proc(add), d.Proc(set)
 }
 
 // Run makes the calls and returns how many succeeded, and the error of the one
 // after them.
 func (b *Batch) Run() (done int, err error) {
-	if len(b.fns) == 0 {
-		return 0, nil
-	}
 	done, failure := b.calls.Run(b.d.scope)
-	if done == len(b.fns) {
+	if done == b.calls.Len() {
 		return done, nil
 	}
-	return done, b.d.result(b.fns[done], failure)
+	return done, b.stopped(failure)
 }
 
-func (b *Batch) add(f Function, words int) loader.Frame {
-	b.fns = append(b.fns, f)
-	return b.calls.Add(&b.d.fn.slice()[f], words)
+// RunPart is Run for n calls from first on, which is what the method that put
+// the call into the batch returned. The calls stay, to be made again.
+func (b *Batch) RunPart(first loader.Frame, n int) (done int, err error) {
+	done, failure := b.calls.RunPart(b.d.scope, first, n)
+	if done == n {
+		return done, nil
+	}
+	return done, b.stopped(failure)
 }
 
-// node begins a call that adds a node: the arguments that all of them share.
-func (b *Batch) node(f Function, words int, node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr) loader.Frame {
-	c := b.add(f, words)
-	c.SetKept(0, unsafe.Pointer(node))
-	c.SetWord(1, uintptr(graph))
-	c.SetKept(2, unsafe.Pointer(deps))
-	c.SetWord(3, n)
-	return c
+// stopped is the error of the call at which a run stopped.
+func (b *Batch) stopped(failure uintptr) error {
+	at, table := b.calls.Stopped(), b.d.fn.slice()
+	for f := range table {
+		if at == &table[f] {
+			return b.d.result(Function(f), failure)
+		}
+	}
+	return b.d.result(functionCount, failure) // cannot happen
 }
 
 // GraphAddKernelNode is CuGraphAddKernelNode, or its older form where the driver
 // has only that.
-func (b *Batch) GraphAddKernelNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_KERNEL_NODE_PARAMS) {
-	b.node(b.addKernel, 5, node, graph, deps, n).SetKept(4, unsafe.Pointer(p))
+func (b *Batch) GraphAddKernelNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_KERNEL_NODE_PARAMS) loader.Frame {
+	return b.calls.Add5(b.addKernel, uintptr(unsafe.Pointer(node)), uintptr(graph), uintptr(unsafe.Pointer(deps)), n, uintptr(unsafe.Pointer(p)))
 }
 
 // GraphAddMemcpyNode is CuGraphAddMemcpyNode.
-func (b *Batch) GraphAddMemcpyNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_MEMCPY3D, ctx CUcontext) {
-	c := b.node(FnCuGraphAddMemcpyNode, 6, node, graph, deps, n)
-	c.SetKept(4, unsafe.Pointer(p))
-	c.SetWord(5, uintptr(ctx))
+func (b *Batch) GraphAddMemcpyNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_MEMCPY3D, ctx CUcontext) loader.Frame {
+	return b.node(FnCuGraphAddMemcpyNode, node, graph, deps, n, unsafe.Pointer(p), ctx)
 }
 
 // GraphAddMemsetNode is CuGraphAddMemsetNode.
-func (b *Batch) GraphAddMemsetNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_MEMSET_NODE_PARAMS, ctx CUcontext) {
-	c := b.node(FnCuGraphAddMemsetNode, 6, node, graph, deps, n)
-	c.SetKept(4, unsafe.Pointer(p))
-	c.SetWord(5, uintptr(ctx))
+func (b *Batch) GraphAddMemsetNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_MEMSET_NODE_PARAMS, ctx CUcontext) loader.Frame {
+	return b.node(FnCuGraphAddMemsetNode, node, graph, deps, n, unsafe.Pointer(p), ctx)
 }
+
+// node is a call that adds a node that has parameters and a context.
+func (b *Batch) node(f Function, node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p unsafe.Pointer, ctx CUcontext) loader.Frame {
+	c := b.calls.Add(b.d.Proc(f), 6)
+	c.SetKept(0, unsafe.Pointer(node))
+	c.SetWord(BatchGraphWord, uintptr(graph))
+	c.SetKept(BatchDepsWord, unsafe.Pointer(deps))
+	c.SetWord(BatchCountWord, n)
+	c.SetKept(4, p)
+	c.SetWord(5, uintptr(ctx))
+	return c
+}
+
+// Where the calls that add a node have the arguments that a caller may change
+// between runs.
+const (
+	BatchGraphWord = 1 // the graph
+	BatchDepsWord  = 2 // the address of the dependencies
+	BatchCountWord = 3 // how many there are
+)
 
 // GraphExecKernelNodeSetParams is CuGraphExecKernelNodeSetParams, or its older
 // form where the driver has only that.
-func (b *Batch) GraphExecKernelNodeSetParams(exec CUgraphExec, node CUgraphNode, p *CUDA_KERNEL_NODE_PARAMS) {
-	c := b.add(b.setKernel, 3)
-	c.SetWord(0, uintptr(exec))
-	c.SetWord(1, uintptr(node))
-	c.SetKept(2, unsafe.Pointer(p))
+func (b *Batch) GraphExecKernelNodeSetParams(exec CUgraphExec, node CUgraphNode, p *CUDA_KERNEL_NODE_PARAMS) loader.Frame {
+	return b.calls.Add3(b.setKernel, uintptr(exec), uintptr(node), uintptr(unsafe.Pointer(p)))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -28,9 +29,10 @@ var callbacks struct {
 // hostCall is one entry of the registry.
 type hostCall struct {
 	run    func()
-	once   bool // the driver calls it exactly once: then it is unregistered
-	faults *faults
-	stream CUstream // that it was sent to; 0: it is in graphs
+	once   bool         // the driver calls it exactly once: then it is unregistered
+	core   *contextCore // whose streams are told of a panic
+	life   *Lifetime    // of the stream that it was sent to; nil: it is in graphs
+	stream CUstream
 }
 
 // callbackAddr returns the C function that runs a hostCall.
@@ -166,10 +168,10 @@ func (h *hostCall) recovered() {
 		return
 	}
 	fault := &HostPanic{Value: v, Stack: debug.Stack()}
-	if h.faults == nil {
+	if h.core == nil {
 		panic(fault) // a function of this module
 	}
-	h.faults.add(h.stream, fault)
+	h.core.addFault(h.life, h.stream, fault)
 }
 
 // faults are the panics of host functions that nobody was told of yet. A wait,
@@ -183,6 +185,7 @@ type faults struct {
 }
 
 type fault struct {
+	life   *Lifetime // with it a stream is not taken for a former one at its address
 	stream CUstream
 	err    error
 }
@@ -190,22 +193,58 @@ type fault struct {
 // maxFaults bounds the list: a graph may fire a function forever.
 const maxFaults = 64
 
-func (f *faults) add(stream CUstream, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.list) < maxFaults {
-		f.list = append(f.list, fault{stream, err})
-		f.pending.Add(1)
+// addFault keeps a panic for the stream, or, if that is gone, with the errors
+// that nobody could be told of.
+func (core *contextCore) addFault(life *Lifetime, stream CUstream, err error) {
+	if !core.faults.add(fault{life, stream, err}) {
+		core.recordCleanup(err)
 	}
 }
 
+// forgetFaults runs when a stream is destroyed.
+func (core *contextCore) forgetFaults(life *Lifetime) {
+	for _, err := range core.faults.drop(life) {
+		core.recordCleanup(err)
+	}
+}
+
+// add reports whether there is still somebody to be told.
+func (f *faults) add(x fault) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if x.life != nil && x.life.refs.Load() <= 0 {
+		return false
+	}
+	if len(f.list) < maxFaults {
+		f.list = append(f.list, x)
+		f.pending.Add(1)
+	}
+	return true
+}
+
+func (f *faults) drop(life *Lifetime) (errs []error) {
+	if f.pending.Load() == 0 {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = slices.DeleteFunc(f.list, func(x fault) bool {
+		if x.life == life {
+			errs = append(errs, x.err)
+		}
+		return x.life == life
+	})
+	f.pending.Add(-int32(len(errs)))
+	return errs
+}
+
 // take removes and returns the oldest fault that concerns the stream.
-func (f *faults) take(stream CUstream) error {
+func (f *faults) take(life *Lifetime, stream CUstream) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, x := range f.list {
-		if x.stream == stream || x.stream == 0 {
-			f.list = append(f.list[:i], f.list[i+1:]...)
+		if x.life == nil || x.life == life && x.stream == stream {
+			f.list = slices.Delete(f.list, i, i+1)
 			f.pending.Add(-1)
 			return x.err
 		}

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -89,7 +90,10 @@ func (dev Device) createContext(flags CUctx_flags) (CUcontext, error) {
 	if err != nil {
 		return 0, err
 	}
-	return raw, d.CuCtxPopCurrent(&popped)
+	if err := d.CuCtxPopCurrent(&popped); err != nil {
+		return 0, errors.Join(err, d.CuCtxDestroy(raw))
+	}
+	return raw, nil
 }
 
 func newContext(dev Device, raw CUcontext, release func(*Driver) error) *Context {
@@ -173,13 +177,24 @@ func (c *Context) sameAs(o *Context) bool {
 	return c == o || c.Raw() != 0 && c.Raw() == o.Raw() && c.core.dev.driver.core == o.core.dev.driver.core
 }
 
+// sameDriver refuses what belongs to a context of another driver: that one's
+// handles would crash this one.
+func (c *Context) sameDriver(o *Context, what fmt.Stringer) error {
+	if c == o || c.core.dev.driver.core == o.core.dev.driver.core {
+		return nil
+	}
+	return invalidf("%v belongs to another driver (%s)", what, o.core.dev.driver.LibraryName())
+}
+
 // Close refuses new objects and releases the driver's context when the last
 // object made from it is closed, which may be now.
 func (c *Context) Close() error {
 	if c == nil || c.core == nil {
 		return nil
 	}
-	return c.core.life.Close()
+	err := c.core.life.Close()
+	runtime.KeepAlive(c)
+	return err
 }
 
 // MemInfo returns the free and the total bytes of device memory.

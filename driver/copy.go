@@ -82,6 +82,9 @@ func newDeviceCopy(d, s span) (*CopyOp, error) {
 	}
 	o := &CopyOp{kind: copyDevice, ctx: d.a.ctx, dst: d.ptr, src: s.ptr, bytes: d.bytes}
 	if !d.a.ctx.sameAs(s.a.ctx) {
+		if err := d.a.ctx.sameDriver(s.a.ctx, s); err != nil {
+			return nil, fmt.Errorf("device copy: %w", err)
+		}
 		o.kind, o.other = copyPeer, s.a.ctx
 	}
 	o.bind(d.end(Writes), s.end(Reads))
@@ -106,6 +109,9 @@ func bothSpans[T any](dev MemoryOf[T], host HostMemoryOf[T], what string) (span,
 	}
 	h := host.hostSpan()
 	if err := h.check(); err != nil {
+		return d, h, fmt.Errorf("%s: %w", what, err)
+	}
+	if err := d.a.ctx.sameDriver(h.a.ctx, h); err != nil {
 		return d, h, fmt.Errorf("%s: %w", what, err)
 	}
 	return d, h, sameSize[T](what, d.bytes, h.bytes)

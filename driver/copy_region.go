@@ -48,6 +48,9 @@ func newRegionCopy(what string, dst, src Region, width, height, depth uintptr) (
 	if err != nil {
 		return nil, fmt.Errorf("%s: source: %w", what, err)
 	}
+	if err := d.ctx.sameDriver(s.ctx, s); err != nil {
+		return nil, fmt.Errorf("%s: source: %w", what, err)
+	}
 	if o.bytes, err = product(width, height, depth); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
@@ -78,9 +81,19 @@ type place struct {
 	rows uintptr
 }
 
+// String describes the memory for messages.
+func (p place) String() string {
+	return fmt.Sprintf("memory %#x (%d bytes)", p.access.Addr, p.access.Bytes)
+}
+
 // open finds the region's memory and checks that the box lies within it.
 func (r *Region) open(width, height, depth uintptr, mode AccessMode) (place, error) {
 	p := place{rows: r.Rows}
+	for _, n := range []uintptr{r.Pitch, r.Rows, r.X, r.Y, r.Layer, width, height, depth} {
+		if n > maxBytes/2 { // so that sums of two are exact
+			return p, invalidf("%d bytes, rows or layers do not fit the address space", n)
+		}
+	}
 	if p.rows == 0 {
 		p.rows = r.Y + height
 	}
@@ -118,7 +131,7 @@ func (r *Region) fits(size, rows, width, height, depth uintptr) error {
 	if width == 0 || height == 0 || depth == 0 {
 		return nil
 	}
-	if r.X+width > r.Pitch || r.X+width < width {
+	if r.X+width > r.Pitch {
 		return invalidf("a row of %d bytes at byte %d does not fit the pitch of %d bytes", width, r.X, r.Pitch)
 	}
 	if depth > 1 && r.Y+height > rows {
@@ -128,7 +141,7 @@ func (r *Region) fits(size, rows, width, height, depth uintptr) error {
 	if err != nil {
 		return err
 	}
-	lastRow += r.Y + height - 1
+	lastRow += r.Y + height - 1 // at most twice maxBytes: exact
 	before, err := product(lastRow, r.Pitch, 1)
 	if err != nil {
 		return err

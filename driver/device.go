@@ -81,6 +81,15 @@ func (dev Device) check() error {
 	return nil
 }
 
+// sameDriver refuses a device of another driver, whose numbers are not this
+// one's.
+func (dev Device) sameDriver(o Device) error {
+	if dev.driver.core == o.driver.core {
+		return nil
+	}
+	return invalidf("%v belongs to another driver (%s)", o, o.driver.LibraryName())
+}
+
 // named puts the device's name in front of an error.
 func (dev Device) named(err error) error {
 	if err == nil {

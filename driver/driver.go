@@ -82,7 +82,8 @@ func (d *Driver) Init() error {
 	var e *Error
 	if errors.As(err, &e) {
 		if hint := initHint(e.Result); hint != "" {
-			e.Hint = hint
+			hinted := *e // e may be remembered elsewhere
+			hinted.Hint, err = hint, &hinted
 		}
 	}
 	return fmt.Errorf("cannot use %s: %w", d.LibraryName(), err)

@@ -106,7 +106,9 @@ func (e *Event) Close() error {
 	if e == nil {
 		return nil
 	}
-	return e.life.Close()
+	err := e.life.Close()
+	runtime.KeepAlive(e)
+	return err
 }
 
 // Record is s.Record(e).
@@ -131,11 +133,15 @@ func (e *Event) Query() (done bool, err error) {
 // the lowest latency. An event that is recorded again and again while a wait
 // polls is waited for until a poll finds it done.
 func (e *Event) Wait(ctx context.Context) error {
-	over, err := e.Query()
-	if over || err != nil {
+	if err := e.check(); err != nil {
 		return err
 	}
 	if err := e.life.Retain(); err != nil {
+		return err
+	}
+	over, err := e.Query()
+	if over || err != nil {
+		e.life.Done()
 		return err
 	}
 	return e.named(await(ctx, e))
@@ -155,6 +161,9 @@ func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 		if !x.timing {
 			return 0, fmt.Errorf("%v has no timing, make it with WithTiming: %w", x, CUDA_ERROR_INVALID_HANDLE)
 		}
+	}
+	if err := e.ctx.sameDriver(start.ctx, start); err != nil {
+		return 0, e.named(err)
 	}
 	ms, err := e.elapsed(start)
 	runtime.KeepAlive(start)

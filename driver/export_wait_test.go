@@ -17,3 +17,9 @@ func RegisteredHostCalls() int {
 
 // FreeBlockingSlots is how many more waits may block a thread.
 func FreeBlockingSlots() int { return int(blockingSlots.free.Load()) }
+
+// FreeLate is a FreeAsync that a Close overtook after its checks.
+func FreeLate[T any](b *Buffer[T], s *Stream) error { return b.mem.a.freeOn(s) }
+
+// AnswerOrCause is how a wait that another goroutine makes ends.
+var AnswerOrCause = answerOrCause

@@ -39,10 +39,16 @@ func Fill2D[T any](dst MemoryOf[T], v T, pitch, width, height int) (*FillOp, err
 	if width < 0 || height < 0 || pitch < width {
 		return nil, invalidf("2D fill: %d rows of %d elements with a pitch of %d", height, width, pitch)
 	}
-	if width > 0 && height > 0 && (height-1)*pitch+width > count[T](s.bytes) {
+	if width > 0 && height > 0 && !rowsFit(uintptr(pitch), uintptr(width), uintptr(height), uintptr(count[T](s.bytes))) {
 		return nil, invalidf("2D fill: %d rows of %d elements with a pitch of %d do not fit %v", height, width, pitch, dst)
 	}
 	return s.fill(unit, value, uintptr(pitch)*size, uintptr(width)*size/uintptr(unit), uintptr(height)), nil
+}
+
+// rowsFit reports whether the last of height rows ends within size.
+func rowsFit(pitch, width, height, size uintptr) bool {
+	before, err := product(height-1, pitch, 1)
+	return err == nil && before <= size && width <= size-before
 }
 
 func newFill[T any](dst MemoryOf[T], v T) (s span, unit, value uint32, err error) {

@@ -35,7 +35,7 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 	if fn == nil {
 		return nil, fmt.Errorf("nil host function: %w", CUDA_ERROR_INVALID_VALUE)
 	}
-	node := &hostCall{run: fn, faults: &c.core.faults}
+	node := &hostCall{run: fn, core: c.core}
 	// Being dropped is how a HostFunc normally ends, so it is not tracked, and
 	// it does not hold the context open until the collector finds it.
 	l := &Lifetime{kind: "host function", core: c.core}
@@ -111,7 +111,7 @@ func (h *HostFunc) Enqueue(s *Stream) error {
 // fails never does: its entries stay until the process ends.
 func (h *HostFunc) send(s *Stream) error {
 	call := onceCalls.Get().(*hostCall)
-	*call = hostCall{run: h.fn, once: true, faults: &s.core.faults, stream: s.raw}
+	*call = hostCall{run: h.fn, once: true, core: s.core, life: s.life, stream: s.raw}
 	call.register()
 	err := s.d.CuLaunchHostFunc(s.raw, callbackAddr(), call.token())
 	if err != nil {

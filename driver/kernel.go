@@ -161,7 +161,9 @@ func (k *Kernel) Launch(s *Stream, cfg LaunchConfig, args ...any) error {
 		err = l.Enqueue(s)
 	}
 	l.drop()
-	k.scratch.Put(l)
+	if k.known { // else l believes that all launches are like this one
+		k.scratch.Put(l)
+	}
 	runtime.KeepAlive(args)
 	return err
 }

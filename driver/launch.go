@@ -15,12 +15,13 @@ import (
 // A Launch may be sent by several goroutines at a time, but not while one
 // changes it.
 type Launch struct {
-	k     *Kernel
-	ctx   *Context
-	life  *Lifetime // of the code
-	node  CUDA_KERNEL_NODE_PARAMS
-	attrs []CUlaunchAttribute
-	cfg   LaunchConfig
+	k       *Kernel
+	ctx     *Context
+	life    *Lifetime // of the code
+	node    CUDA_KERNEL_NODE_PARAMS
+	version uint32 // see RefsVersion
+	attrs   []CUlaunchAttribute
+	cfg     LaunchConfig
 
 	slots []slot
 	ptrs  []unsafe.Pointer // what the driver takes: the address of each argument
@@ -106,14 +107,18 @@ func (l *Launch) SetConfig(cfg LaunchConfig) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	if l.cfg.same(&cfg) {
+	if l.node.GridDimX != 0 && l.cfg.same(&cfg) { // 0: none was accepted yet
 		return nil
 	}
 	if err := l.k.checkConfig(&cfg); err != nil {
 		return fmt.Errorf("launch of %v: %w", l.k, err)
 	}
 	l.cfg = cfg
+	had := len(l.attrs)
 	l.attrs = cfg.attributes(l.attrs[:0])
+	if len(l.attrs) != had {
+		l.version++
+	}
 	n := &l.node
 	n.GridDimX, n.GridDimY, n.GridDimZ = cfg.Grid.X, cfg.Grid.Y, cfg.Grid.Z
 	n.BlockDimX, n.BlockDimY, n.BlockDimZ = cfg.Block.X, cfg.Block.Y, cfg.Block.Z
@@ -155,6 +160,10 @@ func (l *Launch) guessLayout(args []any) error {
 		}
 		params[i].Size = t.size
 	}
+	clear(l.mem) // what the former arguments held
+	clear(l.refs[1:])
+	l.mem, l.refs, l.uses = l.mem[:0], l.refs[:1], l.uses[:0]
+	l.version++
 	l.layOut(params)
 	return nil
 }
@@ -259,6 +268,23 @@ func (l *Launch) Refs() []Ref {
 		return nil
 	}
 	return l.refs
+}
+
+// RefsVersion is another number after every change of Refs, and of how many
+// Attributes there are: for packages that remember what they found there.
+func (l *Launch) RefsVersion() uint32 { return l.version }
+
+// RefsOpen reports whether nothing among Refs was closed.
+func (l *Launch) RefsOpen() bool {
+	if l.life.closed.Load() {
+		return false
+	}
+	for _, a := range l.mem {
+		if a != nil && a.life.closed.Load() {
+			return false
+		}
+	}
+	return true
 }
 
 // KernelNodeParams is the launch as a graph node takes it. The struct and the

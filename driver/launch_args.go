@@ -75,6 +75,7 @@ func (l *Launch) hold(s *slot, m *span) {
 	*(*CUdeviceptr)(s.at) = m.ptr
 	if l.mem[s.mem] != m.a {
 		l.mem[s.mem], l.refs[s.mem+1] = m.a, m.a
+		l.version++
 	}
 	use := &l.uses[s.mem]
 	use.Addr, use.Bytes = uint64(m.ptr), uint64(m.bytes)
@@ -106,6 +107,7 @@ func (l *Launch) paramName(s *slot) string {
 func (l *Launch) letGo(s *slot) {
 	if s.mem >= 0 && l.mem[s.mem] != nil {
 		l.mem[s.mem], l.refs[s.mem+1] = nil, l.k.code
+		l.version++
 		l.uses[s.mem].Bytes = 0
 	}
 }
@@ -173,8 +175,8 @@ func (c *Context) canReach(m span) error {
 	if c.sameAs(m.a.ctx) || m.bytes == 0 {
 		return nil
 	}
-	if c.Device().driver.core != m.a.ctx.Device().driver.core {
-		return invalidf("%v belongs to another driver (%s)", m, m.a.ctx.Device().driver.LibraryName())
+	if err := c.sameDriver(m.a.ctx, m); err != nil {
+		return err
 	}
 	var here CUdeviceptr
 	err := c.Guarded().CuPointerGetAttribute(unsafe.Pointer(&here), CU_POINTER_ATTRIBUTE_DEVICE_POINTER, m.ptr)

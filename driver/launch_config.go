@@ -46,7 +46,7 @@ func (c *LaunchConfig) attributes(list []CUlaunchAttribute) []CUlaunchAttribute 
 	}
 	if c.Priority != 0 {
 		a := CUlaunchAttribute{Id: CU_LAUNCH_ATTRIBUTE_PRIORITY}
-		*a.Value.Priority() = int32(c.Priority)
+		*a.Value.Priority() = clamp32(c.Priority)
 		list = append(list, a)
 	}
 	if c.Programmatic {

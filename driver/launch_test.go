@@ -394,38 +394,3 @@ func TestKernelNodeParamsAreStable(t *testing.T) {
 		t.Errorf("parameters changed from %+v to %+v", before, *p)
 	}
 }
-
-func TestSteadyStateDoesNotAllocate(t *testing.T) {
-	a := newAxpy(t)
-	l := a.prepare(t)
-	cfg := a.config()
-	cfg.Priority = -1
-	ex := must(a.k.Prepare(cfg, a.args()...))(t)
-	host := must(driver.AllocHost[float32](a.c, 64))(t)
-	up := must(driver.Upload(a.x, host))(t)
-	down := must(driver.Download(host, a.x))(t)
-	fill := must(driver.Fill(a.x, 0))(t)
-	view := a.y.View(1, 2)
-	a.silence()
-	for name, f := range map[string]func() error{
-		"launch":           func() error { return a.s.Do(l) },
-		"launch ex":        func() error { return a.s.Do(ex) },
-		"upload":           func() error { return a.s.Do(up) },
-		"download":         func() error { return a.s.Do(down) },
-		"fill":             func() error { return a.s.Do(fill) },
-		"set buffer":       func() error { return driver.SetArg(l, 0, a.x) },
-		"set view":         func() error { return driver.SetArg(l, 1, view) },
-		"set number":       func() error { return driver.SetArg(l, 2, float32(3)) },
-		"set struct":       func() error { return driver.SetArg(l, 4, shape{1, 1, 1}) },
-		"set small number": func() error { return driver.SetArg(l, 6, uint16(3)) },
-		"take a view":      func() error { return a.y.View(3, 9).Err() },
-	} {
-		if n := testing.AllocsPerRun(100, func() {
-			if err := f(); err != nil {
-				t.Fatal(err)
-			}
-		}); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
-	}
-}

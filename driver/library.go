@@ -14,7 +14,9 @@ type Library struct {
 	raw  CUlibrary
 }
 
-// LoadLibrary loads PTX text, a cubin or a fat binary like LoadModule.
+// LoadLibrary loads PTX text, a cubin or a fat binary like LoadModule. Drivers
+// put compiling off: that PTX does not compile may be the error of the first
+// Kernel or Global.
 func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) {
 	img, err := newImage(data)
 	if err != nil {

@@ -105,6 +105,9 @@ func word[T any](o *MemOp, m MemoryOf[T], i int, mode AccessMode) (CUdeviceptr, 
 	if n := count[T](s.bytes); i < 0 || i >= n {
 		return 0, invalidf("element %d of %d", i, n)
 	}
+	if err := o.ctx.canReach(s); err != nil {
+		return 0, err
+	}
 	size := sizeOf[T]()
 	addr := s.ptr + CUdeviceptr(uintptr(i)*size)
 	o.lives = append(o.lives, s.a.life)

@@ -155,6 +155,9 @@ func (s span) sub(offset, length uintptr) span {
 }
 
 func (s hostSpan) sub(offset, length uintptr) hostSpan {
+	if length == 0 { // at the end, unsafe.Add would point behind the memory
+		return hostSpan{s.a, s.ptr, 0}
+	}
 	return hostSpan{s.a, unsafe.Add(s.ptr, offset), length}
 }
 

@@ -115,6 +115,9 @@ func (k *Kernel) AvailableSharedMem(blocks, threads int) (uintptr, error) {
 	if err := k.check(); err != nil {
 		return 0, err
 	}
+	if int(int32(blocks)) != blocks || int(int32(threads)) != threads {
+		return 0, invalidf("%v: %d blocks of %d threads", k, blocks, threads)
+	}
 	var n uintptr
 	err := k.code.ctx.Driver().CuOccupancyAvailableDynamicSMemPerBlock(&n, k.raw, int32(blocks), int32(threads))
 	runtime.KeepAlive(k)

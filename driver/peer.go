@@ -14,6 +14,9 @@ func (dev Device) CanAccessPeer(peer Device) (bool, error) {
 	if err := peer.check(); err != nil {
 		return false, err
 	}
+	if err := dev.sameDriver(peer); err != nil {
+		return false, err
+	}
 	var can int32
 	err := dev.driver.CuDeviceCanAccessPeer(&can, dev.raw, peer.raw)
 	return can != 0, dev.named(err)
@@ -25,6 +28,9 @@ func (dev Device) PeerAttribute(a CUdevice_P2PAttribute, peer Device) (int, erro
 		return 0, err
 	}
 	if err := peer.check(); err != nil {
+		return 0, err
+	}
+	if err := dev.sameDriver(peer); err != nil {
 		return 0, err
 	}
 	var v int32
@@ -54,6 +60,9 @@ func (c *Context) peer(peer *Context, verb string, already CUresult, call func(*
 		return err
 	}
 	if err := peer.check(); err != nil {
+		return fmt.Errorf("peer: %w", err)
+	}
+	if err := c.sameDriver(peer, peer); err != nil {
 		return fmt.Errorf("peer: %w", err)
 	}
 	err := call(c.core.bound)

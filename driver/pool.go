@@ -85,6 +85,9 @@ func (c *Context) SetPool(p *MemPool) error {
 	if err := p.check(); err != nil {
 		return err
 	}
+	if err := c.sameDriver(p.ctx, p); err != nil {
+		return err
+	}
 	err := c.Driver().CuDeviceSetMemPool(p.dev.raw, p.raw)
 	runtime.KeepAlive(p)
 	if err != nil {
@@ -226,6 +229,9 @@ func (p *MemPool) SetAccess(dev Device, access CUmemAccess_flags) error {
 	if err := dev.check(); err != nil {
 		return err
 	}
+	if err := p.dev.sameDriver(dev); err != nil {
+		return fmt.Errorf("%v: access: %w", p, err)
+	}
 	desc := CUmemAccessDesc{Location: deviceLocation(dev), Flags: access}
 	err := p.ctx.Driver().CuMemPoolSetAccess(p.raw, &desc, 1)
 	runtime.KeepAlive(p)
@@ -243,6 +249,9 @@ func (p *MemPool) Access(dev Device) (CUmemAccess_flags, error) {
 	if err := dev.check(); err != nil {
 		return 0, err
 	}
+	if err := p.dev.sameDriver(dev); err != nil {
+		return 0, fmt.Errorf("%v: access: %w", p, err)
+	}
 	var flags CUmemAccess_flags
 	location := deviceLocation(dev)
 	err := p.ctx.Driver().CuMemPoolGetAccess(&flags, p.raw, &location)
@@ -259,7 +268,9 @@ func (p *MemPool) Close() error {
 	if p == nil || !p.own {
 		return nil
 	}
-	return p.life.Close()
+	err := p.life.Close()
+	runtime.KeepAlive(p)
+	return err
 }
 
 // String names the pool and its device.

@@ -46,7 +46,10 @@ func reclaimQueue() {
 }
 
 func (l *Lifetime) reclaim() {
-	err := l.Close()
+	if !l.closed.CompareAndSwap(false, true) {
+		return // a Close that the collector overtook
+	}
+	err := l.release()
 	if err != nil {
 		l.core.recordCleanup(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 )
 
@@ -72,13 +73,19 @@ func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 	if c.core.dev.driver.Version() >= selfBound {
 		s.self = c.core.dev.driver
 	}
-	if err := s.d.CuStreamCreateWithPriority(&s.raw, uint32(cfg.flags), int32(cfg.priority)); err != nil {
+	if err := s.d.CuStreamCreateWithPriority(&s.raw, uint32(cfg.flags), clamp32(cfg.priority)); err != nil {
 		return nil, l.Abandon(err)
 	}
-	raw := s.raw
-	Own(s, l, uint64(raw), func(d *Driver) error { return d.CuStreamDestroy(raw) })
+	raw, core := s.raw, s.core
+	Own(s, l, uint64(raw), func(d *Driver) error {
+		core.forgetFaults(l)
+		return d.CuStreamDestroy(raw)
+	})
 	return s, nil
 }
+
+// clamp32 brings n to the nearest number of 32 bits.
+func clamp32(n int) int32 { return int32(max(math.MinInt32, min(n, math.MaxInt32))) }
 
 // LegacyStream returns the stream that CUDA calls the default one: it waits for
 // all blocking streams of the context and they for it. Closing it does nothing.
@@ -158,7 +165,7 @@ func (s *Stream) fault() error {
 	if s.core.faults.pending.Load() == 0 {
 		return nil
 	}
-	return s.named(s.core.faults.take(s.raw))
+	return s.named(s.core.faults.take(s.life, s.raw))
 }
 
 // named puts the stream in front of an error.
@@ -204,7 +211,9 @@ func (s *Stream) Close() error {
 	if s == nil || !s.owned {
 		return nil
 	}
-	return s.life.Close()
+	err := s.life.Close()
+	runtime.KeepAlive(s)
+	return err
 }
 
 // Do sends an operation to the stream; during a capture that records it.
@@ -222,8 +231,10 @@ func (s *Stream) Do(op Op) error {
 
 // Record has e happen when the work sent to the stream so far is done.
 func (s *Stream) Record(e *Event) error {
-	if !s.open() || !e.open() {
-		return cmp.Or(s.check(), e.check())
+	if !s.open() || !e.open() || e.ctx != s.ctx {
+		if err := s.refuses(e); err != nil {
+			return err
+		}
 	}
 	err := s.self.CuEventRecord(e.raw, s.raw)
 	runtime.KeepAlive(e)
@@ -238,8 +249,10 @@ func (s *Stream) Record(e *Event) error {
 // record of e happened. An event that was never recorded holds nothing back.
 // The event may be of another context or device.
 func (s *Stream) WaitEvent(e *Event) error {
-	if !s.open() || !e.open() {
-		return cmp.Or(s.check(), e.check())
+	if !s.open() || !e.open() || e.ctx != s.ctx {
+		if err := s.refuses(e); err != nil {
+			return err
+		}
 	}
 	err := s.self.CuStreamWaitEvent(s.raw, e.raw, 0)
 	runtime.KeepAlive(e)
@@ -248,6 +261,15 @@ func (s *Stream) WaitEvent(e *Event) error {
 		return s.named(err)
 	}
 	return nil
+}
+
+// refuses says what is wrong with the stream or the event, if anything is. An
+// event of another context may be right, one of another driver never is.
+func (s *Stream) refuses(e *Event) error {
+	if err := cmp.Or(s.check(), e.check()); err != nil {
+		return err
+	}
+	return s.named(s.ctx.sameDriver(e.ctx, e))
 }
 
 // Query reports whether all work sent to the stream is done. An error is that
@@ -275,12 +297,16 @@ func (s *Stream) Query() (done bool, err error) {
 // Waiting never invalidates a capture in another stream. A stream that is
 // capturing cannot be waited for.
 func (s *Stream) Wait(ctx context.Context) error {
-	over, err := s.Query()
-	if over || err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
 	if err := s.life.Retain(); err != nil {
 		return s.closedError()
+	}
+	over, err := s.Query()
+	if over || err != nil {
+		s.life.Done()
+		return err
 	}
 	if err := s.waitBusy(ctx); err != nil {
 		return s.named(err)

@@ -128,10 +128,21 @@ func awaitElsewhere(ctx context.Context, w waitable) error {
 		defer blockingSlots.give()
 		answer <- w.block()
 	}()
+	return answerOrCause(ctx, answer)
+}
+
+// answerOrCause waits for the answer of another goroutine or a cancellation. An
+// answer that is there wins.
+func answerOrCause(ctx context.Context, answer <-chan error) error {
 	select {
 	case err := <-answer:
 		return err
 	case <-ctx.Done():
+	}
+	select {
+	case err := <-answer:
+		return err
+	default:
 		return context.Cause(ctx)
 	}
 }
@@ -162,12 +173,7 @@ func blockUnder(ctx context.Context, l *Lifetime, call func() error) error {
 		defer l.Done()
 		answer <- call()
 	}()
-	select {
-	case err := <-answer:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return answerOrCause(ctx, answer)
 }
 
 // finished turns the answer of a query into a bool: not ready is no error.

@@ -3,6 +3,7 @@ package driver_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -145,6 +146,8 @@ func useLibrary(c *driver.Context, _ *driver.Stream) (err error) {
 func TestEveryDriverCallMayFail(t *testing.T) {
 	for _, f := range workFlows {
 		t.Run(f.name, func(t *testing.T) {
+			runtime.LockOSThread() // on another thread, calls would have to set the context
+			defer runtime.UnlockOSThread()
 			lib := faulty.Wrap(emulator.New(emulator.Config{}))
 			c := gputest.Context(t, gputest.Driver(t, lib))
 			s := must(c.NewStream())(t)

@@ -57,7 +57,7 @@ func (g *Graph) addLaunch(l *driver.Launch, deps []Node) (Node, error) {
 		return Node{}, err
 	}
 	o := g.owners()
-	again := !g.part && o.refersTo(len(o.nodes)-1, l.Refs())
+	again := !g.part && o.refersToLaunch(len(o.nodes)-1, l)
 	if !again {
 		if err := o.hold(l.Refs()); err != nil {
 			return Node{}, err
@@ -70,7 +70,7 @@ func (g *Graph) addLaunch(l *driver.Launch, deps []Node) (Node, error) {
 		return Node{}, err
 	}
 	if again {
-		o.commitAgain()
+		o.commitAgain(1)
 	} else {
 		g.commitNew(o)
 	}
@@ -85,32 +85,35 @@ func (g *Graph) addError(op driver.Op, err error) error {
 }
 
 // accepts refuses operations of other contexts. An event may be of any.
-func (g *Graph) accepts(op driver.Op) error {
+func (g *Graph) accepts(op driver.Op) error { return accepts(g.ctx, op) }
+
+// accepts refuses what does not fit into graphs of ctx.
+func accepts(ctx *driver.Context, op driver.Op) error {
 	if op == nil {
 		return invalid("nil operation")
 	}
 	c := op.Context()
-	if c == g.ctx {
+	if c == ctx {
 		return nil
 	}
-	return g.acceptsContext(op, c)
+	return acceptsContext(ctx, op, c)
 }
 
-func (g *Graph) acceptsContext(op driver.Op, c *driver.Context) error {
+func acceptsContext(ctx *driver.Context, op driver.Op, c *driver.Context) error {
 	if c == nil {
 		return fmt.Errorf("the operation is nil, or what it is about is: %w", driver.ErrClosed)
 	}
-	if c.Device().Driver() != g.ctx.Device().Driver() {
+	if c.Device().Driver() != ctx.Device().Driver() {
 		return invalid("it belongs to another driver, %s", c.Device().Driver().LibraryName())
 	}
-	if c.Raw() == g.ctx.Raw() {
+	if c.Raw() == ctx.Raw() {
 		return nil
 	}
 	switch op.(type) {
 	case *driver.EventWaitOp, *driver.EventRecordOp:
 		return nil
 	}
-	return invalid("it belongs to %v, the graph to %v", c, g.ctx)
+	return invalid("it belongs to %v, the graph to %v", c, ctx)
 }
 
 // dependencies returns the handles of nodes as C takes them. A single one is

@@ -159,9 +159,12 @@ func (b *builder) op(i int) driver.Op {
 }
 
 func (b *builder) build() error {
-	for i := range b.made {
+	for i := 0; i < len(b.made); i++ {
 		if err := b.add(i); err != nil {
 			return b.undo(i, err)
+		}
+		if b.items == nil {
+			i = b.repeat(i)
 		}
 	}
 	if at, err := b.flush(); err != nil {
@@ -201,13 +204,32 @@ func (b *builder) add(i int) error {
 	return b.call(i, op, from, n)
 }
 
+// repeat adds what follows item i of a chain as long as it does the same, and
+// returns the last of it. Most long chains are of few operations.
+func (b *builder) repeat(i int) int {
+	l := b.last
+	if l == nil || b.g.part || len(l.Attributes()) > 0 {
+		return i
+	}
+	from, p, raw := i, l.KernelNodeParams(), b.g.raw
+	for i+1 < len(b.made) {
+		if next, ok := b.ops[i+1].(*driver.Launch); !ok || next != l {
+			break
+		}
+		i++
+		b.batch.GraphAddKernelNode(&b.made[i], raw, &b.made[i-1], 1, p)
+	}
+	b.g.keep.own.commitAgain(i - from)
+	return i
+}
+
 // addAgain adds what the item before does: it was looked at.
 func (b *builder) addAgain(i int, l *driver.Launch) error {
 	from, n, err := b.dependencies(i)
 	if err != nil {
 		return err
 	}
-	b.g.keep.own.commitAgain()
+	b.g.keep.own.commitAgain(1)
 	if len(l.Attributes()) > 0 {
 		return b.call(i, l, from, n)
 	}
@@ -255,7 +277,7 @@ func (b *builder) dependencies(i int) (*driver.CUgraphNode, uintptr, error) {
 	it := &b.items[i]
 	for _, a := range it.After {
 		if a < 0 || a >= i {
-			return nil, 0, invalid("it is to run after item %d, which does not come before it", a)
+			return nil, 0, notBefore(a)
 		}
 	}
 	switch {

@@ -3,7 +3,9 @@
 //
 // A [Graph] is made by recording what is sent to a stream ([Capture]), by hand
 // ([New], [Graph.Add]), or from a list of operations ([Record]). Its nodes come
-// from the same driver.Op values that streams execute. [Graph.Instantiate]
+// from the same driver.Op values that streams execute; many at a time by
+// [Graph.AddBatch], or by way of a [Plan] where graphs are built again and again.
+// [Graph.Instantiate]
 // makes an [Exec] of it, which is launched any number of times and changed
 // between launches: as a whole ([Exec.Update], [Exec.Apply]) or node by node
 // ([Exec.Set], [Exec.Enable]).

@@ -122,3 +122,37 @@ func ExampleExec_Apply() {
 	// updated 8
 	// not updated: the nodes or their dependencies are others; instantiated anew 26
 }
+
+// Build the graph of every step anew from a list that was checked once.
+func ExamplePlan() {
+	c, s, plus, times, b := open()
+	add, err := plus.Prepare(config, b, uint32(elems), uint32(0))
+	must(err)
+	mul, err := times.Prepare(config, b, uint32(elems), uint32(10))
+	must(err)
+	plan, err := graph.NewPlan(c, []graph.Item{
+		{Op: add},
+		{Op: mul, After: []int{0}},
+	})
+	must(err)
+	defer plan.Close()
+
+	for _, v := range []uint32{1, 2} {
+		must(driver.SetArg(add, 2, v)) // the next AddPlan adds it so
+		g, err := graph.New(c)
+		must(err)
+		once, err := g.AddPlan(plan)
+		must(err)
+		_, err = g.AddPlan(plan, once.At(1)) // once more, after the first time
+		must(err)
+		x, err := g.Instantiate()
+		must(err)
+		must(x.Run(context.Background(), s))
+		fmt.Println(once.Len(), "nodes twice:", first(b))
+		must(x.Close())
+		must(g.Close())
+	}
+	// Output:
+	// 2 nodes twice: 210
+	// 2 nodes twice: 21220
+}

@@ -35,8 +35,8 @@ type execKeep struct {
 	shut bool         // Close was called
 	raw  driver.CUgraphExec
 	ctx  *driver.Context
+	own  *owners
 	retired
-	own *owners
 }
 
 // Close destroys the executable graph. A launch that is under way ends, and
@@ -258,16 +258,24 @@ func (x *Exec) lock() error {
 		return nilExec
 	}
 	x.keep.mu.Lock()
-	if err := x.life.Check(); err != nil {
-		x.keep.mu.Unlock()
-		return err
+	if !x.keep.shut {
+		return nil
 	}
-	return nil
+	x.keep.mu.Unlock()
+	return x.life.Check()
 }
 
 // owners returns what the exec keeps alive, to be changed. Numbers of nodes
 // that are not its own graph's mean nothing to it.
 func (x *Exec) owners() *owners {
+	k := x.keep
+	if k.own.alone() && !x.foreign {
+		return k.own
+	}
+	return x.ownOwners()
+}
+
+func (x *Exec) ownOwners() *owners {
 	k := x.keep
 	k.own = k.own.writable()
 	if x.foreign {

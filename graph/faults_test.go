@@ -83,6 +83,28 @@ var flows = []flow{
 		}
 		return errors.Join(replay(k, g), g.Close())
 	}},
+	{"plan", func(k *kit, b *driver.Buffer[uint32]) error {
+		l, err := k.plus.Prepare(config, b, uint32(elems), uint32(1))
+		if err != nil {
+			return err
+		}
+		p, err := graph.NewPlan(k.c, []graph.Item{{Op: l}, {Op: l, After: []int{0}}, {Op: l, After: []int{0}}, {Op: l, After: []int{0, 2}}})
+		if err != nil {
+			return err
+		}
+		g, err := graph.New(k.c)
+		if err != nil {
+			return errors.Join(err, p.Close())
+		}
+		n, err := g.AddPlan(p)
+		if err == nil {
+			_, err = g.AddPlan(p, n.At(3))
+		}
+		if err != nil {
+			return errors.Join(err, g.Close(), p.Close())
+		}
+		return errors.Join(p.Close(), replay(k, g), g.Close())
+	}},
 	{"clone and child", func(k *kit, b *driver.Buffer[uint32]) error {
 		l, err := k.plus.Prepare(config, b, uint32(elems), uint32(1))
 		if err != nil {

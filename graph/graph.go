@@ -13,20 +13,22 @@ import (
 // Graph is work described by nodes and the dependencies between them. It runs
 // by way of an [Exec]; changing it afterwards changes no Exec made before.
 type Graph struct {
-	seq   uint64 // the order in which two graphs are locked
-	life  *driver.Lifetime
-	ctx   *driver.Context
+	mu    *loader.Latch  // held during every driver call on raw; one for a graph and its parts
 	d     *driver.Driver // bound to ctx
 	raw   driver.CUgraph
-	v2    bool // the driver takes kernel parameters as since CUDA 12.0
+	ctx   *driver.Context
 	keep  *keep
-	part  bool // it lies in a node of outer, which destroys it; keep and mu are outer's
-	outer *Graph
-
-	mu    *loader.Latch                 // held during every driver call on raw; one for a graph and its parts
-	raws  []driver.CUgraphNode          // of the nodes, by number; 0 for a destroyed one
-	table *[]driver.CUgraphNode         // raws, on loan from tables
+	latch loader.Latch                  // mu of those that are no part
+	shut  bool                          // Close was called
+	part  bool                          // it lies in a node of outer, which destroys it; keep and mu are outer's
+	v2    bool                          // the driver takes kernel parameters as since CUDA 12.0
 	index map[driver.CUgraphNode]uint32 // of raws; nil until a node must be found
+	raws  []driver.CUgraphNode          // of the nodes, by number; 0 for a destroyed one
+
+	life  *driver.Lifetime
+	seq   uint64 // the order in which two graphs are locked
+	outer *Graph
+	table *[]driver.CUgraphNode // raws, on loan from tables
 	names names
 	from  []driver.CUgraphNode // buffers for lists of nodes
 	to    []driver.CUgraphNode
@@ -88,8 +90,8 @@ func own(c *driver.Context, life *driver.Lifetime, raw driver.CUgraph, o *owners
 	table := tables.Get().(*[]driver.CUgraphNode)
 	d := c.Driver()
 	g := &Graph{seq: graphs.Add(1), life: life, ctx: c, d: d, raw: raw, keep: k,
-		mu: new(loader.Latch), table: table, raws: (*table)[:0],
-		v2: d.Has(driver.FnCuGraphAddKernelNode)}
+		table: table, raws: (*table)[:0], v2: d.Has(driver.FnCuGraphAddKernelNode)}
+	g.mu = &g.latch
 	driver.Own(g, life, uint64(raw), func(d *driver.Driver) error {
 		err := d.CuGraphDestroy(raw)
 		k.own.release()
@@ -106,6 +108,7 @@ func (g *Graph) Close() error {
 	}
 	g.mu.Lock() // a call that is under way ends first
 	defer g.mu.Unlock()
+	g.shut = true
 	if g.table != nil {
 		*g.table = g.raws
 		tables.Put(g.table)
@@ -163,6 +166,9 @@ func (g *Graph) lock() error {
 		return nilGraph
 	}
 	g.mu.Lock()
+	if !g.shut && !g.part {
+		return nil
+	}
 	if err := g.life.Check(); err != nil {
 		g.mu.Unlock()
 		return err

@@ -25,6 +25,9 @@ type owners struct {
 	sets  []set    // what a node refers to, or several nodes do
 	slots []uint32 // the slots that sets consist of
 
+	seen seen    // a launch and the set that is right for it
+	plan *owners // those of the plan that was added last; among held
+
 	pending int // slots[pending:] are held for a change that is not made yet
 	gone    []keeper
 }
@@ -48,6 +51,15 @@ type set struct {
 	off, n uint32
 	size   uint32 // room at off
 	nodes  uint32 // how many nodes it is the set of
+}
+
+// seen is a launch as it was when what it refers to was found to be a set, so
+// that the next node with that set needs no look. It is forgotten when sets
+// change.
+type seen struct {
+	launch  *driver.Launch
+	version uint32
+	set     uint32
 }
 
 var ownersPool = sync.Pool{New: func() any { return new(owners) }}
@@ -85,6 +97,7 @@ func (o *owners) reset() {
 	clear(o.gone)
 	o.held, o.free, o.gone = o.held[:0], o.free[:0], o.gone[:0]
 	o.nodes, o.sets, o.slots, o.pending = o.nodes[:0], o.sets[:0], o.slots[:0], 0
+	o.plan, o.seen = nil, seen{}
 }
 
 // alone reports whether nobody else shares o.
@@ -101,7 +114,7 @@ func (o *owners) writable() *owners {
 	c.nodes = append(c.nodes, o.nodes...)
 	c.sets = append(c.sets, o.sets...)
 	c.slots = append(c.slots, o.slots...)
-	c.pending = o.pending
+	c.pending, c.plan = o.pending, o.plan
 	for i := range c.held {
 		c.held[i].retainAgain()
 	}
@@ -185,8 +198,11 @@ func (o *owners) reserve(n int) {
 // refersTo reports whether a node refers to exactly refs, all of which are open:
 // then there is nothing to hold.
 func (o *owners) refersTo(node int, refs []driver.Ref) bool {
-	if uint(node) >= uint(len(o.nodes)) || o.nodes[node] == 0 {
+	if uint(node) >= uint(len(o.nodes)) {
 		return false
+	}
+	if o.nodes[node] == 0 {
+		return o.plan != nil && o.plan.has(refs)
 	}
 	s := &o.sets[o.nodes[node]-1]
 	if int(s.n) != len(refs) {
@@ -199,6 +215,61 @@ func (o *owners) refersTo(node int, refs []driver.Ref) bool {
 		}
 	}
 	return true
+}
+
+// refersToLaunch is refersTo for what a launch refers to.
+func (o *owners) refersToLaunch(node int, l *driver.Launch) bool {
+	if s := &o.seen; s.launch == l && s.version == l.RefsVersion() &&
+		uint(node) < uint(len(o.nodes)) && o.nodes[node] == s.set && l.RefsOpen() {
+		return true
+	}
+	if !o.refersTo(node, l.Refs()) {
+		return false
+	}
+	o.seen = seen{l, l.RefsVersion(), o.nodes[node]}
+	return true
+}
+
+// setOf returns the number of a node's set. Nodes with the same one refer to the
+// same things.
+func (o *owners) setOf(node uint32) uint32 {
+	if uint(node) >= uint(len(o.nodes)) {
+		return noSet
+	}
+	return o.nodes[node]
+}
+
+const noSet = ^uint32(0) // of a node that is not known
+
+// has reports whether all of refs are open and held here, as far as their hints
+// tell.
+func (o *owners) has(refs []driver.Ref) bool {
+	for _, r := range refs {
+		l := r.Lifetime()
+		if i := l.Hint(); uint64(i) >= uint64(len(o.held)) || o.held[i].life != l || l.Check() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// addPlan enters n new nodes that refer to what a plan holds, which is kept from
+// now on: they have no sets.
+func (o *owners) addPlan(n int, plan *owners) {
+	o.keepPlan(plan)
+	from := len(o.nodes)
+	o.nodes = slices.Grow(o.nodes, n)[:from+n]
+	clear(o.nodes[from:])
+}
+
+// keepPlan keeps what a plan holds, which does not change.
+func (o *owners) keepPlan(plan *owners) {
+	if o.plan == plan {
+		return
+	}
+	o.holdSub(plan)
+	o.commitLoose()
+	o.plan = plan
 }
 
 // commitNew gives what is held to a new node, the next in number.
@@ -217,17 +288,20 @@ func (o *owners) newSet() uint32 {
 	return uint32(len(o.sets))
 }
 
-// commitAgain gives a new node what the one before has.
-func (o *owners) commitAgain() {
+// commitAgain gives n new nodes what the one before has.
+func (o *owners) commitAgain(n int) {
 	id := o.nodes[len(o.nodes)-1]
-	o.nodes = append(o.nodes, id)
+	for range n {
+		o.nodes = append(o.nodes, id)
+	}
 	if id != 0 {
-		o.sets[id-1].nodes++
+		o.sets[id-1].nodes += uint32(n)
 	}
 }
 
 // commit gives what is held to a node in place of what it had.
 func (o *owners) commit(node uint32) {
+	o.seen = seen{}
 	o.grow(node)
 	id := o.nodes[node]
 	if id == 0 || o.sets[id-1].nodes > 1 {
@@ -257,6 +331,7 @@ func (o *owners) dropSet(s *set) {
 
 // forget drops what a node refers to.
 func (o *owners) forget(node uint32) {
+	o.seen = seen{}
 	if int(node) >= len(o.nodes) || o.nodes[node] == 0 {
 		return
 	}
@@ -274,6 +349,7 @@ func (o *owners) mark() mark { return mark{len(o.nodes), len(o.sets), len(o.slot
 
 // cut forgets the nodes that were added since the mark.
 func (o *owners) cut(m mark) {
+	o.seen = seen{}
 	for i := m.nodes; i < len(o.nodes); i++ {
 		o.forget(uint32(i))
 	}
@@ -284,6 +360,7 @@ func (o *owners) cut(m mark) {
 // loosen makes what nodes refer to belong to no node: their numbers stopped
 // meaning anything.
 func (o *owners) loosen() {
+	o.seen = seen{}
 	for i := range o.sets {
 		s := &o.sets[i]
 		for _, slot := range o.slots[s.off : s.off+s.n] {

@@ -110,7 +110,7 @@ func change(t *testing.T, rnd *rand.Rand, o **owners, m *model, things []driver.
 		}
 		return "commit"
 	case 3:
-		(*o).commitAgain()
+		(*o).commitAgain(1)
 		m.nodes = append(m.nodes, m.nodes[len(m.nodes)-1])
 		return "commitAgain"
 	case 4:
@@ -125,7 +125,7 @@ func change(t *testing.T, rnd *rand.Rand, o **owners, m *model, things []driver.
 		mark := (*o).mark()
 		hold()
 		(*o).commitNew()
-		(*o).commitAgain()
+		(*o).commitAgain(1)
 		(*o).cut(mark)
 		return "cut"
 	case 7:

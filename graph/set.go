@@ -32,17 +32,20 @@ func (x *Exec) set(n Node, op driver.Op) error {
 	if err := x.has(n); err != nil {
 		return err
 	}
-	defer n.g.mu.Unlock()
-	return x.setLocked(n, op)
+	err := x.setLocked(n, op)
+	n.g.mu.Unlock()
+	return err
 }
 
 // setLocked is set for a node that was found to be of the exec's graph, which
 // is locked.
 func (x *Exec) setLocked(n Node, op driver.Op) error {
-	if l, ok := op.(*driver.Launch); !ok || l.Context() != n.g.ctx {
-		if err := n.g.accepts(op); err != nil {
-			return err
+	if l, ok := op.(*driver.Launch); ok && l.Context() == n.g.ctx {
+		if x.owners().refersToLaunch(int(n.i), l) {
+			return x.setKernel(n.raw, l)
 		}
+	} else if err := n.g.accepts(op); err != nil {
+		return err
 	}
 	o := x.owners()
 	refs := op.Refs()

@@ -42,6 +42,9 @@ type setter struct {
 	changes []Change
 	batch   *driver.Batch
 	first   int // the change of the first call in the batch
+
+	last *driver.Launch // of the change before, if it was put into the batch
+	held uint32         // of that change's node
 }
 
 func (b *setter) run() error {
@@ -60,18 +63,32 @@ func (b *setter) set(i int) error {
 	if err := x.g.check(c.Node); err != nil {
 		return b.error(i, err)
 	}
-	if l, ok := c.Op.(*driver.Launch); ok && l.Context() == x.ctx && x.owners().refersTo(int(c.Node.i), l.Refs()) {
+	if l, ok := c.Op.(*driver.Launch); ok && (l == b.last && x.keep.own.setOf(c.Node.i) == b.held || b.keeps(c.Node, l)) {
 		b.batch.GraphExecKernelNodeSetParams(x.keep.raw, c.Node.raw, l.KernelNodeParams())
 		return nil
 	}
 	if err := b.flush(i); err != nil {
 		return err
 	}
-	b.first = i + 1
+	b.first, b.last = i+1, nil
 	if err := x.setLocked(c.Node, c.Op); err != nil {
 		return b.error(i, err)
 	}
 	return nil
+}
+
+// keeps reports whether the exec holds what the node needs for l already. The
+// next change is likely to need the same for a node with the same set.
+func (b *setter) keeps(n Node, l *driver.Launch) bool {
+	if l.Context() != b.x.ctx {
+		return false
+	}
+	o := b.x.owners()
+	if !o.refersTo(int(n.i), l.Refs()) {
+		return false
+	}
+	b.last, b.held = l, o.setOf(n.i)
+	return true
 }
 
 // flush makes the calls of the batch, which end before change next.

@@ -16,9 +16,11 @@ import (
 // concurrent use.
 type Batch struct {
 	head   batchHead
+	first  *frame
 	last   *frame
 	n      int
-	free   []uintptr // the rest of the chunk being filled
+	at     int       // words of chunk that are taken
+	chunk  []uintptr // the one being filled
 	chunks [][]uintptr
 	used   int // chunks that are full or being filled
 	keep   []unsafe.Pointer
@@ -42,7 +44,13 @@ type frame struct {
 	ret  uintptr
 }
 
-const chunkWords = 1 << 13
+const argsOffset = unsafe.Sizeof(frame{})
+
+// Chunks grow up to chunkWords, so that a batch of few calls is small.
+const (
+	firstChunkWords = 1 << 9
+	chunkWords      = 1 << 13
+)
 
 // NewBatch returns an empty batch. It is on the heap, where it does not move
 // even if a call of it runs Go code on the same stack.
@@ -58,8 +66,8 @@ func (b *Batch) Len() int { return b.n }
 func (b *Batch) Reset() {
 	clear(b.keep)
 	b.keep = b.keep[:0]
-	b.head.first, b.last, b.n = nil, nil, 0
-	b.used, b.free = 0, nil
+	b.head.first, b.first, b.last, b.n = nil, nil, nil, 0
+	b.used, b.at, b.chunk = 0, 0, nil
 	b.goes = false
 }
 
@@ -72,15 +80,38 @@ type Frame struct {
 // Add appends a call of p, which must stay where it is until the batch has
 // run. All of its n arguments must be set.
 func (b *Batch) Add(p *Proc, n int) Frame {
-	need := callWords + max(n, minWords) + 1 // and the output
-	if len(b.free) < need {
-		b.grow(need)
+	return Frame{b, b.push(p, n, callWords+max(n, minWords)+1)} // and the output
+}
+
+// Add3 appends a call of p with three words. As for Add5, what they point to is
+// on the heap and kept alive by the caller.
+func (b *Batch) Add3(p *Proc, w0, w1, w2 uintptr) Frame {
+	f := b.push(p, 3, callWords+3)
+	w := (*[3]uintptr)(unsafe.Add(unsafe.Pointer(f), argsOffset))
+	w[0], w[1], w[2] = w0, w1, w2
+	return Frame{b, f}
+}
+
+// Add5 appends a call of p with five words at once: Add for those who append
+// thousands. Its frame has no output word, so SetOut must not name it. The
+// trampoline loads more registers than there are words, from the frame behind.
+func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
+	f := b.push(p, 5, callWords+5)
+	w := (*[5]uintptr)(unsafe.Add(unsafe.Pointer(f), argsOffset))
+	w[0], w[1], w[2], w[3], w[4] = w0, w1, w2, w3, w4
+	return Frame{b, f}
+}
+
+// push appends a frame that takes need words.
+func (b *Batch) push(p *Proc, n, need int) *frame {
+	if len(b.chunk)-b.at < need+minWords { // which may be loaded
+		b.grow(need + minWords)
 	}
-	f := (*frame)(unsafe.Pointer(&b.free[0]))
-	b.free = b.free[need:]
+	f := (*frame)(unsafe.Pointer(&b.chunk[b.at]))
+	b.at += need
 	f.proc, f.n = uintptr(unsafe.Pointer(p)), uintptr(n)
 	if b.last == nil {
-		b.head.first = f
+		b.first = f
 	} else {
 		b.last.next = uintptr(unsafe.Pointer(f))
 	}
@@ -89,7 +120,7 @@ func (b *Batch) Add(p *Proc, n int) Frame {
 	if p.addr == 0 {
 		b.goes = true
 	}
-	return Frame{b, f}
+	return f
 }
 
 // grow starts the next chunk.
@@ -98,9 +129,9 @@ func (b *Batch) grow(need int) {
 		b.chunks = append(b.chunks, nil)
 	}
 	if len(b.chunks[b.used]) < need {
-		b.chunks[b.used] = make([]uintptr, max(chunkWords, need))
+		b.chunks[b.used] = make([]uintptr, max(need, min(firstChunkWords<<b.used, chunkWords)))
 	}
-	b.free = b.chunks[b.used]
+	b.chunk, b.at = b.chunks[b.used], 0
 	b.used++
 }
 
@@ -142,21 +173,44 @@ func (f Frame) slot(i int) *uintptr {
 }
 
 func (f Frame) word(i uintptr) *uintptr {
-	return (*uintptr)(unsafe.Add(unsafe.Pointer(f.f), (uintptr(callWords)+i)*unsafe.Sizeof(uintptr(0))))
+	return (*uintptr)(unsafe.Add(unsafe.Pointer(f.f), argsOffset+i*unsafe.Sizeof(uintptr(0))))
 }
+
+// Word returns where argument i lies: what is stored there is the argument of
+// the runs that follow.
+func (f Frame) Word(i int) *uintptr { return f.slot(i) }
 
 // Run makes the calls under the scope s (nil: as the thread is). It returns
 // how many of them succeeded and, if that is not all, the result of the one
 // that failed. A scope that cannot be established fails with done 0.
 func (b *Batch) Run(s *Scope) (done int, failure uintptr) {
-	if b.n == 0 {
+	return b.runFrom(s, b.first, b.n)
+}
+
+// RunPart is Run for n calls from first on. A batch may run any number of
+// times, as a whole or in parts.
+func (b *Batch) RunPart(s *Scope, first Frame, n int) (done int, failure uintptr) {
+	return b.runFrom(s, first.f, n)
+}
+
+func (b *Batch) runFrom(s *Scope, first *frame, n int) (done int, failure uintptr) {
+	if n == 0 {
 		return 0, 0
 	}
-	b.head.n, b.head.done, b.head.ret = uintptr(b.n), 0, 0
+	b.head.first, b.head.n, b.head.done, b.head.ret = first, uintptr(n), 0, 0
 	b.run(s)
 	b.head.scope = nil
 	runtime.KeepAlive(b)
 	return int(b.head.done), b.head.ret
+}
+
+// Stopped returns the function of the call that the latest run stopped at.
+func (b *Batch) Stopped() *Proc {
+	f := b.head.first
+	for range b.head.done {
+		f = *(**frame)(unsafe.Pointer(&f.next))
+	}
+	return *(**Proc)(unsafe.Pointer(&f.proc))
 }
 
 // runSlow makes the calls one by one on a locked thread.

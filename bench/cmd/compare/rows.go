@@ -18,8 +18,10 @@ type row struct {
 var rows = []row{
 	{name: "ctx_get_current", title: "cuCtxGetCurrent", operations: 50_000, samples: 5, extra: 30, vsCgo: true},
 	{name: "node_add", title: "kernel node added", operations: 1000, samples: 11, ratio: 1.15, vsCgo: true},
-	{name: "node_add_batch", title: "kernel nodes added, 1,000 in a batch (per node)", operations: 1000, samples: 11, ratio: 1.03},
+	{name: "node_add_batch", title: "kernel nodes added, 1,000 by AddPlan (per node)", operations: 1000, samples: 11, ratio: 1.03},
+	{name: "node_add_chain", title: "kernel nodes added, 1,000 by AddChain (per node)", operations: 1000, samples: 11},
 	{name: "node_update", title: "kernel node's parameters set in an exec, after a launch", operations: 1000, samples: 11, ratio: 1.15, vsCgo: true},
+	{name: "node_update_batch", title: "kernel nodes' parameters set, 1,000 in a batch (per node)", operations: 1000, samples: 11, ratio: 1.15},
 	{name: "launch", title: "kernel launch", operations: 500, samples: 11, ratio: 1.05, vsCgo: true},
 	{name: "graph_launch_1", title: "graph launch, 1 node", operations: 200, samples: 11, ratio: 1.05, vsCgo: true},
 	{name: "graph_launch_1000", title: "graph launch, 1,000 nodes", operations: 20, samples: 5, ratio: 1.05, vsCgo: true},

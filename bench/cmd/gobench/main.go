@@ -50,6 +50,8 @@ type bench struct {
 	nodes          []graph.Node // of thousand
 	graph          *graph.Graph // the one that a sample builds
 	batch          []driver.Op
+	plans          map[int]*graph.Plan // of a chain, by length
+	changes        []graph.Change      // of nodes
 	added          []graph.Node
 	previous       [1]graph.Node
 	currentContext driver.CUcontext
@@ -118,6 +120,10 @@ func (b *bench) prepare() error {
 	b.timed, errs[1] = b.context.NewEvent(driver.WithTiming())
 	b.one, _, errs[2] = b.chain(1)
 	b.thousand, b.nodes, errs[3] = b.chain(child.Chain)
+	b.plans = map[int]*graph.Plan{}
+	for _, n := range b.nodes {
+		b.changes = append(b.changes, graph.Change{Node: n, Op: b.launch})
+	}
 	return errors.Join(errs[:]...)
 }
 

@@ -15,8 +15,10 @@ func (b *bench) rows() map[string]child.Row {
 	return map[string]child.Row{
 		"ctx_get_current":     {Run: b.getCurrent},
 		"node_add":            {Before: newGraph, Run: b.addNodes, After: dropGraph},
-		"node_add_batch":      {Before: newGraph, Run: b.addBatch, After: dropGraph},
+		"node_add_batch":      {Before: newGraph, Run: b.addPlan, After: dropGraph},
+		"node_add_chain":      {Before: newGraph, Run: b.addChain, After: dropGraph},
 		"node_update":         {Before: b.replayed, Run: b.updateNodes},
+		"node_update_batch":   {Before: b.replayed, Run: b.updateBatch},
 		"launch":              {Run: b.do(b.launch), After: settle},
 		"graph_launch_1":      {Run: b.replay(b.one), After: settle},
 		"graph_launch_1000":   {Run: b.replay(b.thousand), After: settle},
@@ -49,9 +51,23 @@ func (b *bench) addNodes(n int) (err error) {
 	return nil
 }
 
-// addBatch builds the same chain in one crossing.
-func (b *bench) addBatch(n int) (err error) {
+// addChain builds the same chain in one crossing.
+func (b *bench) addChain(n int) (err error) {
 	b.added, err = b.graph.AddChain(b.added[:0], b.batch[:n])
+	return err
+}
+
+// addPlan builds it as a program does that builds it again and again. The plan
+// of a length is made by the first sample, which is not timed.
+func (b *bench) addPlan(n int) (err error) {
+	p := b.plans[n]
+	if p == nil {
+		if p, err = graph.NewChainPlan(b.context, b.batch[:n]); err != nil {
+			return err
+		}
+		b.plans[n] = p
+	}
+	_, err = b.graph.AddPlan(p)
 	return err
 }
 
@@ -68,6 +84,11 @@ func (b *bench) updateNodes(n int) error {
 		}
 	}
 	return nil
+}
+
+// updateBatch sets the same nodes in one crossing.
+func (b *bench) updateBatch(n int) error {
+	return b.thousand.SetBatch(b.changes[:n])
 }
 
 func (b *bench) do(op driver.Op) func(int) error {

@@ -1,0 +1,246 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
+)
+
+// Plan is a list of nodes that was checked and laid out once, to be added to
+// any number of graphs of its context: the way of programs that build a graph
+// anew for every step. [Graph.AddPlan] costs about what C pays for the same
+// calls and allocates nothing.
+//
+// A node is added with the parameters that its operation has then, so changing
+// an argument (SetArg) before the next AddPlan is seen. An operation must not
+// be changed while AddPlan runs.
+//
+// A Plan keeps alive what its operations refer to until it is closed; graphs
+// that it was added to, and their Execs, keep that for themselves. Any
+// goroutine may use a Plan; uses take turns.
+type Plan struct {
+	life *driver.Lifetime
+	ctx  *driver.Context
+	mu   loader.Latch
+	keep *keep // what the operations refer to: not changed, only replaced
+
+	ops     []driver.Op
+	after   [][]int // of Items; nil for a chain
+	kinds   []planKind
+	batch   *driver.Batch
+	steps   []step
+	graph   driver.CUgraph // in the frames now
+	graphs  []*uintptr     // where the frames have the graph
+	roots   []loader.Frame // the frames that run after the nodes given to AddPlan
+	depsAt  *driver.CUgraphNode
+	depsLen uintptr // as in the roots' frames now
+
+	// Neither of these moves: frames have addresses in them.
+	made  []driver.CUgraphNode // where the driver puts the new nodes
+	joins []driver.CUgraphNode // dependencies that do not lie side by side in made
+	moves []move
+
+	deps []driver.CUgraphNode
+}
+
+// planKind is an operation of the plan, once however often it is in it, and what
+// was known of it when the plan was laid out.
+type planKind struct {
+	op      driver.Op
+	item    int // the first that does it
+	launch  *driver.Launch
+	version uint32
+	plain   bool // one call adds it
+}
+
+// NewPlan makes a plan of items, whose Deps must be empty: AddPlan takes the
+// nodes that the items without After run after.
+func NewPlan(c *driver.Context, items []Item) (*Plan, error) {
+	ops, after := make([]driver.Op, len(items)), make([][]int, len(items))
+	for i := range items {
+		it := &items[i]
+		if len(it.Deps) > 0 {
+			return nil, planError(i, it.Op, invalid("a plan is for any graph and takes no Deps; give nodes to AddPlan"))
+		}
+		for _, a := range it.After {
+			if a < 0 || a >= i {
+				return nil, planError(i, it.Op, notBefore(a))
+			}
+		}
+		ops[i], after[i] = it.Op, append([]int(nil), it.After...)
+	}
+	return newPlan(c, ops, after)
+}
+
+// NewChainPlan makes a plan of operations, each to run after the one before.
+func NewChainPlan(c *driver.Context, ops []driver.Op) (*Plan, error) {
+	return newPlan(c, append([]driver.Op(nil), ops...), nil)
+}
+
+func newPlan(c *driver.Context, ops []driver.Op, after [][]int) (*Plan, error) {
+	life, err := driver.NewLifetime(c, "graph plan")
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{life: life, ctx: c, keep: &keep{own: newOwners()}, ops: ops, after: after}
+	if err := p.prepare(); err != nil {
+		p.keep.own.release()
+		_ = life.Abandon(err)
+		return nil, err
+	}
+	k := p.keep // not p, which would never become unreachable
+	driver.Own(p, life, 0, func(*driver.Driver) error {
+		k.own.release()
+		return nil
+	})
+	return p, nil
+}
+
+func (p *Plan) prepare() error {
+	known := make(map[driver.Op]bool)
+	for i, op := range p.ops {
+		if err := accepts(p.ctx, op); err != nil {
+			return planError(i, op, err)
+		}
+		if _, ok := op.(*driver.MemOp); ok {
+			return planError(i, op, unknown(op))
+		}
+		if !known[op] {
+			known[op] = true
+			l, _ := op.(*driver.Launch)
+			p.kinds = append(p.kinds, planKind{op: op, item: i, launch: l})
+		}
+	}
+	if err := p.refresh(); err != nil {
+		return err
+	}
+	p.layOut()
+	return nil
+}
+
+func notBefore(a int) error {
+	return invalid("it is to run after item %d, which does not come before it", a)
+}
+
+func planError(i int, op driver.Op, err error) error {
+	if op == nil {
+		return fmt.Errorf("cannot plan item %d: %w", i, err)
+	}
+	return fmt.Errorf("cannot plan item %d, %v: %w", i, op, err)
+}
+
+// current brings the plan up to date with its operations: since the last time
+// they may refer to other things, or to some that were closed.
+func (p *Plan) current() error {
+	for i := range p.kinds {
+		if k := &p.kinds[i]; k.launch != nil && k.version != k.launch.RefsVersion() {
+			return p.renew()
+		}
+	}
+	own := p.keep.own
+	for i := range own.held {
+		if own.held[i].life.Check() != nil {
+			return p.renew()
+		}
+	}
+	return nil
+}
+
+func (p *Plan) renew() error {
+	stale := false
+	for i := range p.kinds {
+		k := &p.kinds[i]
+		stale = stale || k.plain != oneCall(k.op)
+	}
+	if err := p.refresh(); err != nil {
+		return err
+	}
+	if stale {
+		p.layOut()
+	}
+	return nil
+}
+
+// refresh holds what the operations refer to now. Graphs share what was held
+// before, so that is left as it is.
+func (p *Plan) refresh() error {
+	own := newOwners()
+	for i := range p.kinds {
+		k := &p.kinds[i]
+		if err := own.hold(k.op.Refs()); err != nil {
+			own.release()
+			return planError(k.item, k.op, err)
+		}
+		own.commitLoose()
+	}
+	for i := range p.kinds {
+		k := &p.kinds[i]
+		k.plain = oneCall(k.op)
+		if k.launch != nil {
+			k.version = k.launch.RefsVersion()
+		}
+	}
+	p.keep.own.release()
+	p.keep.own = own
+	return nil
+}
+
+// oneCall reports whether one call, of those that batches have, adds op.
+func oneCall(op driver.Op) bool {
+	switch op := op.(type) {
+	case *driver.Launch:
+		return len(op.Attributes()) == 0
+	case *driver.CopyOp:
+		return op.Bytes() != 0
+	case *driver.FillOp:
+		return op.Bytes() != 0
+	}
+	return false
+}
+
+// Len returns the number of nodes, 0 for a nil plan.
+func (p *Plan) Len() int {
+	if p == nil {
+		return 0
+	}
+	return len(p.ops)
+}
+
+// Context returns the context whose graphs the plan is for.
+func (p *Plan) Context() *driver.Context {
+	if p == nil {
+		return nil
+	}
+	return p.ctx
+}
+
+// Lifetime is the plan's ownership record.
+func (p *Plan) Lifetime() *driver.Lifetime {
+	if p == nil {
+		return nil
+	}
+	return p.life
+}
+
+// String names the plan.
+func (p *Plan) String() string {
+	if p == nil {
+		return "nil graph plan"
+	}
+	return fmt.Sprintf("graph plan of %d nodes", len(p.ops))
+}
+
+// Close lets go of what the operations refer to. Graphs that the plan was added
+// to stay as they are.
+func (p *Plan) Close() error {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock() // an AddPlan that is under way ends first
+	defer p.mu.Unlock()
+	err := p.life.Close()
+	runtime.KeepAlive(p)
+	return err
+}

@@ -1,0 +1,151 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// AddPlan adds the nodes of p. Those of its items that run after no other item
+// run after deps. When one fails, the error names the item and the graph is as
+// it was.
+//
+// The graph keeps alive what the operations of p refer to now, until it is
+// closed. That goes for all of its nodes together: what one of them is given
+// later (Node.Set, Exec.Set) is kept beside it, not in its place.
+func (g *Graph) AddPlan(p *Plan, deps ...Node) (Nodes, error) {
+	if p == nil {
+		return Nodes{}, errNilPlan
+	}
+	if err := g.lock(); err != nil {
+		return Nodes{}, err
+	}
+	p.mu.Lock()
+	n, err := p.addTo(g, deps)
+	p.mu.Unlock()
+	g.mu.Unlock()
+	runtime.KeepAlive(p) // its frames have addresses in what it refers to
+	g.alive()
+	if err != nil {
+		return Nodes{}, fmt.Errorf("cannot add %v to %v: %w", p, g, err)
+	}
+	return n, nil
+}
+
+var errNilPlan = fmt.Errorf("nil graph plan: %w", driver.ErrClosed)
+
+func (p *Plan) addTo(g *Graph, deps []Node) (Nodes, error) {
+	if err := p.life.Check(); err != nil {
+		return Nodes{}, err
+	}
+	if p.ctx != g.ctx {
+		if err := p.fits(g); err != nil {
+			return Nodes{}, err
+		}
+	}
+	if err := p.current(); err != nil {
+		return Nodes{}, err
+	}
+	if err := p.setDeps(g, deps); err != nil {
+		return Nodes{}, err
+	}
+	p.setGraph(g.raw)
+	for i := range p.steps {
+		if at, err := p.do(g, &p.steps[i]); err != nil {
+			return Nodes{}, p.undo(g, at, err)
+		}
+	}
+	return p.enter(g), nil
+}
+
+// fits allows another Context of the same driver context.
+func (p *Plan) fits(g *Graph) error {
+	if p.ctx.Device().Driver() != g.ctx.Device().Driver() {
+		return invalid("the plan belongs to another driver, %s", p.ctx.Device().Driver().LibraryName())
+	}
+	if p.ctx.Raw() != g.ctx.Raw() {
+		return invalid("the plan belongs to %v, the graph to %v", p.ctx, g.ctx)
+	}
+	return nil
+}
+
+// setDeps has the roots run after deps. The list stays where it is as long as
+// it fits, so usually nothing in a frame changes.
+func (p *Plan) setDeps(g *Graph, deps []Node) error {
+	p.deps = p.deps[:0]
+	for i := range deps {
+		if err := g.check(deps[i]); err != nil {
+			return err
+		}
+		p.deps = append(p.deps, deps[i].raw)
+	}
+	var at *driver.CUgraphNode
+	if len(deps) > 0 {
+		at = &p.deps[0]
+	}
+	if at == p.depsAt && len(deps) == int(p.depsLen) {
+		return nil
+	}
+	p.depsAt, p.depsLen = at, uintptr(len(deps))
+	for _, f := range p.roots {
+		*f.Word(driver.BatchDepsWord) = uintptr(unsafe.Pointer(at))
+		*f.Word(driver.BatchCountWord) = p.depsLen
+	}
+	return nil
+}
+
+// setGraph has the frames add to another graph.
+func (p *Plan) setGraph(raw driver.CUgraph) {
+	if p.graph == raw {
+		return
+	}
+	p.graph = raw
+	for _, w := range p.graphs {
+		*w = uintptr(raw)
+	}
+}
+
+// do does one step. On failure it returns the item.
+func (p *Plan) do(g *Graph, s *step) (int, error) {
+	for _, m := range p.moves[s.moves[0]:s.moves[1]] {
+		p.joins[m.to] = p.made[m.made]
+	}
+	if s.op == nil {
+		done, err := p.batch.RunPart(s.first, s.to-s.from)
+		return s.from + done, err
+	}
+	deps, count := s.deps, s.count
+	if s.root {
+		deps, count = p.depsAt, p.depsLen
+	}
+	return s.from, g.addRaw(&p.made[s.from], deps, count, s.op)
+}
+
+// undo removes the nodes before item i, which failed.
+func (p *Plan) undo(g *Graph, i int, err error) error {
+	errs := []error{fmt.Errorf("item %d, %v: %w", i, p.ops[i], err)}
+	for n := i - 1; n >= 0; n-- {
+		errs = append(errs, g.d.CuGraphDestroyNode(p.made[n]))
+	}
+	return join(errs)
+}
+
+// enter enters the new nodes in the graph's tables.
+func (p *Plan) enter(g *Graph) Nodes {
+	from := len(g.raws)
+	g.raws = append(slices.Grow(g.raws, len(p.made)), p.made...)
+	if g.index != nil {
+		for i, raw := range p.made {
+			g.index[raw] = uint32(from + i)
+		}
+	}
+	if g.part { // the numbers of its nodes mean nothing to the outermost graph
+		g.owners().keepPlan(p.keep.own)
+	} else {
+		g.owners().addPlan(len(p.made), p.keep.own)
+	}
+	return Nodes{g, uint32(from), uint32(len(p.made))}
+}

@@ -1,0 +1,133 @@
+package graph
+
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
+)
+
+// step is a part of a plan that is done at once: calls that are made in one
+// crossing, or an operation that takes several.
+type step struct {
+	first    loader.Frame
+	from, to int       // its items
+	moves    [2]int    // of Plan.moves, that come before
+	op       driver.Op // nil for calls in one crossing
+
+	deps  *driver.CUgraphNode // of op
+	count uintptr
+	root  bool // op runs after the nodes given to AddPlan
+}
+
+// move is a dependency that is copied from where the driver put it to a list,
+// because the others of the list lie elsewhere.
+type move struct{ to, made int }
+
+// layOut writes the frames. It can be done again when operations have become
+// ones that take other calls.
+func (p *Plan) layOut() {
+	room := 0
+	for _, after := range p.after {
+		room += len(after)
+	}
+	p.made = make([]driver.CUgraphNode, len(p.ops))
+	p.joins = make([]driver.CUgraphNode, 0, room)
+	p.batch = p.ctx.Driver().NewBatch()
+	p.steps, p.moves, p.graphs, p.roots = nil, nil, nil, nil
+	p.graph, p.depsAt, p.depsLen = 0, nil, 0
+	for i, op := range p.ops {
+		p.put(i, op)
+	}
+}
+
+// put lays out one item.
+func (p *Plan) put(i int, op driver.Op) {
+	deps, count, root := p.dependencies(i)
+	if !oneCall(op) {
+		s := p.begin(i)
+		s.op, s.deps, s.count, s.root = op, deps, count, root
+		s.to = i + 1
+		return
+	}
+	s := p.open(i)
+	f := p.call(&p.made[i], deps, count, op)
+	if s.from == i {
+		s.first = f
+	}
+	s.to = i + 1
+	p.graphs = append(p.graphs, f.Word(driver.BatchGraphWord))
+	if root {
+		p.roots = append(p.roots, f)
+	}
+}
+
+// begin begins a step with item i.
+func (p *Plan) begin(i int) *step {
+	done := 0
+	if n := len(p.steps); n > 0 {
+		done = p.steps[n-1].moves[1]
+	}
+	p.steps = append(p.steps, step{from: i, to: i, moves: [2]int{done, len(p.moves)}})
+	return &p.steps[len(p.steps)-1]
+}
+
+// open returns the step that item i is added to.
+func (p *Plan) open(i int) *step {
+	if n := len(p.steps); n > 0 {
+		s := &p.steps[n-1]
+		if s.op == nil && p.before(s) {
+			s.moves[1] = len(p.moves)
+			return s
+		}
+	}
+	return p.begin(i)
+}
+
+// before reports whether the moves that are in no step yet can be done before s:
+// they move nothing that s makes.
+func (p *Plan) before(s *step) bool {
+	for _, m := range p.moves[s.moves[1]:] {
+		if m.made >= s.from {
+			return false
+		}
+	}
+	return true
+}
+
+// dependencies returns where the handles of what item i runs after will lie.
+func (p *Plan) dependencies(i int) (at *driver.CUgraphNode, n uintptr, root bool) {
+	if p.after == nil {
+		if i == 0 {
+			return nil, 0, true
+		}
+		return &p.made[i-1], 1, false
+	}
+	after := p.after[i]
+	switch {
+	case len(after) == 0:
+		return nil, 0, true
+	case consecutive(after):
+		return &p.made[after[0]], uintptr(len(after)), false
+	}
+	at, n = p.join(after)
+	return at, n, false
+}
+
+// join makes a list of handles, filled before the step that begins here.
+func (p *Plan) join(after []int) (*driver.CUgraphNode, uintptr) {
+	start := len(p.joins)
+	for _, a := range after {
+		p.moves = append(p.moves, move{len(p.joins), a})
+		p.joins = append(p.joins, 0)
+	}
+	return &p.joins[start], uintptr(len(after))
+}
+
+func (p *Plan) call(node, deps *driver.CUgraphNode, n uintptr, op driver.Op) loader.Frame {
+	switch op := op.(type) {
+	case *driver.CopyOp:
+		return p.batch.GraphAddMemcpyNode(node, 0, deps, n, op.Memcpy3D(), op.Context().Raw())
+	case *driver.FillOp:
+		return p.batch.GraphAddMemsetNode(node, 0, deps, n, op.MemsetParams(), op.Context().Raw())
+	}
+	return p.batch.GraphAddKernelNode(node, 0, deps, n, op.(*driver.Launch).KernelNodeParams())
+}

@@ -1,0 +1,61 @@
+package graph
+
+import (
+	"iter"
+	"slices"
+)
+
+// Nodes are the nodes that AddPlan added, in the order of the plan's items. It
+// is a small value, which refers to the graph.
+type Nodes struct {
+	g        *Graph
+	first, n uint32
+}
+
+// Len returns how many they are, those included that were destroyed since.
+func (s Nodes) Len() int { return int(s.n) }
+
+// At returns the node of item i. It is the zero Node if there is no such item,
+// if the node was destroyed, or if the graph is closed.
+func (s Nodes) At(i int) Node {
+	if i < 0 || i >= int(s.n) {
+		return Node{}
+	}
+	s.g.mu.Lock()
+	defer s.g.mu.Unlock()
+	return s.at(uint32(i))
+}
+
+// at is At under the lock of the graph.
+func (s Nodes) at(i uint32) Node {
+	i += s.first
+	if int(i) >= len(s.g.raws) || s.g.raws[i] == 0 {
+		return Node{}
+	}
+	return Node{s.g, s.g.raws[i], i}
+}
+
+// All yields the nodes with the numbers of their items.
+func (s Nodes) All() iter.Seq2[int, Node] {
+	return func(yield func(int, Node) bool) {
+		for i := range int(s.n) {
+			if !yield(i, s.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+// AppendTo appends the nodes to dst, as At returns them.
+func (s Nodes) AppendTo(dst []Node) []Node {
+	if s.n == 0 {
+		return dst
+	}
+	s.g.mu.Lock()
+	defer s.g.mu.Unlock()
+	dst = slices.Grow(dst, int(s.n))
+	for i := range s.n {
+		dst = append(dst, s.at(i))
+	}
+	return dst
+}
