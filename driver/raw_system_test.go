@@ -4,6 +4,8 @@ package driver_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -80,5 +82,22 @@ func TestUnusableSystemLibrariesAreRefused(t *testing.T) {
 	var open *loader.OpenError
 	if !errors.As(err, &open) || !strings.Contains(err.Error(), "/nowhere/libcuda.so.1") {
 		t.Errorf("no library: %v", err)
+	}
+}
+
+// The toolkit's stub is a library in a folder of that name. The message says
+// what to do.
+func TestTheToolkitsStubIsRefused(t *testing.T) {
+	stubs := filepath.Join(t.TempDir(), "stubs")
+	if err := os.Mkdir(stubs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	stub := filepath.Join(stubs, "libcuda.so")
+	if err := os.Rename(compile(t, "testdata/getproc.c"), stub); err != nil {
+		t.Fatal(err)
+	}
+	_, err := driver.SystemLibrary(stub)
+	if !errors.Is(err, loader.ErrStubLibrary) || !strings.Contains(err.Error(), stub) || !strings.Contains(err.Error(), "LD_LIBRARY_PATH") {
+		t.Errorf("error %v", err)
 	}
 }
