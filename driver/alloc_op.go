@@ -142,7 +142,12 @@ func (o *FreeOp) allocate(s *Stream) error {
 }
 
 // Ptr is the address that is freed, as a graph node takes it.
-func (o *FreeOp) Ptr() CUdeviceptr { return o.mem.ptr }
+func (o *FreeOp) Ptr() CUdeviceptr {
+	if o == nil {
+		return 0
+	}
+	return o.mem.ptr
+}
 
 // Disown closes the buffer because a graph's free node frees its memory from
 // now on. It fails if the buffer is closed already.

@@ -246,11 +246,21 @@ func runNow(op Op) error {
 
 // Memcpy3D is the copy as a graph node takes it. The struct belongs to o. A
 // graph node of no bytes is refused by the driver: see Bytes.
-func (o *CopyOp) Memcpy3D() *CUDA_MEMCPY3D { return &o.params }
+func (o *CopyOp) Memcpy3D() *CUDA_MEMCPY3D {
+	if o == nil {
+		return nil
+	}
+	return &o.params
+}
 
 // Bytes is the number of bytes that are copied. A copy of none may be left
 // out, or be an empty node.
-func (o *CopyOp) Bytes() uintptr { return o.bytes }
+func (o *CopyOp) Bytes() uintptr {
+	if o == nil {
+		return 0
+	}
+	return o.bytes
+}
 
 // Context is where the copy runs.
 func (o *CopyOp) Context() *Context {

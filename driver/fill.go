@@ -175,10 +175,18 @@ func columnUnit(size int) int {
 
 // MemsetParams is the fill as a graph node takes it. The struct belongs to o.
 // A graph node of no bytes is refused by the driver: see Bytes.
-func (o *FillOp) MemsetParams() *CUDA_MEMSET_NODE_PARAMS { return &o.params }
+func (o *FillOp) MemsetParams() *CUDA_MEMSET_NODE_PARAMS {
+	if o == nil {
+		return nil
+	}
+	return &o.params
+}
 
 // Bytes is the number of bytes that are set.
 func (o *FillOp) Bytes() uintptr {
+	if o == nil {
+		return 0
+	}
 	return o.params.Width * o.params.Height * uintptr(o.params.ElementSize)
 }
 

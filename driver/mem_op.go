@@ -155,6 +155,9 @@ func (o *MemOp) refuse(s *Stream) error {
 // NodeParams is the operation as a graph node takes it. The parameters belong
 // to o.
 func (o *MemOp) NodeParams() CUDA_BATCH_MEM_OP_NODE_PARAMS {
+	if o == nil {
+		return CUDA_BATCH_MEM_OP_NODE_PARAMS{}
+	}
 	return CUDA_BATCH_MEM_OP_NODE_PARAMS{
 		Ctx: o.ctx.Raw(), Count: uint32(len(o.params)), ParamArray: &o.params[0], Flags: o.flags,
 	}

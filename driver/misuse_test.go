@@ -528,3 +528,17 @@ func TestPanicsOfAClosedStreamAreKept(t *testing.T) {
 	}
 	closeAll(t, third, c)
 }
+
+// Accessors of operations that are nil answer nothing, as their Context does.
+func TestNilOperationsHaveNoParameters(t *testing.T) {
+	var c *driver.CopyOp
+	var f *driver.FillOp
+	var m *driver.MemOp
+	var free *driver.FreeOp
+	if c.Memcpy3D() != nil || c.Bytes() != 0 || f.MemsetParams() != nil || f.Bytes() != 0 || free.Ptr() != 0 {
+		t.Error("a nil operation has parameters")
+	}
+	if p := m.NodeParams(); p.Count != 0 {
+		t.Errorf("a nil memory operation has %d parts", p.Count)
+	}
+}

@@ -98,7 +98,8 @@ func (c *Context) LegacyStream() *Stream {
 
 // PerThreadStream returns the default stream of whichever OS thread makes the
 // call, so a goroutine that uses it wants runtime.LockOSThread. Closing it does
-// nothing.
+// nothing. Memory allocated in its order and dropped without Close is freed in
+// that of another thread's: close it.
 func (c *Context) PerThreadStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil
