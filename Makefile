@@ -1,5 +1,4 @@
 # make test        everything that a machine with only Go can show
-# make ci          what CI runs: test, and what needs more than Go
 # make gpu-bundle  all tests, benchmarks and examples as binaries for a machine with a GPU
 
 GO       ?= go
@@ -11,11 +10,9 @@ NVIDIA   ?= $(BUILD)/nvidia
 CUDA_INCLUDE ?= /usr/local/cuda/include
 HAVE_CC  := $(shell command -v $${CC:-cc} 2>/dev/null)
 
-.PHONY: test ci fmt vet unit race tags cross generate generate-check test-nvidia test-arm64 test-windows gpu-bundle clean
+.PHONY: test fmt vet unit race tags cross generate generate-check test-nvidia test-arm64 test-windows gpu-bundle clean
 
 test: fmt vet unit race tags cross generate-check
-
-ci: test test-nvidia test-arm64 test-windows
 
 fmt:
 	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$bad" ]; then echo "not gofmt-ed:"; echo "$$bad"; exit 1; fi

@@ -241,7 +241,8 @@ func (x *Exec) Replays() uint64 {
 	return x.keep.replays
 }
 
-// Flags returns the flags it was instantiated with, as the driver has them.
+// Flags returns the flags it was instantiated with, as far as the driver tells:
+// 580 keeps those of auto free and of device launch.
 func (x *Exec) Flags() (driver.CUgraphInstantiate_flags, error) {
 	if err := x.lock(); err != nil {
 		return 0, err

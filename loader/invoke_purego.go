@@ -12,9 +12,6 @@ import (
 // left in c.Ret. Here the block goes to the heap: purego copies its words
 // before the crossing begins, and a stack could move in between.
 func Invoke(c *Call) uintptr {
-	if uintptr(unsafe.Pointer(c)) == 0 {
-		escaped = c
-	}
 	return invokeSlow(c)
 }
 

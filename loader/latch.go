@@ -8,8 +8,9 @@ import (
 
 // Latch is a lock for a driver object that one goroutine uses at a time, with
 // calls of about a microsecond: an executable graph, a graph being built. It
-// costs half of what sync.Mutex costs when nobody else wants it, and waiters
-// ask again and again instead of being woken. The zero Latch is open.
+// costs less than sync.Mutex when nobody else wants it (BenchmarkLatch,
+// BenchmarkMutex), and waiters ask again and again instead of being woken. The
+// zero Latch is open.
 type Latch struct {
 	held atomic.Uint32
 }
