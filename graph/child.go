@@ -39,20 +39,7 @@ func (n Node) ChildGraph() (*Graph, error) {
 	if err := n.g.d.CuGraphChildGraphNodeGetGraph(n.raw, &raw); err != nil {
 		return nil, fmt.Errorf("graph in node %d of %v: %w", n.i, n.g, err)
 	}
-	return n.g.inside(raw), nil
-}
-
-// inside returns a graph that lies in a node of g.
-func (g *Graph) inside(raw driver.CUgraph) *Graph {
-	return &Graph{seq: graphs.Add(1), life: g.life, ctx: g.ctx, d: g.d, raw: raw, keep: g.keep, part: true, mu: g.mu, v2: g.v2, outer: g.outermost()}
-}
-
-// outermost is the graph that a graph is a part of, or itself.
-func (g *Graph) outermost() *Graph {
-	if g.part {
-		return g.outer
-	}
-	return g
+	return n.inside(raw), nil
 }
 
 // SetChild gives a child graph node of an Exec the parameters of child, whose

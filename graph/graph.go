@@ -28,7 +28,9 @@ type Graph struct {
 	life  *driver.Lifetime
 	seq   uint64 // the order in which two graphs are locked
 	outer *Graph
-	table *[]driver.CUgraphNode // raws, on loan from tables
+	in    Node                      // of a part: the node it lies in
+	parts map[driver.CUgraph]*Graph // of an outermost graph: those that were asked for
+	table *[]driver.CUgraphNode     // raws, on loan from tables
 	names names
 	from  []driver.CUgraphNode // buffers for lists of nodes
 	to    []driver.CUgraphNode
@@ -169,11 +171,19 @@ func (g *Graph) lock() error {
 	if !g.shut && !g.part {
 		return nil
 	}
-	if err := g.life.Check(); err != nil {
+	if err := g.closed(); err != nil {
 		g.mu.Unlock()
 		return err
 	}
 	return nil
+}
+
+// closed says why the graph cannot be used, if so.
+func (g *Graph) closed() error {
+	if g.part && g.shut {
+		return fmt.Errorf("graph in a node that was destroyed: %w", driver.ErrClosed)
+	}
+	return g.life.Check()
 }
 
 // lockBoth takes two graphs for a call that concerns both.

@@ -111,6 +111,7 @@ func (g *Graph) added(raw driver.CUgraphNode) Node {
 // removed takes a destroyed node out of the tables. Its number is not given
 // again, the driver's handle may be.
 func (g *Graph) removed(n Node) {
+	n.forgetParts()
 	g.raws[n.i] = 0
 	delete(g.index, n.raw)
 	g.names.set(n.i, "")
