@@ -54,10 +54,10 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	k.raw = raw
 	k.retire(keeper{sub: k.own})
 	k.own = g.keep.own.share()
-	k.depart()
+	departed := k.depart()
 	x.g, x.foreign = g, false
 	x.uploaded = x.opts.upload != nil
-	if err := x.ctx.Guarded().CuGraphExecDestroy(old); err != nil {
+	if err := join([]error{x.ctx.Guarded().CuGraphExecDestroy(old), departed}); err != nil {
 		return fmt.Errorf("the executable graph that was replaced: %w", err)
 	}
 	return nil

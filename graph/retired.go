@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -41,18 +42,35 @@ func (r *retired) launched(s *driver.Stream) {
 // record has an event happen after the launch. Without one, things wait for a
 // later try, or for Wait or Close.
 func (r *retired) record(s *driver.Stream) {
-	if r.event == nil {
-		e, err := s.Context().NewEvent()
-		if err != nil {
-			return
-		}
-		r.event = e
-	}
-	if s.Record(r.event) != nil {
+	if stands, err := r.mark(s); err != nil || !stands {
 		return
 	}
 	r.waiting, r.fresh = r.fresh, r.waiting[:0]
 	r.recorded = true
+}
+
+// mark has the event stand behind the launches on s. It reports false while s
+// is being captured: there every query and wait breaks the capture, and an
+// event that is recorded stands in the graph and not behind anything. The lock
+// keeps captures of this package from beginning in between.
+func (r *retired) mark(s *driver.Stream) (bool, error) {
+	if r.event == nil {
+		e, err := s.Context().NewEvent()
+		if err != nil {
+			return false, err
+		}
+		r.event = e
+	}
+	capturing.mu.Lock()
+	defer capturing.mu.Unlock()
+	if capturing.open[keyOf(s)] != nil {
+		return false, nil
+	}
+	status, _, err := s.CaptureStatus()
+	if err != nil || status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+		return false, err
+	}
+	return true, s.Record(r.event)
 }
 
 // retire lets go of a thing as soon as no launch needs it.
@@ -114,42 +132,77 @@ func (r *retired) retireGone(o *owners) {
 // depart is for an executable graph that another takes the place of: what it
 // refers to is let go of when its launches have ended, with which those of the
 // other have nothing to do.
-func (r *retired) depart() {
+func (r *retired) depart() error {
 	old := &retired{last: r.last, replays: r.replays, settled: r.settled, fresh: r.fresh, waiting: r.waiting}
 	r.fresh, r.waiting, r.recorded = nil, nil, false
 	r.settled = r.replays
-	old.parkOrRelease()
+	return old.parkOrRelease()
 }
 
 // close ends the exec: nothing is retired any more.
 func (r *retired) close() error {
-	err := r.event.Close()
-	r.parkOrRelease()
-	return err
+	return r.parkOrRelease()
 }
 
 // parkOrRelease lets go of everything when the last launch has ended: now, or
 // on a goroutine that waits for that.
-func (r *retired) parkOrRelease() {
-	if r.settled == r.replays {
-		r.letGo()
-		return
+func (r *retired) parkOrRelease() error {
+	if r.settled < r.replays && !r.ended() {
+		parked.Go(r.park)
+		return nil
 	}
-	if done, err := r.last.Query(); err == nil && done {
-		r.letGo()
-		return
+	return r.end()
+}
+
+// ended reports whether the last launch has been seen to have ended.
+func (r *retired) ended() bool {
+	if !r.marksLast() {
+		return false
 	}
-	parked.Go(r.park)
+	done, err := r.event.Query()
+	return done && err == nil
+}
+
+// marksLast is mark for the stream of the last launch, as far as that can be
+// marked: the per-thread stream is another one on another thread.
+func (r *retired) marksLast() bool {
+	if r.last.Raw() == driver.CU_STREAM_PER_THREAD {
+		return false
+	}
+	stands, err := r.mark(r.last)
+	return stands && err == nil
+}
+
+// end lets go of everything, the event included.
+func (r *retired) end() error {
+	r.letGo()
+	err := r.event.Close()
+	r.event = nil
+	return err
 }
 
 // parked counts the goroutines that wait for launches of execs that are gone.
 var parked sync.WaitGroup
 
-// park waits for the stream of the last launch, or if that is closed for its
+// park waits for the last launch, or if that cannot be asked about for its
 // context. If that fails too, the work is over one way or the other.
 func (r *retired) park() {
-	if err := r.last.Wait(context.Background()); err != nil {
+	if !r.waitForLast() {
 		_ = r.last.Context().Synchronize(context.Background())
 	}
-	r.letGo()
+	_ = r.end() // an event that cannot be destroyed, and nobody to be told
+}
+
+// waitForLast waits for an event behind the last launch, as soon as a capture
+// that is open on the stream is over.
+func (r *retired) waitForLast() bool {
+	if r.last.Raw() == driver.CU_STREAM_PER_THREAD {
+		return false
+	}
+	stands, err := r.mark(r.last)
+	for nap := 50 * time.Microsecond; err == nil && !stands; nap = min(2*nap, 20*time.Millisecond) {
+		time.Sleep(nap)
+		stands, err = r.mark(r.last)
+	}
+	return err == nil && r.event.Wait(context.Background()) == nil
 }

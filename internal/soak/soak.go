@@ -22,21 +22,30 @@ type soak struct {
 	affine  *driver.Kernel
 	streams []*driver.Stream
 	counts  counts
+	task    func(s *soak, ctx context.Context, i int) error // what goroutine i does until ctx is over
+}
+
+// tasks are what can be soaked.
+var tasks = map[string]func(s *soak, ctx context.Context, i int) error{
+	"launches": (*soak).work,
+	"graphs":   (*soak).workGraphs,
 }
 
 // counts say that something was really done.
 type counts struct {
 	results, launches, copies, allocations, collections atomic.Int64
+	graphs                                              graphCounts
 }
 
 func (c *counts) String() string {
-	return fmt.Sprintf("%d results verified, %d launches, %d copies, %d allocations, %d collections",
+	text := fmt.Sprintf("%d results verified, %d launches, %d copies, %d allocations, %d collections",
 		c.results.Load(), c.launches.Load(), c.copies.Load(), c.allocations.Load(), c.collections.Load())
+	return text + c.graphs.String()
 }
 
-func newSoak(c *driver.Context, streams int) (*soak, error) {
-	s := &soak{context: c}
-	if err := s.build(streams); err != nil {
+func newSoak(c *driver.Context, o options) (*soak, error) {
+	s := &soak{context: c, task: tasks[o.task]}
+	if err := s.build(o.streams); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -75,7 +84,7 @@ func (s *soak) run(ctx context.Context, workers int) error {
 	var wg sync.WaitGroup
 	for i := range workers {
 		wg.Go(func() {
-			if err := s.work(ctx, i); err != nil {
+			if err := s.task(s, ctx, i); err != nil {
 				fail(fmt.Errorf("goroutine %d: %w", i, err))
 			}
 		})

@@ -13,7 +13,7 @@ import (
 
 func TestShortSoakOnTheEmulator(t *testing.T) {
 	var out bytes.Buffer
-	o := options{device: "emulator", goroutines: 40, streams: 8, duration: time.Second}
+	o := options{device: "emulator", task: "launches", goroutines: 40, streams: 8, duration: time.Second}
 	if err := run(context.Background(), o, &out); err != nil {
 		t.Fatal(err)
 	}
@@ -57,5 +57,36 @@ func TestWrongWordIsReported(t *testing.T) {
 	}
 	if err := w.verify([]uint32{1, 2, 4}, []uint32{1, 2, 3}); err == nil {
 		t.Error("a wrong word was not reported")
+	}
+}
+
+func TestShortSoakOfGraphsOnTheEmulator(t *testing.T) {
+	var out bytes.Buffer
+	o := options{device: "emulator", task: "graphs", goroutines: 16, duration: 3 * time.Second}
+	o.streams = o.goroutines
+	if err := run(context.Background(), o, &out); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if strings.Contains(out.String(), "\n0 captures") || !strings.Contains(out.String(), " captures, ") {
+		t.Errorf("nothing was done:\n%s", out.String())
+	}
+	t.Log(out.String())
+}
+
+func TestGrowthIsReported(t *testing.T) {
+	first := sample{device: 1 << 30, heap: 10 << 20, host: 100 << 20, threads: 20, objects: 100}
+	if err := grown(first, first); err != nil {
+		t.Error(err)
+	}
+	for what, last := range map[string]sample{
+		"device memory": {device: 1<<30 + 17<<20},
+		"Go heap":       {heap: 30 << 20},
+		"resident":      {host: 200 << 20},
+		"threads":       {threads: 1000},
+		"open handles":  {objects: 300},
+	} {
+		if err := grown(first, last); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s grew: got %v", what, err)
+		}
 	}
 }

@@ -1,0 +1,432 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+// graphCounts say what was done with graphs.
+type graphCounts struct {
+	captures, built, updates, replays, callbacks, dropped atomic.Int64
+}
+
+func (c *graphCounts) String() string {
+	if c.replays.Load() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n%d captures, %d graphs by hand, %d updates, %d replays, %d callbacks, %d captures that were given up",
+		c.captures.Load(), c.built.Load(), c.updates.Load(), c.replays.Load(), c.callbacks.Load(), c.dropped.Load())
+}
+
+// graphWorker is one goroutine's own part of a soak with graphs. Its memory has
+// one value in all of its words, which the worker computes as well.
+type graphWorker struct {
+	soak   *soak
+	stream *driver.Stream
+	side   *driver.Stream // for forks
+	random *rand.Rand
+	data   *driver.Buffer[uint32]
+	host   *driver.HostBuffer[uint32]
+	count  *driver.HostFunc
+	calls  atomic.Int64 // of count
+	fired  int64        // how many there have to be
+	want   uint32
+	round  int
+}
+
+const graphWords = 1024
+
+// step is one launch of affine.
+type step struct{ factor, summand uint32 }
+
+func (s step) of(v uint32) uint32 { return v*s.factor + s.summand }
+
+func ofAll(steps []step, v uint32) uint32 {
+	for _, s := range steps {
+		v = s.of(v)
+	}
+	return v
+}
+
+// workGraphs repeats rounds until ctx is over.
+func (s *soak) workGraphs(ctx context.Context, i int) (err error) {
+	w := &graphWorker{soak: s, stream: s.streams[i], random: rand.New(rand.NewPCG(2, uint64(i)))}
+	defer func() { err = errors.Join(err, w.close()) }()
+	if err := w.open(); err != nil {
+		return err
+	}
+	rounds := w.rounds()
+	for ; ctx.Err() == nil; w.round++ {
+		if err := rounds[w.random.IntN(len(rounds))](); err != nil {
+			return fmt.Errorf("round %d: %w", w.round, err)
+		}
+		if w.round%16 == 0 {
+			if err := w.verify(); err != nil {
+				return fmt.Errorf("round %d: %w", w.round, err)
+			}
+		}
+	}
+	return w.verify()
+}
+
+// rounds are what a worker chooses from.
+func (w *graphWorker) rounds() []func() error {
+	return []func() error{w.captured, w.forked, w.byHand, w.updated, w.nodeByNode, w.withChild, w.callback, w.givenUp, w.panicked}
+}
+
+func (w *graphWorker) open() (err error) {
+	if w.side, err = w.soak.context.NewStream(); err != nil {
+		return err
+	}
+	if w.data, err = driver.Alloc[uint32](w.soak.context, graphWords); err != nil {
+		return err
+	}
+	if w.host, err = driver.AllocHost[uint32](w.soak.context, graphWords); err != nil {
+		return err
+	}
+	if w.count, err = driver.NewHostFunc(w.soak.context, func() { w.calls.Add(1) }); err != nil {
+		return err
+	}
+	return w.data.Fill(0)
+}
+
+func (w *graphWorker) close() error {
+	err := w.stream.Wait(context.Background())
+	return errors.Join(err, w.side.Close(), w.data.Close(), w.host.Close())
+}
+
+func (w *graphWorker) steps(n int) []step {
+	steps := make([]step, n)
+	for i := range steps {
+		steps[i] = step{w.random.Uint32() | 1, w.random.Uint32()}
+	}
+	return steps
+}
+
+func (w *graphWorker) some() []step { return w.steps(1 + w.random.IntN(20)) }
+
+func (w *graphWorker) op(s step) (*driver.Launch, error) {
+	cfg := driver.LaunchConfig{Grid: driver.Blocks(graphWords, blockSize), Block: driver.D1(blockSize)}
+	return w.soak.affine.Prepare(cfg, w.data, s.factor, s.summand, uint32(graphWords))
+}
+
+func (w *graphWorker) ops(steps []step) ([]driver.Op, error) {
+	ops := make([]driver.Op, len(steps))
+	for i, s := range steps {
+		l, err := w.op(s)
+		if err != nil {
+			return nil, err
+		}
+		ops[i] = l
+	}
+	return ops, nil
+}
+
+// mode is one of those under which the other goroutines may allocate.
+func (w *graphWorker) mode() graph.Mode {
+	if w.random.IntN(2) == 0 {
+		return graph.ModeThreadLocal
+	}
+	return graph.ModeRelaxed
+}
+
+func (w *graphWorker) capture(steps []step) (*graph.Graph, error) {
+	w.soak.counts.graphs.captures.Add(1)
+	ops, err := w.ops(steps)
+	if err != nil {
+		return nil, err
+	}
+	return graph.Capture(w.stream, w.mode(), func(sc *graph.Scope) error { return doAll(sc, ops) })
+}
+
+func doAll(sc *graph.Scope, ops []driver.Op) error {
+	for _, op := range ops {
+		if err := sc.Do(op); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replay launches some times and notes what that makes of the memory.
+func (w *graphWorker) replay(x *graph.Exec, steps []step) error {
+	for range 1 + w.random.IntN(4) {
+		if err := x.Launch(w.stream); err != nil {
+			return err
+		}
+		w.soak.counts.graphs.replays.Add(1)
+		w.want = ofAll(steps, w.want)
+	}
+	return nil
+}
+
+// with makes an exec, has it used, and closes it and the graph, mostly while
+// it runs.
+func with(g *graph.Graph, use func(x *graph.Exec) error) error {
+	x, err := g.Instantiate()
+	if err != nil {
+		return errors.Join(err, g.Close())
+	}
+	return errors.Join(use(x), x.Close(), g.Close())
+}
+
+func (w *graphWorker) captured() error {
+	steps := w.some()
+	g, err := w.capture(steps)
+	if err != nil {
+		return err
+	}
+	return with(g, func(x *graph.Exec) error { return w.replay(x, steps) })
+}
+
+// forked captures two streams; what the second records runs behind the first.
+func (w *graphWorker) forked() error {
+	w.soak.counts.graphs.captures.Add(1)
+	steps := w.steps(3)
+	ops, err := w.ops(steps)
+	if err != nil {
+		return err
+	}
+	g, err := graph.Capture(w.stream, w.mode(), func(sc *graph.Scope) error {
+		if err := sc.Do(ops[0]); err != nil {
+			return err
+		}
+		f, err := sc.Fork(w.side)
+		if err != nil {
+			return err
+		}
+		if err := f.Do(ops[1]); err != nil {
+			return err
+		}
+		if err := sc.Join(f); err != nil {
+			return err
+		}
+		return sc.Do(ops[2])
+	})
+	if err != nil {
+		return err
+	}
+	return with(g, func(x *graph.Exec) error { return w.replay(x, steps) })
+}
+
+// hand builds a graph and returns its nodes.
+func (w *graphWorker) hand(steps []step) (*graph.Graph, []graph.Node, error) {
+	w.soak.counts.graphs.built.Add(1)
+	ops, err := w.ops(steps)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, err := graph.New(w.soak.context)
+	if err != nil {
+		return nil, nil, err
+	}
+	nodes, err := g.AddChain(nil, ops)
+	if err != nil {
+		return nil, nil, errors.Join(err, g.Close())
+	}
+	return g, nodes, nil
+}
+
+func (w *graphWorker) byHand() error {
+	steps := w.some()
+	g, _, err := w.hand(steps)
+	if err != nil {
+		return err
+	}
+	return with(g, func(x *graph.Exec) error { return w.replay(x, steps) })
+}
+
+// updated brings an exec to other graphs, of the same topology or not.
+func (w *graphWorker) updated() error {
+	steps := w.some()
+	g, err := w.capture(steps)
+	if err != nil {
+		return err
+	}
+	return with(g, func(x *graph.Exec) error {
+		for range 3 {
+			if err := w.replay(x, steps); err != nil {
+				return err
+			}
+			if w.random.IntN(2) == 0 {
+				steps = w.steps(len(steps))
+			} else {
+				steps = w.some()
+			}
+			if err := w.apply(x, steps); err != nil {
+				return err
+			}
+		}
+		return w.replay(x, steps)
+	})
+}
+
+func (w *graphWorker) apply(x *graph.Exec, steps []step) error {
+	g, err := w.capture(steps)
+	if err != nil {
+		return err
+	}
+	w.soak.counts.graphs.updates.Add(1)
+	_, err = x.Apply(g)
+	return errors.Join(err, g.Close())
+}
+
+// nodeByNode changes parameters of single nodes and of many at a time.
+func (w *graphWorker) nodeByNode() error {
+	steps := w.some()
+	g, nodes, err := w.hand(steps)
+	if err != nil {
+		return err
+	}
+	return with(g, func(x *graph.Exec) error {
+		for range 4 {
+			if err := w.replay(x, steps); err != nil {
+				return err
+			}
+			var changes []graph.Change
+			for range 1 + w.random.IntN(3) {
+				i := w.random.IntN(len(steps))
+				steps[i] = w.steps(1)[0]
+				l, err := w.op(steps[i])
+				if err != nil {
+					return err
+				}
+				changes = append(changes, graph.Change{Node: nodes[i], Op: l})
+			}
+			w.soak.counts.graphs.updates.Add(1)
+			if err := x.SetBatch(changes); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// withChild launches a clone that has the original as a child twice.
+func (w *graphWorker) withChild() error {
+	steps := w.steps(4)
+	child, err := w.capture(steps)
+	if err != nil {
+		return err
+	}
+	g, err := child.Clone()
+	if err != nil {
+		return errors.Join(err, child.Close())
+	}
+	last, err := leaf(g)
+	if err == nil {
+		_, err = g.AddChild(child, last)
+	}
+	if err != nil {
+		return errors.Join(err, child.Close(), g.Close())
+	}
+	return errors.Join(child.Close(), with(g, func(x *graph.Exec) error {
+		return w.replay(x, append(append([]step(nil), steps...), steps...))
+	}))
+}
+
+// leaf is the node of a chain that nothing depends on.
+func leaf(g *graph.Graph) (graph.Node, error) {
+	for n, err := range g.Nodes() {
+		if err != nil {
+			return n, err
+		}
+		after, err := n.Dependents()
+		if err != nil || len(after) == 0 {
+			return n, err
+		}
+	}
+	return graph.Node{}, errors.New("no node is last")
+}
+
+// callback has a graph call the host between two kernels.
+func (w *graphWorker) callback() error {
+	steps := w.steps(2)
+	ops, err := w.ops(steps)
+	if err != nil {
+		return err
+	}
+	g, err := graph.New(w.soak.context)
+	if err != nil {
+		return err
+	}
+	if _, err := g.AddChain(nil, []driver.Op{ops[0], w.count, ops[1]}); err != nil {
+		return errors.Join(err, g.Close())
+	}
+	return with(g, func(x *graph.Exec) error {
+		err := w.replay(x, steps)
+		w.fired += int64(x.Replays())
+		w.soak.counts.graphs.callbacks.Add(int64(x.Replays()))
+		return err
+	})
+}
+
+var errGivenUp = errors.New("given up")
+
+// givenUp ends a capture by an error, which must leave nothing behind.
+func (w *graphWorker) givenUp() error {
+	w.soak.counts.graphs.dropped.Add(1)
+	ops, err := w.ops(w.steps(2))
+	if err != nil {
+		return err
+	}
+	_, err = graph.Capture(w.stream, w.mode(), func(sc *graph.Scope) error {
+		return errors.Join(doAll(sc, ops), errGivenUp)
+	})
+	if !errors.Is(err, errGivenUp) {
+		return fmt.Errorf("capture that was given up: %w", err)
+	}
+	return nil
+}
+
+// panicked ends a capture by a panic.
+func (w *graphWorker) panicked() (err error) {
+	w.soak.counts.graphs.dropped.Add(1)
+	ops, err := w.ops(w.steps(1))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if v := recover(); v != errGivenUp {
+			err = fmt.Errorf("panic %v came out of a capture that panicked otherwise", v)
+		}
+	}()
+	_, err = graph.Capture(w.stream, w.mode(), func(sc *graph.Scope) error {
+		if err := doAll(sc, ops); err != nil {
+			return err
+		}
+		panic(errGivenUp)
+	})
+	return fmt.Errorf("a capture that panicked returned: %w", err)
+}
+
+// verify reads the memory back.
+func (w *graphWorker) verify() error {
+	down, err := driver.Download(w.host, w.data)
+	if err != nil {
+		return err
+	}
+	w.soak.counts.copies.Add(1)
+	if err := w.stream.Do(down); err != nil {
+		return err
+	}
+	if err := w.stream.Wait(context.Background()); err != nil {
+		return err
+	}
+	for i, v := range w.host.Slice() {
+		if v != w.want {
+			return fmt.Errorf("word %d is %#x, want %#x", i, v, w.want)
+		}
+	}
+	if n := w.calls.Load(); n != w.fired {
+		return fmt.Errorf("%d callbacks came, of %d", n, w.fired)
+	}
+	w.soak.counts.results.Add(1)
+	return nil
+}
