@@ -4,7 +4,8 @@
 #     ./run.sh                  everything
 #     ./run.sh tests soak       some parts
 #
-# Parts: info tests quickstart compare gobench soak. Each ends in a line PASS or
+# Parts: info tests quickstart compare gobench soak graphsoak (8 minutes, or
+# $GRAPHSOAK). Each ends in a line PASS or
 # FAIL; the exit status is 0 if all passed. What the parts printed is left in
 # $OUT (default: out, beside this script). A test that wants a GPU and finds
 # none fails here instead of being skipped.
@@ -116,10 +117,17 @@ part_soak() {
 	verdict $status "soak: 1,000 goroutines, 8 streams, 30 s"
 }
 
-[ $# -gt 0 ] || set -- info tests quickstart compare gobench soak
+part_graphsoak() {
+	"$work/soak" -device gpu -task graphs -goroutines 16 -duration "${GRAPHSOAK:-480s}" >"$out/graphsoak.txt" 2>&1
+	status=$?
+	sed 's/^/     /' "$out/graphsoak.txt"
+	verdict $status "graphsoak: 16 goroutines, ${GRAPHSOAK:-480s}"
+}
+
+[ $# -gt 0 ] || set -- info tests quickstart compare gobench soak graphsoak
 for part; do
 	case $part in
-	info | tests | quickstart | compare | gobench | soak) part_$part ;;
+	info | tests | quickstart | compare | gobench | soak | graphsoak) part_$part ;;
 	*)
 		echo "run.sh: no part $part" >&2
 		exit 2
