@@ -8,7 +8,8 @@ import (
 
 // Fork draws another stream into the capture, behind what was recorded in the
 // scope so far, and returns the scope that records there. What both record runs
-// side by side. The new scope must be joined before the capture ends.
+// side by side. The new scope must be joined before the capture ends. A stream
+// that is in the capture already goes on, behind both.
 func (sc *Scope) Fork(s *driver.Stream) (*Scope, error) {
 	r := sc.r
 	if err := capturable(s); err != nil {
@@ -19,16 +20,71 @@ func (sc *Scope) Fork(s *driver.Stream) (*Scope, error) {
 	if r.ended {
 		return nil, sc.endedError()
 	}
-	if err := capturing.enter(s, r); err != nil {
+	b, err := sc.fork(s)
+	if err != nil {
 		return nil, fmt.Errorf("cannot fork from %v to %v: %w", sc.s, s, err)
 	}
-	if err := sc.order(s); err != nil {
-		capturing.leave(s, r)
-		return nil, fmt.Errorf("cannot fork from %v to %v: %w", sc.s, s, err)
+	return &Scope{r: r, s: s, b: b, whole: sc.whole}, nil
+}
+
+func (sc *Scope) fork(s *driver.Stream) (*branch, error) {
+	r := sc.r
+	for _, b := range r.branches {
+		if keyOf(b.s) == keyOf(s) {
+			return b, sc.again(b)
+		}
 	}
-	f := &Scope{r: r, s: s, open: true}
-	r.forks = append(r.forks, f)
-	return f, nil
+	if err := sc.draw(s); err != nil {
+		return nil, err
+	}
+	b := &branch{s: s, open: true}
+	r.branches = append(r.branches, b)
+	return b, nil
+}
+
+// again has a stream that was drawn in before wait for the scope.
+func (sc *Scope) again(b *branch) error {
+	if b == sc.b {
+		return invalid("they are one stream")
+	}
+	b.open = true
+	return sc.order(b.s)
+}
+
+// draw draws s into the capture, which keeps it from being destroyed.
+func (sc *Scope) draw(s *driver.Stream) error {
+	if err := s.Lifetime().Retain(); err != nil {
+		return err
+	}
+	if err := sc.enter(s); err != nil {
+		s.Lifetime().Done()
+		return err
+	}
+	return nil
+}
+
+func (sc *Scope) enter(s *driver.Stream) error {
+	if err := capturing.enter(s, sc.r); err != nil {
+		return err
+	}
+	err := sc.r.alone(s)
+	if err == nil {
+		err = sc.order(s)
+	}
+	if err != nil {
+		capturing.leave(s, sc.r)
+	}
+	return err
+}
+
+// alone refuses a stream of a capture that this package did not begin: to draw
+// it in would destroy both captures.
+func (r *recording) alone(s *driver.Stream) error {
+	i, err := r.info(s)
+	if err == nil && i.status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_MERGE, "another capture has it, which calls past this package began")
+	}
+	return err
 }
 
 // Join has what is recorded in the scope from now on run after what was
@@ -37,8 +93,8 @@ func (sc *Scope) Join(others ...*Scope) error {
 	r := sc.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended {
-		return sc.endedError()
+	if err := sc.usable(); err != nil {
+		return err
 	}
 	for _, o := range others {
 		if o == nil || o.r != r || o == sc {
@@ -47,7 +103,7 @@ func (sc *Scope) Join(others ...*Scope) error {
 		if err := o.order(sc.s); err != nil {
 			return fmt.Errorf("cannot join %v to %v: %w", o.s, sc.s, err)
 		}
-		o.open = false
+		o.b.open = false
 	}
 	return nil
 }
@@ -55,22 +111,16 @@ func (sc *Scope) Join(others ...*Scope) error {
 // order has s wait for what was recorded in the scope. One event does for all
 // orders of a scope: a capture takes the meaning it has when it is waited for.
 func (sc *Scope) order(s *driver.Stream) error {
-	if sc.event == nil {
+	b := sc.b
+	if b.event == nil {
 		e, err := sc.s.Context().NewEvent()
 		if err != nil {
 			return err
 		}
-		sc.event = e
+		b.event = e
 	}
-	if err := sc.s.Record(sc.event); err != nil {
+	if err := sc.s.Record(b.event); err != nil {
 		return err
 	}
-	return s.WaitEvent(sc.event)
-}
-
-func (sc *Scope) closeEvent() error {
-	if sc.event == nil {
-		return nil
-	}
-	return sc.event.Close()
+	return s.WaitEvent(b.event)
 }
