@@ -30,6 +30,7 @@ type Graph struct {
 	outer *Graph
 	in    Node                      // of a part: the node it lies in
 	parts map[driver.CUgraph]*Graph // of an outermost graph: those that were asked for
+	conds *conds                    // of an outermost graph: its conditional nodes
 	table *[]driver.CUgraphNode     // raws, on loan from tables
 	names names
 	from  []driver.CUgraphNode // buffers for lists of nodes
