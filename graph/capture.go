@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -23,7 +24,7 @@ func Capture(s *driver.Stream, mode Mode, record func(*Scope) error) (*Graph, er
 	if record == nil {
 		return nil, invalid("capture of %v: no function to record", s)
 	}
-	r, err := Begin(s, mode)
+	r, err := begin(target{}, s, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -32,35 +33,63 @@ func Capture(s *driver.Stream, mode Mode, record func(*Scope) error) (*Graph, er
 }
 
 // Recording is an open capture. It is the form of Capture for code that cannot
-// be put into a function; whoever begins one ends it on every path.
+// be put into a function; whoever begins one ends it on every path. One that is
+// dropped is ended by the collector, which throws away what it recorded and
+// reports it as a leak. Its goroutine, if it was held on its thread, stays
+// there.
 type Recording struct {
-	scope  Scope
+	*recording
+	scope Scope
+}
+
+// recording is what a capture is beside the value that programs hold, to which
+// it does not refer: that one can be dropped.
+type recording struct {
+	s      *driver.Stream
 	mode   Mode
 	life   *driver.Lifetime // of the graph to be
+	open   *driver.Lifetime // of the Recording, where it can be dropped
 	held   bool             // the goroutine is locked to its thread
 	thread uint64           // which that is
 	faults uint64           // driver.CaptureFaults when it began
 	seen   func()           // ends the watch over failing calls
 	where  place
+	into   target
 
-	mu    sync.Mutex
-	ended bool
-	own   *owners
-	forks []*Scope
-	first error // of an operation that was sent to a scope
+	mu       sync.Mutex
+	ended    bool
+	own      *owners                // of the graph to be, as long as g is nil
+	g        *Graph                 // what is recorded into, once somebody has it
+	branches []*branch              // the streams that are captured; the first one began
+	first    atomic.Pointer[string] // the operation of a scope that failed first
+}
+
+// branch is one stream of a capture.
+type branch struct {
+	s     *driver.Stream
+	event *driver.Event // for forks and joins; made when needed
+	open  bool          // used since it was joined last
 }
 
 // Begin begins to capture s. The goroutine that calls it also calls End or
 // Abort, unless the mode is ModeRelaxed.
 func Begin(s *driver.Stream, mode Mode) (*Recording, error) {
+	r, err := begin(target{}, s, mode)
+	if err != nil {
+		return nil, err
+	}
+	return r.watched()
+}
+
+func begin(into target, s *driver.Stream, mode Mode) (*Recording, error) {
 	if err := capturable(s); err != nil {
 		return nil, err
 	}
-	r := &Recording{mode: mode, own: newOwners()}
-	r.scope = Scope{r: r, s: s}
+	origin := &branch{s: s}
+	r := &Recording{recording: &recording{s: s, mode: mode, into: into, branches: []*branch{origin}}}
+	r.scope = Scope{r: r.recording, s: s, b: origin, whole: r}
 	r.where.mark()
 	if err := r.begin(); err != nil {
-		r.own.release()
 		return nil, fmt.Errorf("cannot capture %v: %w", s, err)
 	}
 	return r, nil
@@ -79,42 +108,69 @@ func capturable(s *driver.Stream) error {
 	return nil
 }
 
-func (r *Recording) begin() error {
-	s := r.scope.s
-	if err := capturing.enter(s, r); err != nil {
+func (r *recording) begin() error {
+	if err := capturing.enter(r.s, r); err != nil {
 		return err
 	}
-	life, err := driver.NewLifetime(s.Context(), "graph")
-	if err != nil {
-		capturing.leave(s, r)
-		return err
-	}
-	r.life = life
-	r.faults = driver.CaptureFaults()
-	r.lockThread()
-	r.seen = driver.WatchCapture()
-	if err := s.Context().Driver().CuStreamBeginCapture(s.Raw(), r.mode); err != nil {
-		r.seen()
-		r.unlockThread()
-		capturing.leave(s, r)
-		_ = life.Abandon(err)
+	if err := r.begun(); err != nil {
+		capturing.leave(r.s, r)
 		return err
 	}
 	return nil
 }
 
+// begun begins the capture and takes what it needs until it ends.
+func (r *recording) begun() (err error) {
+	if err := r.s.Lifetime().Retain(); err != nil {
+		return err
+	}
+	if r.into.g == nil {
+		if r.life, err = driver.NewLifetime(r.s.Context(), "graph"); err != nil {
+			r.s.Lifetime().Done()
+			return err
+		}
+		r.own = newOwners()
+	}
+	r.faults = driver.CaptureFaults()
+	r.lockThread()
+	r.seen = driver.WatchCapture()
+	if err := r.beginDriver(); err != nil {
+		r.seen()
+		r.unlockThread()
+		r.giveUp(err)
+		r.s.Lifetime().Done()
+		return err
+	}
+	return nil
+}
+
+// giveUp is for the graph to be that will not be.
+func (r *recording) giveUp(err error) {
+	if r.life != nil {
+		_ = r.life.Abandon(err)
+		r.own.release()
+	}
+}
+
+func (r *recording) beginDriver() error {
+	if r.into.g != nil {
+		return r.beginInto()
+	}
+	return r.s.Context().Driver().CuStreamBeginCapture(r.s.Raw(), r.mode)
+}
+
 // lockThread: a capture that is not relaxed ends on the thread where it began,
 // and so does any capture of the per-thread stream, which is another stream on
 // another thread.
-func (r *Recording) lockThread() {
-	if r.mode != ModeRelaxed || r.scope.s.Raw() == driver.CU_STREAM_PER_THREAD {
+func (r *recording) lockThread() {
+	if r.mode != ModeRelaxed || r.s.Raw() == driver.CU_STREAM_PER_THREAD {
 		r.held = true
 		runtime.LockOSThread()
 		r.thread = driver.ThreadID()
 	}
 }
 
-func (r *Recording) unlockThread() {
+func (r *recording) unlockThread() {
 	if r.held {
 		runtime.UnlockOSThread()
 	}
@@ -124,11 +180,15 @@ func (r *Recording) unlockThread() {
 func (r *Recording) Scope() *Scope { return &r.scope }
 
 // End ends the capture and returns the graph.
-func (r *Recording) End() (*Graph, error) { return r.end(nil) }
+func (r *Recording) End() (*Graph, error) {
+	defer runtime.KeepAlive(r)
+	return r.end(nil)
+}
 
 // Abort ends the capture and destroys what was recorded. After End it does
 // nothing, so it may be deferred.
 func (r *Recording) Abort() error {
+	defer runtime.KeepAlive(r)
 	r.mu.Lock()
 	ended := r.ended
 	r.mu.Unlock()
@@ -156,85 +216,127 @@ func (r *Recording) abandon() {
 
 // end ends the capture. With a cause there is no graph, and the cause is the
 // first of the errors.
-func (r *Recording) end(cause error) (*Graph, error) {
+func (r *recording) end(cause error) (*Graph, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.scope.s
+	if err := r.mayEnd(); err != nil {
+		return nil, err
+	}
+	return r.finish(cause)
+}
+
+// mayEnd refuses what the driver would answer by an error and do all the same.
+func (r *recording) mayEnd() error {
 	if r.ended {
-		return nil, fmt.Errorf("capture of %v: %w", s, ErrEnded)
+		return fmt.Errorf("capture of %v: %w", r.s, ErrEnded)
 	}
-	// The driver would fail and end the capture all the same.
 	if r.held && driver.ThreadID() != r.thread {
-		return nil, refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
-			"capture of %v goes on: it ends on the goroutine that began it", s)
+		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+			"capture of %v goes on: it ends on the goroutine that began it", r.s)
 	}
+	return nil
+}
+
+func (r *recording) finish(cause error) (*Graph, error) {
 	raw, err := r.endCapture()
-	r.ended = true
-	r.seen()
-	r.unlockThread()
-	r.leave()
-	runtime.KeepAlive(s)
+	r.over()
 	if cause == nil && err == nil && raw != 0 {
-		g := own(s.Context(), r.life, raw, r.own)
-		return g, r.closeEvents(g)
+		return r.deliver(raw)
 	}
 	if err == nil && cause == nil {
-		err = fmt.Errorf("capture of %v: %w", s, ErrEmptyCapture)
+		err = fmt.Errorf("capture of %v: %w", r.s, ErrEmptyCapture)
 	}
 	return nil, r.discard(raw, cause, r.explain(err))
 }
 
 // endCapture makes sure that the stream does not capture afterwards: a call that
 // failed before the driver did anything is made again, once, by itself.
-func (r *Recording) endCapture() (raw driver.CUgraph, err error) {
-	s := r.scope.s
-	err = s.Context().Driver().CuStreamEndCapture(s.Raw(), &raw)
+func (r *recording) endCapture() (raw driver.CUgraph, err error) {
+	if r.g != nil {
+		r.g.mu.Lock()
+		defer r.g.mu.Unlock()
+	}
+	c := r.s.Context()
+	err = c.Driver().CuStreamEndCapture(r.s.Raw(), &raw)
 	if err == nil {
 		return raw, nil
 	}
-	status, _, asked := s.CaptureStatus()
-	if asked == nil && status == driver.CU_STREAM_CAPTURE_STATUS_NONE {
+	i, asked := r.info(r.s)
+	if asked == nil && i.status == driver.CU_STREAM_CAPTURE_STATUS_NONE {
 		return raw, err
 	}
-	again := s.Context().Device().Driver().CuStreamEndCapture(s.Raw(), &raw)
+	again := c.Device().Driver().CuStreamEndCapture(r.s.Raw(), &raw)
 	return raw, join([]error{err, again})
 }
 
-// discard destroys what was recorded. The errors come in the order in which
-// they happened.
-func (r *Recording) discard(raw driver.CUgraph, errs ...error) error {
-	if raw != 0 {
-		errs = append(errs, r.scope.s.Context().Guarded().CuGraphDestroy(raw))
+// over takes back what begin did, once the driver captures no more.
+func (r *recording) over() {
+	r.ended = true
+	r.seen()
+	r.unlockThread()
+	for _, b := range r.branches {
+		capturing.leave(b.s, r)
+		b.s.Lifetime().Done()
 	}
-	errs = append(errs, r.scope.closeEvent())
-	for _, f := range r.forks {
-		errs = append(errs, f.closeEvent())
+	r.open.Disown()
+}
+
+// deliver hands out what was recorded.
+func (r *recording) deliver(raw driver.CUgraph) (*Graph, error) {
+	g := r.g
+	if g == nil {
+		g = own(r.s.Context(), r.life, raw, r.own)
+	} else {
+		r.release()
 	}
-	r.own.release()
+	if err := join(r.closeEvents()); err != nil {
+		return nil, join([]error{err, r.takeBack(g)})
+	}
+	return g, nil
+}
+
+// takeBack destroys what was recorded: if anything fails there is one answer,
+// and it is an error.
+func (r *recording) takeBack(g *Graph) error {
+	if r.into.g != nil {
+		return r.undo()
+	}
+	return g.Close()
+}
+
+// discard destroys what was recorded, if that ended well. The errors come in
+// the order in which they happened.
+func (r *recording) discard(raw driver.CUgraph, errs ...error) error {
+	errs = append(errs, r.destroy(raw))
+	errs = append(errs, r.closeEvents()...)
 	err := join(errs)
-	_ = r.life.Abandon(err)
+	if r.g == nil {
+		r.giveUp(err)
+	}
 	return err
 }
 
-// closeEvents gives back what forks and joins needed. If that fails the graph
-// goes too: there is one answer, and it is an error.
-func (r *Recording) closeEvents(g *Graph) error {
-	errs := []error{r.scope.closeEvent()}
-	for _, f := range r.forks {
-		errs = append(errs, f.closeEvent())
-	}
-	if err := join(errs); err != nil {
-		return join([]error{err, g.Close()})
+func (r *recording) destroy(raw driver.CUgraph) error {
+	switch {
+	case r.g != nil:
+		r.release()
+		if raw != 0 {
+			return r.takeBack(r.g)
+		}
+		r.g.lose(r)
+	case raw != 0:
+		return r.s.Context().Guarded().CuGraphDestroy(raw)
 	}
 	return nil
 }
 
-// leave takes the capture's streams off the list of capturing ones.
-func (r *Recording) leave() {
-	capturing.leave(r.scope.s, r)
-	for _, f := range r.forks {
-		capturing.leave(f.s, r)
+// closeEvents gives back what forks and joins needed.
+func (r *recording) closeEvents() []error {
+	errs := make([]error, 0, 4)
+	for _, b := range r.branches {
+		errs = append(errs, b.event.Close())
 	}
+	return errs
 }
 
 // join is errors.Join without the wrapping of a single error.

@@ -8,7 +8,7 @@ import (
 )
 
 // explain says what the driver does not: why ending a capture failed.
-func (r *Recording) explain(err error) error {
+func (r *recording) explain(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -20,17 +20,17 @@ func (r *Recording) explain(err error) error {
 		reason = r.unjoined()
 	}
 	if reason == "" {
-		return fmt.Errorf("capture of %v: %w", r.scope.s, err)
+		return fmt.Errorf("capture of %v: %w", r.s, err)
 	}
-	return fmt.Errorf("capture of %v: %s: %w", r.scope.s, reason, err)
+	return fmt.Errorf("capture of %v: %s: %w", r.s, reason, err)
 }
 
 // invalidatedBy names the call that the capture did not allow: an operation of
 // its scopes, or else a call of this process that failed for that reason since
 // the capture began.
-func (r *Recording) invalidatedBy() string {
-	if r.first != nil {
-		return fmt.Sprintf("invalidated when %v", r.first)
+func (r *recording) invalidatedBy() string {
+	if first := r.first.Load(); first != nil {
+		return "invalidated when " + *first
 	}
 	if e := likeliest(driver.CaptureFaultsSince(r.faults)); e != nil {
 		return fmt.Sprintf("invalidated by a call that failed while it was open (%v)", e)
@@ -55,11 +55,11 @@ func likeliest(errs []*driver.Error) *driver.Error {
 	return first
 }
 
-func (r *Recording) unjoined() string {
+func (r *recording) unjoined() string {
 	var names []string
-	for _, f := range r.forks {
-		if f.open {
-			names = append(names, f.s.String())
+	for _, b := range r.branches[1:] {
+		if b.open {
+			names = append(names, b.s.String())
 		}
 	}
 	if len(names) == 0 {

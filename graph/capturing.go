@@ -14,7 +14,7 @@ var capturing streams
 
 type streams struct {
 	mu   sync.Mutex
-	open map[streamKey]*Recording
+	open map[streamKey]*recording
 }
 
 // streamKey: a handle alone is not unique, because the per-thread stream has
@@ -28,7 +28,7 @@ func keyOf(s *driver.Stream) streamKey { return streamKey{s.Context(), s.Raw()} 
 
 // enter enters a stream that r is about to capture. The per-thread stream is
 // many streams with one handle, which only the driver can tell apart.
-func (c *streams) enter(s *driver.Stream, r *Recording) error {
+func (c *streams) enter(s *driver.Stream, r *recording) error {
 	if s.Raw() == driver.CU_STREAM_PER_THREAD {
 		return nil
 	}
@@ -39,14 +39,14 @@ func (c *streams) enter(s *driver.Stream, r *Recording) error {
 			"it is being captured already, since %v; captures do not nest, record into the Scope of that one", &other.where)
 	}
 	if c.open == nil {
-		c.open = make(map[streamKey]*Recording)
+		c.open = make(map[streamKey]*recording)
 	}
 	c.open[keyOf(s)] = r
 	return nil
 }
 
 // leave takes the stream out if it is r that captures it.
-func (c *streams) leave(s *driver.Stream, r *Recording) {
+func (c *streams) leave(s *driver.Stream, r *recording) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open[keyOf(s)] == r {

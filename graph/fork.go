@@ -19,16 +19,29 @@ func (sc *Scope) Fork(s *driver.Stream) (*Scope, error) {
 	if r.ended {
 		return nil, sc.endedError()
 	}
-	if err := capturing.enter(s, r); err != nil {
+	if err := sc.draw(s); err != nil {
 		return nil, fmt.Errorf("cannot fork from %v to %v: %w", sc.s, s, err)
 	}
-	if err := sc.order(s); err != nil {
-		capturing.leave(s, r)
-		return nil, fmt.Errorf("cannot fork from %v to %v: %w", sc.s, s, err)
+	b := &branch{s: s, open: true}
+	r.branches = append(r.branches, b)
+	return &Scope{r: r, s: s, b: b, whole: sc.whole}, nil
+}
+
+// draw draws s into the capture, which keeps it from being destroyed.
+func (sc *Scope) draw(s *driver.Stream) error {
+	if err := s.Lifetime().Retain(); err != nil {
+		return err
 	}
-	f := &Scope{r: r, s: s, open: true}
-	r.forks = append(r.forks, f)
-	return f, nil
+	err := capturing.enter(s, sc.r)
+	if err == nil {
+		if err = sc.order(s); err != nil {
+			capturing.leave(s, sc.r)
+		}
+	}
+	if err != nil {
+		s.Lifetime().Done()
+	}
+	return err
 }
 
 // Join has what is recorded in the scope from now on run after what was
@@ -47,7 +60,7 @@ func (sc *Scope) Join(others ...*Scope) error {
 		if err := o.order(sc.s); err != nil {
 			return fmt.Errorf("cannot join %v to %v: %w", o.s, sc.s, err)
 		}
-		o.open = false
+		o.b.open = false
 	}
 	return nil
 }
@@ -55,22 +68,16 @@ func (sc *Scope) Join(others ...*Scope) error {
 // order has s wait for what was recorded in the scope. One event does for all
 // orders of a scope: a capture takes the meaning it has when it is waited for.
 func (sc *Scope) order(s *driver.Stream) error {
-	if sc.event == nil {
+	b := sc.b
+	if b.event == nil {
 		e, err := sc.s.Context().NewEvent()
 		if err != nil {
 			return err
 		}
-		sc.event = e
+		b.event = e
 	}
-	if err := sc.s.Record(sc.event); err != nil {
+	if err := sc.s.Record(b.event); err != nil {
 		return err
 	}
-	return s.WaitEvent(sc.event)
-}
-
-func (sc *Scope) closeEvent() error {
-	if sc.event == nil {
-		return nil
-	}
-	return sc.event.Close()
+	return s.WaitEvent(b.event)
 }

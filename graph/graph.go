@@ -31,6 +31,9 @@ type Graph struct {
 	in    Node                      // of a part: the node it lies in
 	parts map[driver.CUgraph]*Graph // of an outermost graph: those that were asked for
 	conds *conds                    // of an outermost graph: its conditional nodes
+	rec   *recording                // the capture that records into it now
+	into  []*recording              // of an outermost graph: those of it and its parts
+	lost  error                     // why it is of no use, though it is open
 	table *[]driver.CUgraphNode     // raws, on loan from tables
 	names names
 	from  []driver.CUgraphNode // buffers for lists of nodes
@@ -111,13 +114,21 @@ func (g *Graph) Close() error {
 	}
 	g.mu.Lock() // a call that is under way ends first
 	defer g.mu.Unlock()
+	if len(g.into) > 0 {
+		return g.into[0].refuses("closed")
+	}
 	g.shut = true
+	g.giveTable()
+	return g.life.Close()
+}
+
+// giveTable gives back what own borrowed.
+func (g *Graph) giveTable() {
 	if g.table != nil {
 		*g.table = g.raws
 		tables.Put(g.table)
 		g.table, g.raws, g.index = nil, nil, nil
 	}
-	return g.life.Close()
 }
 
 // Raw returns the driver's handle, 0 for a nil graph.
@@ -169,7 +180,7 @@ func (g *Graph) lock() error {
 		return nilGraph
 	}
 	g.mu.Lock()
-	if !g.shut && !g.part {
+	if !g.shut && !g.part && g.rec == nil {
 		return nil
 	}
 	if err := g.closed(); err != nil {
@@ -181,8 +192,13 @@ func (g *Graph) lock() error {
 
 // closed says why the graph cannot be used, if so.
 func (g *Graph) closed() error {
-	if g.part && g.shut {
+	switch {
+	case g.lost != nil:
+		return g.lost
+	case g.part && g.shut:
 		return fmt.Errorf("graph in a node that was destroyed: %w", driver.ErrClosed)
+	case g.rec != nil:
+		return g.rec.broken()
 	}
 	return g.life.Check()
 }

@@ -74,6 +74,9 @@ func (n Node) Destroy() error {
 		return err
 	}
 	defer n.g.mu.Unlock()
+	if err := n.captured(); err != nil {
+		return err
+	}
 	if err := n.g.d.CuGraphDestroyNode(n.raw); err != nil {
 		return err
 	}

@@ -11,10 +11,10 @@ import (
 // replays, which the types of package driver rule out. A Scope may be used from
 // several goroutines, and by none after its capture ended.
 type Scope struct {
-	r     *Recording
+	r     *recording
 	s     *driver.Stream
-	event *driver.Event // for forks and joins; made when needed
-	open  bool          // forked, and used since it was joined last
+	b     *branch
+	whole *Recording // a scope in use keeps its capture open
 }
 
 // Stream returns the stream that is captured. What is sent to it past the Scope
@@ -35,16 +35,32 @@ func (sc *Scope) Do(op driver.Op) error {
 	if r.ended {
 		return sc.endedError()
 	}
-	if err := r.own.hold(op.Refs()); err != nil {
+	if r.g != nil {
+		return sc.doInto(op)
+	}
+	return sc.do(r.own, op)
+}
+
+// doInto is do where the program has the graph and may be adding nodes to it.
+func (sc *Scope) doInto(op driver.Op) error {
+	g := sc.r.g
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	o := g.owners()
+	defer o.flush()
+	return sc.do(o, op)
+}
+
+func (sc *Scope) do(o *owners, op driver.Op) error {
+	if err := o.hold(op.Refs()); err != nil {
 		return fmt.Errorf("%v: %w", op, err)
 	}
 	if err := sc.s.Do(op); err != nil {
-		r.own.abandon()
-		r.note(op, err)
-		return err
+		o.abandon()
+		return sc.r.note(op, err)
 	}
-	r.own.commitLoose()
-	sc.open = sc.open || sc != &r.scope
+	o.commitLoose()
+	sc.b.open = true
 	return nil
 }
 
@@ -57,7 +73,12 @@ func (sc *Scope) Keep(refs ...driver.Ref) error {
 	if r.ended {
 		return sc.endedError()
 	}
-	return r.own.holdLoose(refs)
+	if r.g == nil {
+		return r.own.holdLoose(refs)
+	}
+	r.g.mu.Lock()
+	defer r.g.mu.Unlock()
+	return r.g.owners().holdLoose(refs)
 }
 
 // Status returns the state of the capture and its number, which is unique in
@@ -67,11 +88,17 @@ func (sc *Scope) Status() (status driver.CUstreamCaptureStatus, id uint64, err e
 }
 
 // note remembers the first operation that failed: it is what invalidated the
-// capture, if something did.
-func (r *Recording) note(op driver.Op, err error) {
-	if r.first == nil {
-		r.first = fmt.Errorf("%v failed: %w", op, err)
+// capture, if something did. Where something did before it, the error gets to
+// say what.
+func (r *recording) note(op driver.Op, err error) error {
+	if resultOf(err) == driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED {
+		return fmt.Errorf("capture of %v was %s: %w", r.s, r.invalidatedBy(), err)
 	}
+	if r.first.Load() == nil {
+		what := fmt.Sprintf("%v failed: %v", op, err)
+		r.first.Store(&what)
+	}
+	return err
 }
 
 func (sc *Scope) endedError() error {

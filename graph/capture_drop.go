@@ -1,0 +1,39 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// watched has the capture end when the program drops it.
+func (r *Recording) watched() (*Recording, error) {
+	life, err := driver.NewLifetime(r.s.Context(), "capture")
+	if err != nil {
+		return nil, join([]error{err, r.Abort()})
+	}
+	r.open = life
+	driver.Own(r, life, uint64(r.s.Raw()), r.recording.dropped)
+	return r, nil
+}
+
+// dropped ends a capture whose Recording is unreachable, and its scopes. It
+// runs on a thread of its own: there the driver ends a capture that is not
+// relaxed, too, and says that it was the wrong one.
+func (r *recording) dropped(*driver.Driver) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return nil
+	}
+	r.held = false // the goroutine that is held is another one
+	raw, err := r.endCapture()
+	if resultOf(err) == driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("capture of %v: %w", r.s, err)
+	}
+	r.over()
+	return r.discard(raw, err)
+}

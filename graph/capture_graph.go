@@ -1,0 +1,123 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Graph returns the graph that is being recorded, to look at it and to add
+// nodes to it by hand; it is the one that the capture returns in the end. Nodes
+// that are added run wherever their dependencies say: AddDependencies has what
+// is recorded afterwards run behind them.
+//
+// Until the capture ends the graph cannot be closed, and nodes cannot be
+// destroyed. If the capture fails, it is closed.
+func (sc *Scope) Graph() (*Graph, error) {
+	r := sc.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := sc.usable(); err != nil {
+		return nil, err
+	}
+	return r.graph()
+}
+
+// usable is nil while calls of the scope can be made.
+func (sc *Scope) usable() error {
+	if sc.r.ended {
+		return sc.endedError()
+	}
+	if err := sc.s.Ready(); err != nil {
+		return fmt.Errorf("capture: %w", err)
+	}
+	return nil
+}
+
+// graph returns the Graph of what is recorded. It exists when it is first
+// needed: with it, operations are recorded under its lock.
+func (r *recording) graph() (*Graph, error) {
+	if r.g != nil {
+		return r.g, nil
+	}
+	i, err := r.info(r.s)
+	if err != nil {
+		return nil, fmt.Errorf("capture of %v: %w", r.s, err)
+	}
+	if err := i.active(r); err != nil {
+		return nil, err
+	}
+	r.g = own(r.s.Context(), r.life, i.graph, r.own)
+	r.g.mu.Lock()
+	defer r.g.mu.Unlock()
+	r.occupy()
+	return r.g, nil
+}
+
+// occupy enters the capture in its graph, which is locked.
+func (r *recording) occupy() {
+	outer := r.g.outermost()
+	r.g.rec = r
+	outer.into = append(outer.into, r)
+}
+
+// release takes the capture out of its graph.
+func (r *recording) release() {
+	g := r.g
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rec = nil
+	outer := g.outermost()
+	outer.into = slices.DeleteFunc(outer.into, func(other *recording) bool { return other == r })
+}
+
+// refuses says that what a capture records into cannot be changed so.
+func (r *recording) refuses(what string) error {
+	return refuse(driver.CUDA_ERROR_ILLEGAL_STATE,
+		"%v cannot be %s: a capture of %v that began at %v records into it, end that first", r.g, what, r.s, &r.where)
+}
+
+// captured refuses the destruction of a node while a capture records into its
+// graph or into one inside the node. CUDA does not allow for it.
+func (n Node) captured() error {
+	for _, r := range n.g.outermost().into {
+		if r.g == n.g || r.g.within(n) {
+			return fmt.Errorf("node %d cannot be destroyed: %w", n.i, r.refuses("changed so"))
+		}
+	}
+	return nil
+}
+
+// lose ends a graph that the driver destroyed or spoilt when a capture into it
+// failed. One that the program gave to the capture remains to be closed: it can
+// only be destroyed (seen on driver 580).
+func (g *Graph) lose(r *recording) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = true
+	if r.into.g != nil {
+		g.lost = invalid("%v was lost when the capture into it failed that began at %v, it can only be closed", g, &r.where)
+		return
+	}
+	g.lost = fmt.Errorf("%v went with its capture, which failed, that began at %v: %w", g, &r.where, driver.ErrClosed)
+	g.giveTable()
+	if g.life.Disown() {
+		g.keep.own.release()
+		g.keep.own = nil
+	}
+}
+
+// broken says that the graph is not to be touched, if so: the driver may have
+// destroyed what an invalidated capture recorded.
+func (r *recording) broken() error {
+	if r.s.Raw() == driver.CU_STREAM_PER_THREAD && driver.ThreadID() != r.thread {
+		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+			"%v is being captured from %v: until that ends only its goroutine may use it", r.g, r.s)
+	}
+	i, err := r.info(r.s)
+	if err != nil {
+		return err
+	}
+	return i.active(r)
+}

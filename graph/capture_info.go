@@ -1,0 +1,191 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// captureInfo is what the driver says about a capturing stream.
+type captureInfo struct {
+	status driver.CUstreamCaptureStatus
+	id     uint64
+	graph  driver.CUgraph
+	nodes  *driver.CUgraphNode
+	data   *driver.CUgraphEdgeData
+	n      uintptr
+}
+
+// info asks by the ABI the driver has: dependencies have data since CUDA 12.3.
+// It is asked for, because the driver refuses to leave out data that is not
+// zero.
+func (r *recording) info(s *driver.Stream) (i captureInfo, err error) {
+	d := s.Context().Guarded()
+	if d.Has(driver.FnCuStreamGetCaptureInfo) {
+		err = d.CuStreamGetCaptureInfo(s.Raw(), &i.status, &i.id, &i.graph, &i.nodes, &i.data, &i.n)
+	} else {
+		err = d.CuStreamGetCaptureInfo_v11030(s.Raw(), &i.status, &i.id, &i.graph, &i.nodes, &i.n)
+	}
+	return i, err
+}
+
+// active is nil if the capture goes on, else the reason why it does not.
+func (i *captureInfo) active(r *recording) error {
+	switch i.status {
+	case driver.CU_STREAM_CAPTURE_STATUS_ACTIVE:
+		return nil
+	case driver.CU_STREAM_CAPTURE_STATUS_INVALIDATED:
+		return fmt.Errorf("capture of %v: %s: %w", r.s, r.invalidatedBy(), driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+	}
+	return refuse(driver.CUDA_ERROR_ILLEGAL_STATE, "capture of %v: somebody else ended it", r.s)
+}
+
+// edges copies the dependencies: the driver's lists are good until the next
+// call on the stream. To is the node that is not recorded yet.
+func (i *captureInfo) edges(g *Graph) []Edge {
+	edges := make([]Edge, i.n)
+	for k, raw := range unsafe.Slice(i.nodes, i.n) {
+		edges[k].From = g.node(raw)
+	}
+	if i.data != nil {
+		for k, d := range unsafe.Slice(i.data, i.n) {
+			edges[k].Data = d
+		}
+	}
+	return edges
+}
+
+// Dependencies returns the nodes that the next operation of the scope will run
+// after.
+func (sc *Scope) Dependencies() ([]Node, error) {
+	edges, err := sc.Pending()
+	if err != nil {
+		return nil, err
+	}
+	return froms(edges), nil
+}
+
+func froms(edges []Edge) []Node {
+	nodes := make([]Node, len(edges))
+	for i, e := range edges {
+		nodes[i] = e.From
+	}
+	return nodes
+}
+
+// Pending is Dependencies with the data that the edges to the next operation
+// will have (CUDA 12.3); To is the zero Node.
+func (sc *Scope) Pending() ([]Edge, error) {
+	r := sc.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := sc.usable(); err != nil {
+		return nil, err
+	}
+	return r.pending(sc.s)
+}
+
+func (r *recording) pending(s *driver.Stream) ([]Edge, error) {
+	g, err := r.graph()
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i, err := r.info(s)
+	if err != nil {
+		return nil, fmt.Errorf("capture of %v: %w", s, err)
+	}
+	if err := i.active(r); err != nil {
+		return nil, err
+	}
+	return i.edges(g), nil
+}
+
+// SetDependencies has the next operation of the scope run after these nodes of
+// the graph that is being recorded, instead of what it would have run after.
+// Nothing else has to: what was recorded in the scope needs no join.
+func (sc *Scope) SetDependencies(nodes ...Node) error {
+	return sc.depend(driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES, plain(nodes))
+}
+
+// AddDependencies has the next operation of the scope run after these nodes of
+// the graph that is being recorded, too.
+func (sc *Scope) AddDependencies(nodes ...Node) error {
+	return sc.depend(driver.CU_STREAM_ADD_CAPTURE_DEPENDENCIES, plain(nodes))
+}
+
+// SetPending is SetDependencies with edges that have data, as Pending returns
+// them (CUDA 12.3). Their To is not looked at.
+func (sc *Scope) SetPending(edges ...Edge) error {
+	return sc.depend(driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES, edges)
+}
+
+// AddPending is AddDependencies with edges that have data (CUDA 12.3).
+func (sc *Scope) AddPending(edges ...Edge) error {
+	return sc.depend(driver.CU_STREAM_ADD_CAPTURE_DEPENDENCIES, edges)
+}
+
+func plain(nodes []Node) []Edge {
+	edges := make([]Edge, len(nodes))
+	for i, n := range nodes {
+		edges[i].From = n
+	}
+	return edges
+}
+
+func (sc *Scope) depend(how driver.CUstreamUpdateCaptureDependencies_flags, edges []Edge) error {
+	r := sc.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := sc.usable(); err != nil {
+		return err
+	}
+	g, err := r.graph()
+	if err != nil {
+		return err
+	}
+	if err := g.lock(); err != nil {
+		return err
+	}
+	defer g.mu.Unlock()
+	if err := sc.update(g, how, edges); err != nil {
+		return fmt.Errorf("dependencies of the capture of %v: %w", sc.s, err)
+	}
+	sc.b.open = true
+	return nil
+}
+
+func (sc *Scope) update(g *Graph, how driver.CUstreamUpdateCaptureDependencies_flags, edges []Edge) error {
+	nodes, data, err := g.rawEdges(edges)
+	if err != nil {
+		return err
+	}
+	d, n := sc.s.Driver(), uintptr(len(nodes))
+	if d.Has(driver.FnCuStreamUpdateCaptureDependencies) || data != nil {
+		return d.CuStreamUpdateCaptureDependencies(sc.s.Raw(), unsafe.SliceData(nodes), unsafe.SliceData(data), n, uint32(how))
+	}
+	return d.CuStreamUpdateCaptureDependencies_v11030(sc.s.Raw(), unsafe.SliceData(nodes), n, uint32(how))
+}
+
+// rawEdges returns dependencies as C takes them, each once: the driver refuses
+// more. There is no data if none says anything.
+func (g *Graph) rawEdges(edges []Edge) (nodes []driver.CUgraphNode, data []driver.CUgraphEdgeData, err error) {
+	special := false
+	for _, e := range edges {
+		if err := g.check(e.From); err != nil {
+			return nil, nil, err
+		}
+		if slices.Contains(nodes, e.From.raw) {
+			continue
+		}
+		special = special || e.Data != driver.CUgraphEdgeData{}
+		nodes, data = append(nodes, e.From.raw), append(data, e.Data)
+	}
+	if !special {
+		data = nil
+	}
+	return nodes, data, nil
+}

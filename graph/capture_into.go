@@ -1,0 +1,171 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// target is a graph that exists before the capture into it.
+type target struct {
+	g      *Graph
+	deps   []Node
+	before map[driver.CUgraphNode]bool // its nodes
+}
+
+// CaptureInto is Capture into a graph that exists, which may be one in a node
+// of another. What is recorded runs after deps; the nodes are returned that
+// whatever shall run after all of it depends on. It needs CUDA 12.3.
+//
+// If record fails, the graph is as it was, unless it has memory nodes: CUDA
+// removes no node from such a graph, what was recorded stays and the error says
+// so. If the capture itself fails (because it was invalidated, or a stream was
+// not joined), CUDA spoils the graph: from then on it can only be closed.
+//
+// Until the capture ends the graph cannot be closed, captured into a second
+// time, or have nodes destroyed.
+func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
+	if record == nil {
+		return nil, invalid("capture of %v: no function to record", s)
+	}
+	r, err := intoGraph(g, s, mode, deps)
+	if err != nil {
+		return nil, err
+	}
+	defer r.abandon()
+	_, last, err := r.endNodes(record(&r.scope))
+	return last, err
+}
+
+// BeginInto is Begin for a capture into a graph that exists; see CaptureInto.
+// End returns that graph, EndNodes also the nodes to go on from.
+func BeginInto(g *Graph, s *driver.Stream, mode Mode, deps ...Node) (*Recording, error) {
+	r, err := intoGraph(g, s, mode, deps)
+	if err != nil {
+		return nil, err
+	}
+	return r.watched()
+}
+
+func intoGraph(g *Graph, s *driver.Stream, mode Mode, deps []Node) (*Recording, error) {
+	if g == nil {
+		return nil, fmt.Errorf("cannot capture %v: %w", s, nilGraph)
+	}
+	return begin(target{g: g, deps: deps}, s, mode)
+}
+
+// EndNodes is End that also returns the nodes that an operation recorded after
+// the last one would have run after.
+func (r *Recording) EndNodes() (*Graph, []Node, error) {
+	defer runtime.KeepAlive(r)
+	return r.endNodes(nil)
+}
+
+func (r *recording) endNodes(cause error) (*Graph, []Node, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.mayEnd(); err != nil {
+		return nil, nil, err
+	}
+	var last []Edge
+	if cause == nil && r.captures() {
+		last, cause = r.pending(r.s)
+	}
+	g, err := r.finish(cause)
+	if err != nil {
+		return nil, nil, err
+	}
+	return g, froms(last), nil
+}
+
+// captures reports whether the capture goes on. If not, the error of its end
+// says more than any before.
+func (r *recording) captures() bool {
+	i, err := r.info(r.s)
+	return err != nil || i.status == driver.CU_STREAM_CAPTURE_STATUS_ACTIVE
+}
+
+// beginInto begins to capture into a graph, for which that is locked.
+func (r *recording) beginInto() error {
+	g := r.into.g
+	if err := g.lock(); err != nil {
+		return err
+	}
+	defer g.mu.Unlock()
+	if err := r.enters(g); err != nil {
+		return fmt.Errorf("into %v: %w", g, err)
+	}
+	r.g = g
+	r.occupy()
+	return nil
+}
+
+func (r *recording) enters(g *Graph) error {
+	if g.rec != nil {
+		return g.rec.refuses("captured into")
+	}
+	if err := sameDriver(g.ctx, r.s); err != nil {
+		return err
+	}
+	from, err := g.dependencies(r.into.deps)
+	if err != nil {
+		return err
+	}
+	if err := r.remember(g); err != nil {
+		return err
+	}
+	return r.s.Context().Driver().CuStreamBeginCaptureToGraph(r.s.Raw(), g.raw, from, nil, uintptr(len(r.into.deps)), r.mode)
+}
+
+// remember notes which nodes the graph has.
+func (r *recording) remember(g *Graph) error {
+	raws, err := g.handles()
+	if err != nil {
+		return err
+	}
+	r.into.before = make(map[driver.CUgraphNode]bool, len(raws))
+	for _, raw := range raws {
+		r.into.before[raw] = true
+	}
+	return nil
+}
+
+// handles lists the graph's nodes as the driver does.
+func (g *Graph) handles() ([]driver.CUgraphNode, error) {
+	var n uintptr
+	if err := g.d.CuGraphGetNodes(g.raw, nil, &n); err != nil || n == 0 {
+		return nil, err
+	}
+	raws := make([]driver.CUgraphNode, n)
+	err := g.d.CuGraphGetNodes(g.raw, &raws[0], &n)
+	return raws[:n], err
+}
+
+// undo destroys the nodes that a capture into a graph added, by its end or by
+// hand.
+func (r *recording) undo() error {
+	g := r.into.g
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	raws, err := g.handles()
+	errs := []error{err}
+	for i := len(raws) - 1; i >= 0; i-- {
+		if !r.into.before[raws[i]] {
+			errs = append(errs, g.remove(raws[i]))
+		}
+	}
+	if err := join(errs); err != nil {
+		return fmt.Errorf("what was recorded stays in %v: %w", g, err)
+	}
+	return nil
+}
+
+func (g *Graph) remove(raw driver.CUgraphNode) error {
+	n := g.node(raw)
+	if err := g.ctx.Guarded().CuGraphDestroyNode(raw); err != nil {
+		return err
+	}
+	g.removed(n)
+	return nil
+}

@@ -1,0 +1,205 @@
+package graph_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+func TestCaptureIntoAGraphRunsBehindTheDependencies(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, mode := range modes {
+			b := k.memory()
+			g := k.graph()
+			first := k.add(g, k.launch(k.plus, b, 2))
+			last, err := graph.CaptureInto(g, k.s, mode, []graph.Node{first}, func(sc *graph.Scope) error {
+				return errors.Join(sc.Do(k.launch(k.times, b, 5)), sc.Do(k.launch(k.plus, b, 1)))
+			})
+			k.ok(err)
+			if len(last) != 1 || last[0].Graph() != g || last[0] == first {
+				k.Fatalf("%v: last nodes %v", mode, last)
+			}
+			k.add(g, k.launch(k.times, b, 3), last...)
+			k.expect(b, 1)
+			k.run(k.exec(g))
+			k.expect(b, 48) // ((1+2)*5+1)*3
+			k.usable(k.s)
+		}
+	})
+}
+
+func TestCaptureIntoAGraphWithoutWorkGoesOnFromTheDependencies(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		first := k.add(g, k.launch(k.plus, b, 2))
+		last, err := graph.CaptureInto(g, k.s, graph.ModeThreadLocal, []graph.Node{first}, func(*graph.Scope) error { return nil })
+		k.ok(err)
+		if !slices.Equal(last, []graph.Node{first}) {
+			k.Errorf("last nodes %v, want %v", last, first)
+		}
+	})
+}
+
+// A graph is as it was when the function that records into it fails.
+func TestCaptureIntoAGraphIsUndoneWhenTheFunctionFails(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		first := k.add(g, k.launch(k.plus, b, 2))
+		var added graph.Node
+		last, err := graph.CaptureInto(g, k.s, graph.ModeGlobal, []graph.Node{first}, func(sc *graph.Scope) error {
+			k.ok(sc.Do(k.launch(k.times, b, 5)))
+			inside, err := sc.Graph()
+			k.ok(err)
+			added = k.add(inside, k.launch(k.times, b, 7), first)
+			return errRecord
+		})
+		if err != errRecord || last != nil {
+			k.Fatalf("got %v, %v", last, err)
+		}
+		if n, err := g.Len(); n != 1 || err != nil {
+			k.Errorf("%d nodes (%v), want the one from before", n, err)
+		}
+		if _, err := added.Type(); !errors.Is(err, driver.CUDA_ERROR_INVALID_HANDLE) {
+			k.Errorf("a node that went with the capture: %v", err)
+		}
+		k.run(k.exec(g))
+		k.expect(b, 3)
+		k.usable(k.s)
+	})
+}
+
+// CUDA spoils a graph when a capture into it fails.
+func TestCaptureIntoAGraphThatFailsLeavesAGraphToBeClosed(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		first := k.add(g, k.launch(k.plus, b, 2))
+		_, err := graph.CaptureInto(g, k.s, graph.ModeGlobal, nil, func(sc *graph.Scope) error {
+			_, _ = driver.Alloc[byte](k.c, 64)
+			return sc.Do(k.launch(k.plus, b, 1))
+		})
+		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) || !strings.Contains(err.Error(), "cuMemAlloc") {
+			k.Errorf("got %v, want 901 that names cuMemAlloc", err)
+		}
+		for what, err := range map[string]error{
+			"Add": second(g.Add(k.launch(k.plus, b, 1))), "Len": second(g.Len()), "Type": second(first.Type()),
+			"Instantiate": second(g.Instantiate()),
+		} {
+			if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "capture_into_test.go") {
+				k.Errorf("%s: %v, want a refusal that names this file", what, err)
+			}
+		}
+		k.usable(k.s)
+	})
+}
+
+func TestBeginIntoAGraph(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		first := k.add(g, k.launch(k.plus, b, 2))
+		r, err := graph.BeginInto(g, k.s, graph.ModeThreadLocal, first)
+		k.ok(err)
+		defer r.Abort()
+		k.ok(r.Scope().Do(k.launch(k.times, b, 5)))
+		for what, err := range map[string]error{
+			"Close": g.Close(), "Destroy": first.Destroy(),
+			"BeginInto": second(graph.BeginInto(g, k.stream(), graph.ModeThreadLocal)),
+		} {
+			if !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) || !strings.Contains(err.Error(), "capture_into_test.go") {
+				k.Errorf("%s during the capture: %v, want a refusal that names this file", what, err)
+			}
+		}
+		same, last, err := r.EndNodes()
+		k.ok(err)
+		if same != g || len(last) != 1 {
+			k.Errorf("got %v, %v", same, last)
+		}
+		k.run(k.exec(g))
+		k.expect(b, 15)
+	})
+}
+
+func TestCaptureIntoAGraphInANode(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		child, g := k.graph(), k.graph()
+		k.add(child, k.launch(k.plus, b, 1))
+		n, err := g.AddChild(child)
+		k.ok(err)
+		inner, err := n.ChildGraph()
+		k.ok(err)
+		var deps []graph.Node
+		for n, err := range inner.Nodes() {
+			k.ok(err)
+			deps = append(deps, n)
+		}
+		_, err = graph.CaptureInto(inner, k.s, graph.ModeThreadLocal, deps, func(sc *graph.Scope) error {
+			if err := n.Destroy(); !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) {
+				k.Errorf("Destroy of the node around: %v", err)
+			}
+			if err := g.Close(); !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) {
+				k.Errorf("Close of the graph around: %v", err)
+			}
+			return sc.Do(k.launch(k.times, b, 6))
+		})
+		k.ok(err)
+		k.run(k.exec(g))
+		k.expect(b, 12)
+	})
+}
+
+func TestCaptureIntoRefusesWrongGraphs(t *testing.T) {
+	each(t, func(k *kit) {
+		nothing := func(*graph.Scope) error { return nil }
+		shut := k.graph()
+		k.ok(shut.Close())
+		g, other := k.graph(), k.graph()
+		n, err := other.AddEmpty()
+		k.ok(err)
+		c := gputest.Context(k, gputest.Emulator(k, emulator.Config{Name: "the other"}))
+		far, err := graph.New(c)
+		k.ok(err)
+		k.closeLater(far)
+		for _, wrong := range []struct {
+			what string
+			g    *graph.Graph
+			deps []graph.Node
+			want error
+		}{
+			{"nil", nil, nil, driver.ErrClosed},
+			{"closed", shut, nil, driver.ErrClosed},
+			{"a node of another graph", g, []graph.Node{n}, driver.CUDA_ERROR_INVALID_VALUE},
+			{"no node", g, make([]graph.Node, 1), driver.CUDA_ERROR_INVALID_VALUE},
+			{"another driver", far, nil, driver.CUDA_ERROR_INVALID_VALUE},
+		} {
+			if _, err := graph.CaptureInto(wrong.g, k.s, graph.ModeGlobal, wrong.deps, nothing); !errors.Is(err, wrong.want) {
+				k.Errorf("%s: %v, want %v", wrong.what, err, wrong.want)
+			}
+		}
+		if _, err := graph.CaptureInto(g, k.s, graph.ModeGlobal, nil, nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+			k.Errorf("nil function: %v", err)
+		}
+		k.usable(k.s)
+	})
+}
+
+func TestCaptureIntoNeedsCUDA123(t *testing.T) {
+	gputest.OnEmulator(t, emulator.Config{DriverVersion: 12020}, func(t *testing.T, c *driver.Context) {
+		k := newKit(t, c)
+		g := k.graph()
+		_, err := graph.CaptureInto(g, k.s, graph.ModeGlobal, nil, func(*graph.Scope) error { return nil })
+		if !errors.Is(err, driver.ErrNotSupported) || !strings.Contains(err.Error(), "12.3") || !strings.Contains(err.Error(), g.String()) {
+			k.Errorf("got %v", err)
+		}
+		k.usable(k.s)
+	})
+}
