@@ -158,7 +158,11 @@ func (r *recording) beginDriver() error {
 	if r.into.g != nil {
 		return r.beginInto()
 	}
-	return r.s.Context().Driver().CuStreamBeginCapture(r.s.Raw(), r.mode)
+	err := r.s.Context().Driver().CuStreamBeginCapture(r.s.Raw(), r.mode)
+	if resultOf(err) == driver.CUDA_ERROR_ILLEGAL_STATE {
+		return fmt.Errorf("it is being captured already: %w", err)
+	}
+	return err
 }
 
 // lockThread: a capture that is not relaxed ends on the thread where it began,
@@ -231,6 +235,9 @@ func (r *recording) end(cause error) (*Graph, error) {
 func (r *recording) mayEnd() error {
 	if r.ended {
 		return fmt.Errorf("capture of %v: %w", r.s, ErrEnded)
+	}
+	if err := driver.MayCall(); err != nil {
+		return fmt.Errorf("capture of %v goes on: %w", r.s, err)
 	}
 	if r.held && driver.ThreadID() != r.thread {
 		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,

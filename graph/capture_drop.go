@@ -28,12 +28,18 @@ func (r *recording) dropped(*driver.Driver) error {
 	}
 	r.held = false // the goroutine that is held is another one
 	raw, err := r.endCapture()
-	if resultOf(err) == driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD {
-		err = nil
-	}
-	if err != nil {
+	switch {
+	case ofCapture(err):
+		err = nil // it ended, in a way that nobody minds any more
+	case err != nil:
 		err = fmt.Errorf("capture of %v: %w", r.s, err)
 	}
 	r.over()
 	return r.discard(raw, err)
+}
+
+// ofCapture reports whether an error says that what was recorded is no good.
+func ofCapture(err error) bool {
+	c := resultOf(err)
+	return c >= driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && c <= driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
 }

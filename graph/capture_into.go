@@ -77,8 +77,8 @@ func (r *recording) endNodes(cause error) (*Graph, []Node, error) {
 		return nil, nil, err
 	}
 	var last []Edge
-	if cause == nil && r.captures() {
-		last, cause = r.pending(r.s)
+	if cause == nil {
+		last, cause = r.last()
 	}
 	g, err := r.finish(cause)
 	if err != nil {
@@ -87,11 +87,14 @@ func (r *recording) endNodes(cause error) (*Graph, []Node, error) {
 	return g, froms(last), nil
 }
 
-// captures reports whether the capture goes on. If not, the error of its end
-// says more than any before.
-func (r *recording) captures() bool {
+// last is where the capture stands. If it was invalidated it is nowhere, and the
+// error of its end says more than any before.
+func (r *recording) last() ([]Edge, error) {
 	i, err := r.info(r.s)
-	return err != nil || i.status == driver.CU_STREAM_CAPTURE_STATUS_ACTIVE
+	if err != nil || i.status != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE {
+		return nil, err
+	}
+	return r.pending(r.s)
 }
 
 // beginInto begins to capture into a graph, for which that is locked.

@@ -36,7 +36,8 @@ func (c *streams) enter(s *driver.Stream, r *recording) error {
 	defer c.mu.Unlock()
 	if other := c.open[keyOf(s)]; other != nil {
 		return refuse(driver.CUDA_ERROR_ILLEGAL_STATE,
-			"it is being captured already, since %v; captures do not nest, record into the Scope of that one", &other.where)
+			"the capture that began at %v cannot have it: it is being captured already, since %v; captures do not nest, record into the Scope of that one",
+			&r.where, &other.where)
 	}
 	if c.open == nil {
 		c.open = make(map[streamKey]*recording)

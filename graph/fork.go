@@ -8,7 +8,8 @@ import (
 
 // Fork draws another stream into the capture, behind what was recorded in the
 // scope so far, and returns the scope that records there. What both record runs
-// side by side. The new scope must be joined before the capture ends.
+// side by side. The new scope must be joined before the capture ends. A stream
+// that is in the capture already goes on, behind both.
 func (sc *Scope) Fork(s *driver.Stream) (*Scope, error) {
 	r := sc.r
 	if err := capturable(s); err != nil {
@@ -19,12 +20,35 @@ func (sc *Scope) Fork(s *driver.Stream) (*Scope, error) {
 	if r.ended {
 		return nil, sc.endedError()
 	}
-	if err := sc.draw(s); err != nil {
+	b, err := sc.fork(s)
+	if err != nil {
 		return nil, fmt.Errorf("cannot fork from %v to %v: %w", sc.s, s, err)
+	}
+	return &Scope{r: r, s: s, b: b, whole: sc.whole}, nil
+}
+
+func (sc *Scope) fork(s *driver.Stream) (*branch, error) {
+	r := sc.r
+	for _, b := range r.branches {
+		if keyOf(b.s) == keyOf(s) {
+			return b, sc.again(b)
+		}
+	}
+	if err := sc.draw(s); err != nil {
+		return nil, err
 	}
 	b := &branch{s: s, open: true}
 	r.branches = append(r.branches, b)
-	return &Scope{r: r, s: s, b: b, whole: sc.whole}, nil
+	return b, nil
+}
+
+// again has a stream that was drawn in before wait for the scope.
+func (sc *Scope) again(b *branch) error {
+	if b == sc.b {
+		return invalid("they are one stream")
+	}
+	b.open = true
+	return sc.order(b.s)
 }
 
 // draw draws s into the capture, which keeps it from being destroyed.
@@ -32,14 +56,33 @@ func (sc *Scope) draw(s *driver.Stream) error {
 	if err := s.Lifetime().Retain(); err != nil {
 		return err
 	}
-	err := capturing.enter(s, sc.r)
+	if err := sc.enter(s); err != nil {
+		s.Lifetime().Done()
+		return err
+	}
+	return nil
+}
+
+func (sc *Scope) enter(s *driver.Stream) error {
+	if err := capturing.enter(s, sc.r); err != nil {
+		return err
+	}
+	err := sc.r.alone(s)
 	if err == nil {
-		if err = sc.order(s); err != nil {
-			capturing.leave(s, sc.r)
-		}
+		err = sc.order(s)
 	}
 	if err != nil {
-		s.Lifetime().Done()
+		capturing.leave(s, sc.r)
+	}
+	return err
+}
+
+// alone refuses a stream of a capture that this package did not begin: to draw
+// it in would destroy both captures.
+func (r *recording) alone(s *driver.Stream) error {
+	i, err := r.info(s)
+	if err == nil && i.status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_MERGE, "another capture has it, which calls past this package began")
 	}
 	return err
 }
@@ -50,8 +93,8 @@ func (sc *Scope) Join(others ...*Scope) error {
 	r := sc.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended {
-		return sc.endedError()
+	if err := sc.usable(); err != nil {
+		return err
 	}
 	for _, o := range others {
 		if o == nil || o.r != r || o == sc {

@@ -27,32 +27,37 @@ func Record(s *driver.Stream, ops ...driver.Op) (*Graph, Way, error) {
 	if err := s.Ready(); err != nil {
 		return nil, ByCapture, err
 	}
-	can, err := free(s)
-	if err != nil {
-		return nil, ByCapture, err
-	}
-	if !can {
+	r, err := begin(target{}, s, ModeRelaxed)
+	if impossible(err) {
 		g, err := byHand(s.Context(), ops)
 		return g, ByHand, err
 	}
-	g, err := Capture(s, ModeRelaxed, func(sc *Scope) error {
-		for _, op := range ops {
-			if err := sc.Do(op); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	if err != nil {
+		return nil, ByCapture, err
+	}
+	defer r.abandon()
+	g, err := r.end(r.scope.doAll(ops))
 	return g, ByCapture, err
 }
 
-// free reports whether a capture can begin on s.
-func free(s *driver.Stream) (bool, error) {
-	if capturable(s) != nil {
-		return false, nil
+// impossible reports whether an error is that a stream cannot be captured, and
+// no other.
+func impossible(err error) bool {
+	switch resultOf(err) {
+	case driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, driver.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+		driver.CUDA_ERROR_ILLEGAL_STATE, driver.CUDA_ERROR_NOT_SUPPORTED:
+		return true
 	}
-	status, _, err := s.CaptureStatus()
-	return status == driver.CU_STREAM_CAPTURE_STATUS_NONE, err
+	return false
+}
+
+func (sc *Scope) doAll(ops []driver.Op) error {
+	for _, op := range ops {
+		if err := sc.Do(op); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func byHand(c *driver.Context, ops []driver.Op) (*Graph, error) {

@@ -1,0 +1,300 @@
+package graph_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// Each code that CUDA has for captures is met as itself, with a sentence on
+// what usually causes it, and the streams work afterwards.
+func TestCaptureErrorsHaveNamesAndHints(t *testing.T) {
+	each(t, func(k *kit) {
+		d := k.c.Driver()
+		other := k.stream()
+		uncaptured, inside, out := k.event(), k.event(), k.event()
+		k.ok(k.s.Record(out))
+		k.wait(k.s)
+		for _, c := range []struct {
+			code driver.CUresult
+			mode graph.Mode
+			do   func(sc *graph.Scope) error
+		}{
+			{driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, graph.ModeGlobal, func(sc *graph.Scope) error {
+				return second(driver.Alloc[byte](k.c, 64))
+			}},
+			{driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, graph.ModeGlobal, func(sc *graph.Scope) error {
+				_, _ = driver.Alloc[byte](k.c, 64)
+				return sc.Stream().Record(inside)
+			}},
+			{driver.CUDA_ERROR_STREAM_CAPTURE_MERGE, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+				r, err := graph.Begin(other, graph.ModeRelaxed)
+				k.ok(err)
+				defer r.Abort()
+				k.ok(other.Record(inside))
+				return sc.Stream().WaitEvent(inside)
+			}},
+			{driver.CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+				f, err := sc.Fork(other)
+				k.ok(err)
+				var g driver.CUgraph
+				return d.CuStreamEndCapture(f.Stream().Raw(), &g)
+			}},
+			{driver.CUDA_ERROR_STREAM_CAPTURE_ISOLATION, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+				return sc.Stream().WaitEvent(out)
+			}},
+			{driver.CUDA_ERROR_CAPTURED_EVENT, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+				k.ok(sc.Stream().Record(uncaptured))
+				return second(uncaptured.Query())
+			}},
+		} {
+			g, err := graph.Capture(k.s, c.mode, c.do)
+			if g != nil || !errors.Is(err, c.code) || !explained(err, c.code) {
+				k.Errorf("%v: got %v, %v", c.code, g, err)
+			}
+			k.usable(k.s)
+			k.usable(other)
+		}
+	})
+}
+
+// explained reports whether an error has a code by name, and what usually causes
+// it.
+func explained(err error, code driver.CUresult) bool {
+	name, hint, ok := strings.Cut(code.Error(), ": ")
+	return ok && strings.Contains(err.Error(), name) && strings.Contains(err.Error(), hint)
+}
+
+func (k *kit) event() *driver.Event {
+	k.Helper()
+	e, err := k.c.NewEvent()
+	k.ok(err)
+	k.closeLater(e)
+	return e
+}
+
+// Work for the legacy stream, which would wait for a blocking stream that
+// captures.
+func TestCaptureErrorOfTheLegacyStreamHasNameAndHint(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		s, err := k.c.NewStream(driver.WithLegacySync())
+		k.ok(err)
+		k.closeLater(s)
+		_, err = graph.Capture(s, graph.ModeThreadLocal, func(*graph.Scope) error {
+			return k.c.LegacyStream().Do(k.launch(k.plus, b, 1))
+		})
+		if code := driver.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT; !errors.Is(err, code) || !explained(err, code) {
+			k.Errorf("got %v", err)
+		}
+		k.usable(s)
+	})
+}
+
+// A host function may not call CUDA, and by the way of a capture neither.
+func TestCaptureCallsFromAHostFunctionAreRefused(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		busy, free, third := k.stream(), k.stream(), k.stream()
+		op := k.launch(k.plus, b, 1)
+		r, err := graph.Begin(k.s, graph.ModeRelaxed)
+		k.ok(err)
+		defer r.Abort()
+		sc := r.Scope()
+		f, err := sc.Fork(third)
+		k.ok(err)
+		refused := make(chan map[string]error, 1)
+		k.ok(busy.HostFunc(func() {
+			_, _, nodes := r.EndNodes()
+			active := errors.New("active")
+			if !sc.Active() {
+				active = driver.CUDA_ERROR_NOT_PERMITTED
+			}
+			refused <- map[string]error{
+				"Begin": second(graph.Begin(free, graph.ModeRelaxed)),
+				"Do":    sc.Do(op), "Fork": second(sc.Fork(free)), "Join": sc.Join(f), "Graph": second(sc.Graph()),
+				"Dependencies": second(sc.Dependencies()), "SetDependencies": sc.SetDependencies(),
+				"Relaxed": sc.Relaxed(func() error { return nil }), "ID": second(sc.ID()), "Active": active,
+				"End": second(r.End()), "Abort": r.Abort(), "EndNodes": nodes,
+			}
+		}))
+		for what, err := range <-refused {
+			if !errors.Is(err, driver.CUDA_ERROR_NOT_PERMITTED) {
+				k.Errorf("%s: %v, want a refusal", what, err)
+			}
+		}
+		k.ok(sc.Join(f))
+		k.ok(sc.Do(op)) // and the capture goes on
+		g, err := r.End()
+		k.ok(err)
+		k.closeLater(g)
+		k.wait(busy)
+		k.run(k.exec(g))
+		k.expect(b, 2)
+	})
+}
+
+func TestCaptureOfAStreamThatOthersCapture(t *testing.T) {
+	each(t, func(k *kit) {
+		b, other := k.memory(), k.stream()
+		d := k.c.Driver()
+		k.ok(d.CuStreamBeginCapture(other.Raw(), graph.ModeRelaxed))
+		_, err := graph.Begin(other, graph.ModeRelaxed)
+		if !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) || !strings.Contains(err.Error(), "already") {
+			k.Errorf("Begin: %v", err)
+		}
+		g := k.capture(func(sc *graph.Scope) error {
+			if _, err := sc.Fork(other); !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_MERGE) {
+				k.Errorf("Fork: %v", err)
+			}
+			return sc.Do(k.launch(k.plus, b, 1)) // which did no harm
+		})
+		var theirs driver.CUgraph
+		k.ok(d.CuStreamEndCapture(other.Raw(), &theirs))
+		k.ok(d.CuGraphDestroy(theirs))
+		k.run(k.exec(g))
+		k.expect(b, 2)
+	})
+}
+
+// A second capture on a stream is refused by a message that names both places.
+func TestNestedCaptureOfAForkIsRefusedWithThePlace(t *testing.T) {
+	each(t, func(k *kit) {
+		other := k.stream()
+		k.capture(func(sc *graph.Scope) error {
+			f, err := sc.Fork(other)
+			k.ok(err)
+			_, err = graph.Begin(other, graph.ModeRelaxed)
+			if !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) || !strings.Contains(err.Error(), "kit_test.go") ||
+				!strings.Contains(err.Error(), "capture_misuse_test.go") {
+				k.Errorf("Begin of a forked stream: %v, want a refusal that names both places", err)
+			}
+			return sc.Join(f)
+		})
+	})
+}
+
+func TestForkRefusesWhatIsNoOtherStream(t *testing.T) {
+	each(t, func(k *kit) {
+		closed := k.stream()
+		k.ok(closed.Close())
+		c := gputest.Context(k, gputest.Emulator(k, emulator.Config{Name: "the other"}))
+		far, err := c.NewStream()
+		k.ok(err)
+		k.closeLater(far)
+		b := k.memory()
+		g := k.capture(func(sc *graph.Scope) error {
+			for _, wrong := range []struct {
+				what string
+				s    *driver.Stream
+				want error
+			}{
+				{"nil", nil, driver.ErrClosed}, {"closed", closed, driver.ErrClosed},
+				{"legacy", k.c.LegacyStream(), driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED},
+				{"itself", k.s, driver.CUDA_ERROR_INVALID_VALUE}, {"another driver", far, driver.CUDA_ERROR_INVALID_VALUE},
+			} {
+				if f, err := sc.Fork(wrong.s); f != nil || !errors.Is(err, wrong.want) {
+					k.Errorf("%s: %v, %v, want %v", wrong.what, f, err, wrong.want)
+				}
+			}
+			if err := sc.Join(sc); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+				k.Errorf("joined to itself: %v", err)
+			}
+			return sc.Do(k.launch(k.plus, b, 1))
+		})
+		k.run(k.exec(g))
+		k.expect(b, 2)
+	})
+}
+
+// Two goroutines may record in one capture, and add nodes to its graph by hand.
+func TestCaptureByManyGoroutines(t *testing.T) {
+	each(t, func(k *kit) {
+		const each = 50
+		buffers := make([]*driver.Buffer[uint32], 4)
+		streams := make([]*driver.Stream, len(buffers))
+		ops := make([]*driver.Launch, len(buffers))
+		for i := range buffers {
+			buffers[i], streams[i] = k.memory(), k.stream()
+			ops[i] = k.launch(k.plus, buffers[i], 1)
+		}
+		g := k.capture(func(sc *graph.Scope) error {
+			inside, err := sc.Graph()
+			k.ok(err)
+			forks := make([]*graph.Scope, len(buffers)-1)
+			for i := range forks {
+				forks[i], err = sc.Fork(streams[i])
+				k.ok(err)
+			}
+			var wg sync.WaitGroup
+			for i, f := range forks {
+				wg.Go(func() {
+					for range each {
+						if err := f.Do(ops[i]); err != nil {
+							k.Error(err)
+						}
+					}
+				})
+			}
+			wg.Go(func() {
+				var deps []graph.Node
+				for range each {
+					n, err := inside.Add(ops[len(ops)-1], deps...)
+					if err != nil {
+						k.Error(err)
+					}
+					deps = []graph.Node{n}
+				}
+			})
+			wg.Wait()
+			return sc.Join(forks...)
+		})
+		if n, err := g.Len(); n != each*len(buffers) || err != nil {
+			k.Errorf("%d nodes, %v", n, err)
+		}
+		k.run(k.exec(g))
+		for _, b := range buffers {
+			k.expect(b, 1+each)
+		}
+	})
+}
+
+// Captures of several goroutines do not disturb each other.
+func TestCapturesSideBySide(t *testing.T) {
+	each(t, func(k *kit) {
+		var wg sync.WaitGroup
+		for i := range 8 {
+			b, s := k.memory(), k.stream()
+			op := k.launch(k.plus, b, uint32(i))
+			base := k.graph()
+			wg.Go(func() {
+				for n := range 20 {
+					if err := sideBySide(s, op, modes[(i+n)%2+1], base); err != nil {
+						k.Errorf("goroutine %d: %v", i, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func sideBySide(s *driver.Stream, op driver.Op, mode graph.Mode, base *graph.Graph) error {
+	g, err := graph.Capture(s, mode, func(sc *graph.Scope) error {
+		if _, err := sc.Dependencies(); err != nil {
+			return err
+		}
+		return errors.Join(sc.Do(op), sc.Relaxed(func() error { return nil }), sc.Do(op))
+	})
+	if err != nil {
+		return err
+	}
+	_, err = graph.CaptureInto(base, s, mode, nil, func(sc *graph.Scope) error { return sc.Do(op) })
+	return errors.Join(err, g.Close())
+}

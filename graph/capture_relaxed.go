@@ -1,0 +1,78 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Relaxed runs f with calls allowed that captures forbid, such as allocating
+// memory or loading a module, whatever the mode of this capture and of others:
+// what f does acts at once. That holds for the calls of this goroutine, which
+// stays on its thread meanwhile; work that f sends to a captured stream is
+// recorded as ever. To wait for a captured stream, or for the whole context,
+// invalidates the capture here, too.
+//
+// Afterwards the thread is as it was, also if f panics or leaves the goroutine.
+func (sc *Scope) Relaxed(f func() error) (err error) {
+	if f == nil {
+		return invalid("capture of %v: no function for a relaxed section", sc.s)
+	}
+	if err := sc.check(); err != nil {
+		return err
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	mode := ModeRelaxed
+	d := sc.s.Context().Driver()
+	if err := d.CuThreadExchangeStreamCaptureMode(&mode); err != nil {
+		return fmt.Errorf("relaxed section in the capture of %v: %w", sc.s, err)
+	}
+	defer func() {
+		// mode is what it was before
+		if back := d.CuThreadExchangeStreamCaptureMode(&mode); back != nil {
+			err = join([]error{err, fmt.Errorf("end of a relaxed section: %w", back)})
+		}
+	}()
+	return f()
+}
+
+// check is nil while calls of the scope can be made.
+func (sc *Scope) check() error {
+	sc.r.mu.Lock()
+	defer sc.r.mu.Unlock()
+	return sc.usable()
+}
+
+// ID returns the number of the capture, which is unique in the process and the
+// same on all streams of the capture.
+func (sc *Scope) ID() (uint64, error) {
+	r := sc.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := sc.usable(); err != nil {
+		return 0, err
+	}
+	i, err := r.info(sc.s)
+	if err == nil {
+		err = i.active(r)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("id of the capture of %v: %w", sc.s, err)
+	}
+	return i.id, nil
+}
+
+// Active reports whether operations can be recorded: the capture goes on and
+// nothing invalidated it. If not, its end has the reason.
+func (sc *Scope) Active() bool {
+	r := sc.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended || driver.MayCall() != nil {
+		return false
+	}
+	i, err := r.info(sc.s)
+	return err == nil && i.status == driver.CU_STREAM_CAPTURE_STATUS_ACTIVE
+}
