@@ -15,6 +15,7 @@ const (
 	formBuffer                // *Buffer[T]: the address in it
 	formView                  // View[T]: the address in it
 	formMemory                // another Memory: the address it answers
+	formWord                  // an ArgWord: the word it answers
 )
 
 // argKind groups Go types as parameter types see them.
@@ -50,6 +51,7 @@ func argTypeOf(t reflect.Type) *argType {
 var (
 	spanType   = reflect.TypeFor[span]()
 	memoryType = reflect.TypeFor[Memory]()
+	wordType   = reflect.TypeFor[ArgWord]()
 	hostType   = reflect.TypeFor[HostMemory]()
 )
 
@@ -59,6 +61,8 @@ func newArgType(t reflect.Type) *argType {
 	case t.Implements(memoryType):
 		a.kind, a.size = kindAddress, addressSize
 		a.form = memoryForm(t)
+	case t.Implements(wordType):
+		a.kind, a.size, a.form = kindInt, wordSize, formWord
 	case t.Implements(hostType):
 		a.err = fmt.Errorf("a %v is host memory; pass what its Device method returns", t)
 	default:

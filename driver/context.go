@@ -19,6 +19,7 @@ type Context struct {
 	core      *contextCore
 	legacy    Stream
 	perThread Stream
+	embedded  embedded
 }
 
 // contextCore is what a context's objects keep alive. It does not refer to the
@@ -35,6 +36,7 @@ type contextCore struct {
 
 	mu      sync.Mutex
 	cleanup []error
+	code    []*Lifetime // of embedded modules
 }
 
 // maxCleanupErrors bounds what a context remembers: when a device is lost,
@@ -113,7 +115,7 @@ func newContext(dev Device, raw CUcontext, release func(*Driver) error) *Context
 // is released by a call that is not bound to it.
 func (core *contextCore) destroy(d *Driver) error {
 	core.marks.destroy(d)
-	return core.release(core.dev.driver.Guarded())
+	return errors.Join(core.unload(d), core.release(core.dev.driver.Guarded()))
 }
 
 func (c *Context) check() error {

@@ -139,6 +139,9 @@ func (l *Launch) setAny(i int, v any) error {
 	if form == formPlain {
 		l.letGo(s)
 		storePlain(s.at, v)
+	} else if form == formWord {
+		l.letGo(s)
+		*(*uint64)(s.at) = v.(ArgWord).ArgWord()
 	} else if err := l.setMemory(s, v.(Memory)); err != nil {
 		return l.argError(i, err)
 	}

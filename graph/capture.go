@@ -55,11 +55,13 @@ type recording struct {
 	seen   func()           // ends the watch over failing calls
 	where  place
 	into   target
+	home   *Graph // of the capture of a body: the outermost graph that it will be in
 
 	mu       sync.Mutex
 	ended    bool
 	own      *owners                // of the graph to be, as long as g is nil
 	g        *Graph                 // what is recorded into, once somebody has it
+	planned  []planned              // conditional nodes to be, in a body
 	branches []*branch              // the streams that are captured; the first one began
 	first    atomic.Pointer[string] // the operation of a scope that failed first
 }

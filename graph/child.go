@@ -18,6 +18,9 @@ func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 	if err != nil {
 		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, err)
 	}
+	if err := child.noConditionals("cannot be a child graph"); err != nil {
+		return Node{}, err
+	}
 	var raw driver.CUgraphNode
 	if err := g.d.CuGraphAddChildGraphNode(&raw, g.raw, from, uintptr(len(deps)), child.raw); err != nil {
 		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, err)

@@ -13,6 +13,9 @@ func (g *Graph) Clone() (*Graph, error) {
 		return nil, err
 	}
 	defer g.mu.Unlock()
+	if err := g.noConditionals("cannot be cloned"); err != nil {
+		return nil, err
+	}
 	life, err := driver.NewLifetime(g.ctx, "graph")
 	if err != nil {
 		return nil, err

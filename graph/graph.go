@@ -30,6 +30,7 @@ type Graph struct {
 	outer *Graph
 	in    Node                      // of a part: the node it lies in
 	parts map[driver.CUgraph]*Graph // of an outermost graph: those that were asked for
+	conds *conds                    // of an outermost graph: its conditional nodes
 	rec   *recording                // the capture that records into it now
 	into  []*recording              // of an outermost graph: those of it and its parts
 	lost  error                     // why it is of no use, though it is open

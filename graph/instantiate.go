@@ -93,6 +93,9 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 			return nil, fmt.Errorf("cannot instantiate %v with an upload: %w", g, err)
 		}
 	}
+	if err := g.fillBodies(); err != nil {
+		return nil, fmt.Errorf("cannot instantiate %v: %w", g, err)
+	}
 	life, err := driver.NewLifetime(g.ctx, "executable graph")
 	if err != nil {
 		return nil, err

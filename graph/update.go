@@ -89,6 +89,9 @@ func (x *Exec) lockWith(g *Graph) (unlock func(), err error) {
 }
 
 func (x *Exec) update(g *Graph) (UpdateResult, error) {
+	if err := g.fillBodies(); err != nil {
+		return UpdateResult{Result: driver.CU_GRAPH_EXEC_UPDATE_ERROR}, fmt.Errorf("cannot update %v from %v: %w", x, g, err)
+	}
 	info, err := x.execUpdate(g)
 	g.alive()
 	if err != nil && !isAnswer(err, info.Result) {

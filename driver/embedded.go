@@ -1,0 +1,97 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+)
+
+// embedded are modules that belong to the library and not to the program.
+type embedded struct {
+	mu   sync.Mutex
+	mods map[string]*Module
+}
+
+// Embedded returns the module of PTX that a package brings along for its own
+// use. It is loaded when it is first asked for under that name, whatever is
+// being captured, and unloaded with the context, which it does not keep alive:
+// nobody closes it. It is exported for packages that are built on this one.
+func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
+	}
+	c.embedded.mu.Lock()
+	defer c.embedded.mu.Unlock()
+	if m := c.embedded.mods[name]; m != nil {
+		return m, nil
+	}
+	m, err := c.loadEmbedded(name, ptx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
+	}
+	if c.embedded.mods == nil {
+		c.embedded.mods = make(map[string]*Module)
+	}
+	c.embedded.mods[name] = m
+	return m, nil
+}
+
+func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
+	if err := notInCallback(); err != nil {
+		return nil, err
+	}
+	img, err := newImage(ptx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.core.life.Retain(); err != nil {
+		return nil, err
+	}
+	defer c.core.life.Done()
+	j := newJIT(nil)
+	defer j.close()
+	d := c.Guarded()
+	m := &Module{}
+	err = d.CuModuleLoadDataEx(&m.raw, img.ptr(), j.count(), j.optionList(), j.valueList())
+	runtime.KeepAlive(j)
+	if err != nil {
+		return nil, j.explain(err, img.ptx())
+	}
+	m.code = c.core.embed(c, name, m.raw, img)
+	return m, nil
+}
+
+// embed makes the program of an embedded module. Its lifetime has no parent and
+// is not tracked: the context ends it.
+func (core *contextCore) embed(c *Context, name string, raw CUmodule, img image) *program {
+	life := &Lifetime{kind: name, core: core, handle: uint64(raw)}
+	life.refs.Store(1)
+	core.mu.Lock()
+	core.code = append(core.code, life)
+	core.mu.Unlock()
+	p := &program{life: life, ctx: c, sigs: readSignatures(img), kernels: make(map[string]*Kernel)}
+	p.find = func(_ *Driver, name *byte) (f CUfunction, err error) {
+		err = core.guarded.CuModuleGetFunction(&f, raw, name)
+		return f, err
+	}
+	p.global = func(_ *Driver, ptr *CUdeviceptr, size *uintptr, name *byte) error {
+		return core.guarded.CuModuleGetGlobal(ptr, size, raw, name)
+	}
+	p.list = func(d *Driver) []string { return moduleKernels(d, raw) }
+	return p
+}
+
+// unload ends the embedded modules of a context that is about to be released.
+func (core *contextCore) unload(d *Driver) error {
+	core.mu.Lock()
+	code := core.code
+	core.code = nil
+	core.mu.Unlock()
+	var errs []error
+	for _, l := range code {
+		l.closed.Store(true)
+		errs = append(errs, d.CuModuleUnload(CUmodule(l.handle)))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,144 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// The body of a conditional node is captured into a graph of its own, whose
+// nodes are then made again in the body. CUDA can capture into the body itself,
+// but when such a capture fails the driver frees the graph that the node still
+// owns, and whatever touches the node next crashes the process
+// (github.com/NVIDIA/cuda-python, issue 2918). This way a body that fails
+// leaves everything as it was.
+
+// body is what was captured for a body.
+type body struct {
+	g      *Graph
+	last   []Node // what the next operation would have run after
+	nested []planned
+}
+
+// planned is a conditional node that is to take the place of an empty one: its
+// condition is of the graph that the body will be in.
+type planned struct {
+	at     driver.CUgraphNode
+	form   form
+	cond   Cond
+	bodies []*body
+}
+
+// captureBody captures a body that will be in a graph of home, on s.
+func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) error) (*body, error) {
+	r, err := begin(target{}, s, mode)
+	if err != nil {
+		return nil, err
+	}
+	r.home = home
+	defer r.abandon() // record panicked or left
+	defer func() { closeNested(r.planned) }()
+	if record != nil {
+		err = record(&r.scope)
+	}
+	if err == nil {
+		g, last, ended := r.endNodes(nil)
+		if ended != nil {
+			return nil, ended
+		}
+		if err := g.fitsBody(); err != nil {
+			return nil, join([]error{err, g.Close()})
+		}
+		b := &body{g, last, r.planned}
+		r.planned = nil
+		return b, nil
+	}
+	_, err = r.end(err)
+	return nil, err
+}
+
+// fitsBody refuses what CUDA does not take in a body, before there is one.
+func (g *Graph) fitsBody() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	raws, err := g.handles()
+	for _, raw := range raws {
+		var t Type
+		if err == nil {
+			err = g.d.CuGraphNodeGetType(raw, &t)
+		}
+		if err == nil && !bodyTypes[t] {
+			err = notInBody(t)
+		}
+	}
+	return err
+}
+
+var bodyTypes = map[Type]bool{
+	driver.CU_GRAPH_NODE_TYPE_KERNEL: true, driver.CU_GRAPH_NODE_TYPE_MEMCPY: true,
+	driver.CU_GRAPH_NODE_TYPE_MEMSET: true, driver.CU_GRAPH_NODE_TYPE_GRAPH: true,
+	driver.CU_GRAPH_NODE_TYPE_EMPTY: true,
+}
+
+func closeNested(list []planned) {
+	for _, p := range list {
+		closeBodies(p.bodies)
+	}
+}
+
+func closeBodies(bodies []*body) error {
+	var errs []error
+	for _, b := range bodies {
+		errs = append(errs, b.close())
+	}
+	return join(errs)
+}
+
+func (b *body) close() error {
+	closeNested(b.nested)
+	return b.g.Close()
+}
+
+// captureIntoBody is CaptureInto for the body of a conditional node.
+func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
+	b, err := captureBody(g.outermost(), s, mode, record)
+	if err != nil {
+		return nil, err
+	}
+	last, err := g.take(b, deps)
+	if err := join([]error{err, b.close()}); err != nil {
+		return nil, fmt.Errorf("cannot capture into %v: %w", g, err)
+	}
+	return last, nil
+}
+
+// take makes the nodes of a body in g, behind deps.
+func (g *Graph) take(b *body, deps []Node) (last []Node, err error) {
+	unlock, err := lockBoth(g, b.g)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	from, err := g.dependencies(deps)
+	if err != nil {
+		return nil, err
+	}
+	m := &mover{from: b.g, to: g, twins: make(map[driver.CUgraphNode]driver.CUgraphNode)}
+	if err := m.move(b, from, len(deps)); err != nil {
+		return nil, join([]error{err, m.undo()})
+	}
+	for _, n := range b.last {
+		last = append(last, g.node(m.twins[n.raw]))
+	}
+	return last, nil
+}
+
+// isBody reports whether g is the body of a conditional node.
+func (g *Graph) isBody() bool {
+	if g == nil || !g.part {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.outer.conds.of(g.in) != nil
+}

@@ -1,0 +1,103 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Cond is the condition of one conditional node: a number of 32 bits on the
+// device, which kernels of the graph set and the node reads when its turn
+// comes. It is a small value that belongs to the graph it was made for.
+//
+// A Cond is an argument to kernels that set it themselves. They declare the
+// parameter as .u64 and call the function of the device
+//
+//	.extern .func cudaGraphSetConditional(.param .b64 cond, .param .b32 value);
+//
+// which in CUDA C++ is cudaGraphSetConditional(cond, value). Only kernels that
+// run as nodes of the condition's graph may do that. For those who have no
+// such kernel, Set, SetTo, SetFrom and Within make operations that do it.
+type Cond struct {
+	g   *Graph // the outermost
+	raw driver.CUgraphConditionalHandle
+}
+
+// Handle returns the driver's handle, 0 for the zero Cond.
+func (c Cond) Handle() driver.CUgraphConditionalHandle { return c.raw }
+
+// ArgWord is the handle as a kernel takes it.
+func (c Cond) ArgWord() uint64 { return uint64(c.raw) }
+
+// Graph returns the graph that the condition belongs to: the outermost one.
+func (c Cond) Graph() *Graph { return c.g }
+
+// IsZero reports whether c is no condition.
+func (c Cond) IsZero() bool { return c.g == nil }
+
+// String names the condition.
+func (c Cond) String() string {
+	if c.g == nil {
+		return "no condition"
+	}
+	return fmt.Sprintf("condition %#x", uint64(c.raw))
+}
+
+// CondOption changes how NewCond makes a condition.
+type CondOption func(*condOptions)
+
+type condOptions struct {
+	initial uint32
+	assign  bool
+}
+
+// WithDefault gives the condition a value at the beginning of each launch.
+// Without it the value is what was set last, in whatever launch that was, and
+// undefined before anything was set.
+func WithDefault(v uint32) CondOption {
+	return func(o *condOptions) { o.initial, o.assign = v, true }
+}
+
+// NewCond makes a condition for one conditional node of this graph, or of a
+// graph inside its nodes at any depth (CUDA 12.3). A graph with a condition
+// that no node uses cannot be instantiated.
+func (g *Graph) NewCond(opts ...CondOption) (Cond, error) {
+	var o condOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if err := g.lock(); err != nil {
+		return Cond{}, err
+	}
+	defer g.mu.Unlock()
+	c, err := g.outermost().newCond(o)
+	if err != nil {
+		return Cond{}, fmt.Errorf("cannot make a condition for %v: %w", g, err)
+	}
+	return c, nil
+}
+
+func (g *Graph) newCond(o condOptions) (Cond, error) {
+	flags := uint32(0)
+	if o.assign {
+		flags = driver.CU_GRAPH_COND_ASSIGN_DEFAULT
+	}
+	c := Cond{g: g}
+	err := g.d.CuGraphConditionalHandleCreate(&c.raw, g.raw, g.ctx.Raw(), o.initial, flags)
+	g.alive()
+	return c, err
+}
+
+// usable reports whether a new node of g may use the condition.
+func (c Cond) usable(g *Graph) error {
+	switch {
+	case c.g == nil:
+		return invalid("the zero Cond is no condition, make one with NewCond")
+	case c.g != g.outermost():
+		return invalid("%v is of %v, make one of this graph", c, c.g)
+	}
+	if n, used := c.g.conds.user(c); used {
+		return invalid("%v is that of %v already, a condition is for one node", c, n)
+	}
+	return nil
+}

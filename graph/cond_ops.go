@@ -1,0 +1,161 @@
+package graph
+
+import (
+	_ "embed"
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// condPTX is the kernels that set conditions. They are loaded once for each
+// Context, which unloads them.
+//
+//go:embed cond.ptx
+var condPTX []byte
+
+var condConfig = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
+
+// Cmp says how a word has to compare with a constant.
+type Cmp uint32
+
+// The comparisons. They are sets of Less, Equal, Greater and of "not comparable
+// with it", which is so of NaN and counts as not equal.
+const (
+	Less           Cmp = 1
+	Equal          Cmp = 2
+	Greater        Cmp = 4
+	LessOrEqual        = Less | Equal
+	GreaterOrEqual     = Greater | Equal
+	NotEqual           = Less | Greater | unordered
+
+	unordered Cmp = 8
+)
+
+// String is the comparison as Go writes it.
+func (c Cmp) String() string {
+	if s, ok := cmpNames[c]; ok {
+		return s
+	}
+	return fmt.Sprintf("Cmp(%d)", uint32(c))
+}
+
+var cmpNames = map[Cmp]string{
+	Less: "<", Equal: "==", Greater: ">", LessOrEqual: "<=", GreaterOrEqual: ">=", NotEqual: "!=",
+}
+
+// CondWord are the types of words that conditions can be set from.
+type CondWord interface {
+	uint32 | int32 | float32 | uint64 | int64 | float64
+}
+
+// Set is the operation that gives the condition a value: argument 1 of the
+// Launch, which SetArg and Exec.Set can change. Like all operations that set
+// conditions it is a kernel of one thread that comes with this package. It has
+// an effect only as a node of the condition's graph or of a graph inside one of
+// its nodes.
+func (c Cond) Set(v uint32) (*driver.Launch, error) {
+	return c.prepare("cond_set", c, v)
+}
+
+// SetTo is the operation that gives the condition the first element of word as
+// its value, such as the number of the body that a SWITCH node is to run.
+func (c Cond) SetTo(word driver.MemoryOf[uint32]) (*driver.Launch, error) {
+	w, err := wordOf(word)
+	if err != nil {
+		return nil, c.opError(err)
+	}
+	return readsWord(c.prepare("cond_word", c, w))
+}
+
+// SetFrom is the operation that sets the condition to 1 if the first element of
+// word compares with the constant like that, else to 0. For words that are not
+// uint32 there is SetWhen.
+func (c Cond) SetFrom(word driver.MemoryOf[uint32], cmp Cmp, constant uint32) (*driver.Launch, error) {
+	return SetWhen(c, word, cmp, constant)
+}
+
+// SetWhen is Cond.SetFrom for words of other types.
+func SetWhen[T CondWord](c Cond, word driver.MemoryOf[T], cmp Cmp, constant T) (*driver.Launch, error) {
+	return setWhen(c, word, cmp, constant, nil, 0, 0)
+}
+
+// setWhen is SetWhen, bounded if there is a counter.
+func setWhen[T CondWord](c Cond, word driver.MemoryOf[T], cmp Cmp, constant T, b *Bound, step, rounds uint32) (*driver.Launch, error) {
+	if _, known := cmpNames[cmp]; !known {
+		return nil, c.opError(invalid("%v is no comparison", cmp))
+	}
+	w, err := wordOf(word)
+	if err != nil {
+		return nil, c.opError(err)
+	}
+	var counter any = driver.CUdeviceptr(0)
+	if b != nil {
+		counter = b.counter
+	}
+	return readsWord(c.prepare("cond_when_"+ptxType(constant), c, w, uint32(cmp), constant, counter, step, rounds))
+}
+
+func ptxType(v any) string {
+	switch v.(type) {
+	case uint32:
+		return "u32"
+	case int32:
+		return "s32"
+	case float32:
+		return "f32"
+	case uint64:
+		return "u64"
+	case int64:
+		return "s64"
+	}
+	return "f64"
+}
+
+// wordOf returns the first element.
+func wordOf[T any](m driver.MemoryOf[T]) (driver.View[T], error) {
+	if m == nil {
+		return driver.View[T]{}, invalid("there is no memory to read")
+	}
+	v := m.All()
+	if err := v.Err(); err != nil {
+		return v, err
+	}
+	if v.Len() == 0 {
+		return v, invalid("%v has no element to read", v)
+	}
+	return v.View(0, 1), nil
+}
+
+// readsWord declares that the kernel does not write argument 1.
+func readsWord(l *driver.Launch, err error) (*driver.Launch, error) {
+	if err != nil {
+		return nil, err
+	}
+	return l, l.ArgAccess(1, driver.Reads)
+}
+
+func (c Cond) prepare(kernel string, args ...any) (*driver.Launch, error) {
+	if c.g == nil {
+		return nil, invalid("the zero Cond is no condition, make one with NewCond")
+	}
+	k, err := condKernel(c.g.ctx, kernel)
+	if err != nil {
+		return nil, c.opError(err)
+	}
+	l, err := k.Prepare(condConfig, args...)
+	if err != nil {
+		return nil, c.opError(err)
+	}
+	return l, nil
+}
+
+func (c Cond) opError(err error) error { return fmt.Errorf("cannot set %v: %w", c, err) }
+
+// condKernel returns one of the kernels of condPTX.
+func condKernel(ctx *driver.Context, name string) (*driver.Kernel, error) {
+	m, err := ctx.Embedded("kernels for conditions", condPTX)
+	if err != nil {
+		return nil, err
+	}
+	return m.Kernel(name)
+}

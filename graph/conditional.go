@@ -1,0 +1,154 @@
+package graph
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Conditional nodes decide on the device which graphs inside them run, their
+// bodies. A body is built like any graph, with Add or by a capture
+// (CaptureBody), of kernels of the graph's context, copies, fills, empty nodes,
+// child graphs and further conditional nodes: CUDA takes no others there.
+//
+// A graph with a conditional node cannot be cloned nor be a child of another.
+
+// AddIf adds a node that runs its body if the condition is not 0 (CUDA 12.3).
+func (g *Graph) AddIf(c Cond, deps ...Node) (n Node, body *Graph, err error) {
+	n, bodies, err := g.addConditional(form{driver.CU_GRAPH_COND_TYPE_IF, 1}, c, deps)
+	if err != nil {
+		return Node{}, nil, err
+	}
+	return n, bodies[0], nil
+}
+
+// AddIfElse adds a node that runs one body if the condition is not 0, and the
+// other one if it is (CUDA 12.8).
+func (g *Graph) AddIfElse(c Cond, deps ...Node) (n Node, then, otherwise *Graph, err error) {
+	n, bodies, err := g.addConditional(form{driver.CU_GRAPH_COND_TYPE_IF, 2}, c, deps)
+	if err != nil {
+		return Node{}, nil, nil, err
+	}
+	return n, bodies[0], bodies[1], nil
+}
+
+// AddWhile adds a node that runs its body again and again as long as the
+// condition is not 0, which is looked at before each round (CUDA 12.3). The
+// body has to change the condition, or the launch never ends.
+func (g *Graph) AddWhile(c Cond, deps ...Node) (n Node, body *Graph, err error) {
+	n, bodies, err := g.addConditional(form{driver.CU_GRAPH_COND_TYPE_WHILE, 1}, c, deps)
+	if err != nil {
+		return Node{}, nil, err
+	}
+	return n, bodies[0], nil
+}
+
+// AddSwitch adds a node with n bodies. It runs the one whose number the
+// condition is, counted from 0, and none if there is no such body (CUDA 12.8).
+func (g *Graph) AddSwitch(c Cond, n int, deps ...Node) (Node, []*Graph, error) {
+	if n <= 0 || n > maxBodies {
+		return Node{}, nil, invalid("cannot add a SWITCH node to %v: %d is no number of bodies", g, n)
+	}
+	return g.addConditional(form{driver.CU_GRAPH_COND_TYPE_SWITCH, n}, c, deps)
+}
+
+const maxBodies = 1<<31 - 1
+
+// form is the sort of a conditional node and its number of bodies.
+type form struct {
+	kind   driver.CUgraphConditionalNodeType
+	bodies int
+}
+
+// String is the form as programs write it.
+func (f form) String() string {
+	switch {
+	case f.kind == driver.CU_GRAPH_COND_TYPE_WHILE:
+		return "WHILE"
+	case f.kind == driver.CU_GRAPH_COND_TYPE_SWITCH:
+		return "SWITCH"
+	case f.bodies == 2:
+		return "IF-ELSE"
+	}
+	return "IF"
+}
+
+// supported refuses what the driver would call an invalid value because it does
+// not know it yet. That there are no conditional nodes at all, the missing
+// function says.
+func (f form) supported(d *driver.Driver) error {
+	if f.kind == driver.CU_GRAPH_COND_TYPE_SWITCH || f.bodies == 2 {
+		return needs(d, f.String()+" nodes", 12080)
+	}
+	return nil
+}
+
+func (g *Graph) addConditional(f form, c Cond, deps []Node) (Node, []*Graph, error) {
+	if err := g.lock(); err != nil {
+		return Node{}, nil, err
+	}
+	defer g.mu.Unlock()
+	from, err := g.dependencies(deps)
+	if err == nil {
+		err = f.supported(g.d)
+	}
+	if err == nil {
+		err = c.usable(g)
+	}
+	if err != nil {
+		return Node{}, nil, f.addError(g, err)
+	}
+	k, err := g.conditional(f, c, from, nil, uintptr(len(deps)))
+	if err != nil {
+		return Node{}, nil, f.addError(g, err)
+	}
+	return k.node, append([]*Graph(nil), k.bodies...), nil
+}
+
+func (f form) addError(g *Graph, err error) error {
+	return fmt.Errorf("cannot add a %v node to %v: %w", f, g, err)
+}
+
+// conditional adds the node and enters it and its bodies in the tables.
+func (g *Graph) conditional(f form, c Cond, from *driver.CUgraphNode, data *driver.CUgraphEdgeData, deps uintptr) (*conditional, error) {
+	p := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_CONDITIONAL}
+	params := p.Conditional()
+	*params = driver.CUDA_CONDITIONAL_NODE_PARAMS{
+		Handle: c.raw, Type: f.kind, Size: uint32(f.bodies), Ctx: g.ctx.Raw(),
+	}
+	var raw driver.CUgraphNode
+	if err := g.addGeneric(&raw, from, data, deps, p); err != nil {
+		return nil, err
+	}
+	g.commitNew(g.owners())
+	k := &conditional{node: g.added(raw), cond: c, form: f}
+	if params.PhGraph_out != nil {
+		for _, body := range unsafe.Slice(params.PhGraph_out, f.bodies) {
+			k.bodies = append(k.bodies, k.node.inside(body))
+		}
+	}
+	c.g.enterConditional(k)
+	return k, nil
+}
+
+// Bodies returns the graphs in a conditional node, in the order of AddIfElse
+// and AddSwitch. They live in the node. Those of nodes that were not added by
+// this library the driver does not tell.
+func (n Node) Bodies() ([]*Graph, error) {
+	if err := n.lock(); err != nil {
+		return nil, err
+	}
+	defer n.g.mu.Unlock()
+	if k := n.g.outermost().conds.of(n); k != nil {
+		return append([]*Graph(nil), k.bodies...), nil
+	}
+	var t Type
+	if err := n.g.d.CuGraphNodeGetType(n.raw, &t); err != nil {
+		return nil, err
+	}
+	if t == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL {
+		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "bodies of %v of %v: it was not added by this library, and the driver does not tell", n, n.g)
+	}
+	return nil, invalid("%v of %v has no bodies, it is no conditional node", n, n.g)
+}

@@ -1,0 +1,231 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// NewCond makes a condition for a conditional node of what is being captured,
+// in whichever body (CUDA 12.3).
+func (sc *Scope) NewCond(opts ...CondOption) (Cond, error) {
+	g, err := sc.homeGraph()
+	if err != nil {
+		return Cond{}, err
+	}
+	return g.NewCond(opts...)
+}
+
+// homeGraph is the graph that conditions belong to: in a body not that which
+// is being recorded but the one that the body will be in.
+func (sc *Scope) homeGraph() (*Graph, error) {
+	if sc.r.home != nil {
+		return sc.r.home, nil
+	}
+	g, err := sc.Graph()
+	if err != nil {
+		return nil, err
+	}
+	return g.outermost(), nil
+}
+
+// If records a node that runs what body records if the condition is not 0 when
+// its turn comes (CUDA 12.3). Body is called once, now, with a Scope that
+// captures another stream; that body may have If, While and so on of its own.
+// Where it returns an error, panics or leaves its goroutine, or its capture
+// fails, nothing of it is recorded.
+//
+// A body takes kernels, copies and fills; CUDA has no host functions, events
+// and allocations there. A nil body does nothing.
+//
+// Nodes that are added to the body's Scope.Graph by hand move into the
+// conditional node when the body ends. Where they are then, Bodies tells.
+func (sc *Scope) If(c Cond, body func(*Scope) error) error {
+	return sc.conditional(driver.CU_GRAPH_COND_TYPE_IF, c, body)
+}
+
+// IfElse records a node that runs what one body records if the condition is not
+// 0, and what the other one does if it is (CUDA 12.8); see If.
+func (sc *Scope) IfElse(c Cond, then, otherwise func(*Scope) error) error {
+	return sc.conditional(driver.CU_GRAPH_COND_TYPE_IF, c, then, otherwise)
+}
+
+// While records a node that runs what body records again and again as long as
+// the condition is not 0 (CUDA 12.3); see If. What sets the condition is
+// recorded in the body, and before the node unless it has a default.
+func (sc *Scope) While(c Cond, body func(*Scope) error) error {
+	return sc.conditional(driver.CU_GRAPH_COND_TYPE_WHILE, c, body)
+}
+
+// Switch records a node that runs what the body with the condition's number
+// records (CUDA 12.8); see If.
+func (sc *Scope) Switch(c Cond, bodies ...func(*Scope) error) error {
+	return sc.conditional(driver.CU_GRAPH_COND_TYPE_SWITCH, c, bodies...)
+}
+
+func (sc *Scope) conditional(kind driver.CUgraphConditionalNodeType, c Cond, records ...func(*Scope) error) error {
+	f := form{kind, len(records)}
+	if err := sc.recordConditional(f, c, records); err != nil {
+		return fmt.Errorf("cannot record a %v node in the capture of %v: %w", f, sc.s, err)
+	}
+	return nil
+}
+
+func (sc *Scope) recordConditional(f form, c Cond, records []func(*Scope) error) error {
+	if f.bodies == 0 {
+		return invalid("it has no body")
+	}
+	home, err := sc.homeGraph()
+	if err != nil {
+		return err
+	}
+	if err := home.mayHave(f, c); err != nil {
+		return err
+	}
+	bodies, err := sc.captureBodies(home, records)
+	if err != nil {
+		return err
+	}
+	if sc.r.home != nil {
+		return sc.plan(planned{form: f, cond: c, bodies: bodies})
+	}
+	return join([]error{sc.place(f, c, bodies), closeBodies(bodies)})
+}
+
+// mayHave checks what can be known before the bodies are recorded.
+func (g *Graph) mayHave(f form, c Cond) error {
+	if err := g.lock(); err != nil {
+		return err
+	}
+	defer g.mu.Unlock()
+	if err := f.supported(g.d); err != nil {
+		return err
+	}
+	return c.usable(g)
+}
+
+// captureBodies captures on a stream of its own, because that of the scope
+// captures already.
+func (sc *Scope) captureBodies(home *Graph, records []func(*Scope) error) (bodies []*body, err error) {
+	s, done, err := helperStream(sc.s.Context())
+	if err != nil {
+		return nil, err
+	}
+	whole := false
+	defer func() { // also when a body panics or leaves
+		if err = join([]error{err, done()}); err != nil || !whole {
+			err = join([]error{err, closeBodies(bodies)})
+			bodies = nil
+		}
+	}()
+	for i, record := range records {
+		b, err := captureBody(home, s, sc.r.mode, record)
+		if err != nil {
+			return bodies, fmt.Errorf("body %d: %w", i, err)
+		}
+		bodies = append(bodies, b)
+	}
+	whole = true
+	return bodies, nil
+}
+
+// helperStream makes a stream whatever is being captured.
+func helperStream(c *driver.Context) (s *driver.Stream, done func() error, err error) {
+	var raw driver.CUstream
+	if err := c.Guarded().CuStreamCreate(&raw, uint32(driver.CU_STREAM_NON_BLOCKING)); err != nil {
+		return nil, nil, err
+	}
+	done = func() error { return c.Guarded().CuStreamDestroy(raw) }
+	s, err = c.BorrowStream(raw)
+	if err != nil {
+		return nil, nil, join([]error{err, done()})
+	}
+	return s, done, nil
+}
+
+// plan records an empty node in the place of a conditional one, in a body.
+func (sc *Scope) plan(p planned) error {
+	n, err := sc.addPending(func(g *Graph, from *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) (Node, error) {
+		q := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_EMPTY}
+		var raw driver.CUgraphNode
+		if err := g.addGeneric(&raw, from, data, n, q); err != nil {
+			return Node{}, err
+		}
+		g.commitNew(g.owners())
+		return g.added(raw), nil
+	})
+	if err != nil {
+		return join([]error{err, closeBodies(p.bodies)})
+	}
+	p.at = n.raw
+	sc.r.mu.Lock()
+	sc.r.planned = append(sc.r.planned, p)
+	sc.r.mu.Unlock()
+	return nil
+}
+
+// place adds the node to what is being captured and fills its bodies.
+func (sc *Scope) place(f form, c Cond, bodies []*body) error {
+	_, err := sc.addPending(func(g *Graph, from *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) (Node, error) {
+		if err := c.usable(g); err != nil {
+			return Node{}, err
+		}
+		k, err := g.conditional(f, c, from, data, n)
+		if err != nil {
+			return Node{}, err
+		}
+		if err := k.fill(bodies); err != nil {
+			return Node{}, join([]error{err, g.remove(k.node.raw)})
+		}
+		return k.node, nil
+	})
+	return err
+}
+
+type adder func(g *Graph, from *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) (Node, error)
+
+// addPending adds a node behind what the next operation would run after, which
+// then runs after the node.
+func (sc *Scope) addPending(add adder) (Node, error) {
+	r := sc.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := sc.usable(); err != nil {
+		return Node{}, err
+	}
+	g, err := r.graph()
+	if err != nil {
+		return Node{}, err
+	}
+	if err := g.lock(); err != nil {
+		return Node{}, err
+	}
+	defer g.mu.Unlock()
+	i, err := r.info(sc.s)
+	if err != nil {
+		return Node{}, err
+	}
+	if err := i.active(r); err != nil {
+		return Node{}, err
+	}
+	nodes, data, err := g.rawEdges(i.edges(g))
+	if err != nil {
+		return Node{}, err
+	}
+	n, err := add(g, first(nodes), first(data), uintptr(len(nodes)))
+	if err != nil {
+		return Node{}, err
+	}
+	sc.b.open = true
+	if err := sc.update(g, driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES, plain([]Node{n})); err != nil {
+		return Node{}, join([]error{err, g.remove(n.raw)})
+	}
+	return n, nil
+}
+
+func first[T any](list []T) *T {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[0]
+}
