@@ -30,7 +30,7 @@ func (g *Graph) addRaw(n *driver.CUgraphNode, from *driver.CUgraphNode, count ui
 	case *driver.EventWaitOp:
 		return g.d.CuGraphAddEventWaitNode(n, g.raw, from, count, op.Event().Raw())
 	}
-	return unknown(op)
+	return g.addRare(n, from, count, op)
 }
 
 func unknown(op driver.Op) error {

@@ -34,6 +34,7 @@ type Graph struct {
 	names names
 	from  []driver.CUgraphNode // buffers for lists of nodes
 	to    []driver.CUgraphNode
+	data  []driver.CUgraphEdgeData
 }
 
 // tables are lists of nodes of graphs that were closed, for those that follow.

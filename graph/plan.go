@@ -104,9 +104,6 @@ func (p *Plan) prepare() error {
 		if err := accepts(p.ctx, op); err != nil {
 			return planError(i, op, err)
 		}
-		if _, ok := op.(*driver.MemOp); ok {
-			return planError(i, op, unknown(op))
-		}
 		if !known[op] {
 			known[op] = true
 			l, _ := op.(*driver.Launch)

@@ -104,7 +104,7 @@ func (x *Exec) setRaw(n driver.CUgraphNode, op driver.Op) error {
 	case *driver.EventWaitOp:
 		return d.CuGraphExecEventWaitNodeSetEvent(raw, n, op.Event().Raw())
 	}
-	return unknown(op)
+	return x.setRare(n, op)
 }
 
 // setKernel picks the ABI.
@@ -170,7 +170,7 @@ func (g *Graph) setRaw(n driver.CUgraphNode, op driver.Op) error {
 	case *driver.EventWaitOp:
 		return d.CuGraphEventWaitNodeSetEvent(n, op.Event().Raw())
 	}
-	return unknown(op)
+	return g.setRare(n, op)
 }
 
 func (g *Graph) setKernel(n driver.CUgraphNode, l *driver.Launch) error {
