@@ -75,5 +75,8 @@ func (g *Graph) setAttributes(n driver.CUgraphNode, attrs []driver.CUlaunchAttri
 			return join([]error{err, g.d.CuGraphDestroyNode(n)})
 		}
 	}
+	for i := range attrs {
+		g.tune(n, attributeBit(attrs[i].Id))
+	}
 	return nil
 }

@@ -58,3 +58,19 @@ func (x *Exec) setRare(n driver.CUgraphNode, op driver.Op) error {
 	}
 	return unknown(op)
 }
+
+// setElsewhere sets copies and fills of graphs whose nodes are of several
+// contexts: the calls for these types keep the context that the node has, those
+// for all types take one (CUDA 12.2).
+func (g *Graph) setElsewhere(n driver.CUgraphNode, op driver.Op) (done bool, err error) {
+	switch op.(type) {
+	case *driver.CopyOp, *driver.FillOp:
+	default:
+		return false, nil
+	}
+	p, err := tagged(op)
+	if err != nil {
+		return true, err
+	}
+	return true, g.d.CuGraphNodeSetParams(n, &p)
+}
