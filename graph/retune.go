@@ -32,9 +32,12 @@ func attributesOf(l *driver.Launch) (set attributeSet) {
 	return set
 }
 
-// retune takes away what attributes a node has beside those of l.
+// retune takes away what attributes a node has beside those of l, and its cluster,
+// which need not fit the grid of l. It comes before l's parameters; should those
+// be refused, the node is left without the attributes.
 func (g *Graph) retune(n driver.CUgraphNode, l *driver.Launch) error {
-	if g.tuned[n]&^attributesOf(l) == 0 {
+	keep := attributesOf(l) &^ attributeBit(driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+	if g.tuned[n]&^keep == 0 {
 		return nil
 	}
 	if err := g.cleanSlate(n, l); err != nil {

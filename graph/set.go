@@ -190,13 +190,15 @@ func (g *Graph) setRaw(n driver.CUgraphNode, op driver.Op) error {
 
 func (g *Graph) setKernel(n driver.CUgraphNode, l *driver.Launch) error {
 	var err error
+	if len(g.tuned) > 0 {
+		if err := g.retune(n, l); err != nil {
+			return err
+		}
+	}
 	if g.v2 {
 		err = g.d.CuGraphKernelNodeSetParams(n, l.KernelNodeParams())
 	} else {
 		err = g.d.CuGraphKernelNodeSetParams_v10000(n, v1(l.KernelNodeParams()))
-	}
-	if err == nil && len(g.tuned) > 0 {
-		err = g.retune(n, l)
 	}
 	for i := range l.Attributes() {
 		if err != nil {
