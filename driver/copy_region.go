@@ -7,7 +7,8 @@ import (
 )
 
 // Region is a box in memory that is laid out in rows, and layers of rows: one
-// end of a 2D or 3D copy. All but Memory and Pitch may stay zero.
+// end of a 2D or 3D copy. All but Memory and Pitch may stay zero. An Array has a
+// layout of its own: then Pitch and Rows do not count.
 type Region struct {
 	Memory AnyMemory
 	Pitch  uintptr // bytes from one row to the next
@@ -17,8 +18,8 @@ type Region struct {
 	Y, Layer uintptr // rows, layers
 }
 
-// AnyMemory is memory of the device or page-locked memory of the host: what
-// Memory and HostMemory are.
+// AnyMemory is memory of the device, page-locked memory of the host or an array:
+// what Memory, HostMemory and *Array are.
 type AnyMemory interface {
 	// Bytes is the size of the memory.
 	Bytes() uintptr
@@ -55,14 +56,15 @@ func newRegionCopy(what string, dst, src Region, width, height, depth uintptr) (
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	o.ctx = d.ctx
-	if d.kind == CU_MEMORYTYPE_HOST && s.kind == CU_MEMORYTYPE_DEVICE {
+	if d.kind == CU_MEMORYTYPE_HOST && s.kind != CU_MEMORYTYPE_HOST {
 		o.ctx = s.ctx // a copy to the host runs where the data is
 	}
 	p := &o.params
 	p.WidthInBytes, p.Height, p.Depth = width, height, depth
-	p.DstMemoryType, p.DstDevice, p.DstHost, p.DstPitch, p.DstHeight = d.kind, d.dev, d.host, dst.Pitch, d.rows
+	p.DstArray, p.SrcArray = d.array, s.array
+	p.DstMemoryType, p.DstDevice, p.DstHost, p.DstPitch, p.DstHeight = d.kind, d.dev, d.host, d.pitch, d.rows
 	p.DstXInBytes, p.DstY, p.DstZ = dst.X, dst.Y, dst.Layer
-	p.SrcMemoryType, p.SrcDevice, p.SrcHost, p.SrcPitch, p.SrcHeight = s.kind, s.dev, s.host, src.Pitch, s.rows
+	p.SrcMemoryType, p.SrcDevice, p.SrcHost, p.SrcPitch, p.SrcHeight = s.kind, s.dev, s.host, s.pitch, s.rows
 	p.SrcXInBytes, p.SrcY, p.SrcZ = src.X, src.Y, src.Layer
 	if d.kind == CU_MEMORYTYPE_DEVICE && s.kind == CU_MEMORYTYPE_DEVICE && !d.ctx.sameAs(s.ctx) {
 		p.DstMemoryType, p.SrcMemoryType = CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED
@@ -74,11 +76,13 @@ func newRegionCopy(what string, dst, src Region, width, height, depth uintptr) (
 // place is a Region that was checked.
 type place struct {
 	end
-	kind CUmemorytype
-	ctx  *Context
-	dev  CUdeviceptr
-	host unsafe.Pointer
-	rows uintptr
+	kind  CUmemorytype
+	ctx   *Context
+	dev   CUdeviceptr
+	host  unsafe.Pointer
+	array CUarray
+	pitch uintptr
+	rows  uintptr
 }
 
 // String describes the memory for messages.
@@ -88,11 +92,14 @@ func (p place) String() string {
 
 // open finds the region's memory and checks that the box lies within it.
 func (r *Region) open(width, height, depth uintptr, mode AccessMode) (place, error) {
-	p := place{rows: r.Rows}
+	p := place{pitch: r.Pitch, rows: r.Rows}
 	for _, n := range []uintptr{r.Pitch, r.Rows, r.X, r.Y, r.Layer, width, height, depth} {
 		if n > maxBytes/2 { // so that sums of two are exact
 			return p, invalidf("%d bytes, rows or layers do not fit the address space", n)
 		}
+	}
+	if a, ok := r.Memory.(*Array); ok {
+		return a.open(r, width, height, depth, mode)
 	}
 	if p.rows == 0 {
 		p.rows = r.Y + height
@@ -123,7 +130,7 @@ func (p *place) locate(m AnyMemory, mode AccessMode) (size uintptr, err error) {
 	case nil:
 		return 0, nilError("memory")
 	}
-	return 0, invalidf("%T is neither device memory nor page-locked host memory", m)
+	return 0, invalidf("%T is neither device memory, page-locked host memory nor an array", m)
 }
 
 // fits compares the box's last byte with the size of the memory.

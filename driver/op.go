@@ -9,9 +9,10 @@ import "fmt"
 // eager execution, capture, graphs built by hand and updates.
 //
 // The operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventRecordOp,
-// *EventWaitOp and *MemOp; there are no others. What allocates or frees is an
-// AllocatingOp and not an Op, so that code that takes Ops cannot be handed an
-// allocation whose address a replay would change.
+// *EventWaitOp, *MemOp, *SemaphoreSignal and *SemaphoreWait; there are no
+// others. What allocates or frees is an AllocatingOp and not an Op, so that code
+// that takes Ops cannot be handed an allocation whose address a replay would
+// change.
 //
 // Operations may be enqueued by several goroutines at a time, but not while
 // one changes them (SetArg).

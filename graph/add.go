@@ -10,6 +10,9 @@ import (
 // Add adds a node that does op, to run after deps. The graph keeps alive what
 // op refers to; op itself may be changed and used again at once, the driver
 // has copied its parameters.
+//
+// op may be of another context or device than the graph: it runs there. Memory of
+// several devices takes part in copies, and in kernels that can reach it.
 func (g *Graph) Add(op driver.Op, deps ...Node) (Node, error) {
 	if err := g.lock(); err != nil {
 		return Node{}, err
@@ -84,8 +87,28 @@ func (g *Graph) addError(op driver.Op, err error) error {
 	return fmt.Errorf("cannot add %v to %v: %w", op, g, err)
 }
 
-// accepts refuses operations of other contexts. An event may be of any.
-func (g *Graph) accepts(op driver.Op) error { return accepts(g.ctx, op) }
+// accepts refuses operations of other drivers. Those of other contexts and
+// devices are noted: see setRaw.
+func (g *Graph) accepts(op driver.Op) error {
+	if err := accepts(g.ctx, op); err != nil {
+		return err
+	}
+	if elsewhere(g.ctx, op) {
+		g.outermost().mixed = true
+	}
+	return nil
+}
+
+// elsewhere reports whether op makes a node that names a context, and another one
+// than ctx.
+func elsewhere(ctx *driver.Context, op driver.Op) bool {
+	switch op.(type) {
+	case *driver.CopyOp, *driver.FillOp:
+		c := op.Context()
+		return c != ctx && c.Raw() != ctx.Raw()
+	}
+	return false
+}
 
 // accepts refuses what does not fit into graphs of ctx.
 func accepts(ctx *driver.Context, op driver.Op) error {
@@ -96,24 +119,13 @@ func accepts(ctx *driver.Context, op driver.Op) error {
 	if c == ctx {
 		return nil
 	}
-	return acceptsContext(ctx, op, c)
-}
-
-func acceptsContext(ctx *driver.Context, op driver.Op, c *driver.Context) error {
 	if c == nil {
 		return fmt.Errorf("the operation is nil, or what it is about is: %w", driver.ErrClosed)
 	}
 	if c.Device().Driver() != ctx.Device().Driver() {
 		return invalid("it belongs to another driver, %s", c.Device().Driver().LibraryName())
 	}
-	if c.Raw() == ctx.Raw() {
-		return nil
-	}
-	switch op.(type) {
-	case *driver.EventWaitOp, *driver.EventRecordOp:
-		return nil
-	}
-	return invalid("it belongs to %v, the graph to %v", c, ctx)
+	return nil
 }
 
 // dependencies returns the handles of nodes as C takes them. A single one is

@@ -30,7 +30,7 @@ func (g *Graph) addRaw(n *driver.CUgraphNode, from *driver.CUgraphNode, count ui
 	case *driver.EventWaitOp:
 		return g.d.CuGraphAddEventWaitNode(n, g.raw, from, count, op.Event().Raw())
 	}
-	return unknown(op)
+	return g.addRare(n, from, count, op)
 }
 
 func unknown(op driver.Op) error {
@@ -74,6 +74,9 @@ func (g *Graph) setAttributes(n driver.CUgraphNode, attrs []driver.CUlaunchAttri
 		if err := g.d.CuGraphKernelNodeSetAttribute(n, a.Id, &a.Value); err != nil {
 			return join([]error{err, g.d.CuGraphDestroyNode(n)})
 		}
+	}
+	for i := range attrs {
+		g.tune(n, attributeBit(attrs[i].Id))
 	}
 	return nil
 }

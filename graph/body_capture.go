@@ -59,7 +59,7 @@ func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) e
 
 // fitsBody refuses what CUDA does not take in a body, before there is one.
 func (g *Graph) fitsBody() error {
-	g.mu.Lock()
+	g.take()
 	defer g.mu.Unlock()
 	raws, err := g.handles()
 	for _, raw := range raws {
@@ -105,15 +105,15 @@ func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record
 	if err != nil {
 		return nil, err
 	}
-	last, err := g.take(b, deps)
+	last, err := g.takeBody(b, deps)
 	if err := join([]error{err, b.close()}); err != nil {
 		return nil, fmt.Errorf("cannot capture into %v: %w", g, err)
 	}
 	return last, nil
 }
 
-// take makes the nodes of a body in g, behind deps.
-func (g *Graph) take(b *body, deps []Node) (last []Node, err error) {
+// takeBody makes the nodes of a body in g, behind deps.
+func (g *Graph) takeBody(b *body, deps []Node) (last []Node, err error) {
 	unlock, err := lockBoth(g, b.g)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (g *Graph) isBody() bool {
 	if g == nil || !g.part {
 		return false
 	}
-	g.mu.Lock()
+	g.take()
 	defer g.mu.Unlock()
 	return g.outer.conds.of(g.in) != nil
 }

@@ -49,7 +49,7 @@ func (r *recording) graph() (*Graph, error) {
 		return nil, err
 	}
 	r.g = own(r.s.Context(), r.life, i.graph, r.own)
-	r.g.mu.Lock()
+	r.g.take()
 	defer r.g.mu.Unlock()
 	r.occupy()
 	return r.g, nil
@@ -65,7 +65,7 @@ func (r *recording) occupy() {
 // release takes the capture out of its graph.
 func (r *recording) release() {
 	g := r.g
-	g.mu.Lock()
+	g.take()
 	defer g.mu.Unlock()
 	g.rec = nil
 	outer := g.outermost()
@@ -93,7 +93,7 @@ func (n Node) captured() error {
 // failed. One that the program gave to the capture remains to be closed: it can
 // only be destroyed (seen on driver 580).
 func (g *Graph) lose(r *recording) {
-	g.mu.Lock()
+	g.take()
 	defer g.mu.Unlock()
 	g.shut = true
 	if r.into.g != nil {

@@ -157,7 +157,7 @@ func (g *Graph) handles() ([]driver.CUgraphNode, error) {
 // hand.
 func (r *recording) undo() error {
 	g := r.into.g
-	g.mu.Lock()
+	g.take()
 	defer g.mu.Unlock()
 	raws, err := g.handles()
 	errs := []error{err}

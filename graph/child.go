@@ -14,6 +14,9 @@ func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 		return Node{}, fmt.Errorf("cannot add a child graph: %w", err)
 	}
 	defer unlock()
+	if err := sameDriverAs(g, child); err != nil {
+		return Node{}, fmt.Errorf("cannot add a child graph to %v: %w", g, err)
+	}
 	from, err := g.dependencies(deps)
 	if err != nil {
 		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, err)
@@ -25,6 +28,7 @@ func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 	if err := g.d.CuGraphAddChildGraphNode(&raw, g.raw, from, uintptr(len(deps)), child.raw); err != nil {
 		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, err)
 	}
+	g.outermost().mixed = g.outermost().mixed || child.outermost().mixed
 	o := g.owners()
 	o.holdSub(child.keep.own)
 	g.commitNew(o)

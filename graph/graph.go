@@ -38,6 +38,9 @@ type Graph struct {
 	names names
 	from  []driver.CUgraphNode // buffers for lists of nodes
 	to    []driver.CUgraphNode
+	data  []driver.CUgraphEdgeData
+	tuned map[driver.CUgraphNode]attributeSet // nodes that were given launch attributes
+	mixed bool                                // of an outermost graph: nodes of other contexts were added
 }
 
 // tables are lists of nodes of graphs that were closed, for those that follow.
@@ -109,11 +112,14 @@ func own(c *driver.Context, life *driver.Lifetime, raw driver.CUgraph, o *owners
 // Close destroys the graph. Execs that were made of it stay. A graph that lies
 // in a node of another goes with that one, to close it does nothing.
 func (g *Graph) Close() error {
-	if g == nil || g.part {
+	if g == nil {
 		return nil
 	}
-	g.mu.Lock() // a call that is under way ends first
+	g.take() // a call that is under way ends first
 	defer g.mu.Unlock()
+	if g.part {
+		return nil
+	}
 	if len(g.into) > 0 {
 		return g.into[0].refuses("closed")
 	}
@@ -179,7 +185,7 @@ func (g *Graph) lock() error {
 	if g == nil {
 		return nilGraph
 	}
-	g.mu.Lock()
+	g.take()
 	if !g.shut && !g.part && g.rec == nil {
 		return nil
 	}
@@ -208,7 +214,7 @@ func lockBoth(a, b *Graph) (unlock func(), err error) {
 	if a == nil || b == nil {
 		return nil, nilGraph
 	}
-	if a.mu == b.mu {
+	if a.latchNow() == b.latchNow() {
 		return nil, invalid("%v and %v are the same graph, or one is a part of the other", a, b)
 	}
 	if a.seq > b.seq {

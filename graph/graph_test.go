@@ -340,19 +340,6 @@ func TestACycleIsRefused(t *testing.T) {
 	})
 }
 
-func TestOperationsOfAnotherContextAreRefused(t *testing.T) {
-	each(t, func(k *kit) {
-		c, err := k.c.Device().NewContext(0)
-		k.ok(err)
-		k.closeLater(c)
-		there := newKit(k.TB, c)
-		b := there.memory()
-		if _, err := k.graph().Add(there.launch(there.plus, b, 1)); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
-			k.Errorf("got %v", err)
-		}
-	})
-}
-
 func TestDroppedGraphsAreReclaimed(t *testing.T) {
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {
 		k := newKit(t, gputest.Context(t, d))

@@ -133,7 +133,7 @@ func (m *mover) conditional(raw driver.CUgraphNode, p *planned) error {
 // fill makes what was captured in the bodies of a new node.
 func (k *conditional) fill(bodies []*body) error {
 	for i, b := range bodies {
-		b.g.mu.Lock()
+		b.g.take()
 		m := &mover{from: b.g, to: k.bodies[i], twins: make(map[driver.CUgraphNode]driver.CUgraphNode)}
 		err := m.move(b, nil, 0)
 		b.g.mu.Unlock()

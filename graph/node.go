@@ -117,6 +117,7 @@ func (g *Graph) removed(n Node) {
 	n.forgetParts()
 	g.raws[n.i] = 0
 	delete(g.index, n.raw)
+	delete(g.tuned, n.raw)
 	g.names.set(n.i, "")
 	if g.part {
 		return // what it referred to is the outermost graph's

@@ -42,7 +42,8 @@ type Plan struct {
 	joins []driver.CUgraphNode // dependencies that do not lie side by side in made
 	moves []move
 
-	deps []driver.CUgraphNode
+	deps  []driver.CUgraphNode
+	mixed bool // operations are of other contexts
 }
 
 // planKind is an operation of the plan, once however often it is in it, and what
@@ -104,9 +105,7 @@ func (p *Plan) prepare() error {
 		if err := accepts(p.ctx, op); err != nil {
 			return planError(i, op, err)
 		}
-		if _, ok := op.(*driver.MemOp); ok {
-			return planError(i, op, unknown(op))
-		}
+		p.mixed = p.mixed || elsewhere(p.ctx, op)
 		if !known[op] {
 			known[op] = true
 			l, _ := op.(*driver.Launch)

@@ -135,6 +135,9 @@ func (p *Plan) undo(g *Graph, i int, err error) error {
 
 // enter enters the new nodes in the graph's tables.
 func (p *Plan) enter(g *Graph) Nodes {
+	if p.mixed {
+		g.outermost().mixed = true
+	}
 	from := len(g.raws)
 	g.raws = append(slices.Grow(g.raws, len(p.made)), p.made...)
 	if g.index != nil {

@@ -44,7 +44,7 @@ func (sc *Scope) Do(op driver.Op) error {
 // doInto is do where the program has the graph and may be adding nodes to it.
 func (sc *Scope) doInto(op driver.Op) error {
 	g := sc.r.g
-	g.mu.Lock()
+	g.take()
 	defer g.mu.Unlock()
 	o := g.owners()
 	defer o.flush()
@@ -76,7 +76,7 @@ func (sc *Scope) Keep(refs ...driver.Ref) error {
 	if r.g == nil {
 		return r.own.holdLoose(refs)
 	}
-	r.g.mu.Lock()
+	r.g.take()
 	defer r.g.mu.Unlock()
 	return r.g.owners().holdLoose(refs)
 }

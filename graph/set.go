@@ -41,16 +41,23 @@ func (x *Exec) set(n Node, op driver.Op) error {
 // is locked.
 func (x *Exec) setLocked(n Node, op driver.Op) error {
 	if l, ok := op.(*driver.Launch); ok && l.Context() == n.g.ctx {
+		if len(l.Attributes()) > 0 {
+			if err := n.g.checkAttributes(n, l); err != nil {
+				return err
+			}
+		}
 		if x.owners().refersToLaunch(int(n.i), l) {
 			return x.setKernel(n.raw, l)
 		}
 	} else if err := n.g.accepts(op); err != nil {
 		return err
+	} else if noBytes(op) {
+		return errNoBytes
 	}
 	o := x.owners()
 	refs := op.Refs()
 	if o.refersTo(int(n.i), refs) {
-		return x.setRaw(n.raw, op)
+		return explainSet(op, x.setRaw(n.raw, op))
 	}
 	if err := o.hold(refs); err != nil {
 		return err
@@ -58,7 +65,7 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 	if err := x.setRaw(n.raw, op); err != nil {
 		o.abandon()
 		x.keep.retireGone(o)
-		return err
+		return explainSet(op, err)
 	}
 	o.commit(n.i)
 	x.keep.retireGone(o)
@@ -104,7 +111,7 @@ func (x *Exec) setRaw(n driver.CUgraphNode, op driver.Op) error {
 	case *driver.EventWaitOp:
 		return d.CuGraphExecEventWaitNodeSetEvent(raw, n, op.Event().Raw())
 	}
-	return unknown(op)
+	return x.setRare(n, op)
 }
 
 // setKernel picks the ABI.
@@ -135,6 +142,9 @@ func (g *Graph) set(n Node, op driver.Op) error {
 	if err := g.accepts(op); err != nil {
 		return err
 	}
+	if noBytes(op) {
+		return errNoBytes
+	}
 	o := g.owners()
 	refs := op.Refs()
 	if !g.part && o.refersTo(int(n.i), refs) {
@@ -155,6 +165,11 @@ func (g *Graph) set(n Node, op driver.Op) error {
 
 func (g *Graph) setRaw(n driver.CUgraphNode, op driver.Op) error {
 	d := g.d
+	if g.outermost().mixed {
+		if done, err := g.setElsewhere(n, op); done {
+			return err
+		}
+	}
 	switch op := op.(type) {
 	case *driver.Launch:
 		return g.setKernel(n, op)
@@ -170,11 +185,16 @@ func (g *Graph) setRaw(n driver.CUgraphNode, op driver.Op) error {
 	case *driver.EventWaitOp:
 		return d.CuGraphEventWaitNodeSetEvent(n, op.Event().Raw())
 	}
-	return unknown(op)
+	return g.setRare(n, op)
 }
 
 func (g *Graph) setKernel(n driver.CUgraphNode, l *driver.Launch) error {
 	var err error
+	if len(g.tuned) > 0 {
+		if err := g.retune(n, l); err != nil {
+			return err
+		}
+	}
 	if g.v2 {
 		err = g.d.CuGraphKernelNodeSetParams(n, l.KernelNodeParams())
 	} else {
@@ -185,6 +205,7 @@ func (g *Graph) setKernel(n driver.CUgraphNode, l *driver.Launch) error {
 			return err
 		}
 		a := &l.Attributes()[i]
+		g.tune(n, attributeBit(a.Id))
 		err = g.d.CuGraphKernelNodeSetAttribute(n, a.Id, &a.Value)
 	}
 	return err

@@ -24,7 +24,7 @@ func (x *Exec) SetBatch(changes []Change) error {
 		return err
 	}
 	defer x.keep.mu.Unlock()
-	x.g.mu.Lock()
+	x.g.take()
 	defer x.g.mu.Unlock()
 	if err := x.g.life.Check(); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (b *setter) set(i int) error {
 // keeps reports whether the exec holds what the node needs for l already. The
 // next change is likely to need the same for a node with the same set.
 func (b *setter) keeps(n Node, l *driver.Launch) bool {
-	if l.Context() != b.x.ctx {
+	if l.Context() != b.x.ctx || len(l.Attributes()) > 0 {
 		return false
 	}
 	o := b.x.owners()

@@ -127,27 +127,17 @@ func (g *Graph) getEdges(from, to *driver.CUgraphNode, data *driver.CUgraphEdgeD
 
 // Dependencies returns the nodes that n runs after.
 func (n Node) Dependencies() ([]Node, error) {
-	return n.neighbours(func(d *driver.Driver, nodes *driver.CUgraphNode, data *driver.CUgraphEdgeData, count *uintptr) error {
-		if d.Has(driver.FnCuGraphNodeGetDependencies) {
-			return d.CuGraphNodeGetDependencies(n.raw, nodes, data, count)
-		}
-		return d.CuGraphNodeGetDependencies_v10000(n.raw, nodes, count)
-	})
+	return n.neighbours(n.dependencyList)
 }
 
 // Dependents returns the nodes that run after n.
 func (n Node) Dependents() ([]Node, error) {
-	return n.neighbours(func(d *driver.Driver, nodes *driver.CUgraphNode, data *driver.CUgraphEdgeData, count *uintptr) error {
-		if d.Has(driver.FnCuGraphNodeGetDependentNodes) {
-			return d.CuGraphNodeGetDependentNodes(n.raw, nodes, data, count)
-		}
-		return d.CuGraphNodeGetDependentNodes_v10000(n.raw, nodes, count)
-	})
+	return n.neighbours(n.dependentList)
 }
 
 // neighbours lists with edge data, because the driver refuses to leave out
 // data that is not zero.
-func (n Node) neighbours(list func(*driver.Driver, *driver.CUgraphNode, *driver.CUgraphEdgeData, *uintptr) error) ([]Node, error) {
+func (n Node) neighbours(list neighbourList) ([]Node, error) {
 	if err := n.lock(); err != nil {
 		return nil, err
 	}

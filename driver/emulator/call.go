@@ -54,6 +54,7 @@ func allFunctions() []functions {
 		streamFunctions, eventFunctions, hostFuncFunctions, memOpFunctions, launchFunctions,
 		captureFunctions, graphFunctions, graphNodeFunctions, graphEdgeFunctions,
 		execFunctions, conditionalFunctions, graphMemFunctions, userObjectFunctions,
+		extSemFunctions,
 	}
 }
 

@@ -32,6 +32,7 @@ type Emulator struct {
 	graphAllocs map[uint64]*allocNode // by address
 	reserved    map[uint64]uint64     // address ranges of the program: size by address
 	kept        map[uintptr]any       // arrays handed out that live as long as a handle
+	exports     []*Semaphore          // by handle, nil for those that were used up
 	texts       map[string]*byte      // C strings handed out, which live as long as the emulator
 	reclaimed   []Leak                // what a destroyed context still held
 	callbacks   callbackThread

@@ -116,6 +116,8 @@ func leakKind(object any) string {
 		}
 	case *userObject:
 		return "user object"
+	case *extSem:
+		return "external semaphore"
 	}
 	return ""
 }

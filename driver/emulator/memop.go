@@ -1,11 +1,6 @@
 package emulator
 
-import (
-	"runtime"
-	"time"
-
-	"github.com/purecuda/cuda/driver"
-)
+import "github.com/purecuda/cuda/driver"
 
 var memOpFunctions = functions{
 	"cuStreamWaitValue32_v2":  {func(c call) result { return memOp(c, driver.CU_STREAM_MEM_OP_WAIT_VALUE_32) }, afterInit},
@@ -121,11 +116,7 @@ func (n *memOpNode) step(x *execution, op *driver.CUstreamBatchMemOpParams) resu
 		if x.e.running.Err() != nil {
 			return errLaunchFailed
 		}
-		if tries < 100 {
-			runtime.Gosched()
-		} else {
-			time.Sleep(20 * time.Microsecond)
-		}
+		pause(tries)
 	}
 	return success
 }

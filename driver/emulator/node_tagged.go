@@ -82,8 +82,12 @@ func (c call) tagged(g *graph, p *driver.CUgraphNodeParams, old nodeParams) (nod
 			return nil, errNotSupported
 		}
 		return checked(c.freeFrom(g, p.Free().Dptr))
-	case driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-		return nil, errNotSupported
+	case driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+		s := signalNodeArgs(*p.ExtSemSignal())
+		return checked(c.e.signalFrom(&s))
+	case driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+		w := waitNodeArgs(*p.ExtSemWait())
+		return checked(c.e.waitFrom(&w))
 	}
 	return nil, errInvalidValue
 }

@@ -35,6 +35,14 @@ func refuses(old, p nodeParams) updateRefusal {
 		return o.refuses(p.(*fillNode))
 	case *memOpNode:
 		return o.refuses(p.(*memOpNode))
+	case *semSignalNode:
+		if len(o.sems) != len(p.(*semSignalNode).sems) {
+			return parametersChanged
+		}
+	case *semWaitNode:
+		if len(o.sems) != len(p.(*semWaitNode).sems) {
+			return parametersChanged
+		}
 	case *allocNode:
 		if o != p.(*allocNode) {
 			return updateNotSupported

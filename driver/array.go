@@ -1,0 +1,147 @@
+package driver
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// Array is a CUDA array: memory of the device in a layout of its own, for
+// textures and surfaces. It has no addresses; copies reach it (see Region).
+type Array struct {
+	life *Lifetime
+	ctx  *Context
+	raw  CUarray
+	desc CUDA_ARRAY3D_DESCRIPTOR
+}
+
+// NewArray allocates an array. Width, Height and Depth count elements of
+// NumChannels (1, 2 or 4) of Format; Height 0 makes a 1D array, Depth 0 a 2D one.
+func (c *Context) NewArray(desc CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
+	if err := notInCallback(); err != nil {
+		return nil, err
+	}
+	l, err := NewLifetime(c, "array")
+	if err != nil {
+		return nil, err
+	}
+	if channelBytes(desc.Format) == 0 {
+		return nil, l.Abandon(invalidf("format %v is not stored by channels of 1, 2 or 4 bytes", desc.Format))
+	}
+	a := &Array{life: l, ctx: c, desc: desc}
+	if err := c.core.bound.CuArray3DCreate(&a.raw, &desc); err != nil {
+		return nil, l.Abandon(err)
+	}
+	raw := a.raw
+	Own(a, l, uint64(raw), func(d *Driver) error { return d.CuArrayDestroy(raw) })
+	return a, nil
+}
+
+// channelBytes is the size of one channel, 0 where it is not a whole one.
+func channelBytes(f CUarray_format) uintptr {
+	switch f {
+	case CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_SIGNED_INT8:
+		return 1
+	case CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16, CU_AD_FORMAT_HALF:
+		return 2
+	case CU_AD_FORMAT_UNSIGNED_INT32, CU_AD_FORMAT_SIGNED_INT32, CU_AD_FORMAT_FLOAT:
+		return 4
+	}
+	return 0
+}
+
+// Raw returns the driver's handle, 0 for nil.
+func (a *Array) Raw() CUarray {
+	if a == nil {
+		return 0
+	}
+	return a.raw
+}
+
+// Desc is what the array was made with.
+func (a *Array) Desc() CUDA_ARRAY3D_DESCRIPTOR {
+	if a == nil {
+		return CUDA_ARRAY3D_DESCRIPTOR{}
+	}
+	return a.desc
+}
+
+// RowBytes is the size of one row of elements.
+func (a *Array) RowBytes() uintptr {
+	if a == nil {
+		return 0
+	}
+	return a.desc.Width * uintptr(a.desc.NumChannels) * channelBytes(a.desc.Format)
+}
+
+// Bytes is the size of all elements.
+func (a *Array) Bytes() uintptr {
+	if a == nil {
+		return 0
+	}
+	return a.RowBytes() * max(a.desc.Height, 1) * max(a.desc.Depth, 1)
+}
+
+// Context is where the array was allocated.
+func (a *Array) Context() *Context {
+	if a == nil {
+		return nil
+	}
+	return a.ctx
+}
+
+// Ref keeps the array alive, nil for a nil array.
+func (a *Array) Ref() Ref {
+	if a == nil {
+		return nil
+	}
+	return a
+}
+
+// Lifetime is the array's ownership record.
+func (a *Array) Lifetime() *Lifetime {
+	if a == nil {
+		return nil
+	}
+	return a.life
+}
+
+// String names the array and its extent in elements.
+func (a *Array) String() string {
+	if a == nil {
+		return "nil array"
+	}
+	return fmt.Sprintf("%v of %d × %d × %d", a.life, a.desc.Width, a.desc.Height, a.desc.Depth)
+}
+
+// Close frees the array after the device has finished. A graph that holds it
+// delays that.
+func (a *Array) Close() error {
+	if a == nil {
+		return nil
+	}
+	err := a.life.Close()
+	runtime.KeepAlive(a)
+	return err
+}
+
+// open checks that a box lies within the array.
+func (a *Array) open(r *Region, width, height, depth uintptr, mode AccessMode) (place, error) {
+	if a == nil {
+		return place{}, nilError("array")
+	}
+	if err := a.life.Check(); err != nil {
+		return place{}, err
+	}
+	rows, layers := max(a.desc.Height, 1), max(a.desc.Depth, 1)
+	if r.X+width > a.RowBytes() || r.Y+height > rows || r.Layer+depth > layers {
+		return place{}, invalidf("the box of %d × %d × %d at byte %d, row %d, layer %d is outside %v, whose rows have %d bytes",
+			width, height, depth, r.X, r.Y, r.Layer, a, a.RowBytes())
+	}
+	return place{kind: CU_MEMORYTYPE_ARRAY, ctx: a.ctx, array: a.raw, end: a.end(mode)}, nil
+}
+
+// end stands for the whole array by the address of its handle, which no other
+// memory has: where in the device's memory the elements are nobody says.
+func (a *Array) end(mode AccessMode) end {
+	return end{a, a.life, Access{Addr: uint64(a.raw), Bytes: 1, Mode: mode}}
+}

@@ -1,0 +1,196 @@
+package emulator
+
+import (
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// semNode signals external semaphores, or waits for them: in a stream, or as a
+// node. P is CUDA's parameters of one semaphore.
+type semNode[P any] struct {
+	sems   []*extSem
+	params []P
+}
+
+type (
+	signalParams   = driver.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+	waitParams     = driver.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+	semSignalNode  struct{ semNode[signalParams] }
+	semWaitNode    struct{ semNode[waitParams] }
+	signalNodeArgs = driver.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+	waitNodeArgs   = driver.CUDA_EXT_SEM_WAIT_NODE_PARAMS
+)
+
+func (*semSignalNode) kind() driver.CUgraphNodeType {
+	return driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+}
+
+func (*semWaitNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT }
+
+func (n *semSignalNode) run(*execution) result {
+	for i, x := range n.sems {
+		x.sem.Signal(n.params[i].Params.Fence.Value)
+	}
+	return success
+}
+
+func (n *semWaitNode) run(x *execution) result {
+	for i, s := range n.sems {
+		if s.sem.Wait(x.e.running, n.params[i].Params.Fence.Value) != nil {
+			return errLaunchFailed // the emulator was closed
+		}
+	}
+	return success
+}
+
+// read takes over the arrays of a call.
+func (n *semNode[P]) read(e *Emulator, sems *driver.CUexternalSemaphore, params *P, count uint32) result {
+	if sems == nil || params == nil || count == 0 {
+		return errInvalidValue
+	}
+	n.params = append([]P(nil), unsafe.Slice(params, count)...)
+	for _, h := range unsafe.Slice(sems, count) {
+		x := find[extSem](e, uintptr(h))
+		if x == nil {
+			return errInvalidHandle
+		}
+		n.sems = append(n.sems, x)
+	}
+	return success
+}
+
+// handles are those of the semaphores, in a new array.
+func (n *semNode[P]) handles() []driver.CUexternalSemaphore {
+	list := make([]driver.CUexternalSemaphore, len(n.sems))
+	for i, x := range n.sems {
+		list[i] = driver.CUexternalSemaphore(x.handle)
+	}
+	return list
+}
+
+func (e *Emulator) signalFrom(p *signalNodeArgs) (*semSignalNode, result) {
+	n := new(semSignalNode)
+	if p == nil {
+		return nil, errInvalidValue
+	}
+	return n, n.read(e, p.ExtSemArray, p.ParamsArray, p.NumExtSems)
+}
+
+func (e *Emulator) waitFrom(p *waitNodeArgs) (*semWaitNode, result) {
+	n := new(semWaitNode)
+	if p == nil {
+		return nil, errInvalidValue
+	}
+	return n, n.read(e, p.ExtSemArray, p.ParamsArray, p.NumExtSems)
+}
+
+// The calls for streams take (semaphores, parameters, count, stream).
+
+func cuSignalExternalSemaphoresAsync(c call) result {
+	s, r := streamAt(c, 3)
+	if r != success {
+		return r
+	}
+	n := new(semSignalNode)
+	if r := n.read(c.e, at[driver.CUexternalSemaphore](c, 0), at[signalParams](c, 1), c.Uint32(2)); r != success {
+		return r
+	}
+	return s.submit(n)
+}
+
+func cuWaitExternalSemaphoresAsync(c call) result {
+	s, r := streamAt(c, 3)
+	if r != success {
+		return r
+	}
+	n := new(semWaitNode)
+	if r := n.read(c.e, at[driver.CUexternalSemaphore](c, 0), at[waitParams](c, 1), c.Uint32(2)); r != success {
+		return r
+	}
+	return s.submit(n)
+}
+
+func cuGraphAddExternalSemaphoresSignalNode(c call) result {
+	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
+		return checked(c.e.signalFrom(at[signalNodeArgs](c, 4)))
+	})
+}
+
+func cuGraphExternalSemaphoresSignalNodeGetParams(c call) result {
+	_, n, r := nodeOf[*semSignalNode](c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, signalNodeArgs{ExtSemArray: &n.handles()[0], ParamsArray: &n.params[0], NumExtSems: uint32(len(n.sems))})
+}
+
+func cuGraphExternalSemaphoresSignalNodeSetParams(c call) result {
+	n, _, r := nodeOf[*semSignalNode](c, 0)
+	if r != success {
+		return r
+	}
+	p, r := c.e.signalFrom(at[signalNodeArgs](c, 1))
+	if r != success {
+		return r
+	}
+	n.params = p
+	return success
+}
+
+func cuGraphExecExternalSemaphoresSignalNodeSetParams(c call) result {
+	x, n, old, r := stepAt[*semSignalNode](c)
+	if r != success {
+		return r
+	}
+	p, r := c.e.signalFrom(at[signalNodeArgs](c, 2))
+	switch {
+	case r != success:
+		return r
+	case refuses(old, p) != updateOK:
+		return errInvalidValue
+	}
+	return x.set(n, p)
+}
+
+func cuGraphAddExternalSemaphoresWaitNode(c call) result {
+	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
+		return checked(c.e.waitFrom(at[waitNodeArgs](c, 4)))
+	})
+}
+
+func cuGraphExternalSemaphoresWaitNodeGetParams(c call) result {
+	_, n, r := nodeOf[*semWaitNode](c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, waitNodeArgs{ExtSemArray: &n.handles()[0], ParamsArray: &n.params[0], NumExtSems: uint32(len(n.sems))})
+}
+
+func cuGraphExternalSemaphoresWaitNodeSetParams(c call) result {
+	n, _, r := nodeOf[*semWaitNode](c, 0)
+	if r != success {
+		return r
+	}
+	p, r := c.e.waitFrom(at[waitNodeArgs](c, 1))
+	if r != success {
+		return r
+	}
+	n.params = p
+	return success
+}
+
+func cuGraphExecExternalSemaphoresWaitNodeSetParams(c call) result {
+	x, n, old, r := stepAt[*semWaitNode](c)
+	if r != success {
+		return r
+	}
+	p, r := c.e.waitFrom(at[waitNodeArgs](c, 2))
+	switch {
+	case r != success:
+		return r
+	case refuses(old, p) != updateOK:
+		return errInvalidValue
+	}
+	return x.set(n, p)
+}

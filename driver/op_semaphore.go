@@ -1,0 +1,256 @@
+package driver
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// SemaphorePoint is what is done with one external semaphore. Which fields count
+// depends on the semaphore's kind; the others stay zero.
+type SemaphorePoint struct {
+	Semaphore *ExternalSemaphore
+	// Value is what a timeline semaphore or fence is signalled with, or waited
+	// for: the wait is over when the semaphore has the value or a larger one.
+	// Binary semaphores have none.
+	Value uint64
+	// Key is the key of a keyed mutex: a wait acquires it, a signal releases it.
+	Key uint64
+	// TimeoutMs is how long a wait for a keyed mutex lasts at most, in
+	// milliseconds.
+	TimeoutMs uint32
+	// Fence is an NvSciSyncFence: a signal fills it in, a wait waits for it. It
+	// is memory of C.
+	Fence unsafe.Pointer
+	// Flags are CUDA_EXTERNAL_SEMAPHORE_SIGNAL_ or _WAIT_SKIP_NVSCIBUF_MEMSYNC.
+	Flags uint32
+}
+
+// semaphores is what signals and waits have in common.
+type semaphores struct {
+	ctx   *Context
+	raw   []CUexternalSemaphore
+	lives []*Lifetime
+	refs  []Ref
+}
+
+// SemaphoreSignal signals external semaphores when the work before it is done.
+type SemaphoreSignal struct {
+	semaphores
+	params []CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+}
+
+// SemaphoreWait holds back the work behind it until external semaphores are
+// signalled.
+type SemaphoreWait struct {
+	semaphores
+	params []CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+}
+
+// NewSemaphoreSignal makes one operation that signals all of the points. Their
+// semaphores are of one context.
+func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreSignal, error) {
+	o := &SemaphoreSignal{params: make([]CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, len(points))}
+	if err := o.collect("semaphore signal", points); err != nil {
+		return nil, err
+	}
+	for i, p := range points {
+		to := &o.params[i]
+		to.Params.Fence.Value, to.Params.KeyedMutex.Key, to.Flags = p.Value, p.Key, p.Flags
+		*to.Params.NvSciSync.Fence() = p.Fence
+	}
+	return o, nil
+}
+
+// NewSemaphoreWait makes one operation that waits for all of the points. Their
+// semaphores are of one context.
+func NewSemaphoreWait(points ...SemaphorePoint) (*SemaphoreWait, error) {
+	o := &SemaphoreWait{params: make([]CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, len(points))}
+	if err := o.collect("semaphore wait", points); err != nil {
+		return nil, err
+	}
+	for i, p := range points {
+		to := &o.params[i]
+		to.Params.Fence.Value, to.Params.KeyedMutex.Key, to.Flags = p.Value, p.Key, p.Flags
+		to.Params.KeyedMutex.TimeoutMs = p.TimeoutMs
+		*to.Params.NvSciSync.Fence() = p.Fence
+	}
+	return o, nil
+}
+
+func (o *semaphores) collect(what string, points []SemaphorePoint) error {
+	if len(points) == 0 {
+		return invalidf("%s without a semaphore", what)
+	}
+	for i, p := range points {
+		s := p.Semaphore
+		if s == nil {
+			return fmt.Errorf("%s, point %d: %w", what, i, nilError("external semaphore"))
+		}
+		if err := s.life.Check(); err != nil {
+			return fmt.Errorf("%s, point %d: %w", what, i, err)
+		}
+		if o.ctx == nil {
+			o.ctx = s.ctx
+		} else if !o.ctx.sameAs(s.ctx) {
+			return invalidf("%s, point %d: %v is of %v, those before of %v", what, i, s, s.ctx, o.ctx)
+		}
+		o.raw, o.lives, o.refs = append(o.raw, s.raw), append(o.lives, s.life), append(o.refs, s)
+	}
+	return nil
+}
+
+// ready checks what every Enqueue does.
+func (o *semaphores) ready(op fmt.Stringer, s *Stream) error {
+	if s == nil || s.ctx != o.ctx || s.life.closed.Load() {
+		if err := checkStream(op, o.ctx, s); err != nil {
+			return err
+		}
+	}
+	for _, l := range o.lives {
+		if l.closed.Load() {
+			return fmt.Errorf("%v: %w", op, l.Check())
+		}
+	}
+	return nil
+}
+
+func (o *semaphores) has(op fmt.Stringer, i int) error {
+	if i < 0 || i >= len(o.raw) {
+		return invalidf("%v: there is no point %d, it has %d", op, i, len(o.raw))
+	}
+	return nil
+}
+
+// SetValue changes the value of a point, counted from 0: the way to use one
+// operation for many steps. It allocates nothing.
+func (o *SemaphoreSignal) SetValue(i int, v uint64) error {
+	if o == nil {
+		return nilError("semaphore signal")
+	}
+	if err := o.has(o, i); err != nil {
+		return err
+	}
+	o.params[i].Params.Fence.Value = v
+	return nil
+}
+
+// SetValue changes the value of a point, counted from 0: the way to use one
+// operation for many steps. It allocates nothing.
+func (o *SemaphoreWait) SetValue(i int, v uint64) error {
+	if o == nil {
+		return nilError("semaphore wait")
+	}
+	if err := o.has(o, i); err != nil {
+		return err
+	}
+	o.params[i].Params.Fence.Value = v
+	return nil
+}
+
+// Enqueue implements Op: one driver call, no allocation.
+func (o *SemaphoreSignal) Enqueue(s *Stream) error {
+	if o == nil {
+		return nilError("semaphore signal")
+	}
+	if err := o.ready(o, s); err != nil {
+		return err
+	}
+	err := s.d.CuSignalExternalSemaphoresAsync(&o.raw[0], &o.params[0], uint32(len(o.raw)), s.raw)
+	runtime.KeepAlive(o)
+	runtime.KeepAlive(s)
+	if err != nil {
+		return fmt.Errorf("%v: %w", o, err)
+	}
+	return nil
+}
+
+// Enqueue implements Op: one driver call, no allocation.
+func (o *SemaphoreWait) Enqueue(s *Stream) error {
+	if o == nil {
+		return nilError("semaphore wait")
+	}
+	if err := o.ready(o, s); err != nil {
+		return err
+	}
+	err := s.d.CuWaitExternalSemaphoresAsync(&o.raw[0], &o.params[0], uint32(len(o.raw)), s.raw)
+	runtime.KeepAlive(o)
+	runtime.KeepAlive(s)
+	if err != nil {
+		return fmt.Errorf("%v: %w", o, err)
+	}
+	return nil
+}
+
+// NodeParams is the operation as a graph node takes it. The arrays belong to o.
+func (o *SemaphoreSignal) NodeParams() CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
+	if o == nil {
+		return CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{}
+	}
+	return CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.params[0], NumExtSems: uint32(len(o.raw))}
+}
+
+// NodeParams is the operation as a graph node takes it. The arrays belong to o.
+func (o *SemaphoreWait) NodeParams() CUDA_EXT_SEM_WAIT_NODE_PARAMS {
+	if o == nil {
+		return CUDA_EXT_SEM_WAIT_NODE_PARAMS{}
+	}
+	return CUDA_EXT_SEM_WAIT_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.params[0], NumExtSems: uint32(len(o.raw))}
+}
+
+// Context implements Op: it is the semaphores'.
+func (o *SemaphoreSignal) Context() *Context {
+	if o == nil {
+		return nil
+	}
+	return o.ctx
+}
+
+// Context implements Op: it is the semaphores'.
+func (o *SemaphoreWait) Context() *Context {
+	if o == nil {
+		return nil
+	}
+	return o.ctx
+}
+
+// Refs is the semaphores.
+func (o *SemaphoreSignal) Refs() []Ref {
+	if o == nil {
+		return nil
+	}
+	return o.refs
+}
+
+// Refs is the semaphores.
+func (o *SemaphoreWait) Refs() []Ref {
+	if o == nil {
+		return nil
+	}
+	return o.refs
+}
+
+// Accesses implements Op: none. What the other API's work touches is not known.
+func (o *SemaphoreSignal) Accesses() []Access { return nil }
+
+// Accesses implements Op: none. What the other API's work touches is not known.
+func (o *SemaphoreWait) Accesses() []Access { return nil }
+
+// String counts the semaphores.
+func (o *SemaphoreSignal) String() string {
+	if o == nil {
+		return "nil semaphore signal"
+	}
+	return fmt.Sprintf("signal of %d external semaphores", len(o.raw))
+}
+
+// String counts the semaphores.
+func (o *SemaphoreWait) String() string {
+	if o == nil {
+		return "nil semaphore wait"
+	}
+	return fmt.Sprintf("wait for %d external semaphores", len(o.raw))
+}
+
+func (*SemaphoreSignal) op() {}
+func (*SemaphoreWait) op()   {}

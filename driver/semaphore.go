@@ -1,0 +1,157 @@
+package driver
+
+import (
+	"fmt"
+	"runtime"
+	"unicode/utf16"
+	"unsafe"
+)
+
+// ExternalSemaphore is a semaphore, fence or keyed mutex that another API made
+// (Vulkan, Direct3D, NvSci) and that the device can signal and wait for. CUDA
+// makes none itself: they are imported by a handle that the other API exported.
+// Drivers have had them since CUDA 10.0, timeline semaphores since 11.2.
+type ExternalSemaphore struct {
+	life *Lifetime
+	ctx  *Context
+	raw  CUexternalSemaphore
+	kind CUexternalSemaphoreHandleType
+}
+
+// ImportSemaphoreFD imports a semaphore by a file descriptor, of type
+// CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD or _TIMELINE_SEMAPHORE_FD (Linux).
+// The descriptor is the driver's from then on: the program may neither use nor
+// close it any more. If the import fails it stays the program's.
+func (c *Context) ImportSemaphoreFD(kind CUexternalSemaphoreHandleType, fd int) (*ExternalSemaphore, error) {
+	switch kind {
+	case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD:
+	default:
+		return nil, invalidf("external semaphores of type %v are not imported by a file descriptor", kind)
+	}
+	if fd < 0 || int(int32(fd)) != fd {
+		return nil, invalidf("cannot import an external semaphore: %d is no file descriptor", fd)
+	}
+	d := CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: kind}
+	*d.Handle.Fd() = int32(fd)
+	return c.importSemaphore(&d, fmt.Sprintf("file descriptor %d", fd))
+}
+
+// ImportSemaphoreHandle imports a semaphore by an NT handle or a globally shared
+// (KMT) handle: one of the Win32 and Direct3D types (Windows). The handle stays
+// the program's, which may close it after the import if it is an NT handle.
+func (c *Context) ImportSemaphoreHandle(kind CUexternalSemaphoreHandleType, handle uintptr) (*ExternalSemaphore, error) {
+	if err := win32Semaphore(kind); err != nil {
+		return nil, err
+	}
+	if handle == 0 {
+		return nil, invalidf("cannot import an external semaphore: the handle is 0")
+	}
+	d := CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: kind}
+	*(*uintptr)(unsafe.Pointer(&d.Handle)) = handle
+	return c.importSemaphore(&d, fmt.Sprintf("handle %#x", handle))
+}
+
+// ImportSemaphoreName imports a semaphore by the name it was given when it was
+// made: one of the Win32 and Direct3D types with NT handles (Windows).
+func (c *Context) ImportSemaphoreName(kind CUexternalSemaphoreHandleType, name string) (*ExternalSemaphore, error) {
+	if err := win32Semaphore(kind); err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, invalidf("cannot import an external semaphore: the name is empty")
+	}
+	wide := utf16.Encode([]rune(name + "\x00"))
+	var pin runtime.Pinner // the descriptor does not show the collector what it points at
+	defer pin.Unpin()
+	pin.Pin(&wide[0])
+	d := CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: kind}
+	d.Handle.Win32().Name = unsafe.Pointer(&wide[0])
+	return c.importSemaphore(&d, fmt.Sprintf("name %q", name))
+}
+
+func win32Semaphore(kind CUexternalSemaphoreHandleType) error {
+	switch kind {
+	case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT,
+		CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE,
+		CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT,
+		CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32:
+		return nil
+	}
+	return invalidf("external semaphores of type %v are not imported by a Windows handle", kind)
+}
+
+// ImportSemaphoreNvSci imports an NvSciSyncObj, which must outlive the semaphore
+// (Tegra and DRIVE systems).
+func (c *Context) ImportSemaphoreNvSci(object unsafe.Pointer) (*ExternalSemaphore, error) {
+	if object == nil {
+		return nil, invalidf("cannot import an external semaphore: the NvSciSyncObj is nil")
+	}
+	d := CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC}
+	*d.Handle.NvSciSyncObj() = object
+	return c.importSemaphore(&d, "an NvSciSyncObj")
+}
+
+func (c *Context) importSemaphore(d *CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, by string) (*ExternalSemaphore, error) {
+	l, err := NewLifetime(c, "external semaphore")
+	if err != nil {
+		return nil, err
+	}
+	s := &ExternalSemaphore{life: l, ctx: c, kind: d.Type}
+	if err := c.core.bound.CuImportExternalSemaphore(&s.raw, d); err != nil {
+		return nil, l.Abandon(fmt.Errorf("import by %s as %v, which must be a handle that another API exported for this device: %w", by, d.Type, err))
+	}
+	raw := s.raw
+	Own(s, l, uint64(raw), func(d *Driver) error { return d.CuDestroyExternalSemaphore(raw) })
+	return s, nil
+}
+
+// Raw returns the driver's handle, 0 for nil.
+func (s *ExternalSemaphore) Raw() CUexternalSemaphore {
+	if s == nil {
+		return 0
+	}
+	return s.raw
+}
+
+// Kind is the type of handle it was imported by.
+func (s *ExternalSemaphore) Kind() CUexternalSemaphoreHandleType {
+	if s == nil {
+		return 0
+	}
+	return s.kind
+}
+
+// Context returns the context it was imported into.
+func (s *ExternalSemaphore) Context() *Context {
+	if s == nil {
+		return nil
+	}
+	return s.ctx
+}
+
+// Lifetime is the semaphore's ownership record.
+func (s *ExternalSemaphore) Lifetime() *Lifetime {
+	if s == nil {
+		return nil
+	}
+	return s.life
+}
+
+// String names the semaphore and its kind.
+func (s *ExternalSemaphore) String() string {
+	if s == nil {
+		return "nil external semaphore"
+	}
+	return fmt.Sprintf("%v (%v)", s.life, s.kind)
+}
+
+// Close gives the imported semaphore back. The other API's semaphore is not
+// touched. Work that uses it must be done; a graph that holds it delays this.
+func (s *ExternalSemaphore) Close() error {
+	if s == nil {
+		return nil
+	}
+	err := s.life.Close()
+	runtime.KeepAlive(s)
+	return err
+}

@@ -1,0 +1,149 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2; deps
+// with data 12.3): the way to what this package has no operation for. What the
+// driver answers in the parameters (an allocation's address, the bodies of a
+// conditional node) is in p afterwards.
+//
+// The graph knows nothing of what p refers to: keep is what it keeps alive for
+// the node. A child graph is copied; to hand one over use AddChildMove.
+func (g *Graph) AddNode(p *driver.CUgraphNodeParams, deps []Dep, keep ...driver.Ref) (Node, error) {
+	if p == nil {
+		return Node{}, invalid("cannot add a node to %v: nil parameters", g)
+	}
+	if err := g.lock(); err != nil {
+		return Node{}, err
+	}
+	n, err := g.addNode(p, deps, keep)
+	g.mu.Unlock()
+	runtime.KeepAlive(keep)
+	g.alive()
+	if err != nil {
+		return Node{}, fmt.Errorf("cannot add a node of type %v to %v: %w", p.Type, g, err)
+	}
+	return n, nil
+}
+
+func (g *Graph) addNode(p *driver.CUgraphNodeParams, deps []Dep, keep []driver.Ref) (Node, error) {
+	if p.Type == driver.CU_GRAPH_NODE_TYPE_GRAPH && p.Graph().Ownership == driver.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE {
+		return Node{}, invalid("a child graph that is handed over belongs to a Graph, which would destroy it as well; use AddChildMove")
+	}
+	from, data, err := g.dependencyData(deps, p.Type)
+	if err != nil {
+		return Node{}, err
+	}
+	o := g.owners()
+	if err := holdGiven(o, keep); err != nil {
+		return Node{}, err
+	}
+	var raw driver.CUgraphNode
+	if err := g.addGeneric(&raw, from, data, uintptr(len(deps)), p); err != nil {
+		o.abandon()
+		o.flush()
+		return Node{}, err
+	}
+	g.commitNew(o)
+	return g.added(raw), nil
+}
+
+// holdGiven holds what a program named.
+func holdGiven(o *owners, keep []driver.Ref) error {
+	for i, r := range keep {
+		if r == nil {
+			return invalid("cannot keep reference %d, which is nil", i)
+		}
+	}
+	return o.hold(keep)
+}
+
+// SetParams gives the node of a graph CUDA's tagged parameters, of the node's own
+// type (CUDA 12.2). The graph keeps alive what keep names, in place of what it
+// kept for the node before.
+func (n Node) SetParams(p *driver.CUgraphNodeParams, keep ...driver.Ref) error {
+	if err := n.lock(); err != nil {
+		return fmt.Errorf("cannot set %v: %w", n, err)
+	}
+	err := n.g.setParams(n, p, keep)
+	n.g.mu.Unlock()
+	runtime.KeepAlive(keep)
+	if err != nil {
+		return fmt.Errorf("cannot set %v of %v: %w", n, n.g, err)
+	}
+	return nil
+}
+
+func (g *Graph) setParams(n Node, p *driver.CUgraphNodeParams, keep []driver.Ref) error {
+	if p == nil {
+		return invalid("nil parameters")
+	}
+	o := g.owners()
+	if err := holdGiven(o, keep); err != nil {
+		return err
+	}
+	err := g.d.CuGraphNodeSetParams(n.raw, p)
+	if err != nil {
+		o.abandon()
+	} else {
+		g.commit(o, n)
+	}
+	o.flush()
+	return g.explainType(n, p.Type, err)
+}
+
+// SetParams is Set for CUDA's tagged parameters, of the node's own type (CUDA
+// 12.2). The Exec keeps alive what keep names, in place of what it kept for the
+// node before.
+func (x *Exec) SetParams(n Node, p *driver.CUgraphNodeParams, keep ...driver.Ref) error {
+	if err := x.lock(); err != nil {
+		return err
+	}
+	err := x.setParams(n, p, keep)
+	x.keep.mu.Unlock()
+	runtime.KeepAlive(keep)
+	runtime.KeepAlive(x)
+	if err != nil {
+		return fmt.Errorf("cannot set %v of %v: %w", n, x, err)
+	}
+	return nil
+}
+
+func (x *Exec) setParams(n Node, p *driver.CUgraphNodeParams, keep []driver.Ref) error {
+	if p == nil {
+		return invalid("nil parameters")
+	}
+	if err := x.has(n); err != nil {
+		return err
+	}
+	defer n.g.mu.Unlock()
+	o := x.owners()
+	if err := holdGiven(o, keep); err != nil {
+		return err
+	}
+	err := x.d.CuGraphExecNodeSetParams(x.keep.raw, n.raw, p)
+	if err != nil {
+		o.abandon()
+	} else {
+		o.commit(n.i)
+	}
+	x.keep.retireGone(o)
+	return n.g.explainType(n, p.Type, err)
+}
+
+// explainType adds to an error that the node is of another type, if it is.
+func (g *Graph) explainType(n Node, want Type, err error) error {
+	if err == nil {
+		return nil
+	}
+	var t Type
+	if g.d.CuGraphNodeGetType(n.raw, &t) != nil || t == want {
+		return err
+	}
+	return fmt.Errorf("it is of type %v, and the parameters of type %v: %w", t, want, err)
+}

@@ -1,0 +1,84 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Attribute returns a launch attribute of a kernel node, such as
+// CU_LAUNCH_ATTRIBUTE_PRIORITY. One that was never set has the driver's default.
+func (n Node) Attribute(id driver.CUlaunchAttributeID) (v driver.CUlaunchAttributeValue, err error) {
+	err = n.get(driver.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
+		return d.CuGraphKernelNodeGetAttribute(n.raw, id, &v)
+	})
+	return v, named(id, err)
+}
+
+// SetAttribute sets a launch attribute of a kernel node, for Execs that are made
+// from the graph afterwards; an update of an Exec cannot change most of them.
+// A Launch that the node was added with, or is set to, sets those of its
+// LaunchConfig by itself.
+func (n Node) SetAttribute(id driver.CUlaunchAttributeID, v driver.CUlaunchAttributeValue) error {
+	err := n.get(driver.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
+		n.g.tune(n.raw, attributeBit(id))
+		return d.CuGraphKernelNodeSetAttribute(n.raw, id, &v)
+	})
+	return named(id, err)
+}
+
+func named(id driver.CUlaunchAttributeID, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%v: %w", id, err)
+}
+
+// CopyAttributes gives a kernel node the launch attributes of another one, of the
+// same graph or of any other whose kernel is of the same context.
+func (n Node) CopyAttributes(from Node) error {
+	if n.g == nil || from.g == nil {
+		return errNoNode
+	}
+	if n.g.mu == from.g.mu {
+		return n.copyAttributes(from)
+	}
+	unlock, err := lockBoth(n.g, from.g)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := n.g.check(n); err != nil {
+		return err
+	}
+	return n.copyAttributesLocked(from)
+}
+
+func (n Node) copyAttributes(from Node) error {
+	if err := n.lock(); err != nil {
+		return err
+	}
+	defer n.g.mu.Unlock()
+	if err := from.g.closed(); err != nil {
+		return err
+	}
+	return n.copyAttributesLocked(from)
+}
+
+func (n Node) copyAttributesLocked(from Node) error {
+	if err := from.g.check(from); err != nil {
+		return err
+	}
+	err := n.g.d.CuGraphKernelNodeCopyAttributes(n.raw, from.raw)
+	if err == nil {
+		n.g.tune(n.raw, anyAttribute) // which from has nobody knows
+	}
+	n.g.alive()
+	from.g.alive()
+	if err != nil {
+		err = n.g.explainType(n, driver.CU_GRAPH_NODE_TYPE_KERNEL, err)
+		err = from.g.explainType(from, driver.CU_GRAPH_NODE_TYPE_KERNEL, err)
+		return fmt.Errorf("cannot give %v the attributes of %v: %w", n, from, err)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package graph
+
+import (
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
+)
+
+// AddChildMove adds a node that runs child itself, without a copy (CUDA 12.9).
+// child becomes a part of g: it lives in the node and goes with it, its Close does
+// nothing any more, and its nodes stay what they are. Such a graph may have memory
+// nodes, which a copied one may not; it cannot be instantiated, added again or
+// taken to update an Exec, nor be given further memory nodes. If it fails, child
+// is as it was.
+//
+// No other goroutine may be adding child to another graph meanwhile.
+func (g *Graph) AddChildMove(child *Graph, deps ...Node) (Node, error) {
+	if _, err := lockBoth(g, child); err != nil {
+		return Node{}, fmt.Errorf("cannot hand over a child graph: %w", err)
+	}
+	mine, its := g.mu, child.mu // child's is another one afterwards
+	n, err := g.addChildMove(child, deps)
+	its.Unlock()
+	mine.Unlock()
+	g.alive()
+	child.alive()
+	if err != nil {
+		return Node{}, fmt.Errorf("cannot hand %v over to %v: %w", child, g, err)
+	}
+	return n, nil
+}
+
+// ownedChildren is when drivers began to know who owns a child graph. Older ones
+// take no notice of the field.
+const ownedChildren = 12090
+
+func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
+	if child.part {
+		return Node{}, invalid("it lies in %v of %v already", child.in, child.in.g)
+	}
+	if err := sameDriverAs(g, child); err != nil {
+		return Node{}, err
+	}
+	if err := needs(g.d, "moving a child graph into its node", ownedChildren); err != nil {
+		return Node{}, err
+	}
+	from, err := g.dependencies(deps)
+	if err != nil {
+		return Node{}, err
+	}
+	p := driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_GRAPH}
+	*p.Graph() = driver.CUDA_CHILD_GRAPH_NODE_PARAMS{Graph: child.raw, Ownership: driver.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE}
+	var raw driver.CUgraphNode
+	if err := g.addGeneric(&raw, from, nil, uintptr(len(deps)), &p); err != nil {
+		return Node{}, err
+	}
+	o := g.owners()
+	o.holdSub(child.keep.own)
+	g.commitNew(o)
+	n := g.added(raw)
+	n.takeOver(child)
+	return n, nil
+}
+
+// sameDriverAs refuses a graph of another driver, to which its handle means
+// nothing.
+func sameDriverAs(g, child *Graph) error {
+	if d := child.ctx.Device().Driver(); d != g.ctx.Device().Driver() {
+		return invalid("%v belongs to another driver, %s", child, d.LibraryName())
+	}
+	return nil
+}
+
+// takeOver makes a graph, and the graphs in its nodes, parts of the one that n is
+// in. Both are locked, and n's graph holds what the graph kept alive.
+func (n Node) takeOver(child *Graph) {
+	outer := n.g.outermost()
+	own := child.keep.own
+	child.life.Disown() // the driver destroys it with the node
+	child.outer, child.in, child.part = outer, n, true
+	outer.mixed = outer.mixed || child.mixed
+	outer.enterPart(child)
+	for _, p := range child.parts {
+		p.outer = outer
+		outer.enterPart(p)
+	}
+	child.parts = nil
+	own.release()
+}
+
+func (g *Graph) enterPart(p *Graph) {
+	if g.parts == nil {
+		g.parts = make(map[driver.CUgraph]*Graph)
+	}
+	g.parts[p.raw] = p
+	p.life, p.keep = g.life, g.keep
+	p.setLatch(g.mu)
+}
+
+// latchNow and setLatch are for g.mu, which changes when a graph is moved into
+// another. Whoever holds the latch may read the field as it is.
+func (g *Graph) latchNow() *loader.Latch {
+	return (*loader.Latch)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu))))
+}
+
+func (g *Graph) setLatch(mu *loader.Latch) {
+	atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu)), unsafe.Pointer(mu))
+}
+
+// take takes g.mu, whichever that is once it was got.
+func (g *Graph) take() {
+	for {
+		mu := g.latchNow()
+		mu.Lock()
+		if mu == g.latchNow() {
+			return
+		}
+		mu.Unlock()
+	}
+}

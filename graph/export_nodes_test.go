@@ -1,0 +1,30 @@
+package graph
+
+import "github.com/purecuda/cuda/driver"
+
+// AddTagged adds an operation by the parameters that edges with data need, though
+// there are none.
+func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
+	if err := g.lock(); err != nil {
+		return Node{}, err
+	}
+	defer g.mu.Unlock()
+	p, err := tagged(op)
+	if err != nil {
+		return Node{}, err
+	}
+	from, err := g.dependencies(deps)
+	if err != nil {
+		return Node{}, err
+	}
+	var raw driver.CUgraphNode
+	if err := g.addTagged(&raw, from, nil, uintptr(len(deps)), &p, op); err != nil {
+		return Node{}, err
+	}
+	o := g.owners()
+	if err := o.hold(op.Refs()); err != nil {
+		return Node{}, err
+	}
+	g.commitNew(o)
+	return g.added(raw), nil
+}
