@@ -36,12 +36,7 @@ func Record(s *driver.Stream, ops ...driver.Op) (*Graph, Way, error) {
 		return g, ByHand, err
 	}
 	g, err := Capture(s, ModeRelaxed, func(sc *Scope) error {
-		for _, op := range ops {
-			if err := sc.Do(op); err != nil {
-				return err
-			}
-		}
-		return nil
+		return sc.DoAll(ops...)
 	})
 	return g, ByCapture, err
 }

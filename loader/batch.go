@@ -102,6 +102,13 @@ func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
 	return Frame{b, f}
 }
 
+// Add11 appends a call of p with eleven words, which the caller sets at once
+// through the pointer, as for Add5.
+func (b *Batch) Add11(p *Proc) *[11]uintptr {
+	f := b.push(p, 11, callWords+11)
+	return (*[11]uintptr)(unsafe.Add(unsafe.Pointer(f), argsOffset))
+}
+
 // push appends a frame that takes need words.
 func (b *Batch) push(p *Proc, n, need int) *frame {
 	if len(b.chunk)-b.at < need+minWords { // which may be loaded
