@@ -11,7 +11,7 @@ import (
 // allocate when the argument has the type of the one before it; v is checked
 // as Prepare does.
 func SetArg[T any](l *Launch, i int, v T) error {
-	if l != nil && uint(i) < uint(len(l.slots)) && l.slots[i].typ == reflect.TypeFor[T]() &&
+	if l != nil && uint(i) < uint(len(l.slots)) && l.slots[i].typ == wordOf(reflect.TypeFor[T]()) &&
 		l.setFast(&l.slots[i], unsafe.Pointer(&v)) {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (l *Launch) setAny(i int, v any) error {
 	}
 	s := &l.slots[i]
 	form := s.form
-	if t := reflect.TypeOf(v); t != s.typ {
+	if t := reflect.TypeOf(v); wordOf(t) != s.typ {
 		a := argTypeOf(t)
 		if err := l.accepts(i, a); err != nil {
 			return l.argError(i, err)
@@ -142,7 +142,7 @@ func (l *Launch) setAny(i int, v any) error {
 	} else if err := l.setMemory(s, v.(Memory)); err != nil {
 		return l.argError(i, err)
 	}
-	s.typ, s.form = reflect.TypeOf(v), form
+	s.typ, s.form = wordOf(reflect.TypeOf(v)), form
 	return nil
 }
 

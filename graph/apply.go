@@ -57,6 +57,7 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	k.depart()
 	x.g, x.foreign = g, false
 	x.uploaded = x.opts.upload != nil
+	x.updates++
 	if err := x.ctx.Guarded().CuGraphExecDestroy(old); err != nil {
 		return fmt.Errorf("the executable graph that was replaced: %w", err)
 	}

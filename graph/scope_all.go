@@ -43,8 +43,7 @@ type recorder struct {
 	batch *driver.Batch
 	first int // the operation of the first call in the batch
 
-	last    *driver.Launch // what it refers to is held
-	version uint32
+	last *driver.Launch // what it refers to is held
 }
 
 // inOneGo is how many launches one crossing makes at most: enough for its price
@@ -86,7 +85,7 @@ func (b *recorder) takes(l *driver.Launch) bool {
 
 // hold has the graph keep what the launch refers to.
 func (b *recorder) hold(l *driver.Launch) error {
-	if l == b.last && l.RefsVersion() == b.version {
+	if l.SameRefs(b.last) {
 		return nil
 	}
 	o := b.sc.r.own
@@ -94,7 +93,7 @@ func (b *recorder) hold(l *driver.Launch) error {
 		return err
 	}
 	o.commitLoose()
-	b.last, b.version = l, l.RefsVersion()
+	b.last = l
 	return nil
 }
 

@@ -24,6 +24,7 @@ func (b *bench) rows() map[string]child.Row {
 		"graph_launch_1000":   {Run: b.replay(b.thousand), After: settle},
 		"recapture":           {Before: settle, Run: b.recapture(b.recordEach)},
 		"recapture_all":       {Before: settle, Run: b.recapture(b.recordAll)},
+		"set_10":              {Before: settle, Run: b.setBound, After: settle},
 		"set_10_each":         {Before: settle, Run: b.setEach, After: settle},
 		"set_10_batch":        {Before: settle, Run: b.setBatch, After: settle},
 		"event_record":        {Run: b.record(b.event), After: settle},

@@ -16,7 +16,9 @@ type steps struct {
 	exec   *graph.Exec
 	nodes  []graph.Node
 
-	changes []graph.Change // of every hundredth
+	changes  []graph.Change // of every hundredth
+	bindings *graph.Bindings
+	amounts  []graph.Param[uint32] // of the same
 }
 
 const apart = child.Chain / 10
@@ -52,8 +54,18 @@ func (b *bench) instantiateSteps() error {
 	for i := 0; i < child.Chain; i += apart {
 		s.changes = append(s.changes, graph.Change{Node: s.nodes[i], Op: s.all[i]})
 	}
-	s.exec, err = g.Instantiate()
-	return err
+	if s.exec, err = g.Instantiate(); err != nil {
+		return err
+	}
+	s.bindings = s.exec.Bindings()
+	for i := 0; i < child.Chain; i += apart {
+		p, err := graph.Bind[uint32](s.bindings, s.nodes[i], s.all[i], 1)
+		if err != nil {
+			return err
+		}
+		s.amounts = append(s.amounts, p)
+	}
+	return nil
 }
 
 // next changes the number of a launch.
@@ -105,7 +117,24 @@ func (b *bench) recapture(record func(*graph.Scope) error) func(int) error {
 	}
 }
 
-// setEach changes every hundredth node, and launches.
+// setBound changes every hundredth node, and launches, in one crossing.
+func (b *bench) setBound(n int) error {
+	s := &b.steps
+	for range n {
+		for _, p := range s.amounts {
+			s.amount++
+			if err := p.Set(s.amount); err != nil {
+				return err
+			}
+		}
+		if err := s.bindings.Launch(b.stream); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setEach does so by a call for each node.
 func (b *bench) setEach(n int) error {
 	s := &b.steps
 	for range n {
