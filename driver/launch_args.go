@@ -45,11 +45,14 @@ func (l *Launch) setFast(s *slot, v unsafe.Pointer) bool {
 	return false
 }
 
-// copyArg moves the common sizes in one go.
+// copyArg moves the common sizes in one go. An argument has whole words to
+// itself: one of four bytes is stored as a word, because words are what is read
+// when it is copied on, and a read that is wider than a store just before it has
+// to wait.
 func copyArg(to, from unsafe.Pointer, size uintptr) {
 	switch size {
 	case 4:
-		*(*[4]byte)(to) = *(*[4]byte)(from)
+		*(*uint64)(to) = uint64(*(*uint32)(from))
 	case 8:
 		*(*[8]byte)(to) = *(*[8]byte)(from)
 	default:

@@ -90,3 +90,29 @@ func ChangeArg[T any](l *Launch, i int, v T) (changed bool, err error) {
 	err = SetArg(l, i, v)
 	return was != *(*uint64)(s.at) || version != l.version, err
 }
+
+// PlainArg returns where a launch keeps argument i if to set it to a T is no
+// more than to store a word there, zero behind the value; else nil. So it is when
+// T is a number of at most a word and the argument has been a T before. It holds
+// as long as the argument is set by nobody else.
+func PlainArg[T any](l *Launch, i int) *uint64 {
+	s := &l.slots[i]
+	var v T
+	if s.form != formPlain || s.typ != wordOf(reflect.TypeFor[T]()) || unsafe.Sizeof(v) != s.size || !isWord(s.size) {
+		return nil
+	}
+	return (*uint64)(s.at)
+}
+
+// WordOf returns a value of at most a word as it is stored where PlainArg says.
+func WordOf[T any](v T) uint64 {
+	switch unsafe.Sizeof(v) {
+	case 4:
+		return uint64(*(*uint32)(unsafe.Pointer(&v)))
+	case 8:
+		return *(*uint64)(unsafe.Pointer(&v))
+	}
+	return 0
+}
+
+func isWord(size uintptr) bool { return size == 4 || size == 8 }

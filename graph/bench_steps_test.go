@@ -51,6 +51,15 @@ func BenchmarkRecapture(b *testing.B) {
 			}
 			return nil
 		},
+		"Burst": func(s *stepBench, sc *graph.Scope) error {
+			return sc.Burst(func(b *graph.Burst) error {
+				for range s.all {
+					s.next(s.launch)
+					s.ok(b.Do(s.launch))
+				}
+				return nil
+			})
+		},
 		"DoAll": func(s *stepBench, sc *graph.Scope) error {
 			for _, l := range s.all {
 				s.next(l)

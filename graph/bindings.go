@@ -24,12 +24,18 @@ import (
 // A node that is bound has the arguments of the bindings: those of the launch it
 // was bound with, and what was set since. What Exec.Set gives it in between
 // lasts until the next change. After an update the bindings are sent again.
+//
+// Like operations, the bindings of an Exec are changed and sent by one goroutine
+// at a time: nothing here waits for others but Launch and Send, which take turns
+// with what others do with the Exec.
 type Bindings struct {
 	x       *Exec
 	bound   []*bound
 	byNode  map[Node]*bound
 	changed []*bound // in the order of their first change
 	updates uint64   // of the exec, when the bindings were sent last
+	g       *Graph   // where those that are bound were found, when
+	removed uint32   // its removals were these
 	batch   *driver.Batch
 	fresh   []uint32 // slots that are held for nodes of changed
 }
@@ -73,8 +79,6 @@ func (bs *Bindings) Len() int {
 	if bs == nil {
 		return 0
 	}
-	bs.x.keep.mu.Lock()
-	defer bs.x.keep.mu.Unlock()
 	return len(bs.bound)
 }
 
@@ -95,6 +99,7 @@ type Param[T any] struct {
 	bs *Bindings
 	b  *bound
 	i  int
+	at *uint64 // where a number is, see driver.PlainArg
 }
 
 // Bind binds argument i, counted from 0, of a kernel node. l is what the node
@@ -109,7 +114,7 @@ func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error
 	if err != nil {
 		return Param[T]{}, fmt.Errorf("cannot bind an argument of %v: %w", n, err)
 	}
-	return Param[T]{bs, b, i}, nil
+	return Param[T]{bs, b, i, driver.PlainArg[T](b.launch, i)}, nil
 }
 
 // BindName is Bind for the parameter of that name in the kernel's PTX.
@@ -126,16 +131,27 @@ func BindName[T any](bs *Bindings, n Node, l *driver.Launch, name string) (Param
 // then on, in place of the one before, which is let go of when the launches that
 // use it have ended.
 func (p Param[T]) Set(v T) error {
+	if p.at == nil {
+		return p.setAny(v)
+	}
+	if w := driver.WordOf(v); *p.at != w {
+		*p.at = w
+		if !p.b.changed {
+			p.bs.mark(p.b)
+		}
+	}
+	return nil
+}
+
+// setAny is Set for what has more to it than a number.
+func (p Param[T]) setAny(v T) error {
 	if p.bs == nil {
 		return errNoParam
 	}
-	k := p.bs.x.keep
-	k.mu.Lock()
 	changed, err := driver.ChangeArg(p.b.launch, p.i, v)
 	if changed && !p.b.changed {
 		p.bs.mark(p.b)
 	}
-	k.mu.Unlock()
 	return err
 }
 

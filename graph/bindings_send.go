@@ -47,10 +47,10 @@ func (bs *Bindings) calls() *driver.Batch {
 // put puts the calls for what changed into the batch.
 func (bs *Bindings) put(b *driver.Batch, o *owners) error {
 	x := bs.x
+	if err := bs.check(x.g); err != nil {
+		return err
+	}
 	for _, c := range bs.changed {
-		if err := x.g.check(c.node); err != nil {
-			return c.error(x, err)
-		}
 		if !c.holds(o) {
 			if err := o.hold(c.launch.Refs()); err != nil {
 				return c.error(x, err)
@@ -62,11 +62,31 @@ func (bs *Bindings) put(b *driver.Batch, o *owners) error {
 	return nil
 }
 
+// check looks whether the nodes still exist. As long as the graph is the same and
+// loses none, they do.
+func (bs *Bindings) check(g *Graph) error {
+	if bs.removed == g.removals && bs.g == g {
+		return nil
+	}
+	for _, b := range bs.changed {
+		if err := g.check(b.node); err != nil {
+			return b.error(bs.x, err)
+		}
+	}
+	for _, b := range bs.bound {
+		if g.check(b.node) != nil {
+			return nil // look again the next time
+		}
+	}
+	bs.removed, bs.g = g.removals, g
+	return nil
+}
+
 // holds reports whether the exec holds all that the launch refers to for the
 // node. As long as nothing changes it is not looked up again.
 func (b *bound) holds(o *owners) bool {
 	l := b.launch
-	if b.known == o && b.epoch == o.epoch && b.refs == l.RefsVersion() && l.RefsOpen() {
+	if b.known == o && b.epoch == o.epoch && b.refs == l.RefsVersion() {
 		return true
 	}
 	b.known = nil

@@ -33,11 +33,11 @@ type Exec struct {
 // a launch runs through more of the driver than the cache holds, so what it
 // touches here lies together.
 type execKeep struct {
-	mu   loader.Latch // held during every driver call on raw
-	shut bool         // Close was called
-	raw  driver.CUgraphExec
-	ctx  *driver.Context
-	own  *owners
+	mu     loader.Latch // held during every driver call on raw
+	shut   bool         // Close was called
+	raw    driver.CUgraphExec
+	ctx    *driver.Context
+	own    *owners
 	staged *driver.Stream // where Stage sent something ahead of the next launch
 	retired
 	between *driver.Event // for orders between streams; made when needed

@@ -113,6 +113,7 @@ func (g *Graph) added(raw driver.CUgraphNode) Node {
 func (g *Graph) removed(n Node) {
 	n.forgetParts()
 	g.raws[n.i] = 0
+	g.removals++
 	delete(g.index, n.raw)
 	g.names.set(n.i, "")
 	if g.part {

@@ -102,11 +102,12 @@ func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
 	return Frame{b, f}
 }
 
-// Add11 appends a call of p with eleven words, which the caller sets at once
-// through the pointer, as for Add5.
-func (b *Batch) Add11(p *Proc) *[11]uintptr {
-	f := b.push(p, 11, callWords+11)
-	return (*[11]uintptr)(unsafe.Add(unsafe.Pointer(f), argsOffset))
+// AddRoom appends a call of p with n words, which the caller sets through the
+// pointer, as for Add5. Behind them is room for more words, which are no
+// arguments but what arguments point to: they stay where they are until the batch
+// is reset.
+func (b *Batch) AddRoom(p *Proc, n, room int) unsafe.Pointer {
+	return unsafe.Add(unsafe.Pointer(b.push(p, n, callWords+n+room)), argsOffset)
 }
 
 // push appends a frame that takes need words.

@@ -244,6 +244,7 @@ static const struct row {
 	{"graph_launch_1", nothing, run_graph_launch_1, settle},
 	{"graph_launch_1000", nothing, run_graph_launch_1000, settle},
 	{"recapture", settle, run_recapture, nothing},
+	{"recapture_burst", settle, run_recapture, nothing},
 	{"recapture_all", settle, run_recapture, nothing},
 	{"set_10", settle, run_set_10, settle},
 	{"set_10_batch", settle, run_set_10, settle},

@@ -23,6 +23,7 @@ func (b *bench) rows() map[string]child.Row {
 		"graph_launch_1":      {Run: b.replay(b.one), After: settle},
 		"graph_launch_1000":   {Run: b.replay(b.thousand), After: settle},
 		"recapture":           {Before: settle, Run: b.recapture(b.recordEach)},
+		"recapture_burst":     {Before: settle, Run: b.recapture(b.recordBurst)},
 		"recapture_all":       {Before: settle, Run: b.recapture(b.recordAll)},
 		"set_10":              {Before: settle, Run: b.setBound, After: settle},
 		"set_10_each":         {Before: settle, Run: b.setEach, After: settle},

@@ -88,6 +88,22 @@ func (b *bench) recordEach(sc *graph.Scope) error {
 	return nil
 }
 
+// recordBurst does the same in few crossings.
+func (b *bench) recordBurst(sc *graph.Scope) error {
+	return sc.Burst(func(burst *graph.Burst) error {
+		s := &b.steps
+		for range child.Chain {
+			if err := s.next(s.launch); err != nil {
+				return err
+			}
+			if err := burst.Do(s.launch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // recordAll records a thousand launches that were prepared.
 func (b *bench) recordAll(sc *graph.Scope) error {
 	s := &b.steps
