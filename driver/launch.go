@@ -35,7 +35,7 @@ type Launch struct {
 type slot struct {
 	at   unsafe.Pointer // into Launch.store
 	size uintptr
-	typ  reflect.Type // of the latest argument: the same type needs no check
+	typ  typeWord // of the latest argument: the same type needs no check
 	form argForm
 	mem  int        // index in Launch.mem; -1: none yet
 	mode AccessMode // what the kernel does to the memory; 0: not declared

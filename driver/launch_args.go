@@ -11,7 +11,7 @@ import (
 // allocate when the argument has the type of the one before it; v is checked
 // as Prepare does.
 func SetArg[T any](l *Launch, i int, v T) error {
-	if l != nil && uint(i) < uint(len(l.slots)) && l.slots[i].typ == reflect.TypeFor[T]() &&
+	if l != nil && uint(i) < uint(len(l.slots)) && l.slots[i].typ == wordOf(reflect.TypeFor[T]()) &&
 		l.setFast(&l.slots[i], unsafe.Pointer(&v)) {
 		return nil
 	}
@@ -45,11 +45,14 @@ func (l *Launch) setFast(s *slot, v unsafe.Pointer) bool {
 	return false
 }
 
-// copyArg moves the common sizes in one go.
+// copyArg moves the common sizes in one go. An argument has whole words to
+// itself: one of four bytes is stored as a word, because words are what is read
+// when it is copied on, and a read that is wider than a store just before it has
+// to wait.
 func copyArg(to, from unsafe.Pointer, size uintptr) {
 	switch size {
 	case 4:
-		*(*[4]byte)(to) = *(*[4]byte)(from)
+		*(*uint64)(to) = uint64(*(*uint32)(from))
 	case 8:
 		*(*[8]byte)(to) = *(*[8]byte)(from)
 	default:
@@ -129,7 +132,7 @@ func (l *Launch) setAny(i int, v any) error {
 	}
 	s := &l.slots[i]
 	form := s.form
-	if t := reflect.TypeOf(v); t != s.typ {
+	if t := reflect.TypeOf(v); wordOf(t) != s.typ {
 		a := argTypeOf(t)
 		if err := l.accepts(i, a); err != nil {
 			return l.argError(i, err)
@@ -145,7 +148,7 @@ func (l *Launch) setAny(i int, v any) error {
 	} else if err := l.setMemory(s, v.(Memory)); err != nil {
 		return l.argError(i, err)
 	}
-	s.typ, s.form = reflect.TypeOf(v), form
+	s.typ, s.form = wordOf(reflect.TypeOf(v)), form
 	return nil
 }
 

@@ -57,6 +57,7 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	departed := k.depart()
 	x.g, x.foreign = g, false
 	x.uploaded = x.opts.upload != nil
+	x.updates++
 	if err := join([]error{x.ctx.Guarded().CuGraphExecDestroy(old), departed}); err != nil {
 		return fmt.Errorf("the executable graph that was replaced: %w", err)
 	}

@@ -25,18 +25,22 @@ type Exec struct {
 	foreign  bool   // what is kept alive came by an update from another graph
 	opts     options
 	uploaded bool
+	updates  uint64 // how often all parameters were changed at once
+	bindings *Bindings
 }
 
 // execKeep is what an exec's destruction needs of it, and what a launch does:
 // a launch runs through more of the driver than the cache holds, so what it
 // touches here lies together.
 type execKeep struct {
-	mu   loader.Latch // held during every driver call on raw
-	shut bool         // Close was called
-	raw  driver.CUgraphExec
-	ctx  *driver.Context
-	own  *owners
+	mu     loader.Latch // held during every driver call on raw
+	shut   bool         // Close was called
+	raw    driver.CUgraphExec
+	ctx    *driver.Context
+	own    *owners
+	staged *driver.Stream // where Stage sent something ahead of the next launch
 	retired
+	between *driver.Event // for orders between streams; made when needed
 }
 
 // Close destroys the executable graph. A launch that is under way ends, and
@@ -55,7 +59,7 @@ func (x *Exec) Close() error {
 func (k *execKeep) destroy(d *driver.Driver) error {
 	err := d.CuGraphExecDestroy(k.raw)
 	k.retire(keeper{sub: k.own})
-	return join([]error{err, k.close()})
+	return join([]error{err, k.close(), k.between.Close()})
 }
 
 // Raw returns the driver's handle, 0 for nil. Apply may change it.
@@ -123,15 +127,26 @@ func (x *Exec) Launch(s *driver.Stream) error {
 }
 
 func (k *execKeep) launch(s *driver.Stream) error {
-	if k.shut || !s.Open() || s.Context() != k.ctx {
-		if err := k.accepts(s); err != nil {
-			return err
-		}
+	if err := k.ready(s); err != nil {
+		return err
 	}
 	if err := s.Driver().CuGraphLaunch(k.raw, s.Raw()); err != nil {
 		return err
 	}
 	k.launched(s)
+	return nil
+}
+
+// ready prepares for a launch: usually there is nothing to do.
+func (k *execKeep) ready(s *driver.Stream) error {
+	if k.shut || !s.Open() || s.Context() != k.ctx {
+		if err := k.accepts(s); err != nil {
+			return err
+		}
+	}
+	if k.staged != nil {
+		return k.awaitStaged(s)
+	}
 	return nil
 }
 

@@ -25,6 +25,8 @@ type Graph struct {
 	index map[driver.CUgraphNode]uint32 // of raws; nil until a node must be found
 	raws  []driver.CUgraphNode          // of the nodes, by number; 0 for a destroyed one
 
+	removals uint32 // counts nodes that were destroyed
+
 	life  *driver.Lifetime
 	seq   uint64 // the order in which two graphs are locked
 	outer *Graph

@@ -116,6 +116,7 @@ func (g *Graph) added(raw driver.CUgraphNode) Node {
 func (g *Graph) removed(n Node) {
 	n.forgetParts()
 	g.raws[n.i] = 0
+	g.removals++
 	delete(g.index, n.raw)
 	delete(g.tuned, n.raw)
 	g.names.set(n.i, "")

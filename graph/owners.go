@@ -25,8 +25,9 @@ type owners struct {
 	sets  []set    // what a node refers to, or several nodes do
 	slots []uint32 // the slots that sets consist of
 
-	seen seen    // a launch and the set that is right for it
-	plan *owners // those of the plan that was added last; among held
+	seen  seen    // a launch and the set that is right for it
+	epoch uint32  // is another number after every change of what nodes refer to
+	plan  *owners // those of the plan that was added last; among held
 
 	pending int // slots[pending:] are held for a change that is not made yet
 	gone    []keeper
@@ -97,7 +98,8 @@ func (o *owners) reset() {
 	clear(o.gone)
 	o.held, o.free, o.gone = o.held[:0], o.free[:0], o.gone[:0]
 	o.nodes, o.sets, o.slots, o.pending = o.nodes[:0], o.sets[:0], o.slots[:0], 0
-	o.plan, o.seen = nil, seen{}
+	o.plan = nil
+	o.unsee()
 }
 
 // alone reports whether nobody else shares o.
@@ -301,7 +303,7 @@ func (o *owners) commitAgain(n int) {
 
 // commit gives what is held to a node in place of what it had.
 func (o *owners) commit(node uint32) {
-	o.seen = seen{}
+	o.unsee()
 	o.grow(node)
 	id := o.nodes[node]
 	if id == 0 || o.sets[id-1].nodes > 1 {
@@ -322,6 +324,23 @@ func (o *owners) commit(node uint32) {
 	o.pending = len(o.slots)
 }
 
+// unsee forgets what was found of launches.
+func (o *owners) unsee() {
+	o.seen = seen{}
+	o.epoch++
+}
+
+// waiting returns how many slots are held for a change that is not made yet.
+func (o *owners) waiting() int { return len(o.slots) - o.pending }
+
+// takePending returns those slots, for the caller to enter again before anything
+// else happens.
+func (o *owners) takePending() []uint32 {
+	slots := o.slots[o.pending:]
+	o.slots = o.slots[:o.pending]
+	return slots
+}
+
 func (o *owners) dropSet(s *set) {
 	for _, slot := range o.slots[s.off : s.off+s.n] {
 		o.drop(slot)
@@ -331,7 +350,7 @@ func (o *owners) dropSet(s *set) {
 
 // forget drops what a node refers to.
 func (o *owners) forget(node uint32) {
-	o.seen = seen{}
+	o.unsee()
 	if int(node) >= len(o.nodes) || o.nodes[node] == 0 {
 		return
 	}
@@ -349,7 +368,7 @@ func (o *owners) mark() mark { return mark{len(o.nodes), len(o.sets), len(o.slot
 
 // cut forgets the nodes that were added since the mark.
 func (o *owners) cut(m mark) {
-	o.seen = seen{}
+	o.unsee()
 	for i := m.nodes; i < len(o.nodes); i++ {
 		o.forget(uint32(i))
 	}
@@ -360,7 +379,7 @@ func (o *owners) cut(m mark) {
 // loosen makes what nodes refer to belong to no node: their numbers stopped
 // meaning anything.
 func (o *owners) loosen() {
-	o.seen = seen{}
+	o.unsee()
 	for i := range o.sets {
 		s := &o.sets[i]
 		for _, slot := range o.slots[s.off : s.off+s.n] {

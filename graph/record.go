@@ -36,7 +36,7 @@ func Record(s *driver.Stream, ops ...driver.Op) (*Graph, Way, error) {
 		return nil, ByCapture, err
 	}
 	defer r.abandon()
-	g, err := r.end(r.scope.doAll(ops))
+	g, err := r.end(r.scope.DoAll(ops...))
 	return g, ByCapture, err
 }
 
@@ -49,15 +49,6 @@ func impossible(err error) bool {
 		return true
 	}
 	return false
-}
-
-func (sc *Scope) doAll(ops []driver.Op) error {
-	for _, op := range ops {
-		if err := sc.Do(op); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func byHand(c *driver.Context, ops []driver.Op) (*Graph, error) {

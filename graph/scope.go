@@ -81,6 +81,21 @@ func (sc *Scope) Keep(refs ...driver.Ref) error {
 	return r.g.owners().holdLoose(refs)
 }
 
+// keep has the graph to be keep what an operation refers to.
+func (r *recording) keep(refs []driver.Ref) error {
+	o := r.own
+	if r.g != nil {
+		r.g.take()
+		defer r.g.mu.Unlock()
+		o = r.g.owners()
+	}
+	if err := o.hold(refs); err != nil {
+		return err
+	}
+	o.commitLoose()
+	return nil
+}
+
 // Status returns the state of the capture and its number, which is unique in
 // the process.
 func (sc *Scope) Status() (status driver.CUstreamCaptureStatus, id uint64, err error) {
@@ -90,7 +105,7 @@ func (sc *Scope) Status() (status driver.CUstreamCaptureStatus, id uint64, err e
 // note remembers the first operation that failed: it is what invalidated the
 // capture, if something did. Where something did before it, the error gets to
 // say what.
-func (r *recording) note(op driver.Op, err error) error {
+func (r *recording) note(op fmt.Stringer, err error) error {
 	if resultOf(err) == driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED {
 		return fmt.Errorf("capture of %v was %s: %w", r.s, r.invalidatedBy(), err)
 	}

@@ -125,6 +125,7 @@ func (x *Exec) execUpdate(g *Graph) (info driver.CUgraphExecUpdateResultInfo, er
 
 // adopt has the exec keep alive what g does, in place of what it did.
 func (x *Exec) adopt(g *Graph) {
+	x.updates++
 	k := x.keep
 	if k.own == g.keep.own {
 		return

@@ -102,6 +102,14 @@ func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
 	return Frame{b, f}
 }
 
+// AddRoom appends a call of p with n words, which the caller sets through the
+// pointer, as for Add5. Behind them is room for more words, which are no
+// arguments but what arguments point to: they stay where they are until the batch
+// is reset.
+func (b *Batch) AddRoom(p *Proc, n, room int) unsafe.Pointer {
+	return unsafe.Add(unsafe.Pointer(b.push(p, n, callWords+n+room)), argsOffset)
+}
+
 // push appends a frame that takes need words.
 func (b *Batch) push(p *Proc, n, need int) *frame {
 	if len(b.chunk)-b.at < need+minWords { // which may be loaded

@@ -39,7 +39,7 @@ __asm__(".section .rodata\nadd_ptx: .incbin \"add.ptx\"\n.byte 0\n.previous");
 enum { COPY_BYTES = 4096, CHAIN = 1000 };
 
 static CUcontext context;
-static CUfunction add;
+static CUfunction add, step;
 static CUstream stream;
 static CUdeviceptr counter, target;
 static void *host;
@@ -49,6 +49,13 @@ static CUgraphNode nodes[CHAIN];
 static CUgraph graph; /* the one that a sample builds */
 static void *arguments[] = {&counter};
 static kernel_node_params params;
+
+/* The graph whose parameters change: its kernels add amount to the counter. */
+static CUgraphExec steps;
+static CUgraphNode step_nodes[CHAIN];
+static unsigned amount;
+static void *step_arguments[] = {&counter, &amount};
+static kernel_node_params step_params;
 
 static void add_chain(CUgraph g, int n) {
 	CUgraphNode *previous = NULL;
@@ -67,6 +74,31 @@ static CUgraphExec chain(int n) {
 	return exec; /* the graph stays: its nodes name those of the exec */
 }
 
+/* What a program does that captures its step anew each time. */
+static CUgraph capture_steps(void) {
+	CUgraph g;
+	CHECK(cuStreamBeginCapture(stream, CAPTURE_THREAD_LOCAL));
+	for (int i = 0; i < CHAIN; i++) {
+		amount++;
+		CHECK(cuLaunchKernel(step, 1, 1, 1, 1, 1, 1, 0, stream, step_arguments, NULL));
+	}
+	CHECK(cuStreamEndCapture(stream, &g));
+	return g;
+}
+
+static void update(CUgraphExec exec, CUgraph g) {
+	update_result_info info;
+	CHECK(cuGraphExecUpdate(exec, g, &info));
+}
+
+static void prepare_steps(void) {
+	size_t n = CHAIN;
+	CUgraph g = capture_steps();
+	CHECK(cuGraphGetNodes(g, step_nodes, &n));
+	CHECK(cuGraphInstantiate(&steps, g, 0)); /* the graph stays: it has the exec's nodes */
+	step_params = (kernel_node_params){step, 1, 1, 1, 1, 1, 1, 0, step_arguments, NULL, NULL, NULL};
+}
+
 static void start(void) {
 	CUdevice device;
 	CUmodule module;
@@ -77,6 +109,7 @@ static void start(void) {
 	CHECK(cuCtxSetCurrent(context));
 	CHECK(cuModuleLoadData(&module, add_ptx));
 	CHECK(cuModuleGetFunction(&add, module, "add"));
+	CHECK(cuModuleGetFunction(&step, module, "step"));
 	CHECK(cuStreamCreate(&stream, STREAM_NON_BLOCKING));
 	CHECK(cuMemAlloc(&counter, 4));
 	CHECK(cuMemsetD32(counter, 41, 1));
@@ -107,6 +140,7 @@ static void prepare(void) {
 	params = (kernel_node_params){add, 1, 1, 1, 1, 1, 1, 0, arguments, NULL, NULL, NULL};
 	one = chain(1);
 	thousand = chain(CHAIN);
+	prepare_steps();
 }
 
 static void nothing(void) {}
@@ -146,6 +180,25 @@ static void run_graph_launch_1(int n) {
 
 static void run_graph_launch_1000(int n) {
 	for (int i = 0; i < n; i++) CHECK(cuGraphLaunch(thousand, stream));
+}
+
+static void run_recapture(int n) {
+	for (int i = 0; i < n; i++) {
+		CUgraph g = capture_steps();
+		update(steps, g);
+		CHECK(cuGraphDestroy(g));
+	}
+}
+
+/* Ten nodes, a hundred apart, get another number; then the graph is launched. */
+static void run_set_10(int n) {
+	for (int i = 0; i < n; i++) {
+		for (int k = 0; k < CHAIN; k += CHAIN / 10) {
+			amount++;
+			CHECK(cuGraphExecKernelNodeSetParams(steps, step_nodes[k], &step_params));
+		}
+		CHECK(cuGraphLaunch(steps, stream));
+	}
 }
 
 static void run_event_record(int n) {
@@ -190,6 +243,12 @@ static const struct row {
 	{"launch", nothing, run_launch, settle},
 	{"graph_launch_1", nothing, run_graph_launch_1, settle},
 	{"graph_launch_1000", nothing, run_graph_launch_1000, settle},
+	{"recapture", settle, run_recapture, nothing},
+	{"recapture_burst", settle, run_recapture, nothing},
+	{"recapture_all", settle, run_recapture, nothing},
+	{"set_10", settle, run_set_10, settle},
+	{"set_10_batch", settle, run_set_10, settle},
+	{"set_10_each", settle, run_set_10, settle},
 	{"event_record", nothing, run_event_record, settle},
 	{"event_record_timing", nothing, run_event_record_timing, settle},
 	{"copy_4k", nothing, run_copy, settle},

@@ -19,6 +19,11 @@ typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
 
 typedef struct {
+	int result;
+	CUgraphNode errorNode, errorFromNode;
+} update_result_info; /* CUgraphExecUpdateResultInfo_v1 */
+
+typedef struct {
 	CUfunction func;
 	unsigned gridDimX, gridDimY, gridDimZ;
 	unsigned blockDimX, blockDimY, blockDimZ;
@@ -29,7 +34,7 @@ typedef struct {
 	CUcontext ctx;
 } kernel_node_params; /* CUDA_KERNEL_NODE_PARAMS_v2 */
 
-enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2 };
+enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2, CAPTURE_THREAD_LOCAL = 1 };
 
 /* name, symbol, prototype */
 #define DRIVER_FUNCTIONS(F) \
@@ -57,6 +62,10 @@ enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2 };
 	F(cuGraphAddKernelNode, "cuGraphAddKernelNode_v2", (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const kernel_node_params *)) \
 	F(cuGraphInstantiate, "cuGraphInstantiateWithFlags", (CUgraphExec *, CUgraph, unsigned long long)) \
 	F(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2", (CUgraphExec, CUgraphNode, const kernel_node_params *)) \
+	F(cuStreamBeginCapture, "cuStreamBeginCapture_v2", (CUstream, int)) \
+	F(cuStreamEndCapture, "cuStreamEndCapture", (CUstream, CUgraph *)) \
+	F(cuGraphGetNodes, "cuGraphGetNodes", (CUgraph, CUgraphNode *, size_t *)) \
+	F(cuGraphExecUpdate, "cuGraphExecUpdate_v2", (CUgraphExec, CUgraph, update_result_info *)) \
 	F(cuGraphLaunch, "cuGraphLaunch", (CUgraphExec, CUstream)) \
 	F(cuGetProcAddress, "cuGetProcAddress_v2", (const char *, void **, int, uint64_t, int *))
 

@@ -14,14 +14,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 )
 
 func main() {
 	dir := flag.String("dir", beside(), "folder of the callers: bench-c, gobench, cgobench, puregobench")
 	rounds := flag.Int("rounds", 25, "rounds over all rows")
 	starts := flag.Int("starts", 7, "rounds of process starts, up to the first kernel's result")
+	only := flag.String("rows", "", "regular expression: measure only rows whose name matches")
 	note := flag.String("note", "", "line for the report's head: commit, machine")
 	flag.Parse()
+	if err := choose(*only); err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(2)
+	}
 	ok, err := run(*dir, *note, *rounds, *starts)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
@@ -30,6 +37,19 @@ func main() {
 	if !ok {
 		os.Exit(1)
 	}
+}
+
+// choose leaves the rows whose name matches.
+func choose(pattern string) error {
+	name, err := regexp.Compile(pattern)
+	if err != nil {
+		return err
+	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return !name.MatchString(r.name) })
+	if len(rows) == 0 {
+		return fmt.Errorf("no row matches %q", pattern)
+	}
+	return nil
 }
 
 func beside() string {

@@ -95,6 +95,9 @@ func (r row) budget() string {
 	if r.vsCgo {
 		s = append(s, "cgo")
 	}
+	if r.times > 0 {
+		s = append(s, fmt.Sprintf("%g × less than %s", r.times, r.lessThan))
+	}
 	return strings.Join(s, ", ")
 }
 
@@ -115,7 +118,10 @@ func (row row) missed(r *results) (missed []string) {
 	if row.vsCgo && len(viaCgo) > 0 && quantile(pairwise(g, viaCgo, ratio), 0.25) > 1 {
 		missed = append(missed, "slower than cgo")
 	}
-	if row.atMost == 0 && r.allocs(row.name, inGo) >= maxAllocs {
+	if row.times > 0 && len(r.times(row.lessThan, inGo)) > 0 && median(pairwise(r.times(row.lessThan, inGo), g, ratio)) < row.times {
+		missed = append(missed, "not "+row.budget())
+	}
+	if row.atMost == 0 && r.allocs(row.name, inGo) >= max(row.allocs, maxAllocs) {
 		missed = append(missed, "allocates")
 	}
 	return missed

@@ -70,3 +70,14 @@ func TestRowThatWasNotMeasuredIsNoSuccess(t *testing.T) {
 		t.Errorf("the report does not say so:\n%s", out.String())
 	}
 }
+
+func TestTimesLessIsAgainstTheOtherRow(t *testing.T) {
+	r := of("x", map[string][]float64{inC: {10, 10}, inGo: {10, 10}})
+	r.rows["y"] = map[string][]measurement{inGo: {{nanoseconds: 250}, {nanoseconds: 250}}}
+	if missed := (row{name: "x", lessThan: "y", times: 20}).missed(r); len(missed) > 0 {
+		t.Errorf("missed %v", missed)
+	}
+	if missed := (row{name: "x", lessThan: "y", times: 30}).missed(r); len(missed) != 1 {
+		t.Errorf("missed %v, want the factor", missed)
+	}
+}

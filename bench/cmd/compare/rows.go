@@ -11,6 +11,10 @@ type row struct {
 	extra  float64 // budget: at most this many ns over C; 0: none
 	atMost float64 // budget: at most this many ns; 0: none
 	vsCgo  bool    // budget: not slower than cgo
+	allocs float64 // budget: at most this many allocations; 0: maxAllocs
+
+	lessThan string  // budget: times less than the row of that name,
+	times    float64 // this many
 }
 
 // Launches are sampled in runs that fit the driver's queue of about a thousand
@@ -25,6 +29,12 @@ var rows = []row{
 	{name: "launch", title: "kernel launch", operations: 500, samples: 11, ratio: 1.05, vsCgo: true},
 	{name: "graph_launch_1", title: "graph launch, 1 node", operations: 200, samples: 11, ratio: 1.05, vsCgo: true},
 	{name: "graph_launch_1000", title: "graph launch, 1,000 nodes", operations: 20, samples: 5, ratio: 1.05, vsCgo: true},
+	{name: "recapture", title: "1,000 launches recaptured one by one, exec updated, graph closed", operations: 10, samples: 3, allocs: perGraph},
+	{name: "recapture_burst", title: "the same, recorded in a Burst", operations: 10, samples: 3, ratio: 1.10, allocs: perGraph},
+	{name: "recapture_all", title: "the same, 1,000 prepared launches recorded by DoAll", operations: 10, samples: 3, allocs: perGraph},
+	{name: "set_10", title: "10 of 1,000 nodes' parameters changed, and launch (bound)", operations: 20, samples: 5, ratio: 1.10, lessThan: "recapture_burst", times: 20},
+	{name: "set_10_batch", title: "the same by SetBatch and Launch", operations: 20, samples: 5},
+	{name: "set_10_each", title: "the same by Set and Launch", operations: 20, samples: 5},
 	{name: "event_record_timing", title: "event record (with timing)", operations: 500, samples: 11, ratio: 1.05, vsCgo: true},
 	{name: "event_record", title: "event record (without timing)", operations: 500, samples: 11, vsCgo: true},
 	{name: "copy_4k", title: "async copy, 4 KiB page-locked to device", operations: 500, samples: 11, ratio: 1.05, vsCgo: true},
@@ -38,3 +48,7 @@ const maxStart = 5e6
 // maxAllocs is what counts as 0 allocations per operation: what is made once
 // for a whole sample, as the tables of a new graph are, is not one of each.
 const maxAllocs = 0.1
+
+// perGraph is what a graph may allocate however many nodes it has: itself, what
+// its lifetime needs, what watches over its capture.
+const perGraph = 20

@@ -43,6 +43,7 @@ type bench struct {
 	stream  *driver.Stream
 	counter *driver.Buffer[uint32]
 	launch  *driver.Launch
+	step    *driver.Kernel
 
 	copy           *driver.CopyOp
 	event, timed   *driver.Event
@@ -55,6 +56,7 @@ type bench struct {
 	added          []graph.Node
 	previous       [1]graph.Node
 	currentContext driver.CUcontext
+	steps          steps
 }
 
 func newBench(d *driver.Driver) (*bench, error) {
@@ -72,6 +74,9 @@ func newBench(d *driver.Driver) (*bench, error) {
 	}
 	add, err := module.Kernel("add")
 	if err != nil {
+		return nil, err
+	}
+	if b.step, err = module.Kernel("step"); err != nil {
 		return nil, err
 	}
 	if b.stream, err = b.context.NewStream(); err != nil {
@@ -124,7 +129,10 @@ func (b *bench) prepare() error {
 	for _, n := range b.nodes {
 		b.changes = append(b.changes, graph.Change{Node: n, Op: b.launch})
 	}
-	return errors.Join(errs[:]...)
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	return b.prepareSteps()
 }
 
 func (b *bench) chain(n int) (*graph.Exec, []graph.Node, error) {

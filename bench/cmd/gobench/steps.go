@@ -1,0 +1,189 @@
+package main
+
+import (
+	"github.com/purecuda/cuda/bench/internal/child"
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+// steps is the graph whose parameters change: kernels that add amount to the
+// counter.
+type steps struct {
+	amount uint32
+	launch *driver.Launch // for those who record one at a time
+	ops    []driver.Op    // for those who record all: one each
+	all    []*driver.Launch
+	exec   *graph.Exec
+	nodes  []graph.Node
+
+	changes  []graph.Change // of every hundredth
+	bindings *graph.Bindings
+	amounts  []graph.Param[uint32] // of the same
+}
+
+const apart = child.Chain / 10
+
+func (b *bench) prepareSteps() (err error) {
+	s := &b.steps
+	one := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
+	if s.launch, err = b.step.Prepare(one, b.counter, s.amount); err != nil {
+		return err
+	}
+	for range child.Chain {
+		l, err := b.step.Prepare(one, b.counter, s.amount)
+		if err != nil {
+			return err
+		}
+		s.ops, s.all = append(s.ops, l), append(s.all, l)
+	}
+	return b.instantiateSteps()
+}
+
+func (b *bench) instantiateSteps() error {
+	s := &b.steps
+	g, err := graph.Capture(b.stream, graph.ModeThreadLocal, b.recordEach)
+	if err != nil {
+		return err
+	}
+	for n, err := range g.Nodes() {
+		if err != nil {
+			return err
+		}
+		s.nodes = append(s.nodes, n)
+	}
+	for i := 0; i < child.Chain; i += apart {
+		s.changes = append(s.changes, graph.Change{Node: s.nodes[i], Op: s.all[i]})
+	}
+	if s.exec, err = g.Instantiate(); err != nil {
+		return err
+	}
+	s.bindings = s.exec.Bindings()
+	for i := 0; i < child.Chain; i += apart {
+		p, err := graph.Bind[uint32](s.bindings, s.nodes[i], s.all[i], 1)
+		if err != nil {
+			return err
+		}
+		s.amounts = append(s.amounts, p)
+	}
+	return nil
+}
+
+// next changes the number of a launch.
+func (s *steps) next(l *driver.Launch) error {
+	s.amount++
+	return driver.SetArg(l, 1, s.amount)
+}
+
+// recordEach records one launch a thousand times, as a loop over layers does.
+func (b *bench) recordEach(sc *graph.Scope) error {
+	s := &b.steps
+	for range child.Chain {
+		if err := s.next(s.launch); err != nil {
+			return err
+		}
+		if err := sc.Do(s.launch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordBurst does the same in few crossings.
+func (b *bench) recordBurst(sc *graph.Scope) error {
+	return sc.Burst(func(burst *graph.Burst) error {
+		s := &b.steps
+		for range child.Chain {
+			if err := s.next(s.launch); err != nil {
+				return err
+			}
+			if err := burst.Do(s.launch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// recordAll records a thousand launches that were prepared.
+func (b *bench) recordAll(sc *graph.Scope) error {
+	s := &b.steps
+	for _, l := range s.all {
+		if err := s.next(l); err != nil {
+			return err
+		}
+	}
+	return sc.DoAll(s.ops...)
+}
+
+func (b *bench) recapture(record func(*graph.Scope) error) func(int) error {
+	return func(n int) error {
+		for range n {
+			g, err := graph.Capture(b.stream, graph.ModeThreadLocal, record)
+			if err != nil {
+				return err
+			}
+			if _, err := b.steps.exec.Update(g); err != nil {
+				return err
+			}
+			if err := g.Close(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// setBound changes every hundredth node, and launches, in one crossing.
+func (b *bench) setBound(n int) error {
+	s := &b.steps
+	for range n {
+		for _, p := range s.amounts {
+			s.amount++
+			if err := p.Set(s.amount); err != nil {
+				return err
+			}
+		}
+		if err := s.bindings.Launch(b.stream); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setEach does so by a call for each node.
+func (b *bench) setEach(n int) error {
+	s := &b.steps
+	for range n {
+		for i := 0; i < child.Chain; i += apart {
+			if err := s.next(s.launch); err != nil {
+				return err
+			}
+			if err := s.exec.Set(s.nodes[i], s.launch); err != nil {
+				return err
+			}
+		}
+		if err := s.exec.Launch(b.stream); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setBatch does so in two crossings.
+func (b *bench) setBatch(n int) error {
+	s := &b.steps
+	for range n {
+		for i := 0; i < child.Chain; i += apart {
+			if err := s.next(s.all[i]); err != nil {
+				return err
+			}
+		}
+		if err := s.exec.SetBatch(s.changes); err != nil {
+			return err
+		}
+		if err := s.exec.Launch(b.stream); err != nil {
+			return err
+		}
+	}
+	return nil
+}

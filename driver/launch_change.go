@@ -1,0 +1,118 @@
+package driver
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"unsafe"
+)
+
+// typeWord is a type as the runtime has it, one address for each. To compare two
+// of them is one instruction, which for two reflect.Types it is not.
+type typeWord unsafe.Pointer
+
+// wordOf takes the address out of the interface value, its second word.
+func wordOf(t reflect.Type) typeWord {
+	return typeWord((*[2]unsafe.Pointer)(unsafe.Pointer(&t))[1])
+}
+
+// Clone returns a launch like l, with the same kernel, configuration and
+// arguments, that changes by itself. It is nil for a nil launch.
+func (l *Launch) Clone() *Launch {
+	if l == nil {
+		return nil
+	}
+	c := new(Launch)
+	*c = *l
+	c.attrs, c.store = slices.Clone(l.attrs), slices.Clone(l.store)
+	c.mem, c.refs, c.uses = slices.Clone(l.mem), slices.Clone(l.refs), slices.Clone(l.uses)
+	c.slots, c.ptrs = slices.Clone(l.slots), slices.Clone(l.ptrs)
+	from, to := unsafe.Pointer(unsafe.SliceData(l.store)), unsafe.Pointer(unsafe.SliceData(c.store))
+	for i := range c.slots {
+		at := unsafe.Add(to, uintptr(l.slots[i].at)-uintptr(from))
+		c.slots[i].at, c.ptrs[i] = at, at
+	}
+	if l.node.KernelParams != nil {
+		c.node.KernelParams = unsafe.SliceData(c.ptrs)
+	}
+	return c
+}
+
+// ArgIndex returns which argument the parameter of that name is. Names are
+// known where the kernel came from PTX.
+func (l *Launch) ArgIndex(name string) (int, error) {
+	if err := l.check(); err != nil {
+		return 0, err
+	}
+	if name != "" {
+		for i, p := range l.k.params {
+			if p.Name == name {
+				return i, nil
+			}
+		}
+	}
+	return 0, invalidf("launch of %v: there is no parameter %q, it takes %d (%s)", l.k, name, len(l.slots), signature(l.k.params))
+}
+
+// CheckArg reports what is wrong with giving values of type T to argument i, if
+// anything: their size, their kind, or that there is no such argument.
+func CheckArg[T any](l *Launch, i int) error {
+	return l.checkArg(i, reflect.TypeFor[T]())
+}
+
+func (l *Launch) checkArg(i int, t reflect.Type) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	if i < 0 || i >= len(l.slots) {
+		return invalidf("launch of %v: there is no argument %d, it takes %d (%s)", l.k, i, len(l.slots), signature(l.k.params))
+	}
+	if t.Kind() == reflect.Interface {
+		return l.argError(i, fmt.Errorf("%v says nothing about the argument, name its type", t))
+	}
+	if err := l.accepts(i, argTypeOf(t)); err != nil {
+		return l.argError(i, err)
+	}
+	return nil
+}
+
+// ChangeArg is SetArg, and reports whether the argument is another one now: a
+// number of other value, another address or other memory.
+func ChangeArg[T any](l *Launch, i int, v T) (changed bool, err error) {
+	if l == nil || uint(i) >= uint(len(l.slots)) {
+		return false, SetArg(l, i, v)
+	}
+	s := &l.slots[i]
+	if s.size == 0 || s.size > unsafe.Sizeof(uint64(0)) { // not compared
+		return true, SetArg(l, i, v)
+	}
+	was, version := *(*uint64)(s.at), l.version
+	err = SetArg(l, i, v)
+	return was != *(*uint64)(s.at) || version != l.version, err
+}
+
+// PlainArg returns where a launch keeps argument i if to set it to a T is no
+// more than to store a word there, zero behind the value; else nil. So it is when
+// T is a number of at most a word and the argument has been a T before. It holds
+// as long as the argument is set by nobody else.
+func PlainArg[T any](l *Launch, i int) *uint64 {
+	s := &l.slots[i]
+	var v T
+	if s.form != formPlain || s.typ != wordOf(reflect.TypeFor[T]()) || unsafe.Sizeof(v) != s.size || !isWord(s.size) {
+		return nil
+	}
+	return (*uint64)(s.at)
+}
+
+// WordOf returns a value of at most a word as it is stored where PlainArg says.
+func WordOf[T any](v T) uint64 {
+	switch unsafe.Sizeof(v) {
+	case 4:
+		return uint64(*(*uint32)(unsafe.Pointer(&v)))
+	case 8:
+		return *(*uint64)(unsafe.Pointer(&v))
+	}
+	return 0
+}
+
+func isWord(size uintptr) bool { return size == 4 || size == 8 }

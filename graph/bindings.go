@@ -1,0 +1,283 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Bindings are the parameters of an Exec that change from launch to launch: a
+// step's number, a length, an address. Each is bound to an argument of a kernel
+// node once ([Bind], [BindName]) and then set ([Param.Set]) as often as it
+// changes. [Bindings.Launch] sends what changed and the launch, all in one
+// crossing.
+//
+//	bs := x.Bindings()
+//	position, err := graph.BindName[uint32](bs, node, launch, "position")
+//	...
+//	for i := range tokens {
+//		position.Set(uint32(i))
+//		bs.Launch(s)
+//	}
+//
+// A node that is bound has the arguments of the bindings: those of the launch it
+// was bound with, and what was set since. What Exec.Set gives it in between
+// lasts until the next change. After an update the bindings are sent again.
+//
+// Like operations, the bindings of an Exec are changed and sent by one goroutine
+// at a time: nothing here waits for others but Launch and Send, which take turns
+// with what others do with the Exec.
+type Bindings struct {
+	x       *Exec
+	bound   []*bound
+	byNode  map[Node]*bound
+	changed []*bound // in the order of their first change
+	updates uint64   // of the exec, when the bindings were sent last
+	g       *Graph   // where those that are bound were found, when
+	removed uint32   // its removals were these
+	batch   *driver.Batch
+	fresh   []uint32 // slots that are held for nodes of changed
+}
+
+// bound is a node that has parameters here.
+type bound struct {
+	node    Node
+	from    *driver.Launch // it was bound with
+	launch  *driver.Launch // a copy of that, with what was set
+	changed bool
+
+	fresh int     // where what is held for it in Bindings.fresh ends
+	known *owners // who holds what the launch refers to,
+	epoch uint32  // since then,
+	refs  uint32  // as long as it refers to that
+}
+
+// Bindings returns the bindings of the Exec, of which there is one.
+func (x *Exec) Bindings() *Bindings {
+	if x == nil {
+		return nil
+	}
+	x.keep.mu.Lock()
+	defer x.keep.mu.Unlock()
+	if x.bindings == nil {
+		x.bindings = &Bindings{x: x, byNode: make(map[Node]*bound), updates: x.updates}
+	}
+	return x.bindings
+}
+
+// Exec returns the Exec whose parameters these are.
+func (bs *Bindings) Exec() *Exec {
+	if bs == nil {
+		return nil
+	}
+	return bs.x
+}
+
+// Len returns the number of nodes that are bound.
+func (bs *Bindings) Len() int {
+	if bs == nil {
+		return 0
+	}
+	return len(bs.bound)
+}
+
+// Changed returns how many nodes the next Launch will send.
+func (bs *Bindings) Changed() int {
+	if bs == nil {
+		return 0
+	}
+	bs.x.keep.mu.Lock()
+	defer bs.x.keep.mu.Unlock()
+	bs.refresh()
+	return len(bs.changed)
+}
+
+// Param is one bound argument. It is a small value; copies are the same
+// parameter.
+type Param[T any] struct {
+	bs *Bindings
+	b  *bound
+	i  int
+	at *uint64 // where a number is, see driver.PlainArg
+}
+
+// Bind binds argument i, counted from 0, of a kernel node. l is what the node
+// does: the node has its arguments from the next Launch on. They are copied, l
+// may be changed and used elsewhere; for the other arguments of the same node
+// pass the same l.
+func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error) {
+	if err := driver.CheckArg[T](l, i); err != nil {
+		return Param[T]{}, fmt.Errorf("cannot bind an argument of %v: %w", n, err)
+	}
+	b, err := bs.bind(n, l)
+	if err != nil {
+		return Param[T]{}, fmt.Errorf("cannot bind an argument of %v: %w", n, err)
+	}
+	return Param[T]{bs, b, i, driver.PlainArg[T](b.launch, i)}, nil
+}
+
+// BindName is Bind for the parameter of that name in the kernel's PTX.
+func BindName[T any](bs *Bindings, n Node, l *driver.Launch, name string) (Param[T], error) {
+	i, err := l.ArgIndex(name)
+	if err != nil {
+		return Param[T]{}, fmt.Errorf("cannot bind an argument of %v: %w", n, err)
+	}
+	return Bind[T](bs, n, l, i)
+}
+
+// Set gives the parameter a value, which is sent with the next Launch of the
+// bindings. Setting what it has already sends nothing. A Memory is kept from
+// then on, in place of the one before, which is let go of when the launches that
+// use it have ended.
+func (p Param[T]) Set(v T) error {
+	if p.at == nil {
+		return p.setAny(v)
+	}
+	if w := driver.WordOf(v); *p.at != w {
+		*p.at = w
+		if !p.b.changed {
+			p.bs.mark(p.b)
+		}
+	}
+	return nil
+}
+
+// setAny is Set for what has more to it than a number.
+func (p Param[T]) setAny(v T) error {
+	if p.bs == nil {
+		return errNoParam
+	}
+	changed, err := driver.ChangeArg(p.b.launch, p.i, v)
+	if changed && !p.b.changed {
+		p.bs.mark(p.b)
+	}
+	return err
+}
+
+var errNoParam = invalid("the zero Param is bound to nothing")
+
+// Node returns the node whose parameter it is.
+func (p Param[T]) Node() Node {
+	if p.b == nil {
+		return Node{}
+	}
+	return p.b.node
+}
+
+func (bs *Bindings) mark(b *bound) {
+	b.changed = true
+	bs.changed = append(bs.changed, b)
+}
+
+// bind returns what is bound of a node, at first a copy of l.
+func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
+	if bs == nil {
+		return nil, nilExec
+	}
+	x := bs.x
+	if err := x.lock(); err != nil {
+		return nil, err
+	}
+	defer x.keep.mu.Unlock()
+	if err := x.has(n); err != nil {
+		return nil, err
+	}
+	defer n.g.mu.Unlock()
+	if b := bs.byNode[n]; b != nil {
+		if b.from != l {
+			return nil, invalid("it is bound to the arguments of another launch already, %v", b.from)
+		}
+		return b, nil
+	}
+	if err := n.bindable(l); err != nil {
+		return nil, err
+	}
+	b := &bound{node: n, from: l, launch: l.Clone()}
+	bs.byNode[n] = b
+	bs.bound = append(bs.bound, b)
+	bs.mark(b)
+	return b, nil
+}
+
+// bindable refuses nodes that take no arguments, and launches of elsewhere.
+func (n Node) bindable(l *driver.Launch) error {
+	if err := n.g.accepts(l); err != nil {
+		return err
+	}
+	var t Type
+	if err := n.g.d.CuGraphNodeGetType(n.raw, &t); err != nil {
+		return err
+	}
+	if t != driver.CU_GRAPH_NODE_TYPE_KERNEL {
+		return invalid("it is no kernel node but a %v", t)
+	}
+	return nil
+}
+
+// refresh has everything sent again that an update has overwritten.
+func (bs *Bindings) refresh() {
+	if bs.updates == bs.x.updates {
+		return
+	}
+	bs.updates = bs.x.updates
+	for _, b := range bs.bound {
+		if !b.changed {
+			bs.mark(b)
+		}
+	}
+}
+
+// Launch is Exec.Launch with the parameters that were set since the last one,
+// in one crossing however many there are. When it fails, the parameters that the
+// driver did not take stay for the next one.
+func (bs *Bindings) Launch(s *driver.Stream) error {
+	if bs == nil {
+		return nilExec
+	}
+	x := bs.x
+	x.keep.mu.Lock()
+	err := bs.launch(s)
+	x.keep.mu.Unlock()
+	runtime.KeepAlive(s)
+	if err != nil {
+		return x.launchError(s, err)
+	}
+	return nil
+}
+
+func (bs *Bindings) launch(s *driver.Stream) error {
+	x, k := bs.x, bs.x.keep
+	bs.refresh()
+	if len(bs.changed) == 0 {
+		return k.launch(s)
+	}
+	if err := k.ready(s); err != nil {
+		return err
+	}
+	if s.Context() != k.ctx { // each call is made under its own
+		if err := bs.send(nil); err != nil {
+			return err
+		}
+		return k.launch(s)
+	}
+	if err := bs.send(s); err != nil {
+		return err
+	}
+	k.launched(s)
+	runtime.KeepAlive(x)
+	return nil
+}
+
+// Send sends the parameters without a launch, for one by other ways than Launch.
+func (bs *Bindings) Send() error {
+	if bs == nil {
+		return nilExec
+	}
+	if err := bs.x.lock(); err != nil {
+		return err
+	}
+	defer bs.x.keep.mu.Unlock()
+	bs.refresh()
+	return bs.send(nil)
+}

@@ -1,0 +1,142 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// send has the driver take what changed, and, if there is a stream, a launch.
+// The exec is locked.
+//
+// What a node will refer to is held before the calls are made, and takes the
+// place of what the node has when its call is known to have succeeded: a call
+// that failed leaves the node as it was, and what it refers to held.
+func (bs *Bindings) send(s *driver.Stream) error {
+	g := bs.x.g
+	if err := g.lock(); err != nil {
+		return fmt.Errorf("its %w", err)
+	}
+	defer g.mu.Unlock()
+	b := bs.calls()
+	o := bs.x.owners()
+	if err := bs.put(b, o); err != nil {
+		o.abandon()
+		bs.x.keep.retireGone(o)
+		return err
+	}
+	if s != nil {
+		b.GraphLaunch(bs.x.keep.raw, s.Raw())
+	}
+	done, err := b.Run()
+	runtime.KeepAlive(bs) // the batch has addresses in the launches
+	return bs.sent(o, done, err)
+}
+
+// calls returns the empty batch.
+func (bs *Bindings) calls() *driver.Batch {
+	if bs.batch == nil {
+		bs.batch = bs.x.d.NewBatch()
+		return bs.batch
+	}
+	bs.batch.Reset(bs.x.d)
+	return bs.batch
+}
+
+// put puts the calls for what changed into the batch.
+func (bs *Bindings) put(b *driver.Batch, o *owners) error {
+	x := bs.x
+	if err := bs.check(x.g); err != nil {
+		return err
+	}
+	for _, c := range bs.changed {
+		if !c.holds(o) {
+			if err := o.hold(c.launch.Refs()); err != nil {
+				return c.error(x, err)
+			}
+		}
+		c.fresh = o.waiting()
+		b.GraphExecKernelNodeSetParams(x.keep.raw, c.node.raw, c.launch.KernelNodeParams())
+	}
+	return nil
+}
+
+// check looks whether the nodes still exist. As long as the graph is the same and
+// loses none, they do.
+func (bs *Bindings) check(g *Graph) error {
+	if bs.removed == g.removals && bs.g == g {
+		return nil
+	}
+	for _, b := range bs.changed {
+		if err := g.check(b.node); err != nil {
+			return b.error(bs.x, err)
+		}
+	}
+	for _, b := range bs.bound {
+		if g.check(b.node) != nil {
+			return nil // look again the next time
+		}
+	}
+	bs.removed, bs.g = g.removals, g
+	return nil
+}
+
+// holds reports whether the exec holds all that the launch refers to for the
+// node. As long as nothing changes it is not looked up again.
+func (b *bound) holds(o *owners) bool {
+	l := b.launch
+	if b.known == o && b.epoch == o.epoch && b.refs == l.RefsVersion() {
+		return true
+	}
+	b.known = nil
+	if !o.refersTo(int(b.node.i), l.Refs()) {
+		return false
+	}
+	b.known, b.epoch, b.refs = o, o.epoch, l.RefsVersion()
+	return true
+}
+
+// sent enters that the first done calls succeeded.
+func (bs *Bindings) sent(o *owners, done int, err error) error {
+	n := min(done, len(bs.changed))
+	bs.commit(o, n)
+	var failed *bound
+	if n < len(bs.changed) {
+		failed = bs.changed[n]
+	}
+	for _, c := range bs.changed[:n] {
+		c.changed = false
+	}
+	bs.changed = append(bs.changed[:0], bs.changed[n:]...)
+	if err != nil && failed != nil {
+		return failed.error(bs.x, err)
+	}
+	return err
+}
+
+// commit gives what is held to the first n nodes that changed, and drops what
+// is held for the others.
+func (bs *Bindings) commit(o *owners, n int) {
+	if o.waiting() == 0 {
+		return
+	}
+	bs.fresh = append(bs.fresh[:0], o.takePending()...)
+	from := 0
+	for i, c := range bs.changed {
+		part := bs.fresh[from:c.fresh]
+		from = c.fresh
+		if len(part) == 0 {
+			continue
+		}
+		o.slots = append(o.slots, part...)
+		if i < n {
+			o.commit(c.node.i)
+		} else {
+			o.abandon()
+		}
+	}
+	bs.x.keep.retireGone(o)
+}
+
+func (b *bound) error(x *Exec, err error) error { return setError(b.node, x, b.launch, err) }
