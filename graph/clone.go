@@ -19,7 +19,7 @@ func (g *Graph) Clone() (*Graph, error) {
 	}
 	var raw driver.CUgraph
 	if err := g.d.CuGraphClone(&raw, g.raw); err != nil {
-		return nil, life.Abandon(fmt.Errorf("clone of %v: %w", g, err))
+		return nil, life.Abandon(fmt.Errorf("clone of %v: %w", g, g.memoryLimit(err, noClone)))
 	}
 	// Which node of the clone corresponds to which the driver knows and nobody
 	// has asked: the clone's nodes are found as they are needed, and what they

@@ -75,7 +75,7 @@ func (n Node) Destroy() error {
 	}
 	defer n.g.mu.Unlock()
 	if err := n.g.d.CuGraphDestroyNode(n.raw); err != nil {
-		return err
+		return n.g.memoryLimit(err, noRemoval)
 	}
 	n.g.removed(n)
 	return nil
