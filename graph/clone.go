@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -26,7 +27,9 @@ func (g *Graph) Clone() (*Graph, error) {
 	// refer to is kept as long as the clone.
 	o := g.keep.own.share().writable()
 	o.loosen()
-	return own(g.ctx, life, raw, o), nil
+	twin := own(g.ctx, life, raw, o)
+	twin.users = maps.Clone(g.users)
+	return twin, nil
 }
 
 // FindInClone returns the node of clone that corresponds to n. The clone must

@@ -32,7 +32,8 @@ type Graph struct {
 	parts map[driver.CUgraph]*Graph // of an outermost graph: those that were asked for
 	table *[]driver.CUgraphNode     // raws, on loan from tables
 	names names
-	from  []driver.CUgraphNode // buffers for lists of nodes
+	users map[driver.CUuserObject]int // the references it holds
+	from  []driver.CUgraphNode        // buffers for lists of nodes
 	to    []driver.CUgraphNode
 }
 
