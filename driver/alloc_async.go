@@ -15,6 +15,9 @@ type ordered struct {
 	stream CUstream
 	hold   *Lifetime // of the stream, if that is not the one it was allocated in
 	graph  bool      // recorded in a graph, which owns the memory
+
+	live      bool // of a graph's memory: a launch left it allocated
+	elsewhere bool // of a graph's memory: a capture frees it that nobody follows
 }
 
 // destroy frees the memory in the order of the stream.
@@ -24,18 +27,21 @@ func (o *ordered) destroy(d *Driver) error {
 	if o.hold != nil {
 		defer o.hold.Done()
 	}
-	if o.graph || o.ptr == 0 {
+	if o.ptr == 0 {
 		return nil
+	}
+	if o.graph {
+		return o.freeLeft(d)
 	}
 	return d.CuMemFreeAsync(o.ptr, o.stream)
 }
 
 // freeOn has the memory freed in the order of s instead of the stream it was
-// allocated in. A graph's memory is freed by this only.
+// allocated in.
 func (o *ordered) freeOn(s *Stream) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.stream, o.hold, o.graph = s.raw, s.life, false
+	o.stream, o.hold = s.raw, s.life
 }
 
 // freeOn closes stream-ordered memory and has it freed in the order of s, which
@@ -43,6 +49,9 @@ func (o *ordered) freeOn(s *Stream) {
 func (a *allocation) freeOn(s *Stream) error {
 	if err := s.ctx.sameDriver(a.ctx, a.life); err != nil {
 		return s.named(err)
+	}
+	if a.order.isGraph() {
+		return a.closeGraphMemory(s)
 	}
 	if err := s.life.Retain(); err != nil {
 		return err
@@ -66,7 +75,7 @@ func (a *allocation) freeOn(s *Stream) error {
 //
 // In a stream that is capturing, the allocation becomes a node of the graph.
 // The graph then owns the memory: Close does not free it, FreeAsync in the
-// capture records that the graph does.
+// capture records that the graph does, and afterwards frees what a launch left.
 func AllocAsync[T any](s *Stream, n int) (*Buffer[T], error) {
 	return AllocFromPool[T](s, nil, n)
 }

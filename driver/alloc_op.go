@@ -83,24 +83,6 @@ func (o *AllocOp[T]) Buffer() (*Buffer[T], error) {
 // belongs to o; the driver writes the address into it.
 func (o *AllocOp[T]) MemAllocNodeParams() *CUDA_MEM_ALLOC_NODE_PARAMS { return &o.params }
 
-// GraphBuffer is the buffer for memory that a graph owns, at the address the
-// driver gave its allocation node. keep is what must stay reachable while the
-// buffer is used.
-func (o *AllocOp[T]) GraphBuffer(ptr CUdeviceptr, keep any) (*Buffer[T], error) {
-	_, bytes, err := newBuffer[T](o.n)
-	if err != nil {
-		return nil, err
-	}
-	life, err := NewLifetime(o.ctx, "graph buffer of "+elemName[T]())
-	if err != nil {
-		return nil, err
-	}
-	order := &ordered{ptr: ptr, graph: true}
-	a := &allocation{life: life, ctx: o.ctx, ptr: ptr, bytes: bytes, order: order, owner: keep}
-	Own(a, life, uint64(ptr), order.destroy)
-	return bufferOf[T](a), nil
-}
-
 // Context is where the memory is allocated.
 func (o *AllocOp[T]) Context() *Context { return o.ctx }
 
@@ -147,16 +129,6 @@ func (o *FreeOp) Ptr() CUdeviceptr {
 		return 0
 	}
 	return o.mem.ptr
-}
-
-// Disown closes the buffer because a graph's free node frees its memory from
-// now on. It fails if the buffer is closed already.
-func (o *FreeOp) Disown() error {
-	if err := o.mem.check(); err != nil {
-		return err
-	}
-	o.mem.a.life.Disown()
-	return nil
 }
 
 // Context is where the memory is.

@@ -54,6 +54,7 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	k.raw = raw
 	k.retire(keeper{sub: k.own})
 	k.own = g.keep.own.share()
+	k.mem = g.keep.own.mem.launches(x.opts.flags)
 	departed := k.depart()
 	x.g, x.foreign = g, false
 	x.uploaded = x.opts.upload != nil

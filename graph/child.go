@@ -26,7 +26,7 @@ func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 	}
 	var raw driver.CUgraphNode
 	if err := g.d.CuGraphAddChildGraphNode(&raw, g.raw, from, uintptr(len(deps)), child.raw); err != nil {
-		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, err)
+		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, child.memoryLimit(err, noCopy))
 	}
 	g.outermost().mixed = g.outermost().mixed || child.outermost().mixed
 	o := g.owners()

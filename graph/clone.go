@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -22,16 +23,17 @@ func (g *Graph) Clone() (*Graph, error) {
 	}
 	var raw driver.CUgraph
 	if err := g.d.CuGraphClone(&raw, g.raw); err != nil {
-		return nil, life.Abandon(fmt.Errorf("clone of %v: %w", g, err))
+		return nil, life.Abandon(fmt.Errorf("clone of %v: %w", g, g.memoryLimit(err, noClone)))
 	}
 	// Which node of the clone corresponds to which the driver knows and nobody
 	// has asked: the clone's nodes are found as they are needed, and what they
 	// refer to is kept as long as the clone.
 	o := g.keep.own.share().writable()
 	o.loosen()
-	c := own(g.ctx, life, raw, o)
-	c.mixed = g.outermost().mixed
-	return c, nil
+	twin := own(g.ctx, life, raw, o)
+	twin.mixed = g.outermost().mixed
+	twin.users = maps.Clone(g.users)
+	return twin, nil
 }
 
 // FindInClone returns the node of clone that corresponds to n. The clone must

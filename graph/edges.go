@@ -42,7 +42,7 @@ func (g *Graph) changeEdges(what string, from, to []Node, change func(*Graph) er
 	err := change(g)
 	g.alive()
 	if err != nil {
-		return fmt.Errorf("cannot %s %v: %w", what, g, err)
+		return fmt.Errorf("cannot %s %v: %w", what, g, g.memoryLimit(err, noRemoval))
 	}
 	return nil
 }

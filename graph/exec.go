@@ -162,7 +162,7 @@ func (k *execKeep) accepts(s *driver.Stream) error {
 }
 
 func (x *Exec) launchError(s *driver.Stream, err error) error {
-	return fmt.Errorf("cannot launch %v on %v: %w", x, s, err)
+	return fmt.Errorf("cannot launch %v on %v: %w", x, s, x.memoryError(err))
 }
 
 // sameDriver refuses a stream of another driver, an emulated one for instance,

@@ -38,7 +38,8 @@ type Graph struct {
 	lost  error                     // why it is of no use, though it is open
 	table *[]driver.CUgraphNode     // raws, on loan from tables
 	names names
-	from  []driver.CUgraphNode // buffers for lists of nodes
+	users map[driver.CUuserObject]int // the references it holds
+	from  []driver.CUgraphNode        // buffers for lists of nodes
 	to    []driver.CUgraphNode
 	data  []driver.CUgraphEdgeData
 	tuned map[driver.CUgraphNode]attributeSet // nodes that were given launch attributes

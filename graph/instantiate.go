@@ -107,6 +107,7 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 	}
 	k := &execKeep{raw: raw, ctx: g.ctx, own: g.keep.own.share()}
 	x := &Exec{life: life, ctx: g.ctx, d: g.d, keep: k, g: g, opts: o, uploaded: o.upload != nil}
+	k.mem = g.keep.own.mem.launches(o.flags)
 	driver.Own(x, life, uint64(raw), k.destroy)
 	return x, nil
 }
@@ -118,7 +119,7 @@ func (g *Graph) instantiate(o options) (raw driver.CUgraphExec, err error) {
 	d := g.ctx.Guarded()
 	if !d.Has(driver.FnCuGraphInstantiateWithParams) {
 		if err := d.CuGraphInstantiateWithFlags(&raw, g.raw, uint64(o.flags)); err != nil {
-			return 0, &InstantiateError{Err: err, graph: g.String(), Result: driver.CUDA_GRAPH_INSTANTIATE_ERROR}
+			return 0, &InstantiateError{Err: g.memoryLimit(err, oneExec), graph: g.String(), Result: driver.CUDA_GRAPH_INSTANTIATE_ERROR}
 		}
 		return raw, nil
 	}
@@ -126,7 +127,7 @@ func (g *Graph) instantiate(o options) (raw driver.CUgraphExec, err error) {
 	err = d.CuGraphInstantiateWithParams(&raw, g.raw, &p)
 	runtime.KeepAlive(o.upload)
 	if err != nil {
-		return 0, &InstantiateError{Result: p.Result_out, Node: g.member(p.HErrNode_out), Err: err, graph: g.String()}
+		return 0, &InstantiateError{Result: p.Result_out, Node: g.member(p.HErrNode_out), Err: g.memoryLimit(err, oneExec), graph: g.String()}
 	}
 	return raw, nil
 }

@@ -78,7 +78,7 @@ func (n Node) Destroy() error {
 		return err
 	}
 	if err := n.g.d.CuGraphDestroyNode(n.raw); err != nil {
-		return err
+		return n.g.memoryLimit(err, noRemoval)
 	}
 	n.g.removed(n)
 	return nil

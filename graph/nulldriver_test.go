@@ -12,7 +12,10 @@ import (
 
 // null is a driver whose functions succeed at once, do nothing and allocate
 // nothing: what is left to measure is this module's own.
-type null struct{ handles uintptr }
+type null struct {
+	handles uintptr
+	memory  [][]uint64 // of the host, which is written
+}
 
 func nullDriver(t testing.TB) *driver.Driver { return gputest.Driver(t, new(null)) }
 
@@ -32,6 +35,8 @@ func (d *null) Lookup(symbol string) (loader.Proc, error) {
 			*(*uintptr)(a.Ptr(0)) = 1
 			return 0
 		}), nil
+	case "cuMemHostAlloc":
+		return loader.FuncProc(d.hostMemory), nil
 	case "cuFuncGetParamInfo":
 		return loader.Proc{}, loader.ErrSymbolNotFound
 	}
@@ -51,6 +56,14 @@ func (d *null) Lookup(symbol string) (loader.Proc, error) {
 func (d *null) make(a loader.Args) uintptr {
 	*(*uintptr)(a.Ptr(0)) = 1 + d.handles<<20
 	d.handles++
+	return 0
+}
+
+// hostMemory gives out memory that is there until the driver is gone.
+func (d *null) hostMemory(a loader.Args) uintptr {
+	m := make([]uint64, a.Uint64(1)/8+1)
+	d.memory = append(d.memory, m)
+	*(*unsafe.Pointer)(a.Ptr(0)) = unsafe.Pointer(&m[0])
 	return 0
 }
 

@@ -28,6 +28,7 @@ type owners struct {
 	seen  seen    // a launch and the set that is right for it
 	epoch uint32  // is another number after every change of what nodes refer to
 	plan  *owners // those of the plan that was added last; among held
+	mem   *memory // what the graph allocates and frees; nil: nothing
 
 	pending int // slots[pending:] are held for a change that is not made yet
 	gone    []keeper
@@ -98,7 +99,7 @@ func (o *owners) reset() {
 	clear(o.gone)
 	o.held, o.free, o.gone = o.held[:0], o.free[:0], o.gone[:0]
 	o.nodes, o.sets, o.slots, o.pending = o.nodes[:0], o.sets[:0], o.slots[:0], 0
-	o.plan = nil
+	o.plan, o.mem = nil, nil
 	o.unsee()
 }
 
@@ -116,7 +117,7 @@ func (o *owners) writable() *owners {
 	c.nodes = append(c.nodes, o.nodes...)
 	c.sets = append(c.sets, o.sets...)
 	c.slots = append(c.slots, o.slots...)
-	c.pending, c.plan = o.pending, o.plan
+	c.pending, c.plan, c.mem = o.pending, o.plan, o.mem.clone()
 	for i := range c.held {
 		c.held[i].retainAgain()
 	}
@@ -141,6 +142,7 @@ func (o *owners) hold(refs []driver.Ref) error {
 // holdSub is hold for the owners of a graph that becomes part of a node.
 func (o *owners) holdSub(sub *owners) {
 	o.slots = append(o.slots, o.put(keeper{sub: sub.share()}))
+	o.addMemoryOf(sub)
 }
 
 // keep counts one more use of a thing. Whether it is here already, its own

@@ -23,6 +23,8 @@ type retired struct {
 	waiting  []keeper
 	recorded bool // event stands behind the users of waiting
 	event    *driver.Event
+
+	mem *launchMemory // what launches leave allocated; nil: nothing
 }
 
 // enough is how many retired things are worth an event.
@@ -33,6 +35,9 @@ func (r *retired) launched(s *driver.Stream) {
 	r.replays++
 	if r.last != s {
 		r.last = s
+	}
+	if r.mem != nil {
+		r.mem.launched()
 	}
 	if len(r.fresh) >= enough && !r.recorded {
 		r.record(s)

@@ -73,27 +73,35 @@ func (sc *Scope) Keep(refs ...driver.Ref) error {
 	if r.ended {
 		return sc.endedError()
 	}
-	if r.g == nil {
-		return r.own.holdLoose(refs)
-	}
-	r.g.take()
-	defer r.g.mu.Unlock()
-	return r.g.owners().holdLoose(refs)
+	defer r.giveOwners()
+	return r.takeOwners().holdLoose(refs)
 }
 
 // keep has the graph to be keep what an operation refers to.
 func (r *recording) keep(refs []driver.Ref) error {
-	o := r.own
-	if r.g != nil {
-		r.g.take()
-		defer r.g.mu.Unlock()
-		o = r.g.owners()
-	}
+	o := r.takeOwners()
+	defer r.giveOwners()
 	if err := o.hold(refs); err != nil {
 		return err
 	}
 	o.commitLoose()
 	return nil
+}
+
+// takeOwners returns what the graph to be keeps alive, to be changed. If the
+// program has that graph, it is locked until giveOwners.
+func (r *recording) takeOwners() *owners {
+	if r.g == nil {
+		return r.own
+	}
+	r.g.take()
+	return r.g.owners()
+}
+
+func (r *recording) giveOwners() {
+	if r.g != nil {
+		r.g.mu.Unlock()
+	}
 }
 
 // Status returns the state of the capture and its number, which is unique in

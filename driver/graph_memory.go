@@ -1,0 +1,63 @@
+package driver
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// GraphMemStats is what the allocation nodes of graphs hold on a device, in
+// bytes. The driver keeps that memory apart from its pools, and keeps it after
+// it was freed, for the next launch, until [Device.TrimGraphMem].
+type GraphMemStats struct {
+	Used, UsedHigh         uint64 // in allocations; the most since ResetGraphMemStats
+	Reserved, ReservedHigh uint64 // taken from the device
+}
+
+// GraphMemStats returns what graphs hold on the device (CUDA 11.4).
+func (dev Device) GraphMemStats() (GraphMemStats, error) {
+	var s GraphMemStats
+	if err := dev.check(); err != nil {
+		return s, err
+	}
+	for _, v := range []struct {
+		attribute CUgraphMem_attribute
+		to        *uint64
+	}{
+		{CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &s.Used},
+		{CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &s.UsedHigh},
+		{CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &s.Reserved},
+		{CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, &s.ReservedHigh},
+	} {
+		if err := dev.driver.CuDeviceGetGraphMemAttribute(dev.raw, v.attribute, unsafe.Pointer(v.to)); err != nil {
+			return GraphMemStats{}, dev.named(fmt.Errorf("memory of graphs: %w", err))
+		}
+	}
+	return s, nil
+}
+
+// ResetGraphMemStats sets the high-water marks back to what is held now
+// (CUDA 11.4).
+func (dev Device) ResetGraphMemStats() error {
+	if err := dev.check(); err != nil {
+		return err
+	}
+	for _, a := range []CUgraphMem_attribute{CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH} {
+		zero := new(uint64)
+		if err := dev.driver.CuDeviceSetGraphMemAttribute(dev.raw, a, unsafe.Pointer(zero)); err != nil {
+			return dev.named(fmt.Errorf("memory of graphs: reset of %v: %w", a, err))
+		}
+	}
+	return nil
+}
+
+// TrimGraphMem gives memory that graphs do not use back to the device
+// (CUDA 11.4): what no launch has allocated and left. It is a guarded call.
+func (dev Device) TrimGraphMem() error {
+	if err := dev.check(); err != nil {
+		return err
+	}
+	if err := dev.driver.Guarded().CuDeviceGraphMemTrim(dev.raw); err != nil {
+		return dev.named(fmt.Errorf("trim of the memory of graphs: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package driver
+
+import "runtime"
+
+// Recording reports whether work that is sent to the stream now is recorded in
+// a graph instead of being run. It does not disturb captures, this one or
+// others.
+func (s *Stream) Recording() (bool, error) {
+	if err := s.check(); err != nil {
+		return false, err
+	}
+	capturing, err := s.recording()
+	runtime.KeepAlive(s)
+	return capturing, s.named(err)
+}
+
+// CaptureGraph returns the graph that work sent to the stream is recorded in,
+// and the number of the capture, which is unique in the process. Both are 0 for
+// a stream that is not capturing. The graph belongs to the capture.
+func (s *Stream) CaptureGraph() (graph CUgraph, id uint64, err error) {
+	if err := s.check(); err != nil {
+		return 0, 0, err
+	}
+	i, err := s.captureInfo()
+	runtime.KeepAlive(s)
+	switch {
+	case err != nil:
+		return 0, 0, s.named(err)
+	case i.status == CU_STREAM_CAPTURE_STATUS_NONE:
+		return 0, 0, nil
+	case i.status != CU_STREAM_CAPTURE_STATUS_ACTIVE:
+		return 0, 0, s.named(&Error{Func: FnCuStreamGetCaptureInfo, Result: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED})
+	}
+	return i.graph, i.id, nil
+}

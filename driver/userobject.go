@@ -1,0 +1,190 @@
+package driver
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// UserObject is something that CUDA counts references to and destroys with the
+// last one (CUDA 11.3). Graphs that retain it, their clones and the executable
+// graphs made of them hold references, until no launch of theirs is under way:
+// it is how graphs own what is not an object of this library, such as memory of
+// C code.
+type UserObject struct {
+	life *Lifetime
+	ctx  *Context
+	raw  CUuserObject
+	own  *userRefs
+}
+
+// userRefs are the references that the program holds.
+type userRefs struct {
+	moved atomic.Bool // the one of the UserObject became a graph's
+	mu    sync.Mutex
+	given int // by Retain, not given back by Release
+}
+
+// NewUserObject makes an object whose destruction is a call of destroy. The
+// program holds one reference, until Close.
+//
+// The driver destroys objects on a thread where CUDA may not be called. That
+// thread only starts a goroutine, on which destroy runs and may do anything.
+func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
+	if destroy == nil {
+		return nil, fmt.Errorf("user object without a destructor: %w", CUDA_ERROR_INVALID_VALUE)
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	core := c.core
+	call := &hostCall{once: true, run: func() { go core.destroyUser(destroy) }}
+	call.register()
+	u, err := c.newUserObject(call.token(), callbackAddr())
+	if err != nil {
+		call.unregister()
+	}
+	return u, err
+}
+
+// AdoptUserObject is NewUserObject for what C code owns: destroy is a C
+// function, which the driver calls with data. It may not call CUDA.
+func (c *Context) AdoptUserObject(data unsafe.Pointer, destroy CUhostFn) (*UserObject, error) {
+	if destroy == 0 {
+		return nil, fmt.Errorf("user object without a destructor: %w", CUDA_ERROR_INVALID_VALUE)
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return c.newUserObject(data, destroy)
+}
+
+func (c *Context) newUserObject(data unsafe.Pointer, destroy CUhostFn) (*UserObject, error) {
+	life, err := NewLifetime(c, "user object")
+	if err != nil {
+		return nil, err
+	}
+	u := &UserObject{life: life, ctx: c, own: new(userRefs)}
+	err = c.core.guarded.CuUserObjectCreate(&u.raw, data, destroy, 1, uint32(CU_USER_OBJECT_NO_DESTRUCTOR_SYNC))
+	if err != nil {
+		return nil, life.Abandon(err)
+	}
+	raw, own := u.raw, u.own
+	Own(u, life, uint64(raw), func(d *Driver) error {
+		if own.moved.Load() {
+			return nil
+		}
+		return d.CuUserObjectRelease(raw, 1)
+	})
+	return u, nil
+}
+
+// destroyUser runs a destructor.
+func (core *contextCore) destroyUser(destroy func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			core.recordCleanup(fmt.Errorf("destructor of a user object: %w", &HostPanic{Value: v, Stack: debug.Stack()}))
+		}
+	}()
+	destroy()
+}
+
+func (u *UserObject) check(n int) error {
+	if u == nil {
+		return nilError("user object")
+	}
+	if err := u.life.Check(); err != nil {
+		return err
+	}
+	if n < 1 || n > math.MaxInt32 {
+		return invalidf("%v: %d references", u.life, n)
+	}
+	return nil
+}
+
+// Retain adds n references and gives them away: to C code, which releases them
+// by itself, or to a part of the program that calls Release.
+func (u *UserObject) Retain(n int) error {
+	if err := u.check(n); err != nil {
+		return err
+	}
+	u.own.mu.Lock()
+	defer u.own.mu.Unlock()
+	if err := u.ctx.core.guarded.CuUserObjectRetain(u.raw, uint32(n)); err != nil {
+		return fmt.Errorf("%v: %w", u.life, err)
+	}
+	u.own.given += n
+	runtime.KeepAlive(u)
+	return nil
+}
+
+// Release takes n references back that Retain gave away.
+func (u *UserObject) Release(n int) error {
+	if err := u.check(n); err != nil {
+		return err
+	}
+	u.own.mu.Lock()
+	defer u.own.mu.Unlock()
+	if n > u.own.given {
+		return invalidf("%v: release of %d references, Retain gave %d away", u.life, n, u.own.given)
+	}
+	if err := u.ctx.core.guarded.CuUserObjectRelease(u.raw, uint32(n)); err != nil {
+		return fmt.Errorf("%v: %w", u.life, err)
+	}
+	u.own.given -= n
+	runtime.KeepAlive(u)
+	return nil
+}
+
+// Moved closes the object because its reference became a graph's.
+func (u *UserObject) Moved() {
+	u.own.moved.Store(true)
+	_ = u.life.Close() // destroys nothing
+}
+
+// Raw returns the driver's handle, 0 for a nil object.
+func (u *UserObject) Raw() CUuserObject {
+	if u == nil {
+		return 0
+	}
+	return u.raw
+}
+
+// Context returns the context that the object was made with.
+func (u *UserObject) Context() *Context {
+	if u == nil {
+		return nil
+	}
+	return u.ctx
+}
+
+// Lifetime is the object's ownership record: that of the program's reference.
+func (u *UserObject) Lifetime() *Lifetime {
+	if u == nil {
+		return nil
+	}
+	return u.life
+}
+
+// String names the object.
+func (u *UserObject) String() string {
+	if u == nil {
+		return "nil user object"
+	}
+	return u.life.String()
+}
+
+// Close gives up the program's reference. The object is destroyed when nobody
+// else has one.
+func (u *UserObject) Close() error {
+	if u == nil {
+		return nil
+	}
+	err := u.life.Close()
+	runtime.KeepAlive(u)
+	return err
+}

@@ -1,0 +1,219 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// AddAlloc adds a node that allocates device memory (CUDA 11.4), and returns
+// the buffer: its address is fixed from now on, so other nodes can refer to it,
+// and there is memory behind it from the node's run until something frees it.
+// That is
+//
+//   - a free node of the same graph ([Graph.AddFree]): then only the nodes
+//     between the two may use it,
+//   - a free node of another graph, when that is launched,
+//   - [driver.Stream.FreeGraphMemory], which gives back the output of a launch,
+//   - the next launch, if the Exec was made WithAutoFree: the output is good
+//     until then,
+//   - or the last reference to the buffer: closing it when the graph and its
+//     Execs are closed. So nothing has to be freed for a program not to leak.
+//
+// A graph with memory that nothing freed is not launched again. The memory
+// comes from the device's memory for graphs, which [driver.Device.GraphMemStats]
+// counts; the operation may not name a pool. No elements need no memory: then
+// the node is an empty one.
+//
+// Such a graph cannot be cloned, can be in another one only by being moved
+// there, has one Exec at a time and loses no nodes and dependencies.
+func AddAlloc[T any](g *Graph, op *driver.AllocOp[T], deps ...Node) (*driver.Buffer[T], Node, error) {
+	if err := g.lock(); err != nil {
+		return nil, Node{}, err
+	}
+	b, n, err := addAlloc(g, op, deps)
+	g.mu.Unlock()
+	runtime.KeepAlive(op)
+	g.alive()
+	if err != nil {
+		return nil, Node{}, fmt.Errorf("cannot add an allocation node to %v: %w", g, err)
+	}
+	return b, n, nil
+}
+
+func addAlloc[T any](g *Graph, op *driver.AllocOp[T], deps []Node) (*driver.Buffer[T], Node, error) {
+	if err := g.acceptsAlloc(op == nil, op); err != nil {
+		return nil, Node{}, err
+	}
+	from, err := g.dependencies(deps)
+	if err != nil {
+		return nil, Node{}, err
+	}
+	buf, err := op.PendGraphBuffer()
+	if err != nil {
+		return nil, Node{}, err
+	}
+	o := g.owners()
+	if err := o.hold([]driver.Ref{buf}); err != nil {
+		return nil, Node{}, buf.Abandon(err)
+	}
+	p := *op.MemAllocNodeParams()
+	raw, err := g.addAllocRaw(from, uintptr(len(deps)), &p)
+	if err != nil {
+		o.abandon()
+		o.flush()
+		return nil, Node{}, buf.Abandon(err)
+	}
+	b := buf.At(p.Dptr, g)
+	if m, ok := driver.GraphMemoryOf(b); ok && p.Dptr != 0 {
+		o.memory().allocs = append(o.memory().allocs, m)
+	}
+	g.commitNew(o)
+	return b, g.added(raw), nil
+}
+
+// allocating is what there is to know of an AllocOp of any type.
+type allocating interface {
+	driver.AllocatingOp
+	Pool() *driver.MemPool
+}
+
+func (g *Graph) acceptsAlloc(isNil bool, op allocating) error {
+	if isNil {
+		return invalid("nil allocation")
+	}
+	if op.Pool() != nil {
+		return invalid("%v names %v, but graphs allocate from the device's memory for graphs only", op, op.Pool())
+	}
+	return g.acceptsMemory(op)
+}
+
+// acceptsMemory refuses operations of other drivers and contexts.
+func (g *Graph) acceptsMemory(op driver.AllocatingOp) error {
+	c := op.Context()
+	switch {
+	case c == g.ctx:
+		return nil
+	case c.Device().Driver() != g.ctx.Device().Driver():
+		return invalid("%v belongs to another driver, %s", op, c.Device().Driver().LibraryName())
+	case c.Raw() != g.ctx.Raw():
+		return invalid("%v belongs to %v, the graph to %v", op, c, g.ctx)
+	}
+	return nil
+}
+
+func (g *Graph) addAllocRaw(from *driver.CUgraphNode, n uintptr, p *driver.CUDA_MEM_ALLOC_NODE_PARAMS) (raw driver.CUgraphNode, err error) {
+	if p.Bytesize == 0 {
+		err = g.d.CuGraphAddEmptyNode(&raw, g.raw, from, n)
+	} else {
+		err = g.d.CuGraphAddMemAllocNode(&raw, g.raw, from, n, p)
+	}
+	return raw, err
+}
+
+// AddFree adds a node that frees what an allocation node allocated (CUDA 11.4):
+// one of this graph, or of another one that is launched before. The buffer
+// stays open, because its address stays good for the nodes between the two;
+// after the free node nothing may use it.
+//
+// Memory that the graph frees itself is freed by nothing else, and by one node.
+func (g *Graph) AddFree(op *driver.FreeOp, deps ...Node) (Node, error) {
+	if err := g.lock(); err != nil {
+		return Node{}, err
+	}
+	n, err := g.addFree(op, deps)
+	g.mu.Unlock()
+	runtime.KeepAlive(op)
+	g.alive()
+	if err != nil {
+		return Node{}, fmt.Errorf("cannot add a free node to %v: %w", g, err)
+	}
+	return n, nil
+}
+
+func (g *Graph) addFree(op *driver.FreeOp, deps []Node) (Node, error) {
+	if err := g.acceptsFree(op); err != nil {
+		return Node{}, err
+	}
+	from, err := g.dependencies(deps)
+	if err != nil {
+		return Node{}, err
+	}
+	o := g.owners()
+	if err := o.hold(op.Refs()); err != nil {
+		return Node{}, err
+	}
+	raw, err := g.addFreeRaw(from, uintptr(len(deps)), op.Ptr())
+	if err != nil {
+		o.abandon()
+		o.flush()
+		return Node{}, g.freeError(op, err)
+	}
+	if m, ok := op.GraphMemory(); ok && op.Ptr() != 0 {
+		o.memory().frees = append(o.memory().frees, m)
+	}
+	g.commitNew(o)
+	return g.added(raw), nil
+}
+
+func (g *Graph) acceptsFree(op *driver.FreeOp) error {
+	if op == nil {
+		return invalid("nil operation")
+	}
+	if err := g.acceptsMemory(op); err != nil {
+		return err
+	}
+	m, ok := op.GraphMemory()
+	if !ok {
+		return invalid("%v: it is not memory of an allocation node, a graph cannot free it", op)
+	}
+	if mem := g.keep.own.mem; mem != nil && slices.Contains(mem.frees, m) {
+		return invalid("%v: a node of the graph frees it already", op)
+	}
+	return nil
+}
+
+func (g *Graph) addFreeRaw(from *driver.CUgraphNode, n uintptr, p driver.CUdeviceptr) (raw driver.CUgraphNode, err error) {
+	if p == 0 { // of no elements
+		err = g.d.CuGraphAddEmptyNode(&raw, g.raw, from, n)
+	} else {
+		err = g.d.CuGraphAddMemFreeNode(&raw, g.raw, from, n, p)
+	}
+	return raw, err
+}
+
+func (g *Graph) freeError(op *driver.FreeOp, err error) error {
+	if resultOf(err) != driver.CUDA_ERROR_INVALID_VALUE {
+		return err
+	}
+	return fmt.Errorf("%v: a node of another graph frees it, or it was freed outside of graphs before: %w", op, err)
+}
+
+// AllocParams returns the parameters of an allocation node: its size, its place
+// and its address (CUDA 11.4).
+func (n Node) AllocParams() (driver.CUDA_MEM_ALLOC_NODE_PARAMS, error) {
+	var p driver.CUDA_MEM_ALLOC_NODE_PARAMS
+	if err := n.lock(); err != nil {
+		return p, err
+	}
+	defer n.g.mu.Unlock()
+	if err := n.g.d.CuGraphMemAllocNodeGetParams(n.raw, &p); err != nil {
+		return p, fmt.Errorf("%v of %v: parameters of an allocation: %w", n, n.g, err)
+	}
+	return p, nil
+}
+
+// FreePtr returns the address that a free node frees (CUDA 11.4).
+func (n Node) FreePtr() (driver.CUdeviceptr, error) {
+	if err := n.lock(); err != nil {
+		return 0, err
+	}
+	defer n.g.mu.Unlock()
+	p := new(driver.CUdeviceptr)
+	if err := n.g.d.CuGraphMemFreeNodeGetParams(n.raw, p); err != nil {
+		return 0, fmt.Errorf("%v of %v: address of a free node: %w", n, n.g, err)
+	}
+	return *p, nil
+}

@@ -1,0 +1,126 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Scalar is one value in device memory at an address that never changes: nodes
+// refer to it once, and each replay finds the value that was set before. It is
+// passed to kernels and copies like the Buffer of one element that it is.
+//
+// T is free of Go pointers: a number, a struct or an array of numbers.
+type Scalar[T any] struct {
+	*driver.Buffer[T]
+
+	ctx   *driver.Context
+	size  uintptr
+	stage *staging[T] // nil where values travel in the call
+}
+
+// NewScalar allocates a Scalar with an initial value and waits until it is
+// there. It belongs in front of captures, not into them.
+func NewScalar[T any](c *driver.Context, v T) (*Scalar[T], error) {
+	b, err := driver.AllocFrom(c, []T{v})
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a scalar: %w", err)
+	}
+	s := &Scalar[T]{Buffer: b, ctx: c, size: unsafe.Sizeof(v)}
+	if s.size == 1 || s.size == 2 || s.size == 4 {
+		return s, nil
+	}
+	if s.stage, err = newStaging(c, b); err != nil {
+		return nil, fmt.Errorf("cannot make a scalar: %w", join([]error{err, b.Close()}))
+	}
+	return s, nil
+}
+
+// Set gives the scalar a value, in the order of on: launches and other work
+// sent to on before see the value before, and those sent afterwards this one.
+// It neither waits nor allocates, and v has been read when it returns: values
+// of 1, 2 and 4 bytes travel in the call, others by way of page-locked memory
+// that is not used again before the device has read it. (Only when the device
+// is so many values behind that all such memory is in use does Set wait.)
+//
+// A stream that is capturing is refused, because every replay would set the
+// value again.
+func (s *Scalar[T]) Set(on *driver.Stream, v T) error {
+	if s == nil {
+		return fmt.Errorf("nil scalar: %w", driver.ErrClosed)
+	}
+	err := s.check(on)
+	if err == nil {
+		err = s.send(on, v)
+	}
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(on)
+	if err != nil {
+		return fmt.Errorf("cannot set %v on %v: %w", s, on, err)
+	}
+	return nil
+}
+
+func (s *Scalar[T]) check(on *driver.Stream) error {
+	if err := on.Ready(); err != nil {
+		return err
+	}
+	if err := s.All().Err(); err != nil {
+		return err
+	}
+	if on.Context() != s.ctx {
+		if err := s.foreign(on); err != nil {
+			return err
+		}
+	}
+	recording, err := on.Recording()
+	if err == nil && recording {
+		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+			"the stream is capturing, and a replay would set the value again; set it before a launch, or record a fill or a copy")
+	}
+	return err
+}
+
+func (s *Scalar[T]) foreign(on *driver.Stream) error {
+	if err := sameDriver(s.ctx, on); err != nil {
+		return err
+	}
+	if on.Context().Raw() != s.ctx.Raw() {
+		return invalid("it belongs to %v", s.ctx)
+	}
+	return nil
+}
+
+// send has the device change the value.
+func (s *Scalar[T]) send(on *driver.Stream, v T) error {
+	d, at := on.Driver(), unsafe.Pointer(&v)
+	switch s.size {
+	case 1:
+		return d.CuMemsetD8Async(s.Ptr(), *(*uint8)(at), 1, on.Raw())
+	case 2:
+		return d.CuMemsetD16Async(s.Ptr(), *(*uint16)(at), 1, on.Raw())
+	case 4:
+		return d.CuMemsetD32Async(s.Ptr(), *(*uint32)(at), 1, on.Raw())
+	}
+	return s.stage.send(on, v)
+}
+
+// String names the scalar.
+func (s *Scalar[T]) String() string {
+	if s == nil {
+		return "nil scalar"
+	}
+	var v T
+	return fmt.Sprintf("scalar %T at %#x", v, uint64(s.Ptr()))
+}
+
+// Close frees the scalar when no graph refers to it any more. Values that are
+// on their way arrive first. It may be called more than once.
+func (s *Scalar[T]) Close() error {
+	if s == nil {
+		return nil
+	}
+	return join([]error{s.stage.close(), s.Buffer.Close()})
+}

@@ -1,0 +1,94 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Allocate records an allocation in the scope's capture: a node like that of
+// [AddAlloc], with the same rules for the memory. It is apart from [Scope.Do],
+// so that code which is given a function of operations records none by
+// accident. An operation of no elements records nothing.
+func Allocate[T any](sc *Scope, op *driver.AllocOp[T]) (*driver.Buffer[T], error) {
+	r := sc.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return nil, sc.endedError()
+	}
+	if op == nil {
+		return nil, invalid("nil allocation for the capture of %v", sc.s)
+	}
+	return allocateIn[T](r, sc.s, op.Pool(), op.Len())
+}
+
+// allocateIn records an allocation in a capture that is locked.
+func allocateIn[T any](r *recording, s *driver.Stream, pool *driver.MemPool, n int) (*driver.Buffer[T], error) {
+	b, err := driver.AllocFromPool[T](s, pool, n)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.holdMemory(b); err != nil {
+		return nil, join([]error{err, b.Close()})
+	}
+	return b, nil
+}
+
+// holdMemory has the graph to be hold memory that one of its nodes allocates.
+func (r *recording) holdMemory(b driver.Memory) error {
+	o := r.takeOwners()
+	defer r.giveOwners()
+	if err := o.hold([]driver.Ref{b.Ref()}); err != nil {
+		return err
+	}
+	o.commitLoose()
+	if m, ok := driver.GraphMemoryOf(b); ok && m.Ptr() != 0 {
+		mem := o.memory()
+		mem.allocs = append(mem.allocs, m)
+	}
+	return nil
+}
+
+// Free records that the graph frees what a node of it, or of another graph,
+// allocated. The buffer stays open; nothing that runs after it may use it.
+func (sc *Scope) Free(op *driver.FreeOp) error {
+	r := sc.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return sc.endedError()
+	}
+	if op == nil {
+		return invalid("nil operation for the capture of %v", sc.s)
+	}
+	m, ok := op.GraphMemory()
+	if !ok {
+		return invalid("%v: it is not memory of an allocation node, a graph cannot free it", op)
+	}
+	return r.free(sc.s, m, op)
+}
+
+// free records a free in a capture that is locked.
+func (r *recording) free(s *driver.Stream, m driver.GraphMemory, op *driver.FreeOp) error {
+	if m.Ptr() == 0 { // no elements
+		return nil
+	}
+	o := r.takeOwners()
+	defer r.giveOwners()
+	if o.mem != nil && slices.Contains(o.mem.frees, m) {
+		return invalid("%v: the capture frees it already", op)
+	}
+	if err := o.hold(op.Refs()); err != nil {
+		return fmt.Errorf("%v: %w", op, err)
+	}
+	if err := m.FreeIn(s); err != nil {
+		o.abandon()
+		return fmt.Errorf("%v: %w", op, err)
+	}
+	o.commitLoose()
+	mem := o.memory()
+	mem.frees = append(mem.frees, m)
+	return nil
+}

@@ -1,0 +1,75 @@
+package graph
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// RetainUserObject has the graph hold n references to u, and with it every
+// clone and every Exec made of it from now on (CUDA 11.3). What destroys an
+// object that nobody refers to any more is said at [driver.UserObject].
+func (g *Graph) RetainUserObject(u *driver.UserObject, n int) error {
+	return g.changeUsers("retain", u, n, func() error {
+		return g.d.CuGraphRetainUserObject(g.raw, u.Raw(), uint32(n), 0)
+	}, n)
+}
+
+// MoveUserObject gives the program's reference to the graph and closes u: the
+// object is the graph's from now on, and that of its clones and Execs.
+func (g *Graph) MoveUserObject(u *driver.UserObject) error {
+	return g.changeUsers("take over", u, 1, func() error {
+		err := g.d.CuGraphRetainUserObject(g.raw, u.Raw(), 1, uint32(driver.CU_GRAPH_USER_OBJECT_MOVE))
+		if err == nil {
+			u.Moved()
+		}
+		return err
+	}, 1)
+}
+
+// ReleaseUserObject gives n of the graph's references to u back. What clones
+// and Execs hold stays.
+func (g *Graph) ReleaseUserObject(u *driver.UserObject, n int) error {
+	return g.changeUsers("release", u, n, func() error {
+		if held := g.users[u.Raw()]; n > held {
+			return invalid("%d references, it holds %d", n, held)
+		}
+		return g.ctx.Guarded().CuGraphReleaseUserObject(g.raw, u.Raw(), uint32(n))
+	}, -n)
+}
+
+// changeUsers makes a call that changes how many references the graph holds.
+func (g *Graph) changeUsers(verb string, u *driver.UserObject, n int, call func() error, change int) error {
+	if err := g.lock(); err != nil {
+		return err
+	}
+	defer g.mu.Unlock()
+	err := g.acceptsUser(u, n)
+	if err == nil {
+		err = call()
+	}
+	runtime.KeepAlive(u)
+	if err != nil {
+		return fmt.Errorf("%v cannot %s %v: %w", g, verb, u, err)
+	}
+	if g.users == nil {
+		g.users = make(map[driver.CUuserObject]int)
+	}
+	g.users[u.Raw()] += change
+	return nil
+}
+
+func (g *Graph) acceptsUser(u *driver.UserObject, n int) error {
+	if err := u.Lifetime().Check(); err != nil {
+		return err
+	}
+	if u.Context().Device().Driver() != g.ctx.Device().Driver() {
+		return invalid("it belongs to another driver, %s", u.Context().Device().Driver().LibraryName())
+	}
+	if n < 1 || n > math.MaxInt32 {
+		return invalid("%d references", n)
+	}
+	return nil
+}
