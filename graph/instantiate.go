@@ -93,6 +93,11 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 			return nil, fmt.Errorf("cannot instantiate %v with an upload: %w", g, err)
 		}
 	}
+	return g.exec(o)
+}
+
+// exec is Instantiate for a graph that is locked.
+func (g *Graph) exec(o options) (*Exec, error) {
 	life, err := driver.NewLifetime(g.ctx, "executable graph")
 	if err != nil {
 		return nil, err

@@ -1,0 +1,174 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// profiling is a Profile in the making.
+type profiling struct {
+	rounds     int
+	s          *driver.Stream
+	begin, end *driver.Event // around a launch
+}
+
+func (m *profiling) profile(ctx context.Context, g *Graph) (*Profile, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	err := m.makeEvents()
+	p := &Profile{Rounds: m.rounds, times: make(map[Node]NodeTime)}
+	if err == nil {
+		p.Overhead, err = m.overhead(ctx)
+	}
+	if err == nil {
+		err = m.fill(ctx, g, p)
+	}
+	if err = errors.Join(err, m.begin.Close(), m.end.Close()); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (m *profiling) check() error {
+	if m.rounds < 1 {
+		return invalid("%d rounds measure nothing", m.rounds)
+	}
+	if err := m.s.Ready(); err != nil {
+		return err
+	}
+	status, _, err := m.s.CaptureStatus()
+	if err == nil && status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+		err = refuse(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "%v captures; the runs that are measured need a stream that executes", m.s)
+	}
+	return err
+}
+
+func (m *profiling) makeEvents() (err error) {
+	if m.begin, err = m.s.Context().NewEvent(driver.WithTiming()); err != nil {
+		return err
+	}
+	m.end, err = m.s.Context().NewEvent(driver.WithTiming())
+	return err
+}
+
+// overhead measures an empty node.
+func (m *profiling) overhead(ctx context.Context) (time.Duration, error) {
+	g, err := New(m.s.Context())
+	if err != nil {
+		return 0, err
+	}
+	n, err := g.AddEmpty()
+	p := &Profile{times: make(map[Node]NodeTime)}
+	if err == nil {
+		err = m.fill(ctx, g, p)
+	}
+	return p.times[n].Time, errors.Join(err, g.Close())
+}
+
+// fill measures a graph.
+func (m *profiling) fill(ctx context.Context, g *Graph, p *Profile) error {
+	plain, probed, probes, err := m.instantiate(g, p)
+	if err != nil {
+		return err
+	}
+	if p.Run, err = m.run(ctx, plain, nil); err == nil {
+		p.Measured, err = m.run(ctx, probed, probes)
+	}
+	probes.each(func(t *probe) {
+		p.times[t.node] = t.median(p.Overhead)
+	})
+	return errors.Join(err, probes.close(), plain.Close(), probed.Close())
+}
+
+// instantiate makes an Exec of the graph as it is, and one of it with the
+// probes in it.
+func (m *profiling) instantiate(g *Graph, p *Profile) (plain, probed *Exec, probes probes, err error) {
+	if err := g.lock(); err != nil {
+		return nil, nil, nil, err
+	}
+	defer g.mu.Unlock()
+	if p.picture, err = measurable(g, m.s); err != nil {
+		return nil, nil, nil, err
+	}
+	if plain, err = g.exec(options{}); err != nil {
+		return nil, nil, nil, err
+	}
+	if err = probes.make(p.picture); err == nil {
+		probed, err = g.probedExec(probes)
+	}
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, probes.close(), probed.Close(), plain.Close())
+	}
+	return plain, probed, probes, nil
+}
+
+// measurable takes the picture of a graph that is locked, and says why it cannot
+// be measured, if so.
+func measurable(g *Graph, s *driver.Stream) (*picture, error) {
+	if g.part {
+		return nil, invalid("it lies in a node; profile the graph that is launched")
+	}
+	if c := s.Context(); g.ctx != c && (g.ctx.Raw() != c.Raw() || sameDriver(g.ctx, s) != nil) {
+		return nil, invalid("%v is of %v, the graph of %v", s, s.Context(), g.ctx)
+	}
+	p, err := g.pictured(nil)
+	if err != nil {
+		return nil, err
+	}
+	p.each(func(in *picture, i int) {
+		if n := &in.nodes[i]; err == nil && isMemoryNode(n.typ) {
+			err = refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "node %s is of type %s, and the driver takes no node out of graphs with memory nodes; measure it with the memory allocated before", n.number(), typeName(n.typ))
+		}
+	})
+	return p, err
+}
+
+func isMemoryNode(t Type) bool {
+	return t == driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC || t == driver.CU_GRAPH_NODE_TYPE_MEM_FREE
+}
+
+// run launches an Exec once to warm up, then for each round, and reads the
+// probes after each of these.
+func (m *profiling) run(ctx context.Context, x *Exec, probes probes) (time.Duration, error) {
+	var times []time.Duration
+	for i := range m.rounds + 1 {
+		t, err := m.launch(ctx, x)
+		if err == nil && i > 0 {
+			times = append(times, t)
+			err = probes.read(m.begin)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return median(times), nil
+}
+
+func (m *profiling) launch(ctx context.Context, x *Exec) (time.Duration, error) {
+	if err := m.s.Record(m.begin); err != nil {
+		return 0, err
+	}
+	if err := x.Launch(m.s); err != nil {
+		return 0, err
+	}
+	if err := m.s.Record(m.end); err != nil {
+		return 0, err
+	}
+	if err := x.Wait(ctx); err != nil {
+		return 0, err
+	}
+	return m.end.Elapsed(m.begin)
+}
+
+func median(times []time.Duration) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	slices.Sort(times)
+	return times[len(times)/2]
+}
