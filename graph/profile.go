@@ -43,6 +43,14 @@ func ProfileRounds(n int) ProfileOption {
 	return func(p *profiling) { p.rounds = n }
 }
 
+// ProfileOneByOne has the nodes run one after the other while they are measured,
+// so that none takes longer because of others beside it. It is not for graphs in
+// which a node waits for what another writes without depending on it: they would
+// wait forever.
+func ProfileOneByOne() ProfileOption {
+	return func(p *profiling) { p.oneByOne = true }
+}
+
 // Profile runs the graph and measures each node on the device, by events right
 // before and right behind it; nodes of child graphs are measured too, the
 // bodies of conditional nodes as a whole. It returns when all runs are over.
@@ -52,10 +60,10 @@ func ProfileRounds(n int) ProfileOption {
 // graph is changed for the moment in which the measured Exec is made, and is
 // afterwards as before.
 //
-// Nodes that run side by side take as long as they do side by side. The events
-// keep kernels that are joined by programmatic edges from overlapping. A graph
+// Nodes that run side by side take as long as they do side by side, waiting for
+// room on the device included; see [ProfileOneByOne]. The events keep kernels that are joined by programmatic edges from overlapping. A graph
 // that allocates or frees cannot be measured: the driver takes no node out of
-// such a graph, and makes no copy of it (matches driver.ErrNotSupported).
+// such a graph, and makes no copy of it (driver.CUDA_ERROR_NOT_SUPPORTED).
 func (g *Graph) Profile(ctx context.Context, s *driver.Stream, opts ...ProfileOption) (*Profile, error) {
 	m := &profiling{rounds: 5, s: s}
 	for _, o := range opts {

@@ -57,8 +57,8 @@ func (t *probe) makeEvents(n Node) (err error) {
 
 // probedExec makes an Exec of a graph that is locked, with the probes in it. The
 // graph has them only until then. They are in no table of it.
-func (g *Graph) probedExec(all probes) (x *Exec, err error) {
-	if err = all.insert(); err == nil {
+func (g *Graph) probedExec(all probes, oneByOne bool) (x *Exec, err error) {
+	if err = all.insert(oneByOne); err == nil {
 		x, err = g.exec(options{})
 	}
 	refs := all.events()
@@ -72,9 +72,9 @@ func (g *Graph) probedExec(all probes) (x *Exec, err error) {
 	return x, err
 }
 
-func (all probes) insert() error {
+func (all probes) insert(oneByOne bool) error {
 	for i := range all {
-		if err := all[i].insert(); err != nil {
+		if err := all[i].insert(oneByOne); err != nil {
 			return fmt.Errorf("events around its nodes: %w", err)
 		}
 	}
@@ -84,7 +84,7 @@ func (all probes) insert() error {
 // insert adds the nodes of the probes of one graph. What runs behind a node runs
 // behind its second event too, so that no event runs beside what it does not
 // measure.
-func (l *level) insert() error {
+func (l *level) insert(oneByOne bool) error {
 	g := l.g
 	for i := range l.probes {
 		if err := l.probes[i].insert(g); err != nil {
@@ -96,13 +96,36 @@ func (l *level) insert() error {
 		t := &l.probes[i]
 		g.from, g.to = append(g.from, t.nodes[0]), append(g.to, t.node.raw)
 	}
-	for _, e := range l.edges {
-		g.from, g.to = append(g.from, l.probes[e.from].nodes[1]), append(g.to, l.probes[e.to].nodes[0])
+	if oneByOne {
+		l.joinInOrder()
+	} else {
+		l.joinAsBefore()
 	}
 	if len(g.from) == 0 {
 		return nil
 	}
 	return g.addEdges()
+}
+
+// joinAsBefore gathers the edges of the graph, between the probes.
+func (l *level) joinAsBefore() {
+	for _, e := range l.edges {
+		l.join(e.from, e.to)
+	}
+}
+
+// joinInOrder gathers edges by which each node runs behind the one before.
+func (l *level) joinInOrder() {
+	order := l.order()
+	for i := range len(order) - 1 {
+		l.join(order[i], order[i+1])
+	}
+}
+
+// join gathers the edge by which one probe begins behind the end of another.
+func (l *level) join(from, to int) {
+	g := l.g
+	g.from, g.to = append(g.from, l.probes[from].nodes[1]), append(g.to, l.probes[to].nodes[0])
 }
 
 func (t *probe) insert(g *Graph) error {
@@ -168,7 +191,7 @@ func (t *probe) read(begin *driver.Event) error {
 	return nil
 }
 
-// median is what a probe measured, without what an empty node does.
-func (t *probe) median(overhead time.Duration) NodeTime {
-	return NodeTime{Node: t.node, Start: median(t.starts), Time: max(0, median(t.times)-overhead)}
+// median is what a probe measured.
+func (t *probe) median() NodeTime {
+	return NodeTime{Node: t.node, Start: median(t.starts), Time: median(t.times)}
 }

@@ -12,6 +12,7 @@ import (
 // profiling is a Profile in the making.
 type profiling struct {
 	rounds     int
+	oneByOne   bool
 	s          *driver.Stream
 	begin, end *driver.Event // around a launch
 }
@@ -23,10 +24,10 @@ func (m *profiling) profile(ctx context.Context, g *Graph) (*Profile, error) {
 	err := m.makeEvents()
 	p := &Profile{Rounds: m.rounds, times: make(map[Node]NodeTime)}
 	if err == nil {
-		p.Overhead, err = m.overhead(ctx)
+		err = m.fill(ctx, g, p)
 	}
 	if err == nil {
-		err = m.fill(ctx, g, p)
+		err = m.takeOff(ctx, p)
 	}
 	if err = errors.Join(err, m.begin.Close(), m.end.Close()); err != nil {
 		return nil, err
@@ -56,6 +57,18 @@ func (m *profiling) makeEvents() (err error) {
 	return err
 }
 
+// takeOff takes what an empty node measures off the times of nodes.
+func (m *profiling) takeOff(ctx context.Context, p *Profile) (err error) {
+	if p.Overhead, err = m.overhead(ctx); err != nil {
+		return err
+	}
+	for n, t := range p.times {
+		t.Time = max(0, t.Time-p.Overhead)
+		p.times[n] = t
+	}
+	return nil
+}
+
 // overhead measures an empty node.
 func (m *profiling) overhead(ctx context.Context) (time.Duration, error) {
 	g, err := New(m.s.Context())
@@ -80,9 +93,9 @@ func (m *profiling) fill(ctx context.Context, g *Graph, p *Profile) error {
 		p.Measured, err = m.run(ctx, probed, probes)
 	}
 	probes.each(func(t *probe) {
-		p.times[t.node] = t.median(p.Overhead)
+		p.times[t.node] = t.median()
 	})
-	return errors.Join(err, probes.close(), plain.Close(), probed.Close())
+	return errors.Join(err, plain.Close(), probed.Close(), probes.close())
 }
 
 // instantiate makes an Exec of the graph as it is, and one of it with the
@@ -99,10 +112,10 @@ func (m *profiling) instantiate(g *Graph, p *Profile) (plain, probed *Exec, prob
 		return nil, nil, nil, err
 	}
 	if err = probes.make(p.picture); err == nil {
-		probed, err = g.probedExec(probes)
+		probed, err = g.probedExec(probes, m.oneByOne)
 	}
 	if err != nil {
-		return nil, nil, nil, errors.Join(err, probes.close(), probed.Close(), plain.Close())
+		return nil, nil, nil, errors.Join(err, probed.Close(), plain.Close(), probes.close())
 	}
 	return plain, probed, probes, nil
 }

@@ -53,6 +53,9 @@ func (s Summary) String() string {
 	if s.Inside > 0 {
 		shape += fmt.Sprintf(", %s inside nodes", plural(s.Inside, "node"))
 	}
+	if len(s.Types) == 0 {
+		return shape
+	}
 	return shape + "\n" + s.types()
 }
 
