@@ -55,15 +55,23 @@ func ProfileOneByOne() ProfileOption {
 // before and right behind it; nodes of child graphs are measured too, the
 // bodies of conditional nodes as a whole. It returns when all runs are over.
 //
+// A node's time is that of the node by itself, from when it could begin until what
+// it did is visible: some microseconds for a kernel that does nothing, of which
+// little is left when kernels follow one another without events between them.
+//
 // The graph runs 2 × (rounds + 1) times on s, with all that it does to memory:
 // once and then rounds times as it is, and as often with the events in it. The
 // graph is changed for the moment in which the measured Exec is made, and is
 // afterwards as before.
 //
 // Nodes that run side by side take as long as they do side by side, waiting for
-// room on the device included; see [ProfileOneByOne]. The events keep kernels that are joined by programmatic edges from overlapping. A graph
-// that allocates or frees cannot be measured: the driver takes no node out of
-// such a graph, and makes no copy of it (driver.CUDA_ERROR_NOT_SUPPORTED).
+// room on the device included; see [ProfileOneByOne]. The events keep kernels
+// that are joined by programmatic edges from overlapping.
+//
+// A graph that allocates or frees cannot be measured: the driver takes no node
+// out of such a graph, and makes no copy of it (CUDA_ERROR_NOT_SUPPORTED). Of a
+// graph with conditional nodes the driver makes one Exec at a time, so there may
+// be none when it is measured.
 func (g *Graph) Profile(ctx context.Context, s *driver.Stream, opts ...ProfileOption) (*Profile, error) {
 	m := &profiling{rounds: 5, s: s}
 	for _, o := range opts {
@@ -97,8 +105,9 @@ func (p *Profile) Nodes() iter.Seq[NodeTime] {
 }
 
 // CriticalPath returns the nodes, from a root to a leaf, whose times have the
-// largest sum, and the sum: no matter how much runs side by side, the graph takes
-// as long as that. A child graph is one node in it.
+// largest sum, and the sum: to make the graph faster, make these faster. A child
+// graph is one node in it. The sum may be more than Run: without events between
+// them, a kernel is made ready while the one before still runs.
 func (p *Profile) CriticalPath() (path []Node, total time.Duration) {
 	places, total := p.picture.critical(p.length)
 	path = make([]Node, len(places))

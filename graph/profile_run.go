@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -83,41 +84,76 @@ func (m *profiling) overhead(ctx context.Context) (time.Duration, error) {
 	return p.times[n].Time, errors.Join(err, g.Close())
 }
 
-// fill measures a graph.
-func (m *profiling) fill(ctx context.Context, g *Graph, p *Profile) error {
-	plain, probed, probes, err := m.instantiate(g, p)
+// fill measures a graph: as it is, then with the probes in it. Of some graphs
+// there can be only one Exec at a time.
+func (m *profiling) fill(ctx context.Context, g *Graph, p *Profile) (err error) {
+	if p.Run, err = m.measurePlain(ctx, g); err != nil {
+		return err
+	}
+	x, probes, err := m.probedExec(g, p)
 	if err != nil {
 		return err
 	}
-	if p.Run, err = m.run(ctx, plain, nil); err == nil {
-		p.Measured, err = m.run(ctx, probed, probes)
-	}
+	p.Measured, err = m.run(ctx, x, probes)
 	probes.each(func(t *probe) {
 		p.times[t.node] = t.median()
 	})
-	return errors.Join(err, plain.Close(), probed.Close(), probes.close())
+	return errors.Join(err, x.Close(), probes.close())
 }
 
-// instantiate makes an Exec of the graph as it is, and one of it with the
-// probes in it.
-func (m *profiling) instantiate(g *Graph, p *Profile) (plain, probed *Exec, probes probes, err error) {
+func (m *profiling) measurePlain(ctx context.Context, g *Graph) (time.Duration, error) {
+	x, err := m.plainExec(g)
+	if err != nil {
+		return 0, err
+	}
+	t, err := m.run(ctx, x, nil)
+	return t, errors.Join(err, x.Close())
+}
+
+func (m *profiling) plainExec(g *Graph) (*Exec, error) {
 	if err := g.lock(); err != nil {
-		return nil, nil, nil, err
+		return nil, err
+	}
+	defer g.mu.Unlock()
+	p, err := measurable(g, m.s)
+	if err != nil {
+		return nil, err
+	}
+	x, err := g.exec(options{})
+	return x, p.onlyOne(err)
+}
+
+// probedExec makes an Exec of the graph with the probes in it, and the picture
+// of what is measured.
+func (m *profiling) probedExec(g *Graph, p *Profile) (x *Exec, all probes, err error) {
+	if err := g.lock(); err != nil {
+		return nil, nil, err
 	}
 	defer g.mu.Unlock()
 	if p.picture, err = measurable(g, m.s); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	if plain, err = g.exec(options{}); err != nil {
-		return nil, nil, nil, err
-	}
-	if err = probes.make(p.picture); err == nil {
-		probed, err = g.probedExec(probes, m.oneByOne)
+	if err = all.make(p.picture); err == nil {
+		x, err = g.probedExec(all, m.oneByOne)
 	}
 	if err != nil {
-		return nil, nil, nil, errors.Join(err, probed.Close(), plain.Close(), probes.close())
+		return nil, nil, errors.Join(p.picture.onlyOne(err), x.Close(), all.close())
 	}
-	return plain, probed, probes, nil
+	return x, all, nil
+}
+
+// onlyOne says why the driver makes no Exec of a graph of which it made others,
+// if that is it.
+func (p *picture) onlyOne(err error) error {
+	if resultOf(err) != driver.CUDA_ERROR_NOT_SUPPORTED {
+		return err
+	}
+	for i := range p.nodes {
+		if p.nodes[i].typ == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL {
+			return fmt.Errorf("of a graph with conditional nodes there is one Exec at a time, close the one there is: %w", err)
+		}
+	}
+	return err
 }
 
 // measurable takes the picture of a graph that is locked, and says why it cannot

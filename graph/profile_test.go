@@ -56,6 +56,7 @@ func TestProfileMeasuresEachNode(t *testing.T) {
 			}
 		}
 		text := k.text(func(b *strings.Builder) error { return s.g.WriteSummary(b, graph.Timed(p)) })
+		k.Logf("%s", text)
 		if !strings.Contains(text, "*") || !strings.Contains(text, "takes") {
 			k.Errorf("no times in\n%s", text)
 		}
@@ -150,6 +151,13 @@ func TestProfileOfAConditionalMeasuresTheWhole(t *testing.T) {
 			k.Errorf("%v in a body was measured", in)
 		}
 		k.expect(b, 1+2*2*2)
+		x, err := g.Instantiate()
+		k.ok(err)
+		if _, err := g.Profile(background, k.s); !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) || !strings.Contains(err.Error(), "one Exec") {
+			k.Errorf("got %v", err)
+		}
+		k.ok(x.Close())
+		k.profile(g)
 	})
 }
 
