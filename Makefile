@@ -3,16 +3,16 @@
 
 GO       ?= go
 TARGETS  := linux/amd64 linux/arm64 windows/amd64 windows/arm64 darwin/arm64
-MODULES  := tools/cudagen bench
+MODULES  := tools/cudagen tools/graphdoc bench
 BUILD    := build
 NVIDIA   ?= $(BUILD)/nvidia
 # Where cuda.h of CUDA 13.0 is; generation is checked if it is there.
 CUDA_INCLUDE ?= /usr/local/cuda/include
 HAVE_CC  := $(shell command -v $${CC:-cc} 2>/dev/null)
 
-.PHONY: test fmt vet unit race tags cross generate generate-check test-nvidia test-arm64 test-windows gpu-bundle clean
+.PHONY: test fmt vet unit race tags cross generate generate-check docs docs-check test-nvidia test-arm64 test-windows gpu-bundle clean
 
-test: fmt vet unit race tags cross generate-check
+test: fmt vet unit race tags cross generate-check docs-check
 
 fmt:
 	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$bad" ]; then echo "not gofmt-ed:"; echo "$$bad"; exit 1; fi
@@ -51,6 +51,16 @@ generate-check:
 	@if [ -f $(CUDA_INCLUDE)/cuda.h ]; then \
 		$(GO) run -C tools/cudagen . -header $(CUDA_INCLUDE) -out ../../driver -check; \
 	else echo "generate-check: no cuda.h at $(CUDA_INCLUDE), so generation is not checked here"; fi
+
+# docs/graph-functions.md says which of CUDA's graph functions the typed API
+# calls. GRAPHDOC=-complete has docs-check fail also if it does not call all.
+GRAPHDOC ?=
+
+docs:
+	$(GO) run -C tools/graphdoc . -root ../..
+
+docs-check:
+	$(GO) run -C tools/graphdoc . -root ../.. -check $(GRAPHDOC)
 
 # Real driver libraries, ptxas and the toolkit's stub, none of which needs a GPU.
 test-nvidia:

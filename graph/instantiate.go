@@ -93,6 +93,11 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 			return nil, fmt.Errorf("cannot instantiate %v with an upload: %w", g, err)
 		}
 	}
+	return g.exec(o)
+}
+
+// exec is Instantiate for a graph that is locked.
+func (g *Graph) exec(o options) (*Exec, error) {
 	if err := g.fillBodies(); err != nil {
 		return nil, fmt.Errorf("cannot instantiate %v: %w", g, err)
 	}

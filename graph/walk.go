@@ -53,6 +53,11 @@ func (g *Graph) collect(list lister) ([]Node, error) {
 		return nil, err
 	}
 	defer g.mu.Unlock()
+	return g.listed(list)
+}
+
+// listed is collect for a graph that is locked.
+func (g *Graph) listed(list lister) ([]Node, error) {
 	var n uintptr
 	if err := list(g.d, g.raw, nil, &n); err != nil || n == 0 {
 		return nil, err
@@ -101,6 +106,11 @@ func (g *Graph) collectEdges() ([]Edge, error) {
 		return nil, err
 	}
 	defer g.mu.Unlock()
+	return g.listedEdges()
+}
+
+// listedEdges is collectEdges for a graph that is locked.
+func (g *Graph) listedEdges() ([]Edge, error) {
 	var n uintptr
 	if err := g.getEdges(nil, nil, nil, &n); err != nil || n == 0 {
 		return nil, err

@@ -1,0 +1,102 @@
+package graph
+
+import "time"
+
+// DrawOption changes what WriteDOT, WriteMermaid and WriteSummary show.
+type DrawOption func(*drawing)
+
+// Titled gives a drawing a title, in place of "graph".
+func Titled(title string) DrawOption {
+	return func(d *drawing) { d.title = title }
+}
+
+// Detailed has each node say more of what it does: the grid of a kernel, the
+// bytes of a copy. A summary always does.
+func Detailed() DrawOption {
+	return func(d *drawing) { d.details = true }
+}
+
+// Timed writes to each node how long it took, and marks the critical path: that
+// of the graph, and that of the graphs in nodes which are on it. Nodes that p
+// knows nothing of are drawn without.
+func Timed(p *Profile) DrawOption {
+	return func(d *drawing) { d.profile = p }
+}
+
+// drawing is a picture and how it is to be shown.
+type drawing struct {
+	*picture
+	title   string
+	details bool
+	profile *Profile
+
+	onPath   map[Node]bool
+	lineTo   map[Node]Node // of a node on a critical path: the next
+	numLines int           // written so far, for Mermaid, which knows edges by number
+}
+
+func (g *Graph) drawing(opts []DrawOption) (*drawing, error) {
+	d := &drawing{title: "graph"}
+	for _, o := range opts {
+		o(d)
+	}
+	var err error
+	if d.picture, err = g.picture(); err != nil {
+		return nil, err
+	}
+	if d.profile != nil {
+		d.onPath, d.lineTo = make(map[Node]bool), make(map[Node]Node)
+		d.markPath(d.picture)
+	}
+	return d, nil
+}
+
+// markPath marks the critical path of a picture in which something was measured.
+func (d *drawing) markPath(p *picture) {
+	path, total := p.critical(d.profile.length)
+	if total == 0 {
+		return
+	}
+	for at, i := range path {
+		n := &p.nodes[i]
+		d.onPath[n.Node] = true
+		if at+1 < len(path) {
+			d.lineTo[n.Node] = p.nodes[path[at+1]].Node
+		}
+		for _, in := range n.inside {
+			d.markPath(in)
+		}
+	}
+}
+
+// isCritical reports whether an edge is on a critical path.
+func (d *drawing) isCritical(p *picture, e line) bool {
+	return d.onPath[p.nodes[e.from].Node] && d.lineTo[p.nodes[e.from].Node] == p.nodes[e.to].Node
+}
+
+// lines is the text of a node: number and name, what it does, how long it took.
+func (d *drawing) lines(n *pictured) []string {
+	text := []string{n.number() + ": " + typeName(n.typ)}
+	if n.name != "" {
+		text = []string{n.number() + ": " + n.name, typeName(n.typ)}
+	}
+	if d.details && n.detail != "" {
+		text = append(text, n.detail)
+	}
+	if t, ok := d.time(n); ok {
+		text = append(text, t)
+	}
+	return text
+}
+
+// time is how long a node took, in words, if that is known.
+func (d *drawing) time(n *pictured) (string, bool) {
+	if d.profile == nil {
+		return "", false
+	}
+	t, ok := d.profile.Time(n.Node)
+	return micros(t.Time), ok
+}
+
+// micros writes a time of the device, whose clock is no finer than this.
+func micros(t time.Duration) string { return t.Round(10 * time.Nanosecond).String() }

@@ -1,0 +1,197 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// probe measures a node: by the events right before and right behind it, for
+// each of which the graph has a node for a while.
+type probe struct {
+	node          Node
+	before, after *driver.Event
+	nodes         [2]driver.CUgraphNode
+	starts, times []time.Duration
+}
+
+// probes are those of a graph and of the child graphs in its nodes.
+type probes []level
+
+// level is one graph of them.
+type level struct {
+	*picture
+	probes []probe // of the picture's nodes
+}
+
+// make makes the events for all nodes that can be measured: a body of a
+// conditional node may have no event in it.
+func (all *probes) make(p *picture) error {
+	l := level{p, make([]probe, len(p.nodes))}
+	*all = append(*all, l)
+	for i := range l.probes {
+		if err := l.probes[i].makeEvents(p.nodes[i].Node); err != nil {
+			return err
+		}
+	}
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.typ == driver.CU_GRAPH_NODE_TYPE_GRAPH {
+			if err := all.make(n.inside[0]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *probe) makeEvents(n Node) (err error) {
+	t.node = n
+	if t.before, err = n.g.ctx.NewEvent(driver.WithTiming()); err != nil {
+		return err
+	}
+	t.after, err = n.g.ctx.NewEvent(driver.WithTiming())
+	return err
+}
+
+// probedExec makes an Exec of a graph that is locked, with the probes in it. The
+// graph has them only until then. They are in no table of it.
+func (g *Graph) probedExec(all probes, oneByOne bool) (x *Exec, err error) {
+	if err = all.insert(oneByOne); err == nil {
+		x, err = g.exec(options{})
+	}
+	refs := all.events()
+	if stay := all.remove(); stay != nil {
+		// What stays refers to events: they stay too.
+		err = errors.Join(err, stay, g.owners().holdLoose(refs))
+	}
+	if err == nil {
+		err = x.owners().holdLoose(refs) // an interrupted wait leaves a run under way
+	}
+	return x, err
+}
+
+func (all probes) insert(oneByOne bool) error {
+	for i := range all {
+		if err := all[i].insert(oneByOne); err != nil {
+			return fmt.Errorf("events around its nodes: %w", err)
+		}
+	}
+	return nil
+}
+
+// insert adds the nodes of the probes of one graph. What runs behind a node runs
+// behind its second event too, so that no event runs beside what it does not
+// measure.
+func (l *level) insert(oneByOne bool) error {
+	g := l.g
+	for i := range l.probes {
+		if err := l.probes[i].insert(g); err != nil {
+			return err
+		}
+	}
+	g.from, g.to = g.from[:0], g.to[:0]
+	for i := range l.probes {
+		t := &l.probes[i]
+		g.from, g.to = append(g.from, t.nodes[0]), append(g.to, t.node.raw)
+	}
+	if oneByOne {
+		l.joinInOrder()
+	} else {
+		l.joinAsBefore()
+	}
+	if len(g.from) == 0 {
+		return nil
+	}
+	return g.addEdges()
+}
+
+// joinAsBefore gathers the edges of the graph, between the probes.
+func (l *level) joinAsBefore() {
+	for _, e := range l.edges {
+		l.join(e.from, e.to)
+	}
+}
+
+// joinInOrder gathers edges by which each node runs behind the one before.
+func (l *level) joinInOrder() {
+	order := l.order()
+	for i := range len(order) - 1 {
+		l.join(order[i], order[i+1])
+	}
+}
+
+// join gathers the edge by which one probe begins behind the end of another.
+func (l *level) join(from, to int) {
+	g := l.g
+	g.from, g.to = append(g.from, l.probes[from].nodes[1]), append(g.to, l.probes[to].nodes[0])
+}
+
+func (t *probe) insert(g *Graph) error {
+	if err := g.d.CuGraphAddEventRecordNode(&t.nodes[0], g.raw, nil, 0, t.before.Raw()); err != nil {
+		return err
+	}
+	return g.d.CuGraphAddEventRecordNode(&t.nodes[1], g.raw, &t.node.raw, 1, t.after.Raw())
+}
+
+// remove takes the nodes of probes out of the graph, all that can be.
+func (all probes) remove() error {
+	var errs []error
+	all.each(func(t *probe) {
+		for i, n := range t.nodes {
+			if n != 0 {
+				errs = append(errs, t.node.g.d.CuGraphDestroyNode(n))
+				t.nodes[i] = 0
+			}
+		}
+	})
+	return errors.Join(errs...)
+}
+
+func (all probes) each(f func(t *probe)) {
+	for _, l := range all {
+		for i := range l.probes {
+			f(&l.probes[i])
+		}
+	}
+}
+
+func (all probes) events() (refs []driver.Ref) {
+	all.each(func(t *probe) { refs = append(refs, t.before, t.after) })
+	return refs
+}
+
+func (all probes) close() error {
+	var errs []error
+	all.each(func(t *probe) { errs = append(errs, t.before.Close(), t.after.Close()) })
+	return errors.Join(errs...)
+}
+
+// read takes what the latest run measured.
+func (all probes) read(begin *driver.Event) (err error) {
+	all.each(func(t *probe) {
+		if err == nil {
+			err = t.read(begin)
+		}
+	})
+	return err
+}
+
+func (t *probe) read(begin *driver.Event) error {
+	start, err := t.before.Elapsed(begin)
+	if err != nil {
+		return err
+	}
+	took, err := t.after.Elapsed(t.before)
+	if err != nil {
+		return err
+	}
+	t.starts, t.times = append(t.starts, start), append(t.times, took)
+	return nil
+}
+
+// median is what a probe measured.
+func (t *probe) median() NodeTime {
+	return NodeTime{Node: t.node, Start: median(t.starts), Time: median(t.times)}
+}

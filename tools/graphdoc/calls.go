@@ -1,0 +1,260 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+)
+
+// calls is which function refers to which. To refer to one is taken for calling
+// it: functions that are passed on are called by somebody.
+//
+// What is no plain call is understood as follows.
+//
+//   - A method Cu… of Driver is the function of C; one that only calls another is
+//     another name of it (cuGraphInstantiate). So is the field of that name in
+//     the table of functions, and the number Fn… of a function, except where Has
+//     is asked about it.
+//   - A method of Batch is the function of its name: it is made later.
+//   - The function that Own is given to destroy an object is called by the Close
+//     of the object's type.
+//   - A method of an interface is that of any type of these packages that has
+//     the interface.
+type calls struct {
+	of       map[types.Object][]types.Object // who refers to a thing
+	raw      map[string][]types.Object       // who refers to a function of C, by its name
+	concrete []types.Type                    // all types that are no interfaces
+}
+
+// read finds the calls in packages.
+func read(pkgs []*source) *calls {
+	c := &calls{of: make(map[types.Object][]types.Object), raw: make(map[string][]types.Object)}
+	for _, s := range pkgs {
+		c.addTypes(s.types.Scope())
+	}
+	for _, s := range pkgs {
+		for _, f := range s.files {
+			for _, d := range f.Decls {
+				c.declaration(s, d)
+			}
+		}
+	}
+	return c
+}
+
+func (c *calls) addTypes(scope *types.Scope) {
+	for _, name := range scope.Names() {
+		if t, ok := scope.Lookup(name).(*types.TypeName); ok && !t.IsAlias() && !types.IsInterface(t.Type()) {
+			c.concrete = append(c.concrete, t.Type())
+		}
+	}
+}
+
+// declaration reads a function, or the variables that begin with a value.
+func (c *calls) declaration(s *source, d ast.Decl) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if f := s.info.Defs[d.Name].(*types.Func); d.Body != nil && !isTable(f) {
+			c.body(s, f, d.Body)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if v, ok := spec.(*ast.ValueSpec); ok && d.Tok == token.VAR {
+				for _, value := range v.Values {
+					c.body(s, s.info.Defs[v.Names[0]], value)
+				}
+			}
+		}
+	}
+}
+
+// isTable reports whether a function is one of C and no other name of one, or is
+// made of a number for later: there is nothing to read in it.
+func isTable(f *types.Func) bool {
+	return receiver(f) == "Batch" || receiver(f) == "Driver" && (f.Name() == "Has" || f.Name() == "Proc")
+}
+
+// body reads what from refers to in a piece of syntax.
+func (c *calls) body(s *source, from types.Object, n ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			return c.call(s, from, n)
+		case *ast.Ident:
+			c.use(from, s.info.Uses[n])
+		}
+		return true
+	})
+}
+
+// call treats calls of which not all is taken for a call of from; it reports
+// whether n is to be read as anything else.
+func (c *calls) call(s *source, from types.Object, n *ast.CallExpr) bool {
+	f, ok := s.info.Uses[calleeName(n.Fun)].(*types.Func)
+	switch {
+	case ok && f.Name() == "Has" && receiver(f) == "Driver":
+		return false
+	case ok && f.Name() == "Own" && receiver(f) == "" && len(n.Args) == 4:
+		if closer := closeOf(s.info.Types[n.Args[0]].Type); closer != nil {
+			c.body(s, closer, n.Args[3])
+			return false
+		}
+	}
+	return true
+}
+
+// calleeName is the last name of what is called.
+func calleeName(e ast.Expr) *ast.Ident {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e
+	case *ast.SelectorExpr:
+		return e.Sel
+	case *ast.IndexExpr:
+		return calleeName(e.X)
+	}
+	return nil
+}
+
+// closeOf is the method Close of a type.
+func closeOf(t types.Type) types.Object {
+	if t == nil {
+		return nil
+	}
+	m, _, _ := types.LookupFieldOrMethod(t, true, nil, "Close")
+	if f, ok := m.(*types.Func); ok {
+		return f.Origin()
+	}
+	return nil
+}
+
+// use notes that from refers to a thing.
+func (c *calls) use(from, to types.Object) {
+	switch to := to.(type) {
+	case *types.Func:
+		c.useFunc(from, to.Origin())
+	case *types.Var:
+		if to.IsField() && strings.HasPrefix(to.Name(), "cu") {
+			c.useRaw(from, baseOf("Cu"+to.Name()[2:]))
+		}
+		if !to.IsField() && to.Parent() == to.Pkg().Scope() {
+			c.of[to] = append(c.of[to], from)
+		}
+	case *types.Const:
+		if name, ok := strings.CutPrefix(to.Name(), "Fn"); ok && strings.HasPrefix(name, "Cu") {
+			c.useRaw(from, baseOf(name))
+		}
+	}
+}
+
+func (c *calls) useFunc(from types.Object, to *types.Func) {
+	switch {
+	case isRaw(to):
+		c.useRaw(from, baseOf(to.Name()))
+	case receiver(to) == "Batch":
+		c.useRaw(from, "cu"+to.Name())
+	default:
+		c.of[to] = append(c.of[to], from)
+		c.useImplementations(from, to)
+	}
+}
+
+// useImplementations notes a call of whatever an interface's method may be.
+func (c *calls) useImplementations(from types.Object, m *types.Func) {
+	recv := m.Signature().Recv()
+	if recv == nil || !types.IsInterface(recv.Type()) {
+		return
+	}
+	i := recv.Type().Underlying().(*types.Interface)
+	for _, t := range c.concrete {
+		if p := types.NewPointer(t); types.Implements(p, i) {
+			f, _, _ := types.LookupFieldOrMethod(p, true, m.Pkg(), m.Name())
+			if f, ok := f.(*types.Func); ok {
+				c.of[f.Origin()] = append(c.of[f.Origin()], from)
+			}
+		}
+	}
+}
+
+// useRaw notes a call of a function of C. A method for one that calls another is
+// another name of that: who calls the first has called the second.
+func (c *calls) useRaw(from types.Object, name string) {
+	if f, ok := from.(*types.Func); ok && isRaw(f) {
+		if other := baseOf(f.Name()); other != name {
+			c.raw[other] = append(c.raw[other], aliasOf{from, name})
+		}
+		return
+	}
+	c.raw[name] = append(c.raw[name], from)
+}
+
+// aliasOf stands for all that call another function of C.
+type aliasOf struct {
+	types.Object
+	name string
+}
+
+// isRaw reports whether a function is a method of Driver for one of C.
+func isRaw(f *types.Func) bool {
+	return receiver(f) == "Driver" && strings.HasPrefix(f.Name(), "Cu")
+}
+
+// receiver is the name of the type whose method f is, "" for none.
+func receiver(f *types.Func) string {
+	recv := f.Signature().Recv()
+	if recv == nil {
+		return ""
+	}
+	t := recv.Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if n, ok := t.(*types.Named); ok {
+		return n.Obj().Name()
+	}
+	return ""
+}
+
+// api returns the exported functions and methods that call a function of C
+// themselves or by way of what is not exported.
+func (c *calls) api(name string) []*types.Func {
+	seen := make(map[types.Object]bool)
+	var found []*types.Func
+	var visit func(from []types.Object)
+	visit = func(from []types.Object) {
+		for _, o := range from {
+			if a, ok := o.(aliasOf); ok {
+				visit(c.raw[a.name])
+				continue
+			}
+			if seen[o] {
+				continue
+			}
+			seen[o] = true
+			if f, ok := o.(*types.Func); ok && isAPI(f) {
+				found = append(found, f)
+				continue
+			}
+			visit(c.of[o])
+		}
+	}
+	visit(c.raw[name])
+	slices.SortFunc(found, func(a, b *types.Func) int { return strings.Compare(nameOf(a), nameOf(b)) })
+	return found
+}
+
+// isAPI reports whether programs may call f.
+func isAPI(f *types.Func) bool {
+	r := receiver(f)
+	return f.Exported() && (r == "" || token.IsExported(r))
+}
+
+// nameOf writes a function with its package and type.
+func nameOf(f *types.Func) string {
+	if r := receiver(f); r != "" {
+		return f.Pkg().Name() + "." + r + "." + f.Name()
+	}
+	return f.Pkg().Name() + "." + f.Name()
+}
