@@ -4,8 +4,8 @@
 #     ./run.sh                  everything
 #     ./run.sh tests soak       some parts
 #
-# Parts: info tests quickstart compare gobench soak graphsoak (8 minutes, or
-# $GRAPHSOAK). Each ends in a line PASS or
+# Parts: info tests quickstart compare gobench soak memcheck graphsoak (8 minutes,
+# or $GRAPHSOAK). Each ends in a line PASS or
 # FAIL; the exit status is 0 if all passed. What the parts printed is left in
 # $OUT (default: out, beside this script). A test that wants a GPU and finds
 # none fails here instead of being skipped.
@@ -117,6 +117,16 @@ part_soak() {
 	verdict $status "soak: 1,000 goroutines, 8 streams, 30 s"
 }
 
+# NVIDIA's memory checker over the graph tests on the GPU, where it is installed.
+part_memcheck() {
+	checker=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+	(cd "$work/data/graph" && timeout "${MEMCHECK:-300}" "$checker" --tool memcheck --report-api-errors no --error-exitcode 99 \
+		"$work/tests/graph" -test.run './^gpu$' -test.timeout 290s) </dev/null >"$out/memcheck.txt" 2>&1
+	status=$?
+	grep -E 'ERROR SUMMARY|^=========.*(Invalid|Error)|FAIL|^ok|^PASS' "$out/memcheck.txt" | head -20 | sed 's/^/     /'
+	verdict $status "memcheck: graph tests"
+}
+
 part_graphsoak() {
 	"$work/soak" -device gpu -task graphs -goroutines 16 -duration "${GRAPHSOAK:-480s}" >"$out/graphsoak.txt" 2>&1
 	status=$?
@@ -124,10 +134,10 @@ part_graphsoak() {
 	verdict $status "graphsoak: 16 goroutines, ${GRAPHSOAK:-480s}"
 }
 
-[ $# -gt 0 ] || set -- info tests quickstart compare gobench soak graphsoak
+[ $# -gt 0 ] || set -- info tests quickstart compare gobench soak memcheck graphsoak
 for part; do
 	case $part in
-	info | tests | quickstart | compare | gobench | soak | graphsoak) part_$part ;;
+	info | tests | quickstart | compare | gobench | soak | memcheck | graphsoak) part_$part ;;
 	*)
 		echo "run.sh: no part $part" >&2
 		exit 2
