@@ -89,11 +89,33 @@ func (b *bound) holds(o *owners) bool {
 	if b.known == o && b.epoch == o.epoch && b.refs == l.RefsVersion() {
 		return true
 	}
-	b.known = nil
-	if !o.refersTo(int(b.node.i), l.Refs()) {
+	if !o.holdsFor(b.node.i, l.Refs()) {
 		return false
 	}
-	b.known, b.epoch, b.refs = o, o.epoch, l.RefsVersion()
+	b.found(o)
+	return true
+}
+
+// found notes that o holds what the launch refers to.
+func (b *bound) found(o *owners) {
+	b.known, b.epoch, b.refs = o, o.epoch, b.launch.RefsVersion()
+}
+
+// holdsFor reports whether refs are what is held for a node. That some of them
+// were closed since is no reason to let go of them.
+func (o *owners) holdsFor(node uint32, refs []driver.Ref) bool {
+	if uint64(node) >= uint64(len(o.nodes)) || o.nodes[node] == 0 {
+		return false
+	}
+	s := &o.sets[o.nodes[node]-1]
+	if int(s.n) != len(refs) {
+		return false
+	}
+	for i, slot := range o.slots[s.off : s.off+s.n] {
+		if o.held[slot].life != refs[i].Lifetime() {
+			return false
+		}
+	}
 	return true
 }
 
