@@ -5,36 +5,32 @@ import "unsafe"
 // launchWords is the number of arguments of cuLaunchKernel.
 const launchWords = 11
 
-// launchCall is a call of cuLaunchKernel in a batch.
-type launchCall struct {
-	words [launchWords]uintptr
-	room  [1 << 16]uint64 // the addresses of the arguments, then their bytes
-}
-
 // Launch puts a launch into the batch that has no attributes (see
 // Launch.Attributes): CuLaunchKernel. Configuration and arguments are copied, so
 // l may be changed and put into the batch again.
 func (b *Batch) Launch(l *Launch, s CUstream) {
 	args := len(l.ptrs)
-	c := (*launchCall)(b.calls.AddRoom(b.launch, launchWords, args+len(l.store)))
-	n, w := &l.node, &c.words
+	call := b.calls.AddRoom(b.launch, launchWords, args+len(l.store))
+	n, w := &l.node, (*[launchWords]uintptr)(call)
 	w[0] = uintptr(n.Func)
 	w[1], w[2], w[3] = uintptr(n.GridDimX), uintptr(n.GridDimY), uintptr(n.GridDimZ)
 	w[4], w[5], w[6] = uintptr(n.BlockDimX), uintptr(n.BlockDimY), uintptr(n.BlockDimZ)
 	w[7], w[8], w[9], w[10] = uintptr(n.SharedMemBytes), uintptr(s), 0, 0
 	if args > 0 {
-		w[9] = uintptr(unsafe.Pointer(&c.room))
-		c.setArgs(l, args)
+		room := unsafe.Add(call, unsafe.Sizeof(*w))
+		w[9] = uintptr(room)
+		l.copyArgs(room)
 	}
 }
 
-// setArgs copies the arguments to where they stay. They lie as in l.
-func (c *launchCall) setArgs(l *Launch, args int) {
-	bytes := c.room[args:][:len(l.store)]
+// copyArgs copies the addresses of the arguments, made those of the copies, and
+// behind them the arguments.
+func (l *Launch) copyArgs(room unsafe.Pointer) {
+	at := unsafe.Slice((*uintptr)(room), len(l.ptrs))
+	bytes := unsafe.Slice((*uint64)(unsafe.Add(room, uintptr(len(at))*unsafe.Sizeof(at[0]))), len(l.store))
 	moved := uintptr(unsafe.Pointer(unsafe.SliceData(bytes))) - uintptr(unsafe.Pointer(unsafe.SliceData(l.store)))
-	at := c.room[:len(l.ptrs)]
 	for i, p := range l.ptrs {
-		at[i] = uint64(uintptr(p) + moved)
+		at[i] = uintptr(p) + moved
 	}
 	for i, v := range l.store { // a few words: less than a call of copy
 		bytes[i] = v

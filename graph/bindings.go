@@ -37,6 +37,7 @@ type Bindings struct {
 	g       *Graph   // where those that are bound were found, when
 	removed uint32   // its removals were these
 	batch   *driver.Batch
+	laid    laid     // what is in it
 	fresh   []uint32 // slots that are held for nodes of changed
 }
 

@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -19,47 +20,61 @@ func (bs *Bindings) send(s *driver.Stream) error {
 		return fmt.Errorf("its %w", err)
 	}
 	defer g.mu.Unlock()
-	b := bs.calls()
 	o := bs.x.owners()
-	if err := bs.put(b, o); err != nil {
+	if err := bs.hold(o); err != nil {
 		o.abandon()
 		bs.x.keep.retireGone(o)
 		return err
 	}
-	if s != nil {
-		b.GraphLaunch(bs.x.keep.raw, s.Raw())
-	}
-	done, err := b.Run()
+	done, err := bs.calls(s.Raw(), s != nil).Run()
 	runtime.KeepAlive(bs) // the batch has addresses in the launches
 	return bs.sent(o, done, err)
 }
 
-// calls returns the empty batch.
-func (bs *Bindings) calls() *driver.Batch {
-	if bs.batch == nil {
-		bs.batch = bs.x.d.NewBatch()
-		return bs.batch
-	}
-	bs.batch.Reset(bs.x.d)
-	return bs.batch
-}
-
-// put puts the calls for what changed into the batch.
-func (bs *Bindings) put(b *driver.Batch, o *owners) error {
-	x := bs.x
-	if err := bs.check(x.g); err != nil {
+// hold holds what the nodes that changed will refer to.
+func (bs *Bindings) hold(o *owners) error {
+	if err := bs.check(bs.x.g); err != nil {
 		return err
 	}
 	for _, c := range bs.changed {
 		if !c.holds(o) {
 			if err := o.hold(c.launch.Refs()); err != nil {
-				return c.error(x, err)
+				return c.error(bs.x, err)
 			}
 		}
 		c.fresh = o.waiting()
-		b.GraphExecKernelNodeSetParams(x.keep.raw, c.node.raw, c.launch.KernelNodeParams())
 	}
 	return nil
+}
+
+// laid is what the calls in a batch are for.
+type laid struct {
+	nodes  []*bound
+	exec   driver.CUgraphExec
+	stream driver.CUstream
+	launch bool
+}
+
+// calls returns the calls for what changed. In most programs those are the same
+// nodes each time, and then the calls are made already: they read the arguments
+// where those are.
+func (bs *Bindings) calls(s driver.CUstream, launch bool) *driver.Batch {
+	raw, l := bs.x.keep.raw, &bs.laid
+	if l.exec == raw && l.stream == s && l.launch == launch && slices.Equal(l.nodes, bs.changed) {
+		return bs.batch
+	}
+	if bs.batch == nil {
+		bs.batch = bs.x.d.NewBatch()
+	}
+	bs.batch.Reset(bs.x.d)
+	for _, c := range bs.changed {
+		bs.batch.GraphExecKernelNodeSetParams(raw, c.node.raw, c.launch.KernelNodeParams())
+	}
+	if launch {
+		bs.batch.GraphLaunch(raw, s)
+	}
+	*l = laid{append(l.nodes[:0], bs.changed...), raw, s, launch}
+	return bs.batch
 }
 
 // check looks whether the nodes still exist. As long as the graph is the same and
@@ -89,11 +104,33 @@ func (b *bound) holds(o *owners) bool {
 	if b.known == o && b.epoch == o.epoch && b.refs == l.RefsVersion() {
 		return true
 	}
-	b.known = nil
-	if !o.refersTo(int(b.node.i), l.Refs()) {
+	if !o.holdsFor(b.node.i, l.Refs()) {
 		return false
 	}
-	b.known, b.epoch, b.refs = o, o.epoch, l.RefsVersion()
+	b.found(o)
+	return true
+}
+
+// found notes that o holds what the launch refers to.
+func (b *bound) found(o *owners) {
+	b.known, b.epoch, b.refs = o, o.epoch, b.launch.RefsVersion()
+}
+
+// holdsFor reports whether refs are what is held for a node. That some of them
+// were closed since is no reason to let go of them.
+func (o *owners) holdsFor(node uint32, refs []driver.Ref) bool {
+	if uint64(node) >= uint64(len(o.nodes)) || o.nodes[node] == 0 {
+		return false
+	}
+	s := &o.sets[o.nodes[node]-1]
+	if int(s.n) != len(refs) {
+		return false
+	}
+	for i, slot := range o.slots[s.off : s.off+s.n] {
+		if o.held[slot].life != refs[i].Lifetime() {
+			return false
+		}
+	}
 	return true
 }
 

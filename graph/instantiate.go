@@ -27,7 +27,7 @@ func WithAutoFree() Option {
 }
 
 // WithNodePriorities has nodes run with their own priorities instead of that of
-// the stream they are launched on.
+// the stream they are launched on (CUDA 11.7).
 func WithNodePriorities() Option {
 	return WithFlags(driver.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
 }
@@ -121,12 +121,12 @@ func (g *Graph) exec(o options) (*Exec, error) {
 // is guarded, because instantiating during a GLOBAL capture of somebody else
 // would invalidate that.
 func (g *Graph) instantiate(o options) (raw driver.CUgraphExec, err error) {
+	if err := g.checkFlags(o.flags); err != nil {
+		return 0, err
+	}
 	d := g.ctx.Guarded()
 	if !d.Has(driver.FnCuGraphInstantiateWithParams) {
-		if err := d.CuGraphInstantiateWithFlags(&raw, g.raw, uint64(o.flags)); err != nil {
-			return 0, &InstantiateError{Err: g.memoryLimit(err, oneExec), graph: g.String(), Result: driver.CUDA_GRAPH_INSTANTIATE_ERROR}
-		}
-		return raw, nil
+		return g.instantiateOld(o)
 	}
 	p := driver.CUDA_GRAPH_INSTANTIATE_PARAMS{Flags: uint64(o.flags), HUploadStream: o.upload.Raw()}
 	err = d.CuGraphInstantiateWithParams(&raw, g.raw, &p)
@@ -143,15 +143,11 @@ func (g *Graph) member(raw driver.CUgraphNode) Node {
 	if raw == 0 {
 		return Node{}
 	}
-	var n uintptr
-	if err := g.d.CuGraphGetNodes(g.raw, nil, &n); err != nil || n == 0 {
+	raws, err := g.allNodes()
+	if err != nil {
 		return Node{}
 	}
-	raws := make([]driver.CUgraphNode, n)
-	if err := g.d.CuGraphGetNodes(g.raw, &raws[0], &n); err != nil {
-		return Node{}
-	}
-	for _, r := range raws[:n] {
+	for _, r := range raws {
 		if r == raw {
 			return g.node(raw)
 		}

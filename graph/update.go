@@ -16,6 +16,9 @@ type UpdateResult struct {
 	// FromNode is set when it is the edge from FromNode to Node that does not
 	// fit (drivers since CUDA 12.0).
 	FromNode Node
+	// Name is what Node is called: the name it was given, else its kernel's
+	// (drivers since CUDA 12.3), else "".
+	Name string
 }
 
 // Updated reports whether the update was done.
@@ -52,9 +55,9 @@ func (r UpdateResult) String() string {
 	case r.Node.IsZero():
 		return "not updated: " + r.Reason()
 	case r.FromNode.IsZero():
-		return fmt.Sprintf("not updated: %s: %v", r.Reason(), r.Node)
+		return fmt.Sprintf("not updated: %s: %s", r.Reason(), r.node())
 	}
-	return fmt.Sprintf("not updated: %s: from %v to %v", r.Reason(), r.FromNode, r.Node)
+	return fmt.Sprintf("not updated: %s: from %v to %s", r.Reason(), r.FromNode, r.node())
 }
 
 // Update gives the Exec the parameters of g, which must have the same nodes
@@ -97,10 +100,12 @@ func (x *Exec) update(g *Graph) (UpdateResult, error) {
 	if err != nil && !isAnswer(err, info.Result) {
 		return UpdateResult{Result: driver.CU_GRAPH_EXEC_UPDATE_ERROR}, fmt.Errorf("cannot update %v from %v: %w", x, g, err)
 	}
-	r := UpdateResult{info.Result, g.member(info.ErrorNode), g.member(info.ErrorFromNode)}
-	if r.Updated() {
+	if info.Result == driver.CU_GRAPH_EXEC_UPDATE_SUCCESS {
 		x.adopt(g)
+		return UpdateResult{}, nil
 	}
+	r := UpdateResult{Result: info.Result, Node: g.member(info.ErrorNode), FromNode: g.member(info.ErrorFromNode)}
+	r.Name = r.Node.called()
 	return r, nil
 }
 

@@ -1,6 +1,8 @@
 package emulator
 
 import (
+	"slices"
+
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
@@ -23,7 +25,8 @@ type cudaContext struct {
 	cache     driver.CUfunc_cache
 	shared    driver.CUsharedconfig
 	peers     map[*cudaContext]struct{}
-	heaps     []*vm.Heap // of malloc in kernels; the last one is in use
+	heaps     []*vm.Heap   // of malloc in kernels; the last one is in use
+	gone      []dependency // work of streams that were destroyed before it ended
 }
 
 // usable says whether the context can take a call.
@@ -46,6 +49,7 @@ func (ctx *cudaContext) open(flags uint32) {
 	ctx.peers = make(map[*cudaContext]struct{})
 	ctx.limits = defaultLimits()
 	ctx.cache, ctx.shared, ctx.heaps = 0, 0, nil
+	ctx.gone = nil
 	ctx.legacy = newStream(ctx, legacyHandle, 0, 0)
 	ctx.dev.contexts = append(ctx.dev.contexts, ctx)
 }
@@ -118,7 +122,8 @@ func (ctx *cudaContext) pending() []dependency {
 	for s := range ctx.streams {
 		deps = s.appendPending(deps)
 	}
-	return deps
+	ctx.gone = slices.DeleteFunc(ctx.gone, dependency.met)
+	return append(deps, ctx.gone...)
 }
 
 func validContextFlags(f uint32) bool {

@@ -119,10 +119,9 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	case flags&^instantiateFlags != 0, g.parent != nil:
 		return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
 	case flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0:
-		if autoFree(flags) {
-			return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
+		if bad := g.deviceLaunch(flags); bad != nil {
+			return nil, bad
 		}
-		return nil, refuse(errNotSupported, driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED)
 	}
 	if r := c.ctx.usable(); r != success {
 		return nil, refuse(r, driver.CUDA_GRAPH_INSTANTIATE_ERROR)

@@ -135,6 +135,7 @@ func cuStreamDestroy(c call) result {
 	}
 	s.destroyed = true
 	delete(s.ctx.streams, s)
+	s.ctx.gone = s.appendPending(s.ctx.gone)
 	c.e.forget(s.handle)
 	return s.ctx.dev.fault
 }

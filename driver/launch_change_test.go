@@ -1,0 +1,130 @@
+package driver_test
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// sent launches l and returns the bytes of its arguments as the driver got them.
+func (a *axpyFake) sent(t testing.TB, l *driver.Launch) [][]byte {
+	t.Helper()
+	noError(t, a.s.Do(l))
+	var args [][]byte
+	for _, b := range a.launch.args {
+		args = append(args, slices.Clone(b))
+	}
+	return args
+}
+
+func TestCloneOfALaunchChangesByItself(t *testing.T) {
+	a := newAxpy(t)
+	l := a.prepare(t)
+	before := a.sent(t, l)
+	c := l.Clone()
+	if got := a.sent(t, c); !slices.EqualFunc(got, before, slices.Equal) {
+		t.Errorf("clone sends %v, not %v", got, before)
+	}
+	noError(t, driver.SetArg(c, 3, uint32(9)))
+	noError(t, driver.SetArg(c, 0, a.y))
+	noError(t, driver.SetArg(c, 4, shape{7, 8, 9}))
+	noError(t, c.SetConfig(driver.LaunchConfig{Grid: driver.D1(5), Block: driver.D1(32)}))
+	if got := a.sent(t, l); !slices.EqualFunc(got, before, slices.Equal) || a.launch.grid != driver.D1(2) {
+		t.Errorf("the original sends %v, not %v", got, before)
+	}
+	got := a.sent(t, c)
+	if n := binary.LittleEndian.Uint32(got[3]); n != 9 || binary.LittleEndian.Uint64(got[0]) != uint64(a.y.Ptr()) || got[4][0] != 7 || a.launch.grid != driver.D1(5) {
+		t.Errorf("the clone sends %v", got)
+	}
+	if l.SameRefs(c) || !l.SameRefs(l.Clone()) {
+		t.Error("memory of one is taken for that of the other")
+	}
+	var none *driver.Launch
+	if none.Clone() != nil {
+		t.Error("clone of no launch")
+	}
+}
+
+func TestChangeArgTellsWhatChanged(t *testing.T) {
+	a := newAxpy(t)
+	l := a.prepare(t)
+	change := func(what string, want bool, changed bool, err error) {
+		t.Helper()
+		noError(t, err)
+		if changed != want {
+			t.Errorf("%s: changed %v", what, changed)
+		}
+	}
+	set := func(v uint32) (bool, error) { return driver.ChangeArg(l, 3, v) }
+	buffer := func(b *driver.Buffer[float32]) (bool, error) { return driver.ChangeArg(l, 0, b) }
+	c, err := set(64)
+	change("the same number", false, c, err)
+	c, err = set(65)
+	change("another number", true, c, err)
+	c, err = buffer(a.x)
+	change("the same memory", false, c, err)
+	c, err = buffer(a.y)
+	change("other memory", true, c, err)
+	c, err = driver.ChangeArg(l, 6, uint16(8))
+	change("a half word", true, c, err)
+	c, err = driver.ChangeArg(l, 6, uint16(8))
+	change("the same half word", false, c, err)
+	_, err = driver.ChangeArg(l, 9, 1)
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "argument 9")
+	_, err = driver.ChangeArg(l, 3, float32(1))
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "argument 3")
+}
+
+func TestArgumentsAreFoundByNameAndCheckedByType(t *testing.T) {
+	a := newAxpy(t)
+	l := a.prepare(t)
+	i, err := l.ArgIndex("alpha")
+	noError(t, err)
+	if i != 2 {
+		t.Errorf("alpha is argument %d", i)
+	}
+	_, err = l.ArgIndex("gamma")
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "gamma", "alpha")
+	_, err = l.ArgIndex("")
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE)
+	noError(t, driver.CheckArg[float32](l, 2))
+	noError(t, driver.CheckArg[*driver.Buffer[float32]](l, 0))
+	noError(t, driver.CheckArg[shape](l, 4))
+	wantError(t, driver.CheckArg[float64](l, 2), driver.CUDA_ERROR_INVALID_VALUE, "alpha")
+	wantError(t, driver.CheckArg[any](l, 2), driver.CUDA_ERROR_INVALID_VALUE, "alpha")
+	wantError(t, driver.CheckArg[int32](nil, 0), driver.ErrClosed)
+	if p := driver.PlainArg[float32](l, 2); p == nil || *p != driver.WordOf(float32(2.5)) {
+		t.Error("alpha is not where it is said to be")
+	}
+	if driver.PlainArg[uint16](l, 6) != nil || driver.PlainArg[shape](l, 4) != nil || driver.PlainArg[*driver.Buffer[float32]](l, 0) != nil || driver.PlainArg[uint32](l, 2) != nil {
+		t.Error("what is more than a number of its type has no short way")
+	}
+}
+
+// A batch has copies of the arguments: what is changed afterwards is another launch.
+func TestBatchOfLaunchesHasTheArgumentsOfTheMoment(t *testing.T) {
+	a := newAxpy(t)
+	l := a.prepare(t)
+	b := a.c.Driver().NewBatch()
+	want := a.sent(t, l)
+	b.Launch(l, a.s.Raw())
+	noError(t, driver.SetArg(l, 3, uint32(9)))
+	noError(t, driver.SetArg(l, 4, shape{7, 8, 9}))
+	done, err := b.Run()
+	noError(t, err)
+	if done != 1 || !slices.EqualFunc(a.launch.args, want, slices.Equal) {
+		t.Errorf("%d launches, arguments %v, want %v", done, a.launch.args, want)
+	}
+	k := must(a.m.Kernel("nothing"))(t)
+	none := must(k.Prepare(a.config()))(t)
+	b.Reset(a.c.Driver())
+	b.Launch(none, a.s.Raw())
+	b.Launch(l, a.s.Raw())
+	done, err = b.Run()
+	noError(t, err)
+	if n := binary.LittleEndian.Uint32(a.launch.args[3]); done != 2 || n != 9 {
+		t.Errorf("%d launches, n is %d", done, n)
+	}
+}

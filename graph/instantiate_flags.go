@@ -1,0 +1,102 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// WithDeviceLaunch has the Exec launchable from kernels too (CUDA 12.0), once it
+// is uploaded. Such a graph is of kernels, copies, fills and child graphs, at
+// least one of them, in one context. It does not go together with WithAutoFree.
+func WithDeviceLaunch() Option {
+	return WithFlags(driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+}
+
+// flagSince are the CUDA versions that brought the flags. Uploading is not among
+// them: where the driver does not do it, Instantiate does.
+var flagSince = []struct {
+	flag    driver.CUgraphInstantiate_flags
+	version int
+}{
+	{driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH, 11040},
+	{driver.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY, 11070},
+	{driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, 12000},
+}
+
+// checkFlags refuses what the driver would refuse without a word.
+func (g *Graph) checkFlags(flags driver.CUgraphInstantiate_flags) error {
+	for _, f := range flagSince {
+		if flags&f.flag != 0 && g.d.Version() < f.version {
+			return g.notInstantiated(Node{}, 0, fmt.Errorf("%v needs CUDA %d.%d, the driver is for %d.%d: %w", f.flag,
+				f.version/1000, f.version%1000/10, g.d.Version()/1000, g.d.Version()%1000/10, driver.ErrNotSupported))
+		}
+	}
+	if flags&driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH == 0 {
+		return nil
+	}
+	if flags&driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH != 0 {
+		return g.notInstantiated(Node{}, 0, invalid("a graph that kernels launch cannot free memory on launch, leave out WithAutoFree or WithDeviceLaunch"))
+	}
+	return g.checkDeviceLaunch()
+}
+
+// checkDeviceLaunch looks for nodes that kernels cannot launch.
+func (g *Graph) checkDeviceLaunch() error {
+	raws, err := g.allNodes()
+	if err != nil {
+		return g.notInstantiated(Node{}, 0, g.memoryLimit(err, oneExec))
+	}
+	if len(raws) == 0 {
+		return g.notInstantiated(Node{}, 0, invalid("kernels cannot launch a graph without nodes"))
+	}
+	for _, raw := range raws {
+		var t Type
+		if err := g.d.CuGraphNodeGetType(raw, &t); err != nil {
+			return g.notInstantiated(Node{}, 0, g.memoryLimit(err, oneExec))
+		}
+		switch t {
+		case driver.CU_GRAPH_NODE_TYPE_KERNEL, driver.CU_GRAPH_NODE_TYPE_MEMCPY,
+			driver.CU_GRAPH_NODE_TYPE_MEMSET, driver.CU_GRAPH_NODE_TYPE_GRAPH:
+		default:
+			return g.notInstantiated(g.node(raw), driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED,
+				refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "kernels launch graphs of kernels, copies, fills and child graphs, this is a %v", t))
+		}
+	}
+	return nil
+}
+
+// allNodes lists the driver's nodes.
+func (g *Graph) allNodes() ([]driver.CUgraphNode, error) {
+	var n uintptr
+	if err := g.d.CuGraphGetNodes(g.raw, nil, &n); err != nil || n == 0 {
+		return nil, err
+	}
+	raws := make([]driver.CUgraphNode, n)
+	err := g.d.CuGraphGetNodes(g.raw, &raws[0], &n)
+	return raws[:n], err
+}
+
+func (g *Graph) notInstantiated(n Node, why driver.CUgraphInstantiateResult, err error) error {
+	if why == 0 {
+		why = driver.CUDA_GRAPH_INSTANTIATE_ERROR
+	}
+	return &InstantiateError{Result: why, Node: n, Err: err, graph: g.String()}
+}
+
+// instantiateOld is instantiate for drivers before CUDA 12.0, which do not tell
+// the node that is to blame and do not upload.
+func (g *Graph) instantiateOld(o options) (raw driver.CUgraphExec, err error) {
+	const upload = driver.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
+	d := g.ctx.Guarded()
+	if err := d.CuGraphInstantiateWithFlags(&raw, g.raw, uint64(o.flags&^upload)); err != nil {
+		return 0, g.notInstantiated(Node{}, 0, g.memoryLimit(err, oneExec))
+	}
+	if o.flags&upload == 0 {
+		return raw, nil
+	}
+	if err := d.CuGraphUpload(raw, o.upload.Raw()); err != nil {
+		return 0, g.notInstantiated(Node{}, 0, join([]error{err, d.CuGraphExecDestroy(raw)}))
+	}
+	return raw, nil
+}
