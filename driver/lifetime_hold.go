@@ -11,3 +11,13 @@ func (l *Lifetime) SetHint(h uint32) { l.hint.Store(h) }
 // RetainHeld is Retain for a holder that hands a reference on: it has one, so
 // the object exists and may be held again even after Close.
 func (l *Lifetime) RetainHeld() { l.refs.Add(1) }
+
+// Holders is how many references there are besides the owner's, which Close
+// gives up: children, graphs, waits. It is a snapshot.
+func (l *Lifetime) Holders() int {
+	n := int(l.refs.Load())
+	if !l.closed.Load() {
+		n--
+	}
+	return max(n, 0)
+}

@@ -1,0 +1,222 @@
+package graph_test
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+func (k *kit) pool() *graph.Pool {
+	k.Helper()
+	p, err := graph.NewPool(k.c)
+	k.ok(err)
+	k.closeLater(p)
+	return p
+}
+
+// Graphs whose nodes refer to bare addresses, as other libraries make them,
+// hold the pool that the memory is registered in.
+func TestPoolKeepsWhatIsRegisteredWhileAGraphLives(t *testing.T) {
+	each(t, func(k *kit) {
+		p := k.pool()
+		b, out := k.memoryOf(8), k.memory()
+		e, err := k.c.NewEvent()
+		k.ok(err)
+		k.ok(p.Register(b.Ref(), k.launch(k.plus, out, 1).Refs()[0], e))
+		k.ok(p.Register(b.View(0, 1).Ref()))
+		if p.Len() != 3 || !p.Has(b.Ref()) || p.Has(out.Ref()) {
+			t.Errorf("%v", p)
+		}
+		sum, err := k.sum.Prepare(config, out, b.Ptr(), b.Ptr(), uint32(elems))
+		k.ok(err)
+		g, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error {
+			return errors.Join(sc.Keep(p), sc.Do(sum))
+		})
+		k.ok(err)
+		second := k.graph()
+		k.ok(second.Keep(p))
+		k.ok(b.Close())
+		k.ok(e.Close())
+		x, err := g.Instantiate()
+		k.ok(err)
+		k.ok(g.Close())
+		k.expectReason("clear", p.Clear(), driver.CUDA_ERROR_ILLEGAL_STATE, "graphs hold it")
+		k.run(x)
+		k.expect(out, 16)
+		k.ok(x.Close())
+		graph.WaitParked()
+		if !p.InUse() {
+			t.Error("the second graph does not hold the pool")
+		}
+		k.ok(second.Close())
+		if p.InUse() {
+			t.Error("held though all graphs are closed")
+		}
+		k.ok(p.Clear())
+		if p.Len() != 0 {
+			t.Errorf("%v after Clear", p)
+		}
+	})
+}
+
+// The things go with the last that holds them, whatever the order.
+func TestPoolMayBeClosedBeforeItsGraphs(t *testing.T) {
+	each(t, func(k *kit) {
+		p, err := graph.NewPool(k.c)
+		k.ok(err)
+		b, out := k.memoryOf(8), k.memory()
+		k.ok(p.Register(b.Ref()))
+		sum, err := k.sum.Prepare(config, out, b.Ptr(), b.Ptr(), uint32(elems))
+		k.ok(err)
+		g := k.graph()
+		k.add(g, sum)
+		k.ok(g.Keep(p))
+		x := k.exec(g)
+		k.ok(b.Close())
+		k.ok(p.Close())
+		k.ok(p.Close())
+		k.ok(g.Close())
+		k.run(x)
+		k.expect(out, 16)
+		if err := p.Register(out.Ref()); !errors.Is(err, driver.ErrClosed) {
+			t.Errorf("closed pool: %v", err)
+		}
+		if err := p.Clear(); !errors.Is(err, driver.ErrClosed) {
+			t.Errorf("closed pool: %v", err)
+		}
+		if err := k.graph().Keep(p); !errors.Is(err, driver.ErrClosed) {
+			t.Errorf("closed pool: %v", err)
+		}
+	})
+}
+
+func TestPoolThatIsSealedTakesNothing(t *testing.T) {
+	each(t, func(k *kit) {
+		p, b := k.pool(), k.memory()
+		k.ok(p.Seal())
+		if err := p.Register(b.Ref()); !errors.Is(err, graph.ErrSealed) || !p.Sealed() || p.Len() != 0 {
+			t.Errorf("registered in a sealed pool: %v, %v", err, p)
+		}
+		k.ok(p.Unseal())
+		k.ok(p.Register(b.Ref()))
+		if p.Len() != 1 || p.Sealed() {
+			t.Errorf("%v", p)
+		}
+	})
+}
+
+func TestPoolTakesAllOrNothing(t *testing.T) {
+	each(t, func(k *kit) {
+		p, b, gone := k.pool(), k.memory(), k.memoryOf(1)
+		k.ok(gone.Close())
+		if err := p.Register(b.Ref(), gone.Ref()); !errors.Is(err, driver.ErrClosed) || p.Len() != 0 {
+			t.Errorf("closed thing: %v, %v", err, p)
+		}
+		if err := p.Register(b.Ref(), nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || p.Len() != 0 {
+			t.Errorf("nil: %v, %v", err, p)
+		}
+		var none *graph.Pool
+		if err := none.Register(b.Ref()); !errors.Is(err, driver.ErrClosed) || none.Len() != 0 || none.Clear() == nil || none.Close() != nil {
+			t.Errorf("nil pool: %v", err)
+		}
+	})
+}
+
+func TestPoolsAreSharedByHandle(t *testing.T) {
+	each(t, func(k *kit) {
+		p, err := graph.NewPool(k.c)
+		k.ok(err)
+		a, err := graph.SharePool(p)
+		k.ok(err)
+		b, err := graph.SharePool(p)
+		k.ok(err)
+		if a == 0 || a == b {
+			t.Errorf("handles %d and %d", a, b)
+		}
+		for _, h := range []graph.PoolHandle{a, b} {
+			if q, ok := graph.PoolByHandle(h); !ok || q != p {
+				t.Errorf("handle %d gives %v", h, q)
+			}
+		}
+		graph.ReleasePool(a)
+		graph.ReleasePool(a)
+		graph.ReleasePool(0)
+		graph.ReleasePool(b + 1000)
+		for _, h := range []graph.PoolHandle{0, a, b + 1000} {
+			if q, ok := graph.PoolByHandle(h); ok || q != nil {
+				t.Errorf("handle %d gives %v", h, q)
+			}
+		}
+		k.ok(p.Close())
+		if q, ok := graph.PoolByHandle(b); ok || q != nil {
+			t.Errorf("the handle of a closed pool gives %v", q)
+		}
+		if _, err := graph.SharePool(p); !errors.Is(err, driver.ErrClosed) {
+			t.Errorf("closed pool: %v", err)
+		}
+		if _, err := graph.SharePool(nil); !errors.Is(err, driver.ErrClosed) {
+			t.Errorf("nil pool: %v", err)
+		}
+	})
+}
+
+// A handle is enough for a pool to stay; dropped without one it is a leak that
+// is reported, and what it kept goes.
+func TestPoolIsKeptByItsHandle(t *testing.T) {
+	d := gputest.Emulator(t, emulator.Config{})
+	k := newKit(t, gputest.Context(t, d))
+	h, err := graph.SharePool(func() *graph.Pool {
+		p, err := graph.NewPool(k.c)
+		k.ok(err)
+		b := k.memoryOf(1)
+		k.ok(p.Register(b.Ref()))
+		k.ok(b.Close())
+		return p
+	}())
+	k.ok(err)
+	runtime.GC()
+	runtime.GC()
+	p, ok := graph.PoolByHandle(h)
+	if !ok || p.Len() != 1 {
+		t.Fatalf("got %v", p)
+	}
+	graph.ReleasePool(h)
+	p = nil
+	if leaks := gputest.ExpectDropped(t, d, 1); len(leaks) != 1 || leaks[0].Kind != "keep-alive pool" {
+		t.Errorf("dropped: %v", leaks)
+	}
+}
+
+func TestPoolIsForAllGoroutines(t *testing.T) {
+	each(t, func(k *kit) {
+		p := k.pool()
+		var wg sync.WaitGroup
+		for range 8 {
+			b := k.memory()
+			wg.Go(func() {
+				for range 50 {
+					if err := p.Register(b.Ref()); err != nil {
+						t.Error(err)
+					}
+					g, err := graph.New(k.c)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					_ = p.Clear() // refused or not, as it happens
+					if err := errors.Join(g.Keep(p), g.Close()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		k.ok(p.Clear())
+	})
+}
