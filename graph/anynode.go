@@ -91,6 +91,7 @@ func (g *Graph) setParams(n Node, p *driver.CUgraphNodeParams, keep []driver.Ref
 	if err != nil {
 		o.abandon()
 	} else {
+		n.forgetParts() // a child graph is another one now
 		g.commit(o, n)
 	}
 	o.flush()

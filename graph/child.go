@@ -17,6 +17,9 @@ func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 	if err := sameDriverAs(g, child); err != nil {
 		return Node{}, fmt.Errorf("cannot add a child graph to %v: %w", g, err)
 	}
+	if child.moved {
+		return Node{}, child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph")
+	}
 	from, err := g.dependencies(deps)
 	if err != nil {
 		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, err)

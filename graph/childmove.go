@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"unsafe"
@@ -55,7 +56,7 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	*p.Graph() = driver.CUDA_CHILD_GRAPH_NODE_PARAMS{Graph: child.raw, Ownership: driver.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE}
 	var raw driver.CUgraphNode
 	if err := g.addGeneric(&raw, from, nil, uintptr(len(deps)), &p); err != nil {
-		return Node{}, err
+		return Node{}, explainMove(err)
 	}
 	o := g.owners()
 	o.holdSub(child.keep.own)
@@ -63,6 +64,23 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	n := g.added(raw)
 	n.takeOver(child)
 	return n, nil
+}
+
+// explainMove adds why a driver that knows of owned children does not take one.
+func explainMove(err error) error {
+	if errors.Is(err, driver.ErrNotSupported) {
+		return fmt.Errorf("a graph with conditional nodes cannot be handed over, if that is what it has: %w", err)
+	}
+	return err
+}
+
+// onlyWhole refuses what CUDA does with whole graphs only, not with those that lie
+// in a node.
+func (g *Graph) onlyWhole(code driver.CUresult, what string) error {
+	if !g.part {
+		return nil
+	}
+	return refuse(code, "%v lies in %v of %v and cannot be %s by itself", g, g.in, g.in.g, what)
 }
 
 // sameDriverAs refuses a graph of another driver, to which its handle means
@@ -80,7 +98,7 @@ func (n Node) takeOver(child *Graph) {
 	outer := n.g.outermost()
 	own := child.keep.own
 	child.life.Disown() // the driver destroys it with the node
-	child.outer, child.in, child.part = outer, n, true
+	child.outer, child.in, child.part, child.moved = outer, n, true, true
 	outer.mixed = outer.mixed || child.mixed
 	outer.enterPart(child)
 	for _, p := range child.parts {
@@ -98,6 +116,47 @@ func (g *Graph) enterPart(p *Graph) {
 	g.parts[p.raw] = p
 	p.life, p.keep = g.life, g.keep
 	p.setLatch(g.mu)
+}
+
+// SetChild gives a child graph node of a graph a copy of another child (CUDA 12.2).
+// What ChildGraph returned before is closed.
+func (n Node) SetChild(child *Graph) error {
+	if n.g == nil {
+		return errNoNode
+	}
+	unlock, err := lockBoth(n.g, child)
+	if err != nil {
+		return fmt.Errorf("cannot set the child graph of %v: %w", n, err)
+	}
+	defer unlock()
+	if err := n.setChild(child); err != nil {
+		return fmt.Errorf("cannot set the child graph of %v of %v: %w", n, n.g, err)
+	}
+	return nil
+}
+
+func (n Node) setChild(child *Graph) error {
+	if err := n.g.check(n); err != nil {
+		return err
+	}
+	if err := sameDriverAs(n.g, child); err != nil {
+		return err
+	}
+	if child.moved {
+		return child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph")
+	}
+	p := driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_GRAPH}
+	p.Graph().Graph = child.raw
+	if err := n.g.d.CuGraphNodeSetParams(n.raw, &p); err != nil {
+		return n.g.explainType(n, p.Type, err)
+	}
+	n.forgetParts()
+	o := n.g.owners()
+	o.holdSub(child.keep.own)
+	n.g.commit(o, n)
+	o.flush()
+	child.alive()
+	return nil
 }
 
 // latchNow and setLatch are for g.mu, which changes when a graph is moved into

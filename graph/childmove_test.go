@@ -128,7 +128,9 @@ func TestChildrenThatCannotBeHandedOver(t *testing.T) {
 			"closed":                 {driver.ErrClosed, second(g.AddChildMove(closed))},
 			"nil":                    {driver.ErrClosed, second(g.AddChildMove(nil))},
 			"after another's node":   {driver.CUDA_ERROR_INVALID_VALUE, second(g.AddChildMove(whole, stranger))},
-			"instantiated by itself": {driver.CUDA_ERROR_INVALID_VALUE, second(moved.Instantiate())},
+			"instantiated by itself": {driver.CUDA_ERROR_NOT_SUPPORTED, second(moved.Instantiate())},
+			"copied from its node":   {driver.CUDA_ERROR_NOT_SUPPORTED, second(other.AddChild(moved))},
+			"taken for an update":    {driver.CUDA_ERROR_INVALID_VALUE, second(k.exec(whole).Update(moved))},
 		} {
 			if !errors.Is(c.err, c.want) {
 				k.Errorf("%s: %v", name, c.err)
@@ -185,6 +187,54 @@ func TestAChildIsHandedOverWhileOthersUseIt(t *testing.T) {
 			}
 			if n, err := child.Len(); n != 41 || err != nil {
 				k.Errorf("%d nodes, %v", n, err)
+			}
+		}
+	})
+}
+
+func TestSetChildOfANode(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		child := func(v uint32, n int) *graph.Graph {
+			c := k.graph()
+			ops := make([]driver.Op, n)
+			for i := range ops {
+				ops[i] = k.launch(k.plus, b, v)
+			}
+			_, err := c.AddChain(nil, ops)
+			k.ok(err)
+			return c
+		}
+		g := k.graph()
+		n, err := g.AddChild(child(1, 1))
+		k.ok(err)
+		before, err := n.ChildGraph()
+		k.ok(err)
+		x := k.exec(g)
+		k.ok(n.SetChild(child(50, 2)))
+		if _, err := before.Len(); !errors.Is(err, driver.ErrClosed) {
+			k.Errorf("the graph that was in the node: %v", err)
+		}
+		after, err := n.ChildGraph()
+		k.ok(err)
+		if count, err := after.Len(); count != 2 || err != nil {
+			k.Errorf("%d nodes, %v", count, err)
+		}
+		k.run(k.exec(g))
+		k.expect(b, 101)
+		k.run(x)
+		k.expect(b, 102)
+		empty, err := g.AddEmpty()
+		k.ok(err)
+		for name, c := range map[string]struct{ want, err error }{
+			"not a child":  {driver.CUDA_ERROR_INVALID_VALUE, empty.SetChild(child(1, 1))},
+			"zero node":    {driver.CUDA_ERROR_INVALID_VALUE, graph.Node{}.SetChild(child(1, 1))},
+			"nil graph":    {driver.ErrClosed, n.SetChild(nil)},
+			"itself":       {driver.CUDA_ERROR_INVALID_VALUE, n.SetChild(g)},
+			"its own part": {driver.CUDA_ERROR_INVALID_VALUE, n.SetChild(after)},
+		} {
+			if !errors.Is(c.err, c.want) {
+				k.Errorf("%s: %v", name, c.err)
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -162,6 +163,9 @@ func (g *Graph) changeEdgeData(what string, edges []Edge, plain func(*Graph) err
 		return nil
 	}
 	special, err := g.gatherEdgeData(edges, check)
+	if err == nil && !check && g.d.Has(driver.FnCuGraphRemoveDependencies) {
+		err = g.haveEdges(edges)
+	}
 	switch {
 	case err != nil:
 	case special:
@@ -172,6 +176,22 @@ func (g *Graph) changeEdgeData(what string, edges []Edge, plain func(*Graph) err
 	g.alive()
 	if err != nil {
 		return fmt.Errorf("cannot %s %v: %w", what, g, err)
+	}
+	return nil
+}
+
+// haveEdges reports edges that are not there with the data they are said to have:
+// driver 580, given no data, removes an edge whatever its data is.
+func (g *Graph) haveEdges(edges []Edge) error {
+	for i := range edges {
+		e := &edges[i]
+		in, err := e.To.edgesLocked(e.To.dependencyList, func(from Node, data driver.CUgraphEdgeData) Edge { return Edge{from, e.To, data} })
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(in, *e) {
+			return fmt.Errorf("edge %d: %w", i, invalid("there is no edge from %v to %v with data %+v", e.From, e.To, e.Data))
+		}
 	}
 	return nil
 }
@@ -229,6 +249,10 @@ func (n Node) edges(list neighbourList, edge func(other Node, data driver.CUgrap
 		return nil, err
 	}
 	defer n.g.mu.Unlock()
+	return n.edgesLocked(list, edge)
+}
+
+func (n Node) edgesLocked(list neighbourList, edge func(other Node, data driver.CUgraphEdgeData) Edge) ([]Edge, error) {
 	var count uintptr
 	if err := list(n.g.d, nil, nil, &count); err != nil || count == 0 {
 		return nil, err

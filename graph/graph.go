@@ -43,6 +43,7 @@ type Graph struct {
 	to    []driver.CUgraphNode
 	data  []driver.CUgraphEdgeData
 	tuned map[driver.CUgraphNode]attributeSet // nodes that were given launch attributes
+	moved bool                                // it was handed over to the node it lies in
 	mixed bool                                // of an outermost graph: nodes of other contexts were added
 }
 

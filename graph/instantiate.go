@@ -88,6 +88,9 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 		return nil, err
 	}
 	defer g.mu.Unlock()
+	if err := g.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "instantiated"); err != nil {
+		return nil, err
+	}
 	if o.upload != nil {
 		if err := o.upload.Ready(); err != nil {
 			return nil, fmt.Errorf("cannot instantiate %v with an upload: %w", g, err)

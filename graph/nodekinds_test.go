@@ -548,3 +548,32 @@ func TestParametersOfAnotherTypeAreRefusedByName(t *testing.T) {
 		}
 	})
 }
+
+func TestOperationsOfAnotherTypeAreRefusedByName(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		fill, err := driver.Fill[uint32](b, 4)
+		k.ok(err)
+		nothing, err := driver.Fill(b.All().View(0, 0), 4)
+		k.ok(err)
+		g := k.graph()
+		l := k.launch(k.plus, b, 5)
+		n, f := k.add(g, l), k.add(g, fill)
+		x := k.exec(g)
+		for name, c := range map[string]struct {
+			err  error
+			says string
+		}{
+			"kernel set to a fill":                          {n.Set(fill), "it is of type CU_GRAPH_NODE_TYPE_KERNEL"},
+			"fill set to a kernel":                          {f.Set(l), "it is of type CU_GRAPH_NODE_TYPE_MEMSET"},
+			"kernel set to a fill in the executable":        {x.Set(n, fill), "it is of type CU_GRAPH_NODE_TYPE_KERNEL"},
+			"fill set to a kernel in the executable":        {x.Set(f, l), "it is of type CU_GRAPH_NODE_TYPE_MEMSET"},
+			"fill set to one of no bytes":                   {f.Set(nothing), "no bytes"},
+			"fill set to one of no bytes in the executable": {x.Set(f, nothing), "no bytes"},
+		} {
+			if !errors.Is(c.err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(c.err.Error(), c.says) {
+				k.Errorf("%s: %v", name, c.err)
+			}
+		}
+	})
+}

@@ -47,7 +47,10 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 			}
 		}
 		if x.owners().refersToLaunch(int(n.i), l) {
-			return x.setKernel(n.raw, l)
+			if err := x.setKernel(n.raw, l); err != nil {
+				return x.explainSet(n, op, err)
+			}
+			return nil
 		}
 	} else if err := n.g.accepts(op); err != nil {
 		return err
@@ -57,7 +60,10 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 	o := x.owners()
 	refs := op.Refs()
 	if o.refersTo(int(n.i), refs) {
-		return explainSet(op, x.setRaw(n.raw, op))
+		if err := x.setRaw(n.raw, op); err != nil {
+			return x.explainSet(n, op, err)
+		}
+		return nil
 	}
 	if err := o.hold(refs); err != nil {
 		return err
@@ -65,7 +71,7 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 	if err := x.setRaw(n.raw, op); err != nil {
 		o.abandon()
 		x.keep.retireGone(o)
-		return explainSet(op, err)
+		return x.explainSet(n, op, err)
 	}
 	o.commit(n.i)
 	x.keep.retireGone(o)
@@ -148,13 +154,14 @@ func (g *Graph) set(n Node, op driver.Op) error {
 	o := g.owners()
 	refs := op.Refs()
 	if !g.part && o.refersTo(int(n.i), refs) {
-		return g.setRaw(n.raw, op)
+		return g.explainOp(n, op, g.setRaw(n.raw, op))
 	}
 	if err := o.hold(refs); err != nil {
 		return err
 	}
 	err := g.setRaw(n.raw, op)
 	if err != nil {
+		err = g.explainOp(n, op, err)
 		o.abandon()
 	} else {
 		g.commit(o, n)

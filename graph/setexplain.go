@@ -9,9 +9,12 @@ import (
 
 // explainSet adds to the driver's refusal to set a node of an Exec what it never
 // accepts.
-func explainSet(op driver.Op, err error) error {
+func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 		return err
+	}
+	if typed := n.g.explainOp(n, op, err); typed != err {
+		return typed
 	}
 	why := ""
 	switch op := op.(type) {
@@ -30,6 +33,18 @@ func explainSet(op driver.Op, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", why, err)
+}
+
+// explainOp adds to an error that the node is not of the operation's type, if so.
+func (g *Graph) explainOp(n Node, op driver.Op, err error) error {
+	if err == nil {
+		return nil
+	}
+	p, unknown := tagged(op)
+	if unknown != nil {
+		return err
+	}
+	return g.explainType(n, p.Type, err)
 }
 
 // errNoBytes is for nodes that are set to a copy or fill of no bytes, which CUDA

@@ -83,6 +83,12 @@ func (x *Exec) lockWith(g *Graph) (unlock func(), err error) {
 		x.keep.mu.Unlock()
 		return nil, err
 	}
+	if g.moved {
+		err := g.onlyWhole(driver.CUDA_ERROR_INVALID_VALUE, "taken for an update")
+		g.mu.Unlock()
+		x.keep.mu.Unlock()
+		return nil, err
+	}
 	if g.ctx != x.ctx && g.ctx.Raw() != x.ctx.Raw() {
 		g.mu.Unlock()
 		x.keep.mu.Unlock()

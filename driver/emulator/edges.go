@@ -54,7 +54,8 @@ func edgesAt(c call, g *graph, nodesArg, dataArg, countArg int) ([]edge, result)
 }
 
 // checkEdge refuses edge data that the node it comes from can not have: only
-// kernels have ports, and only from a port is there a programmatic dependency.
+// kernels have ports, a programmatic dependency leaves by one, and a plain one only
+// by that of the launch order.
 func checkEdge(from *node, data driver.CUgraphEdgeData) result {
 	kernel := from.params.kind() == driver.CU_GRAPH_NODE_TYPE_KERNEL
 	switch {
@@ -62,8 +63,19 @@ func checkEdge(from *node, data driver.CUgraphEdgeData) result {
 		data.Type > byte(driver.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC),
 		data.From_port > driver.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER,
 		!kernel && data != driver.CUgraphEdgeData{},
-		(data.Type != 0) != (data.From_port != 0):
+		data.Type != 0 && data.From_port == 0,
+		data.Type == 0 && data.From_port == driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC:
 		return errInvalidValue
+	}
+	return success
+}
+
+// checkTarget refuses programmatic dependencies of what is no kernel.
+func checkTarget(to nodeParams, deps ...edge) result {
+	for _, d := range deps {
+		if d.data.Type != 0 && to.kind() != driver.CU_GRAPH_NODE_TYPE_KERNEL {
+			return errInvalidValue
+		}
 	}
 	return success
 }
@@ -168,8 +180,14 @@ func getNeighbours(c call, dataArg, numArg int, of func(*node) []edge) result {
 
 func cuGraphAddDependenciesV1(c call) result    { return changeEdges(c, -1, 3, (*graph).connect) }
 func cuGraphAddDependenciesV2(c call) result    { return changeEdges(c, 3, 4, (*graph).connect) }
-func cuGraphRemoveDependenciesV1(c call) result { return changeEdges(c, -1, 3, (*graph).disconnect) }
-func cuGraphRemoveDependenciesV2(c call) result { return changeEdges(c, 3, 4, (*graph).disconnect) }
+func cuGraphRemoveDependenciesV1(c call) result { return changeEdges(c, -1, 3, (*graph).disconnectAny) }
+
+func cuGraphRemoveDependenciesV2(c call) result {
+	if c.Ptr(3) == nil {
+		return changeEdges(c, -1, 4, (*graph).disconnectAny)
+	}
+	return changeEdges(c, 3, 4, (*graph).disconnect)
+}
 
 // changeEdges reads (graph, from, to, [data,] count) and applies change to
 // each pair.
@@ -210,6 +228,9 @@ func (g *graph) connect(from, to *node, data driver.CUgraphEdgeData) result {
 	if r := checkEdge(from, data); r != success {
 		return r
 	}
+	if r := checkTarget(to.params, edge{from, data}); r != success {
+		return r
+	}
 	to.deps = append(to.deps, edge{from, data})
 	from.dependents = append(from.dependents, edge{to, data})
 	return success
@@ -227,4 +248,14 @@ func (g *graph) disconnect(from, to *node, data driver.CUgraphEdgeData) result {
 	j := slices.Index(from.dependents, edge{to, data})
 	from.dependents = slices.Delete(from.dependents, j, j+1)
 	return success
+}
+
+// disconnectAny is disconnect without edge data: driver 580 then removes the edge
+// whatever its data is.
+func (g *graph) disconnectAny(from, to *node, _ driver.CUgraphEdgeData) result {
+	i := slices.IndexFunc(to.deps, func(d edge) bool { return d.node == from })
+	if i < 0 {
+		return g.disconnect(from, to, driver.CUgraphEdgeData{})
+	}
+	return g.disconnect(from, to, to.deps[i].data)
 }

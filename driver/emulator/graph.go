@@ -13,6 +13,7 @@ type graph struct {
 	handle    uintptr
 	nodes     []*node // in the order of creation
 	parent    *node   // the child or conditional node it lives in
+	moved     bool    // into parent, instead of copied
 	capturing bool
 	origin    *graph // that it was cloned from
 	users     map[*userObject]int

@@ -57,6 +57,9 @@ func addNode(c call, dataArg, countArg int, make func(g *graph) (nodeParams, res
 	if r != success {
 		return r
 	}
+	if r := checkTarget(p, deps...); r != success {
+		return r
+	}
 	return put(c, 0, g.add(p, deps).handle)
 }
 

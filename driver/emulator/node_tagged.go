@@ -62,9 +62,6 @@ func (c call) tagged(g *graph, p *driver.CUgraphNodeParams, old nodeParams) (nod
 		return checked(c.memOpFrom(p.MemOp()))
 	case driver.CU_GRAPH_NODE_TYPE_GRAPH:
 		child := p.Graph()
-		if old != nil {
-			return nil, errNotSupported
-		}
 		return childFrom(c, g, uintptr(child.Graph), child.Ownership == driver.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
 	case driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		if old != nil {
@@ -121,6 +118,17 @@ func cuGraphNodeSetParams(c call) result {
 	if r != success {
 		return r
 	}
-	n.params = params
+	n.replace(params)
 	return success
+}
+
+// replace gives a node other parameters, and a child graph node another graph.
+func (n *node) replace(p nodeParams) {
+	if o, ok := n.params.(*childNode); ok {
+		o.graph.destroy()
+	}
+	n.params = p
+	if o, ok := p.(*childNode); ok {
+		o.graph.parent = n
+	}
 }

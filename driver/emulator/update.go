@@ -265,8 +265,11 @@ func tryUpdate(c call) (*mismatch, result) {
 		return nil, r
 	}
 	g, r := graphAt(c, 1)
-	if r != success {
+	switch {
+	case r != success:
 		return nil, r
+	case g.moved:
+		return nil, errInvalidValue
 	}
 	p := x.plan
 	if p.inFlight > 0 {
