@@ -6,11 +6,12 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// The body of a conditional node is captured into a graph of its own, whose
-// nodes are then made again in the body. CUDA can capture into the body itself,
-// but when such a capture fails the driver frees the graph that the node still
-// owns, and whatever touches the node next crashes the process
-// (github.com/NVIDIA/cuda-python, issue 2918). This way a body that fails
+// What is captured for a graph in a node, such as the body of a conditional
+// one, is captured into a graph of its own, whose nodes are then made again
+// there. CUDA can capture into the graph itself, but when such a capture is
+// invalidated the driver frees the graph, which the node still owns, and
+// whatever touches the node next crashes the process (seen on driver 580; also
+// github.com/NVIDIA/cuda-python, issue 2918). This way a capture that fails
 // leaves everything as it was.
 
 // body is what was captured for a body.
@@ -29,8 +30,8 @@ type planned struct {
 	bodies []*body
 }
 
-// captureBody captures a body that will be in a graph of home, on s.
-func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) error) (*body, error) {
+// captureBody captures, on s, what will be in a graph inside a node of home.
+func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) error, types typeSet) (*body, error) {
 	r, err := begin(target{}, s, mode)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) e
 		if ended != nil {
 			return nil, ended
 		}
-		if err := g.fitsBody(); err != nil {
+		if err := g.fits(types); err != nil {
 			return nil, join([]error{err, g.Close()})
 		}
 		b := &body{g, last, r.planned}
@@ -55,29 +56,6 @@ func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) e
 	}
 	_, err = r.end(err)
 	return nil, err
-}
-
-// fitsBody refuses what CUDA does not take in a body, before there is one.
-func (g *Graph) fitsBody() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	raws, err := g.handles()
-	for _, raw := range raws {
-		var t Type
-		if err == nil {
-			err = g.d.CuGraphNodeGetType(raw, &t)
-		}
-		if err == nil && !bodyTypes[t] {
-			err = notInBody(t)
-		}
-	}
-	return err
-}
-
-var bodyTypes = map[Type]bool{
-	driver.CU_GRAPH_NODE_TYPE_KERNEL: true, driver.CU_GRAPH_NODE_TYPE_MEMCPY: true,
-	driver.CU_GRAPH_NODE_TYPE_MEMSET: true, driver.CU_GRAPH_NODE_TYPE_GRAPH: true,
-	driver.CU_GRAPH_NODE_TYPE_EMPTY: true,
 }
 
 func closeNested(list []planned) {
@@ -99,9 +77,13 @@ func (b *body) close() error {
 	return b.g.Close()
 }
 
-// captureIntoBody is CaptureInto for the body of a conditional node.
-func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
-	b, err := captureBody(g.outermost(), s, mode, record)
+// captureIntoPart is CaptureInto for a graph in a node.
+func (g *Graph) captureIntoPart(s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
+	vacate, err := g.occupiedBy(s, deps)
+	if err != nil {
+		return nil, fmt.Errorf("cannot capture into %v: %w", g, err)
+	}
+	b, err := g.captureFor(s, mode, record, vacate)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +92,34 @@ func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record
 		return nil, fmt.Errorf("cannot capture into %v: %w", g, err)
 	}
 	return last, nil
+}
+
+// occupiedBy has the graph refuse a second capture, and its node refuse to be
+// destroyed, until what is captured on s is made here.
+func (g *Graph) occupiedBy(s *driver.Stream, deps []Node) (vacate func(), err error) {
+	if err := g.lock(); err != nil {
+		return nil, err
+	}
+	defer g.mu.Unlock()
+	if g.rec != nil {
+		return nil, g.rec.refuses("captured into")
+	}
+	if _, err := g.dependencies(deps); err != nil {
+		return nil, err
+	}
+	r := &recording{s: s, g: g}
+	r.where.mark()
+	r.occupy()
+	return r.release, nil
+}
+
+func (g *Graph) captureFor(s *driver.Stream, mode Mode, record func(*Scope) error, vacate func()) (*body, error) {
+	defer vacate()
+	home, types := g.outermost(), childTypes
+	if g.inBody() {
+		types = bodyTypes
+	}
+	return captureBody(home, s, mode, record, types)
 }
 
 // take makes the nodes of a body in g, behind deps.
@@ -123,7 +133,7 @@ func (g *Graph) take(b *body, deps []Node) (last []Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mover{from: b.g, to: g, twins: make(map[driver.CUgraphNode]driver.CUgraphNode)}
+	m := newMover(b.g, g)
 	if err := m.move(b, from, len(deps)); err != nil {
 		return nil, join([]error{err, m.undo()})
 	}
@@ -131,14 +141,4 @@ func (g *Graph) take(b *body, deps []Node) (last []Node, err error) {
 		last = append(last, g.node(m.twins[n.raw]))
 	}
 	return last, nil
-}
-
-// isBody reports whether g is the body of a conditional node.
-func (g *Graph) isBody() bool {
-	if g == nil || !g.part {
-		return false
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.outer.conds.of(g.in) != nil
 }

@@ -119,7 +119,7 @@ func (sc *Scope) captureBodies(home *Graph, records []func(*Scope) error) (bodie
 		}
 	}()
 	for i, record := range records {
-		b, err := captureBody(home, s, sc.r.mode, record)
+		b, err := captureBody(home, s, sc.r.mode, record, bodyTypes)
 		if err != nil {
 			return bodies, fmt.Errorf("body %d: %w", i, err)
 		}

@@ -16,7 +16,8 @@ type exec struct {
 	plan   *plan
 	last   dependency // its last launch; the next one runs after it
 	users  map[*userObject]int
-	memory *graph // the source, if only one executable of it may exist
+	lone   *graph // the source, if only one executable of it may exist
+	conds  map[uintptr]*condition
 }
 
 // plan is what a launch executes. It is changed only while no launch uses it;
@@ -116,7 +117,9 @@ func (g *graph) plan() (*plan, *refusal) {
 func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	refuse := func(r result, why driver.CUgraphInstantiateResult) *refusal { return &refusal{result: r, reason: why} }
 	switch {
-	case flags&^instantiateFlags != 0, g.parent != nil:
+	case g.parent != nil:
+		return nil, refuse(errNotSupported, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
+	case flags&^instantiateFlags != 0:
 		return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
 	case flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0:
 		if autoFree(flags) {
@@ -130,17 +133,21 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	if bad := g.unusedCondition(); bad {
 		return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED)
 	}
+	if bad := g.misplaced(false); bad != nil {
+		return nil, &refusal{errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, bad}
+	}
 	p, bad := g.plan()
 	if bad != nil {
 		return nil, bad
 	}
-	x := &exec{e: c.e, ctx: c.ctx, source: g, flags: flags, plan: p, users: make(map[*userObject]int)}
-	if g.hasMemory() {
+	x := &exec{e: c.e, ctx: c.ctx, source: g, flags: flags, plan: p, users: make(map[*userObject]int), conds: make(map[uintptr]*condition)}
+	x.enterConditions(p)
+	if g.hasMemory() || g.hasConditional() {
 		if g.execs > 0 {
 			return nil, refuse(errNotSupported, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
 		}
 		g.execs++
-		x.memory = g
+		x.lone = g
 		p.eachAlloc(func(a *allocNode) { a.execs++ })
 	}
 	g.eachUser(func(u *userObject, n int) {
@@ -174,8 +181,8 @@ func cuGraphExecGetFlags(c call) result {
 
 // destroy ends the executable; launches that are queued still run.
 func (x *exec) destroy() {
-	if x.memory != nil {
-		x.memory.execs--
+	if x.lone != nil {
+		x.lone.execs--
 		x.plan.eachAlloc(func(a *allocNode) { a.executableGone(x.e) })
 	}
 	for u, n := range x.users {

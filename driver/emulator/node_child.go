@@ -24,9 +24,11 @@ func childFrom(c call, parent *graph, h uintptr, move bool) (nodeParams, result)
 		return nil, errInvalidHandle
 	case g == parent.root() || g.parent != nil && move:
 		return nil, errInvalidValue
+	case g.hasConditional():
+		return nil, errNotSupported
 	case move:
 		return &childNode{graph: g}, success
-	case g.hasMemory() || g.any(driver.CU_GRAPH_NODE_TYPE_CONDITIONAL):
+	case g.hasMemory(), g.parent != nil: // a graph in a node is not copied into another (driver 580)
 		return nil, errNotSupported
 	}
 	return &childNode{graph: g.clone()}, success
