@@ -85,7 +85,14 @@ func (g *Graph) addError(op driver.Op, err error) error {
 }
 
 // accepts refuses operations of other contexts. An event may be of any.
-func (g *Graph) accepts(op driver.Op) error { return accepts(g.ctx, op) }
+func (g *Graph) accepts(op driver.Op) error {
+	if g.part && g.inBody() {
+		if err := bodyTakes(op); err != nil {
+			return err
+		}
+	}
+	return accepts(g.ctx, op)
+}
 
 // accepts refuses what does not fit into graphs of ctx.
 func accepts(ctx *driver.Context, op driver.Op) error {

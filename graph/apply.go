@@ -57,7 +57,11 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	k.depart()
 	x.g, x.foreign = g, false
 	x.uploaded = x.opts.upload != nil
-	if err := x.ctx.Guarded().CuGraphExecDestroy(old); err != nil {
+	departed := k.lone
+	k.lone = g.loneExec()
+	err = x.ctx.Guarded().CuGraphExecDestroy(old)
+	departed.gone()
+	if err != nil {
 		return fmt.Errorf("the executable graph that was replaced: %w", err)
 	}
 	return nil

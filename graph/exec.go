@@ -36,6 +36,7 @@ type execKeep struct {
 	raw  driver.CUgraphExec
 	ctx  *driver.Context
 	own  *owners
+	lone *lone // of a graph that may have one exec only
 	retired
 }
 
@@ -54,6 +55,7 @@ func (x *Exec) Close() error {
 // destroy is the end of an exec, closed or dropped.
 func (k *execKeep) destroy(d *driver.Driver) error {
 	err := d.CuGraphExecDestroy(k.raw)
+	k.lone.gone()
 	k.retire(keeper{sub: k.own})
 	return join([]error{err, k.close()})
 }

@@ -93,9 +93,6 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 			return nil, fmt.Errorf("cannot instantiate %v with an upload: %w", g, err)
 		}
 	}
-	if err := g.fillBodies(); err != nil {
-		return nil, fmt.Errorf("cannot instantiate %v: %w", g, err)
-	}
 	life, err := driver.NewLifetime(g.ctx, "executable graph")
 	if err != nil {
 		return nil, err
@@ -105,7 +102,7 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 		_ = life.Abandon(err)
 		return nil, err
 	}
-	k := &execKeep{raw: raw, ctx: g.ctx, own: g.keep.own.share()}
+	k := &execKeep{raw: raw, ctx: g.ctx, own: g.keep.own.share(), lone: g.loneExec()}
 	x := &Exec{life: life, ctx: g.ctx, d: g.d, keep: k, g: g, opts: o, uploaded: o.upload != nil}
 	driver.Own(x, life, uint64(raw), k.destroy)
 	return x, nil
@@ -115,6 +112,9 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 // is guarded, because instantiating during a GLOBAL capture of somebody else
 // would invalidate that.
 func (g *Graph) instantiate(o options) (raw driver.CUgraphExec, err error) {
+	if err := g.instantiable(); err != nil {
+		return 0, err
+	}
 	d := g.ctx.Guarded()
 	if !d.Has(driver.FnCuGraphInstantiateWithParams) {
 		if err := d.CuGraphInstantiateWithFlags(&raw, g.raw, uint64(o.flags)); err != nil {

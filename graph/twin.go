@@ -161,3 +161,14 @@ func (g *Graph) nodeFits(raw driver.CUgraphNode, types typeSet) error {
 	}
 	return child.allFit(types)
 }
+
+// bodyTakes refuses operations whose nodes CUDA does not take in a body; it
+// would say so when the graph is instantiated.
+func bodyTakes(op driver.Op) error {
+	switch op.(type) {
+	case nil, *driver.Launch, *driver.CopyOp, *driver.FillOp:
+		return nil
+	}
+	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
+		"the body of a conditional node takes kernels, copies, fills, empty nodes, child graphs and conditional nodes, and no %T", op)
+}
