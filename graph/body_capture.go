@@ -37,8 +37,8 @@ func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) e
 		return nil, err
 	}
 	r.home = home
-	defer r.abandon() // record panicked or left
-	defer func() { closeNested(r.planned) }()
+	defer r.abandon()                             // record panicked or left
+	defer func() { _ = closeNested(r.planned) }() // of a body that there is not
 	if record != nil {
 		err = record(&r.scope)
 	}
@@ -58,10 +58,12 @@ func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) e
 	return nil, err
 }
 
-func closeNested(list []planned) {
+func closeNested(list []planned) error {
+	var errs []error
 	for _, p := range list {
-		closeBodies(p.bodies)
+		errs = append(errs, closeBodies(p.bodies))
 	}
+	return join(errs)
 }
 
 func closeBodies(bodies []*body) error {
@@ -73,8 +75,7 @@ func closeBodies(bodies []*body) error {
 }
 
 func (b *body) close() error {
-	closeNested(b.nested)
-	return b.g.Close()
+	return join([]error{closeNested(b.nested), b.g.Close()})
 }
 
 // captureIntoPart is CaptureInto for a graph in a node.
