@@ -87,9 +87,14 @@ func (g *Graph) addError(op driver.Op, err error) error {
 	return fmt.Errorf("cannot add %v to %v: %w", op, g, err)
 }
 
-// accepts refuses operations of other drivers. Those of other contexts and
-// devices are noted: see setRaw.
+// accepts refuses operations of other drivers, and in a body what CUDA does not
+// take there. Those of other contexts and devices are noted: see setRaw.
 func (g *Graph) accepts(op driver.Op) error {
+	if g.part && g.inBody() {
+		if err := bodyTakes(op); err != nil {
+			return err
+		}
+	}
 	if err := accepts(g.ctx, op); err != nil {
 		return err
 	}

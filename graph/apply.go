@@ -59,7 +59,11 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	x.g, x.foreign = g, false
 	x.uploaded = x.opts.upload != nil
 	x.updates++
-	if err := join([]error{x.ctx.Guarded().CuGraphExecDestroy(old), departed}); err != nil {
+	lone := k.lone
+	k.lone = g.loneExec()
+	err = x.ctx.Guarded().CuGraphExecDestroy(old)
+	lone.gone()
+	if err := join([]error{err, departed}); err != nil {
 		return fmt.Errorf("the executable graph that was replaced: %w", err)
 	}
 	return nil

@@ -6,11 +6,12 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// The body of a conditional node is captured into a graph of its own, whose
-// nodes are then made again in the body. CUDA can capture into the body itself,
-// but when such a capture fails the driver frees the graph that the node still
-// owns, and whatever touches the node next crashes the process
-// (github.com/NVIDIA/cuda-python, issue 2918). This way a body that fails
+// What is captured for a graph in a node, such as the body of a conditional
+// one, is captured into a graph of its own, whose nodes are then made again
+// there. CUDA can capture into the graph itself, but when such a capture is
+// invalidated the driver frees the graph, which the node still owns, and
+// whatever touches the node next crashes the process (seen on driver 580; also
+// github.com/NVIDIA/cuda-python, issue 2918). This way a capture that fails
 // leaves everything as it was.
 
 // body is what was captured for a body.
@@ -29,15 +30,15 @@ type planned struct {
 	bodies []*body
 }
 
-// captureBody captures a body that will be in a graph of home, on s.
-func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) error) (*body, error) {
+// captureBody captures, on s, what will be in a graph inside a node of home.
+func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) error, types typeSet) (*body, error) {
 	r, err := begin(target{}, s, mode)
 	if err != nil {
 		return nil, err
 	}
 	r.home = home
-	defer r.abandon() // record panicked or left
-	defer func() { closeNested(r.planned) }()
+	defer r.abandon()                             // record panicked or left
+	defer func() { _ = closeNested(r.planned) }() // of a body that there is not
 	if record != nil {
 		err = record(&r.scope)
 	}
@@ -46,7 +47,7 @@ func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) e
 		if ended != nil {
 			return nil, ended
 		}
-		if err := g.fitsBody(); err != nil {
+		if err := g.fits(types); err != nil {
 			return nil, join([]error{err, g.Close()})
 		}
 		b := &body{g, last, r.planned}
@@ -57,33 +58,12 @@ func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) e
 	return nil, err
 }
 
-// fitsBody refuses what CUDA does not take in a body, before there is one.
-func (g *Graph) fitsBody() error {
-	g.take()
-	defer g.mu.Unlock()
-	raws, err := g.handles()
-	for _, raw := range raws {
-		var t Type
-		if err == nil {
-			err = g.d.CuGraphNodeGetType(raw, &t)
-		}
-		if err == nil && !bodyTypes[t] {
-			err = notInBody(t)
-		}
-	}
-	return err
-}
-
-var bodyTypes = map[Type]bool{
-	driver.CU_GRAPH_NODE_TYPE_KERNEL: true, driver.CU_GRAPH_NODE_TYPE_MEMCPY: true,
-	driver.CU_GRAPH_NODE_TYPE_MEMSET: true, driver.CU_GRAPH_NODE_TYPE_GRAPH: true,
-	driver.CU_GRAPH_NODE_TYPE_EMPTY: true,
-}
-
-func closeNested(list []planned) {
+func closeNested(list []planned) error {
+	var errs []error
 	for _, p := range list {
-		closeBodies(p.bodies)
+		errs = append(errs, closeBodies(p.bodies))
 	}
+	return join(errs)
 }
 
 func closeBodies(bodies []*body) error {
@@ -95,13 +75,16 @@ func closeBodies(bodies []*body) error {
 }
 
 func (b *body) close() error {
-	closeNested(b.nested)
-	return b.g.Close()
+	return join([]error{closeNested(b.nested), b.g.Close()})
 }
 
-// captureIntoBody is CaptureInto for the body of a conditional node.
-func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
-	b, err := captureBody(g.outermost(), s, mode, record)
+// captureIntoPart is CaptureInto for a graph in a node.
+func (g *Graph) captureIntoPart(s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
+	vacate, err := g.occupiedBy(s, deps)
+	if err != nil {
+		return nil, fmt.Errorf("cannot capture into %v: %w", g, err)
+	}
+	b, err := g.captureFor(s, mode, record, vacate)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +93,34 @@ func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record
 		return nil, fmt.Errorf("cannot capture into %v: %w", g, err)
 	}
 	return last, nil
+}
+
+// occupiedBy has the graph refuse a second capture, and its node refuse to be
+// destroyed, until what is captured on s is made here.
+func (g *Graph) occupiedBy(s *driver.Stream, deps []Node) (vacate func(), err error) {
+	if err := g.lock(); err != nil {
+		return nil, err
+	}
+	defer g.mu.Unlock()
+	if g.rec != nil {
+		return nil, g.rec.refuses("captured into")
+	}
+	if _, err := g.dependencies(deps); err != nil {
+		return nil, err
+	}
+	r := &recording{s: s, g: g}
+	r.where.mark()
+	r.occupy()
+	return r.release, nil
+}
+
+func (g *Graph) captureFor(s *driver.Stream, mode Mode, record func(*Scope) error, vacate func()) (*body, error) {
+	defer vacate()
+	home, types := g.outermost(), childTypes
+	if g.inBody() {
+		types = bodyTypes
+	}
+	return captureBody(home, s, mode, record, types)
 }
 
 // takeBody makes the nodes of a body in g, behind deps.
@@ -123,7 +134,7 @@ func (g *Graph) takeBody(b *body, deps []Node) (last []Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mover{from: b.g, to: g, twins: make(map[driver.CUgraphNode]driver.CUgraphNode)}
+	m := newMover(b.g, g)
 	if err := m.move(b, from, len(deps)); err != nil {
 		return nil, join([]error{err, m.undo()})
 	}
@@ -131,14 +142,4 @@ func (g *Graph) takeBody(b *body, deps []Node) (last []Node, err error) {
 		last = append(last, g.node(m.twins[n.raw]))
 	}
 	return last, nil
-}
-
-// isBody reports whether g is the body of a conditional node.
-func (g *Graph) isBody() bool {
-	if g == nil || !g.part {
-		return false
-	}
-	g.take()
-	defer g.mu.Unlock()
-	return g.outer.conds.of(g.in) != nil
 }

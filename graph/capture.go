@@ -61,6 +61,7 @@ type recording struct {
 	ended    bool
 	own      *owners                // of the graph to be, as long as g is nil
 	g        *Graph                 // what is recorded into, once somebody has it
+	doomed   error                  // why nothing becomes of it, though the driver knows no reason
 	planned  []planned              // conditional nodes to be, in a body
 	branches []*branch              // the streams that are captured; the first one began
 	first    atomic.Pointer[string] // the operation of a scope that failed first
@@ -249,6 +250,9 @@ func (r *recording) mayEnd() error {
 func (r *recording) finish(cause error) (*Graph, error) {
 	raw, err := r.endCapture()
 	r.over()
+	if cause == nil {
+		cause = r.doomed
+	}
 	if cause == nil && err == nil && raw != 0 {
 		return r.deliver(raw)
 	}

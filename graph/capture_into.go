@@ -29,8 +29,8 @@ func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func
 	if record == nil {
 		return nil, invalid("capture of %v: no function to record", s)
 	}
-	if g.isBody() {
-		return g.captureIntoBody(s, mode, deps, record)
+	if g != nil && g.part {
+		return g.captureIntoPart(s, mode, deps, record)
 	}
 	r, err := intoGraph(g, s, mode, deps)
 	if err != nil {
@@ -44,10 +44,10 @@ func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func
 // BeginInto is Begin for a capture into a graph that exists; see CaptureInto.
 // End returns that graph, EndNodes also the nodes to go on from.
 //
-// The body of a conditional node is captured into by CaptureInto alone.
+// Graphs in nodes are captured into by CaptureInto alone.
 func BeginInto(g *Graph, s *driver.Stream, mode Mode, deps ...Node) (*Recording, error) {
-	if g.isBody() {
-		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "cannot capture %v into %v: it is the body of a conditional node, use CaptureInto", s, g)
+	if g != nil && g.part {
+		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "cannot capture %v into %v: it lies in a node, use CaptureInto", s, g)
 	}
 	r, err := intoGraph(g, s, mode, deps)
 	if err != nil {

@@ -121,12 +121,14 @@ func (g *Graph) conditional(f form, c Cond, from *driver.CUgraphNode, data *driv
 	if err := g.addGeneric(&raw, from, data, deps, p); err != nil {
 		return nil, err
 	}
+	if params.PhGraph_out == nil {
+		err := refuse(driver.CUDA_ERROR_UNKNOWN, "the driver made a node without bodies")
+		return nil, join([]error{err, g.d.CuGraphDestroyNode(raw)})
+	}
 	g.commitNew(g.owners())
 	k := &conditional{node: g.added(raw), cond: c, form: f}
-	if params.PhGraph_out != nil {
-		for _, body := range unsafe.Slice(params.PhGraph_out, f.bodies) {
-			k.bodies = append(k.bodies, k.node.inside(body))
-		}
+	for _, body := range unsafe.Slice(params.PhGraph_out, f.bodies) {
+		k.bodies = append(k.bodies, k.node.inside(body))
 	}
 	c.g.enterConditional(k)
 	return k, nil

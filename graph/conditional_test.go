@@ -343,7 +343,7 @@ func TestBodiesAreGraphsOfTheNode(t *testing.T) {
 		if _, err := plain.Bodies(); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("bodies of a kernel: %v", err)
 		}
-		if _, err := k.graphOf(bodies[0]); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		if _, err := k.graphOf(bodies[0]); !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) {
 			k.Errorf("instantiating a body: %v", err)
 		}
 	})
@@ -573,4 +573,80 @@ func wantTooOld(t *testing.T, err error, since string) {
 	if !errors.Is(err, driver.ErrNotSupported) || !strings.Contains(err.Error(), since) {
 		t.Errorf("got %v, want one that says CUDA %s", err, since)
 	}
+}
+
+func TestExecSetsAndSwitchesNodesInBodies(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b := k.memory(), k.memory()
+		g := k.graph()
+		c := k.cond(g, graph.WithDefault(1))
+		n, body := k.addIf(g, c)
+		inner := k.cond(g, graph.WithDefault(1))
+		_, deep := k.addIf(body, inner)
+		first, second := k.add(body, k.launch(k.plus, a, 1)), k.add(deep, k.launch(k.times, b, 2))
+		x := k.exec(g)
+		k.ok(x.Set(first, k.launch(k.plus, a, 5)))
+		k.run(x)
+		k.expect(a, 6)
+		k.expect(b, 2)
+		gone := k.memoryOf(3)
+		k.ok(x.Set(second, op[*driver.Launch](k)(k.times.Prepare(config, gone, uint32(elems), uint32(7)))))
+		view := gone.All()
+		k.ok(gone.Close()) // the exec keeps it
+		k.ok(x.Enable(first, false))
+		if on, err := x.Enabled(first); err != nil || on {
+			k.Errorf("enabled %v, %v", on, err)
+		}
+		k.run(x)
+		k.expect(a, 6)
+		k.expect(b, 2)
+		_ = view
+		k.ok(x.Enable(first, true))
+		k.ok(x.Set(second, k.launch(k.times, b, 11)))
+		k.run(x)
+		k.expect(a, 11)
+		k.expect(b, 22)
+		if err := x.Enable(n, false); err == nil {
+			k.Errorf("a conditional node was switched off")
+		}
+	})
+}
+
+// The graph of an update has conditions of its own; a kernel that sets one of
+// them has to reach the node of the Exec.
+func TestUpdateTakesOverKernelsThatSetConditions(t *testing.T) {
+	each(t, func(k *kit) {
+		build := func(in, out *driver.Buffer[uint32]) *graph.Graph {
+			g := k.graph()
+			inner, outer := k.cond(g), k.cond(g)
+			set := k.add(g, k.op(outer.SetFrom(in, graph.GreaterOrEqual, 1)))
+			_, body := k.addIf(g, outer, set)
+			n := k.add(body, k.op(k.plus.Prepare(one, out, uint32(1), uint32(1))))
+			set = k.add(body, k.op(inner.SetFrom(in, graph.Equal, 2)), n)
+			_, then := k.addIf(body, inner, set)
+			k.add(then, k.op(k.plus.Prepare(one, out, uint32(1), uint32(100))))
+			return g
+		}
+		in, out := k.words(0), k.words(0)
+		x := k.exec(build(in, out))
+		in2, out2 := k.words(0), k.words(0)
+		g := build(in2, out2)
+		sets := func(in, out *driver.Buffer[uint32], want ...uint32) {
+			k.Helper()
+			for v, w := range want {
+				k.ok(in.Fill(uint32(v)))
+				k.run(x)
+				k.want(fmt.Sprint("condition set from ", v), out, w)
+			}
+		}
+		sets(in, out, 0, 1, 102)
+		r, err := x.Update(g)
+		k.ok(err)
+		if !r.Updated() {
+			k.Fatal(r)
+		}
+		k.ok(g.Close())
+		sets(in2, out2, 0, 1, 102, 103)
+		k.want("memory of before", out, 102)
+	})
 }

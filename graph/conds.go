@@ -7,6 +7,7 @@ import "github.com/purecuda/cuda/driver"
 type conds struct {
 	byNode map[Node]*conditional
 	byCond map[Cond]*conditional
+	lone   *lone
 }
 
 // conditional is a conditional node.
@@ -35,21 +36,22 @@ func (s *conds) user(c Cond) (Node, bool) {
 
 func (g *Graph) enterConditional(k *conditional) {
 	if g.conds == nil {
-		g.conds = &conds{make(map[Node]*conditional), make(map[Cond]*conditional)}
+		g.conds = &conds{make(map[Node]*conditional), make(map[Cond]*conditional), new(lone)}
 	}
 	g.conds.byNode[k.node] = k
 	g.conds.byCond[k.cond] = k
 }
 
-// forgetConditionals takes out a node that was destroyed and those in it. Their
-// conditions are not free again: the driver counts them as used.
+// forgetConditionals takes out a node that was destroyed and those in it. Other
+// nodes may have their conditions then.
 func (s *conds) forgetConditionals(n Node) {
 	if s == nil {
 		return
 	}
-	for m := range s.byNode {
+	for m, k := range s.byNode {
 		if m == n || m.g.within(n) {
 			delete(s.byNode, m)
+			delete(s.byCond, k.cond)
 		}
 	}
 }

@@ -39,6 +39,7 @@ type execKeep struct {
 	ctx    *driver.Context
 	own    *owners
 	staged *driver.Stream // where Stage sent something ahead of the next launch
+	lone   *lone          // of a graph that may have one exec only
 	retired
 	between *driver.Event // for orders between streams; made when needed
 }
@@ -58,6 +59,7 @@ func (x *Exec) Close() error {
 // destroy is the end of an exec, closed or dropped.
 func (k *execKeep) destroy(d *driver.Driver) error {
 	err := d.CuGraphExecDestroy(k.raw)
+	k.lone.gone()
 	k.retire(keeper{sub: k.own})
 	return join([]error{err, k.close(), k.between.Close()})
 }

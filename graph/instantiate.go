@@ -101,9 +101,6 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 
 // exec is Instantiate for a graph that is locked.
 func (g *Graph) exec(o options) (*Exec, error) {
-	if err := g.fillBodies(); err != nil {
-		return nil, fmt.Errorf("cannot instantiate %v: %w", g, err)
-	}
 	life, err := driver.NewLifetime(g.ctx, "executable graph")
 	if err != nil {
 		return nil, err
@@ -113,7 +110,7 @@ func (g *Graph) exec(o options) (*Exec, error) {
 		_ = life.Abandon(err)
 		return nil, err
 	}
-	k := &execKeep{raw: raw, ctx: g.ctx, own: g.keep.own.share()}
+	k := &execKeep{raw: raw, ctx: g.ctx, own: g.keep.own.share(), lone: g.loneExec()}
 	x := &Exec{life: life, ctx: g.ctx, d: g.d, keep: k, g: g, opts: o, uploaded: o.upload != nil}
 	k.mem = g.keep.own.mem.launches(o.flags)
 	driver.Own(x, life, uint64(raw), k.destroy)
@@ -124,7 +121,7 @@ func (g *Graph) exec(o options) (*Exec, error) {
 // is guarded, because instantiating during a GLOBAL capture of somebody else
 // would invalidate that.
 func (g *Graph) instantiate(o options) (raw driver.CUgraphExec, err error) {
-	if err := g.checkFlags(o.flags); err != nil {
+	if err := join([]error{g.instantiable(), g.checkFlags(o.flags)}); err != nil {
 		return 0, err
 	}
 	d := g.ctx.Guarded()

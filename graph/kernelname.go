@@ -12,22 +12,11 @@ func (n Node) shownName(t Type) (string, error) {
 	if name := n.Name(); name != "" || t != driver.CU_GRAPH_NODE_TYPE_KERNEL {
 		return name, nil
 	}
-	p, err := n.kernelNode()
-	if err != nil {
+	var p driver.CUDA_KERNEL_NODE_PARAMS
+	if err := n.kernelParams(n.g.d, &p); err != nil {
 		return "", err
 	}
 	return n.g.kernelName(&p)
-}
-
-// kernelNode asks the driver for the parameters of a kernel node, in the newest
-// form that it has.
-func (n Node) kernelNode() (p driver.CUDA_KERNEL_NODE_PARAMS, err error) {
-	if n.g.v2 {
-		err = n.g.d.CuGraphKernelNodeGetParams(n.raw, &p)
-	} else {
-		err = n.g.d.CuGraphKernelNodeGetParams_v10000(n.raw, v1(&p))
-	}
-	return p, err
 }
 
 // kernelName asks the driver how the kernel of a node is called, which it tells

@@ -7,36 +7,46 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// mover makes the nodes of one graph again in another, which is the body of a
-// conditional node. Both are locked.
+// mover makes the nodes of one graph again in another. Both are locked.
 type mover struct {
 	from, to *Graph
 	twins    map[driver.CUgraphNode]driver.CUgraphNode
 	made     []driver.CUgraphNode
 }
 
-// move makes the nodes, with what they refer to and the edges between them.
+func newMover(from, to *Graph) *mover {
+	return &mover{from: from, to: to, twins: make(map[driver.CUgraphNode]driver.CUgraphNode)}
+}
+
+// move makes the nodes of a body, with what they refer to, behind deps.
 func (m *mover) move(b *body, deps *driver.CUgraphNode, n int) error {
 	o := m.to.owners()
 	o.holdSub(m.from.keep.own)
 	o.commitLoose()
-	raws, err := m.from.handles()
+	raws, err := m.nodes(b.nested)
 	if err != nil {
 		return err
 	}
-	later := make(map[driver.CUgraphNode]*planned, len(b.nested))
-	for i := range b.nested {
-		later[b.nested[i].at] = &b.nested[i]
+	return m.behind(raws, unsafe.Slice(deps, n))
+}
+
+// nodes makes the nodes with the edges between them; some take the place of an
+// empty one.
+func (m *mover) nodes(nested []planned) ([]driver.CUgraphNode, error) {
+	later := make(map[driver.CUgraphNode]*planned, len(nested))
+	for i := range nested {
+		later[nested[i].at] = &nested[i]
+	}
+	raws, err := m.from.handles()
+	if err != nil {
+		return nil, err
 	}
 	for _, raw := range raws {
 		if err := m.node(raw, later[raw]); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := m.edges(); err != nil {
-		return err
-	}
-	return m.behind(raws, unsafe.Slice(deps, n))
+	return raws, m.edges()
 }
 
 // node makes one node, without edges.
@@ -61,62 +71,6 @@ func (m *mover) enter(raw, twin driver.CUgraphNode) {
 	m.made = append(m.made, twin)
 }
 
-// twin adds a node with the parameters of another.
-func (m *mover) twin(raw driver.CUgraphNode, t Type) (n driver.CUgraphNode, err error) {
-	d, to, ctx := m.to.d, m.to.raw, m.to.ctx.Raw()
-	switch t {
-	case driver.CU_GRAPH_NODE_TYPE_KERNEL:
-		return m.kernel(raw)
-	case driver.CU_GRAPH_NODE_TYPE_MEMCPY:
-		var p driver.CUDA_MEMCPY3D
-		if err = d.CuGraphMemcpyNodeGetParams(raw, &p); err == nil {
-			err = d.CuGraphAddMemcpyNode(&n, to, nil, 0, &p, ctx)
-		}
-	case driver.CU_GRAPH_NODE_TYPE_MEMSET:
-		var p driver.CUDA_MEMSET_NODE_PARAMS
-		if err = d.CuGraphMemsetNodeGetParams(raw, &p); err == nil {
-			err = d.CuGraphAddMemsetNode(&n, to, nil, 0, &p, ctx)
-		}
-	case driver.CU_GRAPH_NODE_TYPE_GRAPH:
-		var child driver.CUgraph
-		if err = d.CuGraphChildGraphNodeGetGraph(raw, &child); err == nil {
-			err = d.CuGraphAddChildGraphNode(&n, to, nil, 0, child)
-		}
-	case driver.CU_GRAPH_NODE_TYPE_EMPTY:
-		err = d.CuGraphAddEmptyNode(&n, to, nil, 0)
-	default:
-		err = notInBody(t)
-	}
-	return n, err
-}
-
-// notInBody refuses the sorts of nodes that CUDA does not take in a body, and
-// conditional nodes that were not recorded by a Scope: nobody tells their
-// bodies.
-func notInBody(t Type) error {
-	if t == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL {
-		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
-			"a conditional node was recorded in the body past the Scope; use its If, IfElse, While and Switch")
-	}
-	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
-		"a node of type %v was recorded, which CUDA does not take in the body of a conditional node: there can be kernels, copies, fills, empty nodes, child graphs and conditional nodes", t)
-}
-
-func (m *mover) kernel(raw driver.CUgraphNode) (n driver.CUgraphNode, err error) {
-	d := m.to.d
-	var p driver.CUDA_KERNEL_NODE_PARAMS
-	if err := d.CuGraphKernelNodeGetParams(raw, &p); err != nil {
-		return 0, err
-	}
-	if err := d.CuGraphAddKernelNode(&n, m.to.raw, nil, 0, &p); err != nil {
-		return 0, err
-	}
-	if err := d.CuGraphKernelNodeCopyAttributes(n, raw); err != nil {
-		return 0, join([]error{err, d.CuGraphDestroyNode(n)})
-	}
-	return n, nil
-}
-
 // conditional makes a node that was planned, and its bodies.
 func (m *mover) conditional(raw driver.CUgraphNode, p *planned) error {
 	if err := p.cond.usable(m.to); err != nil {
@@ -134,8 +88,7 @@ func (m *mover) conditional(raw driver.CUgraphNode, p *planned) error {
 func (k *conditional) fill(bodies []*body) error {
 	for i, b := range bodies {
 		b.g.take()
-		m := &mover{from: b.g, to: k.bodies[i], twins: make(map[driver.CUgraphNode]driver.CUgraphNode)}
-		err := m.move(b, nil, 0)
+		err := newMover(b.g, k.bodies[i]).move(b, nil, 0)
 		b.g.mu.Unlock()
 		if err != nil {
 			return fmt.Errorf("body %d of a %v node: %w", i, k.form, err)
@@ -158,7 +111,10 @@ func (m *mover) edges() error {
 	for i := range from {
 		from[i], to[i] = m.twins[from[i]], m.twins[to[i]]
 	}
-	return m.to.d.CuGraphAddDependencies(m.to.raw, &from[0], &to[0], &data[0], n)
+	if m.to.d.Has(driver.FnCuGraphAddDependencies) {
+		return m.to.d.CuGraphAddDependencies(m.to.raw, &from[0], &to[0], &data[0], n)
+	}
+	return m.to.d.CuGraphAddDependencies_v10000(m.to.raw, &from[0], &to[0], n)
 }
 
 // behind has the roots run after deps.
@@ -171,13 +127,14 @@ func (m *mover) behind(raws, deps []driver.CUgraphNode) error {
 	if err := m.from.d.CuGraphGetRootNodes(m.from.raw, &roots[0], &n); err != nil {
 		return err
 	}
-	var from, to []driver.CUgraphNode
+	g := m.to
+	g.from, g.to = g.from[:0], g.to[:0]
 	for _, r := range roots[:n] {
 		for _, d := range deps {
-			from, to = append(from, d), append(to, m.twins[r])
+			g.from, g.to = append(g.from, d), append(g.to, m.twins[r])
 		}
 	}
-	return m.to.d.CuGraphAddDependencies(m.to.raw, &from[0], &to[0], nil, uintptr(len(from)))
+	return g.addEdges()
 }
 
 // undo destroys what was made.

@@ -37,7 +37,8 @@ func typeName(t Type) string {
 func (n Node) detail(t Type) (string, error) {
 	switch t {
 	case driver.CU_GRAPH_NODE_TYPE_KERNEL:
-		p, err := n.kernelNode()
+		var p driver.CUDA_KERNEL_NODE_PARAMS
+		err := n.kernelParams(n.g.d, &p)
 		return kernelDetail(&p), err
 	case driver.CU_GRAPH_NODE_TYPE_MEMCPY:
 		var p driver.CUDA_MEMCPY3D

@@ -49,3 +49,13 @@ func (g *Graph) within(n Node) bool {
 	}
 	return false
 }
+
+// inBody reports whether g lies in a conditional node, at any depth.
+func (g *Graph) inBody() bool {
+	for ; g.part; g = g.in.g {
+		if g.outer.conds.of(g.in) != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -119,7 +119,7 @@ func (sc *Scope) captureBodies(home *Graph, records []func(*Scope) error) (bodie
 		}
 	}()
 	for i, record := range records {
-		b, err := captureBody(home, s, sc.r.mode, record)
+		b, err := captureBody(home, s, sc.r.mode, record, bodyTypes)
 		if err != nil {
 			return bodies, fmt.Errorf("body %d: %w", i, err)
 		}
@@ -174,10 +174,7 @@ func (sc *Scope) place(f form, c Cond, bodies []*body) error {
 		if err != nil {
 			return Node{}, err
 		}
-		if err := k.fill(bodies); err != nil {
-			return Node{}, join([]error{err, g.remove(k.node.raw)})
-		}
-		return k.node, nil
+		return k.node, sc.r.doom(k.fill(bodies))
 	})
 	return err
 }
@@ -217,10 +214,16 @@ func (sc *Scope) addPending(add adder) (Node, error) {
 		return Node{}, err
 	}
 	sc.b.open = true
-	if err := sc.update(g, driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES, plain([]Node{n})); err != nil {
-		return Node{}, join([]error{err, g.remove(n.raw)})
+	return n, r.doom(sc.update(g, driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES, plain([]Node{n})))
+}
+
+// doom has the capture fail for a reason that the driver does not see: a node
+// is not what it should be, and CUDA destroys none while it is captured.
+func (r *recording) doom(err error) error {
+	if err != nil && r.doomed == nil {
+		r.doomed = err
 	}
-	return n, nil
+	return err
 }
 
 func first[T any](list []T) *T {

@@ -8,9 +8,11 @@ import (
 )
 
 // Set gives the node of an Exec the parameters of op, from the next launch on.
-// n is a node of the graph that the Exec was made from, which must be open, and
-// op of the node's type. The graph is not changed. What the node referred to
-// before is let go of once the launches that use it have ended.
+// n is a node of the graph that the Exec was made from, which must be open, or of
+// a graph in one of its nodes, such as the body of a loop; op is of the node's
+// type. The graph is not changed. What the node referred to before is let go of
+// once the launches that use it have ended; what a node in a node referred to,
+// when the Exec is updated as a whole or closed.
 //
 // What an update can change is the driver's to say: of a kernel node not the
 // context and not the launch attributes, of a copy not the kinds of memory.
@@ -40,6 +42,9 @@ func (x *Exec) set(n Node, op driver.Op) error {
 // setLocked is set for a node that was found to be of the exec's graph, which
 // is locked.
 func (x *Exec) setLocked(n Node, op driver.Op) error {
+	if n.g.part {
+		return x.setInside(n, op)
+	}
 	if l, ok := op.(*driver.Launch); ok && l.Context() == n.g.ctx {
 		if len(l.Attributes()) > 0 {
 			if err := n.g.checkAttributes(n, l); err != nil {
@@ -81,7 +86,7 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 // has takes the lock of the exec's graph if n is a node of it.
 func (x *Exec) has(n Node) error {
 	if n.g != x.g {
-		return x.foreignNode(n)
+		return x.hasInside(n)
 	}
 	return n.lock()
 }

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"encoding/binary"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver"
@@ -16,8 +17,8 @@ type condition struct {
 	graph   *graph
 	ctx     *cudaContext
 	initial uint32
-	assign  bool // initial is assigned at each launch
-	used    bool // by a node
+	assign  bool             // initial is assigned at each launch
+	node    *conditionalNode // that uses it
 	value   atomic.Uint32
 }
 
@@ -30,7 +31,8 @@ func cuGraphConditionalHandleCreate(c call) result {
 	if r != success {
 		return r
 	}
-	ctx, r := c.contextOr(driver.CUcontext(c.Word(2)))
+	ctx := find[cudaContext](c.e, c.Word(2)) // 0 is not the current one
+	r = ctx.usable()
 	flags := c.Uint32(4)
 	switch {
 	case r != success:
@@ -48,7 +50,7 @@ func cuGraphConditionalHandleCreate(c call) result {
 // node uses.
 func (g *graph) unusedCondition() bool {
 	for _, h := range g.handles {
-		if !h.used {
+		if h.node == nil {
 			return true
 		}
 	}
@@ -82,13 +84,14 @@ func (n *conditionalNode) graphs() []*graph { return n.bodies }
 // handles it returns in an array that belongs to the node.
 func (c call) conditionalFrom(g *graph, p *driver.CUDA_CONDITIONAL_NODE_PARAMS) (*conditionalNode, result) {
 	h := find[condition](c.e, uintptr(p.Handle))
-	if h == nil || h.used || h.graph.root() != g.root() || (p.Ctx != 0 && uintptr(p.Ctx) != h.ctx.handle) {
+	if h == nil || h.node != nil || h.graph.root() != g.root() || (p.Ctx != 0 && uintptr(p.Ctx) != h.ctx.handle) {
 		return nil, errInvalidValue
 	}
 	switch {
 	case p.Type > driver.CU_GRAPH_COND_TYPE_SWITCH, p.Size == 0,
 		p.Type == driver.CU_GRAPH_COND_TYPE_WHILE && p.Size != 1,
-		p.Type == driver.CU_GRAPH_COND_TYPE_IF && p.Size > 2:
+		p.Type == driver.CU_GRAPH_COND_TYPE_IF && p.Size > 2,
+		c.e.cfg.DriverVersion < moreForms && (p.Type > driver.CU_GRAPH_COND_TYPE_WHILE || p.Size > 1):
 		return nil, errInvalidValue
 	}
 	n := &conditionalNode{cond: h, form: p.Type}
@@ -98,7 +101,7 @@ func (c call) conditionalFrom(g *graph, p *driver.CUDA_CONDITIONAL_NODE_PARAMS) 
 		n.bodies = append(n.bodies, body)
 		handles[i] = driver.CUgraph(body.handle)
 	}
-	h.used = true
+	h.node = n
 	p.PhGraph_out = &handles[0]
 	c.e.keep(h.handle, handles)
 	return n, success
@@ -121,21 +124,21 @@ func (run *graphRun) conditional(x *execution, n *conditionalNode, bodies []*pla
 	switch v := n.cond.value.Load(); n.form {
 	case driver.CU_GRAPH_COND_TYPE_IF:
 		if v != 0 {
-			return run.steps(x, bodies[0])
+			return run.body(x, bodies[0])
 		}
 		if len(bodies) > 1 {
-			return run.steps(x, bodies[1])
+			return run.body(x, bodies[1])
 		}
 	case driver.CU_GRAPH_COND_TYPE_SWITCH:
 		if v < uint32(len(bodies)) {
-			return run.steps(x, bodies[v])
+			return run.body(x, bodies[v])
 		}
 	case driver.CU_GRAPH_COND_TYPE_WHILE:
 		for n.cond.value.Load() != 0 {
 			if x.e.running.Err() != nil {
 				return errLaunchFailed
 			}
-			if r := run.steps(x, bodies[0]); r != success {
+			if r := run.body(x, bodies[0]); r != success {
 				return r
 			}
 		}
@@ -143,23 +146,106 @@ func (run *graphRun) conditional(x *execution, n *conditionalNode, bodies []*pla
 	return success
 }
 
-// setConditional is the device function of that name: (handle, value). It has
-// an effect in a kernel that runs as a node of a graph.
+// setConditional is the device function of that name: (handle, value). A kernel
+// that is no node of a graph must not call it: there driver 580 answers 700.
 func setConditional(call *vm.ExternCall) {
 	run, ok := call.Options.User.(*graphRun)
 	if !ok || len(call.Args) < 12 {
+		call.Fault = "cudaGraphSetConditional in a kernel that is no node of a graph"
 		return
 	}
 	h := binary.LittleEndian.Uint64(call.Args)
 	v := binary.LittleEndian.Uint32(call.Args[8:])
-	run.exec.e.setCondition(h, v)
+	if c := run.condition(uintptr(h)); c != nil {
+		c.value.Store(v)
+		return
+	}
+	call.Fault = fmt.Sprintf("cudaGraphSetConditional: %#x is no conditional handle", h)
 }
 
-func (e *Emulator) setCondition(h uint64, v uint32) {
-	e.mu.Lock()
-	c := find[condition](e, uintptr(h))
-	e.mu.Unlock()
-	if c != nil {
-		c.value.Store(v)
+// condition finds what a handle means to the executable, or else to a graph.
+func (run *graphRun) condition(h uintptr) *condition {
+	x := run.exec
+	x.e.mu.Lock()
+	defer x.e.mu.Unlock()
+	if c := x.conds[h]; c != nil {
+		return c
+	}
+	return find[condition](x.e, h)
+}
+
+// enterConditions notes the conditions of a plan, which outlive the graph that
+// they were made for.
+func (x *exec) enterConditions(p *plan) {
+	for i := range p.steps {
+		if n, ok := p.steps[i].params.(*conditionalNode); ok {
+			x.conds[n.cond.handle] = n.cond
+		}
+		for _, inner := range p.steps[i].inner {
+			x.enterConditions(inner)
+		}
 	}
 }
+
+// translate has the handles of a graph, whose parameters the plan took over,
+// mean the conditions that the plan has.
+func (x *exec) translate(p *plan, m *pairing) {
+	for i := range p.steps {
+		n, ok := m.byStep[i].params.(nested)
+		if !ok {
+			continue
+		}
+		if c, ok := n.(*conditionalNode); ok {
+			x.conds[c.cond.handle] = p.steps[i].params.(*conditionalNode).cond
+		}
+		for j, inner := range n.graphs() {
+			if q, bad := p.steps[i].inner[j].pair(inner); bad == nil {
+				x.translate(p.steps[i].inner[j], q)
+			}
+		}
+	}
+}
+
+// moreForms is the CUDA version that brought IF-ELSE and SWITCH, and bodies
+// without nodes: before, a launch hangs that comes to one.
+const moreForms = 12080
+
+// body runs a body of a conditional node.
+func (run *graphRun) body(x *execution, p *plan) result {
+	if len(p.steps) == 0 && x.e.cfg.DriverVersion < moreForms {
+		return driver.CUDA_ERROR_LAUNCH_TIMEOUT // what a watchdog makes of it
+	}
+	return run.steps(x, p)
+}
+
+// inBodies are the sorts of nodes that bodies may have.
+func inBodies(t driver.CUgraphNodeType) bool {
+	switch t {
+	case driver.CU_GRAPH_NODE_TYPE_KERNEL, driver.CU_GRAPH_NODE_TYPE_MEMCPY, driver.CU_GRAPH_NODE_TYPE_MEMSET,
+		driver.CU_GRAPH_NODE_TYPE_EMPTY, driver.CU_GRAPH_NODE_TYPE_GRAPH, driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return true
+	}
+	return false
+}
+
+// misplaced returns a node that may not be where it is, in a body.
+func (g *graph) misplaced(inBody bool) *node {
+	for _, n := range g.nodes {
+		if inBody && !inBodies(n.params.kind()) {
+			return n
+		}
+		o, ok := n.params.(nested)
+		if !ok {
+			continue
+		}
+		_, cond := o.(*conditionalNode)
+		for _, inner := range o.graphs() {
+			if bad := inner.misplaced(inBody || cond); bad != nil {
+				return bad
+			}
+		}
+	}
+	return nil
+}
+
+func (g *graph) hasConditional() bool { return g.any(driver.CU_GRAPH_NODE_TYPE_CONDITIONAL) }

@@ -16,7 +16,8 @@ type exec struct {
 	plan   *plan
 	last   dependency // its last launch; the next one runs after it
 	users  map[*userObject]int
-	memory *graph // the source, if only one executable of it may exist
+	lone   *graph // the source, if only one executable of it may exist
+	conds  map[uintptr]*condition
 }
 
 // plan is what a launch executes. It is changed only while no launch uses it;
@@ -131,17 +132,21 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	if bad := g.unusedCondition(); bad {
 		return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED)
 	}
+	if bad := g.misplaced(false); bad != nil {
+		return nil, &refusal{errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, bad}
+	}
 	p, bad := g.plan()
 	if bad != nil {
 		return nil, bad
 	}
-	x := &exec{e: c.e, ctx: c.ctx, source: g, flags: flags, plan: p, users: make(map[*userObject]int)}
+	x := &exec{e: c.e, ctx: c.ctx, source: g, flags: flags, plan: p, users: make(map[*userObject]int), conds: make(map[uintptr]*condition)}
+	x.enterConditions(p)
 	if g.oneExec() {
 		if g.execs > 0 {
 			return nil, refuse(errNotSupported, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
 		}
 		g.execs++
-		x.memory = g
+		x.lone = g
 		p.eachAlloc(func(a *allocNode) { a.execs++ })
 	}
 	g.eachUser(func(u *userObject, n int) {
@@ -175,8 +180,8 @@ func cuGraphExecGetFlags(c call) result {
 
 // destroy ends the executable; launches that are queued still run.
 func (x *exec) destroy() {
-	if x.memory != nil {
-		x.memory.execs--
+	if x.lone != nil {
+		x.lone.execs--
 		x.plan.eachAlloc(func(a *allocNode) { a.executableGone(x.e) })
 	}
 	for u, n := range x.users {

@@ -106,6 +106,9 @@ func (n *node) drop() {
 	if a, ok := n.params.(*allocNode); ok {
 		a.dropped(n.graph.e)
 	}
+	if c, ok := n.params.(*conditionalNode); ok {
+		c.cond.node = nil
+	}
 }
 
 // remove takes a node and its edges out of the graph.
@@ -220,6 +223,8 @@ func cuGraphDestroyNode(c call) result {
 	switch {
 	case r != success:
 		return r
+	case n.graph.capturing:
+		return errIllegalState
 	case n.graph.hasMemory():
 		return errNotSupported
 	}
@@ -285,7 +290,7 @@ func cuGraphClone(c call) result {
 		return r
 	case c.Ptr(0) == nil:
 		return errInvalidValue
-	case g.hasMemory() || g.any(driver.CU_GRAPH_NODE_TYPE_CONDITIONAL):
+	case g.hasMemory() || g.hasConditional():
 		return errNotSupported
 	}
 	return put(c, 0, g.clone().handle)

@@ -24,12 +24,12 @@ func childFrom(c call, parent *graph, h uintptr, move bool) (nodeParams, result)
 		return nil, errInvalidHandle
 	case g == parent.root() || g.parent != nil && move:
 		return nil, errInvalidValue
-	case g.any(driver.CU_GRAPH_NODE_TYPE_CONDITIONAL):
+	case g.hasConditional():
 		return nil, errNotSupported
 	case move:
 		g.moved = true
 		return &childNode{graph: g}, success
-	case g.hasMemory() || g.moved:
+	case g.hasMemory(), g.moved, g.parent != nil: // a graph in a node is not copied into another (driver 580)
 		return nil, errNotSupported
 	}
 	return &childNode{graph: g.clone()}, success

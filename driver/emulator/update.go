@@ -54,7 +54,7 @@ func refuses(old, p nodeParams) updateRefusal {
 	case *conditionalNode:
 		q := p.(*conditionalNode)
 		if o.form != q.form || len(o.bodies) != len(q.bodies) {
-			return parametersChanged
+			return updateNotSupported
 		}
 	}
 	return updateOK
@@ -279,6 +279,9 @@ func tryUpdate(c call) (*mismatch, result) {
 		return bad, errUpdateFailure
 	}
 	x.plan = p
+	if m, bad := p.pair(g); bad == nil {
+		x.translate(p, m)
+	}
 	g.eachUser(func(u *userObject, n int) {
 		if x.users[u] == 0 {
 			u.retain(n)

@@ -45,6 +45,9 @@ type ExternCall struct {
 	Options *LaunchOptions
 	// Block and Thread say who calls.
 	Block, Thread Dim3
+	// Fault, if the function sets it, ends the launch like an access to an
+	// illegal address. It says what was wrong.
+	Fault string
 }
 
 // Compile decodes PTX into an executable module, places its variables in

@@ -336,6 +336,9 @@ func (w *warp) callExtern(in *inst, fn *function) {
 			fn.builtin(w, in, i, mem[args:], mem[:rets])
 			continue
 		}
-		fn.ext(&ExternCall{Args: mem[args:], Result: mem[:rets], Memory: w.cta.run.mem, Options: w.cta.run.opts, Block: w.cta.id, Thread: w.thread(i)})
+		call := &ExternCall{Args: mem[args:], Result: mem[:rets], Memory: w.cta.run.mem, Options: w.cta.run.opts, Block: w.cta.id, Thread: w.thread(i)}
+		if fn.ext(call); call.Fault != "" {
+			panic(w.laneFault(FaultIllegal, in, i, call.Fault))
+		}
 	}
 }

@@ -1,0 +1,174 @@
+package graph
+
+import "github.com/purecuda/cuda/driver"
+
+// twin adds a node with the parameters of another, of the other graph.
+func (m *mover) twin(raw driver.CUgraphNode, t Type) (n driver.CUgraphNode, err error) {
+	d, to, ctx := m.to.d, m.to.raw, m.to.ctx.Raw()
+	switch t {
+	case driver.CU_GRAPH_NODE_TYPE_KERNEL:
+		return m.kernel(raw)
+	case driver.CU_GRAPH_NODE_TYPE_GRAPH:
+		return m.child(raw)
+	case driver.CU_GRAPH_NODE_TYPE_EMPTY:
+		err = d.CuGraphAddEmptyNode(&n, to, nil, 0)
+	case driver.CU_GRAPH_NODE_TYPE_MEMCPY:
+		var p driver.CUDA_MEMCPY3D
+		if err = d.CuGraphMemcpyNodeGetParams(raw, &p); err == nil {
+			err = d.CuGraphAddMemcpyNode(&n, to, nil, 0, &p, ctx)
+		}
+	case driver.CU_GRAPH_NODE_TYPE_MEMSET:
+		var p driver.CUDA_MEMSET_NODE_PARAMS
+		if err = d.CuGraphMemsetNodeGetParams(raw, &p); err == nil {
+			err = d.CuGraphAddMemsetNode(&n, to, nil, 0, &p, ctx)
+		}
+	case driver.CU_GRAPH_NODE_TYPE_HOST:
+		var p driver.CUDA_HOST_NODE_PARAMS
+		if err = d.CuGraphHostNodeGetParams(raw, &p); err == nil {
+			err = d.CuGraphAddHostNode(&n, to, nil, 0, &p)
+		}
+	case driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+		var e driver.CUevent
+		if err = d.CuGraphEventRecordNodeGetEvent(raw, &e); err == nil {
+			err = d.CuGraphAddEventRecordNode(&n, to, nil, 0, e)
+		}
+	case driver.CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+		var e driver.CUevent
+		if err = d.CuGraphEventWaitNodeGetEvent(raw, &e); err == nil {
+			err = d.CuGraphAddEventWaitNode(&n, to, nil, 0, e)
+		}
+	case driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+		var p driver.CUDA_BATCH_MEM_OP_NODE_PARAMS
+		if err = d.CuGraphBatchMemOpNodeGetParams(raw, &p); err == nil {
+			err = d.CuGraphAddBatchMemOpNode(&n, to, nil, 0, &p)
+		}
+	default:
+		err = notIn(t, "a graph in a node")
+	}
+	return n, err
+}
+
+func (m *mover) kernel(raw driver.CUgraphNode) (n driver.CUgraphNode, err error) {
+	d := m.to.d
+	var p driver.CUDA_KERNEL_NODE_PARAMS
+	if m.to.v2 {
+		if err = d.CuGraphKernelNodeGetParams(raw, &p); err == nil {
+			err = d.CuGraphAddKernelNode(&n, m.to.raw, nil, 0, &p)
+		}
+	} else {
+		if err = d.CuGraphKernelNodeGetParams_v10000(raw, v1(&p)); err == nil {
+			err = d.CuGraphAddKernelNode_v10000(&n, m.to.raw, nil, 0, v1(&p))
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := d.CuGraphKernelNodeCopyAttributes(n, raw); err != nil {
+		return 0, join([]error{err, d.CuGraphDestroyNode(n)})
+	}
+	return n, nil
+}
+
+// child makes a child graph node. The driver (580) takes no graph that lies in
+// a node for another one, so it gets a copy of that.
+func (m *mover) child(raw driver.CUgraphNode) (n driver.CUgraphNode, err error) {
+	from, to := m.from.like(0), m.to.like(0)
+	if err := m.from.d.CuGraphChildGraphNodeGetGraph(raw, &from.raw); err != nil {
+		return 0, err
+	}
+	if err := m.to.d.CuGraphCreate(&to.raw, 0); err != nil {
+		return 0, err
+	}
+	if _, err = newMover(from, to).nodes(nil); err == nil {
+		err = m.to.d.CuGraphAddChildGraphNode(&n, m.to.raw, nil, 0, to.raw)
+	}
+	destroyed := m.to.ctx.Guarded().CuGraphDestroy(to.raw)
+	return n, join([]error{err, destroyed})
+}
+
+// like is a graph for the mover alone.
+func (g *Graph) like(raw driver.CUgraph) *Graph {
+	return &Graph{raw: raw, d: g.d, ctx: g.ctx, v2: g.v2, part: true, outer: g.outermost()}
+}
+
+// typeSet are the sorts of nodes that there may be somewhere.
+type typeSet struct {
+	where string
+	has   map[Type]bool
+}
+
+var bodyTypes = typeSet{"the body of a conditional node", map[Type]bool{
+	driver.CU_GRAPH_NODE_TYPE_KERNEL: true, driver.CU_GRAPH_NODE_TYPE_MEMCPY: true,
+	driver.CU_GRAPH_NODE_TYPE_MEMSET: true, driver.CU_GRAPH_NODE_TYPE_GRAPH: true,
+	driver.CU_GRAPH_NODE_TYPE_EMPTY: true,
+}}
+
+// childTypes are those that can be made again.
+var childTypes = typeSet{"a graph in a node", map[Type]bool{
+	driver.CU_GRAPH_NODE_TYPE_KERNEL: true, driver.CU_GRAPH_NODE_TYPE_MEMCPY: true,
+	driver.CU_GRAPH_NODE_TYPE_MEMSET: true, driver.CU_GRAPH_NODE_TYPE_GRAPH: true,
+	driver.CU_GRAPH_NODE_TYPE_EMPTY: true, driver.CU_GRAPH_NODE_TYPE_HOST: true,
+	driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD: true, driver.CU_GRAPH_NODE_TYPE_WAIT_EVENT: true,
+	driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: true,
+}}
+
+// notIn says that CUDA does not take such a node somewhere, or that nobody can
+// make it again: a conditional node that was not recorded by a Scope has bodies
+// that nobody tells.
+func notIn(t Type, where string) error {
+	if t == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL {
+		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
+			"a conditional node was recorded past the Scope; use its If, IfElse, While and Switch")
+	}
+	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v: there can be no such node in %s", t, where)
+}
+
+// fits refuses nodes of other sorts, in a graph or in its child graphs, before
+// anything is made of them.
+func (g *Graph) fits(types typeSet) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.allFit(types)
+}
+
+func (g *Graph) allFit(types typeSet) error {
+	raws, err := g.handles()
+	if err != nil {
+		return err
+	}
+	for _, raw := range raws {
+		if err := g.nodeFits(raw, types); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Graph) nodeFits(raw driver.CUgraphNode, types typeSet) error {
+	var t Type
+	if err := g.d.CuGraphNodeGetType(raw, &t); err != nil {
+		return err
+	}
+	if !types.has[t] {
+		return notIn(t, types.where)
+	}
+	if t != driver.CU_GRAPH_NODE_TYPE_GRAPH {
+		return nil
+	}
+	child := g.like(0)
+	if err := g.d.CuGraphChildGraphNodeGetGraph(raw, &child.raw); err != nil {
+		return err
+	}
+	return child.allFit(types)
+}
+
+// bodyTakes refuses operations whose nodes CUDA does not take in a body; it
+// would say so when the graph is instantiated.
+func bodyTakes(op driver.Op) error {
+	switch op.(type) {
+	case nil, *driver.Launch, *driver.CopyOp, *driver.FillOp:
+		return nil
+	}
+	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
+		"the body of a conditional node takes kernels, copies, fills, empty nodes, child graphs and conditional nodes, and no %T", op)
+}
