@@ -245,8 +245,12 @@ func (r *recording) mayEnd() error {
 }
 
 func (r *recording) finish(cause error) (*Graph, error) {
+	unjoined := r.joinAll()
 	raw, err := r.endCapture()
 	r.over()
+	if err == nil {
+		err = unjoined
+	}
 	if cause == nil && err == nil && raw != 0 {
 		return r.deliver(raw)
 	}

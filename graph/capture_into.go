@@ -18,16 +18,21 @@ type target struct {
 // of another. What is recorded runs after deps; the nodes are returned that
 // whatever shall run after all of it depends on. It needs CUDA 12.3.
 //
-// If record fails, the graph is as it was, unless it has memory nodes: CUDA
-// removes no node from such a graph, what was recorded stays and the error says
-// so. If the capture itself fails (because it was invalidated, or a stream was
-// not joined), CUDA spoils the graph: from then on it can only be closed.
+// If record fails, or leaves a fork that was not joined, the graph is as it was,
+// unless it has memory nodes: CUDA removes no node from such a graph, what was
+// recorded stays and the error says so. If the capture is invalidated, CUDA
+// destroys the graph with all that was in it. Capture and AddChild is the way
+// that puts nothing at risk; it is how this captures into a graph that lies in a
+// child graph node, because there CUDA would destroy what the node still has.
 //
 // Until the capture ends the graph cannot be closed, captured into a second
 // time, or have nodes destroyed.
 func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
 	if record == nil {
 		return nil, invalid("capture of %v: no function to record", s)
+	}
+	if g != nil && g.part {
+		return g.captureIntoPart(s, mode, deps, record)
 	}
 	r, err := intoGraph(g, s, mode, deps)
 	if err != nil {
@@ -39,7 +44,8 @@ func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func
 }
 
 // BeginInto is Begin for a capture into a graph that exists; see CaptureInto.
-// End returns that graph, EndNodes also the nodes to go on from.
+// End returns that graph, EndNodes also the nodes to go on from. Graphs that lie
+// in a node are captured into by CaptureInto alone.
 func BeginInto(g *Graph, s *driver.Stream, mode Mode, deps ...Node) (*Recording, error) {
 	r, err := intoGraph(g, s, mode, deps)
 	if err != nil {
@@ -51,6 +57,9 @@ func BeginInto(g *Graph, s *driver.Stream, mode Mode, deps ...Node) (*Recording,
 func intoGraph(g *Graph, s *driver.Stream, mode Mode, deps []Node) (*Recording, error) {
 	if g == nil {
 		return nil, fmt.Errorf("cannot capture %v: %w", s, nilGraph)
+	}
+	if g.part {
+		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "cannot begin to capture %v into %v, which lies in a node: use CaptureInto", s, g)
 	}
 	return begin(target{g: g, deps: deps}, s, mode)
 }
@@ -100,7 +109,7 @@ func (r *recording) beginInto() error {
 		return fmt.Errorf("into %v: %w", g, err)
 	}
 	r.g = g
-	r.occupy()
+	g.rec = r
 	return nil
 }
 

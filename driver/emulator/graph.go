@@ -18,7 +18,7 @@ type graph struct {
 	users     map[*userObject]int
 	execs     int // executables, where only one may exist
 	destroyed bool
-	broken    bool         // by a capture into it that failed
+	broken    bool         // destroyed by a capture into it that failed
 	handles   []*condition // conditional handles made for it
 }
 
@@ -202,8 +202,10 @@ func cuGraphDestroy(c call) result {
 		return errInvalidValue
 	case g == nil:
 		return errInvalidHandle
-	case g.parent != nil || g.capturing:
+	case g.parent != nil || g.broken:
 		return errInvalidValue
+	case g.capturing:
+		return errIllegalState
 	}
 	g.destroy()
 	return success
@@ -214,6 +216,8 @@ func cuGraphDestroyNode(c call) result {
 	switch {
 	case r != success:
 		return r
+	case n.graph.capturing:
+		return errIllegalState
 	case n.graph.hasMemory():
 		return errNotSupported
 	}
