@@ -67,6 +67,9 @@ func intoGraph(g *Graph, s *driver.Stream, mode Mode, deps []Node) (*Recording, 
 // EndNodes is End that also returns the nodes that an operation recorded after
 // the last one would have run after.
 func (r *Recording) EndNodes() (*Graph, []Node, error) {
+	if r == nil {
+		return nil, nil, nilRecording
+	}
 	defer runtime.KeepAlive(r)
 	return r.endNodes(nil)
 }
