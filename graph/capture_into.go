@@ -31,10 +31,14 @@ func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func
 	if record == nil {
 		return nil, invalid("capture of %v: no function to record", s)
 	}
-	if g != nil && g.part {
+	part, err := g.inNode()
+	if err != nil {
+		return nil, fmt.Errorf("cannot capture %v: %w", s, err)
+	}
+	if part {
 		return g.captureIntoPart(s, mode, deps, record)
 	}
-	r, err := intoGraph(g, s, mode, deps)
+	r, err := begin(target{g: g, deps: deps}, s, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -47,21 +51,27 @@ func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func
 // End returns that graph, EndNodes also the nodes to go on from. Graphs that lie
 // in a node are captured into by CaptureInto alone.
 func BeginInto(g *Graph, s *driver.Stream, mode Mode, deps ...Node) (*Recording, error) {
-	r, err := intoGraph(g, s, mode, deps)
+	part, err := g.inNode()
+	if err != nil {
+		return nil, fmt.Errorf("cannot capture %v: %w", s, err)
+	}
+	if part {
+		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "cannot begin to capture %v into %v, which lies in a node: use CaptureInto", s, g)
+	}
+	r, err := begin(target{g: g, deps: deps}, s, mode)
 	if err != nil {
 		return nil, err
 	}
 	return r.watched()
 }
 
-func intoGraph(g *Graph, s *driver.Stream, mode Mode, deps []Node) (*Recording, error) {
-	if g == nil {
-		return nil, fmt.Errorf("cannot capture %v: %w", s, nilGraph)
+// inNode reports whether the graph lies in a node.
+func (g *Graph) inNode() (bool, error) {
+	if err := g.lock(); err != nil {
+		return false, err
 	}
-	if g.part {
-		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "cannot begin to capture %v into %v, which lies in a node: use CaptureInto", s, g)
-	}
-	return begin(target{g: g, deps: deps}, s, mode)
+	defer g.mu.Unlock()
+	return g.part, nil
 }
 
 // EndNodes is End that also returns the nodes that an operation recorded after
