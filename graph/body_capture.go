@@ -98,12 +98,18 @@ func (g *Graph) captureIntoPart(s *driver.Stream, mode Mode, deps []Node, record
 // occupiedBy has the graph refuse a second capture, and its node refuse to be
 // destroyed, until what is captured on s is made here.
 func (g *Graph) occupiedBy(s *driver.Stream, deps []Node) (vacate func(), err error) {
+	if err := s.Ready(); err != nil {
+		return nil, err
+	}
 	if err := g.lock(); err != nil {
 		return nil, err
 	}
 	defer g.mu.Unlock()
 	if g.rec != nil {
 		return nil, g.rec.refuses("captured into")
+	}
+	if err := sameDriver(g.ctx, s); err != nil {
+		return nil, err
 	}
 	if _, err := g.dependencies(deps); err != nil {
 		return nil, err

@@ -89,18 +89,13 @@ func (n Node) captured() error {
 	return nil
 }
 
-// lose ends a graph that the driver destroyed or spoilt when a capture into it
-// failed. One that the program gave to the capture remains to be closed: it can
-// only be destroyed (seen on driver 580).
+// lose ends a graph that the driver destroyed when the capture into it failed,
+// also one that the program gave to the capture (seen on driver 580).
 func (g *Graph) lose(r *recording) {
 	g.take()
 	defer g.mu.Unlock()
 	g.shut = true
-	if r.into.g != nil {
-		g.lost = invalid("%v was lost when the capture into it failed that began at %v, it can only be closed", g, &r.where)
-		return
-	}
-	g.lost = fmt.Errorf("%v went with its capture, which failed, that began at %v: %w", g, &r.where, driver.ErrClosed)
+	g.lost = fmt.Errorf("CUDA destroyed %v when the capture into it failed that began at %v: %w", g, &r.where, driver.ErrClosed)
 	g.giveTable()
 	if g.life.Disown() {
 		g.keep.own.release()

@@ -35,7 +35,7 @@ type Graph struct {
 	conds *conds                    // of an outermost graph: its conditional nodes
 	rec   *recording                // the capture that records into it now
 	into  []*recording              // of an outermost graph: those of it and its parts
-	lost  error                     // why it is of no use, though it is open
+	lost  error                     // why it was closed, where the program did not
 	table *[]driver.CUgraphNode     // raws, on loan from tables
 	names names
 	users map[driver.CUuserObject]int // the references it holds
@@ -207,8 +207,8 @@ func (g *Graph) closed() error {
 		return g.lost
 	case g.part && g.shut:
 		return fmt.Errorf("graph in a node that was destroyed: %w", driver.ErrClosed)
-	case g.rec != nil:
-		return g.rec.broken()
+	case g.outermost().rec != nil:
+		return g.outermost().rec.broken()
 	}
 	return g.life.Check()
 }
