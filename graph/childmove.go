@@ -115,6 +115,7 @@ func (g *Graph) enterPart(p *Graph) {
 	}
 	g.parts[p.raw] = p
 	p.life, p.keep = g.life, g.keep
+	atomic.StoreUint64(&p.seq, g.seq)
 	p.setLatch(g.mu)
 }
 
@@ -169,14 +170,21 @@ func (g *Graph) setLatch(mu *loader.Latch) {
 	atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu)), unsafe.Pointer(mu))
 }
 
+// lockSeq orders the latches of graphs: a graph and its parts have the same.
+func (g *Graph) lockSeq() uint64 { return atomic.LoadUint64(&g.seq) }
+
 // take takes g.mu, whichever that is once it was got.
 func (g *Graph) take() {
-	for {
-		mu := g.latchNow()
-		mu.Lock()
-		if mu == g.latchNow() {
-			return
-		}
+	mu := g.latchNow()
+	mu.Lock()
+	g.retake(mu)
+}
+
+// retake is for who got mu, which may have been g's until somebody moved g.
+func (g *Graph) retake(mu *loader.Latch) {
+	for now := g.latchNow(); now != mu; now = g.latchNow() {
 		mu.Unlock()
+		mu = now
+		mu.Lock()
 	}
 }
