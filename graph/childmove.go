@@ -143,8 +143,8 @@ func (n Node) setChild(child *Graph) error {
 	if err := sameDriverAs(n.g, child); err != nil {
 		return err
 	}
-	if child.moved {
-		return child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph")
+	if err := child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph"); err != nil {
+		return err
 	}
 	p := driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_GRAPH}
 	p.Graph().Graph = child.raw
