@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
@@ -156,5 +157,41 @@ func TestAnExecutableRefusesLaunchesWithOtherAttributes(t *testing.T) {
 		k.ok(x.SetBatch([]graph.Change{{Node: m, Op: more}, {Node: n, Op: plain}}))
 		k.run(x)
 		k.expect(b, 12)
+	})
+}
+
+// A graph in a node has the lock of the outermost one, wherever it stands itself
+// in the order of graphs.
+func TestTwoGraphsAndAPartAreLockedInOneOrder(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		l := k.launch(k.plus, b, 1)
+		child, outer, other := k.graph(), k.graph(), k.graph()
+		k.add(child, l)
+		n, m := k.add(outer, l), k.add(other, l)
+		in, err := outer.AddChild(child)
+		k.ok(err)
+		part, err := in.ChildGraph()
+		k.ok(err)
+		inner := k.add(part, l)
+		pairs := [][2]graph.Node{{n, m}, {m, inner}, {inner, m}, {m, n}}
+		done := make(chan error, len(pairs))
+		for _, p := range pairs {
+			go func() {
+				var err error
+				for i := 0; i < 2000 && err == nil; i++ {
+					err = p[0].CopyAttributes(p[1])
+				}
+				done <- err
+			}()
+		}
+		for range pairs {
+			select {
+			case err := <-done:
+				k.ok(err)
+			case <-time.After(time.Minute):
+				k.Fatal("they wait for each other")
+			}
+		}
 	})
 }

@@ -17,8 +17,8 @@ func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 	if err := sameDriverAs(g, child); err != nil {
 		return Node{}, fmt.Errorf("cannot add a child graph to %v: %w", g, err)
 	}
-	if child.moved {
-		return Node{}, child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph")
+	if err := child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph"); err != nil {
+		return Node{}, err
 	}
 	from, err := g.dependencies(deps)
 	if err != nil {

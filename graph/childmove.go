@@ -42,6 +42,9 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	if child.part {
 		return Node{}, invalid("it lies in %v of %v already", child.in, child.in.g)
 	}
+	if len(child.into) > 0 {
+		return Node{}, child.into[0].refuses("handed over")
+	}
 	if err := sameDriverAs(g, child); err != nil {
 		return Node{}, err
 	}
@@ -115,6 +118,7 @@ func (g *Graph) enterPart(p *Graph) {
 	}
 	g.parts[p.raw] = p
 	p.life, p.keep = g.life, g.keep
+	atomic.StoreUint64(&p.seq, g.seq)
 	p.setLatch(g.mu)
 }
 
@@ -142,8 +146,8 @@ func (n Node) setChild(child *Graph) error {
 	if err := sameDriverAs(n.g, child); err != nil {
 		return err
 	}
-	if child.moved {
-		return child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph")
+	if err := child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph"); err != nil {
+		return err
 	}
 	p := driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_GRAPH}
 	p.Graph().Graph = child.raw
@@ -169,14 +173,21 @@ func (g *Graph) setLatch(mu *loader.Latch) {
 	atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu)), unsafe.Pointer(mu))
 }
 
+// lockSeq orders the latches of graphs: a graph and its parts have the same.
+func (g *Graph) lockSeq() uint64 { return atomic.LoadUint64(&g.seq) }
+
 // take takes g.mu, whichever that is once it was got.
 func (g *Graph) take() {
-	for {
-		mu := g.latchNow()
-		mu.Lock()
-		if mu == g.latchNow() {
-			return
-		}
+	mu := g.latchNow()
+	mu.Lock()
+	g.retake(mu)
+}
+
+// retake is for who got mu, which may have been g's until somebody moved g.
+func (g *Graph) retake(mu *loader.Latch) {
+	for now := g.latchNow(); now != mu; now = g.latchNow() {
 		mu.Unlock()
+		mu = now
+		mu.Lock()
 	}
 }

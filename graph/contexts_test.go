@@ -1,6 +1,8 @@
 package graph_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
@@ -115,5 +117,61 @@ func TestNodesAreSetToOperationsOfAnotherContext(t *testing.T) {
 		k.run(k.exec(g))
 		k.expect(here, 3)
 		there.expect(b, 7)
+	})
+}
+
+func TestExecutablesAreSetToOperationsOfAnotherContext(t *testing.T) {
+	each(t, func(k *kit) {
+		there := k.beside()
+		here, b := k.memory(), there.memory()
+		fill := func(v uint32) *driver.FillOp {
+			op, err := driver.Fill[uint32](b, v)
+			k.ok(err)
+			return op
+		}
+		g := k.graph()
+		f := k.add(g, fill(3))
+		n := k.add(g, there.launch(there.plus, b, 1), f)
+		x := k.exec(g)
+		k.ok(x.Set(f, fill(10)))
+		k.ok(x.Set(n, there.launch(there.times, b, 2)))
+		k.run(x)
+		there.expect(b, 20)
+		// A kernel's context stays.
+		if err := x.Set(n, k.launch(k.plus, here, 1)); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+			k.Errorf("a kernel of another context: %v", err)
+		}
+		k.run(x)
+		there.expect(b, 20)
+	})
+}
+
+func TestOperationsOfAnotherDriverAreRefused(t *testing.T) {
+	each(t, func(k *kit) {
+		far := newKit(k.TB, gputest.Context(k, gputest.Emulator(k, emulator.Config{Name: "the other"})))
+		b := k.memory()
+		theirs := far.launch(far.plus, far.memory(), 1)
+		g, other := k.graph(), far.graph()
+		n := k.add(g, k.launch(k.plus, b, 1))
+		in, err := g.AddChild(k.graph(), n)
+		k.ok(err)
+		x := k.exec(g)
+		for name, err := range map[string]error{
+			"Add":          second(g.Add(theirs)),
+			"AddAfter":     second(g.AddAfter(theirs, graph.Dep{Node: n})),
+			"AddChain":     second(g.AddChain(nil, []driver.Op{theirs})),
+			"NewChainPlan": second(graph.NewChainPlan(k.c, []driver.Op{theirs})),
+			"AddChild":     second(g.AddChild(other)),
+			"AddChildMove": second(g.AddChildMove(other)),
+			"SetChild":     in.SetChild(other),
+			"Set":          n.Set(theirs),
+			"Exec.Set":     x.Set(n, theirs),
+		} {
+			if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "another driver") {
+				k.Errorf("%s: %v", name, err)
+			}
+		}
+		k.run(x)
+		k.expect(b, 2)
 	})
 }

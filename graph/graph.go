@@ -28,7 +28,7 @@ type Graph struct {
 	removals uint32 // counts nodes that were destroyed
 
 	life  *driver.Lifetime
-	seq   uint64 // the order in which two graphs are locked
+	seq   uint64 // the order in which two graphs are locked; a part's is outer's
 	outer *Graph
 	in    Node                      // of a part: the node it lies in
 	parts map[driver.CUgraph]*Graph // of an outermost graph: those that were asked for
@@ -189,10 +189,12 @@ func (g *Graph) lock() error {
 	if g == nil {
 		return nilGraph
 	}
-	g.take()
+	mu := g.latchNow()
+	mu.Lock()
 	if !g.shut && !g.part && g.rec == nil {
 		return nil
 	}
+	g.retake(mu)
 	if err := g.closed(); err != nil {
 		g.mu.Unlock()
 		return err
@@ -221,7 +223,7 @@ func lockBoth(a, b *Graph) (unlock func(), err error) {
 	if a.latchNow() == b.latchNow() {
 		return nil, invalid("%v and %v are the same graph, or one is a part of the other", a, b)
 	}
-	if a.seq > b.seq {
+	if a.lockSeq() > b.lockSeq() {
 		a, b = b, a
 	}
 	if err := a.lock(); err != nil {

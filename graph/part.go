@@ -10,7 +10,7 @@ func (n Node) inside(raw driver.CUgraph) *Graph {
 	if p := outer.parts[raw]; p != nil {
 		return p
 	}
-	p := &Graph{seq: graphs.Add(1), life: g.life, ctx: g.ctx, d: g.d, raw: raw,
+	p := &Graph{seq: g.seq, life: g.life, ctx: g.ctx, d: g.d, raw: raw,
 		keep: g.keep, part: true, mu: g.mu, v2: g.v2, outer: outer, in: n}
 	if outer.parts == nil {
 		outer.parts = make(map[driver.CUgraph]*Graph)

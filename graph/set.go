@@ -135,7 +135,9 @@ func (x *Exec) setKernel(n driver.CUgraphNode, l *driver.Launch) error {
 }
 
 // Set gives the node of a graph the parameters of op, for Execs that are made
-// or updated from the graph afterwards.
+// or updated from the graph afterwards. A kernel node gets op's launch attributes
+// in place of those that an operation gave it before; what it has from a capture,
+// such as the stream's priority, or from the node it is a copy of, it keeps.
 func (n Node) Set(op driver.Op) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot set %v: %w", n, err)

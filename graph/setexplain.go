@@ -10,11 +10,11 @@ import (
 // explainSet adds to the driver's refusal to set a node of an Exec what it never
 // accepts.
 func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
-	if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
-		return err
-	}
 	if typed := n.g.explainOp(n, op, err); typed != err {
 		return typed
+	}
+	if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		return err
 	}
 	why := ""
 	switch op := op.(type) {

@@ -79,7 +79,7 @@ func deviceAttributes(cfg Config, ordinal int) map[driver.CUdevice_attribute]int
 		driver.CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS:          0,
 		driver.CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING:               0,
 		driver.CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED:                   no,
-		driver.CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED:          no,
+		driver.CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED:          yes,
 		driver.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:                        yes,
 		driver.CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:                0,
 		driver.CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:                                flag(l.clusters),

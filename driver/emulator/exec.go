@@ -117,10 +117,10 @@ func (g *graph) plan() (*plan, *refusal) {
 func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	refuse := func(r result, why driver.CUgraphInstantiateResult) *refusal { return &refusal{result: r, reason: why} }
 	switch {
-	case flags&^instantiateFlags != 0:
-		return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
 	case g.parent != nil:
 		return nil, refuse(errNotSupported, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
+	case flags&^instantiateFlags != 0:
+		return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
 	case flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0:
 		if bad := g.deviceLaunch(flags); bad != nil {
 			return nil, bad

@@ -29,7 +29,7 @@ func childFrom(c call, parent *graph, h uintptr, move bool) (nodeParams, result)
 	case move:
 		g.moved = true
 		return &childNode{graph: g}, success
-	case g.hasMemory(), g.moved, g.parent != nil: // a graph in a node is not copied into another (driver 580)
+	case g.hasMemory(), g.parent != nil: // a graph in a node is not copied into another (driver 580)
 		return nil, errNotSupported
 	}
 	return &childNode{graph: g.clone()}, success
