@@ -11,29 +11,39 @@ const launchWords = 11
 func (b *Batch) Launch(l *Launch, s CUstream) {
 	args := len(l.ptrs)
 	call := b.calls.AddRoom(b.launch, launchWords, args+len(l.store))
-	n, w := &l.node, (*[launchWords]uintptr)(call)
-	w[0] = uintptr(n.Func)
-	w[1], w[2], w[3] = uintptr(n.GridDimX), uintptr(n.GridDimY), uintptr(n.GridDimZ)
-	w[4], w[5], w[6] = uintptr(n.BlockDimX), uintptr(n.BlockDimY), uintptr(n.BlockDimZ)
-	w[7], w[8], w[9], w[10] = uintptr(n.SharedMemBytes), uintptr(s), 0, 0
+	w := (*[launchWords]uintptr)(call)
+	*w = l.words
+	w[8] = uintptr(s)
 	if args > 0 {
 		room := unsafe.Add(call, unsafe.Sizeof(*w))
 		w[9] = uintptr(room)
-		l.copyArgs(room)
+		l.copyArgs(room, args)
+	}
+}
+
+// setWords lays out what Batch.Launch passes beside the arguments.
+func (l *Launch) setWords() {
+	n := &l.node
+	l.words = [launchWords]uintptr{
+		uintptr(n.Func),
+		uintptr(n.GridDimX), uintptr(n.GridDimY), uintptr(n.GridDimZ),
+		uintptr(n.BlockDimX), uintptr(n.BlockDimY), uintptr(n.BlockDimZ),
+		uintptr(n.SharedMemBytes),
 	}
 }
 
 // copyArgs copies the addresses of the arguments, made those of the copies, and
 // behind them the arguments.
-func (l *Launch) copyArgs(room unsafe.Pointer) {
-	at := unsafe.Slice((*uintptr)(room), len(l.ptrs))
-	bytes := unsafe.Slice((*uint64)(unsafe.Add(room, uintptr(len(at))*unsafe.Sizeof(at[0]))), len(l.store))
-	moved := uintptr(unsafe.Pointer(unsafe.SliceData(bytes))) - uintptr(unsafe.Pointer(unsafe.SliceData(l.store)))
-	for i, p := range l.ptrs {
-		at[i] = uintptr(p) + moved
+func (l *Launch) copyArgs(room unsafe.Pointer, args int) {
+	bytes := unsafe.Add(room, uintptr(args)*addressSize)
+	moved := uintptr(bytes) - uintptr(unsafe.Pointer(unsafe.SliceData(l.store)))
+	for _, p := range l.ptrs {
+		*(*uintptr)(room) = uintptr(p) + moved
+		room = unsafe.Add(room, addressSize)
 	}
-	for i, v := range l.store { // a few words: less than a call of copy
-		bytes[i] = v
+	for _, v := range l.store { // a few words: less than a call of copy
+		*(*uint64)(room) = v
+		room = unsafe.Add(room, addressSize)
 	}
 }
 

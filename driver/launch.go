@@ -29,6 +29,8 @@ type Launch struct {
 	mem   []*allocation    // memory among the arguments; nil where it no longer is
 	refs  []Ref            // the code, then mem
 	uses  []Access         // of mem
+
+	words [launchWords]uintptr // see Batch.Launch
 }
 
 // slot is the place of one argument.
@@ -123,6 +125,7 @@ func (l *Launch) SetConfig(cfg LaunchConfig) error {
 	n.GridDimX, n.GridDimY, n.GridDimZ = cfg.Grid.X, cfg.Grid.Y, cfg.Grid.Z
 	n.BlockDimX, n.BlockDimY, n.BlockDimZ = cfg.Block.X, cfg.Block.Y, cfg.Block.Z
 	n.SharedMemBytes = cfg.SharedMem
+	l.setWords()
 	return nil
 }
 
