@@ -65,18 +65,18 @@ func (sc *Scope) Free(op *driver.FreeOp) error {
 	if !ok {
 		return invalid("%v: it is not memory of an allocation node, a graph cannot free it", op)
 	}
-	return r.free(sc.s, m, op)
+	return r.free(sc.s, m, op, op.Refs())
 }
 
 // free records a free in a capture that is locked.
-func (r *Recording) free(s *driver.Stream, m driver.GraphMemory, op *driver.FreeOp) error {
+func (r *Recording) free(s *driver.Stream, m driver.GraphMemory, op fmt.Stringer, refs []driver.Ref) error {
 	if m.Ptr() == 0 { // no elements
 		return nil
 	}
 	if r.own.mem != nil && slices.Contains(r.own.mem.frees, m) {
 		return invalid("%v: the capture frees it already", op)
 	}
-	if err := r.own.hold(op.Refs()); err != nil {
+	if err := r.own.hold(refs); err != nil {
 		return fmt.Errorf("%v: %w", op, err)
 	}
 	if err := m.FreeIn(s); err != nil {
