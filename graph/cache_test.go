@@ -485,3 +485,64 @@ func (k *kit) churnCaptured(c *graph.Cache, s *driver.Stream) error {
 	}
 	return errors.Join(x.Run(background, s), x.Close(), g.Close())
 }
+
+// Streams that are forked into a capture share its blocks, each in its order.
+func TestCacheServesForkedStreams(t *testing.T) {
+	each(t, func(k *kit) {
+		c, other, out := k.cache(), k.stream(), k.memory()
+		var here, there *driver.Buffer[uint32]
+		g := k.capture(func(sc *graph.Scope) error {
+			f, err := sc.Fork(other)
+			k.ok(err)
+			here, there = k.from(c, k.s, elems), k.from(c, other, elems)
+			k.ok(c.Free(other, there))
+			if again := k.from(c, other, elems); again.Ptr() != there.Ptr() {
+				t.Error("the fork did not get its block again")
+			} else {
+				there = again
+			}
+			for s, b := range map[*graph.Scope]*driver.Buffer[uint32]{sc: here, f: there} {
+				set, err := driver.Fill(b, uint32(21))
+				k.ok(err)
+				k.ok(s.Do(set))
+			}
+			k.ok(sc.Join(f))
+			sum, err := k.sum.Prepare(config, out, here, there, uint32(elems))
+			k.ok(err)
+			return sc.Do(sum)
+		})
+		if here.Ptr() == there.Ptr() {
+			t.Error("two streams got one block")
+		}
+		x := k.exec(g)
+		k.run(x)
+		k.expect(out, 42)
+		if s := c.Stats(); s.OfGraphs != 1024 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestMemoryOfACaptureThatEndedIsRefused(t *testing.T) {
+	each(t, func(k *kit) {
+		op, err := driver.NewAlloc[uint32](k.c, nil, elems)
+		k.ok(err)
+		var scope *graph.Scope
+		var b *driver.Buffer[uint32]
+		g := k.capture(func(sc *graph.Scope) error {
+			scope = sc
+			b, err = graph.Allocate(sc, op)
+			return err
+		})
+		k.closeLater(b)
+		free, err := driver.NewFree(b)
+		k.ok(err)
+		if _, err := graph.Allocate(scope, op); !errors.Is(err, graph.ErrEnded) {
+			t.Errorf("Allocate: %v", err)
+		}
+		if err := scope.Free(free); !errors.Is(err, graph.ErrEnded) {
+			t.Errorf("Free: %v", err)
+		}
+		k.run(k.exec(g))
+	})
+}
