@@ -123,7 +123,7 @@ func (s *Stream) FreeGraphMemory(m Memory) error {
 	if !mem.a.order.isGraph() {
 		return s.named(invalidf("%v is not memory of a graph's allocation node", mem))
 	}
-	if err := s.ctx.sameDriver(mem.a.ctx, mem); err != nil {
+	if err := s.ctx.sameDriver(mem.a.ctx, mem.a.life); err != nil {
 		return s.named(err)
 	}
 	err = mem.a.order.freeGraph(s)

@@ -21,7 +21,8 @@ func WithFlags(f driver.CUgraphInstantiate_flags) Option {
 }
 
 // WithAutoFree has a launch free what the launch before allocated and did not
-// free.
+// free (CUDA 11.4): outputs in graph memory are good until the next launch. The
+// last ones go with their buffers, see [AddAlloc].
 func WithAutoFree() Option {
 	return WithFlags(driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
 }

@@ -67,11 +67,11 @@ func (sc *Scope) Free(op *driver.FreeOp) error {
 	if !ok {
 		return invalid("%v: it is not memory of an allocation node, a graph cannot free it", op)
 	}
-	return r.free(sc.s, m, op)
+	return r.free(sc.s, m, op, op.Refs())
 }
 
 // free records a free in a capture that is locked.
-func (r *recording) free(s *driver.Stream, m driver.GraphMemory, op *driver.FreeOp) error {
+func (r *recording) free(s *driver.Stream, m driver.GraphMemory, op fmt.Stringer, refs []driver.Ref) error {
 	if m.Ptr() == 0 { // no elements
 		return nil
 	}
@@ -80,7 +80,7 @@ func (r *recording) free(s *driver.Stream, m driver.GraphMemory, op *driver.Free
 	if o.mem != nil && slices.Contains(o.mem.frees, m) {
 		return invalid("%v: the capture frees it already", op)
 	}
-	if err := o.hold(op.Refs()); err != nil {
+	if err := o.hold(refs); err != nil {
 		return fmt.Errorf("%v: %w", op, err)
 	}
 	if err := m.FreeIn(s); err != nil {

@@ -257,6 +257,7 @@ func cuGraphLaunch(c call) result {
 		return r
 	}
 	x.plan.inFlight++
+	x.plan.launched()
 	var deps []dependency
 	if x.last.s != nil && x.last.s != s && !x.last.met() {
 		deps = append(deps, x.last)
@@ -285,6 +286,7 @@ func (run *graphRun) run(x *execution) result {
 	}
 	x.e.mu.Lock()
 	run.plan.inFlight--
+	run.plan.ended(x.e)
 	x.e.mu.Unlock()
 	return r
 }

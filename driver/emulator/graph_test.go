@@ -484,6 +484,42 @@ func TestGraphsThatFreeTheirMemory(t *testing.T) {
 	}
 }
 
+// Memory stays for launches that are queued, whatever is given back meanwhile.
+func TestQueuedLaunchKeepsItsMemory(t *testing.T) {
+	r := newRig(t)
+	p, s := r.alloc(4), r.stream()
+	gate := make(chan struct{})
+	hold := driver.CUhostFn(loader.NewCallback(func(uintptr) { <-gate }))
+	var g driver.CUgraph
+	r.ok(r.CuGraphCreate(&g, 0))
+	var params driver.CUgraphNodeParams
+	params.Type = driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC
+	alloc := params.Alloc()
+	alloc.Bytesize = 64
+	alloc.PoolProps.AllocType = driver.CU_MEM_ALLOCATION_TYPE_PINNED
+	alloc.PoolProps.Location = driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE}
+	var a, f, c, m driver.CUgraphNode
+	r.ok(r.CuGraphAddNode(&a, g, nil, nil, 0, &params))
+	set := driver.CUDA_MEMSET_NODE_PARAMS{Dst: alloc.Dptr, ElementSize: 4, Width: 4, Height: 1, Value: 3}
+	r.ok(r.CuGraphAddMemsetNode(&c, g, &a, 1, &set, r.ctx))
+	move := driver.CUDA_MEMCPY3D{
+		SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: alloc.Dptr, DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p,
+		WidthInBytes: 4, Height: 1, Depth: 1,
+	}
+	r.ok(r.CuGraphAddMemcpyNode(&m, g, &c, 1, &move, r.ctx))
+	r.ok(r.CuGraphAddMemFreeNode(&f, g, &m, 1, alloc.Dptr))
+	var x driver.CUgraphExec
+	r.ok(r.CuGraphInstantiate(&x, g, 0))
+	r.ok(r.CuLaunchHostFunc(s, hold, nil))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuGraphExecDestroy(x))
+	r.ok(r.CuGraphDestroy(g))
+	r.ok(r.CuDeviceGraphMemTrim(r.dev))
+	close(gate)
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("result", p, 3)
+}
+
 func TestUserObjects(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()

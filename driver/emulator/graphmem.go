@@ -26,6 +26,7 @@ type allocNode struct {
 	mapped       bool   // now
 	orphan       bool   // its graph is gone
 	execs        int
+	pending      int // launches that have not ended
 }
 
 func (*allocNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC }
@@ -68,7 +69,7 @@ func (n *allocNode) unmapped(d *device) {
 
 // collect gives the address back when nobody can use it any more.
 func (n *allocNode) collect(e *Emulator) {
-	if !n.orphan || n.execs > 0 || n.mapped || n.live {
+	if !n.orphan || n.execs > 0 || n.mapped || n.live || n.pending > 0 {
 		return
 	}
 	n.dropBuffer()
@@ -79,7 +80,7 @@ func (n *allocNode) collect(e *Emulator) {
 }
 
 func (n *allocNode) dropBuffer() {
-	if n.buf != nil && !n.mapped {
+	if n.buf != nil && !n.mapped && n.pending == 0 {
 		n.buf = nil
 		n.ctx.dev.refund(n.size)
 		n.ctx.dev.graph.reserved -= n.size
@@ -241,6 +242,16 @@ func (p *plan) prepareMemory(autoFree bool) result {
 		}
 	})
 	return success
+}
+
+// launched has what the launch allocates stay until it has ended.
+func (p *plan) launched() { p.eachAlloc(func(a *allocNode) { a.pending++ }) }
+
+func (p *plan) ended(e *Emulator) {
+	p.eachAlloc(func(a *allocNode) {
+		a.pending--
+		a.collect(e)
+	})
 }
 
 func (p *plan) allocates(a *allocNode) bool {

@@ -73,7 +73,11 @@ func (c call) tagged(g *graph, p *driver.CUgraphNodeParams, old nodeParams) (nod
 			return nil, errNotSupported
 		}
 		a := p.Alloc()
-		return checked(c.allocFrom(&a.PoolProps, a.Bytesize, &a.Dptr))
+		n, r := c.allocFrom(&a.PoolProps, a.Bytesize, &a.Dptr)
+		if r == success {
+			n.graph = g
+		}
+		return checked(n, r)
 	case driver.CU_GRAPH_NODE_TYPE_MEM_FREE:
 		if old != nil {
 			return nil, errNotSupported

@@ -1,0 +1,311 @@
+package graph
+
+import (
+	"errors"
+	"sync"
+	"weak"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// CacheStats is what a Cache holds, in bytes of whole blocks, and did.
+type CacheStats struct {
+	InUse     uint64 // in buffers
+	Free      uint64 // for the next allocation
+	OfGraphs  uint64 // of captures and graphs, in buffers or free there
+	Allocated uint64 // blocks that the driver was asked for
+	Reused    uint64 // allocations that it was not asked for
+}
+
+// cacheCore is what the buffers of a cache and the end of it need.
+type cacheCore struct {
+	ctx   *driver.Context
+	life  *driver.Lifetime
+	nodes bool
+
+	beginning sync.Mutex // of the blocks of a capture; before mu
+
+	mu     sync.Mutex
+	shut   bool
+	free   shelf
+	used   map[driver.CUdeviceptr]*block
+	graphs map[uint64]*ownBlocks // by the number of the capture
+	stats  CacheStats
+}
+
+// shelf is free blocks by lane and size.
+type shelf map[shelfKey][]*block
+
+type shelfKey struct {
+	lane lane
+	size uintptr
+}
+
+func (s shelf) pop(l lane, size uintptr) *block {
+	k := shelfKey{l, size}
+	list := s[k]
+	if len(list) == 0 {
+		return nil
+	}
+	b := list[len(list)-1]
+	if s[k] = list[:len(list)-1]; len(list) == 1 {
+		delete(s, k)
+	}
+	return b
+}
+
+func (s shelf) push(b *block) {
+	k := shelfKey{b.lane, b.size}
+	s[k] = append(s[k], b)
+}
+
+// block is a piece of device memory, from its allocation by the driver until
+// that frees it. Each time it is handed out it is of another generation, so
+// that who gives it back twice, or late, gives nothing back.
+type block struct {
+	c          *cacheCore
+	ptr        driver.CUdeviceptr
+	size       uintptr
+	lane       lane
+	of         *ownBlocks // the graph whose block it is; nil: none
+	generation uint64
+	out        bool
+}
+
+// ownBlocks are those of one capture, and of the graph that comes of it, which
+// holds them by their lifetime.
+type ownBlocks struct {
+	life *driver.Lifetime
+	id   uint64
+	all  []*block
+	free shelf
+}
+
+// Lifetime implements driver.Ref.
+func (o *ownBlocks) Lifetime() *driver.Lifetime { return o.life }
+
+// captured is the capture of a stream, zero for none.
+type captured struct {
+	graph driver.CUgraph
+	id    uint64
+}
+
+func newCacheCore(c *driver.Context, life *driver.Lifetime) *cacheCore {
+	return &cacheCore{ctx: c, life: life, free: shelf{},
+		used: make(map[driver.CUdeviceptr]*block), graphs: make(map[uint64]*ownBlocks)}
+}
+
+// accepts checks a stream to allocate on.
+func (c *cacheCore) accepts(s *driver.Stream) (captured, error) {
+	if err := c.life.Check(); err != nil {
+		return captured{}, err
+	}
+	return c.acceptsFree(s)
+}
+
+// acceptsFree checks a stream to free on, which works after Close too.
+func (c *cacheCore) acceptsFree(s *driver.Stream) (at captured, err error) {
+	if err := s.Ready(); err != nil {
+		return at, err
+	}
+	if err := sameDriver(c.ctx, s); err != nil {
+		return at, err
+	}
+	if s.Context() != c.ctx && s.Context().Raw() != c.ctx.Raw() {
+		return at, invalid("%v is not of %v", s, c.ctx)
+	}
+	at.graph, at.id, err = s.CaptureGraph()
+	return at, err
+}
+
+// blockSize is what sizes are rounded to, so that blocks fit again: powers of
+// two up to a MiB, then multiples of two MiB.
+func blockSize(bytes uintptr) uintptr {
+	const small, step = 1 << 20, 2 << 20
+	size := uintptr(512)
+	for size < bytes && size < small {
+		size *= 2
+	}
+	if size >= bytes {
+		return size
+	}
+	return (bytes + step - 1) / step * step
+}
+
+// take hands out a block.
+func (c *cacheCore) take(s *driver.Stream, at captured, bytes uintptr) (*block, uint64, error) {
+	size := blockSize(bytes)
+	if size < bytes {
+		return nil, 0, driver.CUDA_ERROR_OUT_OF_MEMORY
+	}
+	var of *ownBlocks
+	if at.graph != 0 {
+		var err error
+		if of, err = c.blocksOf(s, at); err != nil {
+			return nil, 0, err
+		}
+	}
+	if b := c.reuse(s, of, size); b != nil {
+		return b, b.generation, nil
+	}
+	ptr, err := c.allocate(size)
+	if err != nil {
+		return nil, 0, err
+	}
+	b := c.enter(ptr, size, weak.Make(s), of)
+	return b, b.generation, nil
+}
+
+// reuse hands out a free block, if there is one: one that came back in the
+// order of the stream, or one that nothing uses.
+func (c *cacheCore) reuse(s *driver.Stream, of *ownBlocks, size uintptr) *block {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	from := c.free
+	if of != nil {
+		from = of.free
+	}
+	b := from.pop(weak.Make(s), size)
+	if b == nil && of == nil {
+		b = from.pop(lane{}, size)
+	}
+	if b == nil {
+		return nil
+	}
+	b.lane = weak.Make(s)
+	c.stats.Reused++
+	if of == nil {
+		c.stats.Free -= uint64(size)
+	}
+	c.handOut(b)
+	return b
+}
+
+// enter hands out a new block.
+func (c *cacheCore) enter(ptr driver.CUdeviceptr, size uintptr, l lane, of *ownBlocks) *block {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := &block{c: c, ptr: ptr, size: size, lane: l, of: of}
+	c.stats.Allocated++
+	if of != nil {
+		of.all = append(of.all, b)
+		c.stats.OfGraphs += uint64(size)
+	}
+	c.handOut(b)
+	return b
+}
+
+func (c *cacheCore) handOut(b *block) {
+	b.out = true
+	b.generation++
+	c.used[b.ptr] = b
+	if b.of == nil {
+		c.stats.InUse += uint64(b.size)
+	}
+}
+
+// allocate asks the driver, and, if that has no memory, once more without what
+// the cache has free.
+func (c *cacheCore) allocate(size uintptr) (ptr driver.CUdeviceptr, err error) {
+	d := c.ctx.Guarded()
+	err = d.CuMemAlloc(&ptr, size)
+	if !errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY) {
+		return ptr, err
+	}
+	if n, trimmed := c.trim(); n == 0 || trimmed != nil {
+		return 0, join([]error{err, trimmed})
+	}
+	err = d.CuMemAlloc(&ptr, size)
+	return ptr, err
+}
+
+// find returns the block of a buffer.
+func (c *cacheCore) find(ptr driver.CUdeviceptr) (*block, uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.used[ptr]
+	if b == nil {
+		return nil, 0
+	}
+	return b, b.generation
+}
+
+// back notes the stream in whose order a block comes back, and reports whether
+// that is now: in the capture that it belongs to, the graph keeps all its
+// blocks, so it does not matter what its nodes refer to.
+func (b *block) back(s *driver.Stream, at captured) (now bool) {
+	b.c.mu.Lock()
+	defer b.c.mu.Unlock()
+	if b.of == nil && at.graph != 0 {
+		return false // an order within the capture is none outside
+	}
+	b.lane = weak.Make(s)
+	return b.of != nil && b.of.id == at.id
+}
+
+// giveBack ends one handing out.
+func (b *block) giveBack(generation uint64) error {
+	c := b.c
+	c.mu.Lock()
+	if !b.out || b.generation != generation {
+		c.mu.Unlock()
+		return nil
+	}
+	b.out = false
+	delete(c.used, b.ptr)
+	if b.of == nil {
+		c.stats.InUse -= uint64(b.size)
+	}
+	toDriver := c.put(b)
+	c.mu.Unlock()
+	if toDriver {
+		return c.ctx.Guarded().CuMemFree(b.ptr)
+	}
+	return nil
+}
+
+// put puts a block on its shelf, or says that the driver gets it.
+func (c *cacheCore) put(b *block) (toDriver bool) {
+	switch {
+	case b.of != nil:
+		b.of.free.push(b)
+	case c.shut:
+		return true
+	default:
+		c.stats.Free += uint64(b.size)
+		c.free.push(b)
+	}
+	return false
+}
+
+// trim gives the free blocks to the driver.
+func (c *cacheCore) trim() (bytes uint64, err error) {
+	c.mu.Lock()
+	free := c.free
+	c.free = shelf{}
+	c.stats.Free = 0
+	c.mu.Unlock()
+	var errs []error
+	for _, list := range free {
+		for _, b := range list {
+			bytes += uint64(b.size)
+			errs = append(errs, c.ctx.Guarded().CuMemFree(b.ptr))
+		}
+	}
+	return bytes, join(errs)
+}
+
+// shutdown is the end of the cache: what comes back later goes to the driver.
+func (c *cacheCore) shutdown() error {
+	c.mu.Lock()
+	c.shut = true
+	c.mu.Unlock()
+	_, err := c.trim()
+	return err
+}
+
+func (c *cacheCore) statistics() CacheStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats
+}

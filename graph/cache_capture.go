@@ -1,0 +1,93 @@
+package graph
+
+import (
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// blocksOf returns the blocks of a capture. The graph to be holds them, so that
+// their end is that of the graph, its clones and its Execs, or that of a capture
+// that fails, whoever began it.
+func (c *cacheCore) blocksOf(s *driver.Stream, at captured) (*ownBlocks, error) {
+	c.beginning.Lock() // several streams of a capture may ask at once
+	defer c.beginning.Unlock()
+	c.mu.Lock()
+	o := c.graphs[at.id]
+	c.mu.Unlock()
+	if o != nil {
+		return o, nil
+	}
+	life, err := c.life.Child("blocks of a graph")
+	if err != nil {
+		return nil, err
+	}
+	o = &ownBlocks{life: life, id: at.id, free: shelf{}}
+	driver.Own(o, life, 0, c.dissolver(at.id))
+	c.mu.Lock()
+	c.graphs[at.id] = o
+	c.mu.Unlock()
+	err = holdBlocks(s, at, o)
+	closed := life.Close() // from now on they are the graph's alone
+	runtime.KeepAlive(o)
+	return o, join([]error{err, closed})
+}
+
+// holdBlocks has the graph that is being captured hold its blocks.
+func holdBlocks(s *driver.Stream, at captured, o *ownBlocks) error {
+	if r := capturing.of(s); r != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.ended {
+			return ErrEnded
+		}
+		defer r.giveOwners()
+		return r.takeOwners().holdLoose([]driver.Ref{o})
+	}
+	if err := o.life.Retain(); err != nil {
+		return err
+	}
+	if err := s.Context().OnGraphDestroy(at.graph, o.life.Done); err != nil {
+		o.life.Done()
+		return err
+	}
+	return nil
+}
+
+// dissolver ends the blocks of a graph: the free ones are the cache's again, and
+// the others will be when their buffers are closed. Nothing uses them, because
+// an Exec holds them until its launches have ended. It must not refer to the
+// blocks themselves, which the collector watches.
+func (c *cacheCore) dissolver(id uint64) func(*driver.Driver) error {
+	return func(d *driver.Driver) error {
+		var errs []error
+		for _, b := range c.dissolve(id) {
+			errs = append(errs, d.CuMemFree(b.ptr))
+		}
+		return join(errs)
+	}
+}
+
+// dissolve returns what the driver gets.
+func (c *cacheCore) dissolve(id uint64) (rest []*block) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.graphs[id]
+	delete(c.graphs, id)
+	if o == nil {
+		return nil
+	}
+	for _, b := range o.all {
+		c.stats.OfGraphs -= uint64(b.size)
+		b.of = nil
+		if b.out {
+			c.stats.InUse += uint64(b.size)
+			continue
+		}
+		b.lane = lane{}
+		if c.put(b) {
+			rest = append(rest, b)
+		}
+	}
+	return rest
+}

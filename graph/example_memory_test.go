@@ -1,0 +1,95 @@
+package graph_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+// Each replay finds the value that was set before it.
+func ExampleScalar() {
+	c, s, _, _, _ := open()
+	step, err := graph.NewScalar(c, uint64(0))
+	must(err)
+	defer step.Close()
+	seen, err := driver.Alloc[uint64](c, 1)
+	must(err)
+	defer seen.Close()
+	look, err := driver.CopyDevice[uint64](seen, step)
+	must(err)
+	g, _, err := graph.Record(s, look)
+	must(err)
+	defer g.Close()
+	x, err := g.Instantiate()
+	must(err)
+	defer x.Close()
+	for i := range uint64(3) {
+		must(step.Set(s, 10*i))
+		must(x.Run(context.Background(), s))
+		got := make([]uint64, 1)
+		must(seen.CopyTo(got))
+		fmt.Println(got[0])
+	}
+	// Output:
+	// 0
+	// 10
+	// 20
+}
+
+// A graph allocates its output; it is the program's until the next launch.
+func ExampleAddAlloc() {
+	c, s, _, _, _ := open()
+	g, err := graph.New(c)
+	must(err)
+	defer g.Close()
+	op, err := driver.NewAlloc[uint32](c, nil, 4)
+	must(err)
+	out, n, err := graph.AddAlloc(g, op)
+	must(err)
+	defer out.Close()
+	set, err := driver.Fill(out, uint32(7))
+	must(err)
+	_, err = g.Add(set, n)
+	must(err)
+	x, err := g.Instantiate(graph.WithAutoFree())
+	must(err)
+	defer x.Close()
+	must(x.Run(context.Background(), s))
+	must(x.Run(context.Background(), s))
+	got := make([]uint32, 4)
+	must(out.CopyTo(got))
+	fmt.Println(got)
+	// Output: [7 7 7 7]
+}
+
+// A capture gets memory of its own, which the cache has back when the graph is
+// closed.
+func ExampleCache() {
+	c, s, _, _, _ := open()
+	cache, err := graph.NewCache(c)
+	must(err)
+	defer cache.Close()
+	g, err := graph.Capture(s, graph.ModeGlobal, func(sc *graph.Scope) error {
+		b, err := graph.AllocFrom[uint32](cache, sc.Stream(), 100)
+		if err != nil {
+			return err
+		}
+		set, err := driver.Fill(b, uint32(1))
+		if err != nil {
+			return err
+		}
+		if err := sc.Do(set); err != nil {
+			return err
+		}
+		return cache.Free(sc.Stream(), b)
+	})
+	must(err)
+	fmt.Println("graph's:", cache.Stats().OfGraphs, "free:", cache.Stats().Free)
+	must(g.Close())
+	fmt.Println("graph's:", cache.Stats().OfGraphs, "free:", cache.Stats().Free)
+	// Output:
+	// graph's: 512 free: 0
+	// graph's: 0 free: 512
+}
