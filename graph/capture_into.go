@@ -23,6 +23,14 @@ type target struct {
 // so. If the capture itself fails (because it was invalidated, or a stream was
 // not joined), CUDA spoils the graph: from then on it can only be closed.
 //
+// A graph in a node of another is spared that: what is captured for it is made
+// there when the capture has ended well, or not at all. It takes kernels,
+// copies, fills, host functions, events, batches of memory operations, empty
+// nodes and child graphs; the body of a conditional node no host functions,
+// events and memory operations, but conditional nodes by Scope.If, IfElse, While
+// and Switch. Work recorded into it through Scope.Graph by hand moves with the
+// rest.
+//
 // Until the capture ends the graph cannot be closed, captured into a second
 // time, or have nodes destroyed.
 func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {

@@ -370,3 +370,141 @@ func TestScopesOfBodiesEndWithThem(t *testing.T) {
 		})
 	})
 }
+
+// Whatever happens to the capture, the graph in the node is as it was.
+func TestFailedCaptureIntoAGraphInANodeLeavesIt(t *testing.T) {
+	each(t, func(k *kit) {
+		b, other := k.memory(), k.stream()
+		child, g := k.graph(), k.graph()
+		k.add(child, k.launch(k.plus, b, 1))
+		n, err := g.AddChild(child)
+		k.ok(err)
+		inner, err := n.ChildGraph()
+		k.ok(err)
+		_, body := k.addIf(g, k.cond(g, graph.WithDefault(1)), n)
+		k.add(body, k.launch(k.times, b, 2))
+		for _, into := range []*graph.Graph{inner, body} {
+			_, err = graph.CaptureInto(into, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+				k.ok(sc.Do(k.launch(k.plus, b, 100)))
+				if err := sc.Stream().Wait(background); err == nil {
+					k.Errorf("a capturing stream was waited for")
+				}
+				return nil
+			})
+			k.refused("an invalidated capture", err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+			_, err = graph.CaptureInto(into, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+				f, err := sc.Fork(other)
+				k.ok(err)
+				return f.Do(k.launch(k.plus, b, 100))
+			})
+			k.refused("an unjoined capture", err, driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+			_, err = graph.CaptureInto(into, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+				k.ok(sc.Do(k.launch(k.plus, b, 100)))
+				return errBody
+			})
+			if !errors.Is(err, errBody) {
+				k.Errorf("an error: %v", err)
+			}
+			if count, err := into.Len(); err != nil || count != 1 {
+				k.Errorf("%d nodes, %v", count, err)
+			}
+		}
+		k.run(k.exec(g))
+		k.expect(b, 4)
+		k.usable(k.s)
+		k.usable(other)
+	})
+}
+
+// Node attributes come along, as do the edges of a fork.
+func TestCaptureIntoAGraphInANodeKeepsEdgesAndAttributes(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b, s := k.memory(), k.memory(), k.stream()
+		cfg := config
+		cfg.Cooperative = true
+		together, err := k.plus.Prepare(cfg, a, uint32(elems), uint32(1))
+		k.ok(err)
+		g := k.graph()
+		n, err := g.AddChild(k.graph())
+		k.ok(err)
+		body, err := n.ChildGraph()
+		k.ok(err)
+		last, err := graph.CaptureInto(body, k.s, graph.ModeRelaxed, nil, func(sc *graph.Scope) error {
+			k.ok(sc.Do(together))
+			f, err := sc.Fork(s)
+			k.ok(err)
+			k.ok(f.Do(k.launch(k.plus, b, 1)))
+			k.ok(sc.Do(k.launch(k.times, a, 3)))
+			return sc.Join(f)
+		})
+		k.ok(err)
+		if len(last) != 2 {
+			k.Errorf("the nodes to go on from are %v", last)
+		}
+		edges := 0
+		for e, err := range body.Edges() {
+			k.ok(err)
+			if e.From.Graph() != body {
+				k.Errorf("edge %v", e)
+			}
+			edges++
+		}
+		if edges != 2 {
+			k.Errorf("%d edges", edges)
+		}
+		var v driver.CUlaunchAttributeValue
+		for n, err := range body.Roots() {
+			k.ok(err)
+			k.ok(k.c.Driver().CuGraphKernelNodeGetAttribute(n.Raw(), driver.CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v))
+			if *v.Cooperative() == 0 {
+				k.Errorf("the kernel is not cooperative any more")
+			}
+		}
+		k.run(k.exec(g))
+		k.expect(a, 6)
+		k.expect(b, 2)
+	})
+}
+
+func TestCaptureIntoAGraphInANodeTakesHostFunctionsAndEvents(t *testing.T) {
+	each(t, func(k *kit) {
+		b, called := k.memory(), make(chan struct{}, 2)
+		host, err := driver.NewHostFunc(k.c, func() { called <- struct{}{} })
+		k.ok(err)
+		e, err := k.c.NewEvent()
+		k.ok(err)
+		k.closeLater(e)
+		write, err := driver.NewMemOp(k.c, driver.WriteWord[uint32](b, 0, 40, 0))
+		k.ok(err)
+		g := k.graph()
+		n, err := g.AddChild(k.graph())
+		k.ok(err)
+		inner, err := n.ChildGraph()
+		k.ok(err)
+		_, err = graph.CaptureInto(inner, k.s, graph.ModeRelaxed, nil, func(sc *graph.Scope) error {
+			if err := does(host, write)(sc); err != nil {
+				return err
+			}
+			recorded, err := sc.Graph()
+			k.ok(err)
+			deps, err := sc.Dependencies()
+			k.ok(err)
+			k.ok(sc.SetDependencies(k.add(recorded, driver.RecordOp(e), deps...)))
+			return sc.Do(op[*driver.Launch](k)(k.plus.Prepare(one, b, uint32(1), uint32(2))))
+		})
+		k.ok(err)
+		if count, err := inner.Len(); err != nil || count != 4 {
+			k.Errorf("%d nodes, %v", count, err)
+		}
+		k.run(k.exec(g))
+		<-called
+		got := make([]uint32, elems)
+		k.ok(b.CopyTo(got))
+		if got[0] != 42 {
+			k.Errorf("got %v", got[0])
+		}
+		if done, err := e.Query(); err != nil || !done {
+			k.Errorf("the event was not recorded: %v", err)
+		}
+	})
+}
