@@ -508,3 +508,50 @@ func TestCaptureIntoAGraphInANodeTakesHostFunctionsAndEvents(t *testing.T) {
 		}
 	})
 }
+
+func TestConditionalNodeOnAForkedStream(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b, s := k.memory(), k.memory(), k.stream()
+		g := k.capture(func(sc *graph.Scope) error {
+			k.ok(sc.Do(k.launch(k.plus, b, 1)))
+			f, err := sc.Fork(s)
+			k.ok(err)
+			c, err := f.NewCond(graph.WithDefault(1))
+			k.ok(err)
+			k.ok(f.If(c, does(k.launch(k.times, b, 5))))
+			k.ok(sc.Do(k.launch(k.plus, a, 1)))
+			k.ok(sc.Join(f))
+			return sc.Do(op[*driver.Launch](k)(k.sum.Prepare(config, a, a, b, uint32(elems))))
+		})
+		k.run(k.exec(g))
+		k.expect(a, 12)
+	})
+}
+
+// What is added by hand to a body that is recorded moves into the node.
+func TestBodyIsRecordedAndBuiltByHand(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		var n graph.Node
+		g := k.capture(func(sc *graph.Scope) error {
+			c, err := sc.NewCond(graph.WithDefault(1))
+			k.ok(err)
+			return sc.If(c, func(body *graph.Scope) error {
+				k.ok(body.Do(k.launch(k.plus, b, 1)))
+				recorded, err := body.Graph()
+				k.ok(err)
+				deps, err := body.Dependencies()
+				k.ok(err)
+				n = k.add(recorded, k.launch(k.times, b, 4), deps...)
+				k.ok(body.SetDependencies(n))
+				d := k.cond(recorded, graph.WithDefault(1))
+				return body.If(d, does(k.launch(k.plus, b, 2)))
+			})
+		})
+		k.run(k.exec(g))
+		k.expect(b, 10)
+		if err := n.SetName("gone"); !errors.Is(err, driver.ErrClosed) {
+			k.Errorf("the node of the recorded graph: %v", err)
+		}
+	})
+}

@@ -1,6 +1,10 @@
 package graph
 
-import "github.com/purecuda/cuda/driver"
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
 
 // twin adds a node with the parameters of another, of the other graph.
 func (m *mover) twin(raw driver.CUgraphNode, t Type) (n driver.CUgraphNode, err error) {
@@ -171,4 +175,17 @@ func bodyTakes(op driver.Op) error {
 	}
 	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
 		"the body of a conditional node takes kernels, copies, fills, empty nodes, child graphs and conditional nodes, and no %T", op)
+}
+
+// allowedIn is bodyTakes for the operations of a plan.
+func (p *Plan) allowedIn(g *Graph) error {
+	if !g.part || !g.inBody() {
+		return nil
+	}
+	for i := range p.kinds {
+		if err := bodyTakes(p.kinds[i].op); err != nil {
+			return fmt.Errorf("item %d: %w", p.kinds[i].item, err)
+		}
+	}
+	return nil
 }
