@@ -186,15 +186,23 @@ func (r *recording) unlockThread() {
 // Scope is where work is recorded.
 func (r *Recording) Scope() *Scope { return &r.scope }
 
+var nilRecording = fmt.Errorf("nil capture: %w", driver.ErrClosed)
+
 // End ends the capture and returns the graph.
 func (r *Recording) End() (*Graph, error) {
+	if r == nil {
+		return nil, nilRecording
+	}
 	defer runtime.KeepAlive(r)
 	return r.end(nil)
 }
 
-// Abort ends the capture and destroys what was recorded. After End it does
-// nothing, so it may be deferred.
+// Abort ends the capture and destroys what was recorded. After End, and of nil,
+// it does nothing, so it may be deferred.
 func (r *Recording) Abort() error {
+	if r == nil {
+		return nil
+	}
 	defer runtime.KeepAlive(r)
 	r.mu.Lock()
 	ended := r.ended
@@ -248,10 +256,14 @@ func (r *recording) mayEnd() error {
 }
 
 func (r *recording) finish(cause error) (*Graph, error) {
+	unjoined := r.joinAll()
 	raw, err := r.endCapture()
 	r.over()
 	if cause == nil {
 		cause = r.doomed
+	}
+	if err == nil {
+		err = unjoined
 	}
 	if cause == nil && err == nil && raw != 0 {
 		return r.deliver(raw)

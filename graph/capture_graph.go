@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -51,25 +50,15 @@ func (r *recording) graph() (*Graph, error) {
 	r.g = own(r.s.Context(), r.life, i.graph, r.own)
 	r.g.mu.Lock()
 	defer r.g.mu.Unlock()
-	r.occupy()
-	return r.g, nil
-}
-
-// occupy enters the capture in its graph, which is locked.
-func (r *recording) occupy() {
-	outer := r.g.outermost()
 	r.g.rec = r
-	outer.into = append(outer.into, r)
+	return r.g, nil
 }
 
 // release takes the capture out of its graph.
 func (r *recording) release() {
-	g := r.g
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.rec = nil
-	outer := g.outermost()
-	outer.into = slices.DeleteFunc(outer.into, func(other *recording) bool { return other == r })
+	r.g.mu.Lock()
+	defer r.g.mu.Unlock()
+	r.g.rec = nil
 }
 
 // refuses says that what a capture records into cannot be changed so.
@@ -79,28 +68,21 @@ func (r *recording) refuses(what string) error {
 }
 
 // captured refuses the destruction of a node while a capture records into its
-// graph or into one inside the node. CUDA does not allow for it.
+// graph. CUDA does not allow for it.
 func (n Node) captured() error {
-	for _, r := range n.g.outermost().into {
-		if r.g == n.g || r.g.within(n) {
-			return fmt.Errorf("node %d cannot be destroyed: %w", n.i, r.refuses("changed so"))
-		}
+	if n.g.rec == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("node %d cannot be destroyed: %w", n.i, n.g.rec.refuses("changed so"))
 }
 
-// lose ends a graph that the driver destroyed or spoilt when a capture into it
-// failed. One that the program gave to the capture remains to be closed: it can
-// only be destroyed (seen on driver 580).
+// lose ends a graph that the driver destroyed when the capture into it failed,
+// also one that the program gave to the capture (seen on driver 580).
 func (g *Graph) lose(r *recording) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut = true
-	if r.into.g != nil {
-		g.lost = invalid("%v was lost when the capture into it failed that began at %v, it can only be closed", g, &r.where)
-		return
-	}
-	g.lost = fmt.Errorf("%v went with its capture, which failed, that began at %v: %w", g, &r.where, driver.ErrClosed)
+	g.lost = fmt.Errorf("CUDA destroyed %v when the capture into it failed that began at %v: %w", g, &r.where, driver.ErrClosed)
 	g.giveTable()
 	if g.life.Disown() {
 		g.keep.own.release()

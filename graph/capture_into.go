@@ -18,18 +18,15 @@ type target struct {
 // of another. What is recorded runs after deps; the nodes are returned that
 // whatever shall run after all of it depends on. It needs CUDA 12.3.
 //
-// If record fails, the graph is as it was, unless it has memory nodes: CUDA
-// removes no node from such a graph, what was recorded stays and the error says
-// so. If the capture itself fails (because it was invalidated, or a stream was
-// not joined), CUDA spoils the graph: from then on it can only be closed.
-//
-// A graph in a node of another is spared that: what is captured for it is made
-// there when the capture has ended well, or not at all. It takes kernels,
-// copies, fills, host functions, events, batches of memory operations, empty
-// nodes and child graphs; the body of a conditional node no host functions,
-// events and memory operations, but conditional nodes by Scope.If, IfElse, While
-// and Switch. Work recorded into it through Scope.Graph by hand moves with the
-// rest.
+// If record fails, or leaves a fork that was not joined, the graph is as it was,
+// unless it has memory nodes: CUDA removes no node from such a graph, what was
+// recorded stays and the error says so. If the capture is invalidated, CUDA
+// destroys the graph with all that was in it. Capture and AddChild is the way
+// that puts nothing at risk; it is how this captures into a graph that lies in a
+// child graph node, because there CUDA would destroy what the node still has.
+// What is captured for the body of a conditional node is made in the body when
+// the capture has ended well: kernels, copies, fills, empty nodes, child graphs,
+// and conditional nodes by Scope.If, IfElse, While and Switch.
 //
 // Until the capture ends the graph cannot be closed, captured into a second
 // time, or have nodes destroyed.
@@ -37,10 +34,14 @@ func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func
 	if record == nil {
 		return nil, invalid("capture of %v: no function to record", s)
 	}
-	if g != nil && g.part {
+	part, err := g.inNode()
+	if err != nil {
+		return nil, fmt.Errorf("cannot capture %v: %w", s, err)
+	}
+	if part {
 		return g.captureIntoPart(s, mode, deps, record)
 	}
-	r, err := intoGraph(g, s, mode, deps)
+	r, err := begin(target{g: g, deps: deps}, s, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -50,30 +51,38 @@ func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func
 }
 
 // BeginInto is Begin for a capture into a graph that exists; see CaptureInto.
-// End returns that graph, EndNodes also the nodes to go on from.
-//
-// Graphs in nodes are captured into by CaptureInto alone.
+// End returns that graph, EndNodes also the nodes to go on from. Graphs that lie
+// in a node are captured into by CaptureInto alone.
 func BeginInto(g *Graph, s *driver.Stream, mode Mode, deps ...Node) (*Recording, error) {
-	if g != nil && g.part {
-		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "cannot capture %v into %v: it lies in a node, use CaptureInto", s, g)
+	part, err := g.inNode()
+	if err != nil {
+		return nil, fmt.Errorf("cannot capture %v: %w", s, err)
 	}
-	r, err := intoGraph(g, s, mode, deps)
+	if part {
+		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "cannot begin to capture %v into %v, which lies in a node: use CaptureInto", s, g)
+	}
+	r, err := begin(target{g: g, deps: deps}, s, mode)
 	if err != nil {
 		return nil, err
 	}
 	return r.watched()
 }
 
-func intoGraph(g *Graph, s *driver.Stream, mode Mode, deps []Node) (*Recording, error) {
-	if g == nil {
-		return nil, fmt.Errorf("cannot capture %v: %w", s, nilGraph)
+// inNode reports whether the graph lies in a node.
+func (g *Graph) inNode() (bool, error) {
+	if err := g.lock(); err != nil {
+		return false, err
 	}
-	return begin(target{g: g, deps: deps}, s, mode)
+	defer g.mu.Unlock()
+	return g.part, nil
 }
 
 // EndNodes is End that also returns the nodes that an operation recorded after
 // the last one would have run after.
 func (r *Recording) EndNodes() (*Graph, []Node, error) {
+	if r == nil {
+		return nil, nil, nilRecording
+	}
 	defer runtime.KeepAlive(r)
 	return r.endNodes(nil)
 }
@@ -116,7 +125,7 @@ func (r *recording) beginInto() error {
 		return fmt.Errorf("into %v: %w", g, err)
 	}
 	r.g = g
-	r.occupy()
+	g.rec = r
 	return nil
 }
 

@@ -76,12 +76,13 @@ func TestCaptureIntoAGraphIsUndoneWhenTheFunctionFails(t *testing.T) {
 	})
 }
 
-// CUDA spoils a graph when a capture into it fails.
-func TestCaptureIntoAGraphThatFailsLeavesAGraphToBeClosed(t *testing.T) {
+// CUDA destroys a graph when a capture into it is invalidated.
+func TestCaptureIntoAGraphThatIsInvalidatedDestroysIt(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory()
 		g := k.graph()
 		first := k.add(g, k.launch(k.plus, b, 2))
+		x := k.exec(g)
 		_, err := graph.CaptureInto(g, k.s, graph.ModeGlobal, nil, func(sc *graph.Scope) error {
 			_, _ = driver.Alloc[byte](k.c, 64)
 			return sc.Do(k.launch(k.plus, b, 1))
@@ -93,11 +94,38 @@ func TestCaptureIntoAGraphThatFailsLeavesAGraphToBeClosed(t *testing.T) {
 			"Add": second(g.Add(k.launch(k.plus, b, 1))), "Len": second(g.Len()), "Type": second(first.Type()),
 			"Instantiate": second(g.Instantiate()),
 		} {
-			if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "capture_into_test.go") {
+			if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "capture_into_test.go") {
 				k.Errorf("%s: %v, want a refusal that names this file", what, err)
 			}
 		}
+		k.ok(g.Close())
 		k.usable(k.s)
+		k.run(x) // which was made before
+		k.expect(b, 3)
+	})
+}
+
+// What the program forgot to join does not cost it the graph.
+func TestCaptureIntoAGraphIsUndoneWhenAStreamIsNotJoined(t *testing.T) {
+	each(t, func(k *kit) {
+		b, other := k.memory(), k.stream()
+		g := k.graph()
+		first := k.add(g, k.launch(k.plus, b, 2))
+		_, err := graph.CaptureInto(g, k.s, graph.ModeGlobal, []graph.Node{first}, func(sc *graph.Scope) error {
+			f, err := sc.Fork(other)
+			k.ok(err)
+			return f.Do(k.launch(k.times, b, 5))
+		})
+		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED) || !strings.Contains(err.Error(), other.String()) {
+			k.Errorf("got %v, want 904 that names %v", err, other)
+		}
+		if n, err := g.Len(); n != 1 || err != nil {
+			k.Errorf("%d nodes (%v), want the one from before", n, err)
+		}
+		k.usable(k.s)
+		k.usable(other)
+		k.run(k.exec(g))
+		k.expect(b, 3)
 	})
 }
 
@@ -131,29 +159,78 @@ func TestBeginIntoAGraph(t *testing.T) {
 func TestCaptureIntoAGraphInANode(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory()
-		child, g := k.graph(), k.graph()
-		k.add(child, k.launch(k.plus, b, 1))
-		n, err := g.AddChild(child)
-		k.ok(err)
-		inner, err := n.ChildGraph()
-		k.ok(err)
-		var deps []graph.Node
-		for n, err := range inner.Nodes() {
-			k.ok(err)
-			deps = append(deps, n)
-		}
-		_, err = graph.CaptureInto(inner, k.s, graph.ModeThreadLocal, deps, func(sc *graph.Scope) error {
-			if err := n.Destroy(); !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) {
-				k.Errorf("Destroy of the node around: %v", err)
-			}
-			if err := g.Close(); !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) {
-				k.Errorf("Close of the graph around: %v", err)
-			}
-			return sc.Do(k.launch(k.times, b, 6))
+		g := k.graph()
+		n, inner, deps := k.inNode(g, k.launch(k.plus, b, 1))
+		last, err := graph.CaptureInto(inner, k.s, graph.ModeThreadLocal, deps, func(sc *graph.Scope) error {
+			return errors.Join(sc.Do(k.launch(k.times, b, 6)), sc.Do(k.launch(k.plus, b, 1)))
 		})
 		k.ok(err)
+		k.add(inner, k.launch(k.times, b, 2), last...)
+		if _, err := graph.BeginInto(inner, k.s, graph.ModeRelaxed); !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) {
+			k.Errorf("BeginInto: %v", err)
+		}
 		k.run(k.exec(g))
-		k.expect(b, 12)
+		k.expect(b, 26)
+		k.ok(n.Destroy())
+		if _, err := graph.CaptureInto(inner, k.s, graph.ModeRelaxed, nil, func(*graph.Scope) error { return nil }); !errors.Is(err, driver.ErrClosed) {
+			k.Errorf("into a graph that is gone: %v", err)
+		}
+	})
+}
+
+// inNode returns a child graph node of g, the graph in it and the node of that.
+func (k *kit) inNode(g *graph.Graph, op driver.Op) (graph.Node, *graph.Graph, []graph.Node) {
+	k.Helper()
+	child := k.graph()
+	k.add(child, op)
+	n, err := g.AddChild(child)
+	k.ok(err)
+	inner, err := n.ChildGraph()
+	k.ok(err)
+	var nodes []graph.Node
+	for n, err := range inner.Nodes() {
+		k.ok(err)
+		nodes = append(nodes, n)
+	}
+	return n, inner, nodes
+}
+
+// CUDA removes no node from a graph with memory nodes.
+func TestCaptureIntoAGraphSaysWhatItCannotUndo(t *testing.T) {
+	each(t, func(k *kit) {
+		g := k.graph()
+		_, err := graph.CaptureInto(g, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+			var p driver.CUdeviceptr
+			k.ok(k.c.Driver().CuMemAllocAsync(&p, 64, sc.Stream().Raw()))
+			return errRecord
+		})
+		if !errors.Is(err, errRecord) || !strings.HasPrefix(err.Error(), errRecord.Error()) || !strings.Contains(err.Error(), "stays") {
+			k.Errorf("got %v, want the function's error, and that the nodes stay", err)
+		}
+		if n, err := g.Len(); n != 1 || err != nil {
+			k.Errorf("%d nodes, %v", n, err)
+		}
+		k.usable(k.s)
+	})
+}
+
+// The graph in a node, and the one around it, survive what destroys others.
+func TestCaptureIntoAGraphInANodeThatFails(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		_, inner, deps := k.inNode(g, k.launch(k.plus, b, 1))
+		_, err := graph.CaptureInto(inner, k.s, graph.ModeGlobal, deps, func(sc *graph.Scope) error {
+			k.ok(sc.Do(k.launch(k.times, b, 6)))
+			_, err := driver.Alloc[byte](k.c, 64)
+			return err
+		})
+		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
+			k.Errorf("got %v", err)
+		}
+		k.usable(k.s)
+		k.run(k.exec(g))
+		k.expect(b, 2)
 	})
 }
 

@@ -298,3 +298,61 @@ func sideBySide(s *driver.Stream, op driver.Op, mode graph.Mode, base *graph.Gra
 	_, err = graph.CaptureInto(base, s, mode, nil, func(sc *graph.Scope) error { return sc.Do(op) })
 	return errors.Join(err, g.Close())
 }
+
+// Only the captured streams are captured: work for others runs at once.
+func TestWorkForOtherStreamsRunsAtOnceDuringACapture(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b, other := k.memory(), k.memory(), k.stream()
+		now, later := k.launch(k.plus, a, 1), k.launch(k.plus, b, 1)
+		g := k.capture(func(sc *graph.Scope) error {
+			k.ok(errors.Join(sc.Do(later), other.Do(now)))
+			k.wait(other)
+			return nil
+		})
+		k.expect(a, 2)
+		k.expect(b, 1)
+		k.run(k.exec(g))
+		k.expect(a, 2)
+		k.expect(b, 2)
+	})
+}
+
+func TestWaitingForACapturingStreamFails(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		op := k.launch(k.plus, b, 1)
+		_, err := graph.Capture(k.s, graph.ModeRelaxed, func(sc *graph.Scope) error {
+			return errors.Join(sc.Do(op), sc.Relaxed(func() error { return k.s.Wait(background) }))
+		})
+		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
+			k.Errorf("got %v, want 900", err)
+		}
+		k.usable(k.s)
+		k.expect(b, 1)
+	})
+}
+
+// What recorded work refers to past the scope is kept by Keep, also when the
+// graph was asked for.
+func TestKeepDuringACapture(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, early := range []bool{false, true} {
+			out, add := k.memory(), k.memoryOf(9)
+			sum, err := k.sum.Prepare(config, out, out, add, uint32(elems))
+			k.ok(err)
+			g := k.capture(func(sc *graph.Scope) error {
+				if early {
+					k.ok(second(sc.Graph()))
+				}
+				if err := sc.Keep(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+					k.Errorf("nil: %v", err)
+				}
+				return errors.Join(sc.Stream().Do(sum), sc.Keep(add.Ref()))
+			})
+			k.ok(add.Close())
+			k.closeLater(k.memoryOf(1000))
+			k.run(k.exec(g))
+			k.expect(out, 10)
+		}
+	})
+}

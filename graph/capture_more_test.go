@@ -433,3 +433,38 @@ func recordingAllocs(k *kit) {
 		_ = r.Abort() // the null driver has no graph to take back
 	}
 }
+
+// An invalidated capture has to be ended before there is another.
+func TestInvalidatedCaptureMustBeEnded(t *testing.T) {
+	each(t, func(k *kit) {
+		r, err := graph.Begin(k.s, graph.ModeGlobal)
+		k.ok(err)
+		_, _ = driver.Alloc[byte](k.c, 64)
+		if status, _, err := r.Scope().Status(); err != nil || status != driver.CU_STREAM_CAPTURE_STATUS_INVALIDATED {
+			k.Errorf("status %v, %v", status, err)
+		}
+		if _, err := graph.Begin(k.s, graph.ModeGlobal); !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) {
+			k.Errorf("another capture before the end: %v", err)
+		}
+		if err := r.Abort(); !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
+			k.Errorf("Abort: %v", err)
+		}
+		again, err := graph.Begin(k.s, graph.ModeGlobal)
+		k.ok(err)
+		k.ok(again.Abort())
+		k.usable(k.s)
+	})
+}
+
+func TestNilRecording(t *testing.T) {
+	var r *graph.Recording
+	if err := r.Abort(); err != nil {
+		t.Errorf("Abort: %v", err)
+	}
+	_, _, nodes := r.EndNodes()
+	for what, err := range map[string]error{"End": second(r.End()), "EndNodes": nodes} {
+		if !errors.Is(err, driver.ErrClosed) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

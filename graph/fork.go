@@ -48,7 +48,7 @@ func (sc *Scope) again(b *branch) error {
 		return invalid("they are one stream")
 	}
 	b.open = true
-	return sc.order(b.s)
+	return sc.b.order(b.s)
 }
 
 // draw draws s into the capture, which keeps it from being destroyed.
@@ -69,7 +69,7 @@ func (sc *Scope) enter(s *driver.Stream) error {
 	}
 	err := sc.r.alone(s)
 	if err == nil {
-		err = sc.order(s)
+		err = sc.b.order(s)
 	}
 	if err != nil {
 		capturing.leave(s, sc.r)
@@ -100,7 +100,7 @@ func (sc *Scope) Join(others ...*Scope) error {
 		if o == nil || o.r != r || o == sc {
 			return invalid("cannot join to %v: not another scope of the same capture", sc.s)
 		}
-		if err := o.order(sc.s); err != nil {
+		if err := o.b.order(sc.s); err != nil {
 			return fmt.Errorf("cannot join %v to %v: %w", o.s, sc.s, err)
 		}
 		o.b.open = false
@@ -108,18 +108,17 @@ func (sc *Scope) Join(others ...*Scope) error {
 	return nil
 }
 
-// order has s wait for what was recorded in the scope. One event does for all
-// orders of a scope: a capture takes the meaning it has when it is waited for.
-func (sc *Scope) order(s *driver.Stream) error {
-	b := sc.b
+// order has s wait for what was recorded on the branch. One event does for all
+// orders of a branch: a capture takes the meaning it has when it is waited for.
+func (b *branch) order(s *driver.Stream) error {
 	if b.event == nil {
-		e, err := sc.s.Context().NewEvent()
+		e, err := b.s.Context().NewEvent()
 		if err != nil {
 			return err
 		}
 		b.event = e
 	}
-	if err := sc.s.Record(b.event); err != nil {
+	if err := b.s.Record(b.event); err != nil {
 		return err
 	}
 	return s.WaitEvent(b.event)

@@ -31,9 +31,8 @@ type Graph struct {
 	in    Node                      // of a part: the node it lies in
 	parts map[driver.CUgraph]*Graph // of an outermost graph: those that were asked for
 	conds *conds                    // of an outermost graph: its conditional nodes
-	rec   *recording                // the capture that records into it now
-	into  []*recording              // of an outermost graph: those of it and its parts
-	lost  error                     // why it is of no use, though it is open
+	rec   *recording                // of an outermost graph: the capture that records into it now
+	lost  error                     // why it was closed, where the program did not
 	table *[]driver.CUgraphNode     // raws, on loan from tables
 	names names
 	from  []driver.CUgraphNode // buffers for lists of nodes
@@ -114,8 +113,8 @@ func (g *Graph) Close() error {
 	}
 	g.mu.Lock() // a call that is under way ends first
 	defer g.mu.Unlock()
-	if len(g.into) > 0 {
-		return g.into[0].refuses("closed")
+	if g.rec != nil {
+		return g.rec.refuses("closed")
 	}
 	g.shut = true
 	g.giveTable()
@@ -197,8 +196,8 @@ func (g *Graph) closed() error {
 		return g.lost
 	case g.part && g.shut:
 		return fmt.Errorf("graph in a node that was destroyed: %w", driver.ErrClosed)
-	case g.rec != nil:
-		return g.rec.broken()
+	case g.outermost().rec != nil:
+		return g.outermost().rec.broken()
 	}
 	return g.life.Check()
 }

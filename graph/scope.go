@@ -73,6 +73,11 @@ func (sc *Scope) Keep(refs ...driver.Ref) error {
 	if r.ended {
 		return sc.endedError()
 	}
+	return r.holdLoose(refs)
+}
+
+// holdLoose keeps what was recorded refers to, wherever that is kept now.
+func (r *recording) holdLoose(refs []driver.Ref) error {
 	if r.g == nil {
 		return r.own.holdLoose(refs)
 	}

@@ -416,19 +416,16 @@ func TestFailedCaptureIntoAGraphInANodeLeavesIt(t *testing.T) {
 	})
 }
 
-// Node attributes come along, as do the edges of a fork.
-func TestCaptureIntoAGraphInANodeKeepsEdgesAndAttributes(t *testing.T) {
+// The edges of a fork come along, as do attributes.
+func TestCapturedBodyKeepsEdgesAndAttributes(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, s := k.memory(), k.memory(), k.stream()
 		cfg := config
-		cfg.Cooperative = true
+		cfg.Priority = -1
 		together, err := k.plus.Prepare(cfg, a, uint32(elems), uint32(1))
 		k.ok(err)
 		g := k.graph()
-		n, err := g.AddChild(k.graph())
-		k.ok(err)
-		body, err := n.ChildGraph()
-		k.ok(err)
+		_, body := k.addIf(g, k.cond(g, graph.WithDefault(1)))
 		last, err := graph.CaptureInto(body, k.s, graph.ModeRelaxed, nil, func(sc *graph.Scope) error {
 			k.ok(sc.Do(together))
 			f, err := sc.Fork(s)
@@ -455,57 +452,14 @@ func TestCaptureIntoAGraphInANodeKeepsEdgesAndAttributes(t *testing.T) {
 		var v driver.CUlaunchAttributeValue
 		for n, err := range body.Roots() {
 			k.ok(err)
-			k.ok(k.c.Driver().CuGraphKernelNodeGetAttribute(n.Raw(), driver.CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v))
-			if *v.Cooperative() == 0 {
-				k.Errorf("the kernel is not cooperative any more")
+			k.ok(k.c.Driver().CuGraphKernelNodeGetAttribute(n.Raw(), driver.CU_LAUNCH_ATTRIBUTE_PRIORITY, &v))
+			if *v.Priority() != -1 {
+				k.Errorf("the kernel has priority %d", *v.Priority())
 			}
 		}
 		k.run(k.exec(g))
 		k.expect(a, 6)
 		k.expect(b, 2)
-	})
-}
-
-func TestCaptureIntoAGraphInANodeTakesHostFunctionsAndEvents(t *testing.T) {
-	each(t, func(k *kit) {
-		b, called := k.memory(), make(chan struct{}, 2)
-		host, err := driver.NewHostFunc(k.c, func() { called <- struct{}{} })
-		k.ok(err)
-		e, err := k.c.NewEvent()
-		k.ok(err)
-		k.closeLater(e)
-		write, err := driver.NewMemOp(k.c, driver.WriteWord[uint32](b, 0, 40, 0))
-		k.ok(err)
-		g := k.graph()
-		n, err := g.AddChild(k.graph())
-		k.ok(err)
-		inner, err := n.ChildGraph()
-		k.ok(err)
-		_, err = graph.CaptureInto(inner, k.s, graph.ModeRelaxed, nil, func(sc *graph.Scope) error {
-			if err := does(host, write)(sc); err != nil {
-				return err
-			}
-			recorded, err := sc.Graph()
-			k.ok(err)
-			deps, err := sc.Dependencies()
-			k.ok(err)
-			k.ok(sc.SetDependencies(k.add(recorded, driver.RecordOp(e), deps...)))
-			return sc.Do(op[*driver.Launch](k)(k.plus.Prepare(one, b, uint32(1), uint32(2))))
-		})
-		k.ok(err)
-		if count, err := inner.Len(); err != nil || count != 4 {
-			k.Errorf("%d nodes, %v", count, err)
-		}
-		k.run(k.exec(g))
-		<-called
-		got := make([]uint32, elems)
-		k.ok(b.CopyTo(got))
-		if got[0] != 42 {
-			k.Errorf("got %v", got[0])
-		}
-		if done, err := e.Query(); err != nil || !done {
-			k.Errorf("the event was not recorded: %v", err)
-		}
 	})
 }
 

@@ -123,15 +123,16 @@ func (cap *capture) finish() {
 	}
 }
 
-// drop finishes the capture and throws away what it recorded. A graph that was
-// given to the capture is of no use afterwards (seen on driver 580): it can
-// only be destroyed.
+// drop finishes the capture and destroys what it recorded into, also a graph
+// that was given to it (seen on driver 580, which crashes when that graph lay in
+// a node and its owner is used next).
 func (cap *capture) drop() {
 	cap.finish()
-	if cap.own {
-		cap.graph.destroy()
-	} else {
-		cap.graph.broken = true
+	g := cap.graph
+	g.destroy()
+	if !cap.own {
+		g.broken = true
+		g.e.handles[g.handle] = g // what is no graph any more is another error than what never was
 	}
 }
 

@@ -18,7 +18,7 @@ type graph struct {
 	users     map[*userObject]int
 	execs     int // executables, where only one may exist
 	destroyed bool
-	broken    bool         // by a capture into it that failed
+	broken    bool         // destroyed by a capture into it that failed
 	handles   []*condition // conditional handles made for it
 }
 
@@ -205,8 +205,10 @@ func cuGraphDestroy(c call) result {
 		return errInvalidValue
 	case g == nil:
 		return errInvalidHandle
-	case g.parent != nil || g.capturing:
+	case g.parent != nil || g.broken:
 		return errInvalidValue
+	case g.capturing:
+		return errIllegalState
 	}
 	g.destroy()
 	return success

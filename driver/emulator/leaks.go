@@ -98,7 +98,7 @@ func leakKind(object any) string {
 	case *library:
 		return "library"
 	case *graph:
-		if o.parent == nil && !o.capturing {
+		if o.parent == nil && !o.capturing && !o.destroyed {
 			return "graph"
 		}
 		if o.capturing {

@@ -1,0 +1,33 @@
+package emulator_test
+
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// As seen on driver 580.
+func TestWhatCannotBeDestroyedDuringACapture(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
+	g := r.graph()
+	n := r.addKernel(g, add, p, 0, 1)
+	r.ok(r.CuStreamBeginCaptureToGraph(s, g, &n, nil, 1, relaxed))
+	r.want("destroy the graph", r.CuGraphDestroy(g), driver.CUDA_ERROR_ILLEGAL_STATE)
+	r.want("destroy a node", r.CuGraphDestroyNode(n), driver.CUDA_ERROR_ILLEGAL_STATE)
+	var out driver.CUgraph
+	r.ok(r.CuStreamEndCapture(s, &out))
+	r.ok(r.CuGraphDestroyNode(n))
+	r.ok(r.CuGraphDestroy(g))
+}
+
+// A capture that fails takes the graph with it that it was given.
+func TestAnInvalidatedCaptureDestroysTheGraphItWasGiven(t *testing.T) {
+	r := newRig(t)
+	s, g := r.stream(), r.graph()
+	r.ok(r.CuStreamBeginCaptureToGraph(s, g, nil, nil, 0, global))
+	r.want("query", r.CuStreamQuery(s), unsupported)
+	var out driver.CUgraph
+	r.want("end", r.CuStreamEndCapture(s, &out), invalidated)
+	r.want("destroy the graph", r.CuGraphDestroy(g), driver.CUDA_ERROR_INVALID_VALUE)
+}
