@@ -6,13 +6,12 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// What is captured for a graph in a node, such as the body of a conditional
-// one, is captured into a graph of its own, whose nodes are then made again
-// there. CUDA can capture into the graph itself, but when such a capture is
-// invalidated the driver frees the graph, which the node still owns, and
-// whatever touches the node next crashes the process (seen on driver 580; also
-// github.com/NVIDIA/cuda-python, issue 2918). This way a capture that fails
-// leaves everything as it was.
+// The body of a conditional node is captured into a graph of its own, whose
+// nodes are then made again in the body. CUDA can capture into the body itself,
+// but when such a capture is invalidated the driver frees the graph that the
+// node still owns, and whatever touches the node next crashes the process (seen
+// on driver 580; also github.com/NVIDIA/cuda-python, issue 2918). This way a
+// body that fails leaves everything as it was.
 
 // body is what was captured for a body.
 type body struct {
@@ -30,8 +29,8 @@ type planned struct {
 	bodies []*body
 }
 
-// captureBody captures, on s, what will be in a graph inside a node of home.
-func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) error, types typeSet) (*body, error) {
+// captureBody captures, on s, a body that will be in a graph of home.
+func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) error) (*body, error) {
 	r, err := begin(target{}, s, mode)
 	if err != nil {
 		return nil, err
@@ -47,7 +46,7 @@ func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) e
 		if ended != nil {
 			return nil, ended
 		}
-		if err := g.fits(types); err != nil {
+		if err := g.fitsBody(); err != nil {
 			return nil, join([]error{err, g.Close()})
 		}
 		b := &body{g, last, r.planned}
@@ -78,55 +77,17 @@ func (b *body) close() error {
 	return join([]error{closeNested(b.nested), b.g.Close()})
 }
 
-// captureIntoPart is CaptureInto for a graph in a node.
-func (g *Graph) captureIntoPart(s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
-	vacate, err := g.occupiedBy(s, deps)
-	if err != nil {
-		return nil, fmt.Errorf("cannot capture into %v: %w", g, err)
-	}
-	b, err := g.captureFor(s, mode, record, vacate)
+// captureIntoBody is CaptureInto for the body of a conditional node.
+func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
+	b, err := captureBody(g.outermost(), s, mode, record)
 	if err != nil {
 		return nil, err
 	}
 	last, err := g.takeBody(b, deps)
 	if err := join([]error{err, b.close()}); err != nil {
-		return nil, fmt.Errorf("cannot capture into %v: %w", g, err)
+		return nil, fmt.Errorf("cannot capture %v into %v: %w", s, g, err)
 	}
 	return last, nil
-}
-
-// occupiedBy has the graph refuse a second capture, and its node refuse to be
-// destroyed, until what is captured on s is made here.
-func (g *Graph) occupiedBy(s *driver.Stream, deps []Node) (vacate func(), err error) {
-	if err := s.Ready(); err != nil {
-		return nil, err
-	}
-	if err := g.lock(); err != nil {
-		return nil, err
-	}
-	defer g.mu.Unlock()
-	if g.rec != nil {
-		return nil, g.rec.refuses("captured into")
-	}
-	if err := sameDriver(g.ctx, s); err != nil {
-		return nil, err
-	}
-	if _, err := g.dependencies(deps); err != nil {
-		return nil, err
-	}
-	r := &recording{s: s, g: g}
-	r.where.mark()
-	r.occupy()
-	return r.release, nil
-}
-
-func (g *Graph) captureFor(s *driver.Stream, mode Mode, record func(*Scope) error, vacate func()) (*body, error) {
-	defer vacate()
-	home, types := g.outermost(), childTypes
-	if g.inBody() {
-		types = bodyTypes
-	}
-	return captureBody(home, s, mode, record, types)
 }
 
 // takeBody makes the nodes of a body in g, behind deps.

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -51,25 +50,15 @@ func (r *recording) graph() (*Graph, error) {
 	r.g = own(r.s.Context(), r.life, i.graph, r.own)
 	r.g.take()
 	defer r.g.mu.Unlock()
-	r.occupy()
-	return r.g, nil
-}
-
-// occupy enters the capture in its graph, which is locked.
-func (r *recording) occupy() {
-	outer := r.g.outermost()
 	r.g.rec = r
-	outer.into = append(outer.into, r)
+	return r.g, nil
 }
 
 // release takes the capture out of its graph.
 func (r *recording) release() {
-	g := r.g
-	g.take()
-	defer g.mu.Unlock()
-	g.rec = nil
-	outer := g.outermost()
-	outer.into = slices.DeleteFunc(outer.into, func(other *recording) bool { return other == r })
+	r.g.take()
+	defer r.g.mu.Unlock()
+	r.g.rec = nil
 }
 
 // refuses says that what a capture records into cannot be changed so.
@@ -79,14 +68,12 @@ func (r *recording) refuses(what string) error {
 }
 
 // captured refuses the destruction of a node while a capture records into its
-// graph or into one inside the node. CUDA does not allow for it.
+// graph. CUDA does not allow for it.
 func (n Node) captured() error {
-	for _, r := range n.g.outermost().into {
-		if r.g == n.g || r.g.within(n) {
-			return fmt.Errorf("node %d cannot be destroyed: %w", n.i, r.refuses("changed so"))
-		}
+	if n.g.rec == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("node %d cannot be destroyed: %w", n.i, n.g.rec.refuses("changed so"))
 }
 
 // lose ends a graph that the driver destroyed when the capture into it failed,

@@ -22,9 +22,11 @@ type target struct {
 // unless it has memory nodes: CUDA removes no node from such a graph, what was
 // recorded stays and the error says so. If the capture is invalidated, CUDA
 // destroys the graph with all that was in it. Capture and AddChild is the way
-// that puts nothing at risk. For a graph that lies in a node, what is recorded
-// becomes a graph of its own first, whose nodes are then made again there,
-// because CUDA would destroy what the node still has.
+// that puts nothing at risk; it is how this captures into a graph that lies in a
+// child graph node, because there CUDA would destroy what the node still has.
+// What is captured for the body of a conditional node is made in the body when
+// the capture has ended well: kernels, copies, fills, empty nodes, child graphs,
+// and conditional nodes by Scope.If, IfElse, While and Switch.
 //
 // Until the capture ends the graph cannot be closed, captured into a second
 // time, or have nodes destroyed.
@@ -123,7 +125,7 @@ func (r *recording) beginInto() error {
 		return fmt.Errorf("into %v: %w", g, err)
 	}
 	r.g = g
-	r.occupy()
+	g.rec = r
 	return nil
 }
 

@@ -42,8 +42,8 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	if child.part {
 		return Node{}, invalid("it lies in %v of %v already", child.in, child.in.g)
 	}
-	if len(child.into) > 0 {
-		return Node{}, child.into[0].refuses("handed over")
+	if child.rec != nil {
+		return Node{}, child.rec.refuses("handed over")
 	}
 	if err := sameDriverAs(g, child); err != nil {
 		return Node{}, err

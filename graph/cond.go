@@ -66,15 +66,30 @@ func (g *Graph) NewCond(opts ...CondOption) (Cond, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if err := g.lock(); err != nil {
+	home, err := g.home()
+	if err != nil {
 		return Cond{}, err
 	}
-	defer g.mu.Unlock()
-	c, err := g.outermost().newCond(o)
+	defer home.mu.Unlock()
+	c, err := home.newCond(o)
 	if err != nil {
 		return Cond{}, fmt.Errorf("cannot make a condition for %v: %w", g, err)
 	}
 	return c, nil
+}
+
+// home returns the graph, locked, that the conditions of nodes of g belong to:
+// the outermost one, and for a body that is being recorded that of the body.
+func (g *Graph) home() (*Graph, error) {
+	if err := g.lock(); err != nil {
+		return nil, err
+	}
+	if g.rec == nil || g.rec.home == nil {
+		return g.outermost(), nil
+	}
+	home := g.rec.home
+	g.mu.Unlock() // it comes after the other one
+	return home, home.lock()
 }
 
 func (g *Graph) newCond(o condOptions) (Cond, error) {

@@ -9,7 +9,7 @@ import (
 
 // Conditional nodes decide on the device which graphs inside them run, their
 // bodies. A body is built like any graph, with Add or by a capture
-// (CaptureBody), of kernels of the graph's context, copies, fills, empty nodes,
+// (CaptureInto), of kernels of the graph's context, copies, fills, empty nodes,
 // child graphs and further conditional nodes: CUDA takes no others there.
 //
 // A graph with a conditional node cannot be cloned nor be a child of another.

@@ -156,6 +156,11 @@ func TestBodyRefusesWhatCUDADoesNotTakeThere(t *testing.T) {
 			_, err = body.AddBatch(nil, []graph.Item{{Op: k.launch(k.plus, b, 1)}, {Op: op}})
 			k.refused(op.String(), err, driver.CUDA_ERROR_NOT_SUPPORTED, "body")
 		}
+		p, err := graph.NewChainPlan(k.c, []driver.Op{k.launch(k.plus, b, 1), host})
+		k.ok(err)
+		k.closeLater(p)
+		_, err = body.AddPlan(p)
+		k.refused("a plan", err, driver.CUDA_ERROR_NOT_SUPPORTED, "body", "item 1")
 		n, err := body.AddEmpty()
 		k.ok(err)
 		k.add(body, k.launch(k.plus, b, 1), n)

@@ -33,8 +33,7 @@ type Graph struct {
 	in    Node                      // of a part: the node it lies in
 	parts map[driver.CUgraph]*Graph // of an outermost graph: those that were asked for
 	conds *conds                    // of an outermost graph: its conditional nodes
-	rec   *recording                // the capture that records into it now
-	into  []*recording              // of an outermost graph: those of it and its parts
+	rec   *recording                // of an outermost graph: the capture that records into it now
 	lost  error                     // why it was closed, where the program did not
 	table *[]driver.CUgraphNode     // raws, on loan from tables
 	names names
@@ -124,8 +123,8 @@ func (g *Graph) Close() error {
 	if g.part {
 		return nil
 	}
-	if len(g.into) > 0 {
-		return g.into[0].refuses("closed")
+	if g.rec != nil {
+		return g.rec.refuses("closed")
 	}
 	g.shut = true
 	g.giveTable()

@@ -59,3 +59,10 @@ func (g *Graph) inBody() bool {
 	}
 	return false
 }
+
+// isBody reports whether g is the body of a conditional node.
+func (g *Graph) isBody() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.part && g.outer.conds.of(g.in) != nil
+}

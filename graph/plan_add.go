@@ -49,6 +49,9 @@ func (p *Plan) addTo(g *Graph, deps []Node) (Nodes, error) {
 	if err := p.current(); err != nil {
 		return Nodes{}, err
 	}
+	if err := p.allowedIn(g); err != nil {
+		return Nodes{}, err
+	}
 	if err := p.setDeps(g, deps); err != nil {
 		return Nodes{}, err
 	}

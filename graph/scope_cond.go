@@ -119,7 +119,7 @@ func (sc *Scope) captureBodies(home *Graph, records []func(*Scope) error) (bodie
 		}
 	}()
 	for i, record := range records {
-		b, err := captureBody(home, s, sc.r.mode, record, bodyTypes)
+		b, err := captureBody(home, s, sc.r.mode, record)
 		if err != nil {
 			return bodies, fmt.Errorf("body %d: %w", i, err)
 		}

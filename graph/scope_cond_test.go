@@ -370,3 +370,142 @@ func TestScopesOfBodiesEndWithThem(t *testing.T) {
 		})
 	})
 }
+
+// Whatever happens to the capture, the graph in the node is as it was.
+func TestFailedCaptureIntoAGraphInANodeLeavesIt(t *testing.T) {
+	each(t, func(k *kit) {
+		b, other := k.memory(), k.stream()
+		child, g := k.graph(), k.graph()
+		k.add(child, k.launch(k.plus, b, 1))
+		n, err := g.AddChild(child)
+		k.ok(err)
+		inner, err := n.ChildGraph()
+		k.ok(err)
+		_, body := k.addIf(g, k.cond(g, graph.WithDefault(1)), n)
+		k.add(body, k.launch(k.times, b, 2))
+		for _, into := range []*graph.Graph{inner, body} {
+			_, err = graph.CaptureInto(into, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+				k.ok(sc.Do(k.launch(k.plus, b, 100)))
+				if err := sc.Stream().Wait(background); err == nil {
+					k.Errorf("a capturing stream was waited for")
+				}
+				return nil
+			})
+			k.refused("an invalidated capture", err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+			_, err = graph.CaptureInto(into, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+				f, err := sc.Fork(other)
+				k.ok(err)
+				return f.Do(k.launch(k.plus, b, 100))
+			})
+			k.refused("an unjoined capture", err, driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+			_, err = graph.CaptureInto(into, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+				k.ok(sc.Do(k.launch(k.plus, b, 100)))
+				return errBody
+			})
+			if !errors.Is(err, errBody) {
+				k.Errorf("an error: %v", err)
+			}
+			if count, err := into.Len(); err != nil || count != 1 {
+				k.Errorf("%d nodes, %v", count, err)
+			}
+		}
+		k.run(k.exec(g))
+		k.expect(b, 4)
+		k.usable(k.s)
+		k.usable(other)
+	})
+}
+
+// The edges of a fork come along, as do attributes.
+func TestCapturedBodyKeepsEdgesAndAttributes(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b, s := k.memory(), k.memory(), k.stream()
+		cfg := config
+		cfg.Priority = -1
+		together, err := k.plus.Prepare(cfg, a, uint32(elems), uint32(1))
+		k.ok(err)
+		g := k.graph()
+		_, body := k.addIf(g, k.cond(g, graph.WithDefault(1)))
+		last, err := graph.CaptureInto(body, k.s, graph.ModeRelaxed, nil, func(sc *graph.Scope) error {
+			k.ok(sc.Do(together))
+			f, err := sc.Fork(s)
+			k.ok(err)
+			k.ok(f.Do(k.launch(k.plus, b, 1)))
+			k.ok(sc.Do(k.launch(k.times, a, 3)))
+			return sc.Join(f)
+		})
+		k.ok(err)
+		if len(last) != 2 {
+			k.Errorf("the nodes to go on from are %v", last)
+		}
+		edges := 0
+		for e, err := range body.Edges() {
+			k.ok(err)
+			if e.From.Graph() != body {
+				k.Errorf("edge %v", e)
+			}
+			edges++
+		}
+		if edges != 2 {
+			k.Errorf("%d edges", edges)
+		}
+		var v driver.CUlaunchAttributeValue
+		for n, err := range body.Roots() {
+			k.ok(err)
+			k.ok(k.c.Driver().CuGraphKernelNodeGetAttribute(n.Raw(), driver.CU_LAUNCH_ATTRIBUTE_PRIORITY, &v))
+			if *v.Priority() != -1 {
+				k.Errorf("the kernel has priority %d", *v.Priority())
+			}
+		}
+		k.run(k.exec(g))
+		k.expect(a, 6)
+		k.expect(b, 2)
+	})
+}
+
+func TestConditionalNodeOnAForkedStream(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b, s := k.memory(), k.memory(), k.stream()
+		g := k.capture(func(sc *graph.Scope) error {
+			k.ok(sc.Do(k.launch(k.plus, b, 1)))
+			f, err := sc.Fork(s)
+			k.ok(err)
+			c, err := f.NewCond(graph.WithDefault(1))
+			k.ok(err)
+			k.ok(f.If(c, does(k.launch(k.times, b, 5))))
+			k.ok(sc.Do(k.launch(k.plus, a, 1)))
+			k.ok(sc.Join(f))
+			return sc.Do(op[*driver.Launch](k)(k.sum.Prepare(config, a, a, b, uint32(elems))))
+		})
+		k.run(k.exec(g))
+		k.expect(a, 12)
+	})
+}
+
+// What is added by hand to a body that is recorded moves into the node.
+func TestBodyIsRecordedAndBuiltByHand(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		var n graph.Node
+		g := k.capture(func(sc *graph.Scope) error {
+			c, err := sc.NewCond(graph.WithDefault(1))
+			k.ok(err)
+			return sc.If(c, func(body *graph.Scope) error {
+				k.ok(body.Do(k.launch(k.plus, b, 1)))
+				recorded, err := body.Graph()
+				k.ok(err)
+				deps, err := body.Dependencies()
+				k.ok(err)
+				n = k.add(recorded, k.launch(k.times, b, 4), deps...)
+				k.ok(body.SetDependencies(n))
+				d := k.cond(recorded, graph.WithDefault(1))
+				return body.If(d, does(k.launch(k.plus, b, 2)))
+			})
+		})
+		k.run(k.exec(g))
+		k.expect(b, 10)
+		if err := n.SetName("gone"); !errors.Is(err, driver.ErrClosed) {
+			k.Errorf("the node of the recorded graph: %v", err)
+		}
+	})
+}

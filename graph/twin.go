@@ -1,6 +1,10 @@
 package graph
 
-import "github.com/purecuda/cuda/driver"
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
 
 // twin adds a node with the parameters of another, of the other graph.
 func (m *mover) twin(raw driver.CUgraphNode, t Type) (n driver.CUgraphNode, err error) {
@@ -22,28 +26,8 @@ func (m *mover) twin(raw driver.CUgraphNode, t Type) (n driver.CUgraphNode, err 
 		if err = d.CuGraphMemsetNodeGetParams(raw, &p); err == nil {
 			err = d.CuGraphAddMemsetNode(&n, to, nil, 0, &p, ctx)
 		}
-	case driver.CU_GRAPH_NODE_TYPE_HOST:
-		var p driver.CUDA_HOST_NODE_PARAMS
-		if err = d.CuGraphHostNodeGetParams(raw, &p); err == nil {
-			err = d.CuGraphAddHostNode(&n, to, nil, 0, &p)
-		}
-	case driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-		var e driver.CUevent
-		if err = d.CuGraphEventRecordNodeGetEvent(raw, &e); err == nil {
-			err = d.CuGraphAddEventRecordNode(&n, to, nil, 0, e)
-		}
-	case driver.CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-		var e driver.CUevent
-		if err = d.CuGraphEventWaitNodeGetEvent(raw, &e); err == nil {
-			err = d.CuGraphAddEventWaitNode(&n, to, nil, 0, e)
-		}
-	case driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-		var p driver.CUDA_BATCH_MEM_OP_NODE_PARAMS
-		if err = d.CuGraphBatchMemOpNodeGetParams(raw, &p); err == nil {
-			err = d.CuGraphAddBatchMemOpNode(&n, to, nil, 0, &p)
-		}
 	default:
-		err = notIn(t, "a graph in a node")
+		err = notInBody(t)
 	}
 	return n, err
 }
@@ -91,66 +75,52 @@ func (g *Graph) like(raw driver.CUgraph) *Graph {
 	return &Graph{raw: raw, d: g.d, ctx: g.ctx, v2: g.v2, part: true, outer: g.outermost()}
 }
 
-// typeSet are the sorts of nodes that there may be somewhere.
-type typeSet struct {
-	where string
-	has   map[Type]bool
-}
-
-var bodyTypes = typeSet{"the body of a conditional node", map[Type]bool{
+// bodyTypes are the sorts of nodes that CUDA takes in bodies.
+var bodyTypes = map[Type]bool{
 	driver.CU_GRAPH_NODE_TYPE_KERNEL: true, driver.CU_GRAPH_NODE_TYPE_MEMCPY: true,
 	driver.CU_GRAPH_NODE_TYPE_MEMSET: true, driver.CU_GRAPH_NODE_TYPE_GRAPH: true,
 	driver.CU_GRAPH_NODE_TYPE_EMPTY: true,
-}}
+}
 
-// childTypes are those that can be made again.
-var childTypes = typeSet{"a graph in a node", map[Type]bool{
-	driver.CU_GRAPH_NODE_TYPE_KERNEL: true, driver.CU_GRAPH_NODE_TYPE_MEMCPY: true,
-	driver.CU_GRAPH_NODE_TYPE_MEMSET: true, driver.CU_GRAPH_NODE_TYPE_GRAPH: true,
-	driver.CU_GRAPH_NODE_TYPE_EMPTY: true, driver.CU_GRAPH_NODE_TYPE_HOST: true,
-	driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD: true, driver.CU_GRAPH_NODE_TYPE_WAIT_EVENT: true,
-	driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: true,
-}}
-
-// notIn says that CUDA does not take such a node somewhere, or that nobody can
-// make it again: a conditional node that was not recorded by a Scope has bodies
-// that nobody tells.
-func notIn(t Type, where string) error {
+// notInBody says that CUDA does not take such a node in a body, or that nobody
+// can make it again: a conditional node that was not recorded by a Scope has
+// bodies that nobody tells.
+func notInBody(t Type) error {
 	if t == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
 			"a conditional node was recorded past the Scope; use its If, IfElse, While and Switch")
 	}
-	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v: there can be no such node in %s", t, where)
+	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v: CUDA takes no such node in the body of a conditional node, only kernels, copies, fills, empty nodes, child graphs and conditional nodes", t)
 }
 
-// fits refuses nodes of other sorts, in a graph or in its child graphs, before
-// anything is made of them.
-func (g *Graph) fits(types typeSet) error {
-	g.mu.Lock()
+// fitsBody refuses nodes of other sorts, in a graph or in its child graphs,
+// before anything is made of them.
+func (g *Graph) fitsBody() error {
+	g.take()
 	defer g.mu.Unlock()
-	return g.allFit(types)
+	return g.allFit()
 }
 
-func (g *Graph) allFit(types typeSet) error {
+func (g *Graph) allFit() error {
 	raws, err := g.handles()
 	if err != nil {
 		return err
 	}
 	for _, raw := range raws {
-		if err := g.nodeFits(raw, types); err != nil {
+		if err := g.nodeFits(raw); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g *Graph) nodeFits(raw driver.CUgraphNode, types typeSet) error {
+func (g *Graph) nodeFits(raw driver.CUgraphNode) error {
 	var t Type
 	if err := g.d.CuGraphNodeGetType(raw, &t); err != nil {
 		return err
 	}
-	if !types.has[t] {
-		return notIn(t, types.where)
+	if !bodyTypes[t] {
+		return notInBody(t)
 	}
 	if t != driver.CU_GRAPH_NODE_TYPE_GRAPH {
 		return nil
@@ -159,7 +129,7 @@ func (g *Graph) nodeFits(raw driver.CUgraphNode, types typeSet) error {
 	if err := g.d.CuGraphChildGraphNodeGetGraph(raw, &child.raw); err != nil {
 		return err
 	}
-	return child.allFit(types)
+	return child.allFit()
 }
 
 // bodyTakes refuses operations whose nodes CUDA does not take in a body; it
@@ -171,4 +141,17 @@ func bodyTakes(op driver.Op) error {
 	}
 	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
 		"the body of a conditional node takes kernels, copies, fills, empty nodes, child graphs and conditional nodes, and no %T", op)
+}
+
+// allowedIn is bodyTakes for the operations of a plan.
+func (p *Plan) allowedIn(g *Graph) error {
+	if !g.part || !g.inBody() {
+		return nil
+	}
+	for i := range p.kinds {
+		if err := bodyTakes(p.kinds[i].op); err != nil {
+			return fmt.Errorf("item %d: %w", p.kinds[i].item, err)
+		}
+	}
+	return nil
 }
