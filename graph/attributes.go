@@ -40,7 +40,7 @@ func (n Node) CopyAttributes(from Node) error {
 	if n.g == nil || from.g == nil {
 		return errNoNode
 	}
-	if n.g.mu == from.g.mu {
+	if n.g.latchNow() == from.g.latchNow() {
 		return n.copyAttributes(from)
 	}
 	unlock, err := lockBoth(n.g, from.g)

@@ -176,8 +176,8 @@ func (g *Graph) setLatch(mu *loader.Latch) {
 // lockSeq orders the latches of graphs: a graph and its parts have the same.
 func (g *Graph) lockSeq() uint64 { return atomic.LoadUint64(&g.seq) }
 
-// take takes g.mu, whichever that is once it was got.
-func (g *Graph) take() {
+// lockLatch takes g.mu, whichever that is once it was got.
+func (g *Graph) lockLatch() {
 	mu := g.latchNow()
 	mu.Lock()
 	g.retake(mu)

@@ -118,7 +118,7 @@ func (g *Graph) Close() error {
 	if g == nil {
 		return nil
 	}
-	g.take() // a call that is under way ends first
+	g.lockLatch() // a call that is under way ends first
 	defer g.mu.Unlock()
 	if g.part {
 		return nil

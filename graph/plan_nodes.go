@@ -21,7 +21,7 @@ func (s Nodes) At(i int) Node {
 	if i < 0 || i >= int(s.n) {
 		return Node{}
 	}
-	s.g.take()
+	s.g.lockLatch()
 	defer s.g.mu.Unlock()
 	return s.at(uint32(i))
 }
@@ -51,7 +51,7 @@ func (s Nodes) AppendTo(dst []Node) []Node {
 	if s.n == 0 {
 		return dst
 	}
-	s.g.take()
+	s.g.lockLatch()
 	defer s.g.mu.Unlock()
 	dst = slices.Grow(dst, int(s.n))
 	for i := range s.n {

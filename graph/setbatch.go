@@ -24,7 +24,7 @@ func (x *Exec) SetBatch(changes []Change) error {
 		return err
 	}
 	defer x.keep.mu.Unlock()
-	x.g.take()
+	x.g.lockLatch()
 	defer x.g.mu.Unlock()
 	if err := x.g.life.Check(); err != nil {
 		return err
