@@ -50,7 +50,18 @@ func (g *Graph) addNode(p *driver.CUgraphNodeParams, deps []Dep, keep []driver.R
 		return Node{}, err
 	}
 	g.commitNew(o)
-	return g.added(raw), nil
+	n := g.added(raw)
+	if p.Type == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL {
+		n.enterTagged(p.Conditional())
+	}
+	return n, nil
+}
+
+// enterTagged has Bodies know those of a node that was added by parameters.
+func (n Node) enterTagged(p *driver.CUDA_CONDITIONAL_NODE_PARAMS) {
+	if p.PhGraph_out != nil {
+		n.enterBodies(form{p.Type, int(p.Size)}, Cond{n.g.outermost(), p.Handle}, p.PhGraph_out)
+	}
 }
 
 // holdGiven holds what a program named.

@@ -176,7 +176,7 @@ func (b *Burst) flush() {
 // run makes the calls, while nobody else changes the graph.
 func (b *Burst) run() (int, error) {
 	if g := b.sc.r.g; g != nil {
-		g.take()
+		g.lockLatch()
 		defer g.mu.Unlock()
 	}
 	return b.batch.Run()

@@ -278,7 +278,7 @@ func (r *recording) finish(cause error) (*Graph, error) {
 // failed before the driver did anything is made again, once, by itself.
 func (r *recording) endCapture() (raw driver.CUgraph, err error) {
 	if r.g != nil {
-		r.g.take()
+		r.g.lockLatch()
 		defer r.g.mu.Unlock()
 	}
 	c := r.s.Context()

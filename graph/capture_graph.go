@@ -48,7 +48,7 @@ func (r *recording) graph() (*Graph, error) {
 		return nil, err
 	}
 	r.g = own(r.s.Context(), r.life, i.graph, r.own)
-	r.g.take()
+	r.g.lockLatch()
 	defer r.g.mu.Unlock()
 	r.g.rec = r
 	return r.g, nil
@@ -56,7 +56,7 @@ func (r *recording) graph() (*Graph, error) {
 
 // release takes the capture out of its graph.
 func (r *recording) release() {
-	r.g.take()
+	r.g.lockLatch()
 	defer r.g.mu.Unlock()
 	r.g.rec = nil
 }
@@ -79,7 +79,7 @@ func (n Node) captured() error {
 // lose ends a graph that the driver destroyed when the capture into it failed,
 // also one that the program gave to the capture (seen on driver 580).
 func (g *Graph) lose(r *recording) {
-	g.take()
+	g.lockLatch()
 	defer g.mu.Unlock()
 	g.shut = true
 	g.lost = fmt.Errorf("CUDA destroyed %v when the capture into it failed that began at %v: %w", g, &r.where, driver.ErrClosed)

@@ -92,7 +92,7 @@ func (r *recording) pending(s *driver.Stream) ([]Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.take()
+	g.lockLatch()
 	defer g.mu.Unlock()
 	i, err := r.info(s)
 	if err != nil {

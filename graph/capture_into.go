@@ -174,7 +174,7 @@ func (g *Graph) handles() ([]driver.CUgraphNode, error) {
 // hand.
 func (r *recording) undo() error {
 	g := r.into.g
-	g.take()
+	g.lockLatch()
 	defer g.mu.Unlock()
 	raws, err := g.handles()
 	errs := []error{err}

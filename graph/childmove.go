@@ -42,6 +42,9 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	if child.part {
 		return Node{}, invalid("it lies in %v of %v already", child.in, child.in.g)
 	}
+	if err := child.noConditionals("cannot be handed over"); err != nil {
+		return Node{}, err
+	}
 	if child.rec != nil {
 		return Node{}, child.rec.refuses("handed over")
 	}
@@ -109,6 +112,7 @@ func (n Node) takeOver(child *Graph) {
 		outer.enterPart(p)
 	}
 	child.parts = nil
+	outer.takeUsers(child)
 	own.release()
 }
 

@@ -126,12 +126,17 @@ func (g *Graph) conditional(f form, c Cond, from *driver.CUgraphNode, data *driv
 		return nil, join([]error{err, g.d.CuGraphDestroyNode(raw)})
 	}
 	g.commitNew(g.owners())
-	k := &conditional{node: g.added(raw), cond: c, form: f}
-	for _, body := range unsafe.Slice(params.PhGraph_out, f.bodies) {
-		k.bodies = append(k.bodies, k.node.inside(body))
+	return g.added(raw).enterBodies(f, c, params.PhGraph_out), nil
+}
+
+// enterBodies enters a conditional node and its bodies in the tables.
+func (n Node) enterBodies(f form, c Cond, bodies *driver.CUgraph) *conditional {
+	k := &conditional{node: n, cond: c, form: f}
+	for _, body := range unsafe.Slice(bodies, f.bodies) {
+		k.bodies = append(k.bodies, n.inside(body))
 	}
 	c.g.enterConditional(k)
-	return k, nil
+	return k
 }
 
 // Bodies returns the graphs in a conditional node, in the order of AddIfElse

@@ -87,7 +87,7 @@ func (m *mover) conditional(raw driver.CUgraphNode, p *planned) error {
 // fill makes what was captured in the bodies of a new node.
 func (k *conditional) fill(bodies []*body) error {
 	for i, b := range bodies {
-		b.g.take()
+		b.g.lockLatch()
 		err := newMover(b.g, k.bodies[i]).move(b, nil, 0)
 		b.g.mu.Unlock()
 		if err != nil {

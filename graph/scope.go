@@ -44,7 +44,7 @@ func (sc *Scope) Do(op driver.Op) error {
 // doInto is do where the program has the graph and may be adding nodes to it.
 func (sc *Scope) doInto(op driver.Op) error {
 	g := sc.r.g
-	g.take()
+	g.lockLatch()
 	defer g.mu.Unlock()
 	o := g.owners()
 	defer o.flush()
@@ -94,7 +94,7 @@ func (r *recording) takeOwners() *owners {
 	if r.g == nil {
 		return r.own
 	}
-	r.g.take()
+	r.g.lockLatch()
 	return r.g.owners()
 }
 

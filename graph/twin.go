@@ -96,7 +96,7 @@ func notInBody(t Type) error {
 // fitsBody refuses nodes of other sorts, in a graph or in its child graphs,
 // before anything is made of them.
 func (g *Graph) fitsBody() error {
-	g.take()
+	g.lockLatch()
 	defer g.mu.Unlock()
 	return g.allFit()
 }

@@ -73,3 +73,14 @@ func (g *Graph) acceptsUser(u *driver.UserObject, n int) error {
 	}
 	return nil
 }
+
+// takeUsers takes over what a graph holds that becomes a part of g.
+func (g *Graph) takeUsers(child *Graph) {
+	for u, n := range child.users {
+		if g.users == nil {
+			g.users = make(map[driver.CUuserObject]int)
+		}
+		g.users[u] += n
+	}
+	child.users = nil
+}
