@@ -41,7 +41,7 @@ func holdBlocks(s *driver.Stream, at captured, o *ownBlocks) error {
 		if r.ended {
 			return ErrEnded
 		}
-		return r.own.holdLoose([]driver.Ref{o})
+		return r.owning(func(g *owners) error { return g.holdLoose([]driver.Ref{o}) })
 	}
 	if err := o.life.Retain(); err != nil {
 		return err
