@@ -118,7 +118,7 @@ func allocNode[T any](s *driver.Stream, n int) (*driver.Buffer[T], error) {
 }
 
 // of returns the capture of a stream, if it is one of this package.
-func (c *streams) of(s *driver.Stream) *recording {
+func (c *streams) of(s *driver.Stream) *openCapture {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.open[keyOf(s)]

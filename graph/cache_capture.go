@@ -41,8 +41,7 @@ func holdBlocks(s *driver.Stream, at captured, o *ownBlocks) error {
 		if r.ended {
 			return ErrEnded
 		}
-		defer r.giveOwners()
-		return r.takeOwners().holdLoose([]driver.Ref{o})
+		return r.owning(func(g *owners) error { return g.holdLoose([]driver.Ref{o}) })
 	}
 	if err := o.life.Retain(); err != nil {
 		return err

@@ -100,6 +100,7 @@ func (r *recording) takeOwners() *owners {
 
 func (r *recording) giveOwners() {
 	if r.g != nil {
+		r.g.keep.own.flush()
 		r.g.mu.Unlock()
 	}
 }

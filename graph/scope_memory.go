@@ -7,6 +7,17 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
+// openCapture is a capture as its streams know it.
+type openCapture = recording
+
+// owning calls change with what the graph to be keeps alive. The capture is
+// locked.
+func (r *openCapture) owning(change func(o *owners) error) error {
+	o := r.takeOwners()
+	defer r.giveOwners()
+	return change(o)
+}
+
 // Allocate records an allocation in the scope's capture: a node like that of
 // [AddAlloc], with the same rules for the memory. It is apart from [Scope.Do],
 // so that code which is given a function of operations records none by
@@ -25,28 +36,24 @@ func Allocate[T any](sc *Scope, op *driver.AllocOp[T]) (*driver.Buffer[T], error
 }
 
 // allocateIn records an allocation in a capture that is locked.
-func allocateIn[T any](r *recording, s *driver.Stream, pool *driver.MemPool, n int) (*driver.Buffer[T], error) {
+func allocateIn[T any](r *openCapture, s *driver.Stream, pool *driver.MemPool, n int) (*driver.Buffer[T], error) {
 	b, err := driver.AllocFromPool[T](s, pool, n)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.holdMemory(b); err != nil {
+	if err := r.owning(func(o *owners) error { return o.holdMemory(b) }); err != nil {
 		return nil, join([]error{err, b.Close()})
 	}
 	return b, nil
 }
 
-// holdMemory has the graph to be hold memory that one of its nodes allocates.
-func (r *recording) holdMemory(b driver.Memory) error {
-	o := r.takeOwners()
-	defer r.giveOwners()
-	if err := o.hold([]driver.Ref{b.Ref()}); err != nil {
+// holdMemory has a graph hold memory that one of its nodes allocates.
+func (o *owners) holdMemory(b driver.Memory) error {
+	if err := o.holdLoose([]driver.Ref{b.Ref()}); err != nil {
 		return err
 	}
-	o.commitLoose()
 	if m, ok := driver.GraphMemoryOf(b); ok && m.Ptr() != 0 {
-		mem := o.memory()
-		mem.allocs = append(mem.allocs, m)
+		o.memory().allocs = append(o.memory().allocs, m)
 	}
 	return nil
 }
@@ -71,24 +78,23 @@ func (sc *Scope) Free(op *driver.FreeOp) error {
 }
 
 // free records a free in a capture that is locked.
-func (r *recording) free(s *driver.Stream, m driver.GraphMemory, op fmt.Stringer, refs []driver.Ref) error {
+func (r *openCapture) free(s *driver.Stream, m driver.GraphMemory, op fmt.Stringer, refs []driver.Ref) error {
 	if m.Ptr() == 0 { // no elements
 		return nil
 	}
-	o := r.takeOwners()
-	defer r.giveOwners()
-	if o.mem != nil && slices.Contains(o.mem.frees, m) {
-		return invalid("%v: the capture frees it already", op)
-	}
-	if err := o.hold(refs); err != nil {
-		return fmt.Errorf("%v: %w", op, err)
-	}
-	if err := m.FreeIn(s); err != nil {
-		o.abandon()
-		return fmt.Errorf("%v: %w", op, err)
-	}
-	o.commitLoose()
-	mem := o.memory()
-	mem.frees = append(mem.frees, m)
-	return nil
+	return r.owning(func(o *owners) error {
+		if o.mem != nil && slices.Contains(o.mem.frees, m) {
+			return invalid("%v: the capture frees it already", op)
+		}
+		if err := o.hold(refs); err != nil {
+			return fmt.Errorf("%v: %w", op, err)
+		}
+		if err := m.FreeIn(s); err != nil {
+			o.abandon()
+			return fmt.Errorf("%v: %w", op, err)
+		}
+		o.commitLoose()
+		o.memory().frees = append(o.memory().frees, m)
+		return nil
+	})
 }
