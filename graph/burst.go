@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -20,9 +21,9 @@ type Burst struct {
 	count  int   // operations so far
 	first  int   // that of the first call in the batch
 
-	kernels [inOneGo]*driver.Kernel // of the calls in the batch, for errors
-	last    *driver.Launch          // what it refers to is held
-	version uint32                  // if this is its RefsVersion
+	kernels *[inOneGo]*driver.Kernel // of the calls in the batch, for errors
+	last    *driver.Launch           // what it refers to is held
+	version uint32                   // if this is its RefsVersion
 }
 
 // inOneGo is how many launches one crossing makes at most: enough for its price
@@ -80,15 +81,23 @@ func (sc *Scope) newBurst() (*Burst, error) {
 		return nil, err
 	}
 	c := sc.s.Context()
-	return &Burst{sc: sc, d: c.Driver(), ctx: c, stream: sc.s.Raw(), batch: batches.get(c.Driver())}, nil
+	b := &Burst{sc: sc, d: c.Driver(), ctx: c, stream: sc.s.Raw(), batch: batches.get(c.Driver())}
+	b.kernels = kernelLists.Get().(*[inOneGo]*driver.Kernel)
+	return b, nil
 }
 
-// end puts away what is not recorded.
+// end puts away what is not recorded. The Burst itself is not used again: the
+// program may have kept it.
 func (b *Burst) end() {
 	b.ended = true
 	batches.put(b.batch)
-	b.batch = nil
+	clear(b.kernels[:])
+	kernelLists.Put(b.kernels)
+	b.batch, b.kernels = nil, nil
 }
+
+// kernelLists are those of bursts that ended.
+var kernelLists = sync.Pool{New: func() any { return new([inOneGo]*driver.Kernel) }}
 
 // Do records an operation. It is read before Do returns, and may be changed and
 // used again. The error may be that of an operation before, which it names; none

@@ -60,7 +60,7 @@ func (g *Graph) checkDeviceLaunch() error {
 			driver.CU_GRAPH_NODE_TYPE_MEMSET, driver.CU_GRAPH_NODE_TYPE_GRAPH:
 		default:
 			return g.notInstantiated(g.node(raw), driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED,
-				refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "kernels launch graphs of kernels, copies, fills and child graphs, this is a %v", t))
+				invalid("kernels launch graphs of kernels, copies, fills and child graphs, this is a %v", t))
 		}
 	}
 	return nil

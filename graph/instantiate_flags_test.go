@@ -30,7 +30,7 @@ func TestGraphsForDeviceLaunchAreCheckedBeforeTheCall(t *testing.T) {
 		n, err := g.AddEmpty(first)
 		k.ok(err)
 		k.ok(n.SetName("meeting point"))
-		e := refused("an empty node", driver.CUDA_ERROR_NOT_SUPPORTED, graph.WithDeviceLaunch())
+		e := refused("an empty node", driver.CUDA_ERROR_INVALID_VALUE, graph.WithDeviceLaunch())
 		if e.Node != n || e.Result != driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED || !strings.Contains(e.Error(), "meeting point") {
 			k.Errorf("node %v, result %v: %v", e.Node, e.Result, e)
 		}
