@@ -153,13 +153,7 @@ func TestProfileOfAConditionalMeasuresTheWhole(t *testing.T) {
 			k.Errorf("%v in a body was measured", in)
 		}
 		k.expect(b, 1+2*2*2)
-		x, err := g.Instantiate()
-		k.ok(err)
-		if _, err := g.Profile(background, k.s); !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) || !strings.Contains(err.Error(), "one Exec") {
-			k.Errorf("got %v", err)
-		}
-		k.ok(x.Close())
-		k.profile(g)
+		k.profile(g) // Execs that measured are gone
 	})
 }
 

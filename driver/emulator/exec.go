@@ -135,7 +135,7 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 		return nil, bad
 	}
 	x := &exec{e: c.e, ctx: c.ctx, source: g, flags: flags, plan: p, users: make(map[*userObject]int)}
-	if g.oneExec() {
+	if g.hasMemory() {
 		if g.execs > 0 {
 			return nil, refuse(errNotSupported, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
 		}
