@@ -1,6 +1,10 @@
 package graph
 
-import "time"
+import (
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+)
 
 // DrawOption changes what WriteDOT, WriteMermaid and WriteSummary show.
 type DrawOption func(*drawing)
@@ -23,12 +27,22 @@ func Timed(p *Profile) DrawOption {
 	return func(d *drawing) { d.profile = p }
 }
 
+// OffIn marks the nodes that are switched off in an Exec of the graph (CUDA 11.6,
+// see [Exec.Enable]).
+func OffIn(x *Exec) DrawOption {
+	return func(d *drawing) { d.exec, d.wantsOff = x, true }
+}
+
 // drawing is a picture and how it is to be shown.
 type drawing struct {
 	*picture
 	title   string
 	details bool
 	profile *Profile
+
+	exec     *Exec // whose nodes may be off
+	wantsOff bool
+	off      map[Node]bool
 
 	onPath   map[Node]bool
 	lineTo   map[Node]Node // of a node on a critical path: the next
@@ -44,11 +58,41 @@ func (g *Graph) drawing(opts []DrawOption) (*drawing, error) {
 	if d.picture, err = g.picture(); err != nil {
 		return nil, err
 	}
+	if err := d.markOff(g); err != nil {
+		return nil, err
+	}
 	if d.profile != nil {
 		d.onPath, d.lineTo = make(map[Node]bool), make(map[Node]Node)
 		d.markPath(d.picture)
 	}
 	return d, nil
+}
+
+// markOff asks the exec which nodes are off. Of those in nodes it does not tell.
+func (d *drawing) markOff(g *Graph) error {
+	if !d.wantsOff {
+		return nil
+	}
+	if x := d.exec; x.Graph() != g {
+		return invalid("%v was not made from it", x)
+	}
+	d.off = make(map[Node]bool)
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		if !canBeOff(n.typ) {
+			continue
+		}
+		on, err := d.exec.Enabled(n.Node)
+		if err != nil {
+			return err
+		}
+		d.off[n.Node] = !on
+	}
+	return nil
+}
+
+func canBeOff(t Type) bool {
+	return t == driver.CU_GRAPH_NODE_TYPE_KERNEL || t == driver.CU_GRAPH_NODE_TYPE_MEMCPY || t == driver.CU_GRAPH_NODE_TYPE_MEMSET
 }
 
 // markPath marks the critical path of a picture in which something was measured.
@@ -82,6 +126,9 @@ func (d *drawing) lines(n *pictured) []string {
 	}
 	if d.details && n.detail != "" {
 		text = append(text, n.detail)
+	}
+	if d.off[n.Node] {
+		text = append(text, "off")
 	}
 	if t, ok := d.time(n); ok {
 		text = append(text, t)

@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,6 +147,76 @@ func TestDrawingShowsBodiesOfConditionals(t *testing.T) {
 		k.add(body, k.launch(k.times, b, 2))
 		k.golden("conditional.dot", k.text(func(b *strings.Builder) error { return g.WriteDOT(b) }))
 		k.golden("conditional.mmd", k.text(func(b *strings.Builder) error { return g.WriteMermaid(b) }))
+	})
+}
+
+func TestDrawingMarksNodesThatAreOff(t *testing.T) {
+	each(t, func(k *kit) {
+		s := newScene(k)
+		x := k.exec(s.g)
+		k.ok(x.Enable(s.left, false))
+		text := k.text(func(b *strings.Builder) error { return s.g.WriteDOT(b, graph.OffIn(x)) })
+		if strings.Count(text, "off") != 1 || !strings.Contains(text, `"1: plus\nkernel\noff"`) {
+			k.Errorf("drawn as\n%s", text)
+		}
+		text = k.text(func(b *strings.Builder) error { return s.g.WriteSummary(b, graph.OffIn(x)) })
+		if strings.Count(text, "grid 1 block 32 (off)") != 1 {
+			k.Errorf("summary\n%s", text)
+		}
+		other := k.graph()
+		for _, x := range []*graph.Exec{nil, x} {
+			if err := other.WriteDOT(io.Discard, graph.OffIn(x)); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+				k.Errorf("%v, which is of another graph: %v", x, err)
+			}
+		}
+	})
+}
+
+// Edges that do not wait for the end of a kernel look different.
+func TestDrawingShowsProgrammaticEdges(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		l := k.launch(k.plus, b, 1)
+		first, second := k.add(g, l), k.add(g, l)
+		from, to := first.Raw(), second.Raw()
+		data := driver.CUgraphEdgeData{From_port: driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, Type: byte(driver.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)}
+		k.ok(k.c.Driver().CuGraphAddDependencies(g.Raw(), &from, &to, &data, 1))
+		text := k.text(func(b *strings.Builder) error { return g.WriteDOT(b) })
+		if !strings.Contains(text, `n0 -> n1 [style=dashed, label="programmatic"]`) {
+			k.Errorf("drawn as\n%s", text)
+		}
+		text = k.text(func(b *strings.Builder) error { return g.WriteMermaid(b) })
+		if !strings.Contains(text, "n0 -. programmatic .-> n1") {
+			k.Errorf("drawn as\n%s", text)
+		}
+	})
+}
+
+// A drawing shows the graph as it was at one moment, whatever others do.
+func TestDrawingWhileTheGraphChanges(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		g := k.graph()
+		l := k.launch(k.plus, b, 1)
+		added := make(chan error, 1)
+		go func() {
+			var err error
+			for n, prev := 0, []graph.Node(nil); n < 200 && err == nil; n++ {
+				var node graph.Node
+				node, err = g.Add(l, prev...)
+				prev = []graph.Node{node}
+			}
+			added <- err
+		}()
+		for range 50 {
+			s, err := g.Summary()
+			k.ok(err)
+			if s.Nodes > 0 && (s.Edges != s.Nodes-1 || s.Depth != s.Nodes) {
+				k.Errorf("a chain of %+v", s)
+			}
+		}
+		k.ok(<-added)
 	})
 }
 

@@ -34,7 +34,25 @@ func (d *drawing) dot(b *strings.Builder, p *picture, indent string) {
 		d.dotNode(b, &p.nodes[i], indent)
 	}
 	for _, e := range p.edges {
-		fmt.Fprintf(b, "%s%s -> %s%s;\n", indent, p.nodes[e.from].id(), p.nodes[e.to].id(), attributes(d.dotEdge(p, e)))
+		from, to := &p.nodes[e.from], &p.nodes[e.to]
+		fmt.Fprintf(b, "%s%s -> %s%s;\n", indent, from.id(), to.id(), attributes(d.dotEdge(p, e)))
+		for _, in := range from.inside {
+			in.keepAbove(b, to, indent)
+		}
+	}
+}
+
+// keepAbove has a graph in a node laid out above what runs after the node, by an
+// edge that is not seen.
+func (p *picture) keepAbove(b *strings.Builder, to *pictured, indent string) {
+	leaves := p.leaves()
+	if len(leaves) == 0 {
+		return
+	}
+	last := &p.nodes[leaves[len(leaves)-1]]
+	fmt.Fprintf(b, "%s%s -> %s [style=invis];\n", indent, last.id(), to.id())
+	for _, in := range last.inside {
+		in.keepAbove(b, to, indent)
 	}
 }
 
@@ -43,7 +61,7 @@ func (d *drawing) dotNode(b *strings.Builder, n *pictured, indent string) {
 		d.dotBox(b, n, indent)
 		return
 	}
-	fmt.Fprintf(b, "%ssubgraph cluster_%s {\n", indent, n.id())
+	fmt.Fprintf(b, "%ssubgraph cluster_%s {\n%s\tlabel=\"\";\n", indent, n.id(), indent)
 	d.dotBox(b, n, indent+"\t")
 	for i, in := range n.inside {
 		d.dotInside(b, n, i, in, indent+"\t")
@@ -65,6 +83,9 @@ func (d *drawing) dotBox(b *strings.Builder, n *pictured, indent string) {
 	attrs := []string{"label=" + quoted(strings.Join(d.lines(n), "\n")), "fillcolor=" + quoted(fillColor(n.typ))}
 	if d.onPath[n.Node] {
 		attrs = append(attrs, "color="+quoted(criticalColor), "penwidth=3")
+	}
+	if d.off[n.Node] {
+		attrs = append(attrs, `style="rounded,dashed"`)
 	}
 	fmt.Fprintf(b, "%s%s%s;\n", indent, n.id(), attributes(attrs))
 }
@@ -100,6 +121,9 @@ func quoted(s string) string {
 
 // roots returns the places of the nodes that depend on none.
 func (p *picture) roots() []int { return p.ends(func(e line) int { return e.to }) }
+
+// leaves returns the places of the nodes on which none depends.
+func (p *picture) leaves() []int { return p.ends(func(e line) int { return e.from }) }
 
 // ends returns the places of the nodes that are at the given end of no edge.
 func (p *picture) ends(end func(line) int) (places []int) {

@@ -16,12 +16,12 @@ func (n Node) shownName(t Type) (string, error) {
 	if err := n.kernelParams(n.g.d, &p); err != nil {
 		return "", err
 	}
-	return n.g.kernelName(&p)
+	return n.g.nameOfKernel(&p)
 }
 
-// kernelName asks the driver how the kernel of a node is called, which it tells
+// nameOfKernel asks the driver how the kernel of a node is called, which it tells
 // since CUDA 12.3. The name is the one in the code, mangled where that was C++.
-func (g *Graph) kernelName(p *driver.CUDA_KERNEL_NODE_PARAMS) (string, error) {
+func (g *Graph) nameOfKernel(p *driver.CUDA_KERNEL_NODE_PARAMS) (string, error) {
 	var name *byte
 	var err error
 	switch {

@@ -53,7 +53,8 @@ func ProfileOneByOne() ProfileOption {
 
 // Profile runs the graph and measures each node on the device, by events right
 // before and right behind it; nodes of child graphs are measured too, the
-// bodies of conditional nodes as a whole. It returns when all runs are over.
+// bodies of conditional nodes as a whole. It returns when all runs are over. The
+// nodes for events need CUDA 11.1.
 //
 // A node's time is that of the node by itself, from when it could begin until what
 // it did is visible: some microseconds for a kernel that does nothing, of which

@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -115,12 +114,10 @@ func (m *profiling) plainExec(g *Graph) (*Exec, error) {
 		return nil, err
 	}
 	defer g.mu.Unlock()
-	p, err := measurable(g, m.s)
-	if err != nil {
+	if _, err := measurable(g, m.s); err != nil {
 		return nil, err
 	}
-	x, err := g.exec(options{})
-	return x, p.onlyOne(err)
+	return g.exec(options{})
 }
 
 // probedExec makes an Exec of the graph with the probes in it, and the picture
@@ -137,23 +134,9 @@ func (m *profiling) probedExec(g *Graph, p *Profile) (x *Exec, all probes, err e
 		x, err = g.probedExec(all, m.oneByOne)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(p.picture.onlyOne(err), x.Close(), all.close())
+		return nil, nil, errors.Join(err, x.Close(), all.close())
 	}
 	return x, all, nil
-}
-
-// onlyOne says why the driver makes no Exec of a graph of which it made others,
-// if that is it.
-func (p *picture) onlyOne(err error) error {
-	if resultOf(err) != driver.CUDA_ERROR_NOT_SUPPORTED {
-		return err
-	}
-	for i := range p.nodes {
-		if p.nodes[i].typ == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL {
-			return fmt.Errorf("of a graph with conditional nodes there is one Exec at a time, close the one there is: %w", err)
-		}
-	}
-	return err
 }
 
 // measurable takes the picture of a graph that is locked, and says why it cannot

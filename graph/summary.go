@@ -30,7 +30,7 @@ func (g *Graph) Summary() (Summary, error) {
 
 func (p *picture) summary() Summary {
 	s := Summary{Nodes: len(p.nodes), Edges: len(p.edges), Roots: len(p.roots()),
-		Leaves: len(p.ends(func(e line) int { return e.from })), Types: make(map[Type]int)}
+		Leaves: len(p.leaves()), Types: make(map[Type]int)}
 	width := make([]int, len(p.nodes))
 	for _, l := range p.levels() {
 		width[l]++
@@ -128,7 +128,7 @@ func row(w io.Writer, columns []string) {
 
 func (d *drawing) columns(p *picture, i int) []string {
 	n := &p.nodes[i]
-	c := []string{n.number(), n.name, typeName(n.typ), n.detail, p.runsAfter(i)}
+	c := []string{n.number(), n.name, typeName(n.typ), d.with(n), p.runsAfter(i)}
 	if d.profile == nil {
 		return c
 	}
@@ -141,6 +141,13 @@ func (d *drawing) columns(p *picture, i int) []string {
 		mark = "*"
 	}
 	return append(c, micros(t.Start), micros(t.Time), mark)
+}
+
+func (d *drawing) with(n *pictured) string {
+	if d.off[n.Node] {
+		return strings.TrimSpace(n.detail + " (off)")
+	}
+	return n.detail
 }
 
 // runsAfter lists what the node at place i runs after, by their numbers.

@@ -141,7 +141,7 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	}
 	x := &exec{e: c.e, ctx: c.ctx, source: g, flags: flags, plan: p, users: make(map[*userObject]int), conds: make(map[uintptr]*condition)}
 	x.enterConditions(p)
-	if g.oneExec() {
+	if g.hasMemory() || g.hasConditional() {
 		if g.execs > 0 {
 			return nil, refuse(errNotSupported, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
 		}

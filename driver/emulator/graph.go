@@ -144,11 +144,6 @@ func (g *graph) hasMemory() bool {
 	return g.any(driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC, driver.CU_GRAPH_NODE_TYPE_MEM_FREE)
 }
 
-// oneExec reports whether there can be only one executable of the graph at a time.
-func (g *graph) oneExec() bool {
-	return g.hasMemory() || g.any(driver.CU_GRAPH_NODE_TYPE_CONDITIONAL)
-}
-
 // root is the graph that the program holds.
 func (g *graph) root() *graph {
 	for g.parent != nil {
