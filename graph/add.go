@@ -46,6 +46,7 @@ func (g *Graph) add(op driver.Op, deps []Node) (Node, error) {
 		return Node{}, err
 	}
 	g.commitNew(o)
+	g.prints.op(len(g.raws), op)
 	return g.added(raw), nil
 }
 
@@ -74,6 +75,7 @@ func (g *Graph) addLaunch(l *driver.Launch, deps []Node) (Node, error) {
 	} else {
 		g.commitNew(o)
 	}
+	g.prints.launch(len(g.raws), l)
 	return g.added(raw), nil
 }
 

@@ -48,6 +48,8 @@ type Recording struct {
 	own   *owners
 	forks []*Scope
 	first error // of an operation that was sent to a scope
+
+	prints *footprints // of what was recorded, in order
 }
 
 // Begin begins to capture s. The goroutine that calls it also calls End or
@@ -56,11 +58,12 @@ func Begin(s *driver.Stream, mode Mode) (*Recording, error) {
 	if err := capturable(s); err != nil {
 		return nil, err
 	}
-	r := &Recording{mode: mode, own: newOwners()}
+	r := &Recording{mode: mode, own: newOwners(), prints: newFootprints()}
 	r.scope = Scope{r: r, s: s}
 	r.where.mark()
 	if err := r.begin(); err != nil {
 		r.own.release()
+		r.prints.recycle()
 		return nil, fmt.Errorf("cannot capture %v: %w", s, err)
 	}
 	return r, nil
@@ -176,6 +179,7 @@ func (r *Recording) end(cause error) (*Graph, error) {
 	runtime.KeepAlive(s)
 	if cause == nil && err == nil && raw != 0 {
 		g := own(s.Context(), r.life, raw, r.own)
+		g.prints.loose = append(g.prints.loose, r.prints)
 		return g, r.closeEvents(g)
 	}
 	if err == nil && cause == nil {
@@ -211,6 +215,7 @@ func (r *Recording) discard(raw driver.CUgraph, errs ...error) error {
 		errs = append(errs, f.closeEvent())
 	}
 	r.own.release()
+	r.prints.recycle()
 	err := join(errs)
 	_ = r.life.Abandon(err)
 	return err

@@ -26,7 +26,9 @@ func (g *Graph) Clone() (*Graph, error) {
 	// refer to is kept as long as the clone.
 	o := g.keep.own.share().writable()
 	o.loosen()
-	return own(g.ctx, life, raw, o), nil
+	c := own(g.ctx, life, raw, o)
+	c.prints.loose = append(c.prints.loose, g.prints.snapshot())
+	return c, nil
 }
 
 // FindInClone returns the node of clone that corresponds to n. The clone must

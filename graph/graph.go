@@ -34,6 +34,8 @@ type Graph struct {
 	names names
 	from  []driver.CUgraphNode // buffers for lists of nodes
 	to    []driver.CUgraphNode
+
+	prints *footprints // the memory that nodes use
 }
 
 // tables are lists of nodes of graphs that were closed, for those that follow.
@@ -92,7 +94,7 @@ func own(c *driver.Context, life *driver.Lifetime, raw driver.CUgraph, o *owners
 	table := tables.Get().(*[]driver.CUgraphNode)
 	d := c.Driver()
 	g := &Graph{seq: graphs.Add(1), life: life, ctx: c, d: d, raw: raw, keep: k,
-		table: table, raws: (*table)[:0], v2: d.Has(driver.FnCuGraphAddKernelNode)}
+		table: table, raws: (*table)[:0], prints: newFootprints(), v2: d.Has(driver.FnCuGraphAddKernelNode)}
 	g.mu = &g.latch
 	driver.Own(g, life, uint64(raw), func(d *driver.Driver) error {
 		err := d.CuGraphDestroy(raw)
@@ -115,6 +117,8 @@ func (g *Graph) Close() error {
 		*g.table = g.raws
 		tables.Put(g.table)
 		g.table, g.raws, g.index = nil, nil, nil
+		g.prints.recycle()
+		g.prints = new(footprints)
 	}
 	return g.life.Close()
 }

@@ -115,6 +115,7 @@ func (g *Graph) removed(n Node) {
 	g.raws[n.i] = 0
 	delete(g.index, n.raw)
 	g.names.set(n.i, "")
+	g.prints.forget(n.i)
 	if g.part {
 		return // what it referred to is the outermost graph's
 	}

@@ -43,6 +43,9 @@ type Plan struct {
 	moves []move
 
 	deps []driver.CUgraphNode
+
+	kindOf []uint32    // by item: its kind, counted from 1
+	prints *footprints // of the kinds, by item; replaced, not changed
 }
 
 // planKind is an operation of the plan, once however often it is in it, and what
@@ -52,7 +55,8 @@ type planKind struct {
 	item    int // the first that does it
 	launch  *driver.Launch
 	version uint32
-	plain   bool // one call adds it
+	uses    uint64 // Launch.AccessesVersion
+	plain   bool   // one call adds it
 }
 
 // NewPlan makes a plan of items, whose Deps must be empty: AddPlan takes the
@@ -99,7 +103,8 @@ func newPlan(c *driver.Context, ops []driver.Op, after [][]int) (*Plan, error) {
 }
 
 func (p *Plan) prepare() error {
-	known := make(map[driver.Op]bool)
+	known := make(map[driver.Op]uint32)
+	p.kindOf = make([]uint32, len(p.ops))
 	for i, op := range p.ops {
 		if err := accepts(p.ctx, op); err != nil {
 			return planError(i, op, err)
@@ -107,15 +112,17 @@ func (p *Plan) prepare() error {
 		if _, ok := op.(*driver.MemOp); ok {
 			return planError(i, op, unknown(op))
 		}
-		if !known[op] {
-			known[op] = true
+		if known[op] == 0 {
 			l, _ := op.(*driver.Launch)
 			p.kinds = append(p.kinds, planKind{op: op, item: i, launch: l})
+			known[op] = uint32(len(p.kinds))
 		}
+		p.kindOf[i] = known[op]
 	}
 	if err := p.refresh(); err != nil {
 		return err
 	}
+	p.note()
 	p.layOut()
 	return nil
 }
@@ -135,7 +142,14 @@ func planError(i int, op driver.Op, err error) error {
 // they may refer to other things, or to some that were closed.
 func (p *Plan) current() error {
 	for i := range p.kinds {
-		if k := &p.kinds[i]; k.launch != nil && k.version != k.launch.RefsVersion() {
+		k := &p.kinds[i]
+		if k.launch == nil {
+			continue
+		}
+		if k.uses != k.launch.AccessesVersion() {
+			p.note()
+		}
+		if k.version != k.launch.RefsVersion() {
 			return p.renew()
 		}
 	}

@@ -138,7 +138,11 @@ func (g *Graph) set(n Node, op driver.Op) error {
 	o := g.owners()
 	refs := op.Refs()
 	if !g.part && o.refersTo(int(n.i), refs) {
-		return g.setRaw(n.raw, op)
+		err := g.setRaw(n.raw, op)
+		if err == nil {
+			g.prints.set(n.i, op)
+		}
+		return err
 	}
 	if err := o.hold(refs); err != nil {
 		return err
@@ -148,6 +152,7 @@ func (g *Graph) set(n Node, op driver.Op) error {
 		o.abandon()
 	} else {
 		g.commit(o, n)
+		g.prints.set(n.i, op)
 	}
 	o.flush()
 	return err
