@@ -96,9 +96,10 @@ func (*Access) piece(start, size, lo, hi uint64) (from, to uint64, ok bool) {
 	return from, to, from < to
 }
 
-// box makes the access one of a box of rows, or of a range where rows and
-// layers leave no gaps.
-func (a *Access) box(width, pitch, rows, layer, layers uintptr) {
+// SetRows makes the access one of a box, layers of rows of width bytes, or of a
+// range where rows and layers leave no gaps. Pitch and layer are the bytes from
+// one row or layer to the next.
+func (a *Access) SetRows(width, pitch, rows, layer, layers uintptr) {
 	a.Bytes, a.Rows = 0, nil
 	if width == 0 || rows == 0 || layers == 0 {
 		return

@@ -105,7 +105,7 @@ func (r *Region) open(width, height, depth uintptr, mode AccessMode) (place, err
 		return p, err
 	}
 	p.access.Addr += uint64(((r.Layer*p.rows)+r.Y)*r.Pitch + r.X)
-	p.access.box(width, r.Pitch, height, p.rows*r.Pitch, depth)
+	p.access.SetRows(width, r.Pitch, height, p.rows*r.Pitch, depth)
 	return p, nil
 }
 

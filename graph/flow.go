@@ -37,7 +37,7 @@ type flowStep struct {
 	version uint64 // of a launch: Launch.AccessesVersion
 	name    string
 	uses    []driver.Access // the operation's and those that were declared
-	refs    []driver.Ref    // of the memory that was declared
+	extra   []Use
 	after   []int
 }
 
@@ -79,7 +79,7 @@ func (f *Flow) Add(op driver.Op, uses ...Use) (Step, error) {
 	if err := accepts(f.ctx, op); err != nil {
 		return Step{}, f.addError(op, err)
 	}
-	s := flowStep{op: op}
+	s := flowStep{op: op, extra: append([]Use(nil), uses...)}
 	if l, ok := op.(*driver.Launch); ok {
 		s.version = l.AccessesVersion()
 	}
@@ -89,7 +89,7 @@ func (f *Flow) Add(op driver.Op, uses ...Use) (Step, error) {
 		if err != nil {
 			return Step{}, f.addError(op, err)
 		}
-		s.uses, s.refs = append(s.uses, a), append(s.refs, u.mem.Ref())
+		s.uses = append(s.uses, a)
 	}
 	return f.enter(s), nil
 }
@@ -257,8 +257,8 @@ func (f *Flow) describe(nodes []Node) error {
 				return err
 			}
 		}
-		if len(s.refs) > 0 {
-			if err := n.g.Keep(s.refs...); err != nil {
+		if len(s.extra) > 0 {
+			if err := n.Declare(s.extra...); err != nil {
 				return err
 			}
 		}

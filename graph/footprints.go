@@ -217,6 +217,24 @@ func (p *footprints) adoptChild(i uint32, child *footprints) {
 	p.children[i] = child.snapshot()
 }
 
+// inNode returns the footprints of the graph that was copied into node i, or if
+// the node is itself a copy those of all that were copied into such nodes.
+func (p *footprints) inNode(i uint32) []*footprints {
+	if c := p.children[i]; c != nil {
+		return []*footprints{c}
+	}
+	var all []*footprints
+	for _, l := range p.loose {
+		for _, j := range slices.Sorted(maps.Keys(l.children)) {
+			all = append(all, l.children[j])
+		}
+		all = append(all, l.inNode(noNode)...)
+	}
+	return all
+}
+
+const noNode = ^uint32(0)
+
 // foundFootprint is a footprint and where its spans are.
 type foundFootprint struct {
 	*footprint

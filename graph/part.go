@@ -12,9 +12,7 @@ func (n Node) inside(raw driver.CUgraph) *Graph {
 	}
 	p := &Graph{seq: graphs.Add(1), life: g.life, ctx: g.ctx, d: g.d, raw: raw,
 		keep: g.keep, part: true, mu: g.mu, v2: g.v2, outer: outer, in: n, prints: new(footprints)}
-	if c := g.prints.children[n.i]; c != nil {
-		p.prints.loose = append(p.prints.loose, c)
-	}
+	p.prints.loose = g.prints.inNode(n.i)
 	if outer.parts == nil {
 		outer.parts = make(map[driver.CUgraph]*Graph)
 	}
