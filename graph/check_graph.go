@@ -41,7 +41,10 @@ func (c *checker) graph(g *Graph) ([]ends, error) {
 	}
 	place := make(map[driver.CUgraphNode]int, len(nodes))
 	all := make([]ends, len(nodes))
-	kernels := g.recognise(nodes)
+	kernels, err := g.recognise(nodes)
+	if err != nil {
+		return nil, err
+	}
 	for i, n := range nodes {
 		place[n.raw] = i
 		if all[i], err = c.node(n, kernels); err != nil {

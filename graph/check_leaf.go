@@ -42,10 +42,7 @@ func (c *checker) use(v int, a driver.Access) {
 }
 
 func (c *checker) kernel(n Node, v int, k *kernelNodes, declared bool) error {
-	f, params, err := k.of(n)
-	if err != nil {
-		return err
-	}
+	f := k.prints[n.i]
 	if f.footprint == nil {
 		if !declared {
 			c.unknown(n, "no launch is known that it came from")
@@ -55,27 +52,42 @@ func (c *checker) kernel(n Node, v int, k *kernelNodes, declared bool) error {
 	for _, a := range f.accesses() {
 		c.use(v, a)
 	}
-	if arg, found := c.address(f, params); found && !declared {
+	arg, found, err := c.address(f, k.params[n.i])
+	if found && !declared {
 		c.unknown(n, fmt.Sprintf("%s is an address of device memory of which no more is known", f.kernel.ArgName(arg)))
 	}
-	return nil
+	return err
 }
 
 // address finds an argument that is an address and was passed as a number.
-func (c *checker) address(f foundFootprint, params *driver.CUDA_KERNEL_NODE_PARAMS) (int, bool) {
+func (c *checker) address(f foundFootprint, params *driver.CUDA_KERNEL_NODE_PARAMS) (arg int, found bool, err error) {
 	list, _ := f.kernel.Params()
 	for i, p := range list {
 		if p.Size != 8 || p.Type == ".f64" || f.covers(i) || params.KernelParams == nil {
 			continue
 		}
-		var base driver.CUdeviceptr
-		var size uintptr
-		ptr := driver.CUdeviceptr(argument(params, i))
-		if ptr != 0 && c.d.CuMemGetAddressRange(&base, &size, ptr) == nil && size > 0 {
-			return i, true
+		_, size, err := c.allocation(argument(params, i))
+		if err != nil || size > 0 {
+			return i, err == nil, err
 		}
 	}
-	return 0, false
+	return 0, false, nil
+}
+
+// allocation returns the piece of device memory that an address lies in, none
+// for what is no address of the device.
+func (c *checker) allocation(addr uint64) (base, size uint64, err error) {
+	if addr == 0 {
+		return 0, 0, nil
+	}
+	var at driver.CUdeviceptr
+	var n uintptr
+	err = c.d.CuMemGetAddressRange(&at, &n, driver.CUdeviceptr(addr))
+	switch resultOf(err) {
+	case driver.CUDA_ERROR_NOT_FOUND, driver.CUDA_ERROR_INVALID_VALUE, driver.CUDA_ERROR_NOT_SUPPORTED:
+		return 0, 0, nil
+	}
+	return uint64(at), uint64(n), err
 }
 
 // covers reports whether argument i is memory that the footprint knows.

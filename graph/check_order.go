@@ -3,8 +3,6 @@ package graph
 import (
 	"cmp"
 	"slices"
-
-	"github.com/purecuda/cuda/driver"
 )
 
 // mostPairs is how many pairs Check compares at most to find all conflicts.
@@ -28,7 +26,11 @@ func (c *checker) result(err error) (Checked, error) {
 		}
 	}
 	for _, p := range pairs {
-		found.Conflicts = append(found.Conflicts, c.conflict(p))
+		f, err := c.conflict(p)
+		if err != nil {
+			return Checked{}, err
+		}
+		found.Conflicts = append(found.Conflicts, f)
 	}
 	slices.SortStableFunc(found.Conflicts, func(a, b Conflict) int {
 		return cmp.Or(cmp.Compare(a.A.g.seq, b.A.g.seq), cmp.Compare(a.A.i, b.A.i), cmp.Compare(a.B.i, b.B.i), cmp.Compare(a.From, b.From))
@@ -84,16 +86,12 @@ func (c *checker) allPairs() []pair {
 	return pairs
 }
 
-func (c *checker) conflict(p pair) Conflict {
+func (c *checker) conflict(p pair) (f Conflict, err error) {
 	a, b := &c.uses[p.a], &c.uses[p.b]
-	f := Conflict{A: c.nodes[a.step], B: c.nodes[b.step], OfA: a.Access, OfB: b.Access}
+	f = Conflict{A: c.nodes[a.step], B: c.nodes[b.step], OfA: a.Access, OfB: b.Access}
 	f.From, f.To, _ = a.Common(b.Access)
-	var base driver.CUdeviceptr
-	var size uintptr
-	if c.d.CuMemGetAddressRange(&base, &size, driver.CUdeviceptr(f.From)) == nil {
-		f.Buffer, f.Size = uint64(base), uint64(size)
-	}
-	return f
+	f.Buffer, f.Size, err = c.allocation(f.From)
+	return f, err
 }
 
 // vertexOrder is an order of vertices in which each comes behind those that it

@@ -15,27 +15,23 @@ type kernelNodes struct {
 	prints map[uint32]foundFootprint
 }
 
-// of returns the footprint of a kernel node and the parameters it has; without
-// a footprint nothing is known.
-func (k *kernelNodes) of(n Node) (foundFootprint, *driver.CUDA_KERNEL_NODE_PARAMS, error) {
-	p := k.params[n.i]
-	if p == nil { // its parameters could not be read: the driver says why
-		return foundFootprint{}, nil, kernelParams(n, new(driver.CUDA_KERNEL_NODE_PARAMS))
-	}
-	return k.prints[n.i], p, nil
-}
-
 // recognise finds the footprints of a graph's kernel nodes: what was noted for
 // each, or, where the driver made the nodes, what was noted for the captured
 // operations and for the graphs that they were copied from.
-func (g *Graph) recognise(nodes []Node) *kernelNodes {
+func (g *Graph) recognise(nodes []Node) (*kernelNodes, error) {
 	k := &kernelNodes{make(map[uint32]*driver.CUDA_KERNEL_NODE_PARAMS), make(map[uint32]foundFootprint)}
 	var rest []Node
 	for _, n := range nodes {
 		var t Type
-		p := new(driver.CUDA_KERNEL_NODE_PARAMS)
-		if g.d.CuGraphNodeGetType(n.raw, &t) != nil || t != driver.CU_GRAPH_NODE_TYPE_KERNEL || kernelParams(n, p) != nil {
+		if err := g.d.CuGraphNodeGetType(n.raw, &t); err != nil {
+			return nil, err
+		}
+		if t != driver.CU_GRAPH_NODE_TYPE_KERNEL {
 			continue
+		}
+		p := new(driver.CUDA_KERNEL_NODE_PARAMS)
+		if err := kernelParams(n, p); err != nil {
+			return nil, err
 		}
 		k.params[n.i] = p
 		f := g.prints.find(n.i)
@@ -49,7 +45,7 @@ func (g *Graph) recognise(nodes []Node) *kernelNodes {
 	if len(rest) > 0 && len(g.prints.loose) > 0 {
 		k.match(rest, g.prints)
 	}
-	return k
+	return k, nil
 }
 
 // kernelParams picks the ABI.
