@@ -36,8 +36,8 @@ type footprints struct {
 type footprint struct {
 	version uint64 // Launch.AccessesVersion when it was noted
 	kernel  *driver.Kernel
-	at, n   uint32 // in spans
-	own     uint32 // of a node that was set: the room there, which no other has
+	at      uint32 // in spans
+	n, own  uint16 // uses; of a node that was set: the room there, which no other has
 }
 
 // useSpan is a driver.Access without what is the same for all of a kernel.
@@ -118,18 +118,26 @@ func (p *footprints) pad(i int) {
 	}
 }
 
-// enter makes a footprint of a launch, the last from now on.
+// enter makes a footprint of a launch, the last from now on. Fields are stored
+// where they belong: to copy a struct that was just put together stalls.
 func (p *footprints) enter(l *driver.Launch) {
-	uses := l.Accesses()
-	p.list = append(p.list, footprint{l.AccessesVersion(), l.Kernel(), uint32(len(p.spans)), uint32(len(uses)), 0})
-	for i := range uses {
-		p.spans = append(p.spans, spanOf(&uses[i]))
-	}
-	p.version, p.last = l.AccessesVersion(), uint32(len(p.list))
+	uses, at := l.Accesses(), len(p.spans)
+	p.version = l.AccessesVersion()
+	n := len(p.list)
+	p.list = slices.Grow(p.list, 1)[:n+1]
+	f := &p.list[n]
+	f.version, f.kernel, f.at, f.n, f.own = p.version, l.Kernel(), uint32(at), uint16(len(uses)), 0
+	p.last = uint32(n + 1)
+	p.spans = slices.Grow(p.spans, len(uses))[:at+len(uses)]
+	note(p.spans[at:], uses)
 }
 
-func spanOf(a *driver.Access) useSpan {
-	return useSpan{a.Addr, a.Bytes, a.Arg, a.Mode, a.Host}
+// note stores what a launch uses.
+func note(to []useSpan, uses []driver.Access) {
+	for i := range uses {
+		a, s := &uses[i], &to[i]
+		s.addr, s.bytes, s.arg, s.mode, s.host = a.Addr, a.Bytes, a.Arg, a.Mode, a.Host
+	}
 }
 
 // plan notes the next n nodes, which have a plan's footprints.
@@ -150,15 +158,13 @@ func (p *footprints) set(i uint32, op driver.Op) {
 	p.unshare()
 	p.pad(int(i) + 1)
 	uses := l.Accesses()
-	f := p.ownFootprint(i, uint32(len(uses)))
-	f.version, f.kernel, f.n = l.AccessesVersion(), l.Kernel(), uint32(len(uses))
-	for j := range uses {
-		p.spans[f.at+uint32(j)] = spanOf(&uses[j])
-	}
+	f := p.ownFootprint(i, uint16(len(uses)))
+	f.version, f.kernel, f.n = l.AccessesVersion(), l.Kernel(), uint16(len(uses))
+	note(p.spans[f.at:], uses)
 }
 
 // ownFootprint returns one that only node i has, with room.
-func (p *footprints) ownFootprint(i, room uint32) *footprint {
+func (p *footprints) ownFootprint(i uint32, room uint16) *footprint {
 	if at := p.of[i]; at != 0 && p.list[at-1].own >= max(room, 1) {
 		return &p.list[at-1]
 	}
@@ -262,7 +268,7 @@ func (p *footprints) find(i uint32) foundFootprint {
 }
 
 // uses is the memory that a footprint has in it.
-func (f foundFootprint) uses() []useSpan { return f.in.spans[f.at : f.at+f.n] }
+func (f foundFootprint) uses() []useSpan { return f.in.spans[f.at : f.at+uint32(f.n)] }
 
 // accesses puts a footprint into words.
 func (f foundFootprint) accesses() []driver.Access {
