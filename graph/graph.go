@@ -25,6 +25,8 @@ type Graph struct {
 	index map[driver.CUgraphNode]uint32 // of raws; nil until a node must be found
 	raws  []driver.CUgraphNode          // of the nodes, by number; 0 for a destroyed one
 
+	prints *footprints // the memory that nodes use
+
 	life  *driver.Lifetime
 	seq   uint64 // the order in which two graphs are locked
 	outer *Graph
@@ -34,8 +36,6 @@ type Graph struct {
 	names names
 	from  []driver.CUgraphNode // buffers for lists of nodes
 	to    []driver.CUgraphNode
-
-	prints *footprints // the memory that nodes use
 }
 
 // tables are lists of nodes of graphs that were closed, for those that follow.

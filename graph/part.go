@@ -11,12 +11,12 @@ func (n Node) inside(raw driver.CUgraph) *Graph {
 		return p
 	}
 	p := &Graph{seq: graphs.Add(1), life: g.life, ctx: g.ctx, d: g.d, raw: raw,
-		keep: g.keep, part: true, mu: g.mu, v2: g.v2, outer: outer, in: n, prints: new(footprints)}
-	p.prints.loose = g.prints.inNode(n.i)
+		keep: g.keep, part: true, mu: g.mu, v2: g.v2, outer: outer, in: n}
 	if outer.parts == nil {
 		outer.parts = make(map[driver.CUgraph]*Graph)
 	}
 	outer.parts[raw] = p
+	p.prints = &footprints{loose: g.prints.inNode(n.i)}
 	return p
 }
 

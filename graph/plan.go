@@ -26,6 +26,9 @@ type Plan struct {
 	mu   loader.Latch
 	keep *keep // what the operations refer to: not changed, only replaced
 
+	kindOf []uint32    // by item: its kind, counted from 1
+	prints *footprints // of the kinds, by item; replaced, not changed
+
 	ops     []driver.Op
 	after   [][]int // of Items; nil for a chain
 	kinds   []planKind
@@ -43,9 +46,6 @@ type Plan struct {
 	moves []move
 
 	deps []driver.CUgraphNode
-
-	kindOf []uint32    // by item: its kind, counted from 1
-	prints *footprints // of the kinds, by item; replaced, not changed
 }
 
 // planKind is an operation of the plan, once however often it is in it, and what
@@ -103,8 +103,7 @@ func newPlan(c *driver.Context, ops []driver.Op, after [][]int) (*Plan, error) {
 }
 
 func (p *Plan) prepare() error {
-	known := make(map[driver.Op]uint32)
-	p.kindOf = make([]uint32, len(p.ops))
+	known := make(map[driver.Op]bool)
 	for i, op := range p.ops {
 		if err := accepts(p.ctx, op); err != nil {
 			return planError(i, op, err)
@@ -112,12 +111,11 @@ func (p *Plan) prepare() error {
 		if _, ok := op.(*driver.MemOp); ok {
 			return planError(i, op, unknown(op))
 		}
-		if known[op] == 0 {
+		if !known[op] {
+			known[op] = true
 			l, _ := op.(*driver.Launch)
 			p.kinds = append(p.kinds, planKind{op: op, item: i, launch: l})
-			known[op] = uint32(len(p.kinds))
 		}
-		p.kindOf[i] = known[op]
 	}
 	if err := p.refresh(); err != nil {
 		return err
@@ -143,13 +141,10 @@ func planError(i int, op driver.Op, err error) error {
 func (p *Plan) current() error {
 	for i := range p.kinds {
 		k := &p.kinds[i]
-		if k.launch == nil {
-			continue
-		}
-		if k.uses != k.launch.AccessesVersion() {
+		if k.launch != nil && k.uses != k.launch.AccessesVersion() {
 			p.note()
 		}
-		if k.version != k.launch.RefsVersion() {
+		if k.launch != nil && k.version != k.launch.RefsVersion() {
 			return p.renew()
 		}
 	}

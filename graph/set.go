@@ -123,6 +123,9 @@ func (n Node) Set(op driver.Op) error {
 		return fmt.Errorf("cannot set %v: %w", n, err)
 	}
 	err := n.g.set(n, op)
+	if err == nil {
+		n.g.prints.set(n.i, op)
+	}
 	n.g.mu.Unlock()
 	runtime.KeepAlive(op)
 	if err != nil {
@@ -138,11 +141,7 @@ func (g *Graph) set(n Node, op driver.Op) error {
 	o := g.owners()
 	refs := op.Refs()
 	if !g.part && o.refersTo(int(n.i), refs) {
-		err := g.setRaw(n.raw, op)
-		if err == nil {
-			g.prints.set(n.i, op)
-		}
-		return err
+		return g.setRaw(n.raw, op)
 	}
 	if err := o.hold(refs); err != nil {
 		return err
@@ -152,7 +151,6 @@ func (g *Graph) set(n Node, op driver.Op) error {
 		o.abandon()
 	} else {
 		g.commit(o, n)
-		g.prints.set(n.i, op)
 	}
 	o.flush()
 	return err
