@@ -48,8 +48,7 @@ type Recording struct {
 	own   *owners
 	forks []*Scope
 	first error // of an operation that was sent to a scope
-
-	prints *footprints // of what was recorded, in order
+	uses  recordedUses
 }
 
 // Begin begins to capture s. The goroutine that calls it also calls End or
@@ -58,12 +57,11 @@ func Begin(s *driver.Stream, mode Mode) (*Recording, error) {
 	if err := capturable(s); err != nil {
 		return nil, err
 	}
-	r := &Recording{mode: mode, own: newOwners(), prints: newFootprints()}
+	r := &Recording{mode: mode, own: newOwners()}
 	r.scope = Scope{r: r, s: s}
 	r.where.mark()
 	if err := r.begin(); err != nil {
 		r.own.release()
-		r.prints.recycle()
 		return nil, fmt.Errorf("cannot capture %v: %w", s, err)
 	}
 	return r, nil
@@ -179,7 +177,7 @@ func (r *Recording) end(cause error) (*Graph, error) {
 	runtime.KeepAlive(s)
 	if cause == nil && err == nil && raw != 0 {
 		g := own(s.Context(), r.life, raw, r.own)
-		g.prints.loose = append(g.prints.loose, r.prints)
+		r.uses.giveTo(g)
 		return g, r.closeEvents(g)
 	}
 	if err == nil && cause == nil {
@@ -215,7 +213,6 @@ func (r *Recording) discard(raw driver.CUgraph, errs ...error) error {
 		errs = append(errs, f.closeEvent())
 	}
 	r.own.release()
-	r.prints.recycle()
 	err := join(errs)
 	_ = r.life.Abandon(err)
 	return err

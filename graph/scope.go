@@ -44,7 +44,7 @@ func (sc *Scope) Do(op driver.Op) error {
 		return err
 	}
 	r.own.commitLoose()
-	r.prints.op(len(r.prints.of), op)
+	r.uses.note(op)
 	sc.open = sc.open || sc != &r.scope
 	return nil
 }
