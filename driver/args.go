@@ -11,11 +11,11 @@ import (
 type argForm uint8
 
 const (
-	formPlain    argForm = iota // the value's own bytes
-	formBuffer                  // *Buffer[T]: the address in it
-	formView                    // View[T]: the address in it
-	formMemory                  // another Memory: the address it answers
-	formDeclared                // Declared: a Memory and what is done to it
+	formPlain  argForm = iota // the value's own bytes
+	formBuffer                // *Buffer[T]: the address in it
+	formView                  // View[T]: the address in it
+	formMemory                // another Memory: the address it answers
+	formMarked                // Declared: a Memory and what is done to it
 )
 
 // argKind groups Go types as parameter types see them.
@@ -74,7 +74,7 @@ const addressSize = 8
 // from types that embed one of them.
 func memoryForm(t reflect.Type) argForm {
 	if t == declaredType {
-		return formDeclared
+		return formMarked
 	}
 	if isSpan(t) {
 		return formView

@@ -41,7 +41,7 @@ func (l *Launch) setFast(s *slot, v unsafe.Pointer) bool {
 	case formBuffer:
 		p := *(**span)(v)
 		return p != nil && l.setSpan(s, p)
-	case formDeclared:
+	case formMarked:
 		return l.setDeclared(s, (*Declared)(v))
 	}
 	return false
