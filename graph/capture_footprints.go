@@ -18,11 +18,14 @@ func (u *recordedUses) note(op driver.Op) {
 	u.prints.launch(len(u.prints.of), l)
 }
 
-// giveTo hands them to the graph that was recorded, which is not in use by
-// others. What is left of a capture that failed goes to the collector.
+// giveTo hands them to the graph that was recorded. What is left of a capture
+// that failed goes to the collector.
 func (u *recordedUses) giveTo(g *Graph) {
-	if u.prints != nil {
-		g.prints.loose = append(g.prints.loose, u.prints)
-		u.prints = nil
+	if u.prints == nil {
+		return
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.prints.loose = append(g.prints.loose, u.prints)
+	u.prints = nil
 }
