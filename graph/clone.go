@@ -27,7 +27,7 @@ func (g *Graph) Clone() (*Graph, error) {
 	o := g.keep.own.share().writable()
 	o.loosen()
 	c := own(g.ctx, life, raw, o)
-	c.prints.loose = append(c.prints.loose, g.prints.snapshot())
+	c.prints.copiedFrom(g.prints)
 	return c, nil
 }
 

@@ -215,6 +215,12 @@ func (p *footprints) snapshot() *footprints {
 	return &s
 }
 
+// copiedFrom notes that nodes are copies of those of another graph; which of
+// which is found out when somebody asks.
+func (p *footprints) copiedFrom(other *footprints) {
+	p.loose = append(p.loose, other.snapshot())
+}
+
 // adoptChild notes what the graph in node i was copied from.
 func (p *footprints) adoptChild(i uint32, child *footprints) {
 	if p.children == nil {
