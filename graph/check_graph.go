@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
@@ -92,7 +93,7 @@ func (c *checker) conditional(n Node, v int) (ends, error) {
 	if len(bodies) == 0 {
 		c.unknown(n, "its bodies were not made by this package")
 	}
-	slices.SortFunc(bodies, func(a, b *Graph) int { return int(a.seq) - int(b.seq) })
+	slices.SortFunc(bodies, func(a, b *Graph) int { return cmp.Compare(a.raw, b.raw) })
 	return c.bodies(n, v, bodies)
 }
 

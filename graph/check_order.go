@@ -33,7 +33,8 @@ func (c *checker) result(err error) (Checked, error) {
 		found.Conflicts = append(found.Conflicts, f)
 	}
 	slices.SortStableFunc(found.Conflicts, func(a, b Conflict) int {
-		return cmp.Or(cmp.Compare(a.A.g.seq, b.A.g.seq), cmp.Compare(a.A.i, b.A.i), cmp.Compare(a.B.i, b.B.i), cmp.Compare(a.From, b.From))
+		return cmp.Or(cmp.Compare(a.A.g.raw, b.A.g.raw), cmp.Compare(a.A.i, b.A.i),
+			cmp.Compare(a.B.g.raw, b.B.g.raw), cmp.Compare(a.B.i, b.B.i), cmp.Compare(a.From, b.From))
 	})
 	return found, nil
 }
