@@ -15,6 +15,7 @@ const (
 	formBuffer                // *Buffer[T]: the address in it
 	formView                  // View[T]: the address in it
 	formMemory                // another Memory: the address it answers
+	formMarked                // Declared: a Memory and what is done to it
 	formWord                  // an ArgWord: the word it answers
 )
 
@@ -76,6 +77,9 @@ const addressSize = 8
 // memoryForm tells the two types whose address can be read without a call
 // from types that embed one of them.
 func memoryForm(t reflect.Type) argForm {
+	if t == declaredType {
+		return formMarked
+	}
 	if isSpan(t) {
 		return formView
 	}

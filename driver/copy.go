@@ -142,6 +142,7 @@ func (s hostSpan) end(mode AccessMode) end {
 
 func (o *CopyOp) bind(dst, src end) {
 	dst.access.What, src.access.What = "destination", "source"
+	src.access.Arg = 1
 	o.lives = [2]*Lifetime{dst.life, src.life}
 	o.refs = [2]Ref{dst.ref, src.ref}
 	o.uses = [2]Access{dst.access, src.access}

@@ -108,7 +108,12 @@ func (r *Region) open(width, height, depth uintptr, mode AccessMode) (place, err
 	if err != nil {
 		return p, err
 	}
-	return p, r.fits(size, p.rows, width, height, depth)
+	if err := r.fits(size, p.rows, width, height, depth); err != nil {
+		return p, err
+	}
+	p.access.Addr += uint64(((r.Layer*p.rows)+r.Y)*r.Pitch + r.X)
+	p.access.SetRows(width, r.Pitch, height, p.rows*r.Pitch, depth)
+	return p, nil
 }
 
 func (p *place) locate(m AnyMemory, mode AccessMode) (size uintptr, err error) {

@@ -84,7 +84,7 @@ func (s span) fill(unit, value uint32, pitch, width, height uintptr) *FillOp {
 	}
 	o.uses[0] = Access{Addr: uint64(s.ptr), Mode: Writes, What: "destination"}
 	if width > 0 && height > 0 {
-		o.uses[0].Bytes = uint64(pitch*(height-1) + width*uintptr(unit))
+		o.uses[0].SetRows(width*uintptr(unit), pitch, height, 0, 1)
 	}
 	return o
 }

@@ -15,13 +15,14 @@ import (
 // A Launch may be sent by several goroutines at a time, but not while one
 // changes it.
 type Launch struct {
-	k       *Kernel
-	ctx     *Context
-	life    *Lifetime // of the code
-	node    CUDA_KERNEL_NODE_PARAMS
-	version uint32 // see RefsVersion
-	attrs   []CUlaunchAttribute
-	cfg     LaunchConfig
+	k        *Kernel
+	ctx      *Context
+	life     *Lifetime // of the code
+	node     CUDA_KERNEL_NODE_PARAMS
+	version  uint32 // see RefsVersion
+	accesses stamp  // see AccessesVersion
+	attrs    []CUlaunchAttribute
+	cfg      LaunchConfig
 
 	slots []slot
 	ptrs  []unsafe.Pointer // what the driver takes: the address of each argument
@@ -68,7 +69,7 @@ func (k *Kernel) Prepare(cfg LaunchConfig, args ...any) (*Launch, error) {
 }
 
 func newLaunch(k *Kernel) *Launch {
-	l := &Launch{k: k, ctx: k.code.ctx, life: k.code.life, refs: []Ref{k.code}}
+	l := &Launch{k: k, ctx: k.code.ctx, life: k.code.life, accesses: newStamp(), refs: []Ref{k.code}}
 	l.node.Func = k.raw
 	l.layOut(k.params)
 	return l
@@ -167,6 +168,7 @@ func (l *Launch) guessLayout(args []any) error {
 	clear(l.refs[1:])
 	l.mem, l.refs, l.uses = l.mem[:0], l.refs[:1], l.uses[:0]
 	l.version++
+	l.accesses.change()
 	l.layOut(params)
 	return nil
 }

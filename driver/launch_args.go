@@ -41,6 +41,8 @@ func (l *Launch) setFast(s *slot, v unsafe.Pointer) bool {
 	case formBuffer:
 		p := *(**span)(v)
 		return p != nil && l.setSpan(s, p)
+	case formMarked:
+		return l.setDeclared(s, (*Declared)(v))
 	}
 	return false
 }
@@ -81,7 +83,10 @@ func (l *Launch) hold(s *slot, m *span) {
 		l.version++
 	}
 	use := &l.uses[s.mem]
-	use.Addr, use.Bytes = uint64(m.ptr), uint64(m.bytes)
+	if use.Addr != uint64(m.ptr) || use.Bytes != uint64(m.bytes) {
+		use.Addr, use.Bytes = uint64(m.ptr), uint64(m.bytes)
+		l.accesses.change()
+	}
 }
 
 // holdMore makes room for one more argument that is memory.
@@ -89,21 +94,30 @@ func (l *Launch) holdMore(s *slot) {
 	s.mem = len(l.mem)
 	l.mem = append(l.mem, nil)
 	l.refs = append(l.refs, l.k.code)
-	l.uses = append(l.uses, Access{Mode: ReadsWrites, What: l.paramName(s)})
+	i := l.indexOf(s)
+	l.uses = append(l.uses, Access{Mode: ReadsWrites, Arg: int32(i), What: l.k.ArgName(i)})
 	if s.mode != 0 {
 		l.uses[s.mem].Mode = s.mode
 	}
+	l.accesses.change()
 }
 
-func (l *Launch) paramName(s *slot) string {
+func (l *Launch) indexOf(s *slot) int {
 	for i := range l.slots {
-		if s == &l.slots[i] && i < len(l.k.params) && l.k.params[i].Name != "" {
-			return l.k.params[i].Name
-		} else if s == &l.slots[i] {
-			return fmt.Sprintf("argument %d", i)
+		if s == &l.slots[i] {
+			return i
 		}
 	}
-	return ""
+	return -1
+}
+
+// ArgName is what messages call argument i: its parameter's name, where that is
+// known.
+func (k *Kernel) ArgName(i int) string {
+	if k != nil && uint(i) < uint(len(k.params)) && k.params[i].Name != "" {
+		return k.params[i].Name
+	}
+	return fmt.Sprintf("argument %d", i)
 }
 
 // letGo forgets the memory of an argument that is a number now.
@@ -111,7 +125,8 @@ func (l *Launch) letGo(s *slot) {
 	if s.mem >= 0 && l.mem[s.mem] != nil {
 		l.mem[s.mem], l.refs[s.mem+1] = nil, l.k.code
 		l.version++
-		l.uses[s.mem].Bytes = 0
+		l.uses[s.mem].Addr, l.uses[s.mem].Bytes = 0, 0
+		l.accesses.change()
 	}
 }
 
@@ -169,6 +184,9 @@ func (l *Launch) setMemory(s *slot, m Memory) error {
 	}
 	if err := l.ctx.canReach(mem); err != nil {
 		return err
+	}
+	if d, ok := m.(Declared); ok {
+		l.declare(s, d.mode)
 	}
 	l.hold(s, &mem)
 	return nil
@@ -246,16 +264,13 @@ func (l *Launch) ArgAccess(i int, mode AccessMode) error {
 	if i < 0 || i >= len(l.slots) {
 		return invalidf("launch of %v: there is no argument %d, it takes %d (%s)", l.k, i, len(l.slots), signature(l.k.params))
 	}
-	s := &l.slots[i]
-	s.mode = mode
-	if s.mem >= 0 {
-		l.uses[s.mem].Mode = mode
-	}
+	l.declare(&l.slots[i], mode)
 	return nil
 }
 
 // Accesses is the memory among the arguments. A kernel's code is not looked
-// into, so each may be read and written unless ArgAccess said otherwise.
+// into, so each may be read and written unless ArgAccess, or In or Out around
+// the argument, said otherwise.
 func (l *Launch) Accesses() []Access {
 	if l == nil {
 		return nil

@@ -373,7 +373,7 @@ func TestLaunchReportsAccesses(t *testing.T) {
 	noError(t, l.ArgAccess(0, driver.Reads))
 	want := []driver.Access{
 		{Addr: uint64(a.x.Ptr()), Bytes: 256, Mode: driver.Reads, What: "x"},
-		{Addr: uint64(a.y.Ptr()) + 32, Bytes: 32, Mode: driver.ReadsWrites, What: "y"},
+		{Addr: uint64(a.y.Ptr()) + 32, Bytes: 32, Mode: driver.ReadsWrites, Arg: 1, What: "y"},
 	}
 	got := l.Accesses()
 	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {

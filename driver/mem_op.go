@@ -112,7 +112,7 @@ func word[T any](o *MemOp, m MemoryOf[T], i int, mode AccessMode) (CUdeviceptr, 
 	addr := s.ptr + CUdeviceptr(uintptr(i)*size)
 	o.lives = append(o.lives, s.a.life)
 	o.refs = append(o.refs, s.a)
-	o.uses = append(o.uses, Access{Addr: uint64(addr), Bytes: uint64(size), Mode: mode, What: fmt.Sprintf("step %d", len(o.params))})
+	o.uses = append(o.uses, Access{Addr: uint64(addr), Bytes: uint64(size), Mode: mode, Arg: int32(len(o.params)), What: fmt.Sprintf("step %d", len(o.params))})
 	return addr, nil
 }
 

@@ -69,22 +69,6 @@ func (m AccessMode) String() string {
 	return "no access"
 }
 
-// Access is a range of memory that an operation uses. Addresses of the host
-// and the device are one address space.
-type Access struct {
-	Addr  uint64
-	Bytes uint64
-	Mode  AccessMode
-	Host  bool   // page-locked host memory
-	What  string // which operand: "destination", a parameter's name
-}
-
-// Overlaps reports whether both touch a byte that one of them writes.
-func (a Access) Overlaps(b Access) bool {
-	return (a.Mode|b.Mode)&Writes != 0 && a.Bytes > 0 && b.Bytes > 0 &&
-		a.Addr < b.Addr+b.Bytes && b.Addr < a.Addr+a.Bytes
-}
-
 // checkStream is what every Enqueue asks when its own comparison of contexts
 // failed: is there a stream, and is it one of the operation's context.
 func checkStream(op fmt.Stringer, c *Context, s *Stream) error {

@@ -49,6 +49,7 @@ func (g *Graph) add(op driver.Op, deps []Node) (Node, error) {
 		return Node{}, err
 	}
 	g.commitNew(o)
+	g.prints.op(len(g.raws), op)
 	return g.added(raw), nil
 }
 
@@ -77,6 +78,7 @@ func (g *Graph) addLaunch(l *driver.Launch, deps []Node) (Node, error) {
 	} else {
 		g.commitNew(o)
 	}
+	g.prints.launch(len(g.raws), l)
 	return g.added(raw), nil
 }
 

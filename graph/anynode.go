@@ -103,6 +103,7 @@ func (g *Graph) setParams(n Node, p *driver.CUgraphNodeParams, keep []driver.Ref
 		o.abandon()
 	} else {
 		n.forgetParts() // a child graph is another one now
+		g.prints.forget(n.i)
 		g.commit(o, n)
 	}
 	o.flush()

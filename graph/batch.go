@@ -73,6 +73,7 @@ type builder struct {
 	count int            // nodes that the driver has made
 	first int            // the item of the first call in the batch
 	mark  mark           // of the owners, before
+	print footprintMark
 }
 
 var builders = sync.Pool{New: func() any { return new(builder) }}
@@ -122,7 +123,7 @@ func (b *builder) prepare(g *Graph, n, room int) {
 	b.from = slices.Grow(b.from[:0], room)
 	b.batch = batches.get(g.d)
 	o := g.owners()
-	b.mark = o.mark()
+	b.mark, b.print = o.mark(), g.prints.mark()
 	g.raws = slices.Grow(g.raws, n)
 	o.reserve(n)
 }
@@ -200,6 +201,9 @@ func (b *builder) add(i int) error {
 		return err
 	}
 	b.g.commitNew(o)
+	if l != nil {
+		b.g.prints.launch(len(b.g.raws)+i, l)
+	}
 	b.last = l
 	return b.call(i, op, from, n)
 }
@@ -220,6 +224,7 @@ func (b *builder) repeat(i int) int {
 		b.batch.GraphAddKernelNode(&b.made[i], raw, &b.made[i-1], 1, p)
 	}
 	b.g.keep.own.commitAgain(i - from)
+	b.g.prints.again(i - from)
 	return i
 }
 
@@ -230,6 +235,7 @@ func (b *builder) addAgain(i int, l *driver.Launch) error {
 		return err
 	}
 	b.g.keep.own.commitAgain(1)
+	b.g.prints.launch(len(b.g.raws)+i, l)
 	if len(l.Attributes()) > 0 {
 		return b.call(i, l, from, n)
 	}
@@ -361,5 +367,6 @@ func (b *builder) undo(i int, err error) error {
 		errs = append(errs, g.d.CuGraphDestroyNode(b.made[n]))
 	}
 	g.keep.own.cut(b.mark)
+	g.prints.cut(b.print)
 	return join(errs)
 }

@@ -20,6 +20,7 @@ type Burst struct {
 	err    error // of an operation; nothing is recorded after it
 	count  int   // operations so far
 	first  int   // that of the first call in the batch
+	uses   recordedUses
 
 	kernels *[inOneGo]*driver.Kernel // of the calls in the batch, for errors
 	last    *driver.Launch           // what it refers to is held
@@ -90,6 +91,10 @@ func (sc *Scope) newBurst() (*Burst, error) {
 // program may have kept it.
 func (b *Burst) end() {
 	b.ended = true
+	r := b.sc.r
+	r.mu.Lock()
+	r.uses.burst(&b.uses)
+	r.mu.Unlock()
 	batches.put(b.batch)
 	clear(b.kernels[:])
 	kernelLists.Put(b.kernels)
@@ -106,6 +111,7 @@ func (b *Burst) Do(op driver.Op) error {
 	if l, ok := op.(*driver.Launch); ok && b.takes(l) {
 		i := b.count - b.first
 		b.kernels[i%inOneGo] = l.Kernel()
+		b.uses.note(l)
 		b.batch.Launch(l, b.stream)
 		b.count++
 		if i+1 == inOneGo {

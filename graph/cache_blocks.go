@@ -118,9 +118,9 @@ func (c *cacheCore) acceptsFree(s *driver.Stream) (at captured, err error) {
 	return at, err
 }
 
-// blockSize is what sizes are rounded to, so that blocks fit again: powers of
+// sizeOfBlock is what sizes are rounded to, so that blocks fit again: powers of
 // two up to a MiB, then multiples of two MiB.
-func blockSize(bytes uintptr) uintptr {
+func sizeOfBlock(bytes uintptr) uintptr {
 	const small, step = 1 << 20, 2 << 20
 	size := uintptr(512)
 	for size < bytes && size < small {
@@ -134,7 +134,7 @@ func blockSize(bytes uintptr) uintptr {
 
 // take hands out a block.
 func (c *cacheCore) take(s *driver.Stream, at captured, bytes uintptr) (*block, uint64, error) {
-	size := blockSize(bytes)
+	size := sizeOfBlock(bytes)
 	if size < bytes {
 		return nil, 0, driver.CUDA_ERROR_OUT_OF_MEMORY
 	}

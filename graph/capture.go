@@ -65,6 +65,7 @@ type recording struct {
 	planned  []planned              // conditional nodes to be, in a body
 	branches []*branch              // the streams that are captured; the first one began
 	first    atomic.Pointer[string] // the operation of a scope that failed first
+	uses     recordedUses
 }
 
 // branch is one stream of a capture.
@@ -317,6 +318,7 @@ func (r *recording) deliver(raw driver.CUgraph) (*Graph, error) {
 	if err := join(r.closeEvents()); err != nil {
 		return nil, join([]error{err, r.takeBack(g)})
 	}
+	r.uses.giveTo(g)
 	return g, nil
 }
 

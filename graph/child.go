@@ -35,7 +35,9 @@ func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 	o := g.owners()
 	o.holdSub(child.keep.own)
 	g.commitNew(o)
-	return g.added(raw), nil
+	n := g.added(raw)
+	g.prints.adoptChild(n.i, child.prints)
+	return n, nil
 }
 
 // ChildGraph returns the graph inside a child graph node, for looking at it and

@@ -159,6 +159,8 @@ func (n Node) setChild(child *Graph) error {
 		return n.g.explainType(n, p.Type, err)
 	}
 	n.forgetParts()
+	n.g.prints.forget(n.i)
+	n.g.prints.adoptChild(n.i, child.prints)
 	o := n.g.owners()
 	o.holdSub(child.keep.own)
 	n.g.commit(o, n)

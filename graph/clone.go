@@ -33,6 +33,7 @@ func (g *Graph) Clone() (*Graph, error) {
 	twin := own(g.ctx, life, raw, o)
 	twin.mixed = g.outermost().mixed
 	twin.users = maps.Clone(g.users)
+	twin.prints.copiedFrom(g.prints)
 	return twin, nil
 }
 

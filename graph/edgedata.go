@@ -79,6 +79,7 @@ func (g *Graph) addAfter(op driver.Op, deps []Dep) (Node, error) {
 		return Node{}, err
 	}
 	g.commitNew(o)
+	g.prints.op(len(g.raws), op)
 	return g.added(raw), nil
 }
 

@@ -27,6 +27,8 @@ type Graph struct {
 
 	removals uint32 // counts nodes that were destroyed
 
+	prints *footprints // the memory that nodes use
+
 	life  *driver.Lifetime
 	seq   uint64 // the order in which two graphs are locked; a part's is outer's
 	outer *Graph
@@ -102,7 +104,7 @@ func own(c *driver.Context, life *driver.Lifetime, raw driver.CUgraph, o *owners
 	table := tables.Get().(*[]driver.CUgraphNode)
 	d := c.Driver()
 	g := &Graph{seq: graphs.Add(1), life: life, ctx: c, d: d, raw: raw, keep: k,
-		table: table, raws: (*table)[:0], v2: d.Has(driver.FnCuGraphAddKernelNode)}
+		table: table, raws: (*table)[:0], prints: newFootprints(), v2: d.Has(driver.FnCuGraphAddKernelNode)}
 	g.mu = &g.latch
 	driver.Own(g, life, uint64(raw), func(d *driver.Driver) error {
 		err := d.CuGraphDestroy(raw)
@@ -137,6 +139,8 @@ func (g *Graph) giveTable() {
 		*g.table = g.raws
 		tables.Put(g.table)
 		g.table, g.raws, g.index = nil, nil, nil
+		g.prints.recycle()
+		g.prints = new(footprints)
 	}
 }
 

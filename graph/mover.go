@@ -23,6 +23,7 @@ func (m *mover) move(b *body, deps *driver.CUgraphNode, n int) error {
 	o := m.to.owners()
 	o.holdSub(m.from.keep.own)
 	o.commitLoose()
+	m.to.prints.copiedFrom(m.from.prints)
 	raws, err := m.nodes(b.nested)
 	if err != nil {
 		return err

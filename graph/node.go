@@ -120,6 +120,7 @@ func (g *Graph) removed(n Node) {
 	delete(g.index, n.raw)
 	delete(g.tuned, n.raw)
 	g.names.set(n.i, "")
+	g.prints.forget(n.i)
 	if g.part {
 		return // what it referred to is the outermost graph's
 	}

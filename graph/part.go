@@ -16,6 +16,7 @@ func (n Node) inside(raw driver.CUgraph) *Graph {
 		outer.parts = make(map[driver.CUgraph]*Graph)
 	}
 	outer.parts[raw] = p
+	p.prints = &footprints{loose: g.prints.inNode(n.i)}
 	return p
 }
 

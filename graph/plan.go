@@ -26,6 +26,9 @@ type Plan struct {
 	mu   loader.Latch
 	keep *keep // what the operations refer to: not changed, only replaced
 
+	kindOf []uint32    // by item: its kind, counted from 1
+	prints *footprints // of the kinds, by item; replaced, not changed
+
 	ops     []driver.Op
 	after   [][]int // of Items; nil for a chain
 	kinds   []planKind
@@ -53,7 +56,8 @@ type planKind struct {
 	item    int // the first that does it
 	launch  *driver.Launch
 	version uint32
-	plain   bool // one call adds it
+	uses    uint64 // Launch.AccessesVersion
+	plain   bool   // one call adds it
 }
 
 // NewPlan makes a plan of items, whose Deps must be empty: AddPlan takes the
@@ -115,6 +119,7 @@ func (p *Plan) prepare() error {
 	if err := p.refresh(); err != nil {
 		return err
 	}
+	p.note()
 	p.layOut()
 	return nil
 }
@@ -134,7 +139,11 @@ func planError(i int, op driver.Op, err error) error {
 // they may refer to other things, or to some that were closed.
 func (p *Plan) current() error {
 	for i := range p.kinds {
-		if k := &p.kinds[i]; k.launch != nil && k.version != k.launch.RefsVersion() {
+		k := &p.kinds[i]
+		if k.launch != nil && k.uses != k.launch.AccessesVersion() {
+			p.note()
+		}
+		if k.launch != nil && k.version != k.launch.RefsVersion() {
 			return p.renew()
 		}
 	}

@@ -153,5 +153,6 @@ func (p *Plan) enter(g *Graph) Nodes {
 	} else {
 		g.owners().addPlan(len(p.made), p.keep.own)
 	}
+	g.prints.plan(from, len(p.made), p.prints)
 	return Nodes{g, uint32(from), uint32(len(p.made))}
 }

@@ -60,6 +60,7 @@ func (sc *Scope) do(o *owners, op driver.Op) error {
 		return sc.r.note(op, err)
 	}
 	o.commitLoose()
+	sc.r.uses.note(op)
 	sc.b.open = true
 	return nil
 }

@@ -143,6 +143,9 @@ func (n Node) Set(op driver.Op) error {
 		return fmt.Errorf("cannot set %v: %w", n, err)
 	}
 	err := n.g.set(n, op)
+	if err == nil {
+		n.g.prints.set(n.i, op)
+	}
 	n.g.mu.Unlock()
 	runtime.KeepAlive(op)
 	if err != nil {

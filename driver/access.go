@@ -1,0 +1,123 @@
+package driver
+
+// Access is memory that an operation uses: a range, or the rows of a box in
+// pitched memory. Addresses of the host and the device are one address space.
+type Access struct {
+	Addr  uint64
+	Bytes uint64 // from the first byte to the last, gaps between rows included
+	Mode  AccessMode
+	Host  bool   // page-locked host memory
+	Arg   int32  // its number among the operands: of a kernel, the argument's
+	What  string // which operand: "destination", a parameter's name
+	Rows  *Rows  // what of the range it is; nil: every byte. It does not change
+}
+
+// Rows is a box in memory: Layers × Count pieces of Width bytes each. The first
+// begins where the access does.
+type Rows struct {
+	Width  uint64
+	Pitch  uint64 // from one row to the next
+	Count  uint64 // rows in a layer
+	Layer  uint64 // from one layer to the next
+	Layers uint64
+}
+
+// Overlaps reports whether both touch a byte that one of them writes.
+func (a Access) Overlaps(b Access) bool {
+	if (a.Mode|b.Mode)&Writes == 0 {
+		return false
+	}
+	_, _, both := a.Common(b)
+	return both
+}
+
+// Common returns the first stretch of bytes that belongs to both, whatever they
+// do to it. It is exact for boxes too.
+func (a Access) Common(b Access) (from, to uint64, ok bool) {
+	switch {
+	case a.Bytes == 0 || b.Bytes == 0 || a.Addr >= b.Addr+b.Bytes || b.Addr >= a.Addr+a.Bytes:
+		return 0, 0, false
+	case a.Rows == nil:
+		return b.within(a.Addr, a.Addr+a.Bytes)
+	case b.Rows == nil:
+		return a.within(b.Addr, b.Addr+b.Bytes)
+	case a.Rows.Count*a.Rows.Layers > b.Rows.Count*b.Rows.Layers:
+		a, b = b, a
+	}
+	return b.withinBox(a)
+}
+
+// within returns the first stretch of the access that lies between two
+// addresses.
+func (a *Access) within(lo, hi uint64) (from, to uint64, ok bool) {
+	if a.Rows == nil {
+		return a.piece(a.Addr, a.Bytes, lo, hi)
+	}
+	r := a.Rows
+	for z := firstAfter(a.Addr, (r.Count-1)*r.Pitch+r.Width, r.Layer, lo); z < r.Layers; z++ {
+		layer := a.Addr + z*r.Layer
+		if layer >= hi {
+			break
+		}
+		if y := firstAfter(layer, r.Width, r.Pitch, lo); y < r.Count {
+			if from, to, ok = a.piece(layer+y*r.Pitch, r.Width, lo, hi); ok {
+				return from, to, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// withinBox is within for each of the rows of a box.
+func (a *Access) withinBox(box Access) (from, to uint64, ok bool) {
+	r := box.Rows
+	for z := range r.Layers {
+		for y := range r.Count {
+			row := box.Addr + z*r.Layer + y*r.Pitch
+			if from, to, ok = a.within(row, row+r.Width); ok {
+				return from, to, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// firstAfter is the number of the first of many equal pieces, step apart, that
+// ends behind an address.
+func firstAfter(start, size, step, addr uint64) uint64 {
+	if start+size > addr || step == 0 {
+		return 0
+	}
+	return (addr-start-size)/step + 1
+}
+
+func (*Access) piece(start, size, lo, hi uint64) (from, to uint64, ok bool) {
+	from, to = max(start, lo), min(start+size, hi)
+	return from, to, from < to
+}
+
+// SetRows makes the access one of a box, layers of rows of width bytes, or of a
+// range where rows and layers leave no gaps. Pitch and layer are the bytes from
+// one row or layer to the next.
+func (a *Access) SetRows(width, pitch, rows, layer, layers uintptr) {
+	a.Bytes, a.Rows = 0, nil
+	if width == 0 || rows == 0 || layers == 0 {
+		return
+	}
+	if width == pitch || rows == 1 { // a layer is in one piece
+		width, pitch, rows, layer, layers = (rows-1)*pitch+width, layer, layers, 0, 1
+	}
+	a.Bytes = uint64((layers-1)*layer + (rows-1)*pitch + width)
+	if rows == 1 && layers == 1 || layers == 1 && width == pitch {
+		return
+	}
+	a.Rows = &Rows{uint64(width), uint64(pitch), uint64(rows), uint64(layer), uint64(layers)}
+}
+
+// AccessOf is the access of all of a piece of memory: a buffer or a view, of the
+// device or page-locked.
+func AccessOf(m AnyMemory, mode AccessMode) (Access, error) {
+	var p place
+	_, err := p.locate(m, mode)
+	return p.access, err
+}

@@ -1,0 +1,131 @@
+package graph
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// accessIndex is the memory that steps use, by address, to find those that a
+// further step must not overtake.
+type accessIndex struct {
+	segments []segment // of ranges: in ascending order, without overlaps
+	boxes    []stepAccess
+	all      []stepAccess // for boxes to be compared with, as long as there are any
+}
+
+// segment is a stretch of bytes that the same steps use. What came before the
+// last writer is ordered by it.
+type segment struct {
+	lo, hi  uint64
+	writer  int // the last one, or none
+	readers []int
+}
+
+const none = -1
+
+type stepAccess struct {
+	step int
+	driver.Access
+}
+
+// conflicts appends the steps that one with access a must run after. Others
+// that it must, come before one of those.
+func (x *accessIndex) conflicts(a driver.Access, steps *[]int) {
+	if a.Bytes == 0 || a.Mode == 0 {
+		return
+	}
+	others := x.boxes
+	if a.Rows != nil {
+		others = x.all
+	} else {
+		x.conflictsInSegments(a, steps)
+	}
+	for i := range others {
+		if o := &others[i]; o.Overlaps(a) {
+			*steps = append(*steps, o.step)
+		}
+	}
+}
+
+func (x *accessIndex) conflictsInSegments(a driver.Access, steps *[]int) {
+	end := a.Addr + a.Bytes
+	for i := x.find(a.Addr); i < len(x.segments) && x.segments[i].lo < end; i++ {
+		s := &x.segments[i]
+		if s.writer != none {
+			*steps = append(*steps, s.writer)
+		}
+		if a.Mode&driver.Writes != 0 {
+			*steps = append(*steps, s.readers...)
+		}
+	}
+}
+
+// find returns the first segment that ends behind an address.
+func (x *accessIndex) find(addr uint64) int {
+	return sort.Search(len(x.segments), func(i int) bool { return x.segments[i].hi > addr })
+}
+
+// add enters what a step uses.
+func (x *accessIndex) add(step int, a driver.Access) {
+	if a.Bytes == 0 || a.Mode == 0 {
+		return
+	}
+	x.all = append(x.all, stepAccess{step, a})
+	if a.Rows != nil {
+		x.boxes = append(x.boxes, stepAccess{step, a})
+		return
+	}
+	lo, hi := a.Addr, a.Addr+a.Bytes
+	from := x.find(lo)
+	to := from
+	for to < len(x.segments) && x.segments[to].lo < hi {
+		to++
+	}
+	x.segments = slices.Replace(x.segments, from, to, cover(x.segments[from:to], lo, hi, step, a.Mode)...)
+}
+
+// cover returns what takes the place of segments that lie partly between lo and
+// hi when a step uses the bytes in between.
+func cover(old []segment, lo, hi uint64, step int, mode driver.AccessMode) []segment {
+	var next []segment
+	if len(old) > 0 && old[0].lo < lo {
+		next = append(next, old[0].cut(old[0].lo, lo))
+	}
+	if mode&driver.Writes != 0 {
+		next = append(next, segment{lo: lo, hi: hi, writer: step})
+	} else {
+		next = readBy(next, old, lo, hi, step)
+	}
+	if n := len(old); n > 0 && old[n-1].hi > hi {
+		next = append(next, old[n-1].cut(hi, old[n-1].hi))
+	}
+	return next
+}
+
+// readBy appends the segments between lo and hi with one more reader.
+func readBy(next, old []segment, lo, hi uint64, step int) []segment {
+	at := lo
+	for _, s := range old {
+		if s.lo > at {
+			next = append(next, segment{at, s.lo, none, []int{step}})
+		}
+		s = s.cut(max(s.lo, lo), min(s.hi, hi))
+		s.readers = append(s.readers, step)
+		next, at = append(next, s), s.hi
+	}
+	if at < hi {
+		next = append(next, segment{at, hi, none, []int{step}})
+	}
+	return next
+}
+
+// cut returns a part of a segment. Parts do not share room for readers.
+func (s segment) cut(lo, hi uint64) segment {
+	if s.lo == lo && s.hi == hi {
+		return s
+	}
+	s.lo, s.hi, s.readers = lo, hi, slices.Clip(s.readers)
+	return s
+}

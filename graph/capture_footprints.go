@@ -1,0 +1,45 @@
+package graph
+
+import "github.com/purecuda/cuda/driver"
+
+// recordedUses are the footprints of what was recorded, in order. Which nodes
+// the driver made of it is found out when somebody asks (recognise).
+type recordedUses struct {
+	prints *footprints
+	bursts []*footprints // what each burst noted by itself
+}
+
+// burst takes over what a burst noted.
+func (u *recordedUses) burst(other *recordedUses) {
+	if other.prints != nil {
+		u.bursts = append(u.bursts, other.prints)
+		other.prints = nil
+	}
+}
+
+// note notes an operation that was recorded.
+func (u *recordedUses) note(op driver.Op) {
+	l, ok := op.(*driver.Launch)
+	if !ok {
+		return
+	}
+	if u.prints == nil {
+		u.prints = newFootprints()
+	}
+	u.prints.launch(len(u.prints.of), l)
+}
+
+// giveTo hands them to the graph that was recorded. What is left of a capture
+// that failed goes to the collector.
+func (u *recordedUses) giveTo(g *Graph) {
+	if u.prints != nil {
+		u.bursts = append(u.bursts, u.prints)
+	}
+	if len(u.bursts) == 0 {
+		return
+	}
+	g.lockLatch()
+	defer g.mu.Unlock()
+	g.prints.loose = append(g.prints.loose, u.bursts...)
+	*u = recordedUses{}
+}

@@ -1,0 +1,160 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Checked is the answer of Check.
+type Checked struct {
+	// Conflicts are pairs of nodes that may run at the same time although one
+	// writes what the other uses. They come in the order of the nodes.
+	Conflicts []Conflict
+	// Truncated is set when the graph is too large to list each conflict: then
+	// some show only when those that are listed are resolved.
+	Truncated bool
+	// Unknown are the nodes that may use memory that the graph knows nothing
+	// of; conflicts of those are not found. Node.Declare makes them known.
+	Unknown []Unknown
+}
+
+// Unknown is a node whose use of memory is not known, or not all of it.
+type Unknown struct {
+	Node   Node
+	Reason string
+}
+
+// Conflict is memory that two nodes use, one of them to write it, without an
+// order between them.
+type Conflict struct {
+	A, B     Node          // A is the one that comes first in the graph's order
+	OfA, OfB driver.Access // what each of them uses
+	// From and To are the addresses of the first stretch of bytes (without To)
+	// that both use.
+	From, To uint64
+	// Buffer and Size are the piece of memory that it is a part of, as the
+	// driver allocated it; 0 if it does not tell.
+	Buffer uint64
+	Size   uint64
+}
+
+// OK reports whether no conflict was found.
+func (c Checked) OK() bool { return len(c.Conflicts) == 0 }
+
+// Err is nil if no conflict was found, else an error that describes them.
+func (c Checked) Err() error {
+	if c.OK() {
+		return nil
+	}
+	return invalid("%v", c)
+}
+
+// String describes what was found, a line for each conflict and each unknown
+// node.
+func (c Checked) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d conflicts", len(c.Conflicts))
+	if c.Truncated {
+		b.WriteString(" and more")
+	}
+	for _, x := range c.Conflicts {
+		fmt.Fprintf(&b, "\n%v", x)
+	}
+	for _, u := range c.Unknown {
+		fmt.Fprintf(&b, "\n%v", u)
+	}
+	return b.String()
+}
+
+// String names both nodes, what they do to which operand, and the bytes.
+func (c Conflict) String() string {
+	s := fmt.Sprintf("no order between %s, which %s, and %s, which %s: bytes ", c.A.describe(), does(c.OfA), c.B.describe(), does(c.OfB))
+	if c.Size == 0 {
+		return s + fmt.Sprintf("%#x to %#x", c.From, c.To)
+	}
+	return s + fmt.Sprintf("%d to %d of the %d at %#x", c.From-c.Buffer, c.To-c.Buffer, c.Size, c.Buffer)
+}
+
+// describe is String with the label.
+func (n Node) describe() string {
+	if n.Name() != "" {
+		return n.String()
+	}
+	return fmt.Sprintf("%v (%s)", n, n.Label())
+}
+
+func does(a driver.Access) string {
+	verb := "reads"
+	switch a.Mode {
+	case driver.Writes:
+		verb = "writes"
+	case driver.ReadsWrites:
+		verb = "may read and write"
+	}
+	return verb + " " + a.What
+}
+
+// String is one line.
+func (u Unknown) String() string {
+	return fmt.Sprintf("memory of %s is not known: %s", u.Node.describe(), u.Reason)
+}
+
+// Check looks for nodes that are in conflict over memory: they touch the same
+// bytes, one of them writes them, and no path of dependencies orders them. If it
+// finds none among the nodes whose memory is known, there is none.
+//
+// What nodes use is exact: copies, fills, memory operations, allocations and
+// frees are asked of the driver; of kernels the graph remembers the memory among
+// the arguments of the launches that they came from, whether these were added,
+// planned or captured. The driver is asked for the arguments that a kernel node
+// has, and what does not fit them is not believed: such nodes are Unknown, as
+// are host functions and kernels that were added without a launch or take
+// addresses as numbers. Kernels read and write what they are given unless
+// driver.In, driver.Out or Launch.ArgAccess say otherwise.
+//
+// Graphs in nodes and the bodies of conditional nodes are looked into; of
+// several bodies of a node only one runs at a time. A programmatic dependency
+// counts as one.
+func (g *Graph) Check() (Checked, error) {
+	if err := g.lock(); err != nil {
+		return Checked{}, err
+	}
+	c := checker{}
+	_, err := c.graph(g)
+	found, err := c.result(err)
+	g.mu.Unlock()
+	g.alive()
+	if err != nil {
+		return Checked{}, fmt.Errorf("cannot check %v: %w", g, err)
+	}
+	return found, nil
+}
+
+// Declare says that a node uses memory beside what is known of it, for Check.
+// The graph keeps the memory alive.
+func (n Node) Declare(uses ...Use) error {
+	if err := n.lock(); err != nil {
+		return fmt.Errorf("cannot declare memory of %v: %w", n, err)
+	}
+	defer n.g.mu.Unlock()
+	list := make([]driver.Access, 0, len(uses))
+	refs := make([]driver.Ref, 0, len(uses))
+	for i, u := range uses {
+		a, err := u.access(i)
+		if err != nil {
+			return fmt.Errorf("cannot declare memory of node %d: %w", n.i, err)
+		}
+		list, refs = append(list, a), append(refs, u.mem.Ref())
+	}
+	if err := n.g.owners().holdLoose(refs); err != nil {
+		return err
+	}
+	p := n.g.prints
+	if p.declared == nil {
+		p.declared = make(map[uint32][]driver.Access)
+	}
+	p.declared[n.i] = append(p.declared[n.i], list...)
+	return nil
+}

@@ -1,0 +1,143 @@
+package graph
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// checker is a graph with all that lies in its nodes, flat: a vertex for each
+// node that does something, and two for each that has graphs inside, between
+// which those lie.
+type checker struct {
+	nodes  []Node  // by vertex
+	after  [][]int // by vertex: those that it runs after
+	uses   []stepAccess
+	unsure []Unknown
+	allocs map[uint64]uint64 // what the graph allocates: address and size
+	d      *driver.Driver
+}
+
+func (c *checker) vertex(n Node) int {
+	c.nodes, c.after = append(c.nodes, n), append(c.after, nil)
+	return len(c.nodes) - 1
+}
+
+func (c *checker) order(from, to int) { c.after[to] = append(c.after[to], from) }
+
+func (c *checker) unknown(n Node, reason string) {
+	c.unsure = append(c.unsure, Unknown{n, reason})
+}
+
+// ends are the first and the last vertex of something.
+type ends struct{ first, last int }
+
+// graph enters a graph, which is locked, and returns the vertices of its nodes.
+func (c *checker) graph(g *Graph) ([]ends, error) {
+	c.d = g.d
+	nodes, err := g.listNodes()
+	if err != nil {
+		return nil, err
+	}
+	place := make(map[driver.CUgraphNode]int, len(nodes))
+	all := make([]ends, len(nodes))
+	kernels, err := g.recognise(nodes)
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range nodes {
+		place[n.raw] = i
+		if all[i], err = c.node(n, kernels); err != nil {
+			return nil, err
+		}
+	}
+	from, to, err := g.listEdges()
+	if err != nil {
+		return nil, err
+	}
+	for i := range from {
+		c.order(all[place[from[i]]].last, all[place[to[i]]].first)
+	}
+	return all, nil
+}
+
+// node enters a node.
+func (c *checker) node(n Node, k *kernelNodes) (ends, error) {
+	var t Type
+	if err := n.g.d.CuGraphNodeGetType(n.raw, &t); err != nil {
+		return ends{}, err
+	}
+	v := c.vertex(n)
+	switch t {
+	case driver.CU_GRAPH_NODE_TYPE_GRAPH:
+		var raw driver.CUgraph
+		if err := n.g.d.CuGraphChildGraphNodeGetGraph(n.raw, &raw); err != nil {
+			return ends{}, err
+		}
+		return c.bodies(n, v, []*Graph{n.inside(raw)})
+	case driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return c.conditional(n, v)
+	}
+	return ends{v, v}, c.leaf(n, t, v, k)
+}
+
+// conditional enters the bodies that the graph knows: those that it gave out.
+func (c *checker) conditional(n Node, v int) (ends, error) {
+	var bodies []*Graph
+	for _, p := range n.g.outermost().parts {
+		if p.in == n {
+			bodies = append(bodies, p)
+		}
+	}
+	if len(bodies) == 0 {
+		c.unknown(n, "its bodies were not made by this package")
+	}
+	slices.SortFunc(bodies, func(a, b *Graph) int { return cmp.Compare(a.raw, b.raw) })
+	return c.bodies(n, v, bodies)
+}
+
+// bodies enters graphs that lie in a node, one behind the other: those of a
+// conditional node never run at the same time.
+func (c *checker) bodies(n Node, first int, bodies []*Graph) (ends, error) {
+	at := first
+	for _, b := range bodies {
+		inner, err := c.graph(b)
+		if err != nil {
+			return ends{}, err
+		}
+		next := c.vertex(n)
+		c.order(at, next)
+		for _, e := range inner {
+			c.order(at, e.first)
+			c.order(e.last, next)
+		}
+		at = next
+	}
+	return ends{first, at}, nil
+}
+
+// listNodes is Nodes for a graph that is locked.
+func (g *Graph) listNodes() ([]Node, error) {
+	var n uintptr
+	if err := g.d.CuGraphGetNodes(g.raw, nil, &n); err != nil || n == 0 {
+		return nil, err
+	}
+	raws := make([]driver.CUgraphNode, n)
+	if err := g.d.CuGraphGetNodes(g.raw, &raws[0], &n); err != nil {
+		return nil, err
+	}
+	return g.nodes(raws[:n]), nil
+}
+
+// listEdges is Edges for a graph that is locked.
+func (g *Graph) listEdges() (from, to []driver.CUgraphNode, err error) {
+	var n uintptr
+	if err := g.getEdges(nil, nil, nil, &n); err != nil || n == 0 {
+		return nil, nil, err
+	}
+	from, to = make([]driver.CUgraphNode, n), make([]driver.CUgraphNode, n)
+	data := make([]driver.CUgraphEdgeData, n)
+	err = g.getEdges(&from[0], &to[0], &data[0], &n)
+	return from[:n], to[:n], err
+}

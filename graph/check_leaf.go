@@ -1,0 +1,200 @@
+package graph
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// leaf enters what a node uses that has no graph inside.
+func (c *checker) leaf(n Node, t Type, v int, k *kernelNodes) error {
+	declared := n.g.prints.declared[n.i]
+	for _, a := range declared {
+		c.use(v, a)
+	}
+	switch t {
+	case driver.CU_GRAPH_NODE_TYPE_KERNEL:
+		return c.kernel(n, v, k, len(declared) > 0)
+	case driver.CU_GRAPH_NODE_TYPE_MEMCPY:
+		return c.copy(n, v)
+	case driver.CU_GRAPH_NODE_TYPE_MEMSET:
+		return c.fill(n, v)
+	case driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+		return c.memOp(n, v)
+	case driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+		return c.alloc(n, v)
+	case driver.CU_GRAPH_NODE_TYPE_MEM_FREE:
+		return c.free(n, v)
+	case driver.CU_GRAPH_NODE_TYPE_HOST:
+		if len(declared) == 0 {
+			c.unknown(n, "it is a host function, and nothing was declared")
+		}
+	}
+	return nil
+}
+
+func (c *checker) use(v int, a driver.Access) {
+	if a.Bytes > 0 && a.Mode != 0 {
+		c.uses = append(c.uses, stepAccess{v, a})
+	}
+}
+
+func (c *checker) kernel(n Node, v int, k *kernelNodes, declared bool) error {
+	f := k.prints[n.i]
+	if f.footprint == nil {
+		if !declared {
+			c.unknown(n, "no launch is known that it came from")
+		}
+		return nil
+	}
+	for _, a := range f.accesses() {
+		c.use(v, a)
+	}
+	arg, found, err := c.address(f, k.params[n.i])
+	if found && !declared {
+		c.unknown(n, fmt.Sprintf("%s is an address of device memory of which no more is known", f.kernel.ArgName(arg)))
+	}
+	return err
+}
+
+// address finds an argument that is an address and was passed as a number.
+func (c *checker) address(f foundFootprint, params *driver.CUDA_KERNEL_NODE_PARAMS) (arg int, found bool, err error) {
+	list, _ := f.kernel.Params()
+	for i, p := range list {
+		if p.Size != 8 || p.Type == ".f64" || f.covers(i) || params.KernelParams == nil {
+			continue
+		}
+		_, size, err := c.allocation(argument(params, i))
+		if err != nil || size > 0 {
+			return i, err == nil, err
+		}
+	}
+	return 0, false, nil
+}
+
+// allocation returns the piece of device memory that an address lies in, none
+// for what is no address of the device.
+func (c *checker) allocation(addr uint64) (base, size uint64, err error) {
+	if addr == 0 {
+		return 0, 0, nil
+	}
+	var at driver.CUdeviceptr
+	var n uintptr
+	err = c.d.CuMemGetAddressRange(&at, &n, driver.CUdeviceptr(addr))
+	switch resultOf(err) {
+	case driver.CUDA_ERROR_NOT_FOUND, driver.CUDA_ERROR_INVALID_VALUE, driver.CUDA_ERROR_NOT_SUPPORTED:
+		return 0, 0, nil
+	}
+	return uint64(at), uint64(n), err
+}
+
+// covers reports whether argument i is memory that the footprint knows.
+func (f foundFootprint) covers(i int) bool {
+	for _, s := range f.uses() {
+		if int(s.arg) == i && s.addr != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// argument reads argument i, of 8 bytes, from where the driver keeps it.
+func argument(p *driver.CUDA_KERNEL_NODE_PARAMS, i int) uint64 {
+	at := unsafe.Slice(p.KernelParams, i+1)[i]
+	return binary.NativeEndian.Uint64(unsafe.Slice((*byte)(at), 8))
+}
+
+func (c *checker) copy(n Node, v int) error {
+	var p driver.CUDA_MEMCPY3D
+	if err := n.g.d.CuGraphMemcpyNodeGetParams(n.raw, &p); err != nil {
+		return err
+	}
+	dst := copyEnd(p.DstMemoryType, p.DstDevice, p.DstHost)
+	src := copyEnd(p.SrcMemoryType, p.SrcDevice, p.SrcHost)
+	if dst == 0 || src == 0 {
+		c.unknown(n, "it copies to or from an array")
+	}
+	rows := func(a driver.Access, x, y, z, pitch, height uintptr) {
+		if a.Addr == 0 {
+			return
+		}
+		pitch, height = max(pitch, x+p.WidthInBytes), max(height, y+p.Height)
+		a.Addr += uint64((z*height+y)*pitch + x)
+		a.SetRows(p.WidthInBytes, pitch, p.Height, height*pitch, p.Depth)
+		c.use(v, a)
+	}
+	rows(driver.Access{Addr: dst, Mode: driver.Writes, What: "destination"}, p.DstXInBytes, p.DstY, p.DstZ, p.DstPitch, p.DstHeight)
+	rows(driver.Access{Addr: src, Mode: driver.Reads, Arg: 1, What: "source"}, p.SrcXInBytes, p.SrcY, p.SrcZ, p.SrcPitch, p.SrcHeight)
+	return nil
+}
+
+// copyEnd is the address of one end of a copy, 0 for an array.
+func copyEnd(t driver.CUmemorytype, dev driver.CUdeviceptr, host unsafe.Pointer) uint64 {
+	switch t {
+	case driver.CU_MEMORYTYPE_DEVICE, driver.CU_MEMORYTYPE_UNIFIED:
+		return uint64(dev)
+	case driver.CU_MEMORYTYPE_HOST:
+		return uint64(uintptr(host))
+	}
+	return 0
+}
+
+func (c *checker) fill(n Node, v int) error {
+	var p driver.CUDA_MEMSET_NODE_PARAMS
+	if err := n.g.d.CuGraphMemsetNodeGetParams(n.raw, &p); err != nil {
+		return err
+	}
+	a := driver.Access{Addr: uint64(p.Dst), Mode: driver.Writes, What: "destination"}
+	a.SetRows(p.Width*uintptr(p.ElementSize), p.Pitch, p.Height, 0, 1)
+	c.use(v, a)
+	return nil
+}
+
+// memOp enters the words that are written. To wait for a word is to take part in
+// an order that dependencies say nothing of, and no conflict with who writes it.
+func (c *checker) memOp(n Node, v int) error {
+	var p driver.CUDA_BATCH_MEM_OP_NODE_PARAMS
+	if err := n.g.d.CuGraphBatchMemOpNodeGetParams(n.raw, &p); err != nil {
+		return err
+	}
+	for i, step := range unsafe.Slice(p.ParamArray, p.Count) {
+		a := driver.Access{Mode: driver.Writes, Arg: int32(i), What: fmt.Sprintf("the word of step %d", i)}
+		switch *step.Operation() {
+		case driver.CU_STREAM_MEM_OP_WRITE_VALUE_64:
+			a.Bytes = 8
+		case driver.CU_STREAM_MEM_OP_WRITE_VALUE_32:
+			a.Bytes = 4
+		default:
+			continue
+		}
+		a.Addr = uint64(step.WriteValue().Address)
+		c.use(v, a)
+	}
+	return nil
+}
+
+// alloc enters an allocation, before which nothing may use the memory.
+func (c *checker) alloc(n Node, v int) error {
+	var p driver.CUDA_MEM_ALLOC_NODE_PARAMS
+	if err := n.g.d.CuGraphMemAllocNodeGetParams(n.raw, &p); err != nil {
+		return err
+	}
+	if c.allocs == nil {
+		c.allocs = make(map[uint64]uint64)
+	}
+	c.allocs[uint64(p.Dptr)] = uint64(p.Bytesize)
+	c.use(v, driver.Access{Addr: uint64(p.Dptr), Bytes: uint64(p.Bytesize), Mode: driver.Writes, What: "memory that it allocates"})
+	return nil
+}
+
+// free enters a free, after which nothing may use the memory.
+func (c *checker) free(n Node, v int) error {
+	var ptr driver.CUdeviceptr
+	if err := n.g.d.CuGraphMemFreeNodeGetParams(n.raw, &ptr); err != nil {
+		return err
+	}
+	c.use(v, driver.Access{Addr: uint64(ptr), Bytes: max(c.allocs[uint64(ptr)], 1), Mode: driver.Writes, What: "memory that it frees"})
+	return nil
+}

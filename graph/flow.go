@@ -1,0 +1,267 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Flow is a list of operations in the order in which a program would run them
+// one after the other, of which it makes graphs that run as much side by side
+// as gives the same results. The edges come from the memory that operations
+// read and write: one that reads what an earlier one writes runs after it, and
+// so does one that writes what an earlier one reads or writes. No edge is there
+// that others make needless, and the same list always gives the same graph.
+//
+// What an operation does to memory is exact for copies, fills and memory
+// operations. A kernel may read and write all of each buffer or view among its
+// arguments, unless driver.In, driver.Out or Launch.ArgAccess say otherwise;
+// what is not known at all (a host function, an address passed as a number,
+// memory that a kernel finds by itself) is declared by [Reads] and [Writes], or
+// ordered by [Step.After].
+//
+// Operations are read when they are added and, for their parameters, when a
+// graph is built, so each step takes an operation of its own: one launch with
+// changed arguments does not do for two steps that use different memory.
+//
+// A Flow may not be used by several goroutines at a time. It needs no Close.
+type Flow struct {
+	ctx   *driver.Context
+	steps []flowStep
+	index accessIndex
+	done  reach // which steps come before which
+}
+
+type flowStep struct {
+	op      driver.Op
+	version uint64 // of a launch: Launch.AccessesVersion
+	name    string
+	uses    []driver.Access // the operation's and those that were declared
+	extra   []Use
+	after   []int
+}
+
+// Step is one operation of a Flow.
+type Step struct {
+	f *Flow
+	i int
+}
+
+// Use is memory that a step uses beside what its operation says.
+type Use struct {
+	mem  driver.AnyMemory
+	mode driver.AccessMode
+}
+
+// Reads declares memory that is read: a buffer or a view, of the device or
+// page-locked.
+func Reads(m driver.AnyMemory) Use { return Use{m, driver.Reads} }
+
+// Writes declares memory that is written.
+func Writes(m driver.AnyMemory) Use { return Use{m, driver.Writes} }
+
+// ReadsWrites declares memory that is read and written.
+func ReadsWrites(m driver.AnyMemory) Use { return Use{m, driver.ReadsWrites} }
+
+// NewFlow returns an empty Flow for operations of c.
+func NewFlow(c *driver.Context) *Flow { return &Flow{ctx: c} }
+
+// Add adds an operation behind those that were added before. It runs after
+// those of them that it must not overtake, and uses more memory than it says
+// where uses are given.
+func (f *Flow) Add(op driver.Op, uses ...Use) (Step, error) {
+	if f == nil {
+		return Step{}, errNilFlow
+	}
+	if f.ctx == nil {
+		return Step{}, f.addError(op, errNoContext)
+	}
+	if err := accepts(f.ctx, op); err != nil {
+		return Step{}, f.addError(op, err)
+	}
+	s := flowStep{op: op, extra: append([]Use(nil), uses...)}
+	if l, ok := op.(*driver.Launch); ok {
+		s.version = l.AccessesVersion()
+	}
+	s.uses = append(make([]driver.Access, 0, len(op.Accesses())+len(uses)), op.Accesses()...)
+	for i, u := range uses {
+		a, err := u.access(i)
+		if err != nil {
+			return Step{}, f.addError(op, err)
+		}
+		s.uses = append(s.uses, a)
+	}
+	return f.enter(s), nil
+}
+
+var (
+	errNilFlow   = fmt.Errorf("nil flow: %w", driver.ErrClosed)
+	errNoContext = fmt.Errorf("nil context: %w", driver.ErrClosed)
+)
+
+func (f *Flow) addError(op driver.Op, err error) error {
+	if op == nil {
+		return fmt.Errorf("cannot add step %d to a flow: %w", len(f.steps), err)
+	}
+	return fmt.Errorf("cannot add %v as step %d to a flow: %w", op, len(f.steps), err)
+}
+
+// access is what use i of a list declares.
+func (u Use) access(i int) (driver.Access, error) {
+	a, err := driver.AccessOf(u.mem, u.mode)
+	if err != nil {
+		return a, fmt.Errorf("use %d: %w", i, err)
+	}
+	a.What, a.Arg = fmt.Sprintf("declared use %d", i), declaredUse
+	return a, nil
+}
+
+// declaredUse is the Arg of accesses that are none of an operation's.
+const declaredUse = -1
+
+// enter finds what a new step runs after.
+func (f *Flow) enter(s flowStep) Step {
+	i := len(f.steps)
+	for _, a := range s.uses {
+		f.index.conflicts(a, &s.after)
+	}
+	for _, a := range s.uses {
+		f.index.add(i, a)
+	}
+	s.after = f.done.add(s.after)
+	f.steps = append(f.steps, s)
+	return Step{f, i}
+}
+
+// Len returns the number of steps.
+func (f *Flow) Len() int {
+	if f == nil {
+		return 0
+	}
+	return len(f.steps)
+}
+
+// Index returns the number of the step, which is that of its node in what
+// Build returns.
+func (s Step) Index() int { return s.i }
+
+// Operation returns what the step does, nil for the zero Step.
+func (s Step) Operation() driver.Op {
+	if s.f == nil {
+		return nil
+	}
+	return s.f.steps[s.i].op
+}
+
+// Dependencies returns the numbers of the steps that it runs right after, in
+// ascending order.
+func (s Step) Dependencies() []int {
+	if s.f == nil {
+		return nil
+	}
+	return append([]int(nil), s.f.steps[s.i].after...)
+}
+
+// SetName names the nodes that are made of the step.
+func (s Step) SetName(name string) {
+	if s.f != nil {
+		s.f.steps[s.i].name = name
+	}
+}
+
+// After has the step, which must be the latest of its flow, run after others
+// for a reason that is not memory.
+func (s Step) After(others ...Step) error {
+	if s.f == nil || s.i != len(s.f.steps)-1 {
+		return invalid("only the step that was added last to a flow can be given others to run after")
+	}
+	after := s.f.steps[s.i].after
+	for _, o := range others {
+		if o.f != s.f || o.i == s.i {
+			return invalid("step %d cannot run after something that is no other step of its flow", s.i)
+		}
+		after = append(after, o.i)
+	}
+	s.f.done.undo()
+	s.f.steps[s.i].after = s.f.done.add(after)
+	return nil
+}
+
+// Items returns the steps as a batch for AddBatch or NewPlan.
+func (f *Flow) Items() []Item {
+	items := make([]Item, f.Len())
+	for i := range items {
+		s := &f.steps[i]
+		items[i] = Item{Op: s.op, After: append([]int(nil), s.after...)}
+	}
+	return items
+}
+
+// Build returns a new graph of the steps.
+func (f *Flow) Build() (*Graph, error) {
+	if f == nil {
+		return nil, errNilFlow
+	}
+	g, err := New(f.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.AddTo(g); err != nil {
+		return nil, join([]error{err, g.Close()})
+	}
+	return g, nil
+}
+
+// AddTo adds a node for each step to a graph, in order; those that run after no
+// other step run after deps. It can be done any number of times. Numbers among
+// the arguments of launches may have changed since they were added, the memory
+// may not.
+func (f *Flow) AddTo(g *Graph, deps ...Node) ([]Node, error) {
+	if f == nil {
+		return nil, errNilFlow
+	}
+	if err := f.unchanged(); err != nil {
+		return nil, err
+	}
+	items := f.Items()
+	for i := range items {
+		if len(items[i].After) == 0 {
+			items[i].Deps = deps
+		}
+	}
+	nodes, err := g.AddBatch(make([]Node, 0, len(items)), items)
+	if err != nil {
+		return nil, fmt.Errorf("cannot build a flow: %w", err)
+	}
+	return nodes, f.describe(nodes)
+}
+
+// unchanged refuses launches that use other memory now than when the order was
+// derived.
+func (f *Flow) unchanged() error {
+	for i := range f.steps {
+		s := &f.steps[i]
+		if l, ok := s.op.(*driver.Launch); ok && l.AccessesVersion() != s.version {
+			return invalid("cannot build a flow: the memory of step %d, %v, was changed after it was added; take a launch for each step", i, l)
+		}
+	}
+	return nil
+}
+
+// describe tells the graph what is known of the steps beside their operations.
+func (f *Flow) describe(nodes []Node) error {
+	for i, n := range nodes {
+		s := &f.steps[i]
+		if s.name != "" {
+			if err := n.SetName(s.name); err != nil {
+				return err
+			}
+		}
+		if len(s.extra) > 0 {
+			if err := n.Declare(s.extra...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,340 @@
+package graph_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+// randomWork makes operations on parts of a few buffers: kernels with and
+// without declarations, copies, fills, and boxes of pitched memory.
+type randomWork struct {
+	*kit
+	*rand.Rand
+	bufs []*driver.Buffer[uint32]
+}
+
+func newRandomWork(k *kit, seed uint64) *randomWork {
+	k.Helper()
+	w := &randomWork{k, rand.New(rand.NewPCG(seed, 7)), nil}
+	for range 4 {
+		w.bufs = append(w.bufs, k.memory())
+	}
+	return w
+}
+
+// part returns n elements of some buffer.
+func (w *randomWork) part(n int) driver.View[uint32] {
+	at := w.IntN(elems - n + 1)
+	return w.bufs[w.IntN(len(w.bufs))].View(at, at+n)
+}
+
+func (w *randomWork) op() driver.Op {
+	w.Helper()
+	for {
+		op, err := w.try()
+		if errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) { // a copy of a buffer to itself that overlaps
+			continue
+		}
+		w.ok(err)
+		return op
+	}
+}
+
+func (w *randomWork) try() (driver.Op, error) {
+	n := 1 + w.IntN(8)
+	switch w.IntN(7) {
+	case 0:
+		return w.plus.Prepare(config, w.part(n), uint32(n), uint32(w.IntN(5)))
+	case 1:
+		return w.times.Prepare(config, driver.InOut(w.part(n)), uint32(n), uint32(1+w.IntN(5)))
+	case 2:
+		return w.sumOf(w.part(n), w.part(n), w.part(n))
+	case 3:
+		return driver.Fill[uint32](w.part(n), uint32(w.IntN(9)))
+	case 4:
+		return driver.Fill2D[uint32](w.part(24), uint32(w.IntN(9)), 8, 1+w.IntN(4), 3)
+	case 5:
+		return driver.CopyDevice[uint32](w.part(n), w.part(n))
+	}
+	i, j := w.IntN(2), 2+w.IntN(2)
+	width := uintptr(4 * (1 + w.IntN(3)))
+	return driver.Copy2D(
+		driver.Region{Memory: w.bufs[i], Pitch: 32, X: uintptr(4 * w.IntN(4)), Y: uintptr(w.IntN(2))},
+		driver.Region{Memory: w.bufs[j], Pitch: 16, X: uintptr(4 * w.IntN(2)), Y: uintptr(w.IntN(5))}, width, 3)
+}
+
+// sumOf refuses to write what other threads of the kernel read.
+func (w *randomWork) sumOf(d, a, b driver.View[uint32]) (driver.Op, error) {
+	for _, v := range []driver.View[uint32]{a, b} {
+		if d.Ptr() < v.Ptr()+driver.CUdeviceptr(v.Bytes()) && v.Ptr() < d.Ptr()+driver.CUdeviceptr(d.Bytes()) {
+			return nil, driver.CUDA_ERROR_INVALID_VALUE
+		}
+	}
+	return w.sum.Prepare(config, driver.Out(d), driver.In(a), driver.In(b), uint32(d.Len()))
+}
+
+func (w *randomWork) ops(n int) []driver.Op {
+	w.Helper()
+	ops := make([]driver.Op, n)
+	for i := range ops {
+		ops[i] = w.op()
+	}
+	return ops
+}
+
+// reset gives the memory its first contents.
+func (w *randomWork) reset() {
+	w.Helper()
+	for i, b := range w.bufs {
+		v := make([]uint32, elems)
+		for j := range v {
+			v[j] = uint32(100*i + j)
+		}
+		w.ok(b.CopyFrom(v))
+	}
+}
+
+func (w *randomWork) contents() []uint32 {
+	w.Helper()
+	var all []uint32
+	for _, b := range w.bufs {
+		v := make([]uint32, elems)
+		w.ok(b.CopyTo(v))
+		all = append(all, v...)
+	}
+	return all
+}
+
+// inOrder runs operations one after the other and returns what the memory
+// holds then.
+func (w *randomWork) inOrder(ops []driver.Op) []uint32 {
+	w.Helper()
+	w.reset()
+	for _, op := range ops {
+		w.ok(w.s.Do(op))
+	}
+	w.wait(w.s)
+	return w.contents()
+}
+
+func (k *kit) flow(ops ...driver.Op) *graph.Flow {
+	k.Helper()
+	f := graph.NewFlow(k.c)
+	for _, op := range ops {
+		_, err := f.Add(op)
+		k.ok(err)
+	}
+	return f
+}
+
+func (k *kit) build(f *graph.Flow) *graph.Graph {
+	k.Helper()
+	g, err := f.Build()
+	k.ok(err)
+	k.closeLater(g)
+	return g
+}
+
+func TestFlowGivesWhatTheOrderGives(t *testing.T) {
+	each(t, func(k *kit) {
+		for seed := range uint64(20) {
+			w := newRandomWork(k, seed)
+			ops := w.ops(40)
+			want := w.inOrder(ops)
+			x := k.exec(k.build(k.flow(ops...)))
+			for range 3 {
+				w.reset()
+				k.run(x)
+				if got := w.contents(); !slices.Equal(got, want) {
+					t.Fatalf("seed %d: the memory is %v, in order it was %v", seed, got, want)
+				}
+			}
+		}
+	})
+}
+
+// conflicts is what a flow has to keep in order, found the long way: byte by
+// byte.
+func conflicts(a, b driver.Op) bool {
+	for _, x := range a.Accesses() {
+		for _, y := range b.Accesses() {
+			if (x.Mode|y.Mode)&driver.Writes != 0 && common(bytesOf(x), bytesOf(y)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func bytesOf(a driver.Access) map[uint64]bool {
+	all := make(map[uint64]bool)
+	r := a.Rows
+	if r == nil {
+		r = &driver.Rows{Width: a.Bytes, Count: 1, Layers: 1}
+	}
+	for z := range r.Layers {
+		for y := range r.Count {
+			for x := range r.Width {
+				all[a.Addr+z*r.Layer+y*r.Pitch+x] = true
+			}
+		}
+	}
+	return all
+}
+
+func common(a, b map[uint64]bool) bool {
+	for i := range a {
+		if b[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// The edges are those between operations in conflict, without those that follow
+// from others: no fewer, no more.
+func TestFlowHasExactlyTheNeededEdges(t *testing.T) {
+	each(t, func(k *kit) {
+		for seed := range uint64(10) {
+			ops := newRandomWork(k, seed).ops(60)
+			before := make([]map[int]bool, len(ops))
+			for i, it := range k.flow(ops...).Items() {
+				var want []int
+				before[i] = make(map[int]bool)
+				for j := i - 1; j >= 0; j-- {
+					if before[i][j] || !conflicts(ops[j], ops[i]) {
+						continue
+					}
+					want = append(want, j)
+					before[i][j] = true
+					for l := range before[j] {
+						before[i][l] = true
+					}
+				}
+				slices.Reverse(want)
+				if !slices.Equal(it.After, want) {
+					t.Fatalf("seed %d: step %d, %v, runs after %v, want %v", seed, i, ops[i], it.After, want)
+				}
+			}
+		}
+	})
+}
+
+func TestFlowOrdersByDeclarations(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b := k.memory(), k.memory()
+		host, err := driver.AllocHost[uint32](k.c, elems)
+		k.ok(err)
+		k.closeLater(host)
+		down, err := driver.Download[uint32](host, a)
+		k.ok(err)
+		var seen uint32
+		look, err := driver.NewHostFunc(k.c, func() { seen = host.Slice()[0] })
+		k.ok(err)
+		f := graph.NewFlow(k.c)
+		add := func(op driver.Op, uses ...graph.Use) graph.Step {
+			t.Helper()
+			s, err := f.Add(op, uses...)
+			k.ok(err)
+			return s
+		}
+		write := add(k.launch(k.plus, a, 4))
+		other := add(k.launch(k.plus, b, 1))
+		copied := add(down)
+		looked := add(look, graph.Reads(host))
+		last := add(k.launch(k.times, b, 3), graph.Writes(host.View(0, 1)))
+		k.ok(last.After(write))
+		for s, want := range map[graph.Step][]int{
+			write: nil, other: nil, copied: {write.Index()}, looked: {copied.Index()},
+			last: {other.Index(), looked.Index()},
+		} {
+			if got := s.Dependencies(); !slices.Equal(got, want) {
+				t.Errorf("step %d, %v, runs after %v, want %v", s.Index(), s.Operation(), got, want)
+			}
+		}
+		looked.SetName("look")
+		g, err := graph.New(k.c)
+		k.ok(err)
+		k.closeLater(g)
+		first := k.add(g, k.launch(k.plus, a, 10))
+		nodes, err := f.AddTo(g, first)
+		k.ok(err)
+		if name := nodes[looked.Index()].Name(); name != "look" {
+			t.Errorf("the node's name is %q", name)
+		}
+		k.run(k.exec(g))
+		k.expect(a, 15)
+		k.expect(b, 6)
+		if seen != 15 {
+			t.Errorf("the host function saw %d", seen)
+		}
+	})
+}
+
+func TestFlowRefusesWhatItCannotOrder(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b := k.memory(), k.memory()
+		l := k.launch(k.plus, a, 1)
+		f := k.flow(l)
+		k.ok(driver.SetArg(l, 2, uint32(9)))
+		k.build(f) // a number is no memory
+		k.ok(driver.SetArg(l, 0, b))
+		_, err := f.Build()
+		refused(t, "a build after the memory changed", err, "step 0")
+		closed := k.memoryOf(1)
+		k.ok(closed.Close())
+		first, err := f.Add(l)
+		k.ok(err)
+		_, err = f.Add(l, graph.Reads(closed))
+		refused(t, "a use of closed memory", err, "closed")
+		_, err = f.Add(l, graph.Use{})
+		refused(t, "a use of nothing", err, "nil")
+		_, err = f.Add(nil)
+		refused(t, "no operation", err, "nil operation")
+		_, err = graph.NewFlow(nil).Add(l)
+		refused(t, "no context", err, "nil context")
+		second, err := f.Add(l)
+		k.ok(err)
+		refused(t, "an order among earlier steps", first.After(second), "last")
+		refused(t, "a step behind itself", second.After(second), "other step")
+		refused(t, "a step of another flow", second.After(graph.Step{}), "other step")
+		var none *graph.Flow
+		_, err = none.Build()
+		refused(t, "nil", err, "nil flow")
+	})
+}
+
+func refused(t *testing.T, what string, err error, says string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("%s: got %v, want an error that says %q", what, err, says)
+	}
+}
+
+func TestFlowOfManyStepsIsTwoChains(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b := k.memory(), k.memory()
+		ops := [2]driver.Op{k.launch(k.plus, a, 1), k.launch(k.plus, b, 1)}
+		f := graph.NewFlow(k.c)
+		for i := range 2000 {
+			s, err := f.Add(ops[i%2])
+			k.ok(err)
+			var want []int
+			if i >= 2 {
+				want = []int{i - 2}
+			}
+			if got := s.Dependencies(); !slices.Equal(got, want) {
+				t.Fatalf("step %d runs after %v, want %v", i, got, want)
+			}
+		}
+		k.run(k.exec(k.build(f)))
+		k.expect(a, 1001)
+		k.expect(b, 1001)
+	})
+}

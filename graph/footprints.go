@@ -1,0 +1,305 @@
+package graph
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// footprints is what is known of the memory that the nodes of a graph use beyond
+// what the driver can be asked: of a kernel it knows the addresses it is given,
+// and not how much memory is behind them. All of it is numbers in lists, so that
+// noting a node costs a comparison and a store.
+//
+// Graphs that were copied from this one see its lists as they were (snapshot).
+// What only appends may go on; who changes what is there makes copies first.
+type footprints struct {
+	of    []uint32 // by node: its footprint, counted from 1; 0: not noted here
+	list  []footprint
+	spans []useSpan
+
+	version uint64 // of the launch that was noted last
+	last    uint32 // its footprint
+
+	shared bool        // snapshots see the lists
+	plans  []planNodes // nodes of plans
+	// Footprints of nodes that the driver made: captured ones, copies. Which is
+	// whose is found out when somebody asks.
+	loose    []*footprints
+	children map[uint32]*footprints // of graphs that were copied into nodes
+	declared map[uint32][]driver.Access
+}
+
+// footprint is what a kernel node uses.
+type footprint struct {
+	version uint64 // Launch.AccessesVersion when it was noted
+	kernel  *driver.Kernel
+	at      uint32 // in spans
+	n, own  uint16 // uses; of a node that was set: the room there, which no other has
+}
+
+// useSpan is a driver.Access without what is the same for all of a kernel.
+type useSpan struct {
+	addr, bytes uint64
+	arg         int32
+	mode        driver.AccessMode
+	host        bool
+}
+
+// planNodes are nodes that a plan added, whose footprints are the plan's.
+type planNodes struct {
+	first, n uint32
+	prints   *footprints
+}
+
+var footprintPool = sync.Pool{New: func() any { return new(footprints) }}
+
+func newFootprints() *footprints { return footprintPool.Get().(*footprints) }
+
+// recycle keeps the lists for another graph, unless somebody sees them.
+func (p *footprints) recycle() {
+	if p == nil || p.shared {
+		return
+	}
+	for i, l := range p.loose {
+		p.loose[i] = nil
+		l.recycle()
+	}
+	clear(p.list) // kernels
+	clear(p.plans)
+	*p = footprints{of: p.of[:0], list: p.list[:0], spans: p.spans[:0], plans: p.plans[:0], loose: p.loose[:0]}
+	footprintPool.Put(p)
+}
+
+// launch notes what node i, the next one, does.
+func (p *footprints) launch(i int, l *driver.Launch) {
+	if l.AccessesVersion() == p.version && len(p.of) == i {
+		p.of = append(p.of, p.last)
+		return
+	}
+	p.launchAnew(i, l)
+}
+
+func (p *footprints) launchAnew(i int, l *driver.Launch) {
+	p.pad(i)
+	if l.AccessesVersion() != p.version {
+		p.enter(l)
+	}
+	p.of = append(p.of, p.last)
+}
+
+// op is launch for an operation of any kind.
+func (p *footprints) op(i int, op driver.Op) {
+	if l, ok := op.(*driver.Launch); ok {
+		p.launch(i, l)
+	}
+}
+
+// again notes that the next n nodes do what the latest does.
+func (p *footprints) again(n int) {
+	if n == 0 {
+		return
+	}
+	at := len(p.of)
+	p.of = slices.Grow(p.of, n)[:at+n]
+	fresh := p.of[at:]
+	fresh[0] = p.last
+	for done := 1; done < n; done *= 2 {
+		copy(fresh[done:], fresh[:done])
+	}
+}
+
+// pad enters that nothing was noted of the nodes before i.
+func (p *footprints) pad(i int) {
+	if n := i - len(p.of); n > 0 {
+		p.of = append(p.of, make([]uint32, n)...)
+	}
+}
+
+// enter makes a footprint of a launch, the last from now on. Fields are stored
+// where they belong: to copy a struct that was just put together stalls.
+func (p *footprints) enter(l *driver.Launch) {
+	uses, at := l.Accesses(), len(p.spans)
+	p.version = l.AccessesVersion()
+	n := len(p.list)
+	p.list = slices.Grow(p.list, 1)[:n+1]
+	f := &p.list[n]
+	f.version, f.kernel, f.at, f.n, f.own = p.version, l.Kernel(), uint32(at), uint16(len(uses)), 0
+	p.last = uint32(n + 1)
+	p.spans = slices.Grow(p.spans, len(uses))[:at+len(uses)]
+	note(p.spans[at:], uses)
+}
+
+// note stores what a launch uses.
+func note(to []useSpan, uses []driver.Access) {
+	for i := range uses {
+		a, s := &uses[i], &to[i]
+		s.addr, s.bytes, s.arg, s.mode, s.host = a.Addr, a.Bytes, a.Arg, a.Mode, a.Host
+	}
+}
+
+// plan notes the next n nodes, which have a plan's footprints.
+func (p *footprints) plan(first, n int, prints *footprints) {
+	p.plans = append(p.plans, planNodes{uint32(first), uint32(n), prints})
+}
+
+// set notes what a node does from now on. One that was set before has a
+// footprint of its own, with room for launches of as much memory.
+func (p *footprints) set(i uint32, op driver.Op) {
+	l, ok := op.(*driver.Launch)
+	if !ok {
+		return
+	}
+	if f := p.find(i); f.footprint != nil && f.version == l.AccessesVersion() {
+		return
+	}
+	p.unshare()
+	p.pad(int(i) + 1)
+	uses := l.Accesses()
+	f := p.ownFootprint(i, uint16(len(uses)))
+	f.version, f.kernel, f.n = l.AccessesVersion(), l.Kernel(), uint16(len(uses))
+	note(p.spans[f.at:], uses)
+}
+
+// ownFootprint returns one that only node i has, with room.
+func (p *footprints) ownFootprint(i uint32, room uint16) *footprint {
+	if at := p.of[i]; at != 0 && p.list[at-1].own >= max(room, 1) {
+		return &p.list[at-1]
+	}
+	room = max(room, 1)
+	p.list = append(p.list, footprint{at: uint32(len(p.spans)), own: room})
+	p.spans = append(p.spans, make([]useSpan, room)...)
+	p.of[i] = uint32(len(p.list))
+	return &p.list[len(p.list)-1]
+}
+
+// forget is for a node that was destroyed, or that somebody changed.
+func (p *footprints) forget(i uint32) {
+	if int(i) < len(p.of) && p.of[i] != 0 {
+		p.unshare()
+		p.of[i] = 0
+	}
+	if len(p.declared)+len(p.children) > 0 {
+		delete(p.declared, i)
+		delete(p.children, i)
+	}
+}
+
+// footprintMark is a point to go back to.
+type footprintMark struct{ of, list, spans int }
+
+func (p *footprints) mark() footprintMark {
+	return footprintMark{len(p.of), len(p.list), len(p.spans)}
+}
+
+func (p *footprints) cut(m footprintMark) {
+	p.of, p.list, p.spans, p.version = p.of[:m.of], p.list[:m.list], p.spans[:m.spans], 0
+}
+
+// unshare makes sure that nobody else sees the lists.
+func (p *footprints) unshare() {
+	if p.shared {
+		p.of, p.list, p.spans = slices.Clone(p.of), slices.Clone(p.list), slices.Clone(p.spans)
+		p.plans, p.loose = slices.Clone(p.plans), slices.Clone(p.loose)
+		p.shared = false
+	}
+}
+
+// snapshot returns the footprints as they are now, for a copy of the graph.
+func (p *footprints) snapshot() *footprints {
+	p.shared = true
+	s := *p
+	s.children, s.declared = maps.Clone(p.children), nil
+	return &s
+}
+
+// copiedFrom notes that nodes are copies of those of another graph; which of
+// which is found out when somebody asks.
+func (p *footprints) copiedFrom(other *footprints) {
+	p.loose = append(p.loose, other.snapshot())
+}
+
+// adoptChild notes what the graph in node i was copied from.
+func (p *footprints) adoptChild(i uint32, child *footprints) {
+	if p.children == nil {
+		p.children = make(map[uint32]*footprints)
+	}
+	p.children[i] = child.snapshot()
+}
+
+// inNode returns the footprints of the graph that was copied into node i, or if
+// the node is itself a copy those of all that were copied into such nodes.
+func (p *footprints) inNode(i uint32) []*footprints {
+	if c := p.children[i]; c != nil {
+		return []*footprints{c}
+	}
+	var all []*footprints
+	for _, l := range p.loose {
+		for _, j := range slices.Sorted(maps.Keys(l.children)) {
+			all = append(all, l.children[j])
+		}
+		all = append(all, l.inNode(noNode)...)
+	}
+	return all
+}
+
+const noNode = ^uint32(0)
+
+// foundFootprint is a footprint and where its spans are.
+type foundFootprint struct {
+	*footprint
+	in *footprints
+}
+
+// find returns what was noted of node i.
+func (p *footprints) find(i uint32) foundFootprint {
+	if int(i) < len(p.of) && p.of[i] != 0 {
+		return foundFootprint{&p.list[p.of[i]-1], p}
+	}
+	at, ok := slices.BinarySearchFunc(p.plans, i, func(s planNodes, i uint32) int {
+		switch {
+		case i < s.first:
+			return 1
+		case i >= s.first+s.n:
+			return -1
+		}
+		return 0
+	})
+	if !ok {
+		return foundFootprint{}
+	}
+	return p.plans[at].prints.find(i - p.plans[at].first)
+}
+
+// uses is the memory that a footprint has in it.
+func (f foundFootprint) uses() []useSpan { return f.in.spans[f.at : f.at+uint32(f.n)] }
+
+// accesses puts a footprint into words.
+func (f foundFootprint) accesses() []driver.Access {
+	list := make([]driver.Access, 0, f.n)
+	for _, s := range f.uses() {
+		list = append(list, driver.Access{Addr: s.addr, Bytes: s.bytes, Mode: s.mode, Host: s.host, Arg: s.arg, What: f.kernel.ArgName(int(s.arg))})
+	}
+	return list
+}
+
+// each yields all footprints that there are, node by node where the order is
+// known.
+func (p *footprints) each(yield func(foundFootprint)) {
+	for _, at := range p.of {
+		if at != 0 {
+			yield(foundFootprint{&p.list[at-1], p})
+		}
+	}
+	for _, s := range p.plans {
+		s.prints.each(yield)
+	}
+	for _, l := range p.loose {
+		l.each(yield)
+	}
+	for _, i := range slices.Sorted(maps.Keys(p.children)) {
+		p.children[i].each(yield)
+	}
+}

@@ -1,0 +1,34 @@
+package graph
+
+import "github.com/purecuda/cuda/driver"
+
+// note notes what memory the operations use. Graphs see what was noted before,
+// so that is left as it is.
+func (p *Plan) note() {
+	if p.kindOf == nil {
+		p.number()
+	}
+	f := &footprints{of: p.kindOf, list: make([]footprint, 0, len(p.kinds))}
+	for i := range p.kinds {
+		k := &p.kinds[i]
+		if k.launch == nil {
+			f.list = append(f.list, footprint{})
+			continue
+		}
+		f.enter(k.launch)
+		k.uses = k.launch.AccessesVersion()
+	}
+	p.prints = f
+}
+
+// number finds the kind of each item.
+func (p *Plan) number() {
+	numbers := make(map[driver.Op]uint32, len(p.kinds))
+	for i := range p.kinds {
+		numbers[p.kinds[i].op] = uint32(i + 1)
+	}
+	p.kindOf = make([]uint32, len(p.ops))
+	for i, op := range p.ops {
+		p.kindOf[i] = numbers[op]
+	}
+}

@@ -1,0 +1,80 @@
+package graph
+
+import (
+	"slices"
+)
+
+// reach is a growing list of things that run after earlier ones, and knows of
+// each all that come before it.
+type reach struct{ before []earlier }
+
+// earlier is a set of numbers: all below base, and those in bits, which begin
+// at base. Base is a multiple of 64.
+type earlier struct {
+	base int
+	bits []uint64
+}
+
+func (e *earlier) has(i int) bool {
+	if i < e.base {
+		return true
+	}
+	w := (i - e.base) / 64
+	return w < len(e.bits) && e.bits[w]>>(uint(i)%64)&1 != 0
+}
+
+// add appends a thing that runs after others. It returns those of them, in
+// ascending order, from which the rest follows.
+func (r *reach) add(after []int) []int {
+	slices.Sort(after)
+	after = slices.Compact(after)
+	e, direct := earlier{}, after[len(after):]
+	for _, a := range slices.Backward(after) {
+		if !e.has(a) {
+			e.merge(&r.before[a], a)
+			direct = append(direct, a)
+		}
+	}
+	slices.Reverse(direct)
+	e.settle()
+	r.before = append(r.before, e)
+	return slices.Clip(direct)
+}
+
+// undo takes the latest thing back.
+func (r *reach) undo() { r.before = r.before[:len(r.before)-1] }
+
+// merge adds what another set has, and i.
+func (e *earlier) merge(o *earlier, i int) {
+	if o.base > e.base {
+		drop := min((o.base-e.base)/64, len(e.bits))
+		e.base, e.bits = o.base, e.bits[drop:]
+	}
+	if i >= e.base {
+		e.grow((i-e.base)/64 + 1)
+		e.bits[(i-e.base)/64] |= 1 << (uint(i) % 64)
+	}
+	skip := (e.base - o.base) / 64
+	if skip >= len(o.bits) {
+		return
+	}
+	e.grow(len(o.bits) - skip)
+	for w, b := range o.bits[skip:] {
+		e.bits[w] |= b
+	}
+}
+
+func (e *earlier) grow(words int) {
+	for len(e.bits) < words {
+		e.bits = append(e.bits, 0)
+	}
+}
+
+// settle moves the base over what is complete.
+func (e *earlier) settle() {
+	n := 0
+	for n < len(e.bits) && e.bits[n] == ^uint64(0) {
+		n++
+	}
+	e.base, e.bits = e.base+64*n, slices.Clone(e.bits[n:])
+}
