@@ -1,0 +1,108 @@
+// Command 05-manual builds a graph node by node: a fill, two kernels that may
+// run side by side, and one that needs both.
+package main
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/graph"
+)
+
+//go:embed kernels.ptx
+var ptx []byte
+
+const elements = 1000
+
+func main() { demo.Main("05-manual", run) }
+
+func run(d *demo.Demo) error {
+	ops, result, err := prepare(d)
+	if err != nil {
+		return err
+	}
+	g, err := graph.New(d.Context)
+	if err != nil {
+		return err
+	}
+	d.Close(g)
+	if err := diamond(g, ops); err != nil {
+		return err
+	}
+	for e, err := range g.Edges() {
+		if err != nil {
+			return err
+		}
+		d.Printf("%v runs after %v", e.To, e.From)
+	}
+
+	exec, err := g.Instantiate()
+	if err != nil {
+		return err
+	}
+	d.Close(exec)
+	if err := exec.Run(context.Background(), d.Stream); err != nil {
+		return err
+	}
+	d.Printf("2 * 3 + 2 * 4 is 14 in each of %d elements", elements)
+	return demo.All(result, 14)
+}
+
+// operations are descriptions of work. The same values could be sent to a stream
+// or captured.
+type operations struct{ fill, left, right, join driver.Op }
+
+func prepare(d *demo.Demo) (ops operations, result *driver.Buffer[float32], err error) {
+	var scale, add *driver.Kernel
+	if err := d.Kernels(ptx, map[string]**driver.Kernel{"scale": &scale, "add": &add}); err != nil {
+		return ops, nil, err
+	}
+	var b [4]*driver.Buffer[float32]
+	for i := range b {
+		if b[i], err = demo.Memory[float32](d, elements, 0); err != nil {
+			return ops, nil, err
+		}
+	}
+	in, left, right, result := b[0], b[1], b[2], b[3]
+	if ops.fill, err = driver.Fill[float32](in, 2); err != nil {
+		return ops, nil, err
+	}
+	cfg, n := demo.PerElement(elements), uint32(elements)
+	if ops.left, err = scale.Prepare(cfg, left, in, float32(3), n); err != nil {
+		return ops, nil, err
+	}
+	if ops.right, err = scale.Prepare(cfg, right, in, float32(4), n); err != nil {
+		return ops, nil, err
+	}
+	ops.join, err = add.Prepare(cfg, result, left, right, n)
+	return ops, result, err
+}
+
+// diamond adds each operation with the nodes it runs after.
+func diamond(g *graph.Graph, ops operations) error {
+	fill, err := add(g, "fill", ops.fill)
+	if err != nil {
+		return err
+	}
+	left, err := add(g, "left", ops.left, fill)
+	if err != nil {
+		return err
+	}
+	right, err := add(g, "right", ops.right, fill)
+	if err != nil {
+		return err
+	}
+	_, err = add(g, "join", ops.join, left, right)
+	return err
+}
+
+// add names the node it adds. Names appear in errors and drawings.
+func add(g *graph.Graph, name string, op driver.Op, after ...graph.Node) (graph.Node, error) {
+	n, err := g.Add(op, after...)
+	if err != nil {
+		return n, err
+	}
+	return n, n.SetName(name)
+}

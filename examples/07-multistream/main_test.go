@@ -1,0 +1,11 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/examples/internal/demotest"
+)
+
+func TestExample(t *testing.T) {
+	demotest.Run(t, run, "the copy of the first result is here", "2 branches behind the first kernel", "up to 800")
+}

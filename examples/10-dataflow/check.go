@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+// check builds a part of the program by hand and forgets that the kernel needs
+// what the fill writes, which Check finds; with the edge there is nothing to
+// find.
+func (e *example) check() error {
+	ops, err := e.program()
+	if err != nil {
+		return err
+	}
+	g, err := graph.New(e.Context)
+	if err != nil {
+		return err
+	}
+	e.Close(g)
+	fill, err := named(g, "fill", ops[0])
+	if err != nil {
+		return err
+	}
+	scale, err := named(g, "scale", ops[1]) // should be: ops[1], fill
+	if err != nil {
+		return err
+	}
+	found, err := g.Check()
+	if err != nil {
+		return err
+	}
+	for _, c := range found.Conflicts {
+		e.Printf("%v", c)
+	}
+	if len(found.Conflicts) != 1 {
+		return errors.New("one conflict should be found")
+	}
+	if err := scale.DependOn(fill); err != nil {
+		return err
+	}
+	if found, err = g.Check(); err != nil {
+		return err
+	}
+	e.Printf("with the edge: %v", found)
+	return found.Err()
+}
+
+func named(g *graph.Graph, name string, op driver.Op, after ...graph.Node) (graph.Node, error) {
+	n, err := g.Add(op, after...)
+	if err != nil {
+		return n, err
+	}
+	return n, n.SetName(name)
+}

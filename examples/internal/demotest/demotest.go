@@ -1,0 +1,36 @@
+// Package demotest runs examples as tests.
+package demotest
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// Run runs an example on the emulator and, where there is one, on a GPU. The
+// example checks its own results; that it shows something is looked at here:
+// all of want must be in what it prints.
+func Run(t *testing.T, example func(*demo.Demo) error, want ...string) {
+	t.Helper()
+	t.Run("emulator", func(t *testing.T) { shows(t, "emulator", example, want) })
+	t.Run("gpu", func(t *testing.T) {
+		gputest.GPU(t)
+		shows(t, "gpu", example, want)
+	})
+}
+
+func shows(t *testing.T, device string, example func(*demo.Demo) error, want []string) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := demo.Run(device, &out, example); err != nil {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	for _, w := range append(want, "Running on ") {
+		if !strings.Contains(out.String(), w) {
+			t.Errorf("it does not print %q:\n%s", w, out.String())
+		}
+	}
+}

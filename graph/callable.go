@@ -1,0 +1,342 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Func records the work of one call and returns where its output will be. It
+// learns about the call's input through the Trace alone: StageSlice and
+// StageScalar for what is copied to the device in each call, Constant for what
+// becomes a part of the recorded work, Shape for what decides how the work looks.
+// So it cannot depend on something that a later call changes unseen.
+type Func[In, Out any] func(t *Trace[In]) (Out, error)
+
+// Module is the pattern of inference code: what turns an input into an output.
+// A *Callable is one.
+type Module[In, Out any] interface {
+	Forward(ctx context.Context, in In) (Out, error)
+}
+
+// Callable is a function whose work was recorded and is replayed: a call copies
+// its input to the device, launches the graph, waits and returns the output.
+//
+// A call whose constants differ from those of the call before records the
+// function again and updates the graph. A call of another shape gets a variant
+// of its own, with memory and a graph of its own; at most as many as
+// CallableVariants says are kept, and the one that was not called for longest
+// is closed.
+//
+// Calls that neither record nor evict allocate nothing. Calls from several
+// goroutines are made one after the other, also while they wait. Memory that an
+// output refers to is written again by the next call of the same shape:
+// goroutines that share a Callable use CallWith.
+type Callable[In, Out any] struct {
+	s *driver.Stream
+	f Func[In, Out]
+	o callableOptions
+
+	mu       sync.Mutex
+	closed   bool
+	variants []*variant[In, Out] // the one that was called last is the first
+	stats    CallableStats
+}
+
+// CallableStats counts what a Callable did.
+type CallableStats struct {
+	Calls        uint64 // launches that were sent
+	Recorded     uint64 // times that the function ran
+	Updated      uint64 // of those, how many an update of the graph followed
+	Instantiated uint64 // graphs instantiated, also where an update was not possible
+	Evicted      uint64 // variants closed to make room
+	Variants     int    // there now
+}
+
+// CallableOption changes how NewCallable makes a Callable.
+type CallableOption func(*callableOptions)
+
+type callableOptions struct {
+	mode        Mode
+	max         int
+	instantiate []Option
+}
+
+// defaultVariants is how many shapes are kept without an option.
+const defaultVariants = 8
+
+// CallableVariants bounds the number of shapes for which memory and a graph are
+// kept; it is 8 without this option.
+func CallableVariants(n int) CallableOption {
+	return func(o *callableOptions) { o.max = n }
+}
+
+// CallableMode is the mode in which the function is recorded, ModeRelaxed
+// without this option.
+func CallableMode(m Mode) CallableOption {
+	return func(o *callableOptions) { o.mode = m }
+}
+
+// CallableInstantiate adds options for the instantiation of each graph.
+func CallableInstantiate(opts ...Option) CallableOption {
+	return func(o *callableOptions) { o.instantiate = append(o.instantiate, opts...) }
+}
+
+// NewCallable makes a Callable that works on s, which must be one that can be
+// captured, and prepares it for the shapes of the examples. Without examples
+// the first call records. If an example fails nothing is left.
+//
+// It needs what capture and instantiation need; graphs are updated on every
+// driver that this module supports.
+func NewCallable[In, Out any](s *driver.Stream, f Func[In, Out], examples []In, opts ...CallableOption) (*Callable[In, Out], error) {
+	c := &Callable[In, Out]{s: s, f: f, o: callableOptions{mode: ModeRelaxed, max: defaultVariants}}
+	for _, opt := range opts {
+		opt(&c.o)
+	}
+	if err := c.accepts(len(examples)); err != nil {
+		return nil, err
+	}
+	made := false
+	defer func() {
+		if !made { // also when the function panicked or left
+			_ = c.Close()
+		}
+	}()
+	if err := c.Prepare(examples...); err != nil {
+		return nil, join([]error{err, c.Close()})
+	}
+	made = true
+	return c, nil
+}
+
+// accepts refuses what can never work.
+func (c *Callable[In, Out]) accepts(examples int) error {
+	switch {
+	case c.f == nil:
+		return invalid("callable: no function")
+	case c.o.max < 1:
+		return invalid("callable: it has to keep at least one variant, not %d", c.o.max)
+	case examples > c.o.max:
+		return invalid("callable: %d examples, but only %d variants are kept; raise CallableVariants", examples, c.o.max)
+	}
+	if err := capturable(c.s); err != nil {
+		return fmt.Errorf("callable: %w", err)
+	}
+	return nil
+}
+
+// Prepare records the function for the shapes of inputs, so that their first
+// calls do not have to. Nothing is called.
+func (c *Callable[In, Out]) Prepare(inputs ...In) error {
+	if c == nil {
+		return errNilCallable
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range inputs {
+		if err := c.ready(); err != nil {
+			return c.failed(err)
+		}
+		if _, err := c.variant(inputs[i]); err != nil {
+			return c.failed(fmt.Errorf("input %d: %w", i, err))
+		}
+	}
+	return nil
+}
+
+// Call copies the input to the device, replays and waits for the output, whose
+// memory is written again by the next call of the same shape. If ctx ends first
+// its cause is returned; the replay goes on then, and its output is lost.
+func (c *Callable[In, Out]) Call(ctx context.Context, in In) (out Out, err error) {
+	if c == nil {
+		return out, errNilCallable
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, err := c.run(ctx, in)
+	if err != nil {
+		return out, c.failed(err)
+	}
+	return v.out, nil
+}
+
+// CallWith is Call for goroutines that share a Callable: use gets the output
+// before another call can write it. It must not call the Callable.
+func (c *Callable[In, Out]) CallWith(ctx context.Context, in In, use func(Out) error) error {
+	if c == nil {
+		return errNilCallable
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, err := c.run(ctx, in)
+	if err != nil {
+		return c.failed(err)
+	}
+	return use(v.out)
+}
+
+// Forward is Call by the name that modules have for it.
+func (c *Callable[In, Out]) Forward(ctx context.Context, in In) (Out, error) {
+	return c.Call(ctx, in)
+}
+
+// Start is Call without the wait: it copies the input and launches. What is sent
+// to the Callable's stream afterwards runs behind the replay, and may use
+// outputs on the device. The Pending hands out the output.
+//
+// ctx bounds the time that the copy of the input waits for the one of the call
+// before, whose page-locked memory it uses again.
+func (c *Callable[In, Out]) Start(ctx context.Context, in In) (Pending[Out], error) {
+	if c == nil {
+		return Pending[Out]{}, errNilCallable
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, err := c.send(ctx, in, true)
+	if err == nil {
+		err = v.mark(c.s)
+	}
+	if err != nil {
+		return Pending[Out]{}, c.failed(err)
+	}
+	return Pending[Out]{&v.outcome, v.launched}, nil
+}
+
+// run is a call with its wait.
+func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], error) {
+	v, err := c.send(ctx, in, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.exec.Wait(ctx); err != nil {
+		return nil, err
+	}
+	v.host = hostFree
+	v.taken = v.launched
+	return v, nil
+}
+
+// send is a call without its wait. With marks, an event tells when the input's
+// page-locked memory may be written again.
+func (c *Callable[In, Out]) send(ctx context.Context, in In, marks bool) (*variant[In, Out], error) {
+	if err := c.ready(); err != nil {
+		return nil, err
+	}
+	v, err := c.variant(in)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.stage(ctx, c.s, in, marks); err != nil {
+		return nil, err
+	}
+	if err := v.exec.Launch(c.s); err != nil {
+		v.host = hostBehindStream
+		return nil, err
+	}
+	v.launched++
+	c.stats.Calls++
+	return v, nil
+}
+
+// ready refuses calls that cannot be made now. What a call sends to a stream that
+// somebody captures would be recorded there, with an input that changes.
+func (c *Callable[In, Out]) ready() error {
+	if c.closed {
+		return driver.ErrClosed
+	}
+	status, _, err := c.s.CaptureStatus()
+	if err != nil {
+		return err
+	}
+	if status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+			"%v is being captured; a call copies its input from memory that the next call changes, so a capture cannot record it", c.s)
+	}
+	return nil
+}
+
+// variant finds the variant for an input, up to date with its constants, or
+// makes it.
+func (c *Callable[In, Out]) variant(in In) (*variant[In, Out], error) {
+	for i, v := range c.variants {
+		if v.fits(in) {
+			copy(c.variants[1:i+1], c.variants[:i])
+			c.variants[0] = v
+			return v, c.refresh(v, in)
+		}
+	}
+	v, err := c.newVariant(in)
+	if err != nil {
+		return nil, err
+	}
+	c.variants = append(c.variants, nil)
+	copy(c.variants[1:], c.variants)
+	c.variants[0] = v
+	return v, c.evict()
+}
+
+// evict closes what there is no room for.
+func (c *Callable[In, Out]) evict() error {
+	if len(c.variants) <= c.o.max {
+		return nil
+	}
+	last := len(c.variants) - 1
+	v := c.variants[last]
+	c.variants[last] = nil
+	c.variants = c.variants[:last]
+	c.stats.Evicted++
+	if err := v.close(c.s); err != nil {
+		return fmt.Errorf("the variant that was not called for longest: %w", err)
+	}
+	return nil
+}
+
+// Stream returns the stream that calls work on.
+func (c *Callable[In, Out]) Stream() *driver.Stream {
+	if c == nil {
+		return nil
+	}
+	return c.s
+}
+
+// Stats returns what was done so far.
+func (c *Callable[In, Out]) Stats() CallableStats {
+	if c == nil {
+		return CallableStats{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stats := c.stats
+	stats.Variants = len(c.variants)
+	return stats
+}
+
+// Close gives back the graphs and the memory of all variants. A replay that is
+// under way ends, and what it uses is kept until then; its output is lost.
+func (c *Callable[In, Out]) Close() error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	var errs []error
+	for _, v := range c.variants {
+		errs = append(errs, v.close(c.s))
+	}
+	c.variants = nil
+	return join(errs)
+}
+
+func (c *Callable[In, Out]) failed(err error) error {
+	return fmt.Errorf("callable on %v: %w", c.s, err)
+}
+
+var errNilCallable = fmt.Errorf("nil callable: %w", driver.ErrClosed)
+
+// ErrOutputGone is matched when the output of a call cannot be had: it was
+// handed out, a later call of the same shape wrote over it, or it was closed.
+var ErrOutputGone = errors.New("the output is gone")
