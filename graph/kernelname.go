@@ -12,11 +12,38 @@ func (n Node) shownName(t Type) (string, error) {
 	if name := n.Name(); name != "" || t != driver.CU_GRAPH_NODE_TYPE_KERNEL {
 		return name, nil
 	}
+	return n.kernelName()
+}
+
+// kernelName is the name of a node's kernel, "" where nobody can tell: what was
+// noted when the node was added, else what the driver says, else, for nodes that
+// the driver made, what was noted of those they came from.
+func (n Node) kernelName() (string, error) {
 	var p driver.CUDA_KERNEL_NODE_PARAMS
 	if err := n.kernelParams(n.g.d, &p); err != nil {
 		return "", err
 	}
-	return n.g.nameOfKernel(&p)
+	if f := n.g.prints.find(n.i); f.footprint != nil && f.kernel != nil && f.kernel.Raw() == p.Func {
+		return f.kernel.Name(), nil
+	}
+	name, err := n.g.nameOfKernel(&p)
+	if err != nil || name != "" {
+		return name, err
+	}
+	return n.g.notedName(p.Func), nil
+}
+
+// notedName is the name of a kernel that some node of those the graph came from
+// had.
+func (g *Graph) notedName(f driver.CUfunction) (name string) {
+	for _, l := range g.prints.loose {
+		l.each(func(found foundFootprint) {
+			if found.kernel != nil && found.kernel.Raw() == f {
+				name = found.kernel.Name()
+			}
+		})
+	}
+	return name
 }
 
 // nameOfKernel asks the driver how the kernel of a node is called, which it tells

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -31,7 +30,10 @@ func (n Node) label() string {
 	}
 	switch t {
 	case driver.CU_GRAPH_NODE_TYPE_KERNEL:
-		return n.kernelName()
+		if name, err := n.kernelName(); err == nil && name != "" {
+			return name
+		}
+		return "kernel"
 	case driver.CU_GRAPH_NODE_TYPE_MEMCPY:
 		return n.copyLabel()
 	case driver.CU_GRAPH_NODE_TYPE_MEMSET:
@@ -55,40 +57,6 @@ var typeWords = map[Type]string{
 	driver.CU_GRAPH_NODE_TYPE_MEM_FREE:         "free",
 	driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:     "memory operation",
 	driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:      "conditional",
-}
-
-// kernelName asks what was noted and, for nodes that the driver made, what was
-// noted for those they came from and the driver (CUDA 12.3).
-func (n Node) kernelName() string {
-	var p driver.CUDA_KERNEL_NODE_PARAMS
-	if kernelParams(n, &p) != nil {
-		return "kernel"
-	}
-	if f := n.g.prints.find(n.i); f.footprint != nil && f.kernel != nil && f.kernel.Raw() == p.Func {
-		return f.kernel.Name()
-	}
-	var text *byte
-	if n.g.d.CuFuncGetName(&text, p.Func) == nil && text != nil {
-		return goString(text)
-	}
-	name := "kernel"
-	for _, l := range n.g.prints.loose {
-		l.each(func(f foundFootprint) {
-			if f.kernel != nil && f.kernel.Raw() == p.Func {
-				name = f.kernel.Name()
-			}
-		})
-	}
-	return name
-}
-
-// goString copies a C string.
-func goString(p *byte) string {
-	n := 0
-	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
-		n++
-	}
-	return string(unsafe.Slice(p, n))
 }
 
 func (n Node) copyLabel() string {

@@ -30,7 +30,7 @@ func (g *Graph) recognise(nodes []Node) (*kernelNodes, error) {
 			continue
 		}
 		p := new(driver.CUDA_KERNEL_NODE_PARAMS)
-		if err := kernelParams(n, p); err != nil {
+		if err := n.kernelParams(n.g.d, p); err != nil {
 			return nil, err
 		}
 		k.params[n.i] = p
@@ -46,14 +46,6 @@ func (g *Graph) recognise(nodes []Node) (*kernelNodes, error) {
 		k.match(rest, g.prints)
 	}
 	return k, nil
-}
-
-// kernelParams picks the ABI.
-func kernelParams(n Node, p *driver.CUDA_KERNEL_NODE_PARAMS) error {
-	if n.g.v2 {
-		return n.g.d.CuGraphKernelNodeGetParams(n.raw, p)
-	}
-	return n.g.d.CuGraphKernelNodeGetParams_v10000(n.raw, v1(p))
 }
 
 // fits reports whether a node with these parameters can have the footprint.

@@ -33,7 +33,7 @@ go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}'
 git ls-files -co --exclude-standard -- '*/testdata/*' '*.ptx' '*.txt' '*.md' go.mod |
 	tar -cf - -T - | tar -xf - -C "$work/data"
 
-for dir in examples/*/; do
+for dir in examples/quickstart/ examples/[0-9]*/; do
 	build "$(basename "$dir")" "./$dir"
 done
 build quickstart-static ./examples/quickstart -tags static

@@ -4,8 +4,8 @@
 #     ./run.sh                  everything
 #     ./run.sh tests soak       some parts
 #
-# Parts: info tests quickstart compare gobench soak memcheck graphsoak (8 minutes,
-# or $GRAPHSOAK). Each ends in a line PASS or
+# Parts: info tests quickstart examples compare gobench soak memcheck graphsoak
+# (8 minutes, or $GRAPHSOAK). Each ends in a line PASS or
 # FAIL; the exit status is 0 if all passed. What the parts printed is left in
 # $OUT (default: out, beside this script). A test that wants a GPU and finds
 # none fails here instead of being skipped.
@@ -91,6 +91,20 @@ quickstart() { # quickstart SUFFIX FLAG...
 	verdict $status "$program $*"
 }
 
+part_examples() {
+	: >"$out/examples.txt"
+	for program in "$work"/[0-9]*; do
+		name=$(basename "$program")
+		{
+			echo "\$ $name -device gpu"
+			timeout 60 "$program" -device gpu
+			status=$?
+			echo
+		} >>"$out/examples.txt" 2>&1
+		verdict $status "example $name"
+	done
+}
+
 part_compare() {
 	timeout 300 "$work/bench/compare" -note "commit $commit" >"$out/compare.md" 2>"$work/log"
 	status=$?
@@ -134,10 +148,10 @@ part_graphsoak() {
 	verdict $status "graphsoak: 16 goroutines, ${GRAPHSOAK:-480s}"
 }
 
-[ $# -gt 0 ] || set -- info tests quickstart compare gobench soak memcheck graphsoak
+[ $# -gt 0 ] || set -- info tests quickstart examples compare gobench soak memcheck graphsoak
 for part; do
 	case $part in
-	info | tests | quickstart | compare | gobench | soak | memcheck | graphsoak) part_$part ;;
+	info | tests | quickstart | examples | compare | gobench | soak | memcheck | graphsoak) part_$part ;;
 	*)
 		echo "run.sh: no part $part" >&2
 		exit 2
