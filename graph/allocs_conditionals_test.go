@@ -61,3 +61,30 @@ func steadyInside(k *kit, g, inner *graph.Graph) {
 		k.ok(x.Set(n, toA))
 	})
 }
+
+// A node in a body is set while launches run: each launch has the parameters of
+// its time.
+func TestNodeInABodyIsSetWhileLaunchesRun(t *testing.T) {
+	each(t, func(k *kit) {
+		g := k.graph()
+		c := k.cond(g)
+		loop, err := c.Within(k.words(0), 3)
+		k.ok(err)
+		_, body := k.addWhile(g, c, k.add(g, k.op(loop.Start())))
+		a, b := k.memory(), k.memory()
+		next := k.add(body, k.op(loop.Next()))
+		n := k.add(body, k.launch(k.plus, a, 1), next)
+		x := k.exec(g)
+		const launches = 100
+		for i := range launches {
+			if i%2 == 0 {
+				k.ok(x.Set(n, k.launch(k.plus, a, uint32(i))))
+			} else {
+				k.ok(x.Set(n, k.launch(k.plus, b, uint32(i))))
+			}
+			k.ok(x.Launch(k.s))
+		}
+		k.expect(a, 1+3*(launches/2)*(launches/2-1))
+		k.expect(b, 1+3*(launches/2)*(launches/2))
+	})
+}

@@ -170,13 +170,31 @@ func (g *Graph) changeEdgeData(what string, edges []Edge, plain func(*Graph) err
 	switch {
 	case err != nil:
 	case special:
-		err = call(g.d, g.raw, &g.from[0], &g.to[0], &g.data[0], uintptr(len(edges)))
+		err = byData(g.from, g.to, g.data, func(from, to *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) error {
+			return call(g.d, g.raw, from, to, data, n)
+		})
 	default:
 		err = plain(g)
 	}
 	g.alive()
 	if err != nil {
 		return fmt.Errorf("cannot %s %v: %w", what, g, err)
+	}
+	return nil
+}
+
+// byData makes a call for each run of edges with the same data: driver 580 takes
+// the data of the first edge of a call for that of all.
+func byData(from, to []driver.CUgraphNode, data []driver.CUgraphEdgeData, call func(from, to *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) error) error {
+	for first := 0; first < len(data); {
+		n := 1
+		for first+n < len(data) && data[first+n] == data[first] {
+			n++
+		}
+		if err := call(&from[first], &to[first], &data[first], uintptr(n)); err != nil {
+			return err
+		}
+		first += n
 	}
 	return nil
 }

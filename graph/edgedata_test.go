@@ -222,3 +222,33 @@ func TestEdgeDataNeedsItsCUDA(t *testing.T) {
 		k.expect(b, 3)
 	})
 }
+
+// Each dependency keeps its data, whatever the others of the call have.
+func TestDependenciesOfOneCallKeepTheirData(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		first, second := k.dependents(b)
+		for _, programmaticFirst := range []bool{true, false} {
+			g := k.graph()
+			n, m := k.add(g, first), k.add(g, k.launch(k.plus, k.memory(), 1))
+			deps := []graph.Dep{graph.Programmatic(n), {Node: m}}
+			if !programmaticFirst {
+				deps[0], deps[1] = deps[1], deps[0]
+			}
+			last, err := g.AddAfter(second, deps...)
+			k.ok(err)
+			in, err := last.Incoming()
+			k.ok(err)
+			want := map[graph.Node]driver.CUgraphEdgeData{n: graph.Programmatic(n).Data, m: {}}
+			for _, e := range in {
+				if want[e.From] != e.Data {
+					k.Errorf("programmatic first %v: edge from %v has %+v", programmaticFirst, e.From, e.Data)
+				}
+			}
+			if len(in) != 2 {
+				k.Errorf("%d edges", len(in))
+			}
+			k.run(k.exec(g))
+		}
+	})
+}

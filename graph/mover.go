@@ -113,7 +113,9 @@ func (m *mover) edges() error {
 		from[i], to[i] = m.twins[from[i]], m.twins[to[i]]
 	}
 	if m.to.d.Has(driver.FnCuGraphAddDependencies) {
-		return m.to.d.CuGraphAddDependencies(m.to.raw, &from[0], &to[0], &data[0], n)
+		return byData(from, to, data, func(from, to *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) error {
+			return m.to.d.CuGraphAddDependencies(m.to.raw, from, to, data, n)
+		})
 	}
 	return m.to.d.CuGraphAddDependencies_v10000(m.to.raw, &from[0], &to[0], n)
 }

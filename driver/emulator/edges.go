@@ -212,7 +212,7 @@ func changeEdges(c call, dataArg, countArg int, change func(g *graph, from, to *
 		}
 		var d driver.CUgraphEdgeData
 		if data != nil {
-			d = data[i]
+			d = data[0] // driver 580 has the first edge's data for all
 		}
 		if r := change(g, from, to, d); r != success {
 			return r
