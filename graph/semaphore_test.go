@@ -25,9 +25,8 @@ type other struct {
 	emu *emulator.Emulator
 }
 
-// withOther runs a test of external semaphores. A GPU has them only together with
-// another API that exports one, which is not there where these tests run: what is
-// tested of the GPU is that imports fail as they should.
+// withOther runs a test of external semaphores on the emulator, which stands for
+// any other API; semaphore_vulkan_test.go has those of a GPU.
 func withOther(t *testing.T, cfg emulator.Config) other {
 	t.Helper()
 	emu := emulator.New(cfg)

@@ -13,31 +13,33 @@ import (
 
 // graphCounts say what was done with graphs.
 type graphCounts struct {
-	captures, built, updates, replays, callbacks, dropped atomic.Int64
+	captures, built, updates, replays, callbacks, conditional, memory, dropped atomic.Int64
 }
 
 func (c *graphCounts) String() string {
 	if c.replays.Load() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\n%d captures, %d graphs by hand, %d updates, %d replays, %d callbacks, %d captures that were given up",
-		c.captures.Load(), c.built.Load(), c.updates.Load(), c.replays.Load(), c.callbacks.Load(), c.dropped.Load())
+	return fmt.Sprintf("\n%d captures, %d graphs by hand, %d updates, %d replays, %d callbacks, %d graphs with conditional nodes, %d with memory of their own, %d captures that were given up",
+		c.captures.Load(), c.built.Load(), c.updates.Load(), c.replays.Load(), c.callbacks.Load(), c.conditional.Load(), c.memory.Load(), c.dropped.Load())
 }
 
 // graphWorker is one goroutine's own part of a soak with graphs. Its memory has
 // one value in all of its words, which the worker computes as well.
 type graphWorker struct {
-	soak   *soak
-	stream *driver.Stream
-	side   *driver.Stream // for forks
-	random *rand.Rand
-	data   *driver.Buffer[uint32]
-	host   *driver.HostBuffer[uint32]
-	count  *driver.HostFunc
-	calls  atomic.Int64 // of count
-	fired  int64        // how many there have to be
-	want   uint32
-	round  int
+	soak    *soak
+	stream  *driver.Stream
+	side    *driver.Stream // for forks
+	random  *rand.Rand
+	data    *driver.Buffer[uint32]
+	host    *driver.HostBuffer[uint32]
+	count   *driver.HostFunc
+	counter *driver.Buffer[uint32] // of loops
+	choice  *graph.Scalar[uint32]
+	calls   atomic.Int64 // of count
+	fired   int64        // how many there have to be
+	want    uint32
+	round   int
 }
 
 const graphWords = 1024
@@ -77,7 +79,8 @@ func (s *soak) workGraphs(ctx context.Context, i int) (err error) {
 
 // rounds are what a worker chooses from.
 func (w *graphWorker) rounds() []func() error {
-	return []func() error{w.captured, w.forked, w.byHand, w.updated, w.nodeByNode, w.withChild, w.callback, w.givenUp, w.panicked}
+	return []func() error{w.captured, w.forked, w.byHand, w.updated, w.nodeByNode, w.withChild, w.callback,
+		w.loop, w.decision, w.bound, w.burst, w.memory, w.cached, w.givenUp, w.panicked}
 }
 
 func (w *graphWorker) open() (err error) {
@@ -93,12 +96,18 @@ func (w *graphWorker) open() (err error) {
 	if w.count, err = driver.NewHostFunc(w.soak.context, func() { w.calls.Add(1) }); err != nil {
 		return err
 	}
+	if w.counter, err = driver.Alloc[uint32](w.soak.context, 1); err != nil {
+		return err
+	}
+	if w.choice, err = graph.NewScalar[uint32](w.soak.context, 0); err != nil {
+		return err
+	}
 	return w.data.Fill(0)
 }
 
 func (w *graphWorker) close() error {
 	err := w.stream.Wait(context.Background())
-	return errors.Join(err, w.side.Close(), w.data.Close(), w.host.Close())
+	return errors.Join(err, w.side.Close(), w.data.Close(), w.host.Close(), w.counter.Close(), w.choice.Close())
 }
 
 func (w *graphWorker) steps(n int) []step {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
 )
 
 //go:embed affine.ptx
@@ -21,6 +22,7 @@ type soak struct {
 	module  *driver.Module
 	affine  *driver.Kernel
 	streams []*driver.Stream
+	cache   *graph.Cache
 	counts  counts
 	task    func(s *soak, ctx context.Context, i int) error // what goroutine i does until ctx is over
 }
@@ -58,6 +60,9 @@ func (s *soak) build(streams int) (err error) {
 	if s.affine, err = s.module.Kernel("affine"); err != nil {
 		return err
 	}
+	if s.cache, err = graph.NewCache(s.context); err != nil {
+		return err
+	}
 	for range streams {
 		stream, err := s.context.NewStream()
 		if err != nil {
@@ -74,7 +79,7 @@ func (s *soak) Close() error {
 	for _, stream := range s.streams {
 		errs = append(errs, stream.Close())
 	}
-	return errors.Join(append(errs, s.module.Close())...)
+	return errors.Join(append(errs, s.cache.Close(), s.module.Close())...)
 }
 
 // run has the workers work until ctx is over or one of them fails.
