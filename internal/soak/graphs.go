@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver"
@@ -64,6 +67,9 @@ func (s *soak) workGraphs(ctx context.Context, i int) (err error) {
 		return err
 	}
 	rounds := w.rounds()
+	if len(rounds) == 0 {
+		return fmt.Errorf("-kinds %s: none of them is known", s.kinds)
+	}
 	for ; ctx.Err() == nil; w.round++ {
 		if err := rounds[w.random.IntN(len(rounds))](); err != nil {
 			return fmt.Errorf("round %d: %w", w.round, err)
@@ -77,10 +83,26 @@ func (s *soak) workGraphs(ctx context.Context, i int) (err error) {
 	return w.verify()
 }
 
-// rounds are what a worker chooses from.
+// rounds are what a worker chooses from: those of the soak's kinds.
 func (w *graphWorker) rounds() []func() error {
-	return []func() error{w.captured, w.forked, w.byHand, w.updated, w.nodeByNode, w.withChild, w.callback,
-		w.loop, w.decision, w.bound, w.burst, w.memory, w.cached, w.givenUp, w.panicked}
+	kinds := map[string][]func() error{
+		"captures":  {w.captured, w.forked, w.burst},
+		"nodes":     {w.byHand, w.withChild},
+		"updates":   {w.updated, w.nodeByNode, w.bound},
+		"callbacks": {w.callback},
+		"loops":     {w.loop},
+		"decisions": {w.decision},
+		"memory":    {w.memory},
+		"cache":     {w.cached},
+		"failures":  {w.givenUp, w.panicked},
+	}
+	var rounds []func() error
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		if w.soak.kinds == "" || slices.Contains(strings.Split(w.soak.kinds, ","), kind) {
+			rounds = append(rounds, kinds[kind]...)
+		}
+	}
+	return rounds
 }
 
 func (w *graphWorker) open() (err error) {

@@ -27,6 +27,7 @@ import (
 type options struct {
 	device     string
 	task       string
+	kinds      string
 	goroutines int
 	streams    int
 	duration   time.Duration
@@ -36,6 +37,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.device, "device", "gpu", "gpu or emulator")
 	flag.StringVar(&o.task, "task", "launches", "launches or graphs")
+	flag.StringVar(&o.kinds, "kinds", "", "of graphs, with commas between: captures, nodes, updates, callbacks, loops, decisions, memory, cache, failures; all if empty")
 	flag.IntVar(&o.goroutines, "goroutines", 1000, "goroutines at work")
 	flag.IntVar(&o.streams, "streams", 8, "streams they share; graphs need one for each goroutine")
 	flag.DurationVar(&o.duration, "duration", 30*time.Second, "how long")

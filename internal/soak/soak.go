@@ -23,6 +23,7 @@ type soak struct {
 	affine  *driver.Kernel
 	streams []*driver.Stream
 	cache   *graph.Cache
+	kinds   string // of work with graphs; "" is all
 	counts  counts
 	task    func(s *soak, ctx context.Context, i int) error // what goroutine i does until ctx is over
 }
@@ -46,7 +47,7 @@ func (c *counts) String() string {
 }
 
 func newSoak(c *driver.Context, o options) (*soak, error) {
-	s := &soak{context: c, task: tasks[o.task]}
+	s := &soak{context: c, task: tasks[o.task], kinds: o.kinds}
 	if err := s.build(o.streams); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
