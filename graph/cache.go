@@ -18,12 +18,13 @@ import (
 // sent to that one afterwards runs behind the work that used it. Whoever uses
 // memory on other streams has them ordered before giving it back.
 //
-// While a stream is captured, its allocations are for the graph. None of the
-// cache's free blocks is handed to it, nor one of its blocks to others: it gets
-// blocks of its own at fixed addresses, which are used again within the capture
-// when [Cache.Free] gives them back there, and come back to the cache when the
-// graph and its Execs are closed and their launches have ended, or when the
-// capture fails, however it does. WithAllocNodes has the graph allocate and
+// While a stream is captured, its allocations are for the graph: it gets blocks
+// of its own at fixed addresses. They are used again within the capture when
+// [Cache.Free] gives them back there, and by nobody else. They come back to the
+// cache when the graph and its Execs are closed and their launches have ended, or
+// when the capture fails, however it does; then the next capture may get them. A
+// block that came back in the order of a stream no capture gets, because that
+// stream may still use it when the graph runs. WithAllocNodes has the graph allocate and
 // free by nodes instead.
 //
 // Any goroutine may use a Cache at any time.

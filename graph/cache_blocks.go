@@ -157,7 +157,9 @@ func (c *cacheCore) take(s *driver.Stream, at captured, bytes uintptr) (*block, 
 }
 
 // reuse hands out a free block, if there is one: one that came back in the
-// order of the stream, or one that nothing uses.
+// order of the stream, or one that nothing uses. A capture gets such of its own
+// blocks, or one that nothing uses, which is its own from then on: when the
+// graph will run, and on what stream, is not known.
 func (c *cacheCore) reuse(s *driver.Stream, of *ownBlocks, size uintptr) *block {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,30 +168,39 @@ func (c *cacheCore) reuse(s *driver.Stream, of *ownBlocks, size uintptr) *block 
 		from = of.free
 	}
 	b := from.pop(weak.Make(s), size)
-	if b == nil && of == nil {
-		b = from.pop(lane{}, size)
+	if b == nil {
+		b = c.free.pop(lane{}, size)
 	}
 	if b == nil {
 		return nil
 	}
 	b.lane = weak.Make(s)
 	c.stats.Reused++
-	if of == nil {
+	if b.of == nil {
 		c.stats.Free -= uint64(size)
+	}
+	if b.of == nil && of != nil {
+		c.giveTo(of, b)
 	}
 	c.handOut(b)
 	return b
+}
+
+// giveTo makes a block one of a graph's.
+func (c *cacheCore) giveTo(of *ownBlocks, b *block) {
+	b.of = of
+	of.all = append(of.all, b)
+	c.stats.OfGraphs += uint64(b.size)
 }
 
 // enter hands out a new block.
 func (c *cacheCore) enter(ptr driver.CUdeviceptr, size uintptr, l lane, of *ownBlocks) *block {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b := &block{c: c, ptr: ptr, size: size, lane: l, of: of}
+	b := &block{c: c, ptr: ptr, size: size, lane: l}
 	c.stats.Allocated++
 	if of != nil {
-		of.all = append(of.all, b)
-		c.stats.OfGraphs += uint64(size)
+		c.giveTo(of, b)
 	}
 	c.handOut(b)
 	return b
