@@ -20,6 +20,7 @@ type sample struct {
 	at      time.Duration
 	device  uint64 // bytes in use
 	heap    uint64 // bytes of live Go objects
+	runtime uint64 // bytes that the Go runtime has from the system
 	host    uint64 // bytes resident, 0 where the system does not tell
 	threads uint64 // of the process, 0 where the system does not tell
 	objects uint64 // open handles
@@ -62,11 +63,12 @@ func (w *watcher) run(c *driver.Context, every time.Duration) {
 
 func take(c *driver.Context) (sample, error) {
 	free, total, err := c.MemInfo()
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
+	m := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(m)
 	return sample{
 		device:  total - free,
-		heap:    live[0].Value.Uint64(),
+		heap:    m[0].Value.Uint64(),
+		runtime: m[1].Value.Uint64() - m[2].Value.Uint64(),
 		host:    1024 * status("VmRSS:"),
 		threads: status("Threads:"),
 		objects: uint64(len(driver.OpenObjects())),
@@ -102,12 +104,13 @@ func (w *watcher) finish(out io.Writer) error {
 		fmt.Fprintf(out, "%d samples, too few to see growth\n", len(w.samples))
 		return w.err
 	}
-	fmt.Fprintln(out, "medians of each tenth: end of it, device memory, Go heap, resident memory (MiB), threads, open handles")
+	fmt.Fprintln(out, "medians of each tenth: end of it, device memory, Go heap, Go runtime, resident memory (MiB), threads, open handles")
 	var tenths []sample
 	for i := range parts {
 		m := median(w.samples[i*len(w.samples)/parts : (i+1)*len(w.samples)/parts])
 		tenths = append(tenths, m)
-		fmt.Fprintf(out, "%8.1fs %8d %6d %6d %5d %6d\n", m.at.Seconds(), m.device>>20, m.heap>>20, m.host>>20, m.threads, m.objects)
+		fmt.Fprintf(out, "%8.1fs %8d %6.1f %6.1f %6.1f %5d %6d\n",
+			m.at.Seconds(), m.device>>20, mib(m.heap), mib(m.runtime), mib(m.host), m.threads, m.objects)
 	}
 	if tenths[parts-1].at < enough {
 		fmt.Fprintln(out, "too short a run to judge growth by")
@@ -115,6 +118,8 @@ func (w *watcher) finish(out io.Writer) error {
 	}
 	return errors.Join(w.err, grown(tenths[1], tenths[parts-1]))
 }
+
+func mib(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
 
 // grown compares with room for what varies: the collector's pace, threads that
 // the runtime keeps, pools of the driver.
@@ -151,6 +156,7 @@ func median(s []sample) sample {
 		at:      s[len(s)-1].at,
 		device:  pick(func(s sample) uint64 { return s.device }),
 		heap:    pick(func(s sample) uint64 { return s.heap }),
+		runtime: pick(func(s sample) uint64 { return s.runtime }),
 		host:    pick(func(s sample) uint64 { return s.host }),
 		threads: pick(func(s sample) uint64 { return s.threads }),
 		objects: pick(func(s sample) uint64 { return s.objects }),
