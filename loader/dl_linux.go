@@ -2,13 +2,30 @@
 
 package loader
 
-import "github.com/ebitengine/purego"
+import (
+	"runtime"
+
+	"github.com/ebitengine/purego"
+)
+
+// The C library keeps the reason of a failure per thread, and purego asks for it
+// in a second call: in between the goroutine must stay where it is.
 
 // dlopen keeps the library's symbols to itself (RTLD_LOCAL).
 func dlopen(name string) (uintptr, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
 
-func dlsym(handle uintptr, symbol string) (uintptr, error) { return purego.Dlsym(handle, symbol) }
+func dlsym(handle uintptr, symbol string) (uintptr, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return purego.Dlsym(handle, symbol)
+}
 
-func dlclose(handle uintptr) error { return purego.Dlclose(handle) }
+func dlclose(handle uintptr) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return purego.Dlclose(handle)
+}

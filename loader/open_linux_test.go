@@ -6,8 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -99,4 +101,22 @@ func TestOrdinaryProcessIsNotPrivileged(t *testing.T) {
 	if privileged() {
 		t.Error("a test run counts as setuid")
 	}
+}
+
+// The system keeps the reason of a failure per thread, and goroutines move.
+func TestFailuresOnManyGoroutinesHaveTheirReasons(t *testing.T) {
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for range 200 {
+				_, err := Open("libthere-is-none.so.9")
+				if err == nil || !strings.Contains(err.Error(), "cannot open shared object file") {
+					t.Errorf("got %v", err)
+					return
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+	wg.Wait()
 }
