@@ -96,11 +96,11 @@ func AllocFromPool[T any](s *Stream, pool *MemPool, n int) (*Buffer[T], error) {
 
 func allocateAsync(s *Stream, pool *MemPool, kind string, bytes uintptr) (*allocation, error) {
 	if err := s.ready(); err != nil {
-		return nil, fmt.Errorf("cannot make a %s: %w", kind, err)
+		return nil, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
 	}
 	graph, err := s.recording()
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a %s: %w", kind, err)
+		return nil, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
 	}
 	life, err := s.life.Child(kind)
 	if err != nil {

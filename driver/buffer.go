@@ -45,10 +45,10 @@ func AllocFrom[T any](c *Context, src []T) (*Buffer[T], error) {
 func newBuffer[T any](n int) (kind string, bytes uintptr, err error) {
 	kind = "buffer of " + elemName[T]()
 	if err := checkElem[T](); err != nil {
-		return kind, 0, fmt.Errorf("cannot make a %s: %w", kind, err)
+		return kind, 0, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
 	}
 	if bytes, err = byteSize(n, sizeOf[T]()); err != nil {
-		return kind, 0, fmt.Errorf("cannot make a %s: %w", kind, err)
+		return kind, 0, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
 	}
 	return kind, bytes, nil
 }

@@ -82,10 +82,10 @@ func RegisterHost[T any](c *Context, s []T, opts ...HostOption) (*HostBuffer[T],
 func newHostBuffer[T any](n int) (kind string, bytes uintptr, err error) {
 	kind = "host buffer of " + elemName[T]()
 	if err := checkElem[T](); err != nil {
-		return kind, 0, fmt.Errorf("cannot make a %s: %w", kind, err)
+		return kind, 0, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
 	}
 	if bytes, err = byteSize(n, sizeOf[T]()); err != nil {
-		return kind, 0, fmt.Errorf("cannot make a %s: %w", kind, err)
+		return kind, 0, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
 	}
 	return kind, bytes, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync/atomic"
 )
 
@@ -51,7 +52,7 @@ type Lifetime struct {
 // sort of object in errors and leak reports ("stream", "buffer of float32").
 func NewLifetime(c *Context, kind string) (*Lifetime, error) {
 	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("cannot make a %s: %w", kind, err)
+		return nil, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
 	}
 	return c.core.life.Child(kind)
 }
@@ -60,7 +61,7 @@ func NewLifetime(c *Context, kind string) (*Lifetime, error) {
 // a module keeps the module.
 func (l *Lifetime) Child(kind string) (*Lifetime, error) {
 	if err := l.Retain(); err != nil {
-		return nil, fmt.Errorf("cannot make a %s: %w", kind, err)
+		return nil, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
 	}
 	n := &Lifetime{kind: kind, core: l.core, parent: l}
 	n.refs.Store(1)
@@ -195,4 +196,12 @@ func (l *Lifetime) finishLater() {
 // nilError is the answer of a method of a nil object.
 func nilError(kind string) error {
 	return fmt.Errorf("nil %s: %w", kind, ErrClosed)
+}
+
+// aKind is a kind of object with its article.
+func aKind(kind string) string {
+	if kind != "" && strings.ContainsRune("aeio", rune(kind[0])) {
+		return "an " + kind
+	}
+	return "a " + kind
 }

@@ -266,7 +266,7 @@ func TestImportOfWhatIsNoSemaphoreFailsClearly(t *testing.T) {
 					k.Fatalf("%s: %v", name, err)
 				}
 				k.Logf("%s as %v: %v", name, kind, e)
-				for _, word := range []string{"cannot make a external semaphore", "file descriptor", kind.String(), "another API"} {
+				for _, word := range []string{"cannot make an external semaphore", "file descriptor", kind.String(), "another API"} {
 					if !strings.Contains(err.Error(), word) {
 						k.Errorf("%s: the error does not say %q: %v", name, word, err)
 					}
