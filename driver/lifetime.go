@@ -75,7 +75,7 @@ func (l *Lifetime) Abandon(err error) error {
 	if l.parent != nil {
 		l.parent.Done()
 	}
-	return fmt.Errorf("cannot make a %s: %w", l.kind, err)
+	return fmt.Errorf("cannot make %s: %w", aKind(l.kind), err)
 }
 
 // Own binds a lifetime to object, the value that programs hold, and to the
