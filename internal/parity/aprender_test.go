@@ -157,18 +157,23 @@ func TestAprenderModes(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(mode.String(), func(t *testing.T) {
 			each(t, func(k *kit) {
-				var elsewhere, here error
-				g, err := graph.Capture(k.s, mode, func(*graph.Scope) error {
-					onAGoroutine(func() { elsewhere = allocate(k) })
-					here = allocate(k)
-					return nil
-				})
-				k.ok(errors.Join(g.Close()))
-				if refused := elsewhere != nil; refused != (mode == graph.ModeGlobal) {
-					k.Errorf("another goroutine: %v", elsewhere)
+				refused := func(in func(func())) bool {
+					var call error
+					g, err := graph.Capture(k.s, mode, func(*graph.Scope) error {
+						in(func() { call = allocate(k) })
+						return nil
+					})
+					k.ok(g.Close())
+					if (call == nil) != (err == nil) {
+						k.Errorf("the call: %v; the capture: %v", call, err)
+					}
+					return call != nil
 				}
-				if refused := here != nil; refused != (mode != graph.ModeRelaxed) || refused != (err != nil) {
-					k.Errorf("the goroutine that captures: %v, %v", here, err)
+				if refused(onAGoroutine) != (mode == graph.ModeGlobal) {
+					k.Error("the mode makes no difference for other goroutines")
+				}
+				if refused(func(f func()) { f() }) != (mode != graph.ModeRelaxed) {
+					k.Error("the mode makes no difference for the goroutine that captures")
 				}
 				k.usable(k.s)
 			})
