@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
@@ -221,13 +222,18 @@ func (k *kit) usable(s *driver.Stream) {
 	k.expect(b, 42)
 }
 
-// blocked has a stream wait until it is released, which the end of the test
-// does at the latest.
+// blocked has a stream wait until it is released. What waits for that stream
+// meanwhile fails the test, which then goes on.
 func (k *kit) blocked(s *driver.Stream) (release func()) {
 	k.Helper()
 	gate := make(chan struct{})
-	release = sync.OnceFunc(func() { close(gate) })
+	open := sync.OnceFunc(func() { close(gate) })
 	k.ok(s.HostFunc(func() { <-gate }))
+	late := time.AfterFunc(10*time.Second, func() {
+		k.Errorf("something waited for %v, which is held up", s)
+		open()
+	})
+	release = func() { late.Stop(); open() }
 	k.Cleanup(release)
 	return release
 }
