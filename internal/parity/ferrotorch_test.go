@@ -1,0 +1,259 @@
+package parity_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// An invalidated capture stays on its stream until it is ended.
+func TestFerrotorchCaptureStatus(t *testing.T) {
+	each(t, func(k *kit) {
+		expect := func(when string, want driver.CUstreamCaptureStatus) {
+			if got, _, err := k.s.CaptureStatus(); got != want || err != nil {
+				k.Errorf("%s: %v, %v, want %v", when, got, err, want)
+			}
+		}
+		expect("before", driver.CU_STREAM_CAPTURE_STATUS_NONE)
+		e := k.event()
+		r := must[*graph.Recording](k)(graph.Begin(k.s, graph.ModeGlobal))
+		defer r.Abort()
+		expect("begun", driver.CU_STREAM_CAPTURE_STATUS_ACTIVE)
+		k.invalidate()
+		expect("after a forbidden call", driver.CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+		if r.Scope().Active() {
+			k.Error("the scope says that it is active")
+		}
+		k.want("work before the end", r.Scope().Do(driver.RecordOp(e)), driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+		k.want("end", second(r.End()), driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+		expect("after the end", driver.CU_STREAM_CAPTURE_STATUS_NONE)
+		k.usable(k.s)
+	})
+}
+
+// The address is fixed, the value is read when Set returns: values that are set
+// while the device is behind do not overwrite each other.
+func TestFerrotorchScalar(t *testing.T) {
+	each(t, func(k *kit) {
+		const replays = 40
+		b := k.memory(0)
+		step := made[*graph.Scalar[uint32]](k)(graph.NewScalar(k.c, uint32(0)))
+		wide := made[*graph.Scalar[uint64]](k)(graph.NewScalar(k.c, uint64(0)))
+		seen := made[*driver.Buffer[uint64]](k)(driver.Alloc[uint64](k.c, replays))
+		x := k.exec(k.capture(k.sumOf(b, b, step)))
+		k.run(x)
+		at := step.Ptr()
+		copies := make([]*driver.CopyOp, replays)
+		for i := range copies {
+			copies[i] = must[*driver.CopyOp](k)(driver.CopyDevice[uint64](seen.View(i, i+1), wide))
+		}
+		release := k.blocked(k.s)
+		want := uint32(0)
+		for i := range uint32(replays) {
+			k.ok(step.Set(k.s, i))
+			k.ok(wide.Set(k.s, uint64(i)<<33))
+			k.ok(x.Launch(k.s))
+			k.ok(k.s.Do(copies[i]))
+			want += i
+		}
+		release()
+		k.expect(b, want)
+		got := make([]uint64, replays)
+		k.ok(seen.CopyTo(got))
+		for i, v := range got {
+			if v != uint64(i)<<33 {
+				k.Fatalf("replay %d saw %#x", i, v)
+			}
+		}
+		if step.Ptr() != at {
+			k.Error("the address moved")
+		}
+	})
+}
+
+func TestFerrotorchReplaysAndUpload(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory(1)
+		x := k.exec(k.capture(k.launch(k.plus, b, 1)))
+		if x.Uploaded() || x.Replays() != 0 {
+			k.Errorf("at first: uploaded %v, %d replays", x.Uploaded(), x.Replays())
+		}
+		for range 2 { // once is enough, twice does no harm
+			k.ok(x.Upload(k.s))
+		}
+		k.expect(b, 1) // nothing ran
+		closed := must[*driver.Stream](k)(k.c.NewStream())
+		k.ok(closed.Close())
+		k.want("launch on a closed stream", x.Launch(closed), driver.ErrClosed)
+		for range 3 {
+			k.ok(x.Launch(k.s))
+		}
+		k.expect(b, 4)
+		if !x.Uploaded() || x.Replays() != 3 {
+			k.Errorf("uploaded %v, %d replays", x.Uploaded(), x.Replays())
+		}
+		if again := k.exec(x.Graph(), graph.WithUpload(k.s)); !again.Uploaded() {
+			k.Error("instantiated with an upload, and not uploaded")
+		}
+	})
+}
+
+// Buffers of any type stay as long as a graph or an exec that holds the pool.
+func TestFerrotorchPool(t *testing.T) {
+	each(t, func(k *kit) {
+		p := made[*graph.Pool](k)(graph.NewPool(k.c))
+		out := k.memory(0)
+		b := must[*driver.Buffer[uint32]](k)(driver.AllocFrom(k.c, slices.Repeat([]uint32{8}, elems)))
+		f := must[*driver.Buffer[float64]](k)(driver.Alloc[float64](k.c, 3))
+		k.ok(p.Register(b.Ref(), f.Ref()))
+		k.ok(p.Register(b.Ref())) // has it already
+		if p.Len() != 2 || !p.Has(b.Ref()) || p.Has(out.Ref()) {
+			k.Errorf("%v", p)
+		}
+		// The graph knows the addresses alone, as after a capture of other code.
+		g := must[*graph.Graph](k)(graph.New(k.c))
+		k.add(g, must[*driver.Launch](k)(k.sum.Prepare(config, out.Ptr(), b.Ptr(), b.Ptr(), uint32(elems))))
+		k.ok(g.Keep(p))
+		x := must[*graph.Exec](k)(g.Instantiate())
+		k.ok(errors.Join(b.Close(), f.Close(), g.Close()))
+		k.want("clear while an exec lives", p.Clear(), driver.CUDA_ERROR_ILLEGAL_STATE)
+		k.run(x)
+		k.expect(out, 16)
+
+		k.ok(p.Seal())
+		k.want("register in a sealed pool", p.Register(out.Ref()), graph.ErrSealed)
+		k.ok(p.Unseal())
+		k.ok(p.Register(out.Ref()))
+		if p.Len() != 3 || p.Sealed() {
+			k.Errorf("%v", p)
+		}
+		k.ok(x.Close())
+		k.until("the pool is let go of", func() bool { return !p.InUse() })
+		k.ok(p.Clear())
+		if p.Len() != 0 {
+			k.Errorf("%v", p)
+		}
+	})
+}
+
+func TestFerrotorchPoolHandles(t *testing.T) {
+	each(t, func(k *kit) {
+		p := must[*graph.Pool](k)(graph.NewPool(k.c))
+		a := must[graph.PoolHandle](k)(graph.SharePool(p))
+		b := must[graph.PoolHandle](k)(graph.SharePool(p))
+		onAGoroutine(func() {
+			if q, ok := graph.PoolByHandle(a); !ok || q != p {
+				k.Errorf("handle %d gives %v", a, q)
+			}
+		})
+		for range 2 { // again is fine
+			graph.ReleasePool(a)
+		}
+		for _, h := range []graph.PoolHandle{0, a, b + 1000} {
+			if q, ok := graph.PoolByHandle(h); ok || q != nil {
+				k.Errorf("handle %d gives %v", h, q)
+			}
+		}
+		if q, ok := graph.PoolByHandle(b); !ok || q != p {
+			k.Errorf("the other handle gives %v", q)
+		}
+		k.ok(p.Close())
+		if q, ok := graph.PoolByHandle(b); ok || q != nil {
+			k.Errorf("the handle of a closed pool gives %v", q)
+		}
+	})
+}
+
+func TestFerrotorchGuard(t *testing.T) {
+	t.Run("finished", func(t *testing.T) {
+		each(t, func(k *kit) {
+			b, p := k.memory(1), made[*graph.Pool](k)(graph.NewPool(k.c))
+			k.ok(p.Register(b.Ref()))
+			r := must[*graph.Recording](k)(graph.Begin(k.s, graph.ModeThreadLocal))
+			k.ok(r.Scope().Keep(p))
+			k.ok(r.Scope().Do(k.launch(k.plus, b, 1)))
+			if status, _, err := r.Scope().Status(); status != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE || err != nil {
+				k.Errorf("%v, %v", status, err)
+			}
+			x := k.exec(made[*graph.Graph](k)(r.End()))
+			k.ok(r.Abort()) // nothing any more
+			k.run(x)
+			k.expect(b, 2)
+			if !p.InUse() {
+				k.Error("the graph does not hold the pool")
+			}
+		})
+	})
+	t.Run("left", func(t *testing.T) {
+		each(t, func(k *kit) {
+			b := k.memory(1)
+			func() {
+				r := must[*graph.Recording](k)(graph.Begin(k.s, graph.ModeThreadLocal))
+				defer r.Abort()
+				k.ok(r.Scope().Do(k.launch(k.plus, b, 1)))
+			}()
+			k.usable(k.s)
+			k.expect(b, 1)
+		})
+	})
+	t.Run("dropped", func(t *testing.T) {
+		each(t, func(k *kit) {
+			onAGoroutine(func() { dropRecording(k) })
+			leaks := gputest.ExpectDropped(k, k.c.Device().Driver(), 1)
+			if len(leaks) != 1 || leaks[0].Err != nil || !strings.Contains(leaks[0].Stack, "dropRecording") {
+				k.Errorf("reported: %v", leaks)
+			}
+			k.usable(k.s)
+		})
+	})
+}
+
+// dropRecording leaves a capture open.
+func dropRecording(k *kit) {
+	if _, err := graph.Begin(k.s, graph.ModeThreadLocal); err != nil {
+		k.Error(err)
+	}
+}
+
+func TestFerrotorchCallable(t *testing.T) {
+	each(t, func(k *kit) {
+		c := made[*graph.Callable[[]uint32, *driver.HostBuffer[uint32]]](k)(
+			graph.NewCallable(k.s, k.doubled, [][]uint32{{1, 2, 3}}))
+		for v := range uint32(3) {
+			out := must[*driver.HostBuffer[uint32]](k)(c.Call(background, []uint32{v, v + 1, 5}))
+			if want := []uint32{2 * v, 2*v + 2, 10}; !slices.Equal(out.Slice(), want) {
+				k.Errorf("%v, want %v", out.Slice(), want)
+			}
+		}
+		failed, err := graph.NewCallable(k.s, func(t *graph.Trace[[]uint32]) (*driver.HostBuffer[uint32], error) {
+			out, err := k.doubled(t)
+			return out, errors.Join(err, errOwn)
+		}, [][]uint32{{1}})
+		if failed != nil || !errors.Is(err, errOwn) {
+			k.Errorf("got %v, %v", failed, err)
+		}
+		k.usable(k.s)
+	})
+}
+
+// One program for both: without a GPU it computes the same, on the emulator. A
+// driver that is not there is an error that says where it was looked for.
+func TestFerrotorchWithoutCUDA(t *testing.T) {
+	each(t, func(k *kit) {
+		b, host := k.memory(3), k.host()
+		x := k.exec(k.capture(k.launch(k.plus, b, 4), k.launch(k.times, b, 6),
+			must[*driver.CopyOp](k)(driver.Download[uint32](host, b))))
+		k.run(x)
+		if got := host.Slice(); got[0] != 42 || got[elems-1] != 42 {
+			k.Errorf("%v", got)
+		}
+	})
+	if _, err := driver.SystemLibrary("/nowhere/libcuda.so.1"); err == nil || !strings.Contains(err.Error(), "/nowhere/libcuda.so.1") {
+		t.Errorf("got %v", err)
+	}
+}
