@@ -19,7 +19,7 @@ type event struct {
 // mark is one record of an event in a stream.
 type mark struct {
 	dependency
-	at time.Time // set when the stream gets there
+	at time.Duration // set when the stream gets there
 }
 
 // capturedMark is a record of an event in a capturing stream: what the stream
@@ -128,7 +128,7 @@ func (m *recordMark) run(x *execution) result {
 
 // locked is run with the emulator's lock held.
 func (m *recordMark) locked() result {
-	m.at = time.Now()
+	m.at = clock()
 	return success
 }
 
@@ -194,7 +194,7 @@ func cuEventElapsedTime(c call) result {
 	case !start.reached() || !end.reached():
 		return errNotReady
 	}
-	*out = float32(end.mark.at.Sub(start.mark.at).Seconds() * 1e3)
+	*out = float32((end.mark.at - start.mark.at).Seconds() * 1e3)
 	return success
 }
 
