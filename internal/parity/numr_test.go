@@ -233,27 +233,40 @@ func TestNumrCopies(t *testing.T) {
 // copy alone, while the compute stream goes on.
 func TestNumrCopyBesideCompute(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b, host, ready, side := k.memory(1), k.memory(1), k.host(), k.event(), k.stream()
-		first, then := k.launch(k.plus, a, 41), k.launch(k.plus, b, 1)
-		download := must[*driver.CopyOp](k)(driver.Download[uint32](host, a))
-		k.ok(side.Do(download)) // a first copy may wait for the device
-		k.wait(side)
-		k.ok(k.s.Do(first))
-		k.ok(k.s.Record(ready))
-		release := k.blocked(k.s) // the compute that goes on
-		k.ok(k.s.Do(then))
-		k.ok(side.WaitEvent(ready))
-		k.ok(side.Do(download))
-		k.wait(side)
-		if host.Slice()[0] != 42 {
-			k.Errorf("copied %d", host.Slice()[0])
+		for _, helper := range []bool{false, true} {
+			k.copyBeside(helper)
 		}
-		if done, err := k.s.Query(); done || err != nil {
-			k.Errorf("the compute stream was waited for: %v, %v", done, err)
-		}
-		release()
-		k.expect(b, 2)
 	})
+}
+
+// copyBeside orders the streams by an event of the program's, or by the helper
+// that makes one.
+func (k *kit) copyBeside(helper bool) {
+	k.Helper()
+	a, b, host, ready, side := k.memory(1), k.memory(1), k.host(), k.event(), k.stream()
+	first, then := k.launch(k.plus, a, 41), k.launch(k.plus, b, 1)
+	download := must[*driver.CopyOp](k)(driver.Download[uint32](host, a))
+	k.ok(side.Do(download)) // a first copy may wait for the device
+	k.wait(side)
+	k.ok(k.s.Do(first))
+	if helper {
+		k.ok(side.After(k.s))
+	} else {
+		k.ok(k.s.Record(ready))
+		k.ok(side.WaitEvent(ready))
+	}
+	release := k.blocked(k.s) // the compute that goes on
+	k.ok(k.s.Do(then))
+	k.ok(side.Do(download))
+	k.wait(side)
+	if host.Slice()[0] != 42 {
+		k.Errorf("copied %d", host.Slice()[0])
+	}
+	if done, err := k.s.Query(); done || err != nil {
+		k.Errorf("the compute stream was waited for: %v, %v", done, err)
+	}
+	release()
+	k.expect(b, 2)
 }
 
 // rowsAndStrides is what the kernel takes by value: it is in the node, so
