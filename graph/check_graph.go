@@ -1,11 +1,6 @@
 package graph
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/purecuda/cuda/driver"
-)
+import "github.com/purecuda/cuda/driver"
 
 // checker is a graph with all that lies in its nodes, flat: a vertex for each
 // node that does something, and two for each that has graphs inside, between
@@ -69,32 +64,16 @@ func (c *checker) node(n Node, k *kernelNodes) (ends, error) {
 		return ends{}, err
 	}
 	v := c.vertex(n)
-	switch t {
-	case driver.CU_GRAPH_NODE_TYPE_GRAPH:
-		var raw driver.CUgraph
-		if err := n.g.d.CuGraphChildGraphNodeGetGraph(n.raw, &raw); err != nil {
-			return ends{}, err
-		}
-		return c.bodies(n, v, []*Graph{n.inside(raw)})
-	case driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
-		return c.conditional(n, v)
-	}
-	return ends{v, v}, c.leaf(n, t, v, k)
-}
-
-// conditional enters the bodies that the graph knows: those that it gave out.
-func (c *checker) conditional(n Node, v int) (ends, error) {
-	var bodies []*Graph
-	for _, p := range n.g.outermost().parts {
-		if p.in == n {
-			bodies = append(bodies, p)
-		}
-	}
-	if len(bodies) == 0 {
+	inside, err := n.graphsInside(t)
+	switch {
+	case err != nil:
+		return ends{}, err
+	case len(inside) > 0:
+		return c.bodies(n, v, inside)
+	case t == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		c.unknown(n, "its bodies were not made by this package")
 	}
-	slices.SortFunc(bodies, func(a, b *Graph) int { return cmp.Compare(a.raw, b.raw) })
-	return c.bodies(n, v, bodies)
+	return ends{v, v}, c.leaf(n, t, v, k)
 }
 
 // bodies enters graphs that lie in a node, one behind the other: those of a

@@ -72,6 +72,9 @@ func (x *Exec) SetChild(n Node, child *Graph) error {
 	if err := n.g.check(n); err != nil {
 		return fmt.Errorf("cannot set a child graph of %v: %w", x, err)
 	}
+	if err := sameDriverAs(n.g, child); err != nil {
+		return fmt.Errorf("cannot set a child graph of %v: %w", x, err)
+	}
 	if err := x.d.CuGraphExecChildGraphNodeSetParams(x.keep.raw, n.raw, child.raw); err != nil {
 		return fmt.Errorf("cannot set node %d of %v to %v: %w", n.i, x, child, err)
 	}

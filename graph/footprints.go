@@ -210,6 +210,11 @@ func (p *footprints) unshare() {
 // snapshot returns the footprints as they are now, for a copy of the graph.
 func (p *footprints) snapshot() *footprints {
 	p.shared = true
+	for _, l := range p.loose {
+		if !l.shared { // else others may be reading it
+			l.shared = true
+		}
+	}
 	s := *p
 	s.children, s.declared = maps.Clone(p.children), nil
 	return &s

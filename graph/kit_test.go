@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
@@ -173,6 +174,16 @@ func (k *kit) launch(f *driver.Kernel, b driver.Memory, v uint32) *driver.Launch
 func (k *kit) wait(s *driver.Stream) {
 	k.Helper()
 	k.ok(s.Wait(context.Background()))
+}
+
+// eventually waits for something that another thread or goroutine does.
+func (k *kit) eventually(what string, done func() bool) {
+	k.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			k.Fatalf("%s: not in 20 s", what)
+		}
+	}
 }
 
 // expect waits for the kit's stream and compares memory with one value.

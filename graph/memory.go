@@ -83,7 +83,9 @@ func (l *launchMemory) launched() {
 // memoryError says what the driver does not: why a graph with memory nodes was
 // not launched.
 func (x *Exec) memoryError(err error) error {
+	x.keep.mu.Lock()
 	l := x.keep.mem
+	x.keep.mu.Unlock()
 	if l == nil || resultOf(err) != driver.CUDA_ERROR_INVALID_VALUE {
 		return err
 	}

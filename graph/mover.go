@@ -88,14 +88,21 @@ func (m *mover) conditional(raw driver.CUgraphNode, p *planned) error {
 // fill makes what was captured in the bodies of a new node.
 func (k *conditional) fill(bodies []*body) error {
 	for i, b := range bodies {
-		b.g.lockLatch()
-		err := newMover(b.g, k.bodies[i]).move(b, nil, 0)
-		b.g.mu.Unlock()
-		if err != nil {
+		if err := k.fillBody(i, b); err != nil {
 			return fmt.Errorf("body %d of a %v node: %w", i, k.form, err)
 		}
 	}
 	return nil
+}
+
+// fillBody is fill for one of them. The graph of what was captured is younger
+// than the one that k is in, so it is locked after that.
+func (k *conditional) fillBody(i int, b *body) error {
+	if err := b.g.lock(); err != nil {
+		return err
+	}
+	defer b.g.mu.Unlock()
+	return newMover(b.g, k.bodies[i]).move(b, nil, 0)
 }
 
 // edges makes the edges between the nodes.
