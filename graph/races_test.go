@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -128,4 +129,30 @@ func TestChildOfAnotherDriverIsNotSet(t *testing.T) {
 	n, err := g.AddChild(child)
 	k.ok(err)
 	k.expectReason("another driver", k.exec(g).SetChild(n, other.graph()), driver.CUDA_ERROR_INVALID_VALUE, "another driver")
+}
+
+// Another thread cannot tell when a launch on the per-thread stream has ended.
+func TestWaitOfAnotherThreadLetsGoOfNothing(t *testing.T) {
+	each(t, func(k *kit) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		s := k.c.PerThreadStream()
+		a, b, into := k.memoryOf(5), k.memory(), k.memory()
+		g := k.graph()
+		gate := make(chan struct{})
+		h, err := driver.NewHostFunc(k.c, func() { <-gate })
+		k.ok(err)
+		n := k.add(g, k.sumOf(into, a, a), k.add(g, h))
+		x := k.exec(g)
+		k.ok(x.Launch(s))
+		k.ok(x.Set(n, k.sumOf(into, b, b))) // only the launch needs a now
+		k.ok(n.Set(k.sumOf(into, b, b)))
+		k.ok(a.Close())
+		waited := make(chan error)
+		go func() { waited <- x.Wait(context.Background()) }()
+		k.ok(<-waited)
+		close(gate)
+		k.wait(s)
+		k.expect(into, 10)
+	})
 }
