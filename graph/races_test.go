@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -140,6 +141,8 @@ func TestWaitOfAnotherThreadLetsGoOfNothing(t *testing.T) {
 		a, b, into := k.memoryOf(5), k.memory(), k.memory()
 		g := k.graph()
 		gate := make(chan struct{})
+		release := sync.OnceFunc(func() { close(gate) })
+		defer time.AfterFunc(20*time.Second, release).Stop() // should Wait free what waits for the launch
 		h, err := driver.NewHostFunc(k.c, func() { <-gate })
 		k.ok(err)
 		n := k.add(g, k.sumOf(into, a, a), k.add(g, h))
@@ -150,8 +153,15 @@ func TestWaitOfAnotherThreadLetsGoOfNothing(t *testing.T) {
 		k.ok(a.Close())
 		waited := make(chan error)
 		go func() { waited <- x.Wait(context.Background()) }()
-		k.ok(<-waited)
-		close(gate)
+		select {
+		case err := <-waited:
+			k.ok(err)
+		case <-time.After(10 * time.Second):
+			t.Error("to wait for another thread's launch let go of what the launch needs")
+			release()
+			k.ok(<-waited)
+		}
+		release()
 		k.wait(s)
 		k.expect(into, 10)
 	})
