@@ -108,11 +108,8 @@ func (c *cacheCore) acceptsFree(s *driver.Stream) (at captured, err error) {
 	if err := s.Ready(); err != nil {
 		return at, err
 	}
-	if err := sameDriver(c.ctx, s); err != nil {
+	if err := sameContext(c.ctx, s, s.Context()); err != nil {
 		return at, err
-	}
-	if s.Context() != c.ctx && s.Context().Raw() != c.ctx.Raw() {
-		return at, invalid("%v is not of %v", s, c.ctx)
 	}
 	at.graph, at.id, err = s.CaptureGraph()
 	return at, err

@@ -31,7 +31,7 @@ type ends struct{ first, last int }
 // graph enters a graph, which is locked, and returns the vertices of its nodes.
 func (c *checker) graph(g *Graph) ([]ends, error) {
 	c.d = g.d
-	nodes, err := g.listNodes()
+	nodes, err := g.listed()
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (c *checker) graph(g *Graph) ([]ends, error) {
 			return nil, err
 		}
 	}
-	from, to, err := g.listEdges()
+	from, to, _, err := g.rawEdgeLists()
 	if err != nil {
 		return nil, err
 	}
@@ -94,29 +94,4 @@ func (c *checker) bodies(n Node, first int, bodies []*Graph) (ends, error) {
 		at = next
 	}
 	return ends{first, at}, nil
-}
-
-// listNodes is Nodes for a graph that is locked.
-func (g *Graph) listNodes() ([]Node, error) {
-	var n uintptr
-	if err := g.d.CuGraphGetNodes(g.raw, nil, &n); err != nil || n == 0 {
-		return nil, err
-	}
-	raws := make([]driver.CUgraphNode, n)
-	if err := g.d.CuGraphGetNodes(g.raw, &raws[0], &n); err != nil {
-		return nil, err
-	}
-	return g.nodes(raws[:n]), nil
-}
-
-// listEdges is Edges for a graph that is locked.
-func (g *Graph) listEdges() (from, to []driver.CUgraphNode, err error) {
-	var n uintptr
-	if err := g.getEdges(nil, nil, nil, &n); err != nil || n == 0 {
-		return nil, nil, err
-	}
-	from, to = make([]driver.CUgraphNode, n), make([]driver.CUgraphNode, n)
-	data := make([]driver.CUgraphEdgeData, n)
-	err = g.getEdges(&from[0], &to[0], &data[0], &n)
-	return from[:n], to[:n], err
 }

@@ -48,7 +48,7 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	if child.rec != nil {
 		return Node{}, child.rec.refuses("handed over")
 	}
-	if err := sameDriverAs(g, child); err != nil {
+	if err := sameDriver(g.ctx, child, child.ctx); err != nil {
 		return Node{}, err
 	}
 	if err := needs(g.d, "moving a child graph into its node", ownedChildren); err != nil {
@@ -87,15 +87,6 @@ func (g *Graph) onlyWhole(code driver.CUresult, what string) error {
 		return nil
 	}
 	return refuse(code, "%v lies in %v of %v and cannot be %s by itself", g, g.in, g.in.g, what)
-}
-
-// sameDriverAs refuses a graph of another driver, to which its handle means
-// nothing.
-func sameDriverAs(g, child *Graph) error {
-	if d := child.ctx.Device().Driver(); d != g.ctx.Device().Driver() {
-		return invalid("%v belongs to another driver, %s", child, d.LibraryName())
-	}
-	return nil
 }
 
 // takeOver makes a graph, and the graphs in its nodes, parts of the one that n is
@@ -147,7 +138,7 @@ func (n Node) setChild(child *Graph) error {
 	if err := n.g.check(n); err != nil {
 		return err
 	}
-	if err := sameDriverAs(n.g, child); err != nil {
+	if err := sameDriver(n.g.ctx, child, child.ctx); err != nil {
 		return err
 	}
 	if err := child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph"); err != nil {

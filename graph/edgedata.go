@@ -272,19 +272,15 @@ func (n Node) edges(list neighbourList, edge func(other Node, data driver.CUgrap
 }
 
 func (n Node) edgesLocked(list neighbourList, edge func(other Node, data driver.CUgraphEdgeData) Edge) ([]Edge, error) {
-	var count uintptr
-	if err := list(n.g.d, nil, nil, &count); err != nil || count == 0 {
+	raws, data, err := n.ends(list)
+	if len(raws) == 0 {
 		return nil, err
 	}
-	raws, data := make([]driver.CUgraphNode, count), make([]driver.CUgraphEdgeData, count)
-	if err := list(n.g.d, &raws[0], &data[0], &count); err != nil {
-		return nil, err
-	}
-	edges := make([]Edge, count)
+	edges := make([]Edge, len(raws))
 	for i := range edges {
 		edges[i] = edge(n.g.node(raws[i]), data[i])
 	}
-	return edges, nil
+	return edges, err
 }
 
 // dependencyList and dependentList pick the ABI: edges have data since CUDA 12.3.

@@ -160,21 +160,11 @@ func (k *execKeep) accepts(s *driver.Stream) error {
 	if err := s.Ready(); err != nil {
 		return err
 	}
-	return sameDriver(k.ctx, s)
+	return sameDriver(k.ctx, s, s.Context())
 }
 
 func (x *Exec) launchError(s *driver.Stream, err error) error {
 	return fmt.Errorf("cannot launch %v on %v: %w", x, s, x.memoryError(err))
-}
-
-// sameDriver refuses a stream of another driver, an emulated one for instance,
-// to which the handle means nothing. Other contexts of the same one are CUDA's
-// to judge.
-func sameDriver(c *driver.Context, s *driver.Stream) error {
-	if c.Device().Driver() == s.Context().Device().Driver() {
-		return nil
-	}
-	return invalid("%v is of another driver, %s", s, s.Context().Device().Driver().LibraryName())
 }
 
 // Run launches the graph on s and waits for it. On the per-thread stream it
@@ -241,7 +231,7 @@ func (x *Exec) Upload(s *driver.Stream) error {
 	defer x.keep.mu.Unlock()
 	err := s.Ready()
 	if err == nil && s.Context() != x.ctx {
-		err = sameDriver(x.ctx, s)
+		err = sameDriver(x.ctx, s, s.Context())
 	}
 	if err == nil {
 		err = x.ctx.Guarded().CuGraphUpload(x.keep.raw, s.Raw())

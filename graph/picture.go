@@ -49,7 +49,7 @@ func (g *Graph) picture() (*picture, error) {
 
 // pictured is picture for a graph that is locked.
 func (g *Graph) pictured(path []uint32) (*picture, error) {
-	nodes, err := g.listed((*driver.Driver).CuGraphGetNodes)
+	nodes, err := g.listed()
 	if err != nil {
 		return nil, err
 	}

@@ -7,14 +7,6 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// owning calls change with what the graph to be keeps alive. The capture is
-// locked.
-func (r *recording) owning(change func(o *owners) error) error {
-	o := r.takeOwners()
-	defer r.giveOwners()
-	return change(o)
-}
-
 // Allocate records an allocation in the scope's capture: a node like that of
 // [AddAlloc], with the same rules for the memory. It is apart from [Scope.Do],
 // so that code which is given a function of operations records none by

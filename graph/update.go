@@ -89,10 +89,10 @@ func (x *Exec) lockWith(g *Graph) (unlock func(), err error) {
 		x.keep.mu.Unlock()
 		return nil, err
 	}
-	if g.ctx != x.ctx && g.ctx.Raw() != x.ctx.Raw() {
+	if err := sameContext(x.ctx, g, g.ctx); err != nil {
 		g.mu.Unlock()
 		x.keep.mu.Unlock()
-		return nil, invalid("%v is of %v, %v of %v", g, g.ctx, x, x.ctx)
+		return nil, err
 	}
 	return func() { g.mu.Unlock(); x.keep.mu.Unlock() }, nil
 }
