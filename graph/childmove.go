@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/loader"
 )
 
 // AddChildMove adds a node that runs child itself, without a copy (CUDA 12.9).
@@ -158,33 +156,4 @@ func (n Node) setChild(child *Graph) error {
 	o.flush()
 	child.alive()
 	return nil
-}
-
-// latchNow and setLatch are for g.mu, which changes when a graph is moved into
-// another. Whoever holds the latch may read the field as it is.
-func (g *Graph) latchNow() *loader.Latch {
-	return (*loader.Latch)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu))))
-}
-
-func (g *Graph) setLatch(mu *loader.Latch) {
-	atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu)), unsafe.Pointer(mu))
-}
-
-// lockSeq orders the latches of graphs: a graph and its parts have the same.
-func (g *Graph) lockSeq() uint64 { return atomic.LoadUint64(&g.seq) }
-
-// lockLatch takes g.mu, whichever that is once it was got.
-func (g *Graph) lockLatch() {
-	mu := g.latchNow()
-	mu.Lock()
-	g.retake(mu)
-}
-
-// retake is for who got mu, which may have been g's until somebody moved g.
-func (g *Graph) retake(mu *loader.Latch) {
-	for now := g.latchNow(); now != mu; now = g.latchNow() {
-		mu.Unlock()
-		mu = now
-		mu.Lock()
-	}
 }

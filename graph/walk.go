@@ -161,36 +161,3 @@ func (g *Graph) getEdges(from, to *driver.CUgraphNode, data *driver.CUgraphEdgeD
 	}
 	return g.d.CuGraphGetEdges_v10000(g.raw, from, to, n)
 }
-
-// Dependencies returns the nodes that n runs after.
-func (n Node) Dependencies() ([]Node, error) {
-	return n.neighbours(n.dependencyList)
-}
-
-// Dependents returns the nodes that run after n.
-func (n Node) Dependents() ([]Node, error) {
-	return n.neighbours(n.dependentList)
-}
-
-func (n Node) neighbours(list neighbourList) ([]Node, error) {
-	if err := n.lock(); err != nil {
-		return nil, err
-	}
-	defer n.g.mu.Unlock()
-	raws, _, err := n.ends(list)
-	return n.g.nodes(raws), err
-}
-
-// ends lists what is at the other ends of a node's edges, always with their
-// data, because the driver refuses to leave out data that is not zero.
-func (n Node) ends(list neighbourList) ([]driver.CUgraphNode, []driver.CUgraphEdgeData, error) {
-	var count uintptr
-	if err := list(n.g.d, nil, nil, &count); err != nil || count == 0 {
-		return nil, nil, err
-	}
-	raws, data := make([]driver.CUgraphNode, count), make([]driver.CUgraphEdgeData, count)
-	if err := list(n.g.d, &raws[0], &data[0], &count); err != nil {
-		return nil, nil, err
-	}
-	return raws[:count], data[:count], nil
-}
