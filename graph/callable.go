@@ -14,6 +14,7 @@ import (
 // StageScalar for what is copied to the device in each call, Constant for what
 // becomes a part of the recorded work, Shape for what decides how the work looks.
 // So it cannot depend on something that a later call changes unseen.
+// It runs while the Callable is busy with the call, and must not use that.
 type Func[In, Out any] func(t *Trace[In]) (Out, error)
 
 // Module is the pattern of inference code: what turns an input into an output.
