@@ -254,3 +254,11 @@ func (k *kit) usable(s *driver.Stream) {
 		k.Fatalf("%v took work and did not run it: %d", s, got[0])
 	}
 }
+
+// none shows that f allocates nothing. It is run some hundred times.
+func (k *kit) none(what string, f func()) {
+	k.Helper()
+	if allocs := testing.AllocsPerRun(200, f); allocs > allocsAllowed && !raceDetector {
+		k.Errorf("%s: %v allocations", what, allocs)
+	}
+}
