@@ -185,3 +185,12 @@ func (r *recording) unlockThread() {
 
 // Scope is where work is recorded.
 func (r *Recording) Scope() *Scope { return &r.scope }
+
+// closeEvents gives back what forks and joins needed.
+func (r *recording) closeEvents() []error {
+	errs := make([]error, 0, 4)
+	for _, b := range r.branches {
+		errs = append(errs, b.event.Close())
+	}
+	return errs
+}

@@ -175,12 +175,3 @@ func (r *recording) destroy(raw driver.CUgraph) error {
 	}
 	return nil
 }
-
-// closeEvents gives back what forks and joins needed.
-func (r *recording) closeEvents() []error {
-	errs := make([]error, 0, 4)
-	for _, b := range r.branches {
-		errs = append(errs, b.event.Close())
-	}
-	return errs
-}

@@ -89,10 +89,10 @@ func (x *Exec) lockWith(g *Graph) (unlock func(), err error) {
 		x.keep.mu.Unlock()
 		return nil, err
 	}
-	if err := sameContext(x.ctx, g, g.ctx); err != nil {
+	if g.ctx != x.ctx && g.ctx.Raw() != x.ctx.Raw() {
 		g.mu.Unlock()
 		x.keep.mu.Unlock()
-		return nil, err
+		return nil, invalid("%v is of %v, %v of %v", g, g.ctx, x, x.ctx)
 	}
 	return func() { g.mu.Unlock(); x.keep.mu.Unlock() }, nil
 }
