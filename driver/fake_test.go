@@ -26,7 +26,6 @@ type fake struct {
 	calls   []fakeCall
 	fail    map[driver.Function]driver.CUresult
 	bad     []string // calls with dead handles
-	graphs  []func() // destructors of user objects
 	objects map[uintptr][2]uintptr
 	capture bool
 	hosts   [][2]uintptr // host functions that were sent

@@ -99,7 +99,7 @@ func TestSpecialAndBorrowedStreamsAreNotDestroyed(t *testing.T) {
 			noError(t, s.Close())
 			noError(t, s.Wait(context.Background()))
 		}
-		if c.LegacyStream() != c.LegacyStream() || c.LegacyStream().Raw() != driver.CU_STREAM_LEGACY {
+		if again := c.LegacyStream(); again != c.LegacyStream() || c.LegacyStream().Raw() != driver.CU_STREAM_LEGACY {
 			t.Error("the legacy stream is not one")
 		}
 	})

@@ -129,10 +129,7 @@ func accepts(ctx *driver.Context, op driver.Op) error {
 	if c == nil {
 		return fmt.Errorf("the operation is nil, or what it is about is: %w", driver.ErrClosed)
 	}
-	if c.Device().Driver() != ctx.Device().Driver() {
-		return invalid("it belongs to another driver, %s", c.Device().Driver().LibraryName())
-	}
-	return nil
+	return sameDriver(ctx, "it", c)
 }
 
 // dependencies returns the handles of nodes as C takes them. A single one is

@@ -87,21 +87,7 @@ func (g *Graph) acceptsAlloc(isNil bool, op allocating) error {
 	if op.Pool() != nil {
 		return invalid("%v names %v, but graphs allocate from the device's memory for graphs only", op, op.Pool())
 	}
-	return g.acceptsMemory(op)
-}
-
-// acceptsMemory refuses operations of other drivers and contexts.
-func (g *Graph) acceptsMemory(op driver.AllocatingOp) error {
-	c := op.Context()
-	switch {
-	case c == g.ctx:
-		return nil
-	case c.Device().Driver() != g.ctx.Device().Driver():
-		return invalid("%v belongs to another driver, %s", op, c.Device().Driver().LibraryName())
-	case c.Raw() != g.ctx.Raw():
-		return invalid("%v belongs to %v, the graph to %v", op, c, g.ctx)
-	}
-	return nil
+	return sameContext(g.ctx, op, op.Context())
 }
 
 func (g *Graph) addAllocRaw(from *driver.CUgraphNode, n uintptr, p *driver.CUDA_MEM_ALLOC_NODE_PARAMS) (raw driver.CUgraphNode, err error) {
@@ -162,7 +148,7 @@ func (g *Graph) acceptsFree(op *driver.FreeOp) error {
 	if op == nil {
 		return invalid("nil operation")
 	}
-	if err := g.acceptsMemory(op); err != nil {
+	if err := sameContext(g.ctx, op, op.Context()); err != nil {
 		return err
 	}
 	m, ok := op.GraphMemory()

@@ -40,12 +40,7 @@ func steadyInside(k *kit, g, inner *graph.Graph) {
 	toA, toB := k.launch(k.plus, a, 1), k.launch(k.plus, b, 1)
 	n := k.add(inner, toA)
 	x := k.exec(g)
-	none := func(what string, f func()) {
-		k.Helper()
-		if allocs := testing.AllocsPerRun(200, f); allocs > allocsAllowed && !raceDetector {
-			k.Errorf("%s: %v allocations", what, allocs)
-		}
-	}
+	none := k.none
 	odd := false
 	none("Set of a node in a node, and Launch", func() {
 		if odd = !odd; odd {

@@ -31,11 +31,7 @@ func eachStep(k *kit) {
 	}
 	fill, err := driver.Fill[uint32](a, 4)
 	k.ok(err)
-	none := func(what string, f func()) {
-		if allocs := testing.AllocsPerRun(200, f); allocs > allocsAllowed && !raceDetector {
-			k.Errorf("%s: %v allocations", what, allocs)
-		}
-	}
+	none := k.none
 	i := uint32(0)
 	none("bound numbers", func() {
 		for _, p := range numbers {

@@ -19,16 +19,12 @@ func launchWithMemory(k *kit) {
 	k.Helper()
 	g, b := k.leaving(1)
 	auto := k.exec(g, graph.WithAutoFree())
-	if allocs := testing.AllocsPerRun(200, func() { k.ok(auto.Launch(k.s)) }); allocs > allocsAllowed && !raceDetector {
-		k.Errorf("Launch: %v allocations", allocs)
-	}
+	k.none("Launch", func() { k.ok(auto.Launch(k.s)) })
 	k.wait(k.s)
-	if allocs := testing.AllocsPerRun(200, func() {
+	k.none("FreeGraphMemory and Launch", func() {
 		k.ok(k.s.FreeGraphMemory(b))
 		k.ok(auto.Launch(k.s))
-	}); allocs > allocsAllowed && !raceDetector {
-		k.Errorf("FreeGraphMemory and Launch: %v allocations", allocs)
-	}
+	})
 	k.wait(k.s)
 }
 

@@ -17,13 +17,6 @@ func TestRareNodesAreSetWithoutAllocating(t *testing.T) {
 	t.Run("gpu", func(t *testing.T) { rareNodes(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
 }
 
-func (k *kit) none(what string, f func()) {
-	k.Helper()
-	if allocs := testing.AllocsPerRun(200, f); allocs > allocsAllowed && !raceDetector {
-		k.Errorf("%s: %v allocations", what, allocs)
-	}
-}
-
 func rareNodes(k *kit) {
 	k.Helper()
 	b := k.memory()

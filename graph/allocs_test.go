@@ -32,11 +32,7 @@ func steadyState(k *kit) {
 	fillNode, copyNode := k.add(g, fill, n), k.add(g, copyOp, n)
 	x := k.exec(g)
 	odd := false
-	none := func(what string, f func()) {
-		if allocs := testing.AllocsPerRun(200, f); allocs > allocsAllowed && !raceDetector {
-			k.Errorf("%s: %v allocations", what, allocs)
-		}
-	}
+	none := k.none
 	none("Launch", func() { k.ok(x.Launch(k.s)) })
 	k.ok(x.Wait(background))
 	none("Exec.Set of a kernel", func() { k.ok(x.Set(n, toA)) })

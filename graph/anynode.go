@@ -40,7 +40,7 @@ func (g *Graph) addNode(p *driver.CUgraphNodeParams, deps []Dep, keep []driver.R
 		return Node{}, err
 	}
 	o := g.owners()
-	if err := holdGiven(o, keep); err != nil {
+	if err := o.holdGiven(keep); err != nil {
 		return Node{}, err
 	}
 	var raw driver.CUgraphNode
@@ -64,16 +64,6 @@ func (n Node) enterTagged(p *driver.CUDA_CONDITIONAL_NODE_PARAMS) {
 	}
 }
 
-// holdGiven holds what a program named.
-func holdGiven(o *owners, keep []driver.Ref) error {
-	for i, r := range keep {
-		if r == nil {
-			return invalid("cannot keep reference %d, which is nil", i)
-		}
-	}
-	return o.hold(keep)
-}
-
 // SetParams gives the node of a graph CUDA's tagged parameters, of the node's own
 // type (CUDA 12.2). The graph keeps alive what keep names, in place of what it
 // kept for the node before.
@@ -95,7 +85,7 @@ func (g *Graph) setParams(n Node, p *driver.CUgraphNodeParams, keep []driver.Ref
 		return invalid("nil parameters")
 	}
 	o := g.owners()
-	if err := holdGiven(o, keep); err != nil {
+	if err := o.holdGiven(keep); err != nil {
 		return err
 	}
 	err := g.d.CuGraphNodeSetParams(n.raw, p)
@@ -136,7 +126,7 @@ func (x *Exec) setParams(n Node, p *driver.CUgraphNodeParams, keep []driver.Ref)
 	}
 	defer n.g.mu.Unlock()
 	o := x.owners()
-	if err := holdGiven(o, keep); err != nil {
+	if err := o.holdGiven(keep); err != nil {
 		return err
 	}
 	err := x.d.CuGraphExecNodeSetParams(x.keep.raw, n.raw, p)

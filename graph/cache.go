@@ -118,13 +118,6 @@ func allocNode[T any](s *driver.Stream, n int) (*driver.Buffer[T], error) {
 	return allocateIn[T](r, s, nil, n)
 }
 
-// of returns the capture of a stream, if it is one of this package.
-func (c *streams) of(s *driver.Stream) *openCapture {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.open[keyOf(s)]
-}
-
 // Free closes a buffer of the cache and gives its memory back in the order of
 // s: the next allocation on s may get it. What graphs refer to comes back when
 // they let go of it.

@@ -277,15 +277,10 @@ func TestCacheInACaptureOfOtherCode(t *testing.T) {
 			t.Errorf("the graph's block was handed out: %+v", c.Stats())
 		}
 		k.ok(d.CuGraphDestroy(raw))
-		for range 2000 {
-			if c.Stats().OfGraphs == 0 {
-				break
-			}
-			runtime.Gosched()
-			k.wait(k.s)
-		}
-		if s := c.Stats(); s.OfGraphs != 0 || s.Free != 512 {
-			t.Errorf("the block did not come back: %+v", s)
+		// A thread of the driver tells that the graph is gone.
+		k.eventually("the graph's blocks coming back", func() bool { return c.Stats().OfGraphs == 0 })
+		if s := c.Stats(); s.Free != 512 {
+			t.Errorf("the block is not free: %+v", s)
 		}
 	})
 }

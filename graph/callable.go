@@ -14,6 +14,7 @@ import (
 // StageScalar for what is copied to the device in each call, Constant for what
 // becomes a part of the recorded work, Shape for what decides how the work looks.
 // So it cannot depend on something that a later call changes unseen.
+// It runs while the Callable is busy with the call, and must not use that.
 type Func[In, Out any] func(t *Trace[In]) (Out, error)
 
 // Module is the pattern of inference code: what turns an input into an output.
@@ -54,35 +55,6 @@ type CallableStats struct {
 	Instantiated uint64 // graphs instantiated, also where an update was not possible
 	Evicted      uint64 // variants closed to make room
 	Variants     int    // there now
-}
-
-// CallableOption changes how NewCallable makes a Callable.
-type CallableOption func(*callableOptions)
-
-type callableOptions struct {
-	mode        Mode
-	max         int
-	instantiate []Option
-}
-
-// defaultVariants is how many shapes are kept without an option.
-const defaultVariants = 8
-
-// CallableVariants bounds the number of shapes for which memory and a graph are
-// kept; it is 8 without this option.
-func CallableVariants(n int) CallableOption {
-	return func(o *callableOptions) { o.max = n }
-}
-
-// CallableMode is the mode in which the function is recorded, ModeRelaxed
-// without this option.
-func CallableMode(m Mode) CallableOption {
-	return func(o *callableOptions) { o.mode = m }
-}
-
-// CallableInstantiate adds options for the instantiation of each graph.
-func CallableInstantiate(opts ...Option) CallableOption {
-	return func(o *callableOptions) { o.instantiate = append(o.instantiate, opts...) }
 }
 
 // NewCallable makes a Callable that works on s, which must be one that can be
@@ -203,95 +175,6 @@ func (c *Callable[In, Out]) Start(ctx context.Context, in In) (Pending[Out], err
 		return Pending[Out]{}, c.failed(err)
 	}
 	return Pending[Out]{&v.outcome, v.launched}, nil
-}
-
-// run is a call with its wait.
-func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], error) {
-	v, err := c.send(ctx, in, false)
-	if err != nil {
-		return nil, err
-	}
-	if err := v.exec.Wait(ctx); err != nil {
-		return nil, err
-	}
-	v.host = hostFree
-	v.taken = v.launched
-	return v, nil
-}
-
-// send is a call without its wait. With marks, an event tells when the input's
-// page-locked memory may be written again.
-func (c *Callable[In, Out]) send(ctx context.Context, in In, marks bool) (*variant[In, Out], error) {
-	if err := c.ready(); err != nil {
-		return nil, err
-	}
-	v, err := c.variant(in)
-	if err != nil {
-		return nil, err
-	}
-	if err := v.stage(ctx, c.s, in, marks); err != nil {
-		return nil, err
-	}
-	if err := v.exec.Launch(c.s); err != nil {
-		v.host = hostBehindStream
-		return nil, err
-	}
-	v.launched++
-	c.stats.Calls++
-	return v, nil
-}
-
-// ready refuses calls that cannot be made now. What a call sends to a stream that
-// somebody captures would be recorded there, with an input that changes.
-func (c *Callable[In, Out]) ready() error {
-	if c.closed {
-		return driver.ErrClosed
-	}
-	status, _, err := c.s.CaptureStatus()
-	if err != nil {
-		return err
-	}
-	if status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
-		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-			"%v is being captured; a call copies its input from memory that the next call changes, so a capture cannot record it", c.s)
-	}
-	return nil
-}
-
-// variant finds the variant for an input, up to date with its constants, or
-// makes it.
-func (c *Callable[In, Out]) variant(in In) (*variant[In, Out], error) {
-	for i, v := range c.variants {
-		if v.fits(in) {
-			copy(c.variants[1:i+1], c.variants[:i])
-			c.variants[0] = v
-			return v, c.refresh(v, in)
-		}
-	}
-	v, err := c.newVariant(in)
-	if err != nil {
-		return nil, err
-	}
-	c.variants = append(c.variants, nil)
-	copy(c.variants[1:], c.variants)
-	c.variants[0] = v
-	return v, c.evict()
-}
-
-// evict closes what there is no room for.
-func (c *Callable[In, Out]) evict() error {
-	if len(c.variants) <= c.o.max {
-		return nil
-	}
-	last := len(c.variants) - 1
-	v := c.variants[last]
-	c.variants[last] = nil
-	c.variants = c.variants[:last]
-	c.stats.Evicted++
-	if err := v.close(c.s); err != nil {
-		return fmt.Errorf("the variant that was not called for longest: %w", err)
-	}
-	return nil
 }
 
 // Stream returns the stream that calls work on.

@@ -42,12 +42,7 @@ func steadyCalls(k *kit) {
 	k.Helper()
 	long, short := affine{ramp(elems, 0), 1, 1}, affine{ramp(8, 0), 1, 1}
 	c := callable(k, k.affine, []affine{long, short})
-	none := func(what string, f func()) {
-		k.Helper()
-		if allocs := testing.AllocsPerRun(200, f); allocs > allocsAllowed && !raceDetector {
-			k.Errorf("%s: %v allocations", what, allocs)
-		}
-	}
+	none := k.none
 	none("Call", func() {
 		_, err := c.Call(background, long)
 		k.ok(err)

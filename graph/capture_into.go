@@ -133,7 +133,7 @@ func (r *recording) enters(g *Graph) error {
 	if g.rec != nil {
 		return g.rec.refuses("captured into")
 	}
-	if err := sameDriver(g.ctx, r.s); err != nil {
+	if err := sameDriver(g.ctx, r.s, r.s.Context()); err != nil {
 		return err
 	}
 	from, err := g.dependencies(r.into.deps)
@@ -157,17 +157,6 @@ func (r *recording) remember(g *Graph) error {
 		r.into.before[raw] = true
 	}
 	return nil
-}
-
-// handles lists the graph's nodes as the driver does.
-func (g *Graph) handles() ([]driver.CUgraphNode, error) {
-	var n uintptr
-	if err := g.d.CuGraphGetNodes(g.raw, nil, &n); err != nil || n == 0 {
-		return nil, err
-	}
-	raws := make([]driver.CUgraphNode, n)
-	err := g.d.CuGraphGetNodes(g.raw, &raws[0], &n)
-	return raws[:n], err
 }
 
 // undo destroys the nodes that a capture into a graph added, by its end or by

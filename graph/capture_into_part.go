@@ -38,7 +38,7 @@ func (g *Graph) takes(s *driver.Stream, deps []Node) error {
 	}
 	defer g.mu.Unlock()
 	_, err := g.dependencies(deps)
-	return join([]error{err, sameDriver(g.ctx, s)})
+	return join([]error{err, sameDriver(g.ctx, s, s.Context())})
 }
 
 // joinAll joins the forks of a capture into a graph that the program forgot, and

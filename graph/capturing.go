@@ -10,11 +10,19 @@ import (
 
 // capturing knows the streams that this package captures, to refuse a second
 // capture by a message that says where the first one is.
-var capturing streams
+var capturing = newStreams()
 
 type streams struct {
-	mu   sync.Mutex
-	open map[streamKey]*recording
+	mu     sync.Mutex // held during no call of the driver
+	open   map[streamKey]*recording
+	shut   map[streamKey]int // how many calls keep captures out
+	opened *sync.Cond
+}
+
+func newStreams() *streams {
+	c := &streams{open: make(map[streamKey]*recording), shut: make(map[streamKey]int)}
+	c.opened = sync.NewCond(&c.mu)
+	return c
 }
 
 // streamKey: a handle alone is not unique, because the per-thread stream has
@@ -34,16 +42,43 @@ func (c *streams) enter(s *driver.Stream, r *recording) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for c.shut[keyOf(s)] > 0 {
+		c.opened.Wait()
+	}
 	if other := c.open[keyOf(s)]; other != nil {
 		return refuse(driver.CUDA_ERROR_ILLEGAL_STATE,
 			"the capture that began at %v cannot have it: it is being captured already, since %v; captures do not nest, record into the Scope of that one",
 			&r.where, &other.where)
 	}
-	if c.open == nil {
-		c.open = make(map[streamKey]*recording)
-	}
 	c.open[keyOf(s)] = r
 	return nil
+}
+
+// keepOut has captures of s wait until letIn. It reports false if there is one.
+func (c *streams) keepOut(s *driver.Stream) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open[keyOf(s)] != nil {
+		return false
+	}
+	c.shut[keyOf(s)]++
+	return true
+}
+
+func (c *streams) letIn(s *driver.Stream) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shut[keyOf(s)]--; c.shut[keyOf(s)] == 0 {
+		delete(c.shut, keyOf(s))
+		c.opened.Broadcast()
+	}
+}
+
+// of returns the capture of a stream, if it is one of this package.
+func (c *streams) of(s *driver.Stream) *recording {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open[keyOf(s)]
 }
 
 // leave takes the stream out if it is r that captures it.

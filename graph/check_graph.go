@@ -1,11 +1,6 @@
 package graph
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/purecuda/cuda/driver"
-)
+import "github.com/purecuda/cuda/driver"
 
 // checker is a graph with all that lies in its nodes, flat: a vertex for each
 // node that does something, and two for each that has graphs inside, between
@@ -36,7 +31,7 @@ type ends struct{ first, last int }
 // graph enters a graph, which is locked, and returns the vertices of its nodes.
 func (c *checker) graph(g *Graph) ([]ends, error) {
 	c.d = g.d
-	nodes, err := g.listNodes()
+	nodes, err := g.listed()
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +47,7 @@ func (c *checker) graph(g *Graph) ([]ends, error) {
 			return nil, err
 		}
 	}
-	from, to, err := g.listEdges()
+	from, to, _, err := g.rawEdgeLists()
 	if err != nil {
 		return nil, err
 	}
@@ -69,32 +64,16 @@ func (c *checker) node(n Node, k *kernelNodes) (ends, error) {
 		return ends{}, err
 	}
 	v := c.vertex(n)
-	switch t {
-	case driver.CU_GRAPH_NODE_TYPE_GRAPH:
-		var raw driver.CUgraph
-		if err := n.g.d.CuGraphChildGraphNodeGetGraph(n.raw, &raw); err != nil {
-			return ends{}, err
-		}
-		return c.bodies(n, v, []*Graph{n.inside(raw)})
-	case driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
-		return c.conditional(n, v)
-	}
-	return ends{v, v}, c.leaf(n, t, v, k)
-}
-
-// conditional enters the bodies that the graph knows: those that it gave out.
-func (c *checker) conditional(n Node, v int) (ends, error) {
-	var bodies []*Graph
-	for _, p := range n.g.outermost().parts {
-		if p.in == n {
-			bodies = append(bodies, p)
-		}
-	}
-	if len(bodies) == 0 {
+	inside, err := n.graphsInside(t)
+	switch {
+	case err != nil:
+		return ends{}, err
+	case len(inside) > 0:
+		return c.bodies(n, v, inside)
+	case t == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		c.unknown(n, "its bodies were not made by this package")
 	}
-	slices.SortFunc(bodies, func(a, b *Graph) int { return cmp.Compare(a.raw, b.raw) })
-	return c.bodies(n, v, bodies)
+	return ends{v, v}, c.leaf(n, t, v, k)
 }
 
 // bodies enters graphs that lie in a node, one behind the other: those of a
@@ -115,29 +94,4 @@ func (c *checker) bodies(n Node, first int, bodies []*Graph) (ends, error) {
 		at = next
 	}
 	return ends{first, at}, nil
-}
-
-// listNodes is Nodes for a graph that is locked.
-func (g *Graph) listNodes() ([]Node, error) {
-	var n uintptr
-	if err := g.d.CuGraphGetNodes(g.raw, nil, &n); err != nil || n == 0 {
-		return nil, err
-	}
-	raws := make([]driver.CUgraphNode, n)
-	if err := g.d.CuGraphGetNodes(g.raw, &raws[0], &n); err != nil {
-		return nil, err
-	}
-	return g.nodes(raws[:n]), nil
-}
-
-// listEdges is Edges for a graph that is locked.
-func (g *Graph) listEdges() (from, to []driver.CUgraphNode, err error) {
-	var n uintptr
-	if err := g.getEdges(nil, nil, nil, &n); err != nil || n == 0 {
-		return nil, nil, err
-	}
-	from, to = make([]driver.CUgraphNode, n), make([]driver.CUgraphNode, n)
-	data := make([]driver.CUgraphEdgeData, n)
-	err = g.getEdges(&from[0], &to[0], &data[0], &n)
-	return from[:n], to[:n], err
 }

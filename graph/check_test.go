@@ -415,7 +415,7 @@ func TestLabelsSayWhatNodesDo(t *testing.T) {
 		k.ok(err)
 		child, err := g.AddChild(captured)
 		k.ok(err)
-		if n.Label() != "empty" || child.Label() != "graph" || (graph.Node{}).Label() != "no node" {
+		if n.Label() != "empty" || child.Label() != "child graph" || (graph.Node{}).Label() != "no node" {
 			t.Errorf("labels %q, %q", n.Label(), child.Label())
 		}
 		k.ok(n.SetName("gate"))

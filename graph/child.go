@@ -14,7 +14,7 @@ func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 		return Node{}, fmt.Errorf("cannot add a child graph: %w", err)
 	}
 	defer unlock()
-	if err := sameDriverAs(g, child); err != nil {
+	if err := sameDriver(g.ctx, child, child.ctx); err != nil {
 		return Node{}, fmt.Errorf("cannot add a child graph to %v: %w", g, err)
 	}
 	if err := child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph"); err != nil {
@@ -70,6 +70,9 @@ func (x *Exec) SetChild(n Node, child *Graph) error {
 	}
 	defer unlock()
 	if err := n.g.check(n); err != nil {
+		return fmt.Errorf("cannot set a child graph of %v: %w", x, err)
+	}
+	if err := sameDriver(n.g.ctx, child, child.ctx); err != nil {
 		return fmt.Errorf("cannot set a child graph of %v: %w", x, err)
 	}
 	if err := x.d.CuGraphExecChildGraphNodeSetParams(x.keep.raw, n.raw, child.raw); err != nil {

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/loader"
 )
 
 // AddChildMove adds a node that runs child itself, without a copy (CUDA 12.9).
@@ -48,7 +46,7 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	if child.rec != nil {
 		return Node{}, child.rec.refuses("handed over")
 	}
-	if err := sameDriverAs(g, child); err != nil {
+	if err := sameDriver(g.ctx, child, child.ctx); err != nil {
 		return Node{}, err
 	}
 	if err := needs(g.d, "moving a child graph into its node", ownedChildren); err != nil {
@@ -87,15 +85,6 @@ func (g *Graph) onlyWhole(code driver.CUresult, what string) error {
 		return nil
 	}
 	return refuse(code, "%v lies in %v of %v and cannot be %s by itself", g, g.in, g.in.g, what)
-}
-
-// sameDriverAs refuses a graph of another driver, to which its handle means
-// nothing.
-func sameDriverAs(g, child *Graph) error {
-	if d := child.ctx.Device().Driver(); d != g.ctx.Device().Driver() {
-		return invalid("%v belongs to another driver, %s", child, d.LibraryName())
-	}
-	return nil
 }
 
 // takeOver makes a graph, and the graphs in its nodes, parts of the one that n is
@@ -147,7 +136,7 @@ func (n Node) setChild(child *Graph) error {
 	if err := n.g.check(n); err != nil {
 		return err
 	}
-	if err := sameDriverAs(n.g, child); err != nil {
+	if err := sameDriver(n.g.ctx, child, child.ctx); err != nil {
 		return err
 	}
 	if err := child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph"); err != nil {
@@ -167,33 +156,4 @@ func (n Node) setChild(child *Graph) error {
 	o.flush()
 	child.alive()
 	return nil
-}
-
-// latchNow and setLatch are for g.mu, which changes when a graph is moved into
-// another. Whoever holds the latch may read the field as it is.
-func (g *Graph) latchNow() *loader.Latch {
-	return (*loader.Latch)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu))))
-}
-
-func (g *Graph) setLatch(mu *loader.Latch) {
-	atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu)), unsafe.Pointer(mu))
-}
-
-// lockSeq orders the latches of graphs: a graph and its parts have the same.
-func (g *Graph) lockSeq() uint64 { return atomic.LoadUint64(&g.seq) }
-
-// lockLatch takes g.mu, whichever that is once it was got.
-func (g *Graph) lockLatch() {
-	mu := g.latchNow()
-	mu.Lock()
-	g.retake(mu)
-}
-
-// retake is for who got mu, which may have been g's until somebody moved g.
-func (g *Graph) retake(mu *loader.Latch) {
-	for now := g.latchNow(); now != mu; now = g.latchNow() {
-		mu.Unlock()
-		mu = now
-		mu.Lock()
-	}
 }

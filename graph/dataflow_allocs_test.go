@@ -26,11 +26,7 @@ func noteMemory(k *kit) {
 		at = (at + 1) % elems
 		k.ok(driver.SetArg(l, 0, a.View(at, elems)))
 	}
-	none := func(what string, f func()) {
-		if allocs := testing.AllocsPerRun(200, f); allocs > allocsAllowed && !raceDetector {
-			k.Errorf("%s: %v allocations", what, allocs)
-		}
-	}
+	none := k.none
 	none("Add with other memory, amortised", func() {
 		other()
 		k.add(g, l)

@@ -142,7 +142,7 @@ func TestDrawingShowsBodiesOfConditionals(t *testing.T) {
 		b := k.memory()
 		g := k.graph()
 		first := k.add(g, k.launch(k.plus, b, 1))
-		_, body, err := g.AddOnce(1, first)
+		_, body, err := g.AddIf(k.cond(g, graph.WithDefault(1)), first)
 		k.ok(err)
 		k.add(body, k.launch(k.times, b, 2))
 		k.golden("conditional.dot", k.text(func(b *strings.Builder) error { return g.WriteDOT(b) }))

@@ -1,5 +1,7 @@
 package graph
 
+import "github.com/purecuda/cuda/driver"
+
 // Before CUDA 12.8 a launch hangs where the body that a conditional node runs
 // has no node in it, and before 12.4 an empty node does not help. So such
 // bodies get a kernel that does nothing.
@@ -22,8 +24,7 @@ func (g *Graph) fillBodies() error {
 
 // fill adds a node to a body that has none.
 func (g *Graph) fill() error {
-	var n uintptr
-	if err := g.d.CuGraphGetNodes(g.raw, nil, &n); err != nil || n > 0 {
+	if n, err := g.count((*driver.Driver).CuGraphGetNodes); err != nil || n > 0 {
 		return err
 	}
 	k, err := condKernel(g.ctx, "cond_nothing")

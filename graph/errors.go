@@ -49,3 +49,21 @@ func resultOf(err error) driver.CUresult {
 	}
 	return 0
 }
+
+var nilRecording = fmt.Errorf("nil capture: %w", driver.ErrClosed)
+
+// join is errors.Join without the wrapping of a single error.
+func join(errs []error) error {
+	var only error
+	n := 0
+	for _, e := range errs {
+		if e != nil {
+			only = e
+			n++
+		}
+	}
+	if n == 1 {
+		return only
+	}
+	return errors.Join(errs...)
+}

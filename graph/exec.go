@@ -160,29 +160,29 @@ func (k *execKeep) accepts(s *driver.Stream) error {
 	if err := s.Ready(); err != nil {
 		return err
 	}
-	return sameDriver(k.ctx, s)
+	return sameDriver(k.ctx, s, s.Context())
 }
 
 func (x *Exec) launchError(s *driver.Stream, err error) error {
 	return fmt.Errorf("cannot launch %v on %v: %w", x, s, x.memoryError(err))
 }
 
-// sameDriver refuses a stream of another driver, an emulated one for instance,
-// to which the handle means nothing. Other contexts of the same one are CUDA's
-// to judge.
-func sameDriver(c *driver.Context, s *driver.Stream) error {
-	if c.Device().Driver() == s.Context().Device().Driver() {
-		return nil
-	}
-	return invalid("%v is of another driver, %s", s, s.Context().Device().Driver().LibraryName())
-}
-
-// Run launches the graph on s and waits for it.
+// Run launches the graph on s and waits for it. On the per-thread stream it
+// stays on its thread meanwhile.
 func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
-	if err := x.Launch(s); err != nil {
-		return err
+	if x == nil {
+		return nilExec
 	}
-	n := x.Replays()
+	if s.Raw() == driver.CU_STREAM_PER_THREAD {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
+	x.keep.mu.Lock()
+	err, n := x.keep.launch(s), x.keep.replays // others may launch meanwhile
+	x.keep.mu.Unlock()
+	if err != nil {
+		return x.launchError(s, err)
+	}
 	if err := s.Wait(ctx); err != nil {
 		return err
 	}
@@ -190,15 +190,19 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 	return nil
 }
 
-// settle notes that the first n launches have ended.
+// settle notes that the first n launches have ended. What is left of a closed
+// exec finds that out by itself.
 func (x *Exec) settle(n uint64) {
 	x.keep.mu.Lock()
 	defer x.keep.mu.Unlock()
-	x.keep.settle(n)
+	if !x.keep.shut {
+		x.keep.settle(n)
+	}
 }
 
 // Wait waits until the last launch has ended, with the work that was sent to
-// the same stream since. Without a launch it returns at once.
+// the same stream since. Without a launch it returns at once. A launch on the
+// per-thread stream is waited for only from the thread that made it.
 func (x *Exec) Wait(ctx context.Context) error {
 	if x == nil {
 		return nilExec
@@ -212,7 +216,9 @@ func (x *Exec) Wait(ctx context.Context) error {
 	if err := s.Wait(ctx); err != nil {
 		return err
 	}
-	x.settle(n)
+	if s.Raw() != driver.CU_STREAM_PER_THREAD { // of which thread nobody knows
+		x.settle(n)
+	}
 	return nil
 }
 
@@ -225,7 +231,7 @@ func (x *Exec) Upload(s *driver.Stream) error {
 	defer x.keep.mu.Unlock()
 	err := s.Ready()
 	if err == nil && s.Context() != x.ctx {
-		err = sameDriver(x.ctx, s)
+		err = sameDriver(x.ctx, s, s.Context())
 	}
 	if err == nil {
 		err = x.ctx.Guarded().CuGraphUpload(x.keep.raw, s.Raw())

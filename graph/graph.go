@@ -54,33 +54,6 @@ var tables = sync.Pool{New: func() any { return new([]driver.CUgraphNode) }}
 // graphs counts those made.
 var graphs atomic.Uint64
 
-// names are the names that nodes were given. They have a lock of their own,
-// because errors are put into words while the graph is locked.
-type names struct {
-	mu   sync.Mutex
-	byID map[uint32]string
-}
-
-func (s *names) get(i uint32) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.byID[i]
-}
-
-// set names a node, or forgets its name.
-func (s *names) set(i uint32, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if name == "" {
-		delete(s.byID, i)
-		return
-	}
-	if s.byID == nil {
-		s.byID = make(map[uint32]string)
-	}
-	s.byID[i] = name
-}
-
 // keep is what a graph's destruction needs of it.
 type keep struct{ own *owners }
 
@@ -185,58 +158,6 @@ func (g *Graph) Keep(refs ...driver.Ref) error {
 	}
 	defer g.mu.Unlock()
 	return g.owners().holdLoose(refs)
-}
-
-// lock takes the graph for a call, unless it is nil or closed.
-func (g *Graph) lock() error {
-	if g == nil {
-		return nilGraph
-	}
-	mu := g.latchNow()
-	mu.Lock()
-	if !g.shut && !g.part && g.rec == nil {
-		return nil
-	}
-	g.retake(mu)
-	if err := g.closed(); err != nil {
-		g.mu.Unlock()
-		return err
-	}
-	return nil
-}
-
-// closed says why the graph cannot be used, if so.
-func (g *Graph) closed() error {
-	switch {
-	case g.lost != nil:
-		return g.lost
-	case g.part && g.shut:
-		return fmt.Errorf("graph in a node that was destroyed: %w", driver.ErrClosed)
-	case g.outermost().rec != nil:
-		return g.outermost().rec.broken()
-	}
-	return g.life.Check()
-}
-
-// lockBoth takes two graphs for a call that concerns both.
-func lockBoth(a, b *Graph) (unlock func(), err error) {
-	if a == nil || b == nil {
-		return nil, nilGraph
-	}
-	if a.latchNow() == b.latchNow() {
-		return nil, invalid("%v and %v are the same graph, or one is a part of the other", a, b)
-	}
-	if a.lockSeq() > b.lockSeq() {
-		a, b = b, a
-	}
-	if err := a.lock(); err != nil {
-		return nil, err
-	}
-	if err := b.lock(); err != nil {
-		a.mu.Unlock()
-		return nil, err
-	}
-	return func() { b.mu.Unlock(); a.mu.Unlock() }, nil
 }
 
 // owners returns what the graph keeps alive, to be changed.

@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -144,14 +145,8 @@ func (g *Graph) member(raw driver.CUgraphNode) Node {
 	if raw == 0 {
 		return Node{}
 	}
-	raws, err := g.allNodes()
-	if err != nil {
+	if raws, err := g.handles(); err != nil || !slices.Contains(raws, raw) {
 		return Node{}
 	}
-	for _, r := range raws {
-		if r == raw {
-			return g.node(raw)
-		}
-	}
-	return Node{}
+	return g.node(raw)
 }

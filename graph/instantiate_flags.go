@@ -1,8 +1,6 @@
 package graph
 
 import (
-	"fmt"
-
 	"github.com/purecuda/cuda/driver"
 )
 
@@ -27,9 +25,11 @@ var flagSince = []struct {
 // checkFlags refuses what the driver would refuse without a word.
 func (g *Graph) checkFlags(flags driver.CUgraphInstantiate_flags) error {
 	for _, f := range flagSince {
-		if flags&f.flag != 0 && g.d.Version() < f.version {
-			return g.notInstantiated(Node{}, 0, fmt.Errorf("%v needs CUDA %d.%d, the driver is for %d.%d: %w", f.flag,
-				f.version/1000, f.version%1000/10, g.d.Version()/1000, g.d.Version()%1000/10, driver.ErrNotSupported))
+		if flags&f.flag == 0 {
+			continue
+		}
+		if err := needs(g.d, f.flag.String(), f.version); err != nil {
+			return g.notInstantiated(Node{}, 0, err)
 		}
 	}
 	if flags&driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH == 0 {
@@ -43,7 +43,7 @@ func (g *Graph) checkFlags(flags driver.CUgraphInstantiate_flags) error {
 
 // checkDeviceLaunch looks for nodes that kernels cannot launch.
 func (g *Graph) checkDeviceLaunch() error {
-	raws, err := g.allNodes()
+	raws, err := g.handles()
 	if err != nil {
 		return g.notInstantiated(Node{}, 0, g.memoryLimit(err, oneExec))
 	}
@@ -64,17 +64,6 @@ func (g *Graph) checkDeviceLaunch() error {
 		}
 	}
 	return nil
-}
-
-// allNodes lists the driver's nodes.
-func (g *Graph) allNodes() ([]driver.CUgraphNode, error) {
-	var n uintptr
-	if err := g.d.CuGraphGetNodes(g.raw, nil, &n); err != nil || n == 0 {
-		return nil, err
-	}
-	raws := make([]driver.CUgraphNode, n)
-	err := g.d.CuGraphGetNodes(g.raw, &raws[0], &n)
-	return raws[:n], err
 }
 
 func (g *Graph) notInstantiated(n Node, why driver.CUgraphInstantiateResult, err error) error {

@@ -69,7 +69,7 @@ func TestFlagsThatAnOldDriverLacksAreNotSupported(t *testing.T) {
 				g := k.graph()
 				k.add(g, k.launch(k.plus, k.memory(), 1))
 				_, err := g.Instantiate(o.option)
-				if !errors.Is(err, driver.ErrNotSupported) || !strings.Contains(err.Error(), "needs CUDA 1") {
+				if !errors.Is(err, driver.ErrNotSupported) || !strings.Contains(err.Error(), "it came with CUDA 1") {
 					t.Errorf("got %v", err)
 				}
 				k.run(k.exec(g))

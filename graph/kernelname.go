@@ -15,6 +15,23 @@ func (n Node) shownName(t Type) (string, error) {
 	return n.kernelName()
 }
 
+// called is the name of a node of a graph that is locked, or its kernel's. It is
+// for messages: what cannot be told is "".
+func (n Node) called() string {
+	if n.IsZero() {
+		return ""
+	}
+	var t Type
+	if err := n.g.d.CuGraphNodeGetType(n.raw, &t); err != nil {
+		return n.Name()
+	}
+	name, err := n.shownName(t)
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
 // kernelName is the name of a node's kernel, "" where nobody can tell: what was
 // noted when the node was added, else what the driver says, else, for nodes that
 // the driver made, what was noted of those they came from.

@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
@@ -175,6 +176,16 @@ func (k *kit) wait(s *driver.Stream) {
 	k.ok(s.Wait(context.Background()))
 }
 
+// eventually waits for something that another thread or goroutine does.
+func (k *kit) eventually(what string, done func() bool) {
+	k.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			k.Fatalf("%s: not in 20 s", what)
+		}
+	}
+}
+
 // expect waits for the kit's stream and compares memory with one value.
 func (k *kit) expect(b *driver.Buffer[uint32], want uint32) {
 	k.Helper()
@@ -241,5 +252,13 @@ func (k *kit) usable(s *driver.Stream) {
 	k.ok(b.CopyTo(got))
 	if got[0] != 42 {
 		k.Fatalf("%v took work and did not run it: %d", s, got[0])
+	}
+}
+
+// none shows that f allocates nothing. It is run some hundred times.
+func (k *kit) none(what string, f func()) {
+	k.Helper()
+	if allocs := testing.AllocsPerRun(200, f); allocs > allocsAllowed && !raceDetector {
+		k.Errorf("%s: %v allocations", what, allocs)
 	}
 }

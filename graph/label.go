@@ -39,24 +39,7 @@ func (n Node) label() string {
 	case driver.CU_GRAPH_NODE_TYPE_MEMSET:
 		return n.fillLabel()
 	}
-	if word := typeWords[t]; word != "" {
-		return word
-	}
-	return t.String()
-}
-
-var typeWords = map[Type]string{
-	driver.CU_GRAPH_NODE_TYPE_HOST:             "host function",
-	driver.CU_GRAPH_NODE_TYPE_GRAPH:            "graph",
-	driver.CU_GRAPH_NODE_TYPE_EMPTY:            "empty",
-	driver.CU_GRAPH_NODE_TYPE_WAIT_EVENT:       "event wait",
-	driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD:     "event record",
-	driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL: "external semaphore signal",
-	driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:   "external semaphore wait",
-	driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC:        "allocation",
-	driver.CU_GRAPH_NODE_TYPE_MEM_FREE:         "free",
-	driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:     "memory operation",
-	driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:      "conditional",
+	return typeName(t)
 }
 
 func (n Node) copyLabel() string {
@@ -73,7 +56,7 @@ func (n Node) copyLabel() string {
 	case p.SrcMemoryType == driver.CU_MEMORYTYPE_DEVICE && p.DstMemoryType == driver.CU_MEMORYTYPE_DEVICE:
 		what = "device copy"
 	}
-	return fmt.Sprintf("%s of %d bytes", what, p.WidthInBytes*p.Height*p.Depth)
+	return what + " of " + bytesText(copyBytes(&p))
 }
 
 func (n Node) fillLabel() string {
@@ -81,5 +64,5 @@ func (n Node) fillLabel() string {
 	if n.g.d.CuGraphMemsetNodeGetParams(n.raw, &p) != nil {
 		return "fill"
 	}
-	return fmt.Sprintf("fill of %d bytes", p.Width*p.Height*uintptr(p.ElementSize))
+	return "fill of " + bytesText(fillBytes(&p))
 }

@@ -83,7 +83,9 @@ func (l *launchMemory) launched() {
 // memoryError says what the driver does not: why a graph with memory nodes was
 // not launched.
 func (x *Exec) memoryError(err error) error {
+	x.keep.mu.Lock()
 	l := x.keep.mem
+	x.keep.mu.Unlock()
 	if l == nil || resultOf(err) != driver.CUDA_ERROR_INVALID_VALUE {
 		return err
 	}
@@ -123,19 +125,16 @@ func (g *Graph) hasMemory() bool {
 	if g.keep.own.mem != nil {
 		return true
 	}
-	var n uintptr
-	if err := g.d.CuGraphGetNodes(g.raw, nil, &n); err != nil || n == 0 {
-		return false
-	}
-	raws := make([]driver.CUgraphNode, n)
-	if err := g.d.CuGraphGetNodes(g.raw, &raws[0], &n); err != nil {
-		return false
-	}
-	return slices.ContainsFunc(raws[:n], g.isMemory)
+	raws, err := g.handles()
+	return err == nil && slices.ContainsFunc(raws, g.isMemory)
 }
 
 func (g *Graph) isMemory(raw driver.CUgraphNode) bool {
 	var t Type
 	err := g.d.CuGraphNodeGetType(raw, &t)
-	return err == nil && (t == driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC || t == driver.CU_GRAPH_NODE_TYPE_MEM_FREE)
+	return err == nil && isMemoryNode(t)
+}
+
+func isMemoryNode(t Type) bool {
+	return t == driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC || t == driver.CU_GRAPH_NODE_TYPE_MEM_FREE
 }

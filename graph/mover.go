@@ -88,25 +88,27 @@ func (m *mover) conditional(raw driver.CUgraphNode, p *planned) error {
 // fill makes what was captured in the bodies of a new node.
 func (k *conditional) fill(bodies []*body) error {
 	for i, b := range bodies {
-		b.g.lockLatch()
-		err := newMover(b.g, k.bodies[i]).move(b, nil, 0)
-		b.g.mu.Unlock()
-		if err != nil {
+		if err := k.fillBody(i, b); err != nil {
 			return fmt.Errorf("body %d of a %v node: %w", i, k.form, err)
 		}
 	}
 	return nil
 }
 
-// edges makes the edges between the nodes.
-func (m *mover) edges() error {
-	var n uintptr
-	if err := m.from.getEdges(nil, nil, nil, &n); err != nil || n == 0 {
+// fillBody is fill for one of them. The graph of what was captured is younger
+// than the one that k is in, so it is locked after that.
+func (k *conditional) fillBody(i int, b *body) error {
+	if err := b.g.lock(); err != nil {
 		return err
 	}
-	from, to := make([]driver.CUgraphNode, n), make([]driver.CUgraphNode, n)
-	data := make([]driver.CUgraphEdgeData, n)
-	if err := m.from.getEdges(&from[0], &to[0], &data[0], &n); err != nil {
+	defer b.g.mu.Unlock()
+	return newMover(b.g, k.bodies[i]).move(b, nil, 0)
+}
+
+// edges makes the edges between the nodes.
+func (m *mover) edges() error {
+	from, to, data, err := m.from.rawEdgeLists()
+	if err != nil || len(from) == 0 {
 		return err
 	}
 	for i := range from {
@@ -117,7 +119,7 @@ func (m *mover) edges() error {
 			return m.to.d.CuGraphAddDependencies(m.to.raw, from, to, data, n)
 		})
 	}
-	return m.to.d.CuGraphAddDependencies_v10000(m.to.raw, &from[0], &to[0], n)
+	return m.to.d.CuGraphAddDependencies_v10000(m.to.raw, &from[0], &to[0], uintptr(len(from)))
 }
 
 // behind has the roots run after deps.
@@ -125,14 +127,13 @@ func (m *mover) behind(raws, deps []driver.CUgraphNode) error {
 	if len(raws) == 0 || len(deps) == 0 {
 		return nil
 	}
-	n := uintptr(len(raws))
-	roots := make([]driver.CUgraphNode, n)
-	if err := m.from.d.CuGraphGetRootNodes(m.from.raw, &roots[0], &n); err != nil {
+	roots, err := m.from.handlesBy((*driver.Driver).CuGraphGetRootNodes)
+	if err != nil {
 		return err
 	}
 	g := m.to
 	g.from, g.to = g.from[:0], g.to[:0]
-	for _, r := range roots[:n] {
+	for _, r := range roots {
 		for _, d := range deps {
 			g.from, g.to = append(g.from, d), append(g.to, m.twins[r])
 		}

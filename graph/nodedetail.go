@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// typeNames are what the types of nodes are called in drawings and summaries.
+// typeNames are what the types of nodes are called in labels, drawings and summaries.
 var typeNames = map[Type]string{
 	driver.CU_GRAPH_NODE_TYPE_KERNEL:           "kernel",
 	driver.CU_GRAPH_NODE_TYPE_MEMCPY:           "copy",
@@ -80,8 +80,7 @@ func dim(x, y, z uint32) string {
 }
 
 func copyDetail(p *driver.CUDA_MEMCPY3D) string {
-	n := p.WidthInBytes * max(p.Height, 1) * max(p.Depth, 1)
-	return fmt.Sprintf("%s %s to %s", bytesText(n), memoryName(p.SrcMemoryType), memoryName(p.DstMemoryType))
+	return fmt.Sprintf("%s %s to %s", bytesText(copyBytes(p)), memoryName(p.SrcMemoryType), memoryName(p.DstMemoryType))
 }
 
 func memoryName(t driver.CUmemorytype) string {
@@ -99,8 +98,15 @@ func memoryName(t driver.CUmemorytype) string {
 }
 
 func fillDetail(p *driver.CUDA_MEMSET_NODE_PARAMS) string {
-	n := p.Width * max(p.Height, 1)
-	return fmt.Sprintf("%s with %#x", bytesText(n*uintptr(p.ElementSize)), p.Value)
+	return fmt.Sprintf("%s with %#x", bytesText(fillBytes(p)), p.Value)
+}
+
+func copyBytes(p *driver.CUDA_MEMCPY3D) uintptr {
+	return p.WidthInBytes * max(p.Height, 1) * max(p.Depth, 1)
+}
+
+func fillBytes(p *driver.CUDA_MEMSET_NODE_PARAMS) uintptr {
+	return p.Width * max(p.Height, 1) * uintptr(p.ElementSize)
 }
 
 func bytesText(n uintptr) string { return plural(int(n), "byte") }

@@ -408,6 +408,15 @@ func (o *owners) commitLoose() {
 
 // holdLoose holds what a program asked for.
 func (o *owners) holdLoose(refs []driver.Ref) error {
+	if err := o.holdGiven(refs); err != nil {
+		return err
+	}
+	o.commitLoose()
+	return nil
+}
+
+// holdGiven is hold for what a program named.
+func (o *owners) holdGiven(refs []driver.Ref) error {
 	for i, r := range refs {
 		if r == nil {
 			return invalid("cannot keep reference %d, which is nil", i)
@@ -416,7 +425,6 @@ func (o *owners) holdLoose(refs []driver.Ref) error {
 	if err := o.hold(refs); err != nil {
 		return fmt.Errorf("cannot keep what is closed: %w", err)
 	}
-	o.commitLoose()
 	return nil
 }
 

@@ -49,7 +49,7 @@ func (g *Graph) picture() (*picture, error) {
 
 // pictured is picture for a graph that is locked.
 func (g *Graph) pictured(path []uint32) (*picture, error) {
-	nodes, err := g.listed((*driver.Driver).CuGraphGetNodes)
+	nodes, err := g.listed()
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +88,8 @@ func (n Node) pictureInto(p *pictured, path []uint32) (err error) {
 }
 
 // graphsInside returns the graphs in a node. The bodies of a conditional node
-// are told to whom added the node and to nobody later, so they are those that
-// are known of.
+// are told to whom added the node and to nobody later, so there are none of nodes
+// that this package did not add.
 func (n Node) graphsInside(t Type) ([]*Graph, error) {
 	switch t {
 	case driver.CU_GRAPH_NODE_TYPE_GRAPH:
@@ -99,22 +99,11 @@ func (n Node) graphsInside(t Type) ([]*Graph, error) {
 		}
 		return []*Graph{n.inside(raw)}, nil
 	case driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
-		return n.knownInside(), nil
-	}
-	return nil, nil
-}
-
-// knownInside returns the graphs in a node in the order in which they became
-// known.
-func (n Node) knownInside() []*Graph {
-	var all []*Graph
-	for _, p := range n.g.outermost().parts {
-		if p.in == n {
-			all = append(all, p)
+		if k := n.g.outermost().conds.of(n); k != nil {
+			return k.bodies, nil
 		}
 	}
-	slices.SortFunc(all, func(a, b *Graph) int { return cmp.Compare(a.seq, b.seq) })
-	return all
+	return nil, nil
 }
 
 func insideLabel(t Type, i, n int) string {

@@ -41,10 +41,8 @@ func (p *Plan) addTo(g *Graph, deps []Node) (Nodes, error) {
 	if err := p.life.Check(); err != nil {
 		return Nodes{}, err
 	}
-	if p.ctx != g.ctx {
-		if err := p.fits(g); err != nil {
-			return Nodes{}, err
-		}
+	if err := sameContext(g.ctx, "the plan", p.ctx); err != nil {
+		return Nodes{}, err
 	}
 	if err := p.current(); err != nil {
 		return Nodes{}, err
@@ -62,17 +60,6 @@ func (p *Plan) addTo(g *Graph, deps []Node) (Nodes, error) {
 		}
 	}
 	return p.enter(g), nil
-}
-
-// fits allows another Context of the same driver context.
-func (p *Plan) fits(g *Graph) error {
-	if p.ctx.Device().Driver() != g.ctx.Device().Driver() {
-		return invalid("the plan belongs to another driver, %s", p.ctx.Device().Driver().LibraryName())
-	}
-	if p.ctx.Raw() != g.ctx.Raw() {
-		return invalid("the plan belongs to %v, the graph to %v", p.ctx, g.ctx)
-	}
-	return nil
 }
 
 // setDeps has the roots run after deps. The list stays where it is as long as

@@ -145,8 +145,8 @@ func measurable(g *Graph, s *driver.Stream) (*picture, error) {
 	if g.part {
 		return nil, invalid("it lies in a node; profile the graph that is launched")
 	}
-	if c := s.Context(); g.ctx != c && (g.ctx.Raw() != c.Raw() || sameDriver(g.ctx, s) != nil) {
-		return nil, invalid("%v is of %v, the graph of %v", s, s.Context(), g.ctx)
+	if err := sameContext(g.ctx, s, s.Context()); err != nil {
+		return nil, err
 	}
 	p, err := g.pictured(nil)
 	if err != nil {
@@ -158,10 +158,6 @@ func measurable(g *Graph, s *driver.Stream) (*picture, error) {
 		}
 	})
 	return p, err
-}
-
-func isMemoryNode(t Type) bool {
-	return t == driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC || t == driver.CU_GRAPH_NODE_TYPE_MEM_FREE
 }
 
 // run launches an Exec once to warm up, then for each round, and reads the

@@ -142,7 +142,7 @@ func TestProfileOfAConditionalMeasuresTheWhole(t *testing.T) {
 		b := k.memory()
 		g := k.graph()
 		first := k.add(g, k.launch(k.plus, b, 1))
-		n, body, err := g.AddOnce(1, first)
+		n, body, err := g.AddIf(k.cond(g, graph.WithDefault(1)), first)
 		k.ok(err)
 		in := k.add(body, k.launch(k.plus, b, 1))
 		p := k.profile(g, graph.ProfileRounds(1))

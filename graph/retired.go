@@ -40,14 +40,14 @@ func (r *retired) launched(s *driver.Stream) {
 		r.mem.launched()
 	}
 	if len(r.fresh) >= enough && !r.recorded {
-		r.record(s)
+		r.record()
 	}
 }
 
 // record has an event happen after the launch. Without one, things wait for a
-// later try, or for Wait or Close.
-func (r *retired) record(s *driver.Stream) {
-	if stands, err := r.mark(s); err != nil || !stands {
+// later try, or for Run, Wait or Close.
+func (r *retired) record() {
+	if !r.marksLast() {
 		return
 	}
 	r.waiting, r.fresh = r.fresh, r.waiting[:0]
@@ -56,8 +56,7 @@ func (r *retired) record(s *driver.Stream) {
 
 // mark has the event stand behind the launches on s. It reports false while s
 // is being captured: there every query and wait breaks the capture, and an
-// event that is recorded stands in the graph and not behind anything. The lock
-// keeps captures of this package from beginning in between.
+// event that is recorded stands in the graph and not behind anything.
 func (r *retired) mark(s *driver.Stream) (bool, error) {
 	if r.event == nil {
 		e, err := s.Context().NewEvent()
@@ -66,11 +65,10 @@ func (r *retired) mark(s *driver.Stream) (bool, error) {
 		}
 		r.event = e
 	}
-	capturing.mu.Lock()
-	defer capturing.mu.Unlock()
-	if capturing.open[keyOf(s)] != nil {
+	if !capturing.keepOut(s) {
 		return false, nil
 	}
+	defer capturing.letIn(s)
 	status, _, err := s.CaptureStatus()
 	if err != nil || status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
 		return false, err

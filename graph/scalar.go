@@ -70,10 +70,8 @@ func (s *Scalar[T]) check(on *driver.Stream) error {
 	if err := s.All().Err(); err != nil {
 		return err
 	}
-	if on.Context() != s.ctx {
-		if err := s.foreign(on); err != nil {
-			return err
-		}
+	if err := sameContext(s.ctx, on, on.Context()); err != nil {
+		return err
 	}
 	recording, err := on.Recording()
 	if err == nil && recording {
@@ -81,16 +79,6 @@ func (s *Scalar[T]) check(on *driver.Stream) error {
 			"the stream is capturing, and a replay would set the value again; set it before a launch, or record a fill or a copy")
 	}
 	return err
-}
-
-func (s *Scalar[T]) foreign(on *driver.Stream) error {
-	if err := sameDriver(s.ctx, on); err != nil {
-		return err
-	}
-	if on.Context().Raw() != s.ctx.Raw() {
-		return invalid("it belongs to %v", s.ctx)
-	}
-	return nil
 }
 
 // send has the device change the value.

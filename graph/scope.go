@@ -74,19 +74,26 @@ func (sc *Scope) Keep(refs ...driver.Ref) error {
 	if r.ended {
 		return sc.endedError()
 	}
-	defer r.giveOwners()
-	return r.takeOwners().holdLoose(refs)
+	return r.owning(func(o *owners) error { return o.holdLoose(refs) })
 }
 
 // keep has the graph to be keep what an operation refers to.
 func (r *recording) keep(refs []driver.Ref) error {
+	return r.owning(func(o *owners) error {
+		if err := o.hold(refs); err != nil {
+			return err
+		}
+		o.commitLoose()
+		return nil
+	})
+}
+
+// owning calls change with what the graph to be keeps alive. The capture is
+// locked.
+func (r *recording) owning(change func(o *owners) error) error {
 	o := r.takeOwners()
 	defer r.giveOwners()
-	if err := o.hold(refs); err != nil {
-		return err
-	}
-	o.commitLoose()
-	return nil
+	return change(o)
 }
 
 // takeOwners returns what the graph to be keeps alive, to be changed. If the

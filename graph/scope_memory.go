@@ -7,17 +7,6 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// openCapture is a capture as its streams know it.
-type openCapture = recording
-
-// owning calls change with what the graph to be keeps alive. The capture is
-// locked.
-func (r *openCapture) owning(change func(o *owners) error) error {
-	o := r.takeOwners()
-	defer r.giveOwners()
-	return change(o)
-}
-
 // Allocate records an allocation in the scope's capture: a node like that of
 // [AddAlloc], with the same rules for the memory. It is apart from [Scope.Do],
 // so that code which is given a function of operations records none by
@@ -36,7 +25,7 @@ func Allocate[T any](sc *Scope, op *driver.AllocOp[T]) (*driver.Buffer[T], error
 }
 
 // allocateIn records an allocation in a capture that is locked.
-func allocateIn[T any](r *openCapture, s *driver.Stream, pool *driver.MemPool, n int) (*driver.Buffer[T], error) {
+func allocateIn[T any](r *recording, s *driver.Stream, pool *driver.MemPool, n int) (*driver.Buffer[T], error) {
 	b, err := driver.AllocFromPool[T](s, pool, n)
 	if err != nil {
 		return nil, err
@@ -78,7 +67,7 @@ func (sc *Scope) Free(op *driver.FreeOp) error {
 }
 
 // free records a free in a capture that is locked.
-func (r *openCapture) free(s *driver.Stream, m driver.GraphMemory, op fmt.Stringer, refs []driver.Ref) error {
+func (r *recording) free(s *driver.Stream, m driver.GraphMemory, op fmt.Stringer, refs []driver.Ref) error {
 	if m.Ptr() == 0 { // no elements
 		return nil
 	}

@@ -33,7 +33,7 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 	if err := s.Ready(); err != nil {
 		return err
 	}
-	if err := sameDriver(k.ctx, s); err != nil {
+	if err := sameDriver(k.ctx, s, s.Context()); err != nil {
 		return err
 	}
 	if err := k.awaitStaged(s); err != nil {

@@ -65,8 +65,8 @@ func (g *Graph) acceptsUser(u *driver.UserObject, n int) error {
 	if err := u.Lifetime().Check(); err != nil {
 		return err
 	}
-	if u.Context().Device().Driver() != g.ctx.Device().Driver() {
-		return invalid("it belongs to another driver, %s", u.Context().Device().Driver().LibraryName())
+	if err := sameDriver(g.ctx, "it", u.Context()); err != nil {
+		return err
 	}
 	if n < 1 || n > math.MaxInt32 {
 		return invalid("%d references", n)

@@ -23,8 +23,7 @@ func (g *Graph) Len() (int, error) {
 		return 0, err
 	}
 	defer g.mu.Unlock()
-	var n uintptr
-	err := g.d.CuGraphGetNodes(g.raw, nil, &n)
+	n, err := g.count((*driver.Driver).CuGraphGetNodes)
 	return int(n), err
 }
 
@@ -53,23 +52,42 @@ func (g *Graph) collect(list lister) ([]Node, error) {
 		return nil, err
 	}
 	defer g.mu.Unlock()
-	return g.listed(list)
+	raws, err := g.handlesBy(list)
+	return g.nodes(raws), err
 }
 
-// listed is collect for a graph that is locked.
-func (g *Graph) listed(list lister) ([]Node, error) {
-	var n uintptr
-	if err := list(g.d, g.raw, nil, &n); err != nil || n == 0 {
+// listed is Nodes for a graph that is locked.
+func (g *Graph) listed() ([]Node, error) {
+	raws, err := g.handles()
+	return g.nodes(raws), err
+}
+
+// handles lists the graph's nodes as the driver does.
+func (g *Graph) handles() ([]driver.CUgraphNode, error) {
+	return g.handlesBy((*driver.Driver).CuGraphGetNodes)
+}
+
+func (g *Graph) handlesBy(list lister) ([]driver.CUgraphNode, error) {
+	n, err := g.count(list)
+	if err != nil || n == 0 {
 		return nil, err
 	}
 	raws := make([]driver.CUgraphNode, n)
 	if err := list(g.d, g.raw, &raws[0], &n); err != nil {
 		return nil, err
 	}
-	return g.nodes(raws[:n]), nil
+	return raws[:n], nil
+}
+
+func (g *Graph) count(list lister) (n uintptr, err error) {
+	err = list(g.d, g.raw, nil, &n)
+	return n, err
 }
 
 func (g *Graph) nodes(raws []driver.CUgraphNode) []Node {
+	if len(raws) == 0 {
+		return nil
+	}
 	nodes := make([]Node, len(raws))
 	for i, r := range raws {
 		nodes[i] = g.node(r)
@@ -111,20 +129,29 @@ func (g *Graph) collectEdges() ([]Edge, error) {
 
 // listedEdges is collectEdges for a graph that is locked.
 func (g *Graph) listedEdges() ([]Edge, error) {
-	var n uintptr
-	if err := g.getEdges(nil, nil, nil, &n); err != nil || n == 0 {
+	from, to, data, err := g.rawEdgeLists()
+	if len(from) == 0 {
 		return nil, err
 	}
-	from, to := make([]driver.CUgraphNode, n), make([]driver.CUgraphNode, n)
-	data := make([]driver.CUgraphEdgeData, n)
-	if err := g.getEdges(&from[0], &to[0], &data[0], &n); err != nil {
-		return nil, err
-	}
-	edges := make([]Edge, n)
+	edges := make([]Edge, len(from))
 	for i := range edges {
 		edges[i] = Edge{g.node(from[i]), g.node(to[i]), data[i]}
 	}
-	return edges, nil
+	return edges, err
+}
+
+// rawEdgeLists lists the graph's edges as the driver does.
+func (g *Graph) rawEdgeLists() (from, to []driver.CUgraphNode, data []driver.CUgraphEdgeData, err error) {
+	var n uintptr
+	if err := g.getEdges(nil, nil, nil, &n); err != nil || n == 0 {
+		return nil, nil, nil, err
+	}
+	from, to = make([]driver.CUgraphNode, n), make([]driver.CUgraphNode, n)
+	data = make([]driver.CUgraphEdgeData, n)
+	if err := g.getEdges(&from[0], &to[0], &data[0], &n); err != nil {
+		return nil, nil, nil, err
+	}
+	return from[:n], to[:n], data[:n], nil
 }
 
 // getEdges picks the ABI: edges have data since CUDA 12.3.
@@ -133,32 +160,4 @@ func (g *Graph) getEdges(from, to *driver.CUgraphNode, data *driver.CUgraphEdgeD
 		return g.d.CuGraphGetEdges(g.raw, from, to, data, n)
 	}
 	return g.d.CuGraphGetEdges_v10000(g.raw, from, to, n)
-}
-
-// Dependencies returns the nodes that n runs after.
-func (n Node) Dependencies() ([]Node, error) {
-	return n.neighbours(n.dependencyList)
-}
-
-// Dependents returns the nodes that run after n.
-func (n Node) Dependents() ([]Node, error) {
-	return n.neighbours(n.dependentList)
-}
-
-// neighbours lists with edge data, because the driver refuses to leave out
-// data that is not zero.
-func (n Node) neighbours(list neighbourList) ([]Node, error) {
-	if err := n.lock(); err != nil {
-		return nil, err
-	}
-	defer n.g.mu.Unlock()
-	var count uintptr
-	if err := list(n.g.d, nil, nil, &count); err != nil || count == 0 {
-		return nil, err
-	}
-	raws, data := make([]driver.CUgraphNode, count), make([]driver.CUgraphEdgeData, count)
-	if err := list(n.g.d, &raws[0], &data[0], &count); err != nil {
-		return nil, err
-	}
-	return n.g.nodes(raws[:count]), nil
 }

@@ -14,7 +14,6 @@ type library struct {
 	source  string
 	modules map[*cudaContext]*module
 	kernels []*kernel
-	gone    bool
 }
 
 // kernel is a kernel of a library: a CUkernel.

@@ -41,7 +41,6 @@ type symbol struct {
 	fn     *ptx.Function // of a function
 	v      *ptx.Variable // of a variable
 	id     int           // of a function
-	ext    Extern        // of a function that runs in Go
 	addr   uint64        // of a global or constant
 	target string        // of an alias
 }

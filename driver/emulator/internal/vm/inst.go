@@ -181,13 +181,12 @@ type constant struct {
 
 // program is a kernel with all functions that it can reach.
 type program struct {
-	code      []inst
-	lines     []lineInfo
-	locs      []string
-	files     []string
-	sources   []string // text of each file, for reports
-	funcs     []*function
-	byID      map[int]*function
-	slots     int32
-	recursive bool
+	code    []inst
+	lines   []lineInfo
+	locs    []string
+	files   []string
+	sources []string // text of each file, for reports
+	funcs   []*function
+	byID    map[int]*function
+	slots   int32
 }

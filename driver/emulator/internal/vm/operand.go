@@ -100,7 +100,6 @@ type local struct {
 	v      *ptx.Variable
 	kernel bool    // a kernel's parameter
 	sym    *symbol // of shared or global memory
-	reg    reg     // of a parameter in .reg space
 }
 
 type label struct {

@@ -20,9 +20,8 @@ type split struct {
 	frame frame
 	turn  uint32 // splits with the lowest turn run first
 	wait  waitKind
-	in    *inst  // what it waits at
-	bar   int32  // barrier it waits for
-	want  uint32 // member mask it waits for
+	in    *inst // what it waits at
+	bar   int32 // barrier it waits for
 }
 
 type waitKind uint8

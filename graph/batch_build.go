@@ -1,0 +1,244 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// builder is a batch on its way into a graph. The new nodes' handles come to
+// lie in made, one behind the other, where later calls of the same crossing
+// find them; lists of dependencies that are not a part of it are put in from.
+// Neither may move while the driver has addresses in them. Builders are used
+// again, for whatever graph.
+type builder struct {
+	g     *Graph
+	items []Item
+	ops   []driver.Op // a chain, if there are no items
+	deps  []Node      // of the first of the chain
+
+	batch *driver.Batch
+	made  []driver.CUgraphNode
+	from  []driver.CUgraphNode
+
+	last  *driver.Launch // of the item before, if it was one
+	count int            // nodes that the driver has made
+	first int            // the item of the first call in the batch
+	mark  mark           // of the owners, before
+	print footprintMark
+}
+
+var builders = sync.Pool{New: func() any { return new(builder) }}
+
+func newBuilder(g *Graph, items []Item) *builder {
+	b := builders.Get().(*builder)
+	b.items = items
+	room := 0
+	for i := range items {
+		room += len(items[i].After) + len(items[i].Deps)
+	}
+	b.prepare(g, len(items), room)
+	return b
+}
+
+func newChain(g *Graph, ops []driver.Op, deps []Node) *builder {
+	b := builders.Get().(*builder)
+	b.ops, b.deps = ops, deps
+	b.prepare(g, len(ops), len(deps))
+	return b
+}
+
+// prepare makes room for n handles, and for the lists of dependencies.
+func (b *builder) prepare(g *Graph, n, room int) {
+	b.g, b.last, b.count, b.first = g, nil, 0, 0
+	b.made = slices.Grow(b.made[:0], n)[:n]
+	b.from = slices.Grow(b.from[:0], room)
+	b.batch = batches.get(g.d)
+	o := g.owners()
+	b.mark, b.print = o.mark(), g.prints.mark()
+	g.raws = slices.Grow(g.raws, n)
+	o.reserve(n)
+}
+
+// done lets go of the caller's slices and keeps the builder for another time.
+func (b *builder) done() {
+	batches.put(b.batch)
+	b.g, b.items, b.ops, b.deps, b.last, b.batch = nil, nil, nil, nil, nil, nil
+	builders.Put(b)
+}
+
+// nodes enters the new nodes in the graph's tables.
+func (b *builder) nodes(dst []Node) []Node {
+	g, n := b.g, len(dst)
+	first := uint32(len(g.raws))
+	g.raws = append(g.raws, b.made...)
+	dst = slices.Grow(dst, len(b.made))[:n+len(b.made)]
+	for i, raw := range b.made {
+		dst[n+i] = Node{g, raw, first + uint32(i)}
+	}
+	if g.index != nil {
+		for _, added := range dst[n:] {
+			g.index[added.raw] = added.i
+		}
+	}
+	return dst
+}
+
+func (b *builder) op(i int) driver.Op {
+	if b.items != nil {
+		return b.items[i].Op
+	}
+	return b.ops[i]
+}
+
+func (b *builder) build() error {
+	for i := 0; i < len(b.made); i++ {
+		if err := b.add(i); err != nil {
+			return b.undo(i, err)
+		}
+		if b.items == nil {
+			i = b.repeat(i)
+		}
+	}
+	if at, err := b.flush(); err != nil {
+		return b.undo(at, err)
+	}
+	return nil
+}
+
+// failedAt is an error of the item of an earlier call, found by a flush.
+type failedAt struct {
+	item int
+	err  error
+}
+
+func (e *failedAt) Error() string { return e.err.Error() }
+
+// add puts one node into the batch.
+func (b *builder) add(i int) error {
+	op := b.op(i)
+	l, _ := op.(*driver.Launch)
+	if l != nil && l == b.last && !b.g.part {
+		return b.addAgain(i, l)
+	}
+	if err := b.g.accepts(op); err != nil {
+		return err
+	}
+	from, n, err := b.dependencies(i)
+	if err != nil {
+		return err
+	}
+	o := b.g.keep.own
+	if err := o.hold(op.Refs()); err != nil {
+		return err
+	}
+	b.g.commitNew(o)
+	if l != nil {
+		b.g.prints.launch(len(b.g.raws)+i, l)
+	}
+	b.last = l
+	return b.call(i, op, from, n)
+}
+
+// repeat adds what follows item i of a chain as long as it does the same, and
+// returns the last of it. Most long chains are of few operations.
+func (b *builder) repeat(i int) int {
+	l := b.last
+	if l == nil || b.g.part || len(l.Attributes()) > 0 {
+		return i
+	}
+	from, p, raw := i, l.KernelNodeParams(), b.g.raw
+	for i+1 < len(b.made) {
+		if next, ok := b.ops[i+1].(*driver.Launch); !ok || next != l {
+			break
+		}
+		i++
+		b.batch.GraphAddKernelNode(&b.made[i], raw, &b.made[i-1], 1, p)
+	}
+	b.g.keep.own.commitAgain(i - from)
+	b.g.prints.again(i - from)
+	return i
+}
+
+// addAgain adds what the item before does: it was looked at.
+func (b *builder) addAgain(i int, l *driver.Launch) error {
+	from, n, err := b.dependencies(i)
+	if err != nil {
+		return err
+	}
+	b.g.keep.own.commitAgain(1)
+	b.g.prints.launch(len(b.g.raws)+i, l)
+	if len(l.Attributes()) > 0 {
+		return b.call(i, l, from, n)
+	}
+	b.batch.GraphAddKernelNode(&b.made[i], b.g.raw, from, n, l.KernelNodeParams())
+	return nil
+}
+
+// call makes a call of the batch of it, or, for the sorts of nodes that need
+// more than one call, makes it at once.
+func (b *builder) call(i int, op driver.Op, from *driver.CUgraphNode, n uintptr) error {
+	g, node := b.g, &b.made[i]
+	switch op := op.(type) {
+	case *driver.Launch:
+		if len(op.Attributes()) == 0 {
+			b.batch.GraphAddKernelNode(node, g.raw, from, n, op.KernelNodeParams())
+			return nil
+		}
+	case *driver.CopyOp:
+		if op.Bytes() != 0 {
+			b.batch.GraphAddMemcpyNode(node, g.raw, from, n, op.Memcpy3D(), op.Context().Raw())
+			return nil
+		}
+	case *driver.FillOp:
+		if op.Bytes() != 0 {
+			b.batch.GraphAddMemsetNode(node, g.raw, from, n, op.MemsetParams(), op.Context().Raw())
+			return nil
+		}
+	}
+	if err := b.flushBefore(); err != nil {
+		return err
+	}
+	if err := g.addRaw(node, from, n, op); err != nil {
+		return err
+	}
+	b.count, b.first = i+1, i+1
+	return nil
+}
+
+// flush makes the calls of the batch. On failure it returns the item.
+func (b *builder) flush() (int, error) {
+	n := b.batch.Len()
+	done, err := b.batch.Run()
+	b.batch.Reset(b.g.d)
+	b.count = b.first + done
+	if err != nil {
+		return b.count, err
+	}
+	b.first += n
+	return 0, nil
+}
+
+func (b *builder) flushBefore() error {
+	if at, err := b.flush(); err != nil {
+		return &failedAt{at, err}
+	}
+	return nil
+}
+
+// undo takes back what the failed batch had added.
+func (b *builder) undo(i int, err error) error {
+	if f, ok := err.(*failedAt); ok {
+		i, err = f.item, f.err
+	}
+	g := b.g
+	errs := []error{fmt.Errorf("item %d: %w", i, g.addError(b.op(i), err))}
+	for n := b.count - 1; n >= 0; n-- {
+		errs = append(errs, g.d.CuGraphDestroyNode(b.made[n]))
+	}
+	g.keep.own.cut(b.mark)
+	g.prints.cut(b.print)
+	return join(errs)
+}

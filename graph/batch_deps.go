@@ -1,0 +1,65 @@
+package graph
+
+import "github.com/purecuda/cuda/driver"
+
+// dependencies returns where the handles of what item i runs after lie, or will
+// lie when the driver reads them.
+func (b *builder) dependencies(i int) (*driver.CUgraphNode, uintptr, error) {
+	if b.items == nil {
+		return b.chained(i)
+	}
+	it := &b.items[i]
+	for _, a := range it.After {
+		if a < 0 || a >= i {
+			return nil, 0, notBefore(a)
+		}
+	}
+	switch {
+	case len(it.Deps) == 0 && len(it.After) == 0:
+		return nil, 0, nil
+	case len(it.Deps) == 0 && consecutive(it.After):
+		return &b.made[it.After[0]], uintptr(len(it.After)), nil
+	}
+	return b.gather(it)
+}
+
+func (b *builder) chained(i int) (*driver.CUgraphNode, uintptr, error) {
+	if i > 0 {
+		return &b.made[i-1], 1, nil
+	}
+	return b.gather(&Item{Deps: b.deps})
+}
+
+// consecutive reports whether the handles lie one behind the other.
+func consecutive(after []int) bool {
+	for i, a := range after {
+		if a != after[0]+i {
+			return false
+		}
+	}
+	return true
+}
+
+// gather copies handles to a list of their own. Those of the batch must be
+// there by now: the calls so far are made first.
+func (b *builder) gather(it *Item) (*driver.CUgraphNode, uintptr, error) {
+	if len(it.After) > 0 {
+		if err := b.flushBefore(); err != nil {
+			return nil, 0, err
+		}
+	}
+	start := len(b.from)
+	for _, a := range it.After {
+		b.from = append(b.from, b.made[a])
+	}
+	for _, n := range it.Deps {
+		if err := b.g.check(n); err != nil {
+			return nil, 0, err
+		}
+		b.from = append(b.from, n.raw)
+	}
+	if len(b.from) == start {
+		return nil, 0, nil
+	}
+	return &b.from[start], uintptr(len(b.from) - start), nil
+}

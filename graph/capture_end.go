@@ -1,0 +1,177 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// End ends the capture and returns the graph.
+func (r *Recording) End() (*Graph, error) {
+	if r == nil {
+		return nil, nilRecording
+	}
+	defer runtime.KeepAlive(r)
+	return r.end(nil)
+}
+
+// Abort ends the capture and destroys what was recorded. After End, and of nil,
+// it does nothing, so it may be deferred.
+func (r *Recording) Abort() error {
+	if r == nil {
+		return nil
+	}
+	defer runtime.KeepAlive(r)
+	r.mu.Lock()
+	ended := r.ended
+	r.mu.Unlock()
+	if ended {
+		return nil
+	}
+	_, err := r.end(errAborted)
+	switch errs, several := err.(interface{ Unwrap() []error }); {
+	case err == errAborted:
+		return nil
+	case several: // errAborted is the first
+		return join(errs.Unwrap()[1:])
+	}
+	return err
+}
+
+var errAborted = errors.New("aborted")
+
+// abandon ends a capture that nobody else ended.
+func (r *Recording) abandon() {
+	// Whoever panicked or left does not wait for an answer; what could not be
+	// given back is in it and nowhere else, so there is nobody to tell.
+	_ = r.Abort()
+}
+
+// end ends the capture. With a cause there is no graph, and the cause is the
+// first of the errors.
+func (r *recording) end(cause error) (*Graph, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.mayEnd(); err != nil {
+		return nil, err
+	}
+	return r.finish(cause)
+}
+
+// mayEnd refuses what the driver would answer by an error and do all the same.
+func (r *recording) mayEnd() error {
+	if r.ended {
+		return fmt.Errorf("capture of %v: %w", r.s, ErrEnded)
+	}
+	if err := driver.MayCall(); err != nil {
+		return fmt.Errorf("capture of %v goes on: %w", r.s, err)
+	}
+	if r.held && driver.ThreadID() != r.thread {
+		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+			"capture of %v goes on: it ends on the goroutine that began it", r.s)
+	}
+	return nil
+}
+
+func (r *recording) finish(cause error) (*Graph, error) {
+	unjoined := r.joinAll()
+	raw, err := r.endCapture()
+	r.over()
+	if cause == nil {
+		cause = r.doomed
+	}
+	if err == nil {
+		err = unjoined
+	}
+	if cause == nil && err == nil && raw != 0 {
+		return r.deliver(raw)
+	}
+	if err == nil && cause == nil {
+		err = fmt.Errorf("capture of %v: %w", r.s, ErrEmptyCapture)
+	}
+	return nil, r.discard(raw, cause, r.explain(err))
+}
+
+// endCapture makes sure that the stream does not capture afterwards: a call that
+// failed before the driver did anything is made again, once, by itself.
+func (r *recording) endCapture() (raw driver.CUgraph, err error) {
+	if r.g != nil {
+		r.g.lockLatch()
+		defer r.g.mu.Unlock()
+	}
+	c := r.s.Context()
+	err = c.Driver().CuStreamEndCapture(r.s.Raw(), &raw)
+	if err == nil {
+		return raw, nil
+	}
+	i, asked := r.info(r.s)
+	if asked == nil && i.status == driver.CU_STREAM_CAPTURE_STATUS_NONE {
+		return raw, err
+	}
+	again := c.Device().Driver().CuStreamEndCapture(r.s.Raw(), &raw)
+	return raw, join([]error{err, again})
+}
+
+// over takes back what begin did, once the driver captures no more.
+func (r *recording) over() {
+	r.ended = true
+	r.seen()
+	r.unlockThread()
+	for _, b := range r.branches {
+		capturing.leave(b.s, r)
+		b.s.Lifetime().Done()
+	}
+	r.open.Disown()
+}
+
+// deliver hands out what was recorded.
+func (r *recording) deliver(raw driver.CUgraph) (*Graph, error) {
+	g := r.g
+	if g == nil {
+		g = own(r.s.Context(), r.life, raw, r.own)
+	} else {
+		r.release()
+	}
+	if err := join(r.closeEvents()); err != nil {
+		return nil, join([]error{err, r.takeBack(g)})
+	}
+	r.uses.giveTo(g)
+	return g, nil
+}
+
+// takeBack destroys what was recorded: if anything fails there is one answer,
+// and it is an error.
+func (r *recording) takeBack(g *Graph) error {
+	if r.into.g != nil {
+		return r.undo()
+	}
+	return g.Close()
+}
+
+// discard destroys what was recorded, if that ended well. The errors come in
+// the order in which they happened.
+func (r *recording) discard(raw driver.CUgraph, errs ...error) error {
+	errs = append(errs, r.destroy(raw))
+	errs = append(errs, r.closeEvents()...)
+	err := join(errs)
+	if r.g == nil {
+		r.giveUp(err)
+	}
+	return err
+}
+
+func (r *recording) destroy(raw driver.CUgraph) error {
+	switch {
+	case r.g != nil:
+		r.release()
+		if raw != 0 {
+			return r.takeBack(r.g)
+		}
+		r.g.lose(r)
+	case raw != 0:
+		return r.s.Context().Guarded().CuGraphDestroy(raw)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+type flowStep struct {
+	op      driver.Op
+	version uint64 // of a launch: Launch.AccessesVersion
+	name    string
+	uses    []driver.Access // the operation's and those that were declared
+	extra   []Use
+	after   []int
+}
+
+// Step is one operation of a Flow.
+type Step struct {
+	f *Flow
+	i int
+}
+
+// Use is memory that a step uses beside what its operation says.
+type Use struct {
+	mem  driver.AnyMemory
+	mode driver.AccessMode
+}
+
+// Reads declares memory that is read: a buffer or a view, of the device or
+// page-locked.
+func Reads(m driver.AnyMemory) Use { return Use{m, driver.Reads} }
+
+// Writes declares memory that is written.
+func Writes(m driver.AnyMemory) Use { return Use{m, driver.Writes} }
+
+// ReadsWrites declares memory that is read and written.
+func ReadsWrites(m driver.AnyMemory) Use { return Use{m, driver.ReadsWrites} }
+
+// access is what use i of a list declares.
+func (u Use) access(i int) (driver.Access, error) {
+	a, err := driver.AccessOf(u.mem, u.mode)
+	if err != nil {
+		return a, fmt.Errorf("use %d: %w", i, err)
+	}
+	a.What, a.Arg = fmt.Sprintf("declared use %d", i), declaredUse
+	return a, nil
+}
+
+// declaredUse is the Arg of accesses that are none of an operation's.
+const declaredUse = -1
+
+// Index returns the number of the step, which is that of its node in what
+// Build returns.
+func (s Step) Index() int { return s.i }
+
+// Operation returns what the step does, nil for the zero Step.
+func (s Step) Operation() driver.Op {
+	if s.f == nil {
+		return nil
+	}
+	return s.f.steps[s.i].op
+}
+
+// Dependencies returns the numbers of the steps that it runs right after, in
+// ascending order.
+func (s Step) Dependencies() []int {
+	if s.f == nil {
+		return nil
+	}
+	return append([]int(nil), s.f.steps[s.i].after...)
+}
+
+// SetName names the nodes that are made of the step.
+func (s Step) SetName(name string) {
+	if s.f != nil {
+		s.f.steps[s.i].name = name
+	}
+}
+
+// After has the step, which must be the latest of its flow, run after others
+// for a reason that is not memory.
+func (s Step) After(others ...Step) error {
+	if s.f == nil || s.i != len(s.f.steps)-1 {
+		return invalid("only the step that was added last to a flow can be given others to run after")
+	}
+	after := s.f.steps[s.i].after
+	for _, o := range others {
+		if o.f != s.f || o.i == s.i {
+			return invalid("step %d cannot run after something that is no other step of its flow", s.i)
+		}
+		after = append(after, o.i)
+	}
+	s.f.done.undo()
+	s.f.steps[s.i].after = s.f.done.add(after)
+	return nil
+}

@@ -1,0 +1,168 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// Who waits for the last launch and what is left of a closed Exec both learn
+// that it has ended; only one of them lets go of what it used.
+func TestExecIsClosedWhileOthersWaitForIt(t *testing.T) {
+	each(t, func(k *kit) {
+		for range 20 {
+			a, b := k.memoryOf(1), k.memoryOf(1)
+			g, err := graph.New(k.c)
+			k.ok(err)
+			n := k.add(g, k.launch(k.plus, a, 1))
+			x, err := g.Instantiate()
+			k.ok(err)
+			release := k.blocked()
+			k.ok(x.Launch(k.s))
+			k.ok(x.Set(n, k.launch(k.plus, b, 1))) // a is to be let go of
+			waits := make(chan error)
+			for range 3 {
+				go func() { waits <- x.Wait(context.Background()) }()
+			}
+			time.Sleep(time.Millisecond) // for them to be waiting
+			k.ok(x.Close())
+			release()
+			for range 3 {
+				if err := <-waits; err != nil && !errors.Is(err, driver.ErrClosed) {
+					k.Error(err)
+				}
+			}
+			graph.WaitParked()
+			k.expect(a, 2)
+			k.ok(errors.Join(a.Close(), b.Close(), g.Close()))
+		}
+	})
+}
+
+// What is known of a captured graph's kernels stays with the copies of it when
+// the graph changes and goes, and its lists are used again by others.
+func TestCopiesKnowTheirKernelsAfterTheOriginalIsGone(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b := k.memory(), k.memory()
+		for range 8 {
+			g, err := graph.Capture(k.s, graph.ModeRelaxed, func(sc *graph.Scope) error {
+				return sc.DoAll(k.launch(k.plus, a, 1), k.launch(k.times, a, 2))
+			})
+			k.ok(err)
+			outer := k.graph()
+			if _, err := outer.AddChild(g); err != nil {
+				t.Fatal(err)
+			}
+			for n, err := range g.Roots() {
+				k.ok(err)
+				k.ok(n.Set(k.launch(k.plus, b, 1)))
+			}
+			k.ok(g.Close())
+			k.capture(func(sc *graph.Scope) error { // takes the lists, if they are to be had
+				return sc.DoAll(k.sumOf(b, a, a), k.sumOf(b, a, b))
+			})
+			k.clean(outer)
+		}
+	})
+}
+
+// A body's graph is the program's to close until it is in its node.
+func TestBodyThatWasClosedBeforeItIsInItsNode(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		_, err := graph.Capture(k.s, graph.ModeRelaxed, func(sc *graph.Scope) error {
+			c, err := sc.NewCond(graph.WithDefault(1))
+			k.ok(err)
+			var first *graph.Graph
+			return sc.Switch(c, func(sc *graph.Scope) (err error) {
+				first, err = sc.Graph()
+				return errors.Join(err, sc.Do(k.launch(k.plus, b, 1)))
+			}, func(sc *graph.Scope) error {
+				return errors.Join(first.Close(), sc.Do(k.launch(k.plus, b, 2)))
+			})
+		})
+		if !errors.Is(err, driver.ErrClosed) {
+			t.Errorf("a body that is closed: %v", err)
+		}
+		k.usable(k.s)
+	})
+}
+
+// Bodies are drawn in the order that the program knows them by.
+func TestBodiesAreDrawnInOrder(t *testing.T) {
+	each(t, func(k *kit) {
+		g := k.graph()
+		_, bodies, err := g.AddSwitch(k.cond(g, graph.WithDefault(0)), 6)
+		k.ok(err)
+		b := k.memory()
+		want := ""
+		for i, body := range bodies {
+			n := k.add(body, k.launch(k.plus, b, 1))
+			k.ok(n.SetName(fmt.Sprint("in-", i)))
+			want += fmt.Sprintf("0.%d.0 in-%d ", i, i)
+		}
+		got := ""
+		for line := range strings.Lines(k.text(func(b *strings.Builder) error { return g.WriteSummary(b) })) {
+			if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[1], "in-") {
+				got += f[0] + " " + f[1] + " "
+			}
+		}
+		if got != want {
+			t.Errorf("drawn as %s, want %s", got, want)
+		}
+	})
+}
+
+func TestChildOfAnotherDriverIsNotSet(t *testing.T) {
+	k := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
+	other := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
+	g, child := k.graph(), k.graph()
+	n, err := g.AddChild(child)
+	k.ok(err)
+	k.expectReason("another driver", k.exec(g).SetChild(n, other.graph()), driver.CUDA_ERROR_INVALID_VALUE, "another driver")
+}
+
+// Another thread cannot tell when a launch on the per-thread stream has ended.
+func TestWaitOfAnotherThreadLetsGoOfNothing(t *testing.T) {
+	each(t, func(k *kit) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		s := k.c.PerThreadStream()
+		a, b, into := k.memoryOf(5), k.memory(), k.memory()
+		g := k.graph()
+		gate := make(chan struct{})
+		release := sync.OnceFunc(func() { close(gate) })
+		defer time.AfterFunc(20*time.Second, release).Stop() // should Wait free what waits for the launch
+		h, err := driver.NewHostFunc(k.c, func() { <-gate })
+		k.ok(err)
+		n := k.add(g, k.sumOf(into, a, a), k.add(g, h))
+		x := k.exec(g)
+		k.ok(x.Launch(s))
+		k.ok(x.Set(n, k.sumOf(into, b, b))) // only the launch needs a now
+		k.ok(n.Set(k.sumOf(into, b, b)))
+		k.ok(a.Close())
+		waited := make(chan error)
+		go func() { waited <- x.Wait(context.Background()) }()
+		select {
+		case err := <-waited:
+			k.ok(err)
+		case <-time.After(10 * time.Second):
+			t.Error("to wait for another thread's launch let go of what the launch needs")
+			release()
+			k.ok(<-waited)
+		}
+		release()
+		k.wait(s)
+		k.expect(into, 10)
+	})
+}
