@@ -79,9 +79,11 @@ func saysWhich(err error, symbol string) bool {
 }
 
 // notMade reports whether the call that gives the one thing back that is still
-// open could not be made, because the driver did not even say which context is
-// current: there is no other way to give it back.
+// open (and the user object that it holds) could not be made, because the driver
+// did not even say which context is current: there is no other way to give it
+// back.
 func notMade(err error, symbol, more string) bool {
+	more = strings.Trim(strings.Replace(more, "1 more user object", "", 1), ", ")
 	return symbol == "cuCtxGetCurrent" && strings.HasPrefix(more, "1 more ") && !strings.Contains(more, ",") && faulty.GivesBack(err.Error())
 }
 
