@@ -217,7 +217,7 @@ func failOnce(k *kit, lib *faulty.Library, books *ledger, f flow, b *driver.Buff
 	case cause(err) != injected || !saysWhich(err, failed):
 		k.Errorf("call %d (%s): the first cause is lost: %v", nth, failed, err)
 	}
-	if more := books.more(); more != "" && !notMade(err, failed, more) {
+	if more := books.more(func(diff string) bool { return notMade(err, failed, diff) }); more != "" {
 		k.Errorf("call %d (%s) failed and left %s, the error was: %v", nth, failed, more, err)
 	}
 	k.usable(k.s)
