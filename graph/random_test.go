@@ -324,8 +324,8 @@ func (p *player) destroy() {
 	}
 	i := p.r.IntN(len(g.nodes))
 	n := g.nodes[i]
-	if n.op.kind == doControl {
-		return
+	if n.op.kind == doControl || n.op.kind == doIf || n.op.kind == doWhile {
+		return // a condition without its node keeps the graph from being instantiated
 	}
 	p.did("%v: node %d is destroyed", g.g, n.id)
 	p.must(n.n.Destroy())
@@ -343,7 +343,7 @@ func (p *player) destroy() {
 		}
 	}
 	g.nodes = append(g.nodes[:i:i], g.nodes[i+1:]...)
-	p.mustFail(n.n.Destroy(), driver.CUDA_ERROR_INVALID_VALUE, driver.ErrClosed)
+	p.mustFail(n.n.Destroy(), driver.CUDA_ERROR_INVALID_HANDLE)
 }
 
 func (p *player) settable(g *modelGraph) *modelNode {
@@ -532,7 +532,9 @@ func (p *player) capture() {
 	if len(p.graphs) >= 4 {
 		return
 	}
-	other := p.stream()
+	other, err := p.c.NewStream()
+	p.must(err)
+	defer other.Close()
 	var models []modelOp
 	record := func(sc *graph.Scope) error {
 		for range 1 + p.r.IntN(4) {
@@ -591,7 +593,7 @@ func (p *player) instantiate() {
 	_, whole := p.anyGraph()
 	open := false
 	for _, x := range p.execs {
-		open = open || x.from == whole
+		open = open || x.from == whole && x.copy.conditional()
 	}
 	x, err := whole.g.Instantiate()
 	if whole.conditional() && open {
@@ -794,7 +796,7 @@ func (p *player) closeGraph() {
 	p.mustFail(err, driver.ErrClosed)
 	for _, n := range g.all() {
 		_, err := n.n.Type()
-		p.mustFail(err, driver.ErrClosed, driver.CUDA_ERROR_INVALID_VALUE)
+		p.mustFail(err, driver.ErrClosed)
 	}
 	p.graphs = append(p.graphs[:i:i], p.graphs[i+1:]...)
 	g.g, g.nodes = nil, nil
