@@ -674,7 +674,7 @@ func (p *player) setExecBatch() {
 	for range 3 {
 		n, there := p.common(x)
 		if there == nil {
-			return
+			break
 		}
 		o, op := p.realLike(there.op)
 		changes = append(changes, graph.Change{Node: n.n, Op: op})
