@@ -681,7 +681,9 @@ func (p *player) setExecBatch() {
 		there.op = o
 		p.did("%v: node %d is set in a batch", x.x, n.id)
 	}
-	p.must(x.x.SetBatch(changes))
+	if len(changes) > 0 {
+		p.must(x.x.SetBatch(changes))
+	}
 }
 
 // follow is what an update leaves.
