@@ -210,6 +210,9 @@ func (p *footprints) unshare() {
 // snapshot returns the footprints as they are now, for a copy of the graph.
 func (p *footprints) snapshot() *footprints {
 	p.shared = true
+	for _, l := range p.loose {
+		l.shared = true // also when p has lists of its own again
+	}
 	s := *p
 	s.children, s.declared = maps.Clone(p.children), nil
 	return &s
