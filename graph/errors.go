@@ -27,6 +27,11 @@ func (e *refusal) Error() string { return e.msg }
 // Unwrap has errors.Is match the code that the driver has for it.
 func (e *refusal) Unwrap() error { return e.code }
 
+// Is matches ErrNotSupported, as the driver's answer with that code does.
+func (e *refusal) Is(target error) bool {
+	return target == driver.ErrNotSupported && e.code == driver.CUDA_ERROR_NOT_SUPPORTED
+}
+
 func refuse(code driver.CUresult, format string, args ...any) error {
 	return &refusal{fmt.Sprintf(format, args...), code}
 }

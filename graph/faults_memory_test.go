@@ -130,9 +130,10 @@ func userObjectFlow(k *kit, b *driver.Buffer[uint32]) error {
 	if err == nil {
 		err = g.ReleaseUserObject(u, 1)
 	}
-	err = errors.Join(err, u.Retain(1))
-	if err == nil {
-		err = u.Release(1)
+	retained := u.Retain(1)
+	err = errors.Join(err, retained)
+	if retained == nil {
+		err = errors.Join(err, u.Release(1))
 	}
 	err = errors.Join(err, g.MoveUserObject(u), u.Close(), g.Close())
 	if err == nil {

@@ -168,12 +168,14 @@ func nest(k *kit, g *graph.Graph) error {
 	return errors.Join(replay(k, c), c.Close())
 }
 
-// Each driver call of each flow fails once. Afterwards nothing is left open
-// (gputest looks), the stream works, and the error is that of the call.
+// Each driver call of each flow fails once. Afterwards nothing is left open,
+// neither here (gputest looks) nor in the driver (the ledger does), the stream
+// works, and the error is that of the call.
 func TestEveryCallMayFail(t *testing.T) {
 	for _, f := range flows {
 		t.Run(f.name, func(t *testing.T) {
-			lib := faulty.Wrap(emulator.New(emulator.Config{}))
+			e := emulator.New(emulator.Config{})
+			lib := faulty.Wrap(e)
 			k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
 			b := k.memory()
 			lib.Ignore("cuThreadExchangeStreamCaptureMode") // part of other calls, cannot fail
@@ -181,11 +183,13 @@ func TestEveryCallMayFail(t *testing.T) {
 			lib.Count()
 			k.ok(f.run(k, b))
 			calls := lib.Stop()
+			graph.WaitParked()
+			books := newLedger(e)
 			if len(calls) < 8 {
 				t.Fatalf("the flow makes %d calls only", len(calls))
 			}
 			for i := range calls {
-				failOnce(k, lib, f, b, i+1)
+				failOnce(k, lib, books, f, b, i+1)
 			}
 		})
 	}
@@ -194,7 +198,7 @@ func TestEveryCallMayFail(t *testing.T) {
 // The code is one that no flow meets by itself.
 const injected = driver.CUDA_ERROR_ECC_UNCORRECTABLE
 
-func failOnce(k *kit, lib *faulty.Library, f flow, b *driver.Buffer[uint32], nth int) {
+func failOnce(k *kit, lib *faulty.Library, books *ledger, f flow, b *driver.Buffer[uint32], nth int) {
 	lib.FailNth(nth, uint32(injected))
 	err := f.run(k, b)
 	graph.WaitParked()
@@ -210,10 +214,14 @@ func failOnce(k *kit, lib *faulty.Library, f flow, b *driver.Buffer[uint32], nth
 		k.ok(err)
 	case err == nil:
 		k.Errorf("call %d (%s) failed and nobody said so: %+v", nth, failed, log)
-	case !errors.Is(err, injected):
+	case cause(err) != injected || !saysWhich(err, failed):
 		k.Errorf("call %d (%s): the first cause is lost: %v", nth, failed, err)
 	}
+	if more := books.more(func(diff string) bool { return notMade(err, failed, diff) }); more != "" {
+		k.Errorf("call %d (%s) failed and left %s, the error was: %v", nth, failed, more, err)
+	}
 	k.usable(k.s)
+	books.again() // that made memory
 }
 
 func TestInstantiateFailureLeavesTheGraph(t *testing.T) {

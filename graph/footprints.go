@@ -211,7 +211,7 @@ func (p *footprints) unshare() {
 func (p *footprints) snapshot() *footprints {
 	p.shared = true
 	for _, l := range p.loose {
-		if !l.shared { // else others may be reading it
+		if !l.shared { // else others may be reading it; also when p has lists of its own again
 			l.shared = true
 		}
 	}

@@ -1,6 +1,10 @@
 package graph
 
-import "github.com/purecuda/cuda/driver"
+import (
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+)
 
 // Way is how a graph was made of a list of operations.
 type Way uint8
@@ -22,10 +26,16 @@ func (w Way) String() string {
 // Record makes a graph of operations that run one after the other. It captures
 // them on s, or, where s cannot be captured now (it is the legacy stream, or is
 // capturing already), adds them by hand; it says which. The results are the
-// same.
+// same. That is why operations on events are added by hand, too: a capture takes
+// them for orders between its streams, and its replays would leave the event
+// alone.
 func Record(s *driver.Stream, ops ...driver.Op) (*Graph, Way, error) {
 	if err := s.Ready(); err != nil {
 		return nil, ByCapture, err
+	}
+	if slices.ContainsFunc(ops, aboutEvent) {
+		g, err := byHand(s.Context(), ops)
+		return g, ByHand, err
 	}
 	r, err := begin(target{}, s, ModeRelaxed)
 	if impossible(err) {
@@ -38,6 +48,14 @@ func Record(s *driver.Stream, ops ...driver.Op) (*Graph, Way, error) {
 	defer r.abandon()
 	g, err := r.end(r.scope.DoAll(ops...))
 	return g, ByCapture, err
+}
+
+func aboutEvent(op driver.Op) bool {
+	switch op.(type) {
+	case *driver.EventRecordOp, *driver.EventWaitOp:
+		return true
+	}
+	return false
 }
 
 // impossible reports whether an error is that a stream cannot be captured, and

@@ -25,6 +25,14 @@ func (x *Exec) setInside(n Node, op driver.Op) error {
 	if err := n.g.accepts(op); err != nil {
 		return err
 	}
+	if noBytes(op) {
+		return errNoBytes
+	}
+	if l, ok := op.(*driver.Launch); ok && len(l.Attributes()) > 0 {
+		if err := n.g.checkAttributes(n, l); err != nil {
+			return err
+		}
+	}
 	o := x.owners()
 	if err := o.hold(op.Refs()); err != nil {
 		return err
@@ -32,7 +40,7 @@ func (x *Exec) setInside(n Node, op driver.Op) error {
 	if err := x.setRaw(n.raw, op); err != nil {
 		o.abandon()
 		x.keep.retireGone(o)
-		return err
+		return x.explainSet(n, op, err)
 	}
 	o.commitLoose()
 	x.keep.retireGone(o)

@@ -13,7 +13,7 @@ type Change struct {
 	Op   driver.Op
 }
 
-// SetBatch is Set for many nodes. Kernels whose memory stays, so that only
+// SetBatch is Set for many nodes. Kernels of the Exec's graph itself whose memory stays, so that only
 // numbers among their arguments change, are set in one crossing, at about what
 // C pays. Operations are read before it returns; a Change may not share its
 // operation with another one that needs other arguments.
@@ -60,6 +60,9 @@ func (b *setter) run() error {
 // those in it and then this one.
 func (b *setter) set(i int) error {
 	x, c := b.x, &b.changes[i]
+	if c.Node.g != x.g {
+		return b.setInside(i)
+	}
 	if err := x.g.check(c.Node); err != nil {
 		return b.error(i, err)
 	}
@@ -72,6 +75,26 @@ func (b *setter) set(i int) error {
 	}
 	b.first, b.last = i+1, nil
 	if err := x.setLocked(c.Node, c.Op); err != nil {
+		return b.error(i, err)
+	}
+	return nil
+}
+
+// setInside is set for a node of a graph that lies in the exec's, which is
+// unlocked meanwhile: who has that node locks it.
+func (b *setter) setInside(i int) error {
+	if err := b.flush(i); err != nil {
+		return err
+	}
+	b.first, b.last = i+1, nil
+	x, c := b.x, &b.changes[i]
+	x.g.mu.Unlock()
+	err := x.set(c.Node, c.Op)
+	x.g.lockLatch()
+	if err == nil {
+		err = x.g.life.Check()
+	}
+	if err != nil {
 		return b.error(i, err)
 	}
 	return nil

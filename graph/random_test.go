@@ -1,0 +1,881 @@
+package graph_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// RandomTime is the environment variable that says how long the random test goes
+// on with ever new seeds, and RandomSeed where it begins.
+const (
+	RandomTime = "PURECUDA_GRAPH_RANDOM_TIME"
+	RandomSeed = "PURECUDA_GRAPH_RANDOM_SEED"
+)
+
+// Calls in any order, on few objects, leave in memory what the model says, refuse
+// what it says cannot be, and leave nothing behind.
+func TestRandomCallsDoWhatTheModelSays(t *testing.T) {
+	seeds, seed := 6, uint64(1)
+	if s, err := strconv.ParseUint(os.Getenv(RandomSeed), 10, 64); err == nil {
+		seed = s
+	}
+	span, err := time.ParseDuration(os.Getenv(RandomTime))
+	if err != nil {
+		span = 0
+	}
+	for end := time.Now().Add(span); seeds > 0 || time.Now().Before(end); seeds-- {
+		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { randomCalls(t, seed, 250) }) {
+			return
+		}
+		seed++
+	}
+}
+
+func randomCalls(t *testing.T, seed uint64, steps int) {
+	e := emulator.New(emulator.Config{})
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, e)))
+	runtime.GC()
+	warm(k)
+	books := newLedger(e)
+	p := &player{kit: k, r: rand.New(rand.NewPCG(seed, 2)), closed: k.memoryOf(0)}
+	k.ok(p.closed.Close())
+	for range 4 {
+		p.newBuffer()
+	}
+	for p.step = range steps {
+		p.play()
+	}
+	p.compare()
+	p.closeAll()
+	graph.WaitParked()
+	books.open["memory from cuMemAlloc"] = 0
+	if more := books.more(func(string) bool { return false }); more != "" {
+		t.Errorf("left behind: %s", more)
+	}
+}
+
+// warm loads what is loaded once: kernels, and those that set conditions.
+func warm(k *kit) {
+	g, err := graph.New(k.c)
+	k.ok(err)
+	c := k.cond(g, graph.WithDefault(0))
+	k.add(g, k.op(c.Set(0)))
+	k.addIf(g, c)
+	x, err := g.Instantiate()
+	k.ok(err)
+	k.run(x)
+	k.ok(x.Close())
+	k.ok(g.Close())
+}
+
+// player makes random calls.
+type player struct {
+	*kit
+	r       *rand.Rand
+	step    int
+	ids     int
+	log     []string
+	buffers []*modelBuffer
+	graphs  []*modelGraph
+	execs   []*modelExec
+	closed  *driver.Buffer[uint32]
+}
+
+func (p *player) did(format string, args ...any) {
+	p.log = append(p.log, fmt.Sprintf("%d: ", p.step)+fmt.Sprintf(format, args...))
+}
+
+func (p *player) fatal(format string, args ...any) {
+	p.Helper()
+	for _, l := range p.log[max(0, len(p.log)-60):] {
+		p.Log(l)
+	}
+	p.Fatalf(format, args...)
+}
+
+func (p *player) must(err error) {
+	p.Helper()
+	if err != nil {
+		p.fatal("step %d: %v", p.step, err)
+	}
+}
+
+// mustFail wants one of the answers.
+func (p *player) mustFail(err error, want ...error) {
+	p.Helper()
+	for _, w := range want {
+		if errors.Is(err, w) {
+			return
+		}
+	}
+	p.fatal("step %d: got %v, want one of %v", p.step, err, want)
+}
+
+func (p *player) newBuffer() {
+	v := p.r.Uint32N(100)
+	p.buffers = append(p.buffers, &modelBuffer{p.memoryOf(v), v})
+}
+
+func pick[T any](p *player, list []T) T { return list[p.r.IntN(len(list))] }
+
+// play makes one call, or a few that belong together.
+func (p *player) play() {
+	actions := []func(){
+		p.newGraph, p.addNodes, p.addNodes, p.addNodes, p.addBatch, p.addEdge, p.removeEdge, p.destroy,
+		p.set, p.set, p.addChild, p.clone, p.addIf, p.addWhile, p.capture, p.captureInto, p.failedCapture,
+		p.instantiate, p.instantiate, p.enable, p.setExec, p.setExec, p.setExecBatch, p.update, p.apply,
+		p.launch, p.launch, p.launch, p.closeExec, p.closeGraph, p.replaceBuffer, p.mistakes, p.walk, p.collect,
+	}
+	pick(p, actions)()
+}
+
+func (p *player) randomOp() modelOp {
+	return modelOp{kind: pick(p, []modelKind{doPlus, doTimes, doSum, doFill, doCopy}),
+		d: pick(p, p.buffers), a: pick(p, p.buffers), b: pick(p, p.buffers), v: p.r.Uint32N(50)}
+}
+
+// like is another operation of the same sort of node.
+func (p *player) like(o modelOp) modelOp {
+	if o.kind == doSetCond {
+		o.v = p.r.Uint32N(2)
+		return o
+	}
+	for {
+		if other := p.randomOp(); other.kind.node() == o.kind.node() && (other.kind == o.kind || p.r.IntN(3) == 0) {
+			return other
+		}
+	}
+}
+
+func (p *player) real(o *modelOp) driver.Op {
+	p.Helper()
+	var op driver.Op
+	var err error
+	switch o.kind {
+	case doPlus:
+		op, err = p.plus.Prepare(config, o.d.b, uint32(elems), o.v)
+	case doTimes:
+		op, err = p.times.Prepare(config, o.d.b, uint32(elems), o.v)
+	case doSum:
+		op, err = p.sum.Prepare(config, o.d.b, o.a.b, o.b.b, uint32(elems))
+	case doFill:
+		op, err = driver.Fill[uint32](o.d.b, o.v)
+	case doCopy:
+		if o.a == o.d { // CUDA does not say what a copy onto itself does
+			o.kind = doFill
+			return p.real(o)
+		}
+		op, err = driver.CopyDevice[uint32](o.d.b, o.a.b)
+	case doSetCond:
+		op, err = o.cond.c.Set(o.v)
+	}
+	p.must(err)
+	return op
+}
+
+// realLike keeps the sort of node.
+func (p *player) realLike(old modelOp) (modelOp, driver.Op) {
+	for {
+		o := p.like(old)
+		op := p.real(&o)
+		if o.kind.node() == old.kind.node() {
+			return o, op
+		}
+	}
+}
+
+// anyGraph is a graph, or with some luck one in a node, and the outermost of it.
+func (p *player) anyGraph() (g, whole *modelGraph) {
+	if len(p.graphs) == 0 {
+		p.newGraph()
+	}
+	whole = pick(p, p.graphs)
+	g = whole
+	for p.r.IntN(3) == 0 {
+		var inner []*modelGraph
+		for _, n := range g.nodes {
+			if n.sub != nil {
+				inner = append(inner, n.sub)
+			}
+		}
+		if len(inner) == 0 {
+			break
+		}
+		g = pick(p, inner)
+	}
+	return g, whole
+}
+
+func (p *player) newGraph() {
+	if len(p.graphs) >= 4 {
+		return
+	}
+	g, err := graph.New(p.c)
+	p.must(err)
+	p.graphs = append(p.graphs, &modelGraph{g: g, extra: map[[2]int]bool{}})
+	p.did("%v is new", g)
+}
+
+// last is what the next node depends on.
+func (g *modelGraph) last() []graph.Node {
+	if len(g.nodes) == 0 {
+		return nil
+	}
+	return []graph.Node{g.nodes[len(g.nodes)-1].n}
+}
+
+func (p *player) entered(g *modelGraph, n graph.Node, o modelOp, sub *modelGraph) *modelNode {
+	p.ids++
+	m := &modelNode{n: n, id: p.ids, op: o, sub: sub}
+	g.nodes = append(g.nodes, m)
+	p.did("%v has node %d (%v)", g.g, m.id, n)
+	return m
+}
+
+func (p *player) addNodes() {
+	g, _ := p.anyGraph()
+	for range 1 + p.r.IntN(3) {
+		if p.r.IntN(8) == 0 {
+			n, err := g.g.AddEmpty(g.last()...)
+			p.must(err)
+			p.entered(g, n, modelOp{kind: doNothing}, nil)
+			continue
+		}
+		o := p.randomOp()
+		op := p.real(&o)
+		n, err := g.g.Add(op, g.last()...)
+		p.must(err)
+		p.entered(g, n, o, nil)
+	}
+}
+
+func (p *player) addBatch() {
+	g, _ := p.anyGraph()
+	var models []modelOp
+	var items []graph.Item
+	for i := range 2 + p.r.IntN(4) {
+		o := p.randomOp()
+		item := graph.Item{Op: p.real(&o)}
+		if i > 0 {
+			item.After = []int{i - 1}
+		} else {
+			item.Deps = g.last()
+		}
+		models, items = append(models, o), append(items, item)
+	}
+	nodes, err := g.g.AddBatch(nil, items)
+	p.must(err)
+	for i, n := range nodes {
+		p.entered(g, n, models[i], nil)
+	}
+}
+
+// between returns two nodes of a graph that do not follow one another.
+func (p *player) between(g *modelGraph) (a, b *modelNode) {
+	if len(g.nodes) < 3 {
+		return nil, nil
+	}
+	i := p.r.IntN(len(g.nodes) - 2)
+	j := i + 2 + p.r.IntN(len(g.nodes)-i-2)
+	return g.nodes[i], g.nodes[j]
+}
+
+func (p *player) addEdge() {
+	g, _ := p.anyGraph()
+	a, b := p.between(g)
+	if a == nil || g.extra[[2]int{a.id, b.id}] {
+		return
+	}
+	p.must(b.n.DependOn(a.n))
+	g.extra[[2]int{a.id, b.id}] = true
+	p.did("%v: edge %d to %d", g.g, a.id, b.id)
+}
+
+func (p *player) removeEdge() {
+	g, _ := p.anyGraph()
+	for i, a := range g.nodes {
+		for _, b := range g.nodes[i+1:] {
+			if g.extra[[2]int{a.id, b.id}] && p.r.IntN(2) == 0 {
+				p.must(g.g.RemoveDependencies([]graph.Node{a.n}, []graph.Node{b.n}))
+				delete(g.extra, [2]int{a.id, b.id})
+				p.did("%v: no edge %d to %d", g.g, a.id, b.id)
+				return
+			}
+		}
+	}
+}
+
+// destroy removes a node and has the one behind it follow the one before.
+func (p *player) destroy() {
+	g, _ := p.anyGraph()
+	if len(g.nodes) == 0 {
+		return
+	}
+	i := p.r.IntN(len(g.nodes))
+	n := g.nodes[i]
+	if n.op.kind == doControl || n.op.kind == doIf || n.op.kind == doWhile {
+		return // a condition without its node keeps the graph from being instantiated
+	}
+	p.did("%v: node %d is destroyed", g.g, n.id)
+	p.must(n.n.Destroy())
+	if i > 0 && i+1 < len(g.nodes) {
+		a, b := g.nodes[i-1], g.nodes[i+1]
+		if g.extra[[2]int{a.id, b.id}] {
+			delete(g.extra, [2]int{a.id, b.id})
+		} else {
+			p.must(b.n.DependOn(a.n))
+		}
+	}
+	for e := range g.extra {
+		if e[0] == n.id || e[1] == n.id {
+			delete(g.extra, e)
+		}
+	}
+	g.nodes = append(g.nodes[:i:i], g.nodes[i+1:]...)
+	p.mustFail(n.n.Destroy(), driver.CUDA_ERROR_INVALID_HANDLE)
+}
+
+func (p *player) settable(g *modelGraph) *modelNode {
+	var can []*modelNode
+	for _, n := range g.all() {
+		if n.op.kind <= doCopy || n.op.kind == doSetCond {
+			can = append(can, n)
+		}
+	}
+	if len(can) == 0 {
+		return nil
+	}
+	return pick(p, can)
+}
+
+func (p *player) set() {
+	_, whole := p.anyGraph()
+	n := p.settable(whole)
+	if n == nil {
+		return
+	}
+	o, op := p.realLike(n.op)
+	p.did("node %d is set", n.id)
+	p.must(n.n.Set(op))
+	n.op = o
+}
+
+// mirror gives a copy of a graph the nodes that it has there.
+func (p *player) mirror(g *graph.Graph, of *modelGraph, node func(i int, n *modelNode) graph.Node) *modelGraph {
+	c := &modelGraph{g: g, extra: map[[2]int]bool{}}
+	ids := map[int]int{}
+	for i, n := range of.nodes {
+		p.ids++
+		ids[n.id] = p.ids
+		m := &modelNode{n: node(i, n), id: p.ids, op: n.op}
+		if n.sub != nil {
+			inner, err := m.n.ChildGraph()
+			p.must(err)
+			m.sub = p.mirror(inner, n.sub, listed(p, inner))
+		}
+		c.nodes = append(c.nodes, m)
+	}
+	for e := range of.extra {
+		c.extra[[2]int{ids[e[0]], ids[e[1]]}] = true
+	}
+	return c
+}
+
+// listed gives the nodes of a graph in the driver's order.
+func listed(p *player, g *graph.Graph) func(int, *modelNode) graph.Node {
+	var nodes []graph.Node
+	for n, err := range g.Nodes() {
+		p.must(err)
+		nodes = append(nodes, n)
+	}
+	return func(i int, _ *modelNode) graph.Node { return nodes[i] }
+}
+
+func (p *player) addChild() {
+	g, whole := p.anyGraph()
+	child := pick(p, p.graphs)
+	if child == whole {
+		_, err := g.g.AddChild(child.g, g.last()...)
+		p.mustFail(err, driver.CUDA_ERROR_INVALID_VALUE)
+		return
+	}
+	n, err := g.g.AddChild(child.g, g.last()...)
+	if child.conditional() {
+		p.mustFail(err, driver.ErrNotSupported)
+		return
+	}
+	if whole.size()+child.size() > 60 || whole.depth()+child.depth() > 4 {
+		p.must(err)
+		p.must(n.Destroy())
+		return
+	}
+	p.must(err)
+	inner, err := n.ChildGraph()
+	p.must(err)
+	p.entered(g, n, modelOp{kind: doChild}, p.mirror(inner, child, listed(p, inner)))
+}
+
+func (p *player) clone() {
+	_, whole := p.anyGraph()
+	g, err := whole.g.Clone()
+	if whole.conditional() {
+		p.mustFail(err, driver.ErrNotSupported)
+		return
+	}
+	p.must(err)
+	if len(p.graphs) >= 4 {
+		p.must(g.Close())
+		return
+	}
+	p.did("%v is a clone of %v", g, whole.g)
+	p.graphs = append(p.graphs, p.mirror(g, whole, func(_ int, n *modelNode) graph.Node {
+		m, err := n.n.FindInClone(g)
+		p.must(err)
+		return m
+	}))
+}
+
+// inChild reports whether g lies in a child graph node, where no conditional may
+// be.
+func inChild(whole, g *modelGraph) bool {
+	for _, n := range whole.nodes {
+		if n.sub == nil {
+			continue
+		}
+		if n.sub == g || n.sub.contains(g) {
+			return n.op.kind == doChild || inChild(n.sub, g)
+		}
+	}
+	return false
+}
+
+func (g *modelGraph) contains(inner *modelGraph) bool {
+	for _, n := range g.nodes {
+		if n.sub != nil && (n.sub == inner || n.sub.contains(inner)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *player) addIf() {
+	g, whole := p.anyGraph()
+	if inChild(whole, g) || whole.depth() > 3 || whole.size() > 60 {
+		return
+	}
+	c := &modelCond{first: p.r.Uint32N(2)}
+	var err error
+	c.c, err = whole.g.NewCond(graph.WithDefault(c.first))
+	p.must(err)
+	whole.conds = append(whole.conds, c)
+	if p.r.IntN(2) == 0 {
+		o := modelOp{kind: doSetCond, cond: c, v: p.r.Uint32N(2)}
+		n, err := g.g.Add(p.real(&o), g.last()...)
+		p.must(err)
+		p.entered(g, n, o, nil)
+	}
+	n, body, err := g.g.AddIf(c.c, g.last()...)
+	p.must(err)
+	sub := &modelGraph{g: body, extra: map[[2]int]bool{}}
+	p.entered(g, n, modelOp{kind: doIf, cond: c}, sub)
+	for range p.r.IntN(3) {
+		o := p.randomOp()
+		op := p.real(&o)
+		n, err := body.Add(op, sub.last()...)
+		p.must(err)
+		p.entered(sub, n, o, nil)
+	}
+}
+
+func (p *player) addWhile() {
+	g, whole := p.anyGraph()
+	if inChild(whole, g) || whole.depth() > 2 || whole.size() > 60 {
+		return
+	}
+	rounds := p.r.Uint32N(4)
+	counter, err := driver.Alloc[uint32](p.c, 1)
+	p.must(err)
+	c, err := whole.g.NewCond()
+	p.must(err)
+	loop, err := c.Within(counter, rounds)
+	p.must(err)
+	start, err := loop.Start()
+	p.must(err)
+	next, err := loop.Next()
+	p.must(err)
+	n, err := g.g.Add(start, g.last()...)
+	p.must(err)
+	p.entered(g, n, modelOp{kind: doControl}, nil)
+	whole.conds = append(whole.conds, &modelCond{c: c})
+	n, body, err := g.g.AddWhile(c, g.last()...)
+	p.must(err)
+	sub := &modelGraph{g: body, extra: map[[2]int]bool{}}
+	p.entered(g, n, modelOp{kind: doWhile, v: rounds}, sub)
+	n, err = body.Add(next)
+	p.must(err)
+	p.must(counter.Close()) // the nodes keep it
+	p.entered(sub, n, modelOp{kind: doControl}, nil)
+}
+
+func (p *player) capture() {
+	if len(p.graphs) >= 4 {
+		return
+	}
+	other, err := p.c.NewStream()
+	p.must(err)
+	defer other.Close()
+	var models []modelOp
+	record := func(sc *graph.Scope) error {
+		for range 1 + p.r.IntN(4) {
+			o := p.randomOp()
+			op := p.real(&o)
+			if err := sc.Do(op); err != nil {
+				return err
+			}
+			models = append(models, o)
+		}
+		return nil
+	}
+	g, err := graph.Capture(other, pick(p, []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed}), record)
+	p.must(err)
+	m := &modelGraph{g: g, extra: map[[2]int]bool{}}
+	p.graphs = append(p.graphs, m)
+	node := listed(p, g)
+	for i, o := range models {
+		p.entered(m, node(i, nil), o, nil)
+	}
+}
+
+func (p *player) captureInto() {
+	g, whole := p.anyGraph()
+	if g != whole {
+		return
+	}
+	o := p.randomOp()
+	op := p.real(&o)
+	nodes, err := graph.CaptureInto(g.g, p.s, graph.ModeThreadLocal, g.last(), func(sc *graph.Scope) error { return sc.Do(op) })
+	p.must(err)
+	if len(nodes) != 1 {
+		p.fatal("step %d: capture of one operation ended at %v", p.step, nodes)
+	}
+	p.entered(g, nodes[0], o, nil)
+}
+
+var errOfTheFunction = errors.New("the function failed")
+
+func (p *player) failedCapture() {
+	g, _ := p.anyGraph()
+	o := p.randomOp()
+	op := p.real(&o)
+	fail := func(sc *graph.Scope) error { return errors.Join(sc.Do(op), errOfTheFunction) }
+	_, err := graph.Capture(p.s, graph.ModeGlobal, fail)
+	p.mustFail(err, errOfTheFunction)
+	_, err = graph.CaptureInto(g.g, p.s, graph.ModeGlobal, g.last(), fail)
+	p.mustFail(err, errOfTheFunction)
+	_, err = graph.Capture(p.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+		return second(graph.Begin(p.s, graph.ModeRelaxed))
+	})
+	p.mustFail(err, driver.CUDA_ERROR_ILLEGAL_STATE)
+}
+
+func (p *player) instantiate() {
+	_, whole := p.anyGraph()
+	open := false
+	for _, x := range p.execs {
+		open = open || x.from == whole && x.copy.conditional()
+	}
+	x, err := whole.g.Instantiate()
+	if whole.conditional() && open {
+		p.mustFail(err, driver.ErrNotSupported)
+		return
+	}
+	p.must(err)
+	if len(p.execs) >= 5 {
+		p.must(x.Close())
+		return
+	}
+	p.did("%v is made of %v", x, whole.g)
+	p.execs = append(p.execs, &modelExec{x, whole, whole.snapshot()})
+}
+
+func (p *player) anyExec() *modelExec {
+	if len(p.execs) == 0 {
+		return nil
+	}
+	return pick(p, p.execs)
+}
+
+// common is a node that an exec has and its graph still has, too.
+func (p *player) common(x *modelExec) (n, inExec *modelNode) {
+	n = p.settable(x.from)
+	if n == nil {
+		return nil, nil
+	}
+	return n, x.copy.find(n.id)
+}
+
+func (p *player) enable() {
+	x := p.anyExec()
+	if x == nil {
+		return
+	}
+	n, there := p.common(x)
+	if there == nil {
+		return
+	}
+	on := p.r.IntN(2) == 0
+	p.did("%v: node %d is switched %v", x.x, n.id, on)
+	p.must(x.x.Enable(n.n, on))
+	there.off = !on
+	if is, err := x.x.Enabled(n.n); err != nil || is != on {
+		p.fatal("step %d: enabled %v, %v", p.step, is, err)
+	}
+}
+
+func (p *player) setExec() {
+	x := p.anyExec()
+	if x == nil {
+		return
+	}
+	n, there := p.common(x)
+	if n == nil {
+		return
+	}
+	o, op := p.realLike(n.op)
+	err := x.x.Set(n.n, op)
+	if there == nil { // it came to the graph later
+		if err == nil {
+			p.fatal("step %d: a node that the exec does not have was set", p.step)
+		}
+		return
+	}
+	p.did("%v: node %d is set", x.x, n.id)
+	p.must(err)
+	there.op = o
+}
+
+func (p *player) setExecBatch() {
+	x := p.anyExec()
+	if x == nil {
+		return
+	}
+	var changes []graph.Change
+	for range 3 {
+		n, there := p.common(x)
+		if there == nil {
+			break
+		}
+		o, op := p.realLike(there.op)
+		changes = append(changes, graph.Change{Node: n.n, Op: op})
+		there.op = o
+		p.did("%v: node %d is set in a batch", x.x, n.id)
+	}
+	if len(changes) > 0 {
+		p.must(x.x.SetBatch(changes))
+	}
+}
+
+// follow is what an update leaves.
+func (p *player) follow(x *modelExec, g *modelGraph, r graph.UpdateResult) {
+	same := x.copy.sameShape(g)
+	if r.Updated() != same {
+		p.fatal("step %d: update of %v from %v answers %v, same shape is %v", p.step, x.x, g.g, r, same)
+	}
+	if same {
+		x.copy.adopt(g)
+	}
+}
+
+func (p *player) source(x *modelExec) *modelGraph {
+	if x.from.conditional() || x.copy.conditional() {
+		return x.from
+	}
+	for range 4 {
+		if g := pick(p, p.graphs); !g.conditional() {
+			return g
+		}
+	}
+	return x.from
+}
+
+func (p *player) update() {
+	x := p.anyExec()
+	if x == nil {
+		return
+	}
+	g := p.source(x)
+	if g.g == nil {
+		return
+	}
+	r, err := x.x.Update(g.g)
+	p.must(err)
+	p.did("%v from %v: %v", x.x, g.g, r)
+	p.follow(x, g, r)
+}
+
+func (p *player) apply() {
+	x := p.anyExec()
+	if x == nil {
+		return
+	}
+	g := p.source(x)
+	if g.g == nil || g.conditional() {
+		return
+	}
+	a, err := x.x.Apply(g.g)
+	p.must(err)
+	p.did("%v follows %v: %v", x.x, g.g, a)
+	p.follow(x, g, a.Update)
+	if a.Reinstantiated == a.Update.Updated() {
+		p.fatal("step %d: %v", p.step, a)
+	}
+	if a.Reinstantiated {
+		x.from, x.copy = g, g.snapshot()
+	}
+}
+
+func (p *player) launch() {
+	x := p.anyExec()
+	if x == nil {
+		return
+	}
+	p.did("%v is launched", x.x)
+	p.must(x.x.Launch(p.s))
+	x.launch()
+	if p.r.IntN(3) > 0 {
+		p.compare()
+	}
+}
+
+func (p *player) compare() {
+	p.Helper()
+	p.wait(p.s)
+	for i, b := range p.buffers {
+		got := make([]uint32, elems)
+		p.must(b.b.CopyTo(got))
+		for _, v := range got {
+			if v != b.value {
+				p.fatal("step %d: buffer %d holds %d, want %d", p.step, i, v, b.value)
+			}
+		}
+	}
+}
+
+func (p *player) closeExec() {
+	if len(p.execs) == 0 || p.r.IntN(2) == 0 {
+		return
+	}
+	i := p.r.IntN(len(p.execs))
+	x := p.execs[i]
+	p.did("%v is closed", x.x)
+	p.must(x.x.Close())
+	p.must(x.x.Close())
+	p.mustFail(x.x.Launch(p.s), driver.ErrClosed)
+	p.execs = append(p.execs[:i:i], p.execs[i+1:]...)
+}
+
+// closeGraph closes a graph; execs of it that stay cannot be set any more.
+func (p *player) closeGraph() {
+	if len(p.graphs) < 2 || p.r.IntN(2) == 0 {
+		return
+	}
+	i := p.r.IntN(len(p.graphs))
+	g := p.graphs[i]
+	p.did("%v is closed", g.g)
+	p.must(g.g.Close())
+	_, err := g.g.Len()
+	p.mustFail(err, driver.ErrClosed)
+	for _, n := range g.all() {
+		_, err := n.n.Type()
+		p.mustFail(err, driver.ErrClosed)
+	}
+	p.graphs = append(p.graphs[:i:i], p.graphs[i+1:]...)
+	g.g, g.nodes = nil, nil
+}
+
+// replaceBuffer closes memory that graphs may still use.
+func (p *player) replaceBuffer() {
+	i := p.r.IntN(len(p.buffers))
+	p.did("buffer %d is closed", i)
+	p.must(p.buffers[i].b.Close())
+	p.buffers = append(p.buffers[:i:i], p.buffers[i+1:]...)
+	p.newBuffer()
+}
+
+// mistakes are refused and change nothing.
+func (p *player) mistakes() {
+	g, whole := p.anyGraph()
+	o := p.randomOp()
+	op := p.real(&o)
+	var gone graph.Node
+	_, err := g.g.Add(op, gone)
+	p.mustFail(err, driver.CUDA_ERROR_INVALID_VALUE)
+	_, err = g.g.Add(nil)
+	p.mustFail(err, driver.CUDA_ERROR_INVALID_VALUE)
+	_, err = p.plus.Prepare(config, p.closed, uint32(elems), uint32(1))
+	p.mustFail(err, driver.ErrClosed)
+	for _, other := range p.graphs {
+		if other == whole || len(other.nodes) == 0 {
+			continue
+		}
+		_, err := g.g.Add(op, other.nodes[0].n)
+		p.mustFail(err, driver.CUDA_ERROR_INVALID_VALUE)
+		_, err = g.g.AddBatch(nil, []graph.Item{{Op: op}, {Op: op, Deps: []graph.Node{other.nodes[0].n}}})
+		p.mustFail(err, driver.CUDA_ERROR_INVALID_VALUE)
+	}
+	if len(g.nodes) > 0 {
+		p.mustFail(g.nodes[0].n.DependOn(g.nodes[0].n), driver.CUDA_ERROR_INVALID_VALUE)
+	}
+	if count, err := g.g.Len(); err != nil || count != len(g.nodes) {
+		p.fatal("step %d: %d nodes, %v, want %d", p.step, count, err, len(g.nodes))
+	}
+}
+
+// walk compares nodes, edges and names with the model.
+func (p *player) walk() {
+	g, _ := p.anyGraph()
+	count := 0
+	for e, err := range g.g.Edges() {
+		p.must(err)
+		count++
+		if e.From.IsZero() || e.To.IsZero() {
+			p.fatal("step %d: edge %v", p.step, e)
+		}
+	}
+	if want := max(len(g.nodes)-1, 0) + len(g.extra); count != want {
+		p.fatal("step %d: %v has %d edges, want %d", p.step, g.g, count, want)
+	}
+	for _, n := range g.nodes {
+		if kind, err := n.n.Type(); err != nil || kind != n.op.kind.node() {
+			p.fatal("step %d: node %d is %v, %v, want %v", p.step, n.id, kind, err, n.op.kind.node())
+		}
+	}
+	if checked, err := g.g.Check(); err != nil || !checked.OK() {
+		p.fatal("step %d: %v, %v", p.step, checked, err)
+	}
+}
+
+func (p *player) collect() { runtime.GC() }
+
+func (p *player) closeAll() {
+	for _, x := range p.execs {
+		p.must(x.x.Close())
+	}
+	for _, g := range p.graphs {
+		p.must(g.g.Close())
+	}
+	for _, b := range p.buffers {
+		p.must(b.b.Close())
+	}
+}
