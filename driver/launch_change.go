@@ -24,6 +24,7 @@ func (l *Launch) Clone() *Launch {
 	}
 	c := new(Launch)
 	*c = *l
+	c.accesses = newStamp()
 	c.attrs, c.store = slices.Clone(l.attrs), slices.Clone(l.store)
 	c.mem, c.refs, c.uses = slices.Clone(l.mem), slices.Clone(l.refs), slices.Clone(l.uses)
 	c.slots, c.ptrs = slices.Clone(l.slots), slices.Clone(l.ptrs)

@@ -10,11 +10,12 @@ type recordedUses struct {
 }
 
 // burst takes over what a burst noted.
-func (u *recordedUses) burst(other *recordedUses) {
-	if other.prints != nil {
-		u.bursts = append(u.bursts, other.prints)
-		other.prints = nil
+func (u *recordedUses) burst(prints *footprints) {
+	if len(prints.of) == 0 {
+		prints.recycle()
+		return
 	}
+	u.bursts = append(u.bursts, prints)
 }
 
 // note notes an operation that was recorded.
