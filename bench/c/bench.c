@@ -201,6 +201,10 @@ static void run_set_10(int n) {
 	}
 }
 
+static void run_scalar_set(int n) {
+	for (int i = 0; i < n; i++) CHECK(cuMemsetD32Async(counter, ++amount, 1, stream));
+}
+
 static void run_event_record(int n) {
 	for (int i = 0; i < n; i++) CHECK(cuEventRecord(event, stream));
 }
@@ -249,6 +253,7 @@ static const struct row {
 	{"set_10", settle, run_set_10, settle},
 	{"set_10_batch", settle, run_set_10, settle},
 	{"set_10_each", settle, run_set_10, settle},
+	{"scalar_set", nothing, run_scalar_set, settle},
 	{"event_record", nothing, run_event_record, settle},
 	{"event_record_timing", nothing, run_event_record_timing, settle},
 	{"copy_4k", nothing, run_copy, settle},

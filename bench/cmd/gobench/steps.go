@@ -18,6 +18,7 @@ type steps struct {
 
 	changes  []graph.Change // of every hundredth
 	bindings *graph.Bindings
+	scalar   *graph.Scalar[uint32]
 	amounts  []graph.Param[uint32] // of the same
 }
 
@@ -55,6 +56,9 @@ func (b *bench) instantiateSteps() error {
 		s.changes = append(s.changes, graph.Change{Node: s.nodes[i], Op: s.all[i]})
 	}
 	if s.exec, err = g.Instantiate(); err != nil {
+		return err
+	}
+	if s.scalar, err = graph.NewScalar(b.context, s.amount); err != nil {
 		return err
 	}
 	s.bindings = s.exec.Bindings()
@@ -144,6 +148,18 @@ func (b *bench) setBound(n int) error {
 			}
 		}
 		if err := s.bindings.Launch(b.stream); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setScalar gives a word in device memory one value after the other.
+func (b *bench) setScalar(n int) error {
+	s := &b.steps
+	for range n {
+		s.amount++
+		if err := s.scalar.Set(b.stream, s.amount); err != nil {
 			return err
 		}
 	}
