@@ -31,6 +31,8 @@ type Launch struct {
 	refs  []Ref            // the code, then mem
 	uses  []Access         // of mem
 
+	packed []uint64 // see Pack
+
 	words [launchWords]uintptr // see Launches
 	shape stamp                // is another number after every change of words and of the arguments' places
 }

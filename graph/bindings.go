@@ -38,6 +38,7 @@ type Bindings struct {
 	removed uint32   // its removals were these
 	batch   *driver.Batch
 	laid    laid     // what is in it
+	sure    sure     // that nothing has to be held for it
 	fresh   []uint32 // slots that are held for nodes of changed
 }
 
@@ -46,6 +47,7 @@ type bound struct {
 	node    Node
 	from    *driver.Launch // it was bound with
 	launch  *driver.Launch // a copy of that, with what was set
+	params  *driver.CUDA_KERNEL_NODE_PARAMS
 	changed bool
 
 	fresh int     // where what is held for it in Bindings.fresh ends
@@ -149,6 +151,7 @@ func (p Param[T]) setAny(v T) error {
 	if p.bs == nil {
 		return errNoParam
 	}
+	p.bs.sure = sure{}
 	changed, err := driver.ChangeArg(p.b.launch, p.i, v)
 	if changed && !p.b.changed {
 		p.bs.mark(p.b)
@@ -195,6 +198,7 @@ func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
 		return nil, err
 	}
 	b := &bound{node: n, from: l, launch: l.Clone()}
+	b.params = b.launch.Pack()
 	bs.byNode[n] = b
 	bs.bound = append(bs.bound, b)
 	bs.mark(b)

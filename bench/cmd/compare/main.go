@@ -17,12 +17,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 func main() {
 	dir := flag.String("dir", beside(), "folder of the callers: bench-c, gobench, cgobench, puregobench")
 	rounds := flag.Int("rounds", 25, "rounds over all rows")
 	turns := flag.Int("turns", 4, "turns of the callers on a row in a round")
+	limit := flag.Duration("limit", 0, "begin no round after this time; 0: none")
 	cpus := flag.String("cpus", "", "processors that all callers are held to, such as 2,3; \"\": any")
 	starts := flag.Int("starts", 7, "rounds of process starts, up to the first kernel's result")
 	only := flag.String("rows", "", "regular expression: measure only rows whose name matches")
@@ -39,7 +41,7 @@ func main() {
 	if *cpus != "" {
 		*note = strings.TrimPrefix(*note+"; all callers on processors "+*cpus, "; ")
 	}
-	ok, err := run(*dir, *note, plan{*rounds, *turns, *starts})
+	ok, err := run(*dir, *note, plan{*rounds, *turns, *starts, *limit})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(2)
@@ -73,6 +75,7 @@ func beside() string {
 // plan is how often things are measured.
 type plan struct {
 	rounds, turns, starts int
+	limit                 time.Duration // of all rounds
 }
 
 func run(dir, note string, p plan) (ok bool, err error) {
@@ -84,8 +87,12 @@ func run(dir, note string, p plan) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	results := newResults()
+	results, begin := newResults(), time.Now()
 	for round := range p.rounds {
+		if p.limit > 0 && time.Since(begin) > p.limit {
+			p.rounds = round
+			break
+		}
 		for _, row := range rows {
 			if err := results.alternate(callers, row, round, p.turns); err != nil {
 				return false, err

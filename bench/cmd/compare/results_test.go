@@ -63,7 +63,7 @@ func TestRowThatWasNotMeasuredIsNoSuccess(t *testing.T) {
 	r.starts = map[string][]float64{inC: {1e8}, inGo: {1.01e8}}
 	callers := []*caller{{name: inC}, {name: inGo}}
 	var out bytes.Buffer
-	if report(&out, "", plan{1, 1, 1}, callers, r) {
+	if report(&out, "", plan{rounds: 1, turns: 1, starts: 1}, callers, r) {
 		t.Error("a report without measurements kept every budget")
 	}
 	if !strings.Contains(out.String(), "not measured") {
