@@ -34,14 +34,16 @@ func (l *Launch) Clone() *Launch {
 
 // Pack moves what the driver reads of a launch as a graph node into a block of
 // its own: the parameters, the addresses of the arguments and the arguments, in
-// as few cache lines as there can be. The parameters are those of this moment;
+// as few cache lines as there can be, beside a word for the caller's own use, 0
+// at first. The parameters are those of this moment;
 // the arguments are still the launch's, for as long as only SetArg changes it.
-func (l *Launch) Pack() *CUDA_KERNEL_NODE_PARAMS {
-	const head = unsafe.Sizeof(l.node) / wordSize
+func (l *Launch) Pack() (params *CUDA_KERNEL_NODE_PARAMS, note *uint64) {
+	const head, line = unsafe.Sizeof(l.node)/wordSize + 1, 64 / wordSize
 	n := uintptr(len(l.ptrs))
 	// Nothing in it is followed by the collector: the addresses are those of the
 	// block itself, which l keeps.
-	block := make([]uint64, head+n+uintptr(len(l.store)))
+	words := head + n + uintptr(len(l.store))
+	block := make([]uint64, words, (words+line-1)/line*line)
 	node := (*CUDA_KERNEL_NODE_PARAMS)(unsafe.Pointer(&block[0]))
 	*node = l.node
 	if n > 0 {
@@ -51,7 +53,7 @@ func (l *Launch) Pack() *CUDA_KERNEL_NODE_PARAMS {
 		node.KernelParams = unsafe.SliceData(l.ptrs)
 	}
 	l.packed = block
-	return node
+	return node, &block[head-1]
 }
 
 // moveTo has the arguments be in store, which has them already, and their

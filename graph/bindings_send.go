@@ -58,9 +58,7 @@ func (s *sure) are(o *owners, g *Graph) bool {
 
 // sentAll enters that all calls succeeded and that nothing was held for them.
 func (bs *Bindings) sentAll() {
-	for _, c := range bs.changed {
-		c.changed = false
-	}
+	bs.round++
 	bs.changed = bs.changed[:0]
 }
 
@@ -179,7 +177,7 @@ func (bs *Bindings) sent(o *owners, done int, err error) error {
 		failed = bs.changed[n]
 	}
 	for _, c := range bs.changed[:n] {
-		c.changed = false
+		*c.marked = 0
 	}
 	bs.changed = append(bs.changed[:0], bs.changed[n:]...)
 	if err != nil && failed != nil {

@@ -7,6 +7,7 @@ import "github.com/purecuda/cuda/driver"
 type recordedUses struct {
 	prints *footprints
 	bursts []*footprints // what each burst noted by itself
+	room   [1]*footprints
 }
 
 // burst takes over what a burst noted.
@@ -14,6 +15,9 @@ func (u *recordedUses) burst(prints *footprints) {
 	if len(prints.of) == 0 {
 		prints.recycle()
 		return
+	}
+	if u.bursts == nil {
+		u.bursts = u.room[:0]
 	}
 	u.bursts = append(u.bursts, prints)
 }

@@ -133,6 +133,9 @@ func (g *Graph) Close() error {
 	return g.life.Close()
 }
 
+// noFootprints are those of graphs that were closed.
+var noFootprints = &footprints{shared: true}
+
 // giveTable gives back what own borrowed.
 func (g *Graph) giveTable() {
 	if g.table != nil {
@@ -140,7 +143,7 @@ func (g *Graph) giveTable() {
 		tables.Put(g.table)
 		g.table, g.raws, g.index = nil, nil, nil
 		g.prints.recycle()
-		g.prints = new(footprints)
+		g.prints = noFootprints
 	}
 }
 
