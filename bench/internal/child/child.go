@@ -122,6 +122,9 @@ func (r Row) allocations(n int) (float64, error) {
 	return float64(mallocs) / float64(n), err
 }
 
+// warmUp is how many operations at least go before those that are timed.
+const warmUp = 4
+
 func (r Row) sample(n int) (float64, error) {
 	if r.Before != nil {
 		if err := r.Before(); err != nil {
@@ -130,7 +133,7 @@ func (r Row) sample(n int) (float64, error) {
 	}
 	// After a wait or another program's turn the caches are cold, and often the
 	// goroutine is on another core: the first calls are not timed, in C neither.
-	if err := r.Run(n / 10); err != nil {
+	if err := r.Run(max(n/10, min(n, warmUp))); err != nil {
 		return 0, err
 	}
 	begin := time.Now()
