@@ -45,9 +45,10 @@ var other = new(driver.Launch)
 
 // Burst calls record with a Burst of the scope. What record gives to Burst.Do is
 // recorded in its order, like Scope.Do, but maybe only when record returns; so
-// in record nothing is sent to the stream by other ways. The first error of an
-// operation is returned, also if record does not return it, and in front of what
-// record returns.
+// in record nothing is sent to the stream by other ways. A launch whose numbers
+// change from one to the next is set with the least effort by [driver.Arg]. The
+// first error of an operation is returned, also if record does not return it, and
+// in front of what record returns.
 func (sc *Scope) Burst(record func(*Burst) error) error {
 	if record == nil {
 		return invalid("burst in the capture of %v: no function to record", sc.s)

@@ -10,8 +10,9 @@ import (
 // counter.
 type steps struct {
 	amount uint32
-	launch *driver.Launch // for those who record one at a time
-	ops    []driver.Op    // for those who record all: one each
+	launch *driver.Launch     // for those who record one at a time
+	arg    driver.Arg[uint32] // its amount
+	ops    []driver.Op        // for those who record all: one each
 	all    []*driver.Launch
 	exec   *graph.Exec
 	nodes  []graph.Node
@@ -28,6 +29,9 @@ func (b *bench) prepareSteps() (err error) {
 	s := &b.steps
 	one := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 	if s.launch, err = b.step.Prepare(one, b.counter, s.amount); err != nil {
+		return err
+	}
+	if s.arg, err = driver.ArgOf[uint32](s.launch, 1); err != nil {
 		return err
 	}
 	for range child.Chain {
@@ -97,7 +101,8 @@ func (b *bench) recordBurst(sc *graph.Scope) error {
 	return sc.Burst(func(burst *graph.Burst) error {
 		s := &b.steps
 		for range child.Chain {
-			if err := s.next(s.launch); err != nil {
+			s.amount++
+			if err := s.arg.Set(s.amount); err != nil {
 				return err
 			}
 			if err := burst.Do(s.launch); err != nil {
