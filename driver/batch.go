@@ -20,7 +20,6 @@ type Batch struct {
 	calls *loader.Batch
 
 	addKernel, setKernel *loader.Proc // in the newest form that d has
-	launch               *loader.Proc
 }
 
 // NewBatch returns an empty batch of calls of d, under its context and mode.
@@ -40,7 +39,7 @@ func (b *Batch) Reset(d *Driver) {
 	if b.d == d {
 		return
 	}
-	b.d, b.addKernel, b.setKernel, b.launch = d, nil, nil, nil
+	b.d, b.addKernel, b.setKernel = d, nil, nil
 	if d == nil {
 		return
 	}
@@ -48,7 +47,7 @@ func (b *Batch) Reset(d *Driver) {
 	if !d.Has(add) {
 		add, set = FnCuGraphAddKernelNode_v10000, FnCuGraphExecKernelNodeSetParams_v10010
 	}
-	b.addKernel, b.setKernel, b.launch = d.Proc(add), d.Proc(set), d.Proc(FnCuLaunchKernel)
+	b.addKernel, b.setKernel = d.Proc(add), d.Proc(set)
 }
 
 // Run makes the calls and returns how many succeeded, and the error of the one

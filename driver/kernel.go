@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/purecuda/cuda/ptx"
 )
@@ -22,6 +23,7 @@ type Kernel struct {
 	mu      sync.Mutex
 	info    *KernelInfo // nil until it was asked for
 	scratch sync.Pool   // of *Launch, for Kernel.Launch
+	shape   atomic.Pointer[kernelShape]
 }
 
 func newKernel(p *program, name string, raw CUfunction) (*Kernel, error) {

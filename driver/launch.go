@@ -31,7 +31,10 @@ type Launch struct {
 	refs  []Ref            // the code, then mem
 	uses  []Access         // of mem
 
-	words [launchWords]uintptr // see Batch.Launch
+	packed []uint64 // see Pack
+
+	words [launchWords]uintptr // see Launches
+	shape stamp                // is another number after every change of words and of the arguments' places
 }
 
 // slot is the place of one argument.
@@ -92,6 +95,7 @@ func (l *Launch) layOut(params []Param) {
 			next = unsafe.Add(next, (p.Size+7)/8*8)
 		}
 	}
+	l.shape = newStamp()
 	l.node.KernelParams = unsafe.SliceData(l.ptrs)
 	if len(params) == 0 {
 		l.node.KernelParams = nil

@@ -11,8 +11,13 @@ import (
 // allocate when the argument has the type of the one before it; v is checked
 // as Prepare does.
 func SetArg[T any](l *Launch, i int, v T) error {
-	if l != nil && uint(i) < uint(len(l.slots)) && l.slots[i].typ == wordOf(reflect.TypeFor[T]()) &&
-		l.setFast(&l.slots[i], unsafe.Pointer(&v)) {
+	if l == nil || uint(i) >= uint(len(l.slots)) || l.slots[i].typ != wordOf(reflect.TypeFor[T]()) {
+		return l.SetArg(i, v)
+	}
+	if s := &l.slots[i]; s.form == formPlain && isWord(unsafe.Sizeof(v)) {
+		*(*uint64)(s.at) = WordOf(v) // as copyArg does
+		return nil
+	} else if l.setFast(s, unsafe.Pointer(&v)) {
 		return nil
 	}
 	return l.SetArg(i, v)

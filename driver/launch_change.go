@@ -24,18 +24,50 @@ func (l *Launch) Clone() *Launch {
 	}
 	c := new(Launch)
 	*c = *l
-	c.attrs, c.store = slices.Clone(l.attrs), slices.Clone(l.store)
+	c.accesses = newStamp()
+	c.attrs, c.packed = slices.Clone(l.attrs), nil
 	c.mem, c.refs, c.uses = slices.Clone(l.mem), slices.Clone(l.refs), slices.Clone(l.uses)
-	c.slots, c.ptrs = slices.Clone(l.slots), slices.Clone(l.ptrs)
-	from, to := unsafe.Pointer(unsafe.SliceData(l.store)), unsafe.Pointer(unsafe.SliceData(c.store))
-	for i := range c.slots {
-		at := unsafe.Add(to, uintptr(l.slots[i].at)-uintptr(from))
-		c.slots[i].at, c.ptrs[i] = at, at
-	}
-	if l.node.KernelParams != nil {
-		c.node.KernelParams = unsafe.SliceData(c.ptrs)
-	}
+	c.slots = slices.Clone(l.slots)
+	c.moveTo(slices.Clone(l.store), make([]unsafe.Pointer, len(l.ptrs)))
 	return c
+}
+
+// Pack moves what the driver reads of a launch as a graph node into a block of
+// its own: the parameters, the addresses of the arguments and the arguments, in
+// as few cache lines as there can be, beside a word for the caller's own use, 0
+// at first. The parameters are those of this moment;
+// the arguments are still the launch's, for as long as only SetArg changes it.
+func (l *Launch) Pack() (params *CUDA_KERNEL_NODE_PARAMS, note *uint64) {
+	const head, line = unsafe.Sizeof(l.node)/wordSize + 1, 64 / wordSize
+	n := uintptr(len(l.ptrs))
+	// Nothing in it is followed by the collector: the addresses are those of the
+	// block itself, which l keeps.
+	words := head + n + uintptr(len(l.store))
+	block := make([]uint64, words, (words+line-1)/line*line)
+	node := (*CUDA_KERNEL_NODE_PARAMS)(unsafe.Pointer(&block[0]))
+	*node = l.node
+	if n > 0 {
+		store := block[head+n:]
+		copy(store, l.store)
+		l.moveTo(store, unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(&block[head])), n))
+		node.KernelParams = unsafe.SliceData(l.ptrs)
+	}
+	l.packed = block
+	return node, &block[head-1]
+}
+
+// moveTo has the arguments be in store, which has them already, and their
+// addresses in ptrs.
+func (l *Launch) moveTo(store []uint64, ptrs []unsafe.Pointer) {
+	from, to := unsafe.Pointer(unsafe.SliceData(l.store)), unsafe.Pointer(unsafe.SliceData(store))
+	for i := range l.slots {
+		at := unsafe.Add(to, uintptr(l.slots[i].at)-uintptr(from))
+		l.slots[i].at, ptrs[i] = at, at
+	}
+	l.store, l.ptrs = store, ptrs
+	if l.node.KernelParams != nil {
+		l.node.KernelParams = unsafe.SliceData(ptrs)
+	}
 }
 
 // ArgIndex returns which argument the parameter of that name is. Names are

@@ -103,13 +103,15 @@ func TestArgumentsAreFoundByNameAndCheckedByType(t *testing.T) {
 	}
 }
 
-// A batch has copies of the arguments: what is changed afterwards is another launch.
-func TestBatchOfLaunchesHasTheArgumentsOfTheMoment(t *testing.T) {
+// A Launches has copies of the arguments: what is changed afterwards is another
+// launch. The places of launches are used again for others.
+func TestLaunchesHaveTheArgumentsOfTheMoment(t *testing.T) {
 	a := newAxpy(t)
 	l := a.prepare(t)
-	b := a.c.Driver().NewBatch()
+	b := driver.NewLaunches()
+	b.Reset(a.c.Driver(), a.s.Raw())
 	want := a.sent(t, l)
-	b.Launch(l, a.s.Raw())
+	b.Add(l)
 	noError(t, driver.SetArg(l, 3, uint32(9)))
 	noError(t, driver.SetArg(l, 4, shape{7, 8, 9}))
 	done, err := b.Run()
@@ -119,12 +121,38 @@ func TestBatchOfLaunchesHasTheArgumentsOfTheMoment(t *testing.T) {
 	}
 	k := must(a.m.Kernel("nothing"))(t)
 	none := must(k.Prepare(a.config()))(t)
-	b.Reset(a.c.Driver())
-	b.Launch(none, a.s.Raw())
-	b.Launch(l, a.s.Raw())
-	done, err = b.Run()
-	noError(t, err)
-	if n := binary.LittleEndian.Uint32(a.launch.args[3]); done != 2 || n != 9 {
-		t.Errorf("%d launches, n is %d", done, n)
+	for _, list := range [][]*driver.Launch{{l}, {none, l}, {l.Clone()}, {l, l}} {
+		b.Empty()
+		for _, l := range list {
+			b.Add(l)
+		}
+		done, err = b.Run()
+		noError(t, err)
+		if n := binary.LittleEndian.Uint32(a.launch.args[3]); done != len(list) || n != 9 {
+			t.Errorf("%d launches, n is %d", done, n)
+		}
+	}
+}
+
+// A configuration is that of the moment too, and that of one launch.
+func TestLaunchesHaveTheConfigurationOfTheMoment(t *testing.T) {
+	a := newAxpy(t)
+	l := a.prepare(t)
+	other := l.Clone()
+	b := driver.NewLaunches()
+	b.Reset(a.c.Driver(), a.s.Raw())
+	for i, l := range []*driver.Launch{l, l, other, l} {
+		cfg := l.Config()
+		cfg.Grid.X = uint32(i/2 + 1) // each twice
+		noError(t, l.SetConfig(cfg))
+		want := a.sent(t, l)
+		grid := a.launch.grid
+		b.Empty()
+		b.Add(l)
+		_, err := b.Run()
+		noError(t, err)
+		if a.launch.grid != grid || !slices.EqualFunc(a.launch.args, want, slices.Equal) {
+			t.Errorf("launch %d: grid %v, want %v", i, a.launch.grid, grid)
+		}
 	}
 }

@@ -28,11 +28,10 @@ func (a Applied) String() string {
 // graphs do not fit by instantiating g with the options that the Exec was made
 // with. If it fails the Exec is as it was.
 func (x *Exec) Apply(g *Graph) (Applied, error) {
-	unlock, err := x.lockWith(g)
-	if err != nil {
+	if err := x.lockWith(g); err != nil {
 		return Applied{Update: UpdateResult{Result: driver.CU_GRAPH_EXEC_UPDATE_ERROR}}, err
 	}
-	defer unlock()
+	defer x.unlockWith(g)
 	r, err := x.update(g)
 	if err != nil || r.Updated() {
 		return Applied{Update: r}, err

@@ -33,20 +33,23 @@ type Bindings struct {
 	bound   []*bound
 	byNode  map[Node]*bound
 	changed []*bound // in the order of their first change
+	round   uint64   // counts the times that all that changed was sent; from 1 on
 	updates uint64   // of the exec, when the bindings were sent last
 	g       *Graph   // where those that are bound were found, when
 	removed uint32   // its removals were these
 	batch   *driver.Batch
 	laid    laid     // what is in it
+	sure    sure     // that nothing has to be held for it
 	fresh   []uint32 // slots that are held for nodes of changed
 }
 
 // bound is a node that has parameters here.
 type bound struct {
-	node    Node
-	from    *driver.Launch // it was bound with
-	launch  *driver.Launch // a copy of that, with what was set
-	changed bool
+	node   Node
+	from   *driver.Launch // it was bound with
+	launch *driver.Launch // a copy of that, with what was set
+	params *driver.CUDA_KERNEL_NODE_PARAMS
+	marked *uint64 // if that is Bindings.round it is among changed; beside the arguments
 
 	fresh int     // where what is held for it in Bindings.fresh ends
 	known *owners // who holds what the launch refers to,
@@ -62,7 +65,7 @@ func (x *Exec) Bindings() *Bindings {
 	x.keep.mu.Lock()
 	defer x.keep.mu.Unlock()
 	if x.bindings == nil {
-		x.bindings = &Bindings{x: x, byNode: make(map[Node]*bound), updates: x.updates}
+		x.bindings = &Bindings{x: x, byNode: make(map[Node]*bound), updates: x.updates, round: 1}
 	}
 	return x.bindings
 }
@@ -101,6 +104,8 @@ type Param[T any] struct {
 	b  *bound
 	i  int
 	at *uint64 // where a number is, see driver.PlainArg
+
+	marked *uint64 // that of b
 }
 
 // Bind binds argument i, counted from 0, of a kernel node. l is what the node
@@ -115,7 +120,7 @@ func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error
 	if err != nil {
 		return Param[T]{}, fmt.Errorf("cannot bind an argument of %v: %w", n, err)
 	}
-	return Param[T]{bs, b, i, driver.PlainArg[T](b.launch, i)}, nil
+	return Param[T]{bs, b, i, driver.PlainArg[T](b.launch, i), b.marked}, nil
 }
 
 // BindName is Bind for the parameter of that name in the kernel's PTX.
@@ -137,7 +142,7 @@ func (p Param[T]) Set(v T) error {
 	}
 	if w := driver.WordOf(v); *p.at != w {
 		*p.at = w
-		if !p.b.changed {
+		if *p.marked != p.bs.round {
 			p.bs.mark(p.b)
 		}
 	}
@@ -149,8 +154,9 @@ func (p Param[T]) setAny(v T) error {
 	if p.bs == nil {
 		return errNoParam
 	}
+	p.bs.sure = sure{}
 	changed, err := driver.ChangeArg(p.b.launch, p.i, v)
-	if changed && !p.b.changed {
+	if changed && *p.marked != p.bs.round {
 		p.bs.mark(p.b)
 	}
 	return err
@@ -167,7 +173,7 @@ func (p Param[T]) Node() Node {
 }
 
 func (bs *Bindings) mark(b *bound) {
-	b.changed = true
+	*b.marked = bs.round
 	bs.changed = append(bs.changed, b)
 }
 
@@ -195,6 +201,7 @@ func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
 		return nil, err
 	}
 	b := &bound{node: n, from: l, launch: l.Clone()}
+	b.params, b.marked = b.launch.Pack()
 	bs.byNode[n] = b
 	bs.bound = append(bs.bound, b)
 	bs.mark(b)
@@ -223,7 +230,7 @@ func (bs *Bindings) refresh() {
 	}
 	bs.updates = bs.x.updates
 	for _, b := range bs.bound {
-		if !b.changed {
+		if *b.marked != bs.round {
 			bs.mark(b)
 		}
 	}

@@ -21,14 +21,45 @@ func (bs *Bindings) send(s *driver.Stream) error {
 	}
 	defer g.mu.Unlock()
 	o := bs.x.owners()
-	if err := bs.hold(o); err != nil {
-		o.abandon()
-		bs.x.keep.retireGone(o)
-		return err
+	ready := bs.isLaid(s)
+	if !ready || !bs.sure.are(o, g) {
+		if err := bs.hold(o); err != nil {
+			o.abandon()
+			bs.x.keep.retireGone(o)
+			return err
+		}
 	}
-	done, err := bs.calls(s.Raw(), s != nil).Run()
+	if !ready {
+		bs.lay(s)
+	}
+	done, err := bs.batch.Run()
 	runtime.KeepAlive(bs) // the batch has addresses in the launches
-	return bs.sent(o, done, err)
+	if err != nil || o.waiting() > 0 {
+		return bs.sent(o, done, err)
+	}
+	bs.sentAll()
+	bs.sure = sure{o, g, o.epoch, g.removals}
+	return nil
+}
+
+// sure is when the calls in the batch were made last without anything to hold
+// for them: what they refer to was held already, and their nodes were there.
+type sure struct {
+	o       *owners
+	g       *Graph
+	epoch   uint32
+	removed uint32
+}
+
+// are reports whether it still is so.
+func (s *sure) are(o *owners, g *Graph) bool {
+	return s.o == o && s.g == g && s.epoch == o.epoch && s.removed == g.removals
+}
+
+// sentAll enters that all calls succeeded and that nothing was held for them.
+func (bs *Bindings) sentAll() {
+	bs.round++
+	bs.changed = bs.changed[:0]
 }
 
 // hold holds what the nodes that changed will refer to.
@@ -55,26 +86,29 @@ type laid struct {
 	launch bool
 }
 
-// calls returns the calls for what changed. In most programs those are the same
-// nodes each time, and then the calls are made already: they read the arguments
-// where those are.
-func (bs *Bindings) calls(s driver.CUstream, launch bool) *driver.Batch {
+// isLaid reports whether the batch has the calls for what changed, and a launch
+// on s unless that is nil. In most programs it is the same nodes each time: the
+// calls read the arguments where those are.
+func (bs *Bindings) isLaid(s *driver.Stream) bool {
+	l := &bs.laid
+	return l.exec == bs.x.keep.raw && l.stream == s.Raw() && l.launch == (s != nil) && slices.Equal(l.nodes, bs.changed)
+}
+
+// lay puts these calls into the batch.
+func (bs *Bindings) lay(s *driver.Stream) {
 	raw, l := bs.x.keep.raw, &bs.laid
-	if l.exec == raw && l.stream == s && l.launch == launch && slices.Equal(l.nodes, bs.changed) {
-		return bs.batch
-	}
+	bs.sure = sure{}
 	if bs.batch == nil {
 		bs.batch = bs.x.d.NewBatch()
 	}
 	bs.batch.Reset(bs.x.d)
 	for _, c := range bs.changed {
-		bs.batch.GraphExecKernelNodeSetParams(raw, c.node.raw, c.launch.KernelNodeParams())
+		bs.batch.GraphExecKernelNodeSetParams(raw, c.node.raw, c.params)
 	}
-	if launch {
-		bs.batch.GraphLaunch(raw, s)
+	if s != nil {
+		bs.batch.GraphLaunch(raw, s.Raw())
 	}
-	*l = laid{append(l.nodes[:0], bs.changed...), raw, s, launch}
-	return bs.batch
+	*l = laid{append(l.nodes[:0], bs.changed...), raw, s.Raw(), s != nil}
 }
 
 // check looks whether the nodes still exist. As long as the graph is the same and
@@ -143,7 +177,7 @@ func (bs *Bindings) sent(o *owners, done int, err error) error {
 		failed = bs.changed[n]
 	}
 	for _, c := range bs.changed[:n] {
-		c.changed = false
+		*c.marked = 0
 	}
 	bs.changed = append(bs.changed[:0], bs.changed[n:]...)
 	if err != nil && failed != nil {

@@ -11,31 +11,44 @@ import (
 // calls, for programs that capture their step anew each time: kernels are
 // collected and recorded together, a group in one crossing. See Scope.Burst.
 type Burst struct {
-	sc     *Scope
-	d      *driver.Driver
-	batch  *driver.Batch
-	ctx    *driver.Context // of the scope's stream
-	stream driver.CUstream
-	ended  bool
-	err    error // of an operation; nothing is recorded after it
-	count  int   // operations so far
-	first  int   // that of the first call in the batch
-	uses   recordedUses
+	sc       *Scope
+	ctx      *driver.Context // of the scope's stream
+	launches *driver.Launches
 
-	kernels *[inOneGo]*driver.Kernel // of the calls in the batch, for errors
-	last    *driver.Launch           // what it refers to is held
-	version uint32                   // if this is its RefsVersion
+	last    *driver.Launch // what it refers to is held, and what it uses is noted;
+	refs    uint32         // if this is its RefsVersion
+	version uint64         // and this its AccessesVersion
+
+	ended bool
+	err   error // of an operation; nothing is recorded after it
+	first int   // how many operations were recorded
+	*group
+	prints *footprints // of the launches
 }
 
-// inOneGo is how many launches one crossing makes at most: enough for its price
-// not to show, and few enough for their blocks to stay in the nearest cache.
-const inOneGo = 64
+// group is what is known of the launches that wait in Burst.launches.
+type group struct {
+	kinds  [driver.MaxLaunches + 1]kind // which kernels they are of, for errors
+	n      int                          // of kinds
+	noted  int                          // the memory that so many use is noted
+	places *driver.Launches
+}
+
+// kind is a run of launches of one kernel.
+type kind struct {
+	from   int
+	kernel *driver.Kernel
+}
+
+// other is a launch that no program has.
+var other = new(driver.Launch)
 
 // Burst calls record with a Burst of the scope. What record gives to Burst.Do is
 // recorded in its order, like Scope.Do, but maybe only when record returns; so
-// in record nothing is sent to the stream by other ways. The first error of an
-// operation is returned, also if record does not return it, and in front of what
-// record returns.
+// in record nothing is sent to the stream by other ways. A launch whose numbers
+// change from one to the next is set with the least effort by [driver.Arg]. The
+// first error of an operation is returned, also if record does not return it, and
+// in front of what record returns.
 func (sc *Scope) Burst(record func(*Burst) error) error {
 	if record == nil {
 		return invalid("burst in the capture of %v: no function to record", sc.s)
@@ -81,45 +94,44 @@ func (sc *Scope) newBurst() (*Burst, error) {
 	if err := sc.s.Ready(); err != nil {
 		return nil, err
 	}
-	c := sc.s.Context()
-	b := &Burst{sc: sc, d: c.Driver(), ctx: c, stream: sc.s.Raw(), batch: batches.get(c.Driver())}
-	b.kernels = kernelLists.Get().(*[inOneGo]*driver.Kernel)
-	return b, nil
+	c, p := sc.s.Context(), groups.Get().(*group)
+	p.places.Reset(c.Driver(), sc.s.Raw())
+	return &Burst{sc: sc, ctx: c, group: p, launches: p.places, last: other, prints: newFootprints()}, nil
 }
 
 // end puts away what is not recorded. The Burst itself is not used again: the
 // program may have kept it.
 func (b *Burst) end() {
-	b.ended = true
+	b.ended, b.last = true, other
 	r := b.sc.r
 	r.mu.Lock()
-	r.uses.burst(&b.uses)
+	r.uses.burst(b.prints)
 	r.mu.Unlock()
-	batches.put(b.batch)
-	clear(b.kernels[:])
-	kernelLists.Put(b.kernels)
-	b.batch, b.kernels = nil, nil
+	b.launches.Empty()
+	clear(b.kinds[:])
+	b.n, b.noted = 0, 0
+	groups.Put(b.group)
+	b.group, b.launches, b.prints = nil, nil, nil
 }
 
-// kernelLists are those of bursts that ended.
-var kernelLists = sync.Pool{New: func() any { return new([inOneGo]*driver.Kernel) }}
+// groups are those of bursts that ended. The blocks of their launches stay as
+// they are: a program that captures the same step again finds them ready.
+var groups = sync.Pool{New: func() any { return &group{places: driver.NewLaunches()} }}
 
 // Do records an operation. It is read before Do returns, and may be changed and
 // used again. The error may be that of an operation before, which it names; none
 // is recorded after it. A Burst is used by one goroutine at a time.
 func (b *Burst) Do(op driver.Op) error {
-	if l, ok := op.(*driver.Launch); ok && b.takes(l) {
-		i := b.count - b.first
-		b.kernels[i%inOneGo] = l.Kernel()
-		b.uses.note(l)
-		b.batch.Launch(l, b.stream)
-		b.count++
-		if i+1 == inOneGo {
-			b.flush()
-		}
+	l, ok := op.(*driver.Launch)
+	if !ok || !(l == b.last && l.RefsVersion() == b.refs && l.AccessesVersion() == b.version) && !b.takes(l) {
+		return b.doSlowly(op)
+	}
+	b.launches.Add(l)
+	if b.launches.Len() == driver.MaxLaunches {
+		b.flush()
 		return b.err
 	}
-	return b.doSlowly(op)
+	return nil
 }
 
 // takes reports whether a launch is a call that can be made at any time, and
@@ -128,10 +140,25 @@ func (b *Burst) takes(l *driver.Launch) bool {
 	if b.ended || b.err != nil || l == nil || l.Context() != b.ctx || len(l.Attributes()) > 0 {
 		return false
 	}
-	if b.last != nil && b.last.RefsVersion() == b.version && (l == b.last || l.SameRefs(b.last)) {
-		return true
+	if (b.last.RefsVersion() != b.refs || l != b.last && !l.SameRefs(b.last)) && !b.hold(l) {
+		return false
 	}
-	return b.hold(l)
+	b.note(b.launches.Len())
+	b.prints.launch(len(b.prints.of), l)
+	b.noted++
+	b.last, b.refs, b.version = l, l.RefsVersion(), l.AccessesVersion()
+	if k := l.Kernel(); b.n == 0 || b.kinds[b.n-1].kernel != k {
+		b.kinds[b.n] = kind{b.launches.Len(), k}
+		b.n++
+	}
+	return true
+}
+
+// note notes that of the launches in the group the first n use what was noted
+// last, if they are not noted yet.
+func (b *Burst) note(n int) {
+	b.prints.again(n - b.noted)
+	b.noted = n
 }
 
 // hold has the graph keep what the launch refers to.
@@ -139,11 +166,7 @@ func (b *Burst) hold(l *driver.Launch) bool {
 	r := b.sc.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended || r.keep(l.Refs()) != nil {
-		return false // for doSlowly to say why
-	}
-	b.last, b.version = l, l.RefsVersion()
-	return true
+	return !r.ended && r.keep(l.Refs()) == nil // else doSlowly says why
 }
 
 // doSlowly records an operation by itself, behind those before it.
@@ -158,34 +181,45 @@ func (b *Burst) doSlowly(op driver.Op) error {
 		return b.err
 	}
 	if err := b.sc.Do(op); err != nil {
-		b.err = b.error(b.count, err)
+		b.fail(0, err)
 		return b.err
 	}
-	b.count++
-	b.first = b.count
+	b.first++
 	return nil
 }
 
-// flush makes the calls of the batch.
+// flush makes the launches.
 func (b *Burst) flush() {
-	if b.batch.Len() == 0 {
+	n := b.launches.Len()
+	if n == 0 {
 		return
 	}
+	b.note(n)
 	r := b.sc.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
-		b.err = b.sc.endedError()
+		b.err, b.last = b.sc.endedError(), other
 		return
 	}
 	done, err := b.run()
-	b.batch.Reset(b.d)
 	b.sc.b.open = true
 	if err != nil {
-		k := b.kernels[done]
-		b.err = b.error(b.first+done, fmt.Errorf("launch of %v: %w", k, r.note(k, err)))
+		k := b.kernel(done)
+		b.fail(done, fmt.Errorf("launch of %v: %w", k, r.note(k, err)))
 	}
-	b.first = b.count
+	b.first += n
+	b.again()
+}
+
+// again begins the next group, whose launches are of the latest kernel as long as
+// none says otherwise.
+func (b *Burst) again() {
+	b.launches.Empty()
+	b.noted = 0
+	if b.n > 0 {
+		b.kinds[0], b.n = kind{0, b.kinds[b.n-1].kernel}, 1
+	}
 }
 
 // run makes the calls, while nobody else changes the graph.
@@ -194,9 +228,21 @@ func (b *Burst) run() (int, error) {
 		g.lockLatch()
 		defer g.mu.Unlock()
 	}
-	return b.batch.Run()
+	return b.launches.Run()
 }
 
-func (b *Burst) error(i int, err error) error {
-	return fmt.Errorf("operation %d: %w", i, err)
+// kernel is that of launch i of the group.
+func (b *Burst) kernel(i int) *driver.Kernel {
+	k := b.kinds[0].kernel
+	for _, kind := range b.kinds[1:b.n] {
+		if kind.from <= i {
+			k = kind.kernel
+		}
+	}
+	return k
+}
+
+// fail is the end: operation i behind those that were recorded failed.
+func (b *Burst) fail(i int, err error) {
+	b.err, b.last = fmt.Errorf("operation %d: %w", b.first+i, err), other
 }

@@ -58,6 +58,30 @@ func TestBurstKeepsTheOrderOfAllSortsOfOperations(t *testing.T) {
 	})
 }
 
+// Kernels that alternate fill each group with as many kinds as there can be.
+func TestBurstOfAlternatingKernels(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		ops := []*driver.Launch{k.launch(k.plus, b, 1), k.launch(k.times, b, 3)}
+		want := uint32(1)
+		g := k.capture(func(sc *graph.Scope) error {
+			return sc.Burst(func(u *graph.Burst) error {
+				for i := range 301 {
+					if err := u.Do(ops[i%2]); err != nil {
+						return err
+					}
+					if want++; i%2 == 1 {
+						want = (want - 1) * 3
+					}
+				}
+				return nil
+			})
+		})
+		k.run(k.exec(g))
+		k.expect(b, want)
+	})
+}
+
 func TestBurstOnAForkedScope(t *testing.T) {
 	each(t, func(k *kit) {
 		b, c := k.memory(), k.memory()

@@ -63,6 +63,8 @@ type recording struct {
 	doomed   error                  // why nothing becomes of it, though the driver knows no reason
 	planned  []planned              // conditional nodes to be, in a body
 	branches []*branch              // the streams that are captured; the first one began
+	origin   branch                 // that first one
+	room     [1]*branch             // for branches, as long as there is no other
 	first    atomic.Pointer[string] // the operation of a scope that failed first
 	uses     recordedUses
 }
@@ -88,9 +90,10 @@ func begin(into target, s *driver.Stream, mode Mode) (*Recording, error) {
 	if err := capturable(s); err != nil {
 		return nil, err
 	}
-	origin := &branch{s: s}
-	r := &Recording{recording: &recording{s: s, mode: mode, into: into, branches: []*branch{origin}}}
-	r.scope = Scope{r: r.recording, s: s, b: origin, whole: r}
+	r := &Recording{recording: &recording{s: s, mode: mode, into: into, origin: branch{s: s}}}
+	r.room[0] = &r.origin
+	r.branches = r.room[:]
+	r.scope = Scope{r: r.recording, s: s, b: &r.origin, whole: r}
 	r.where.mark()
 	if err := r.begin(); err != nil {
 		return nil, fmt.Errorf("cannot capture %v: %w", s, err)
@@ -187,10 +190,11 @@ func (r *recording) unlockThread() {
 func (r *Recording) Scope() *Scope { return &r.scope }
 
 // closeEvents gives back what forks and joins needed.
-func (r *recording) closeEvents() []error {
-	errs := make([]error, 0, 4)
+func (r *recording) closeEvents() (errs []error) {
 	for _, b := range r.branches {
-		errs = append(errs, b.event.Close())
+		if err := b.event.Close(); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	return errs
 }

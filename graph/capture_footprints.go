@@ -7,14 +7,19 @@ import "github.com/purecuda/cuda/driver"
 type recordedUses struct {
 	prints *footprints
 	bursts []*footprints // what each burst noted by itself
+	room   [1]*footprints
 }
 
 // burst takes over what a burst noted.
-func (u *recordedUses) burst(other *recordedUses) {
-	if other.prints != nil {
-		u.bursts = append(u.bursts, other.prints)
-		other.prints = nil
+func (u *recordedUses) burst(prints *footprints) {
+	if len(prints.of) == 0 {
+		prints.recycle()
+		return
 	}
+	if u.bursts == nil {
+		u.bursts = u.room[:0]
+	}
+	u.bursts = append(u.bursts, prints)
 }
 
 // note notes an operation that was recorded.

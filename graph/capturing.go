@@ -92,7 +92,7 @@ func (c *streams) leave(s *driver.Stream, r *recording) {
 
 // place is where in the program something began. Marking one allocates nothing.
 type place struct {
-	pcs [16]uintptr
+	pcs [8]uintptr
 	n   int
 }
 

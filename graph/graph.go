@@ -106,6 +106,9 @@ func (g *Graph) Close() error {
 	return g.life.Close()
 }
 
+// noFootprints are those of graphs that were closed.
+var noFootprints = &footprints{shared: true}
+
 // giveTable gives back what own borrowed.
 func (g *Graph) giveTable() {
 	if g.table != nil {
@@ -113,7 +116,7 @@ func (g *Graph) giveTable() {
 		tables.Put(g.table)
 		g.table, g.raws, g.index = nil, nil, nil
 		g.prints.recycle()
-		g.prints = new(footprints)
+		g.prints = noFootprints
 	}
 }
 

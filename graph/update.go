@@ -66,35 +66,43 @@ func (r UpdateResult) String() string {
 //
 // The nodes that Set takes stay those of the graph the Exec was made from.
 func (x *Exec) Update(g *Graph) (UpdateResult, error) {
-	unlock, err := x.lockWith(g)
-	if err != nil {
+	if err := x.lockWith(g); err != nil {
 		return UpdateResult{Result: driver.CU_GRAPH_EXEC_UPDATE_ERROR}, err
 	}
-	defer unlock()
+	defer x.unlockWith(g)
 	return x.update(g)
 }
 
 // lockWith takes the exec, then a graph; nothing takes them the other way.
-func (x *Exec) lockWith(g *Graph) (unlock func(), err error) {
+func (x *Exec) lockWith(g *Graph) error {
 	if err := x.lock(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := g.lock(); err != nil {
 		x.keep.mu.Unlock()
-		return nil, err
+		return err
 	}
-	if g.moved {
-		err := g.onlyWhole(driver.CUDA_ERROR_INVALID_VALUE, "taken for an update")
-		g.mu.Unlock()
-		x.keep.mu.Unlock()
-		return nil, err
+	if err := x.takes(g); err != nil {
+		x.unlockWith(g)
+		return err
 	}
-	if g.ctx != x.ctx && g.ctx.Raw() != x.ctx.Raw() {
-		g.mu.Unlock()
-		x.keep.mu.Unlock()
-		return nil, invalid("%v is of %v, %v of %v", g, g.ctx, x, x.ctx)
+	return nil
+}
+
+func (x *Exec) unlockWith(g *Graph) {
+	g.mu.Unlock()
+	x.keep.mu.Unlock()
+}
+
+// takes says why there can be no update from g, if so.
+func (x *Exec) takes(g *Graph) error {
+	switch {
+	case g.moved:
+		return g.onlyWhole(driver.CUDA_ERROR_INVALID_VALUE, "taken for an update")
+	case g.ctx != x.ctx && g.ctx.Raw() != x.ctx.Raw():
+		return invalid("%v is of %v, %v of %v", g, g.ctx, x, x.ctx)
 	}
-	return func() { g.mu.Unlock(); x.keep.mu.Unlock() }, nil
+	return nil
 }
 
 func (x *Exec) update(g *Graph) (UpdateResult, error) {

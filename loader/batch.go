@@ -195,6 +195,11 @@ func (b *Batch) Run(s *Scope) (done int, failure uintptr) {
 	return b.runFrom(s, b.first, b.n)
 }
 
+// RunFirst is Run for the first n calls.
+func (b *Batch) RunFirst(s *Scope, n int) (done int, failure uintptr) {
+	return b.runFrom(s, b.first, n)
+}
+
 // RunPart is Run for n calls from first on. A batch may run any number of
 // times, as a whole or in parts.
 func (b *Batch) RunPart(s *Scope, first Frame, n int) (done int, failure uintptr) {

@@ -52,6 +52,7 @@ enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2, CAPTURE_THREAD_LOCAL =
 	F(cuMemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t)) \
 	F(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void *, size_t, CUstream)) \
 	F(cuMemsetD32, "cuMemsetD32_v2", (CUdeviceptr, unsigned, size_t)) \
+	F(cuMemsetD32Async, "cuMemsetD32Async", (CUdeviceptr, unsigned, size_t, CUstream)) \
 	F(cuStreamCreate, "cuStreamCreate", (CUstream *, unsigned)) \
 	F(cuStreamSynchronize, "cuStreamSynchronize", (CUstream)) \
 	F(cuEventCreate, "cuEventCreate", (CUevent *, unsigned)) \

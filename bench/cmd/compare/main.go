@@ -4,8 +4,8 @@
 // The callers are processes of their own, started once and then commanded one
 // row at a time in turn: a machine's speed drifts, so only measurements taken
 // within the same moment are set against each other. What is printed is the
-// median of the ratios of all rounds, with their spread. It ends with 1 when a
-// budget is missed.
+// median of the ratios of all turns, with its confidence interval. It ends with 1
+// when a budget is missed.
 package main
 
 import (
@@ -16,11 +16,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
+	"time"
 )
 
 func main() {
 	dir := flag.String("dir", beside(), "folder of the callers: bench-c, gobench, cgobench, puregobench")
 	rounds := flag.Int("rounds", 25, "rounds over all rows")
+	turns := flag.Int("turns", 4, "turns of the callers on a row in a round")
+	limit := flag.Duration("limit", 0, "begin no round after this time; 0: none")
+	cpus := flag.String("cpus", "", "processors that all callers are held to, such as 2,3; \"\": any")
 	starts := flag.Int("starts", 7, "rounds of process starts, up to the first kernel's result")
 	only := flag.String("rows", "", "regular expression: measure only rows whose name matches")
 	note := flag.String("note", "", "line for the report's head: commit, machine")
@@ -29,7 +34,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(2)
 	}
-	ok, err := run(*dir, *note, *rounds, *starts)
+	if err := pin(*cpus); err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(2)
+	}
+	if *cpus != "" {
+		*note = strings.TrimPrefix(*note+"; all callers on processors "+*cpus, "; ")
+	}
+	ok, err := run(*dir, *note, plan{*rounds, *turns, *starts, *limit})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(2)
@@ -60,32 +72,39 @@ func beside() string {
 	return filepath.Dir(exe)
 }
 
-func run(dir, note string, rounds, starts int) (ok bool, err error) {
-	if rounds < 1 || starts < 1 {
-		return false, errors.New("-rounds and -starts must be at least 1")
+// plan is how often things are measured.
+type plan struct {
+	rounds, turns, starts int
+	limit                 time.Duration // of all rounds
+}
+
+func run(dir, note string, p plan) (ok bool, err error) {
+	if p.rounds < 1 || p.turns < 1 || p.starts < 1 {
+		return false, errors.New("-rounds, -turns and -starts must be at least 1")
 	}
 	callers, err := startAll(dir)
 	defer func() { err = errors.Join(err, stopAll(callers)) }()
 	if err != nil {
 		return false, err
 	}
-	results := newResults()
-	for round := range rounds {
+	results, begin := newResults(), time.Now()
+	for round := range p.rounds {
+		if p.limit > 0 && time.Since(begin) > p.limit {
+			p.rounds = round
+			break
+		}
 		for _, row := range rows {
-			for i := range callers {
-				c := callers[(i+round)%len(callers)] // nobody is always first
-				if err := results.measure(c, row); err != nil {
-					return false, err
-				}
+			if err := results.alternate(callers, row, round, p.turns); err != nil {
+				return false, err
 			}
 		}
 	}
-	for round := range starts {
+	for round := range p.starts {
 		for i := range callers {
 			if err := results.start(callers[(i+round)%len(callers)]); err != nil {
 				return false, err
 			}
 		}
 	}
-	return report(os.Stdout, note, rounds, starts, callers, results), nil
+	return report(os.Stdout, note, p, callers, results), nil
 }

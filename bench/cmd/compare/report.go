@@ -7,7 +7,7 @@ import (
 )
 
 // report prints the tables and says whether every budget was kept.
-func report(w io.Writer, note string, rounds, starts int, callers []*caller, r *results) (ok bool) {
+func report(w io.Writer, note string, p plan, callers []*caller, r *results) (ok bool) {
 	fmt.Fprintf(w, "# Driver calls against C\n\n")
 	for _, c := range callers {
 		fmt.Fprintf(w, "- %s: %s\n", c.name, c.description)
@@ -15,11 +15,11 @@ func report(w io.Writer, note string, rounds, starts int, callers []*caller, r *
 	if note != "" {
 		fmt.Fprintf(w, "- %s\n", note)
 	}
-	fmt.Fprintf(w, "\n%d rounds, the callers alternating row by row. A time is the median of the rounds, in ns per call;\n"+
-		"a ratio is the median of the rounds' ratios, in brackets the smallest and the largest.\n\n", rounds)
+	fmt.Fprintf(w, "\n%d rounds of %d turns, the callers alternating row by row. A time is the median of the turns, in ns per call;\n"+
+		"a ratio is the median of the ratios within a turn, in brackets the 95%% confidence interval of that median.\n\n", p.rounds, p.turns)
 	ok = budgets(w, callers, r)
 	others(w, callers, r)
-	return processStarts(w, starts, callers, r) && ok
+	return processStarts(w, p.starts, callers, r) && ok
 }
 
 func budgets(w io.Writer, callers []*caller, r *results) (ok bool) {
@@ -131,7 +131,8 @@ func spread(ratios []float64) string {
 	if len(ratios) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.3f [%.3f, %.3f]", median(ratios), quantile(ratios, 0), quantile(ratios, 1))
+	low, high := interval(ratios)
+	return fmt.Sprintf("%.3f [%.3f, %.3f]", median(ratios), low, high)
 }
 
 func verdict(missed []string) string {

@@ -2,11 +2,12 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
-// results are the measurements of all rounds: by row, then by caller. The i-th
-// measurements of two callers were taken in the same round.
+// results are the measurements of all turns: by row, then by caller. The i-th
+// measurements of two callers were taken in the same turn.
 type results struct {
 	rows   map[string]map[string][]measurement
 	starts map[string][]float64 // ns
@@ -14,6 +15,23 @@ type results struct {
 
 func newResults() *results {
 	return &results{rows: map[string]map[string][]measurement{}, starts: map[string][]float64{}}
+}
+
+// alternate has the callers measure a row in turn: forwards, backwards, and
+// beginning with another one in each round, so that nobody is always first.
+func (r *results) alternate(callers []*caller, row row, round, turns int) error {
+	n := len(callers)
+	for turn := range turns {
+		for i := range n {
+			if turn%2 == 1 {
+				i = n - 1 - i
+			}
+			if err := r.measure(callers[(i+round)%n], row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (r *results) measure(c *caller, row row) error {
@@ -55,7 +73,7 @@ func (r *results) allocs(row, caller string) float64 {
 	return most
 }
 
-// pairwise applies f to what two callers measured in the same round.
+// pairwise applies f to what two callers measured in the same turn.
 func pairwise(a, b []float64, f func(a, b float64) float64) []float64 {
 	v := make([]float64, min(len(a), len(b)))
 	for i := range v {
@@ -77,6 +95,16 @@ func quantile(v []float64, q float64) float64 {
 		return v[i]
 	}
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
+}
+
+// interval has the median of what v is a sample of in it, with a probability of
+// 95 %, whatever the distribution: its ends are elements of v, so far from the
+// middle that the true median is beyond as rarely as a coin falls that unevenly.
+func interval(v []float64) (low, high float64) {
+	v = slices.Sorted(slices.Values(v))
+	n := float64(len(v))
+	k := max(int((n-1.96*math.Sqrt(n))/2), 0)
+	return v[k], v[len(v)-1-k]
 }
 
 func median(v []float64) float64 { return quantile(v, 0.5) }

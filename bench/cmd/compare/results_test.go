@@ -63,7 +63,7 @@ func TestRowThatWasNotMeasuredIsNoSuccess(t *testing.T) {
 	r.starts = map[string][]float64{inC: {1e8}, inGo: {1.01e8}}
 	callers := []*caller{{name: inC}, {name: inGo}}
 	var out bytes.Buffer
-	if report(&out, "", 1, 1, callers, r) {
+	if report(&out, "", plan{rounds: 1, turns: 1, starts: 1}, callers, r) {
 		t.Error("a report without measurements kept every budget")
 	}
 	if !strings.Contains(out.String(), "not measured") {
@@ -79,5 +79,18 @@ func TestTimesLessIsAgainstTheOtherRow(t *testing.T) {
 	}
 	if missed := (row{name: "x", lessThan: "y", times: 30}).missed(r); len(missed) != 1 {
 		t.Errorf("missed %v, want the factor", missed)
+	}
+}
+
+func TestIntervalIsAroundTheMedian(t *testing.T) {
+	var v []float64
+	for i := range 100 {
+		v = append(v, float64(99-i))
+	}
+	if low, high := interval(v); low != 40 || high != 59 {
+		t.Errorf("interval of 0 to 99: %v to %v, want 40 to 59", low, high)
+	}
+	if low, high := interval([]float64{3}); low != 3 || high != 3 {
+		t.Errorf("interval of 3: %v to %v", low, high)
 	}
 }

@@ -5,7 +5,7 @@ type row struct {
 	name       string // as in the commands
 	title      string
 	operations int // per sample
-	samples    int // per round
+	samples    int // per turn
 
 	ratio  float64 // budget: at most this many times C; 0: none
 	extra  float64 // budget: at most this many ns over C; 0: none
@@ -20,24 +20,25 @@ type row struct {
 // Launches are sampled in runs that fit the driver's queue of about a thousand
 // entries: beyond it a launch waits for the device.
 var rows = []row{
-	{name: "ctx_get_current", title: "cuCtxGetCurrent", operations: 50_000, samples: 5, extra: 30, vsCgo: true},
-	{name: "node_add", title: "kernel node added", operations: 1000, samples: 11, ratio: 1.15, vsCgo: true},
-	{name: "node_add_batch", title: "kernel nodes added, 1,000 by AddPlan (per node)", operations: 1000, samples: 11, ratio: 1.03},
-	{name: "node_add_chain", title: "kernel nodes added, 1,000 by AddChain (per node)", operations: 1000, samples: 11},
-	{name: "node_update", title: "kernel node's parameters set in an exec, after a launch", operations: 1000, samples: 11, ratio: 1.15, vsCgo: true},
-	{name: "node_update_batch", title: "kernel nodes' parameters set, 1,000 in a batch (per node)", operations: 1000, samples: 11, ratio: 1.15},
-	{name: "launch", title: "kernel launch", operations: 500, samples: 11, ratio: 1.05, vsCgo: true},
-	{name: "graph_launch_1", title: "graph launch, 1 node", operations: 200, samples: 11, ratio: 1.05, vsCgo: true},
-	{name: "graph_launch_1000", title: "graph launch, 1,000 nodes", operations: 20, samples: 5, ratio: 1.05, vsCgo: true},
-	{name: "recapture", title: "1,000 launches recaptured one by one, exec updated, graph closed", operations: 4, samples: 9, allocs: perGraph},
-	{name: "recapture_burst", title: "the same, recorded in a Burst", operations: 4, samples: 9, ratio: 1.10, allocs: perGraph},
-	{name: "recapture_all", title: "the same, 1,000 prepared launches recorded by DoAll", operations: 4, samples: 9, allocs: perGraph},
-	{name: "set_10", title: "10 of 1,000 nodes' parameters changed, and launch (bound)", operations: 20, samples: 5, ratio: 1.10, lessThan: "recapture_burst", times: 20},
-	{name: "set_10_batch", title: "the same by SetBatch and Launch", operations: 20, samples: 5},
-	{name: "set_10_each", title: "the same by Set and Launch", operations: 20, samples: 5},
-	{name: "event_record_timing", title: "event record (with timing)", operations: 500, samples: 11, ratio: 1.05, vsCgo: true},
-	{name: "event_record", title: "event record (without timing)", operations: 500, samples: 11, vsCgo: true},
-	{name: "copy_4k", title: "async copy, 4 KiB page-locked to device", operations: 500, samples: 11, ratio: 1.05, vsCgo: true},
+	{name: "ctx_get_current", title: "cuCtxGetCurrent", operations: 50_000, samples: 3, extra: 30, vsCgo: true},
+	{name: "node_add", title: "kernel node added", operations: 1000, samples: 3, ratio: 1.15, vsCgo: true},
+	{name: "node_add_batch", title: "kernel nodes added, 1,000 by AddPlan (per node)", operations: 1000, samples: 3, ratio: 1.03},
+	{name: "node_add_chain", title: "kernel nodes added, 1,000 by AddChain (per node)", operations: 1000, samples: 3},
+	{name: "node_update", title: "kernel node's parameters set in an exec, after a launch", operations: 1000, samples: 3, ratio: 1.15, vsCgo: true},
+	{name: "node_update_batch", title: "kernel nodes' parameters set, 1,000 in a batch (per node)", operations: 1000, samples: 3, ratio: 1.15},
+	{name: "launch", title: "kernel launch", operations: 500, samples: 3, ratio: 1.05, vsCgo: true},
+	{name: "graph_launch_1", title: "graph launch, 1 node", operations: 200, samples: 3, ratio: 1.05, vsCgo: true},
+	{name: "graph_launch_1000", title: "graph launch, 1,000 nodes", operations: 20, samples: 2, ratio: 1.05, vsCgo: true},
+	{name: "recapture", title: "1,000 launches recaptured one by one, exec updated, graph closed", operations: 4, samples: 3, allocs: perGraph},
+	{name: "recapture_burst", title: "the same, recorded in a Burst", operations: 4, samples: 3, ratio: 1.10, allocs: perGraph},
+	{name: "recapture_all", title: "the same, 1,000 prepared launches recorded by DoAll", operations: 4, samples: 3, allocs: perGraph},
+	{name: "set_10", title: "10 of 1,000 nodes' parameters changed, and launch (bound)", operations: 20, samples: 2, ratio: 1.10, lessThan: "recapture_burst", times: 20},
+	{name: "set_10_batch", title: "the same by SetBatch and Launch", operations: 20, samples: 2},
+	{name: "set_10_each", title: "the same by Set and Launch", operations: 20, samples: 2},
+	{name: "scalar_set", title: "Scalar set (C: cuMemsetD32Async)", operations: 200, samples: 3},
+	{name: "event_record_timing", title: "event record (with timing)", operations: 500, samples: 3, ratio: 1.05, vsCgo: true},
+	{name: "event_record", title: "event record (without timing)", operations: 500, samples: 3, vsCgo: true},
+	{name: "copy_4k", title: "async copy, 4 KiB page-locked to device", operations: 500, samples: 3, ratio: 1.05, vsCgo: true},
 	{name: "table", title: "the whole function table resolved", operations: 1, samples: 5, atMost: 500_000},
 }
 

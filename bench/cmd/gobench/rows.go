@@ -28,6 +28,7 @@ func (b *bench) rows() map[string]child.Row {
 		"set_10":              {Before: settle, Run: b.setBound, After: settle},
 		"set_10_each":         {Before: settle, Run: b.setEach, After: settle},
 		"set_10_batch":        {Before: settle, Run: b.setBatch, After: settle},
+		"scalar_set":          {Run: b.setScalar, After: settle},
 		"event_record":        {Run: b.record(b.event), After: settle},
 		"event_record_timing": {Run: b.record(b.timed), After: settle},
 		"copy_4k":             {Run: b.do(b.copy), After: settle},

@@ -10,14 +10,16 @@ import (
 // counter.
 type steps struct {
 	amount uint32
-	launch *driver.Launch // for those who record one at a time
-	ops    []driver.Op    // for those who record all: one each
+	launch *driver.Launch     // for those who record one at a time
+	arg    driver.Arg[uint32] // its amount
+	ops    []driver.Op        // for those who record all: one each
 	all    []*driver.Launch
 	exec   *graph.Exec
 	nodes  []graph.Node
 
 	changes  []graph.Change // of every hundredth
 	bindings *graph.Bindings
+	scalar   *graph.Scalar[uint32]
 	amounts  []graph.Param[uint32] // of the same
 }
 
@@ -27,6 +29,9 @@ func (b *bench) prepareSteps() (err error) {
 	s := &b.steps
 	one := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 	if s.launch, err = b.step.Prepare(one, b.counter, s.amount); err != nil {
+		return err
+	}
+	if s.arg, err = driver.ArgOf[uint32](s.launch, 1); err != nil {
 		return err
 	}
 	for range child.Chain {
@@ -55,6 +60,9 @@ func (b *bench) instantiateSteps() error {
 		s.changes = append(s.changes, graph.Change{Node: s.nodes[i], Op: s.all[i]})
 	}
 	if s.exec, err = g.Instantiate(); err != nil {
+		return err
+	}
+	if s.scalar, err = graph.NewScalar(b.context, s.amount); err != nil {
 		return err
 	}
 	s.bindings = s.exec.Bindings()
@@ -93,7 +101,8 @@ func (b *bench) recordBurst(sc *graph.Scope) error {
 	return sc.Burst(func(burst *graph.Burst) error {
 		s := &b.steps
 		for range child.Chain {
-			if err := s.next(s.launch); err != nil {
+			s.amount++
+			if err := s.arg.Set(s.amount); err != nil {
 				return err
 			}
 			if err := burst.Do(s.launch); err != nil {
@@ -144,6 +153,18 @@ func (b *bench) setBound(n int) error {
 			}
 		}
 		if err := s.bindings.Launch(b.stream); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setScalar gives a word in device memory one value after the other.
+func (b *bench) setScalar(n int) error {
+	s := &b.steps
+	for range n {
+		s.amount++
+		if err := s.scalar.Set(b.stream, s.amount); err != nil {
 			return err
 		}
 	}

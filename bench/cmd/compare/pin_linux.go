@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+)
+
+// pin holds this thread, and with it the callers that it starts, to the
+// processors of a list such as "2,3".
+func pin(cpus string) error {
+	if cpus == "" {
+		return nil
+	}
+	var mask [16]uint64
+	for s := range strings.SplitSeq(cpus, ",") {
+		cpu, err := strconv.ParseUint(s, 10, 10)
+		if err != nil {
+			return fmt.Errorf("-cpus %s: %w", cpus, err)
+		}
+		mask[cpu/64] |= 1 << (cpu % 64)
+	}
+	runtime.LockOSThread()
+	_, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, 0, unsafe.Sizeof(mask), uintptr(unsafe.Pointer(&mask)))
+	if errno != 0 {
+		return fmt.Errorf("-cpus %s: %w", cpus, errno)
+	}
+	return nil
+}
