@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,10 +21,31 @@ type ledger struct {
 	open map[string]int
 }
 
-func newLedger(e *emulator.Emulator) *ledger {
+func newLedger(k *kit, e *emulator.Emulator) *ledger {
 	l := &ledger{e: e}
+	l.wait(k)
 	l.open = l.count()
 	return l
+}
+
+// wait waits for a stream several times at once, which makes the events that
+// waits use and keep for the next ones: as many as there ever were at a time.
+func (l *ledger) wait(k *kit) {
+	const waits = 4
+	gate, done := make(chan struct{}), make(chan error, waits)
+	k.ok(k.s.HostFunc(func() { <-gate }))
+	ctx, cancel := context.WithCancel(context.Background()) // one that cannot end needs no event
+	defer cancel()
+	for range waits {
+		go func() { done <- k.s.Wait(ctx) }()
+	}
+	for end := time.Now().Add(time.Second); l.count()["event"] < waits && time.Now().Before(end); {
+		time.Sleep(100 * time.Microsecond)
+	}
+	close(gate)
+	for range waits {
+		k.ok(<-done)
+	}
 }
 
 func (l *ledger) again() { l.open = l.count() }
@@ -96,7 +118,7 @@ func notMade(err error, symbol, more string) bool {
 func TestLedgerFindsLostHandles(t *testing.T) {
 	e := emulator.New(emulator.Config{})
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, e)))
-	l := newLedger(e)
+	l := newLedger(k, e)
 	var raw driver.CUgraph
 	k.ok(k.c.Driver().CuGraphCreate(&raw, 0))
 	if got := l.diff(); got != "1 more graph" {

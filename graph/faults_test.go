@@ -184,7 +184,7 @@ func TestEveryCallMayFail(t *testing.T) {
 			k.ok(f.run(k, b))
 			calls := lib.Stop()
 			graph.WaitParked()
-			books := newLedger(e)
+			books := newLedger(k, e)
 			if len(calls) < 8 {
 				t.Fatalf("the flow makes %d calls only", len(calls))
 			}

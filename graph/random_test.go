@@ -47,7 +47,7 @@ func randomCalls(t *testing.T, seed uint64, steps int) {
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, e)))
 	runtime.GC()
 	warm(k)
-	books := newLedger(e)
+	books := newLedger(k, e)
 	p := &player{kit: k, r: rand.New(rand.NewPCG(seed, 2)), closed: k.memoryOf(0)}
 	k.ok(p.closed.Close())
 	for range 4 {
