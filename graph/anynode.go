@@ -129,6 +129,7 @@ func (x *Exec) setParams(n Node, p *driver.CUgraphNodeParams, keep []driver.Ref)
 	if err := o.holdGiven(keep); err != nil {
 		return err
 	}
+	x.uploaded = false
 	err := x.d.CuGraphExecNodeSetParams(x.keep.raw, n.raw, p)
 	if err != nil {
 		o.abandon()

@@ -20,6 +20,7 @@ func (bs *Bindings) send(s *driver.Stream) error {
 		return fmt.Errorf("its %w", err)
 	}
 	defer g.mu.Unlock()
+	bs.x.uploaded = false
 	o := bs.x.owners()
 	ready := bs.isLaid(s)
 	if !ready || !bs.sure.are(o, g) {

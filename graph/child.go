@@ -75,6 +75,7 @@ func (x *Exec) SetChild(n Node, child *Graph) error {
 	if err := sameDriver(n.g.ctx, child, child.ctx); err != nil {
 		return fmt.Errorf("cannot set a child graph of %v: %w", x, err)
 	}
+	x.uploaded = false
 	if err := x.d.CuGraphExecChildGraphNodeSetParams(x.keep.raw, n.raw, child.raw); err != nil {
 		return fmt.Errorf("cannot set node %d of %v to %v: %w", n.i, x, child, err)
 	}

@@ -18,6 +18,7 @@ func (x *Exec) Enable(n Node, on bool) error {
 	if on {
 		flag = 1
 	}
+	x.uploaded = false
 	if err := x.d.CuGraphNodeSetEnabled(x.keep.raw, n.raw, flag); err != nil {
 		return fmt.Errorf("cannot switch node %d of %v: %w", n.i, x, err)
 	}

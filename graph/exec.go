@@ -24,7 +24,7 @@ type Exec struct {
 	g        *Graph // whose nodes Set takes
 	foreign  bool   // what is kept alive came by an update from another graph
 	opts     options
-	uploaded bool
+	uploaded bool   // and not changed since
 	updates  uint64 // how often all parameters were changed at once
 	bindings *Bindings
 }
@@ -223,7 +223,8 @@ func (x *Exec) Wait(ctx context.Context) error {
 }
 
 // Upload sends the graph to the device without running it, so that the first
-// launch does not have to. It is ordered like a launch.
+// launch does not have to. It is ordered like a launch. What was uploaded and not
+// changed since is there: then there is nothing to do.
 func (x *Exec) Upload(s *driver.Stream) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -233,7 +234,7 @@ func (x *Exec) Upload(s *driver.Stream) error {
 	if err == nil && s.Context() != x.ctx {
 		err = sameDriver(x.ctx, s, s.Context())
 	}
-	if err == nil {
+	if err == nil && !x.uploaded {
 		err = x.ctx.Guarded().CuGraphUpload(x.keep.raw, s.Raw())
 	}
 	runtime.KeepAlive(s)
@@ -244,7 +245,8 @@ func (x *Exec) Upload(s *driver.Stream) error {
 	return nil
 }
 
-// Uploaded reports whether Upload, or Instantiate with WithUpload, succeeded.
+// Uploaded reports whether Upload, or Instantiate with WithUpload, succeeded
+// since the Exec was changed last.
 func (x *Exec) Uploaded() bool {
 	if x == nil {
 		return false

@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -65,8 +66,17 @@ func randomCalls(t *testing.T, seed uint64, steps int) {
 	}
 }
 
-// warm loads what is loaded once: kernels, and those that set conditions.
+// warm has made what is made once and kept: kernels, those that set conditions,
+// and the event of a wait that polls, which one does while others block.
 func warm(k *kit) {
+	release := k.blocked()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if err := k.s.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		k.Fatalf("a wait for work that is held back: %v", err)
+	}
+	release()
+	k.wait(k.s)
 	g, err := graph.New(k.c)
 	k.ok(err)
 	c := k.cond(g, graph.WithDefault(0))

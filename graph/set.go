@@ -42,6 +42,7 @@ func (x *Exec) set(n Node, op driver.Op) error {
 // setLocked is set for a node that was found to be of the exec's graph, which
 // is locked.
 func (x *Exec) setLocked(n Node, op driver.Op) error {
+	x.uploaded = false
 	if n.g.part {
 		return x.setInside(n, op)
 	}

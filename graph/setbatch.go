@@ -48,6 +48,7 @@ type setter struct {
 }
 
 func (b *setter) run() error {
+	b.x.uploaded = false
 	for i := range b.changes {
 		if err := b.set(i); err != nil {
 			return err

@@ -134,6 +134,7 @@ func isAnswer(err error, r driver.CUgraphExecUpdateResult) bool {
 // instantiate.
 func (x *Exec) execUpdate(g *Graph) (info driver.CUgraphExecUpdateResultInfo, err error) {
 	d := x.ctx.Guarded()
+	x.uploaded = false
 	if d.Has(driver.FnCuGraphExecUpdate) {
 		err = d.CuGraphExecUpdate(x.keep.raw, g.raw, &info)
 		return info, err

@@ -83,7 +83,7 @@ func TestFerrotorchReplaysAndUpload(t *testing.T) {
 		if x.Uploaded() || x.Replays() != 0 {
 			k.Errorf("at first: uploaded %v, %d replays", x.Uploaded(), x.Replays())
 		}
-		for range 2 { // once is enough, twice does no harm
+		for range 2 { // the second time there is nothing to do
 			k.ok(x.Upload(k.s))
 		}
 		k.expect(b, 1) // nothing ran
