@@ -5,7 +5,7 @@
 #     ./run.sh tests soak       some parts
 #
 # Parts: info tests quickstart examples compare gobench soak memcheck graphsoak
-# (8 minutes, or $GRAPHSOAK). Each ends in a line PASS or
+# (8 minutes, or $GRAPHSOAK). $COMPARE: further flags of compare. Each ends in a line PASS or
 # FAIL; the exit status is 0 if all passed. What the parts printed is left in
 # $OUT (default: out, beside this script). A test that wants a GPU and finds
 # none fails here instead of being skipped.
@@ -106,7 +106,7 @@ part_examples() {
 }
 
 part_compare() {
-	timeout 300 "$work/bench/compare" -note "commit $commit" >"$out/compare.md" 2>"$work/log"
+	timeout 300 "$work/bench/compare" -limit 240s ${COMPARE:-} -note "commit $commit" >"$out/compare.md" 2>"$work/log"
 	status=$?
 	cat "$work/log" "$out/compare.md"
 	verdict $status "compare: every budget against C kept"
