@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"runtime"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -41,6 +42,7 @@ type Bindings struct {
 	laid    laid     // what is in it
 	sure    sure     // that nothing has to be held for it
 	fresh   []uint32 // slots that are held for nodes of changed
+	fetched uint64   // means nothing, see Param.Set
 }
 
 // bound is a node that has parameters here.
@@ -106,6 +108,7 @@ type Param[T any] struct {
 	at *uint64 // where a number is, see driver.PlainArg
 
 	marked *uint64 // that of b
+	head   *uint64 // the first of what the driver will read of b
 }
 
 // Bind binds argument i, counted from 0, of a kernel node. l is what the node
@@ -120,7 +123,7 @@ func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error
 	if err != nil {
 		return Param[T]{}, fmt.Errorf("cannot bind an argument of %v: %w", n, err)
 	}
-	return Param[T]{bs, b, i, driver.PlainArg[T](b.launch, i), b.marked}, nil
+	return Param[T]{bs, b, i, driver.PlainArg[T](b.launch, i), b.marked, (*uint64)(unsafe.Pointer(b.params))}, nil
 }
 
 // BindName is Bind for the parameter of that name in the kernel's PTX.
@@ -143,6 +146,10 @@ func (p Param[T]) Set(v T) error {
 	if w := driver.WordOf(v); *p.at != w {
 		*p.at = w
 		if *p.marked != p.bs.round {
+			// A launch leaves little of this in the processor's caches. To load
+			// it now, for nothing, has it arrive by the time the driver wants it,
+			// and that of several nodes at once.
+			p.bs.fetched ^= *p.head
 			p.bs.mark(p.b)
 		}
 	}
