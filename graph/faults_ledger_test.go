@@ -101,17 +101,20 @@ func cause(err error) driver.CUresult {
 // the call.
 func saysWhich(err error, symbol string) bool {
 	name, _, _ := strings.Cut(symbol, "_v")
-	return name == "cuCtxGetCurrent" || strings.Contains(err.Error(), name)
+	return binds(name) || strings.Contains(err.Error(), name)
 }
+
+// binds reports whether a call belongs to the crossing of others: it makes their
+// context current, on a thread where that is another one.
+func binds(symbol string) bool { return symbol == "cuCtxGetCurrent" || symbol == "cuCtxSetCurrent" }
 
 // notMade reports whether the call that gives the one thing back that is still
 // open (and the user object that it holds) could not be made, because the driver
-// did not even say which context is current: there is no other way to give it
-// back.
+// did not even make the context current: there is no other way to give it back.
 func notMade(err error, symbol, more string) bool {
 	more = strings.Trim(strings.Replace(more, "1 more user object", "", 1), ", ")
 	one := more == "" || strings.HasPrefix(more, "1 more ") && !strings.Contains(more, ",")
-	return symbol == "cuCtxGetCurrent" && one && faulty.GivesBack(err.Error())
+	return binds(symbol) && one && faulty.GivesBack(err.Error())
 }
 
 // A ledger finds a handle that no object of the library stands for.
