@@ -160,3 +160,20 @@ func TestSetAfterAnUpdateFromAnotherGraph(t *testing.T) {
 		k.expect(b, 31)
 	})
 }
+
+func TestUpdateFromAGraphOfAnotherContextIsRefused(t *testing.T) {
+	each(t, func(k *kit) {
+		there := k.beside()
+		g, far := k.graph(), there.graph()
+		k.add(g, k.launch(k.plus, k.memory(), 1))
+		there.add(far, there.launch(there.plus, there.memory(), 1))
+		x := k.exec(g)
+		if _, err := x.Update(far); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+			k.Errorf("Update: %v", err)
+		}
+		if _, err := x.Apply(far); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+			k.Errorf("Apply: %v", err)
+		}
+		k.run(x)
+	})
+}
