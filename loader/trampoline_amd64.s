@@ -48,13 +48,9 @@
 	POPQ BX; \
 	POPQ BP
 
-// Makes the call headed by BX. AX is the result. The first six words go to
-// registers, the others to the stack in the same order. Words 6 and 7 are also
-// the first two floating-point arguments, for the few functions that have some.
-#define RUN(stack, copy, registers) \
-	MOVQ  CALL_N(BX), CX; \
-	CMPQ  CX, $6; \
-	JLS   registers; \
+// The part of a call that RUN and RUNFRAME share: at stack, CX words are more than
+// the registers take.
+#define PASS(stack, copy, registers) \
 stack: \
 	SUBQ  $6, CX; \
 	LEAQ  1(CX), DX; \
@@ -80,6 +76,15 @@ registers: \
 	MOVSD (CALL_ARGS+56)(BX), X1; \
 	CALL  (AX); \
 	LEAQ  -64(BP), SP
+
+// Makes the call headed by BX. AX is the result. The first six words go to
+// registers, the others to the stack in the same order. Words 6 and 7 are also
+// the first two floating-point arguments, for the few functions that have some.
+#define RUN(stack, copy, registers) \
+	MOVQ  CALL_N(BX), CX; \
+	CMPQ  CX, $6; \
+	JLS   registers; \
+	PASS(stack, copy, registers)
 
 // RUN for a frame of a batch. Behind its words are others that may be read, so up
 // to eight words go to the stack without a loop, whose end would be guessed wrong
@@ -114,31 +119,7 @@ registers: \
 	MOVQ  SI, 48(SP); \
 	MOVQ  DI, 56(SP); \
 	JMP   registers; \
-stack: \
-	SUBQ  $6, CX; \
-	LEAQ  1(CX), DX; \
-	ANDQ  $-2, DX; \
-	SHLQ  $3, DX; \
-	SUBQ  DX, SP; \
-	MOVQ  SP, DI; \
-	LEAQ  (CALL_ARGS+48)(BX), SI; \
-copy: \
-	MOVQ  -8(SI)(CX*8), AX; \
-	MOVQ  AX, -8(DI)(CX*8); \
-	DECQ  CX; \
-	JNZ   copy; \
-registers: \
-	MOVQ  CALL_PROC(BX), AX; \
-	MOVQ  (CALL_ARGS+0)(BX), DI; \
-	MOVQ  (CALL_ARGS+8)(BX), SI; \
-	MOVQ  (CALL_ARGS+16)(BX), DX; \
-	MOVQ  (CALL_ARGS+24)(BX), CX; \
-	MOVQ  (CALL_ARGS+32)(BX), R8; \
-	MOVQ  (CALL_ARGS+40)(BX), R9; \
-	MOVSD (CALL_ARGS+48)(BX), X0; \
-	MOVSD (CALL_ARGS+56)(BX), X1; \
-	CALL  (AX); \
-	LEAQ  -64(BP), SP
+	PASS(stack, copy, registers)
 
 // Establishes the scope in R12. R14 is the exchange function if the mode was
 // changed, else 0. Jumps to failed with a result in AX.

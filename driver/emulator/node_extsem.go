@@ -126,31 +126,11 @@ func cuGraphExternalSemaphoresSignalNodeGetParams(c call) result {
 }
 
 func cuGraphExternalSemaphoresSignalNodeSetParams(c call) result {
-	n, _, r := nodeOf[*semSignalNode](c, 0)
-	if r != success {
-		return r
-	}
-	p, r := c.e.signalFrom(at[signalNodeArgs](c, 1))
-	if r != success {
-		return r
-	}
-	n.params = p
-	return success
+	return setSemNode[*semSignalNode](c, c.e.signalFrom)
 }
 
 func cuGraphExecExternalSemaphoresSignalNodeSetParams(c call) result {
-	x, n, old, r := stepAt[*semSignalNode](c)
-	if r != success {
-		return r
-	}
-	p, r := c.e.signalFrom(at[signalNodeArgs](c, 2))
-	switch {
-	case r != success:
-		return r
-	case refuses(old, p) != updateOK:
-		return errInvalidValue
-	}
-	return x.set(n, p)
+	return setSemStep[*semSignalNode](c, c.e.signalFrom)
 }
 
 func cuGraphAddExternalSemaphoresWaitNode(c call) result {
@@ -168,11 +148,20 @@ func cuGraphExternalSemaphoresWaitNodeGetParams(c call) result {
 }
 
 func cuGraphExternalSemaphoresWaitNodeSetParams(c call) result {
-	n, _, r := nodeOf[*semWaitNode](c, 0)
+	return setSemNode[*semWaitNode](c, c.e.waitFrom)
+}
+
+func cuGraphExecExternalSemaphoresWaitNodeSetParams(c call) result {
+	return setSemStep[*semWaitNode](c, c.e.waitFrom)
+}
+
+// setSemNode gives a node of a graph other parameters.
+func setSemNode[N nodeParams, A any](c call, from func(*A) (N, result)) result {
+	n, _, r := nodeOf[N](c, 0)
 	if r != success {
 		return r
 	}
-	p, r := c.e.waitFrom(at[waitNodeArgs](c, 1))
+	p, r := from(at[A](c, 1))
 	if r != success {
 		return r
 	}
@@ -180,12 +169,13 @@ func cuGraphExternalSemaphoresWaitNodeSetParams(c call) result {
 	return success
 }
 
-func cuGraphExecExternalSemaphoresWaitNodeSetParams(c call) result {
-	x, n, old, r := stepAt[*semWaitNode](c)
+// setSemStep gives a node of an executable graph other parameters.
+func setSemStep[N nodeParams, A any](c call, from func(*A) (N, result)) result {
+	x, n, old, r := stepAt[N](c)
 	if r != success {
 		return r
 	}
-	p, r := c.e.waitFrom(at[waitNodeArgs](c, 2))
+	p, r := from(at[A](c, 2))
 	switch {
 	case r != success:
 		return r

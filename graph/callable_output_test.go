@@ -22,8 +22,8 @@ func (m twice) Forward(in affine) ([]uint32, error) {
 	return out.Slice(), err
 }
 
-// cuda-async: a module's forward is an update of the input and a launch.
-func TestParityForwardIsUpdateAndLaunch(t *testing.T) {
+// A module made of another forwards twice by the same graph.
+func TestModulesAreMadeOfModules(t *testing.T) {
 	each(t, func(k *kit) {
 		m := twice{callable(k, k.affine, nil)}
 		out, err := m.Forward(affine{ramp(4, 1), 3, 2})
@@ -36,9 +36,9 @@ func TestParityForwardIsUpdateAndLaunch(t *testing.T) {
 	})
 }
 
-// cuda-async: update stages the input without waiting, on the graph's stream,
+// Start stages the input without waiting, on the graph's stream,
 // and the launch is ordered behind it.
-func TestParityUpdateStagesWithoutWaiting(t *testing.T) {
+func TestStartStagesWithoutWaiting(t *testing.T) {
 	each(t, func(k *kit) {
 		c := callable(k, k.affine, []affine{{ramp(4, 0), 1, 1}})
 		release := k.blocked()
@@ -56,8 +56,8 @@ func TestParityUpdateStagesWithoutWaiting(t *testing.T) {
 	})
 }
 
-// cuda-async: the output is handed out once, then nothing.
-func TestParityOutputIsHandedOutOnce(t *testing.T) {
+// The output is handed out once, then nothing.
+func TestOutputOfACallIsHandedOutOnce(t *testing.T) {
 	each(t, func(k *kit) {
 		c := callable(k, k.affine, nil)
 		p, err := c.Start(background, affine{ramp(4, 7), 2, 1})
@@ -71,8 +71,8 @@ func TestParityOutputIsHandedOutOnce(t *testing.T) {
 	})
 }
 
-// ferrotorch: a graphed callable is made from a closure and discarded on error.
-func TestParityGraphedCallableIsDiscardedOnError(t *testing.T) {
+// A function that fails leaves no Callable, and the stream usable.
+func TestCallableIsDiscardedOnError(t *testing.T) {
 	each(t, func(k *kit) {
 		sentinel := errors.New("no")
 		c, err := graph.NewCallable(k.s, func(t *graph.Trace[affine]) (*driver.HostBuffer[uint32], error) {
