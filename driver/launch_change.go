@@ -34,11 +34,10 @@ func (l *Launch) Clone() *Launch {
 
 // Pack moves what the driver reads of a launch as a graph node into a block of
 // its own: the parameters, the addresses of the arguments and the arguments, in
-// as few cache lines as there can be, beside a word for the caller's own use, 0
-// at first. The parameters are those of this moment;
+// as few cache lines as there can be. The parameters are those of this moment;
 // the arguments are still the launch's, for as long as only SetArg changes it.
-func (l *Launch) Pack() (params *CUDA_KERNEL_NODE_PARAMS, note *uint64) {
-	const head, line = unsafe.Sizeof(l.node)/wordSize + 1, 64 / wordSize
+func (l *Launch) Pack() *CUDA_KERNEL_NODE_PARAMS {
+	const head, line = unsafe.Sizeof(l.node) / wordSize, 64 / wordSize
 	n := uintptr(len(l.ptrs))
 	// Nothing in it is followed by the collector: the addresses are those of the
 	// block itself, which l keeps.
@@ -53,7 +52,7 @@ func (l *Launch) Pack() (params *CUDA_KERNEL_NODE_PARAMS, note *uint64) {
 		node.KernelParams = unsafe.SliceData(l.ptrs)
 	}
 	l.packed = block
-	return node, &block[head-1]
+	return node
 }
 
 // moveTo has the arguments be in store, which has them already, and their

@@ -3,7 +3,6 @@ package graph
 import (
 	"fmt"
 	"runtime"
-	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -31,18 +30,29 @@ import (
 // with what others do with the Exec.
 type Bindings struct {
 	x       *Exec
-	bound   []*bound
-	byNode  map[Node]*bound
-	changed []*bound // in the order of their first change
 	round   uint64   // counts the times that all that changed was sent; from 1 on
-	updates uint64   // of the exec, when the bindings were sent last
-	g       *Graph   // where those that are bound were found, when
-	removed uint32   // its removals were these
+	slots   []slot   // the arguments that are numbers
+	marks   []uint64 // of each that is bound: if it is round, the node is among changed
+	bound   []*bound
+	changed []*bound // in the order of their first change
+	byNode  map[Node]*bound
+	slotAt  map[*uint64]int // in slots, by where the driver reads it
+	updates uint64          // of the exec, when the bindings were sent last
+	g       *Graph          // where those that are bound were found, when
+	removed uint32          // its removals were these
 	batch   *driver.Batch
 	laid    laid     // what is in it
 	sure    sure     // that nothing has to be held for it
 	fresh   []uint32 // slots that are held for nodes of changed
-	fetched uint64   // means nothing, see Param.Set
+}
+
+// slot is an argument that is a number. What Set needs to know of all of them lies
+// together, apart from what the driver reads: a launch leaves little of either in
+// the processor's caches, and Set has a word to store there, but nothing to load.
+type slot struct {
+	word  uint64  // its value
+	at    *uint64 // where the driver reads it
+	bound int     // whose argument it is
 }
 
 // bound is a node that has parameters here.
@@ -51,7 +61,8 @@ type bound struct {
 	from   *driver.Launch // it was bound with
 	launch *driver.Launch // a copy of that, with what was set
 	params *driver.CUDA_KERNEL_NODE_PARAMS
-	marked *uint64 // if that is Bindings.round it is among changed; beside the arguments
+	i      int   // in Bindings.bound
+	slots  []int // in Bindings.slots, of its arguments
 
 	fresh int     // where what is held for it in Bindings.fresh ends
 	known *owners // who holds what the launch refers to,
@@ -67,7 +78,7 @@ func (x *Exec) Bindings() *Bindings {
 	x.keep.mu.Lock()
 	defer x.keep.mu.Unlock()
 	if x.bindings == nil {
-		x.bindings = &Bindings{x: x, byNode: make(map[Node]*bound), updates: x.updates, round: 1}
+		x.bindings = &Bindings{x: x, byNode: map[Node]*bound{}, slotAt: map[*uint64]int{}, updates: x.updates, round: 1}
 	}
 	return x.bindings
 }
@@ -102,13 +113,10 @@ func (bs *Bindings) Changed() int {
 // Param is one bound argument. It is a small value; copies are the same
 // parameter.
 type Param[T any] struct {
-	bs *Bindings
-	b  *bound
-	i  int
-	at *uint64 // where a number is, see driver.PlainArg
-
-	marked *uint64 // that of b
-	head   *uint64 // the first of what the driver will read of b
+	bs   *Bindings
+	b    *bound
+	i    int32
+	slot int32 // of a number, counted from 1; else 0
 }
 
 // Bind binds argument i, counted from 0, of a kernel node. l is what the node
@@ -123,7 +131,21 @@ func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error
 	if err != nil {
 		return Param[T]{}, fmt.Errorf("cannot bind an argument of %v: %w", n, err)
 	}
-	return Param[T]{bs, b, i, driver.PlainArg[T](b.launch, i), b.marked, (*uint64)(unsafe.Pointer(b.params))}, nil
+	return Param[T]{bs, b, int32(i), bs.slotOf(b, driver.PlainArg[T](b.launch, i))}, nil
+}
+
+// slotOf returns the slot of a number that the driver reads there, counted from 1.
+func (bs *Bindings) slotOf(b *bound, at *uint64) int32 {
+	if at == nil {
+		return 0
+	}
+	k, ok := bs.slotAt[at]
+	if !ok {
+		k = len(bs.slots)
+		bs.slotAt[at] = k
+		bs.slots, b.slots = append(bs.slots, slot{*at, at, b.i}), append(b.slots, k)
+	}
+	return int32(k) + 1
 }
 
 // BindName is Bind for the parameter of that name in the kernel's PTX.
@@ -140,17 +162,16 @@ func BindName[T any](bs *Bindings, n Node, l *driver.Launch, name string) (Param
 // then on, in place of the one before, which is let go of when the launches that
 // use it have ended.
 func (p Param[T]) Set(v T) error {
-	if p.at == nil {
+	if p.slot == 0 {
 		return p.setAny(v)
 	}
-	if w := driver.WordOf(v); *p.at != w {
-		*p.at = w
-		if *p.marked != p.bs.round {
-			// A launch leaves little of this in the processor's caches. To load
-			// it now, for nothing, has it arrive by the time the driver wants it,
-			// and that of several nodes at once.
-			p.bs.fetched ^= *p.head
-			p.bs.mark(p.b)
+	bs := p.bs
+	s := &bs.slots[p.slot-1]
+	if w := driver.WordOf(v); s.word != w {
+		s.word = w
+		*s.at = w
+		if bs.marks[s.bound] != bs.round {
+			bs.mark(s.bound)
 		}
 	}
 	return nil
@@ -162,11 +183,22 @@ func (p Param[T]) setAny(v T) error {
 		return errNoParam
 	}
 	p.bs.sure = sure{}
-	changed, err := driver.ChangeArg(p.b.launch, p.i, v)
-	if changed && *p.marked != p.bs.round {
-		p.bs.mark(p.b)
+	changed, err := driver.ChangeArg(p.b.launch, int(p.i), v)
+	if changed {
+		p.bs.setElsewhere(p.b)
 	}
 	return err
+}
+
+// setElsewhere enters that an argument was set otherwise than by its slot.
+func (bs *Bindings) setElsewhere(b *bound) {
+	for _, k := range b.slots {
+		s := &bs.slots[k]
+		s.word = *s.at
+	}
+	if bs.marks[b.i] != bs.round {
+		bs.mark(b.i)
+	}
 }
 
 var errNoParam = invalid("the zero Param is bound to nothing")
@@ -179,9 +211,9 @@ func (p Param[T]) Node() Node {
 	return p.b.node
 }
 
-func (bs *Bindings) mark(b *bound) {
-	*b.marked = bs.round
-	bs.changed = append(bs.changed, b)
+func (bs *Bindings) mark(i int) {
+	bs.marks[i] = bs.round
+	bs.changed = append(bs.changed, bs.bound[i])
 }
 
 // bind returns what is bound of a node, at first a copy of l.
@@ -207,11 +239,11 @@ func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
 	if err := n.bindable(l); err != nil {
 		return nil, err
 	}
-	b := &bound{node: n, from: l, launch: l.Clone()}
-	b.params, b.marked = b.launch.Pack()
+	b := &bound{node: n, from: l, launch: l.Clone(), i: len(bs.bound)}
+	b.params = b.launch.Pack()
 	bs.byNode[n] = b
-	bs.bound = append(bs.bound, b)
-	bs.mark(b)
+	bs.bound, bs.marks = append(bs.bound, b), append(bs.marks, 0)
+	bs.mark(b.i)
 	return b, nil
 }
 
@@ -236,9 +268,9 @@ func (bs *Bindings) refresh() {
 		return
 	}
 	bs.updates = bs.x.updates
-	for _, b := range bs.bound {
-		if *b.marked != bs.round {
-			bs.mark(b)
+	for i := range bs.bound {
+		if bs.marks[i] != bs.round {
+			bs.mark(i)
 		}
 	}
 }

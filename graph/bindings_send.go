@@ -178,7 +178,7 @@ func (bs *Bindings) sent(o *owners, done int, err error) error {
 		failed = bs.changed[n]
 	}
 	for _, c := range bs.changed[:n] {
-		*c.marked = 0
+		bs.marks[c.i] = 0
 	}
 	bs.changed = append(bs.changed[:0], bs.changed[n:]...)
 	if err != nil && failed != nil {

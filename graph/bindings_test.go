@@ -94,6 +94,30 @@ func TestOnlyWhatChangedIsSent(t *testing.T) {
 	})
 }
 
+func TestBoundTwiceIsOneParameter(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		x, plus, _, ops := k.bound(b)
+		bs := x.Bindings()
+		byName, byOther := bind[uint32](k, bs, plus, ops[0], "v"), bind[int32](k, bs, plus, ops[0], "v")
+		again := bind[uint32](k, bs, plus, ops[0], "v")
+		want := uint32(1)
+		for i := range uint32(3) {
+			for _, set := range []func(uint32) error{byName.Set, again.Set, func(v uint32) error { return byOther.Set(int32(v)) }, byName.Set} {
+				k.ok(set(10)) // what one has set is what the others compare with
+				k.ok(set(i))
+				k.ok(bs.Launch(k.s))
+				want += i
+			}
+			k.ok(byOther.Set(100))
+			k.ok(byName.Set(i))
+			k.ok(bs.Launch(k.s))
+			want += i
+		}
+		k.expect(b, want)
+	})
+}
+
 func TestBoundLaunchIsACopy(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory()

@@ -1,9 +1,11 @@
 // Command compare runs the same driver calls from C, from the library's typed
 // layer, from cgo and from purego, and prints the ratios as Markdown.
 //
-// The callers are processes of their own, started once and then commanded one
-// row at a time in turn: a machine's speed drifts, so only measurements taken
-// within the same moment are set against each other. What is printed is the
+// The callers are processes of their own, started and then commanded one row at a
+// time in turn: a machine's speed drifts, so only measurements taken within the
+// same moment are set against each other. Where a process happens to have its
+// memory makes some percent, for better or worse, as long as it runs: with
+// -processes the callers are started anew that many times. What is printed is the
 // median of the ratios of all turns, with its confidence interval. It ends with 1
 // when a budget is missed.
 package main
@@ -24,7 +26,8 @@ func main() {
 	dir := flag.String("dir", beside(), "folder of the callers: bench-c, gobench, cgobench, puregobench")
 	rounds := flag.Int("rounds", 25, "rounds over all rows")
 	turns := flag.Int("turns", 4, "turns of the callers on a row in a round")
-	limit := flag.Duration("limit", 0, "begin no round after this time; 0: none")
+	processes := flag.Int("processes", 1, "times that the callers are started anew; each time they run all rounds")
+	limit := flag.Duration("limit", 0, "begin no round after this time, processes taken together; 0: none")
 	cpus := flag.String("cpus", "", "processors that all callers are held to, such as 2,3; \"\": any")
 	starts := flag.Int("starts", 7, "rounds of process starts, up to the first kernel's result")
 	only := flag.String("rows", "", "regular expression: measure only rows whose name matches")
@@ -41,7 +44,7 @@ func main() {
 	if *cpus != "" {
 		*note = strings.TrimPrefix(*note+"; all callers on processors "+*cpus, "; ")
 	}
-	ok, err := run(*dir, *note, plan{*rounds, *turns, *starts, *limit})
+	ok, err := run(*dir, *note, plan{*rounds, *turns, *starts, *processes, *limit})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(2)
@@ -74,31 +77,25 @@ func beside() string {
 
 // plan is how often things are measured.
 type plan struct {
-	rounds, turns, starts int
-	limit                 time.Duration // of all rounds
+	rounds, turns, starts, processes int
+	limit                            time.Duration // of all rounds
 }
 
 func run(dir, note string, p plan) (ok bool, err error) {
-	if p.rounds < 1 || p.turns < 1 || p.starts < 1 {
-		return false, errors.New("-rounds, -turns and -starts must be at least 1")
+	if p.rounds < 1 || p.turns < 1 || p.starts < 1 || p.processes < 1 {
+		return false, errors.New("-rounds, -turns, -starts and -processes must be at least 1")
 	}
-	callers, err := startAll(dir)
-	defer func() { err = errors.Join(err, stopAll(callers)) }()
-	if err != nil {
-		return false, err
-	}
-	results, begin := newResults(), time.Now()
-	for round := range p.rounds {
-		if p.limit > 0 && time.Since(begin) > p.limit {
-			p.rounds = round
-			break
+	results := newResults()
+	var callers []*caller
+	done := 0
+	for range p.processes {
+		var rounds int
+		if callers, rounds, err = p.process(dir, results); err != nil {
+			return false, err
 		}
-		for _, row := range rows {
-			if err := results.alternate(callers, row, round, p.turns); err != nil {
-				return false, err
-			}
-		}
+		done += rounds
 	}
+	p.rounds = done
 	for round := range p.starts {
 		for i := range callers {
 			if err := results.start(callers[(i+round)%len(callers)]); err != nil {
@@ -107,4 +104,24 @@ func run(dir, note string, p plan) (ok bool, err error) {
 		}
 	}
 	return report(os.Stdout, note, p, callers, results), nil
+}
+
+// process starts the callers, measures, and stops them.
+func (p plan) process(dir string, results *results) (callers []*caller, rounds int, err error) {
+	callers, err = startAll(dir)
+	defer func() { err = errors.Join(err, stopAll(callers)) }()
+	if err != nil {
+		return callers, 0, err
+	}
+	for begin := time.Now(); rounds < p.rounds; rounds++ {
+		if p.limit > 0 && time.Since(begin) > p.limit/time.Duration(p.processes) {
+			break
+		}
+		for _, row := range rows {
+			if err := results.alternate(callers, row, rounds, p.turns); err != nil {
+				return callers, rounds, err
+			}
+		}
+	}
+	return callers, rounds, nil
 }

@@ -15,8 +15,8 @@ func report(w io.Writer, note string, p plan, callers []*caller, r *results) (ok
 	if note != "" {
 		fmt.Fprintf(w, "- %s\n", note)
 	}
-	fmt.Fprintf(w, "\n%d rounds of %d turns, the callers alternating row by row. A time is the median of the turns, in ns per call;\n"+
-		"a ratio is the median of the ratios within a turn, in brackets the 95%% confidence interval of that median.\n\n", p.rounds, p.turns)
+	fmt.Fprintf(w, "\n%d rounds of %d turns in %d processes of each caller, the callers alternating row by row. A time is the median of the turns, in ns per call;\n"+
+		"a ratio is the median of the ratios within a turn, in brackets the 95%% confidence interval of that median.\n\n", p.rounds, p.turns, p.processes)
 	ok = budgets(w, callers, r)
 	others(w, callers, r)
 	return processStarts(w, p.starts, callers, r) && ok
