@@ -56,7 +56,7 @@ func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
 	err = d.CuModuleLoadDataEx(&m.raw, img.ptr(), j.count(), j.optionList(), j.valueList())
 	runtime.KeepAlive(j)
 	if err != nil {
-		return nil, j.explain(err, img.ptx())
+		return nil, c.explainNeeds(j.explain(err, img.ptx()), imageNeeds(img))
 	}
 	m.code = c.core.embed(c, name, m.raw, img)
 	return m, nil
@@ -70,7 +70,8 @@ func (core *contextCore) embed(c *Context, name string, raw CUmodule, img image)
 	core.mu.Lock()
 	core.code = append(core.code, life)
 	core.mu.Unlock()
-	p := &program{life: life, ctx: c, sigs: readSignatures(img), kernels: make(map[string]*Kernel)}
+	p := &program{life: life, ctx: c, kernels: make(map[string]*Kernel)}
+	p.sigs, p.needs = readSignatures(img)
 	p.find = func(_ *Driver, name *byte) (f CUfunction, err error) {
 		err = core.guarded.CuModuleGetFunction(&f, raw, name)
 		return f, err

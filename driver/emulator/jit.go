@@ -26,10 +26,6 @@ type jitLog struct {
 	size *uintptr
 }
 
-// newestPTX is the PTX ISA version of CUDA 13.0; a driver refuses text of a
-// later one.
-var newestPTX = ptx.Version{Major: 9, Minor: 0}
-
 // readJITOptions reads parallel arrays of options and values. A value is a
 // pointer or a number in the pointer's place.
 func readJITOptions(options []driver.CUjit_option, values []unsafe.Pointer, n int) (jitOptions, result) {
@@ -102,6 +98,9 @@ func (ctx *cudaContext) compile(source string, o *jitOptions) (code *vm.Module, 
 	e.unlocked(func() {
 		var tree *ptx.Module
 		if tree, r, err = parsePTX(source); err == nil {
+			r, err = e.accepts(tree)
+		}
+		if err == nil {
 			code, err = vm.Compile(e.compileOptions(ctx.dev), tree)
 			r = compileResult(err)
 		}
@@ -133,10 +132,6 @@ func parsePTX(source string) (*ptx.Module, result, error) {
 	tree, err := ptx.Parse("ptx input", []byte(source))
 	if err != nil {
 		return nil, driver.CUDA_ERROR_INVALID_PTX, err
-	}
-	if v := tree.Version; v.Major > newestPTX.Major || (v.Major == newestPTX.Major && v.Minor > newestPTX.Minor) {
-		return nil, driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-			fmt.Errorf(".version %d.%d is newer than %d.%d, which this driver knows", v.Major, v.Minor, newestPTX.Major, newestPTX.Minor)
 	}
 	return tree, success, nil
 }
