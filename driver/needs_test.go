@@ -3,6 +3,8 @@ package driver_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -154,5 +156,42 @@ func TestCanLoadRefusesWhatIsNoImage(t *testing.T) {
 		wantError(t, c.CanLoad([]byte("hello")), driver.CUDA_ERROR_INVALID_VALUE, "neither PTX")
 		var none *driver.Context
 		wantError(t, none.CanLoad(header("7.0", "sm_70")), driver.ErrClosed)
+	})
+}
+
+// What driver 580 said on an H200 is what the emulator says, and what drivers
+// of that version say on such devices.
+func TestHeadersAreTakenAsByDriver580(t *testing.T) {
+	data, err := os.ReadFile("../ptx/testdata/headers-580.txt")
+	noError(t, err)
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		if major, minor := capability(t, c); c.Driver().Version() != 13000 || major != 9 || minor != 0 {
+			t.Skipf("CUDA %d and capability %d.%d are others than those of the list", c.Driver().Version(), major, minor)
+		}
+		for line := range strings.Lines(string(data)) {
+			f := strings.Fields(line)
+			if f[0] == "#" {
+				continue
+			}
+			text := ".version " + f[0] + "\n"
+			if f[1] != "-" {
+				text += ".target " + f[1] + "\n"
+			}
+			if f[2] != "-" {
+				text += ".address_size " + f[2] + "\n"
+			}
+			got := 0
+			m, err := c.LoadModule([]byte(text + ".visible .entry k()\n{\n\tret;\n}\n"))
+			var e *driver.Error
+			if errors.As(err, &e) {
+				got = int(e.Result)
+			} else {
+				noError(t, err)
+			}
+			noError(t, m.Close())
+			if strconv.Itoa(got) != f[3] {
+				t.Errorf("%q: %d, want %s: %v", text, got, f[3], err)
+			}
+		}
 	})
 }

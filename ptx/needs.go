@@ -9,19 +9,20 @@ import (
 // runs on, by its .version and .target. [Module.Needs] and [ModuleInfo.Needs]
 // read it, [Needs.Check] answers for one machine.
 type Needs struct {
-	Version Version // zero where the text has no .version
-	Target  Target  // the most demanding architecture; not valid where the text names none
-	unknown string  // a target that begins with sm_ and is no architecture
+	Version     Version // zero where the text has no .version
+	Target      Target  // the most demanding architecture; not valid where the text names none
+	AddressSize int     // 32 or 64; 0 where not stated, which drivers take as their own
+	unknown     string  // a target that begins with sm_ and is no architecture
 }
 
 // Needs is what the module asks of driver and device.
-func (m *Module) Needs() Needs { return needs(m.Version, m.Targets) }
+func (m *Module) Needs() Needs { return needs(m.Version, m.Targets, m.AddressSize) }
 
 // Needs is what the module asks of driver and device.
-func (m *ModuleInfo) Needs() Needs { return needs(m.Version, m.Targets) }
+func (m *ModuleInfo) Needs() Needs { return needs(m.Version, m.Targets, m.AddressSize) }
 
-func needs(v Version, targets []string) Needs {
-	n := Needs{Version: v}
+func needs(v Version, targets []string, addressSize int) Needs {
+	n := Needs{Version: v, AddressSize: addressSize}
 	for _, name := range targets {
 		t, ok := ParseTarget(name)
 		switch {
@@ -82,7 +83,7 @@ func (e *UnmetError) Error() string { return e.Problem + ": " + e.Advice }
 // every version, and a target that it does not know runs by the rule of its
 // suffix. What instructions need is for the driver's compiler to say.
 func (n Needs) Check(cuda, major, minor int) error {
-	for _, check := range []func(cuda, device int) *UnmetError{n.checkHeader, n.checkVersion, n.checkPair, n.checkTarget} {
+	for _, check := range []func(cuda, device int) *UnmetError{n.checkHeader, n.checkVersion, n.checkPair, n.checkTarget, n.checkAddresses} {
 		if e := check(cuda, capability(major, minor)); e != nil {
 			e.Needs = n
 			return e
@@ -134,16 +135,24 @@ func (n Needs) tooNew(cuda int, newest Version) *UnmetError {
 }
 
 // checkPair looks at .version and .target together: each version knows the
-// targets of its time.
-func (n Needs) checkPair(int, int) *UnmetError {
+// targets of its time, and a driver those of its own. (It may know one of them
+// with older versions than the one that brought it.)
+func (n Needs) checkPair(cuda, _ int) *UnmetError {
 	since, ok := n.Target.Since()
-	if !ok || !n.Version.less(since) {
-		return nil
+	_, sure := NewestFor(cuda)
+	switch {
+	case ok && n.Version.less(since):
+		return &UnmetError{
+			Problem: fmt.Sprintf("PTX %v has no target %v, which came with PTX %v", n.Version, n.Target, since),
+			Advice:  fmt.Sprintf("raise .version to %v, which needs %v, or name an older .target", since, Needs{Version: since}),
+		}
+	case !ok && sure:
+		return &UnmetError{
+			Problem: fmt.Sprintf("there is no target %v in PTX %v", n.Target, n.Version),
+			Advice:  "name an architecture that there is, such as sm_80, sm_90a or sm_100f",
+		}
 	}
-	return &UnmetError{
-		Problem: fmt.Sprintf("PTX %v has no target %v, which came with PTX %v", n.Version, n.Target, since),
-		Advice:  fmt.Sprintf("raise .version to %v, which needs %v, or name an older .target", since, Needs{Version: since}),
-	}
+	return nil
 }
 
 func (n Needs) checkTarget(_, device int) *UnmetError {
@@ -166,6 +175,18 @@ func (n Needs) targetAdvice(device int) string {
 	}
 	return fmt.Sprintf("%s without the suffix %q if the text uses nothing %v, else write code for this architecture and bring a variant for each",
 		portable, n.Target.Scope.suffix(), n.Target.Scope)
+}
+
+// checkAddresses: from capability 9.0 on there is no compiler for 32-bit code.
+func (n Needs) checkAddresses(_, device int) *UnmetError {
+	if n.AddressSize != 32 || device < capability(9, 0) {
+		return nil
+	}
+	return &UnmetError{
+		Kind:    UnmetTarget,
+		Problem: fmt.Sprintf("code with .address_size 32 does not run on this device, which has compute capability %s", capabilityText(device)),
+		Advice:  "compile it for 64 bits (nvcc -m64)",
+	}
 }
 
 // cudaText is "12.4" for 12040.

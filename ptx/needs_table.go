@@ -23,14 +23,15 @@ var releases = []release{
 	{Version{1, 5}, 3000}, {Version{1, 4}, 2020}, {Version{1, 3}, 2010}, {Version{1, 2}, 2000}, {Version{1, 1}, 1010}, {Version{1, 0}, 1000},
 }
 
-// firstVersions has the PTX ISA version that brought each target: of those up
-// to sm_90a the first with which ptxas 11.8 takes it, of later ones what the
-// PTX ISA says at ".target".
+// firstVersions has the oldest PTX ISA version with each target: up to sm_72
+// the oldest with which ptxas 11.8 takes it, from sm_75 on ptxas 13.0, and of
+// those that came later what the PTX ISA says at ".target". Driver 580 says the
+// same, see testdata/headers-580.txt.
 var firstVersions = map[string]Version{
 	"10": {1, 0}, "11": {1, 0}, "12": {1, 2}, "13": {1, 2}, "20": {2, 0}, "21": {2, 0},
 	"30": {3, 0}, "32": {4, 0}, "35": {3, 1}, "37": {4, 1}, "50": {4, 0}, "52": {4, 1}, "53": {4, 2},
 	"60": {5, 0}, "61": {5, 0}, "62": {5, 0}, "70": {5, 1}, "72": {6, 1}, "75": {6, 3},
-	"80": {7, 0}, "86": {7, 1}, "87": {7, 4}, "88": {9, 0}, "89": {7, 8}, "90": {7, 8}, "90a": {7, 8},
+	"80": {7, 0}, "86": {7, 1}, "87": {7, 4}, "88": {7, 4}, "89": {7, 8}, "90": {7, 8}, "90a": {8, 0},
 	"100": {8, 6}, "100a": {8, 6}, "100f": {8, 8}, "101": {8, 6}, "101a": {8, 6}, "101f": {8, 8},
 	"103": {8, 8}, "103a": {8, 8}, "103f": {8, 8}, "107": {9, 4}, "107a": {9, 4}, "107f": {9, 4},
 	"110": {9, 0}, "110a": {9, 0}, "110f": {9, 0},
