@@ -7,6 +7,7 @@ import (
 
 // Inspection is what a module's text tells about it. Nothing in it comes from a
 // driver: what the driver's compiler made of a kernel is for the driver to say.
+// Sizes of memory are those that the text declares, without what aligning adds.
 type Inspection struct {
 	Name         string // as given to Parse
 	Version      Version
@@ -160,24 +161,25 @@ func (x *inspector) variable(v *Variable) {
 	}
 	n := VariableInfo{
 		Pos: v.Pos, Name: v.Name, Space: v.Space, Linkage: v.Linkage, Type: v.Type,
-		Size: v.Size() * int64(max(v.Count, 1)), Align: v.Alignment(), Initialised: v.Init != nil,
+		Size: v.bytes(), Align: v.Alignment(), Initialised: v.Init != nil,
 	}
 	for _, a := range v.Attributes {
 		n.Managed = n.Managed || a.Name == "managed"
 	}
 	switch v.Space {
 	case GlobalSpace:
-		x.out.Global = place(x.out.Global, v)
+		x.out.Global += v.bytes()
 	case ConstSpace:
-		x.out.Const = place(x.out.Const, v)
+		x.out.Const += v.bytes()
 	}
 	x.out.Variables = append(x.out.Variables, n)
 }
 
-// place lays v out behind the byte end and returns where it ends.
-func place(end int64, v *Variable) int64 {
-	align := v.Alignment()
-	return (end+align-1)/align*align + v.Size()*int64(max(v.Count, 1))
+// bytes are the bytes of v, or of all of v<count>. What no device could hold is
+// cut, so that sums do not overflow.
+func (v *Variable) bytes() int64 {
+	const enough = 1 << 40
+	return min(min(v.Size(), enough)*min(int64(max(v.Count, 1)), 1<<20), enough)
 }
 
 func (x *inspector) function(f *Function) {

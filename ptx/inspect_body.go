@@ -143,9 +143,9 @@ func (b *bodyReader) variable(v *Variable) {
 	b.hide(v.Name)
 	switch v.Space {
 	case LocalSpace:
-		b.n.info.Local = place(b.n.info.Local, v)
+		b.n.info.Local += v.bytes()
 	case SharedSpace:
-		b.n.own = place(b.n.own, v)
+		b.n.own += v.bytes()
 	}
 }
 

@@ -1,10 +1,5 @@
 package ptx
 
-import (
-	"maps"
-	"slices"
-)
-
 // reach carries what called functions need up to their callers: shared memory
 // and stack.
 func (x *inspector) reach() {
@@ -81,14 +76,9 @@ func (x *inspector) sharedOf(n *functionNotes, deep bool) {
 			names[name] = v
 		}
 	}
-	vars := slices.Collect(maps.Values(names))
-	slices.SortFunc(vars, func(a, b *Variable) int { return comparePos(a.Pos, b.Pos, a.Name, b.Name) })
-	for _, v := range vars {
-		if v.Linkage == Extern && v.Len() <= 0 {
-			n.info.DynamicShared = true
-			continue
-		}
-		size = place(size, v)
+	for _, v := range names {
+		size += v.bytes()
+		n.info.DynamicShared = n.info.DynamicShared || v.Linkage == Extern && v.Len() <= 0
 	}
 	n.info.Shared = size
 }

@@ -65,8 +65,8 @@ func TestInspectMemory(t *testing.T) {
 		dynamic      bool
 		local, stack int64
 	}{
-		{"leaf", 16, false, 16, 16}, {"middle", 0, false, 100, 116}, {"again", 0, false, 4, -1},
-		{"all", 32, true, 8, 124}, {"none", 0, false, 0, 0}, {"hides", 4, false, 4, 4},
+		{"leaf", 12, false, 16, 16}, {"middle", 0, false, 100, 116}, {"again", 0, false, 4, -1},
+		{"all", 26, true, 8, 124}, {"none", 0, false, 0, 0}, {"hides", 4, false, 4, 4},
 		{"round", 0, false, 0, -1}, {"elsewhere", 0, false, 4, 4},
 	} {
 		f := i.Kernel(want.name)
@@ -77,7 +77,7 @@ func TestInspectMemory(t *testing.T) {
 			t.Errorf("%s: shared %d, dynamic %v, local %d, stack %d, want %+v", want.name, f.Shared, f.DynamicShared, f.Local, f.Stack, want)
 		}
 	}
-	if i.Const != 16 || i.Global != 8 {
+	if i.Const != 12 || i.Global != 7 {
 		t.Errorf("%d bytes const, %d global", i.Const, i.Global)
 	}
 }
