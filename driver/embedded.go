@@ -70,8 +70,7 @@ func (core *contextCore) embed(c *Context, name string, raw CUmodule, img image)
 	core.mu.Lock()
 	core.code = append(core.code, life)
 	core.mu.Unlock()
-	p := &program{life: life, ctx: c, kernels: make(map[string]*Kernel)}
-	p.sigs, p.needs = readSignatures(img)
+	p := &program{life: life, ctx: c, sigs: readSignatures(img), kernels: make(map[string]*Kernel)}
 	p.find = func(_ *Driver, name *byte) (f CUfunction, err error) {
 		err = core.guarded.CuModuleGetFunction(&f, raw, name)
 		return f, err

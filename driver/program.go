@@ -41,13 +41,19 @@ func newProgram(c *Context, kind string, img image) (*program, error) {
 		return nil, err
 	}
 	p := &program{life: life, ctx: c, kernels: make(map[string]*Kernel)}
-	p.sigs, p.needs = readSignatures(img)
+	p.sigs, p.needs = readPTX(img)
 	return p, nil
 }
 
 // readSignatures reads what the PTX says about its kernels. Whether the text is
 // right is for the driver to say: what could not be read is not there.
-func readSignatures(img image) (map[string]*ptx.Signature, ptx.Needs) {
+func readSignatures(img image) map[string]*ptx.Signature {
+	sigs, _ := readPTX(img)
+	return sigs
+}
+
+// readPTX is readSignatures, and what the text needs.
+func readPTX(img image) (map[string]*ptx.Signature, ptx.Needs) {
 	text := img.ptx()
 	if text == nil {
 		return nil, ptx.Needs{}
