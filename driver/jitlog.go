@@ -56,7 +56,7 @@ func firstComplaint(log string, ptx []string) string {
 		return text
 	}
 	first, _, _ := strings.Cut(log, "\n")
-	return strings.TrimSpace(first)
+	return complaint(first)
 }
 
 // lineNumber finds "line 12" in a line of the log, 0 if it is not there.
