@@ -14,22 +14,26 @@ const (
 // firstLog is enough for nearly every load.
 var firstLog = logSize{info: 8 << 10, err: 16 << 10}
 
-// withJIT makes the call of a load with options and log buffers. The driver
-// cuts a log that its buffer is too short for, and only shows it in full when
-// it compiles again: if the load fails so, it is repeated with larger buffers.
-// A load that succeeds is not; asked to report (JITVerbose) it has a large
-// buffer at once. The caller closes the jit.
+// withJIT makes the call of an image's load with options and log buffers. The
+// caller closes the jit.
 func withJIT(img image, opts []JITOption, call func(j *jit) error) (*jit, error) {
+	return withLogs(opts, img.ptx, call)
+}
+
+// withLogs makes calls of the compiler or the linker; text is the PTX that an
+// error is about. The driver cuts a log that its buffer is too short for, and
+// only shows it in full when it compiles again: if the call fails so, it is
+// repeated with larger buffers. One that succeeds is not; asked to report
+// (JITVerbose) it has a large buffer at once.
+func withLogs(opts []JITOption, text func() []byte, call func(j *jit) error) (*jit, error) {
 	size := firstLog
+	if verbose(opts) {
+		size.info = verboseInfo
+	}
 	for {
 		j, err := newJIT(opts, size)
 		if err != nil {
 			return nil, err
-		}
-		if j.has(CU_JIT_LOG_VERBOSE) && size.info < verboseInfo {
-			size.info = verboseInfo
-			j.close()
-			continue
 		}
 		err = call(j)
 		runtime.KeepAlive(j)
@@ -38,12 +42,18 @@ func withJIT(img image, opts []JITOption, call func(j *jit) error) (*jit, error)
 			return j, nil
 		}
 		if size.err *= logGrowth; !j.cut() || size.err > largestLog {
-			err = j.explain(err, img.ptx())
+			err = j.explain(err, text())
 			j.close()
 			return nil, err
 		}
 		j.close()
 	}
+}
+
+func verbose(opts []JITOption) bool {
+	var j jit
+	_ = j.apply(opts) // the call will say what is wrong with them
+	return j.has(CU_JIT_LOG_VERBOSE)
 }
 
 // cut reports whether the error log fills its buffer.

@@ -22,9 +22,17 @@ func (j *jit) explain(err error, ptx []byte) error {
 	explained := *e
 	explained.Log = annotate(log, lines)
 	if first := firstComplaint(log, lines); first != "" {
-		explained.Hint = first
+		explained.Hint = explained.of(first)
 	}
 	return &explained
+}
+
+// of puts the linker's input before a complaint that does not name it.
+func (e *Error) of(complaint string) string {
+	if e.about == "" || strings.Contains(complaint, "'"+e.about+"'") {
+		return complaint
+	}
+	return e.about + ": " + complaint
 }
 
 // annotate puts below each line of the log the line of PTX that it names.

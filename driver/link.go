@@ -1,10 +1,12 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -12,96 +14,72 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// linkerLog is for all inputs of a linker together: unlike a load, linking
-// cannot be repeated when a log was cut, because inputs are not kept.
-var linkerLog = logSize{info: 64 << 10, err: 256 << 10}
-
 // Linker joins several images into one: what one of them declares extern is
-// found in another. It takes PTX, which it compiles, relocatable cubins, fat
-// binaries, object files and archives. Complete gives the image; Close ends the
-// Linker, which holds memory of the driver until then.
-//
-// Its methods may be called by several goroutines; one call is made at a time.
+// found in another. It takes PTX, which is compiled, relocatable cubins, fat
+// binaries, object files and archives. The driver is asked by Complete, so it
+// holds nothing of the driver's, and any goroutine may call its methods.
 type Linker struct {
-	life *Lifetime
 	ctx  *Context
-	raw  CUlinkState
-	jit  *jit // its logs are written as long as the state exists
+	opts []JITOption
 
 	mu     sync.Mutex
-	inputs int
-	sigs   map[string]*ptx.Signature
-	binary bool  // an input is no PTX: sigs has not all kernels
-	broken error // of the first input that was refused
-	image  []byte
+	inputs []linkInput
+	image  []byte // of the inputs, once they were linked
+	log    string
+	closed bool
 }
 
 // NewLinker makes a linker for the context's device, or with JITTarget for
 // another. Options hold for all inputs. JITFallback is none of a linker's.
 func (c *Context) NewLinker(opts ...JITOption) (*Linker, error) {
-	if err := notInCallback(); err != nil {
-		return nil, err
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("cannot make a linker: %w", err)
 	}
-	life, err := NewLifetime(c, "linker")
-	if err != nil {
-		return nil, err
+	if err := checkLinkOptions(opts); err != nil {
+		return nil, fmt.Errorf("cannot make a linker: %w", err)
 	}
-	j, err := newJIT(opts, linkerLog)
-	if err != nil {
-		return nil, life.Abandon(err)
-	}
-	if j.has(CU_JIT_FALLBACK_STRATEGY) {
-		j.close()
-		return nil, life.Abandon(invalidf("JITFallback is no option of a linker, which takes code for exactly its target"))
-	}
-	l := &Linker{life: life, ctx: c, jit: j, sigs: make(map[string]*ptx.Signature)}
-	err = c.Driver().CuLinkCreate(j.count(), j.optionList(), j.valueList(), &l.raw)
-	if err != nil {
-		j.close()
-		return nil, life.Abandon(err)
-	}
-	raw := l.raw
-	Own(l, life, uint64(raw), func(d *Driver) error {
-		defer j.close()
-		return d.CuLinkDestroy(raw)
-	})
-	return l, nil
+	return &Linker{ctx: c, opts: slices.Clone(opts)}, nil
 }
 
-// Add compiles or reads an input, whose kind it recognises: PTX, a cubin, a fat
-// binary, an object file or an archive. The name stands for the input in the
-// log; with "" it is numbered. Options hold for this input besides the
-// linker's own; they take no part in linking.
-//
-// What the input defines must not be defined by another one. An error is an
-// [*Error] with the log, or one of the checks that NewImage makes too. After it
-// the linker takes and gives nothing more: a driver would leave the input out.
-func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
-	if err := l.hold(); err != nil {
+func checkLinkOptions(opts []JITOption) error {
+	var j jit
+	if err := j.apply(opts); err != nil {
 		return err
 	}
-	defer l.life.Done()
+	if j.has(CU_JIT_FALLBACK_STRATEGY) {
+		return invalidf("JITFallback is no option of a linker, which takes code for exactly its target")
+	}
+	return nil
+}
+
+// Add takes an input, whose kind it recognises: PTX, a relocatable cubin, a fat
+// binary, an object file or an archive. Its headers are checked, as NewImage
+// checks them; it is compiled by Complete, and data must not be changed before
+// that. The name stands for the input in messages; with "" it is numbered.
+// Options hold for this input besides the linker's own and take no part in
+// linking.
+func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
+	if l == nil {
+		return nilError("linker")
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.open(); err != nil {
+	if err := l.check(); err != nil {
 		return err
 	}
-	l.inputs++
 	if name == "" {
-		name = fmt.Sprintf("input %d", l.inputs)
+		name = fmt.Sprintf("input %d", len(l.inputs)+1)
 	}
-	err := l.add(name, data, opts)
+	in, err := newLinkInput(name, data, opts)
 	if err != nil {
-		l.broken = err
+		return fmt.Errorf("cannot link %q: %w", name, err)
 	}
-	return err
+	l.inputs, l.image = append(l.inputs, in), nil
+	return nil
 }
 
 // AddFile is Add with the contents of a file and its name.
 func (l *Linker) AddFile(file string, opts ...JITOption) error {
-	if err := l.check(); err != nil {
-		return err
-	}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("cannot link: %w", err)
@@ -117,93 +95,39 @@ func (l *Linker) AddImage(i *Image, opts ...JITOption) error {
 	return l.Add(i.name, i.code.data, opts...)
 }
 
-// open refuses inputs where they come too late.
-func (l *Linker) open() error {
-	switch {
-	case l.broken != nil:
-		return fmt.Errorf("%v has refused an input before: %w", l.life, l.broken)
-	case l.image != nil:
-		return invalidf("%v is complete and takes no more inputs; make another one", l.life)
-	}
-	return nil
-}
-
-func (l *Linker) add(name string, data []byte, opts []JITOption) error {
-	in, err := newLinkInput(data)
-	if err != nil {
-		return fmt.Errorf("cannot link %q: %w", name, err)
-	}
-	symbol, err := cName("linker's input", name)
-	if err != nil {
-		return err
-	}
-	own := &jit{}
-	if err := own.apply(opts); err != nil {
-		return fmt.Errorf("cannot link %q: %w", name, err)
-	}
-	err = l.ctx.Driver().CuLinkAddData(l.raw, in.kind, in.code.ptr(), uintptr(len(in.code.data)),
-		symbol, own.count(), own.optionList(), own.valueList())
-	runtime.KeepAlive(own)
-	own.answered()
-	if err != nil {
-		return l.explain(err, name, in.code.ptx())
-	}
-	l.learn(in)
-	return nil
-}
-
-// learn keeps what the PTX says about its kernels.
-func (l *Linker) learn(in linkInput) {
-	if in.code.format != formatPTX {
-		l.binary = true
-		return
-	}
-	for name, s := range readSignatures(in.code) {
-		l.sigs[name] = s
-	}
-}
-
-// explain adds the log to an error, and the input's name where it lacks it.
-func (l *Linker) explain(err error, name string, text []byte) error {
-	err = l.jit.explain(err, text)
-	e, ok := err.(*Error)
-	if !ok || name == "" || strings.Contains(e.Hint, "'"+name+"'") {
-		return err
-	}
-	named := *e
-	named.Hint = name + ": " + e.Hint
-	return &named
-}
-
-// Complete links the inputs and returns the image, a cubin. It may be called
-// again and returns the same bytes. What no input defines is an error whose log
-// names it.
+// Complete compiles the inputs, links them and returns the image, a cubin, which
+// must not be changed. Called again it returns the same one, until another
+// input is added.
+//
+// The error is an [*Error] with the compiler's or the linker's log: what does
+// not compile, with its lines of PTX; what is defined twice, or in two ways; or
+// what no input defines.
 func (l *Linker) Complete() ([]byte, error) {
-	if err := l.hold(); err != nil {
-		return nil, err
+	if l == nil {
+		return nil, nilError("linker")
 	}
-	defer l.life.Done()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err := l.check(); err != nil {
+		return nil, err
+	}
 	if l.image != nil {
 		return l.image, nil
 	}
-	if l.broken != nil {
-		return nil, l.open()
+	if err := notInCallback(); err != nil {
+		return nil, err
 	}
-	var at unsafe.Pointer
-	var size uintptr
-	if err := l.ctx.Driver().CuLinkComplete(l.raw, &at, &size); err != nil {
-		l.broken = l.explain(err, "", nil)
-		return nil, l.broken
+	if err := l.ctx.core.life.Retain(); err != nil {
+		return nil, err
 	}
-	l.jit.answered()
-	l.image = append([]byte{}, unsafe.Slice((*byte)(at), size)...) // the state owns the driver's
-	return l.image, nil
+	defer l.ctx.core.life.Done()
+	var err error
+	l.image, l.log, err = l.onThread()
+	return l.image, err
 }
 
-// Load completes the linking and loads the result. Kernels that came from PTX
-// keep the names and types of their parameters if all inputs were PTX.
+// Load completes the linking and loads the result. Kernels keep the names and
+// types of their parameters if all inputs were PTX.
 func (l *Linker) Load(opts ...JITOption) (*Module, error) {
 	data, err := l.Complete()
 	if err != nil {
@@ -214,60 +138,131 @@ func (l *Linker) Load(opts ...JITOption) (*Module, error) {
 		return nil, fmt.Errorf("what was linked is no image: %w", err)
 	}
 	m, err := l.ctx.loadModule(l.ctx.Driver(), img, opts)
-	if err == nil && !l.binary {
-		m.code.sigs = l.sigs
+	if err != nil {
+		return nil, err
 	}
-	return m, err
+	m.code.sigs = l.signatures()
+	return m, nil
 }
 
-// Log is what compiler and linker printed without failing: warnings, and with
-// JITVerbose the registers and memory of each kernel.
+// signatures is what the inputs' PTX says about all kernels, nil if an input is
+// no PTX.
+func (l *Linker) signatures() map[string]*ptx.Signature {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make(map[string]*ptx.Signature)
+	for _, in := range l.inputs {
+		if in.code.format != formatPTX {
+			return nil
+		}
+		for name, s := range readSignatures(in.code) {
+			all[name] = s
+		}
+	}
+	return all
+}
+
+// Log is what compiler and linker printed at the last Complete without failing:
+// warnings, and with JITVerbose the registers and memory of each kernel.
 func (l *Linker) Log() string {
-	if l == nil || l.life == nil {
+	if l == nil {
 		return ""
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return cString(l.jit.info)
+	return l.log
 }
 
-// Raw returns the driver's handle, 0 for a nil linker.
-func (l *Linker) Raw() CUlinkState {
-	if l == nil {
-		return 0
-	}
-	return l.raw
-}
-
-// Close gives the linker's memory back. The image stays valid.
+// Close lets go of the inputs. Images that were linked stay.
 func (l *Linker) Close() error {
-	if l == nil || l.life == nil {
+	if l == nil {
 		return nil
 	}
-	err := l.life.Close()
-	runtime.KeepAlive(l)
-	return err
-}
-
-// String names the linker.
-func (l *Linker) String() string {
-	if l == nil || l.life == nil {
-		return "nil linker"
-	}
-	return l.life.String()
-}
-
-// hold keeps the driver's state for a call that may take long.
-func (l *Linker) hold() error {
-	if err := l.check(); err != nil {
-		return err
-	}
-	return l.life.Retain()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed, l.inputs, l.image = true, nil, nil
+	return nil
 }
 
 func (l *Linker) check() error {
-	if l == nil || l.life == nil {
-		return nilError("linker")
+	if l.closed {
+		return fmt.Errorf("linker: %w", ErrClosed)
 	}
-	return l.life.Check()
+	return l.ctx.check()
+}
+
+// onThread links on an operating system's thread of its own, which ends with
+// it. The driver's linker has state that belongs to the thread: on driver 580,
+// after PTX that did not compile, a later link on that thread answers 999 for
+// what is 300, or, after PTX that was too new, success where symbols are
+// undefined. So no link is made piece by piece on whatever threads the
+// goroutine is on, and what fails here is forgotten with the thread.
+func (l *Linker) onThread() (image []byte, log string, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked: the thread ends
+		image, log, err = l.link()
+	}()
+	<-done
+	return image, log, err
+}
+
+// link makes the calls, once more with larger buffers if a log was cut.
+func (l *Linker) link() (image []byte, log string, err error) {
+	var failing []byte // PTX that the log is about
+	j, err := withLogs(l.opts, func() []byte { return failing }, func(j *jit) error {
+		failing = nil
+		image, err = l.linkOnce(j, &failing)
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	defer j.close()
+	return image, cString(j.info), nil
+}
+
+func (l *Linker) linkOnce(j *jit, failing *[]byte) (image []byte, err error) {
+	d := l.ctx.Driver()
+	var state CUlinkState
+	if err := d.CuLinkCreate(j.count(), j.optionList(), j.valueList(), &state); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if e := d.CuLinkDestroy(state); e != nil {
+			err = errors.Join(err, e)
+		}
+	}()
+	for _, in := range l.inputs {
+		if err := in.add(d, state); err != nil {
+			*failing = in.code.ptx()
+			return nil, in.named(j.linkFault(err))
+		}
+	}
+	var at unsafe.Pointer
+	var size uintptr
+	if err := j.linkFault(d.CuLinkComplete(state, &at, &size)); err != nil {
+		return nil, err
+	}
+	return append([]byte{}, unsafe.Slice((*byte)(at), size)...), nil // the driver's is the state's
+}
+
+// linkFault is the error of a linker's call by what the log says: what was
+// left of earlier failures on the thread can make it CUDA_ERROR_UNKNOWN, or
+// none.
+func (j *jit) linkFault(err error) error {
+	log := cString(j.err)
+	if !strings.Contains(log, "error   : ") {
+		return err
+	}
+	if err == nil {
+		return &Error{Func: FnCuLinkComplete, Result: CUDA_ERROR_INVALID_SOURCE}
+	}
+	if e, ok := err.(*Error); ok && e.Result == CUDA_ERROR_UNKNOWN {
+		known := *e
+		known.Result = CUDA_ERROR_INVALID_SOURCE
+		return &known
+	}
+	return err
 }

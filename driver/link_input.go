@@ -2,29 +2,72 @@ package driver
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // linkInput is code as a linker takes it.
 type linkInput struct {
-	kind CUjitInputType
-	code image // of PTX the text
+	name   string
+	symbol *byte // name as C takes it
+	kind   CUjitInputType
+	code   image
+	opts   []JITOption
 }
 
 var archiveMagic = []byte("!<arch>\n")
 
-// newLinkInput recognises what a linker takes besides images: object files of
+func newLinkInput(name string, data []byte, opts []JITOption) (linkInput, error) {
+	if err := checkLinkOptions(opts); err != nil {
+		return linkInput{}, err
+	}
+	symbol, err := cName("linker's input", name)
+	if err != nil {
+		return linkInput{}, err
+	}
+	kind, code, err := readLinkInput(data)
+	return linkInput{name, symbol, kind, code, slices.Clone(opts)}, err
+}
+
+// readLinkInput recognises what a linker takes besides images: object files of
 // the host with GPU code in them, and archives of those.
-func newLinkInput(data []byte) (linkInput, error) {
+func readLinkInput(data []byte) (CUjitInputType, image, error) {
+	binary := image{format: formatCubin, data: data}
 	switch {
 	case bytes.HasPrefix(data, archiveMagic):
-		return linkInput{CU_JIT_INPUT_LIBRARY, image{format: formatCubin, data: data}}, checkArchive(data)
+		return CU_JIT_INPUT_LIBRARY, binary, checkArchive(data)
 	case isHostObject(data):
-		return linkInput{CU_JIT_INPUT_OBJECT, image{format: formatCubin, data: data}}, checkObject(data)
+		return CU_JIT_INPUT_OBJECT, binary, checkObject(data)
 	}
 	code, err := newImage(data)
-	return linkInput{inputKind(code.format), code}, err
+	if err == nil && code.format == formatCubin && !code.parts[0].Relocatable {
+		err = invalidf("it is a cubin that is complete; a linker takes relocatable ones (nvcc -rdc=true)")
+	}
+	return inputKind(code.format), code, err
+}
+
+// add hands the input to the driver, which keeps nothing of it.
+func (in *linkInput) add(d *Driver, state CUlinkState) error {
+	var j jit
+	if err := j.apply(in.opts); err != nil {
+		return err
+	}
+	err := d.CuLinkAddData(state, in.kind, in.code.ptr(), uintptr(len(in.code.data)), in.symbol,
+		j.count(), j.optionList(), j.valueList())
+	j.answered()
+	return err
+}
+
+// named keeps the input that an error is about.
+func (in *linkInput) named(err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	named := *e
+	named.about = in.name
+	return &named
 }
 
 func inputKind(f imageFormat) CUjitInputType {

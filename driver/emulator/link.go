@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"unsafe"
@@ -19,6 +20,7 @@ type linkState struct {
 	opts     jitOptions
 	room     uintptr // of the error log
 	log      []string
+	count    int // of calls that add
 	inputs   []source
 	trees    []*ptx.Module
 	names    linkTable
@@ -78,6 +80,9 @@ func (l *linkState) complain(lines ...string) {
 	if l.opts.err.size != nil {
 		*l.opts.err.size = l.room
 		l.opts.err.write(strings.Join(l.log, "\n"))
+		if *l.opts.err.size == l.room && l.room > 0 { // cut; a linker does not count the NUL
+			*l.opts.err.size--
+		}
 	}
 }
 
@@ -100,7 +105,11 @@ func cuLinkAddData(c call) result {
 	if data == nil || size == 0 {
 		return errInvalidValue
 	}
-	name, _ := c.text(4)
+	l.count++
+	name, ok := c.text(4)
+	if !ok {
+		name = fmt.Sprintf("Input %d", l.count)
+	}
 	return l.add(driver.CUjitInputType(c.Uint32(1)), name, strings.Clone(unsafe.String((*byte)(data), size)))
 }
 
@@ -157,21 +166,13 @@ func (l *linkState) add(kind driver.CUjitInputType, name, data string) result {
 	return errInvalidValue
 }
 
-// addCubin takes what a linker of this emulator made.
+// addCubin refuses cubins: there is no machine code for this device, and what a
+// linker made cannot be linked again.
 func (l *linkState) addCubin(data string) result {
-	if !strings.HasPrefix(data, "\x7fELF") || len(data) < elfHeader {
+	if !strings.HasPrefix(data, "\x7fELF") {
 		return l.refuse(errInvalidImage)
 	}
-	sources := linkedSources(unsafe.Pointer(unsafe.StringData(data)))
-	if sources == nil {
-		return l.refuse(driver.CUDA_ERROR_NO_BINARY_FOR_GPU)
-	}
-	for _, s := range sources {
-		if r := l.addSource(s); r != success {
-			return r
-		}
-	}
-	return success
+	return l.refuse(driver.CUDA_ERROR_NO_BINARY_FOR_GPU)
 }
 
 func (l *linkState) addFatbin(name, data string) result {

@@ -27,7 +27,7 @@ func (t linkTable) add(name string, tree *ptx.Module) []string {
 	for _, d := range tree.Decls {
 		switch d := d.(type) {
 		case *ptx.Function:
-			if d.Entry || d.Linkage != ptx.NoLinkage {
+			if d.Linkage != ptx.NoLinkage {
 				wrong = append(wrong, t.function(name, d)...)
 			}
 		case *ptx.Variable:
@@ -70,6 +70,9 @@ func (t linkTable) variable(name string, v *ptx.Variable) []string {
 		t[v.Name] = s
 	}
 	var wrong []string
+	if s.v != nil && s.v.Space != v.Space {
+		wrong = append(wrong, complain("Memory space doesn't match", v.Name, name, "first specified", s.first))
+	}
 	if s.v != nil && fixedSize(s.v) && fixedSize(v) && s.v.Size() != v.Size() {
 		wrong = append(wrong, complain("Size doesn't match", v.Name, name, "first specified", s.first))
 	}
@@ -117,25 +120,29 @@ func complain(what, symbol, input, how, first string) string {
 // undefined lists what an input needs and nobody defines: variables that are
 // declared extern, and functions that are used.
 func (t linkTable) undefined(name string, tree *ptx.Module, provided map[string]vm.Extern) []string {
-	var missing []string
+	var functions, variables []string
 	used := namesIn(tree)
 	for _, d := range tree.Decls {
-		symbol := ""
 		switch d := d.(type) {
 		case *ptx.Function:
 			if d.Linkage == ptx.Extern && d.Body == nil && used[d.Name] && provided[d.Name] == nil && !vm.Provided(d.Name) {
-				symbol = d.Name
+				functions = t.lacks(functions, d.Name, name)
 			}
 		case *ptx.Variable:
 			if d.Linkage == ptx.Extern && (d.Space == ptx.GlobalSpace || d.Space == ptx.ConstSpace) {
-				symbol = d.Name
+				variables = t.lacks(variables, d.Name, name)
 			}
 		}
-		if s := t[symbol]; s != nil && s.definer == "" {
-			missing = append(missing, fmt.Sprintf("error   : Undefined reference to '%s' in '%s'", symbol, name))
-		}
 	}
-	return missing
+	return append(functions, variables...)
+}
+
+// lacks adds a complaint if nobody defines the symbol.
+func (t linkTable) lacks(missing []string, symbol, input string) []string {
+	if s := t[symbol]; s == nil || s.definer != "" {
+		return missing
+	}
+	return append(missing, fmt.Sprintf("error   : Undefined reference to '%s' in '%s'", symbol, input))
 }
 
 // namesIn is every name that instructions and initialisers of a module have as

@@ -1,6 +1,7 @@
 package emulator_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -79,6 +80,22 @@ func TestLinkerInputsThatAreNone(t *testing.T) {
 }
 
 func TestLinkerAfterAContradiction(t *testing.T) {
+	freshThread(t, testContradictions)
+}
+
+// freshThread runs a test on a thread of its own: after PTX that did not compile
+// driver 580 has other codes for a linker's errors on the same thread.
+func freshThread(t *testing.T, test func(t *testing.T)) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		test(t)
+	}()
+	<-done
+}
+
+func testContradictions(t *testing.T) {
 	r := newRig(t)
 	for _, c := range []struct {
 		what string
@@ -123,8 +140,26 @@ func TestLinkerLogIsCut(t *testing.T) {
 	*l.size() = 32
 	r.ok(r.CuLinkCreate(2, &l.options[0], &l.values[0], &l.state))
 	r.want("no PTX", l.add(driver.CU_JIT_INPUT_PTX, "hello"), driver.CUDA_ERROR_INVALID_IMAGE)
-	if log, _, _ := strings.Cut(string(l.log), "\x00"); len(log) != 31 || *l.size() != 32 {
+	if log, _, _ := strings.Cut(string(l.log), "\x00"); len(log) != 31 || *l.size() != 31 {
 		t.Errorf("the log of %d bytes is %q", *l.size(), log)
+	}
+	r.ok(r.CuLinkDestroy(l.state))
+}
+
+// What is undefined is in the log even where the driver says that all is well,
+// as 580 does on a thread where it has refused PTX that is too new.
+func TestLinkerLogNamesWhatIsUndefined(t *testing.T) {
+	r := newRig(t)
+	text := append([]byte(strings.Replace(linkPTX, "8.0", "99.0", 1)), 0)
+	var m driver.CUmodule
+	r.want("PTX of the future", r.CuModuleLoadData(&m, unsafe.Pointer(&text[0])), driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+	l := r.linker()
+	r.ok(l.add(driver.CU_JIT_INPUT_PTX, ".version 8.0\n.target sm_70\n.address_size 64\n.extern .global .u32 nowhere;\n"))
+	err := l.complete()
+	log, _, _ := strings.Cut(string(l.log), "\x00")
+	t.Logf("%v, %q", err, log)
+	if log != "error   : Undefined reference to 'nowhere' in 'input'" {
+		t.Errorf("%v, the log is %q", err, log)
 	}
 	r.ok(r.CuLinkDestroy(l.state))
 }
