@@ -3,7 +3,6 @@ package driver
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 )
 
@@ -49,15 +48,12 @@ func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
 		return nil, err
 	}
 	defer c.core.life.Done()
-	j := newJIT(nil)
-	defer j.close()
-	d := c.Guarded()
 	m := &Module{}
-	err = d.CuModuleLoadDataEx(&m.raw, img.ptr(), j.count(), j.optionList(), j.valueList())
-	runtime.KeepAlive(j)
+	j, err := withJIT(img, nil, func(j *jit) error { return m.load(c.Guarded(), img, j) })
 	if err != nil {
-		return nil, c.explainNeeds(j.explain(err, img.ptx()), imageNeeds(img))
+		return nil, c.explainNeeds(err, imageNeeds(img))
 	}
+	j.close()
 	m.code = c.core.embed(c, name, m.raw, img)
 	return m, nil
 }

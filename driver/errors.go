@@ -30,7 +30,8 @@ type Error struct {
 	Hint    string // what usually causes it, or what to do
 	Log     string // what the driver's compiler or linker printed
 
-	cause error // ErrClosed, if that is why
+	cause error  // ErrClosed, if that is why
+	about string // the linker's input whose log it is; "" for none
 }
 
 // Error returns one line: function, code and hint.

@@ -11,7 +11,8 @@ import (
 // image is compiled or compilable code as the driver takes it.
 type image struct {
 	format imageFormat
-	data   []byte // PTX ends in NUL
+	data   []byte      // PTX ends in NUL
+	parts  []ImagePart // of binaries
 }
 
 type imageFormat uint8
@@ -36,66 +37,20 @@ func newImage(data []byte) (image, error) {
 	case len(data) == 0:
 		return image{}, invalidf("the image is empty")
 	case bytes.HasPrefix(data, elfMagic):
-		return binaryImage(formatCubin, data, 64, elfSize)
+		part, err := checkCubin(data)
+		return image{formatCubin, data, []ImagePart{part}}, err
 	case bytes.HasPrefix(data, fatbinMagic):
-		return binaryImage(formatFatbin, data, 16, fatbinSize)
+		parts, err := checkFatbin(data)
+		return image{formatFatbin, data, parts}, err
 	case bytes.HasPrefix(data, wrapMagic):
 		return image{}, invalidf("the image is the C wrapper of a fat binary, which refers to other memory; load the fat binary itself")
 	case isPTX(data):
-		return image{formatPTX, terminated(data)}, nil
+		return image{formatPTX, terminated(data), nil}, nil
 	}
 	return image{}, invalidf("the image is neither PTX (no .version line), a cubin nor a fat binary: it begins with %q", data[:min(len(data), 16)])
 }
 
-func binaryImage(f imageFormat, data []byte, header int, size func([]byte) uint64) (image, error) {
-	if len(data) < header {
-		return image{}, invalidf("the image has %d bytes, less than its header", len(data))
-	}
-	if need := size(data); need > uint64(len(data)) {
-		return image{}, invalidf("the image has %d bytes, but its header says that there are %d: it is cut off or damaged", len(data), need)
-	}
-	return image{f, data}, nil
-}
-
 var le = binary.LittleEndian
-
-// fatbinSize is where a fat binary ends: behind its header, whose size is at
-// byte 6, and what follows that, whose size is at byte 8.
-func fatbinSize(data []byte) uint64 {
-	return saturated(uint64(le.Uint16(data[6:])), le.Uint64(data[8:]))
-}
-
-// elfSize is where the tables of a 64-bit ELF file end, and the sections whose
-// bytes are certainly in the file. Cubins have their program headers last.
-func elfSize(data []byte) uint64 {
-	const class64, progBits, strTab = 2, 1, 3
-	if data[4] != class64 {
-		return 0
-	}
-	programs := elfTable(data, 0x20, 0x36)
-	sections := elfTable(data, 0x28, 0x3a)
-	end := max(programs.end(), sections.end())
-	if sections.each < 64 || end > uint64(len(data)) {
-		return end
-	}
-	for i := range sections.n {
-		section := data[sections.at+i*sections.each:]
-		if t := le.Uint32(section[4:]); t >= progBits && t <= strTab {
-			end = max(end, saturated(le.Uint64(section[0x18:]), le.Uint64(section[0x20:])))
-		}
-	}
-	return end
-}
-
-// elfHeaders is a table of headers: n of them, of the same size.
-type elfHeaders struct{ at, each, n uint64 }
-
-// elfTable reads where a table is from the file's header.
-func elfTable(data []byte, at, each int) elfHeaders {
-	return elfHeaders{le.Uint64(data[at:]), uint64(le.Uint16(data[each:])), uint64(le.Uint16(data[each+2:]))}
-}
-
-func (h elfHeaders) end() uint64 { return saturated(h.at, h.each*h.n) }
 
 // saturated is a + b, or the largest number.
 func saturated(a, b uint64) uint64 {

@@ -1,7 +1,9 @@
 package driver
 
 import (
+	"math"
 	"runtime"
+	"slices"
 	"unsafe"
 )
 
@@ -9,17 +11,24 @@ import (
 // that is already compiled.
 type JITOption func(*jit)
 
-// JITMaxRegisters limits the registers per thread.
-func JITMaxRegisters(n int) JITOption { return JITRaw(CU_JIT_MAX_REGISTERS, uintptr(n)) }
+// JITMaxRegisters limits the registers per thread, 1 to 255. The compiler raises
+// what is too low for the architecture and says so in the log.
+func JITMaxRegisters(n int) JITOption {
+	return jitNumber(CU_JIT_MAX_REGISTERS, n, 1, 255)
+}
 
 // JITThreadsPerBlock has the compiler leave registers for blocks of at least n
-// threads.
-func JITThreadsPerBlock(n int) JITOption { return JITRaw(CU_JIT_THREADS_PER_BLOCK, uintptr(n)) }
+// threads, 1 to 1024. It cannot be combined with JITTarget.
+func JITThreadsPerBlock(n int) JITOption {
+	return jitNumber(CU_JIT_THREADS_PER_BLOCK, n, 1, 1024)
+}
 
 // JITOptLevel sets the optimisation level, 0 to 4; 4 is the default.
-func JITOptLevel(level int) JITOption { return JITRaw(CU_JIT_OPTIMIZATION_LEVEL, uintptr(level)) }
+func JITOptLevel(level int) JITOption { return jitNumber(CU_JIT_OPTIMIZATION_LEVEL, level, 0, 4) }
 
-// JITTarget compiles for a given architecture instead of the context's.
+// JITTarget compiles for a given architecture instead of the context's. The
+// result does not load where the device is another; it is for a Linker whose
+// image is kept. It cannot be combined with JITThreadsPerBlock.
 func JITTarget(t CUjit_target) JITOption { return JITRaw(CU_JIT_TARGET, uintptr(t)) }
 
 // JITFallback says what to do with a fat binary that has no exact match.
@@ -42,12 +51,14 @@ func JITCacheMode(m CUjit_cacheMode) JITOption { return JITRaw(CU_JIT_CACHE_MODE
 func JITPositionIndependent() JITOption { return JITRaw(CU_JIT_POSITION_INDEPENDENT_CODE, 1) }
 
 // JITMinBlocksPerMultiprocessor has the compiler leave room for n blocks on
-// each multiprocessor.
-func JITMinBlocksPerMultiprocessor(n int) JITOption { return JITRaw(CU_JIT_MIN_CTA_PER_SM, uintptr(n)) }
+// each multiprocessor. It needs JITMaxThreadsPerBlock or the PTX's .maxntid.
+func JITMinBlocksPerMultiprocessor(n int) JITOption {
+	return jitNumber(CU_JIT_MIN_CTA_PER_SM, n, 1, math.MaxInt32)
+}
 
 // JITMaxThreadsPerBlock promises that blocks have at most n threads.
 func JITMaxThreadsPerBlock(n int) JITOption {
-	return JITRaw(CU_JIT_MAX_THREADS_PER_BLOCK, uintptr(n))
+	return jitNumber(CU_JIT_MAX_THREADS_PER_BLOCK, n, 1, 1024)
 }
 
 // JITOverrideDirectives has the options above win over directives in the PTX.
@@ -59,10 +70,16 @@ func JITRaw(option CUjit_option, value uintptr) JITOption {
 	return func(j *jit) { j.set(option, value) }
 }
 
-const (
-	infoLogBytes  = 8 << 10
-	errorLogBytes = 16 << 10
-)
+// jitNumber is an option with a range; what is outside is the error of the load.
+func jitNumber(o CUjit_option, n, least, most int) JITOption {
+	return func(j *jit) {
+		if n < least || n > most {
+			j.refuse(invalidf("the JIT option %v is %d; it goes from %d to %d", o, n, least, most))
+			return
+		}
+		j.set(o, uintptr(n))
+	}
+}
 
 // jit is the option list of one load. The driver writes the logs while it
 // compiles, which for a Library is when a kernel is first used; whoever loads
@@ -71,17 +88,42 @@ type jit struct {
 	options   []CUjit_option
 	values    []uintptr // numbers and addresses, as void* in C
 	info, err []byte
+	fault     error    // of an option
+	done      []func() // read what the driver answers in values
 	pins      runtime.Pinner
 }
 
-func newJIT(opts []JITOption) *jit {
-	j := &jit{info: make([]byte, infoLogBytes), err: make([]byte, errorLogBytes)}
+// newJIT makes the list of a load, with buffers for the logs.
+func newJIT(opts []JITOption, size logSize) (*jit, error) {
+	j := &jit{info: make([]byte, size.info), err: make([]byte, size.err)}
 	j.log(CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, j.info)
 	j.log(CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, j.err)
-	for _, o := range opts {
-		o(j)
+	if err := j.apply(opts); err != nil {
+		j.close()
+		return nil, err
 	}
-	return j
+	return j, nil
+}
+
+func (j *jit) apply(opts []JITOption) error {
+	for _, o := range opts {
+		if o != nil {
+			o(j)
+		}
+	}
+	if j.fault == nil && j.has(CU_JIT_TARGET) && j.has(CU_JIT_THREADS_PER_BLOCK) {
+		j.refuse(invalidf("the JIT options JITTarget and JITThreadsPerBlock cannot be combined"))
+	}
+	return j.fault
+}
+
+func (j *jit) has(o CUjit_option) bool { return slices.Contains(j.options, o) }
+
+// refuse keeps the first mistake in the options.
+func (j *jit) refuse(err error) {
+	if j.fault == nil {
+		j.fault = err
+	}
 }
 
 func (j *jit) log(buffer, size CUjit_option, b []byte) {
@@ -97,9 +139,18 @@ func (j *jit) set(o CUjit_option, v uintptr) {
 
 func (j *jit) count() uint32 { return uint32(len(j.options)) }
 
-func (j *jit) optionList() *CUjit_option { return &j.options[0] }
+func (j *jit) optionList() *CUjit_option { return unsafe.SliceData(j.options) }
 
-func (j *jit) valueList() *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Pointer(&j.values[0])) }
+func (j *jit) valueList() *unsafe.Pointer {
+	return (*unsafe.Pointer)(unsafe.Pointer(unsafe.SliceData(j.values)))
+}
+
+// answered hands out what the driver wrote into the values.
+func (j *jit) answered() {
+	for _, read := range j.done {
+		read()
+	}
+}
 
 // close lets go of the log buffers.
 func (j *jit) close() { j.pins.Unpin() }

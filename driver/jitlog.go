@@ -22,9 +22,17 @@ func (j *jit) explain(err error, ptx []byte) error {
 	explained := *e
 	explained.Log = annotate(log, lines)
 	if first := firstComplaint(log, lines); first != "" {
-		explained.Hint = first
+		explained.Hint = explained.of(first)
 	}
 	return &explained
+}
+
+// of puts the linker's input before a complaint that does not name it.
+func (e *Error) of(complaint string) string {
+	if e.about == "" || strings.Contains(complaint, "'"+e.about+"'") {
+		return complaint
+	}
+	return e.about + ": " + complaint
 }
 
 // annotate puts below each line of the log the line of PTX that it names.
@@ -56,7 +64,7 @@ func firstComplaint(log string, ptx []string) string {
 		return text
 	}
 	first, _, _ := strings.Cut(log, "\n")
-	return strings.TrimSpace(first)
+	return complaint(first)
 }
 
 // lineNumber finds "line 12" in a line of the log, 0 if it is not there.

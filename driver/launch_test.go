@@ -313,7 +313,7 @@ func TestBinaryKernelsAreCheckedBySize(t *testing.T) {
 	f := newFakeDevice()
 	f.kernels, f.params = []string{"k"}, []uintptr{8, 4}
 	c := f.open(t)
-	m := must(c.LoadModule(append([]byte("\x7fELF"), make([]byte, 64)...)))(t)
+	m := must(c.LoadModule(bareCubin(0)))(t)
 	k := must(m.Kernel("k"))(t)
 	if p, ok := k.Params(); !ok || len(p) != 2 || p[0].Size != 8 || p[1].Size != 4 {
 		t.Errorf("parameters are %v, %v", p, ok)
@@ -333,7 +333,7 @@ func TestUnknownParametersAreBelieved(t *testing.T) {
 	delete(f.procs, driver.FnCuFuncGetParamInfo.Symbol())
 	f.kernels, f.params = []string{"k"}, []uintptr{8, 4}
 	c := f.open(t)
-	m := must(c.LoadModule(append([]byte("\x7fELF"), make([]byte, 64)...)))(t)
+	m := must(c.LoadModule(bareCubin(0)))(t)
 	k := must(m.Kernel("k"))(t)
 	s := must(c.NewStream())(t)
 	cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}

@@ -22,29 +22,35 @@ func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) 
 	if err != nil {
 		return nil, fmt.Errorf("cannot load a library: %w", err)
 	}
+	return c.loadLibrary(img, opts)
+}
+
+func (c *Context) loadLibrary(img image, opts []JITOption) (*Library, error) {
 	p, err := newProgram(c, "library", img)
 	if err != nil {
 		return nil, err
 	}
-	j := newJIT(opts)
 	l := &Library{code: p}
-	err = c.Driver().CuLibraryLoadData(&l.raw, img.ptr(), j.optionList(), j.valueList(), j.count(), nil, nil, 0)
+	j, err := withJIT(img, opts, func(j *jit) error { return l.load(c.Driver(), img, j) })
 	if err != nil {
-		j.close()
-		return nil, p.abandon(j.explain(err, img.ptx()))
+		return nil, p.abandon(err)
 	}
-	l.init(j, img)
+	l.init(j, img, opts)
 	return l, nil
+}
+
+func (l *Library) load(d *Driver, img image, j *jit) error {
+	return d.CuLibraryLoadData(&l.raw, img.ptr(), j.optionList(), j.valueList(), j.count(), nil, nil, 0)
 }
 
 // init keeps the log buffers, which the driver may write when it compiles for
 // a context, until the library is unloaded.
-func (l *Library) init(j *jit, img image) {
+func (l *Library) init(j *jit, img image, opts []JITOption) {
 	raw, p := l.raw, l.code
 	p.log = cString(j.info)
 	p.find = func(d *Driver, name *byte) (CUfunction, error) {
 		f, err := libraryFunction(d, raw, name)
-		return f, j.explain(err, img.ptx())
+		return f, j.explainLate(err, p.ctx, img, opts)
 	}
 	p.global = func(d *Driver, ptr *CUdeviceptr, size *uintptr, name *byte) error {
 		return d.CuLibraryGetGlobal(ptr, size, raw, name)

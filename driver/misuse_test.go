@@ -187,8 +187,7 @@ func libraryKernel(c *driver.Context, ptx string) error {
 
 // cutELF is the head of a cubin whose sections lie beyond its end.
 func cutELF() string {
-	b := make([]byte, 128)
-	copy(b, "\x7fELF\x02\x01\x01")
+	b := bareCubin(64)
 	b[0x29] = 0x10 // the section headers are at byte 4096
 	b[0x3a], b[0x3c] = 64, 3
 	return string(b)
@@ -388,12 +387,11 @@ func TestCancelledWaitPrefersTheAnswer(t *testing.T) {
 // What an image needs to be whole is not guessed: sections without bytes in the
 // file, as shared memory, may lie anywhere.
 func TestWholeImagesAreTaken(t *testing.T) {
-	elf := make([]byte, 64+2*64)
-	copy(elf, "\x7fELF\x02\x01\x01")
+	elf := bareCubin(2 * 64)
 	elf[0x28], elf[0x3a], elf[0x3c] = 64, 64, 2 // two section headers behind the header
 	elf[64+4], elf[64+0x18], elf[64+0x20] = 1, 64, 128
 	elf[128+4], elf[128+0x1f] = 8, 0x7f // NOBITS, far away
-	fat := []byte("\x50\xed\x55\xba\x01\x00\x10\x00\x04\x00\x00\x00\x00\x00\x00\x00abcd")
+	fat := fatbinOf(fatbinEntryOf(1, 80, 0, []byte(axpyPTX)))
 	for name, image := range map[string][]byte{"cubin": elf, "fat binary": fat} {
 		c := newFakeDevice().open(t)
 		noError(t, must(c.LoadModule(image))(t).Close())
@@ -411,7 +409,7 @@ func TestUnknownParametersAreForgotten(t *testing.T) {
 	delete(f.procs, driver.FnCuFuncGetParamInfo.Symbol())
 	f.kernels, f.params = []string{"k"}, []uintptr{8}
 	c := f.open(t)
-	m := must(c.LoadModule(append([]byte("\x7fELF"), make([]byte, 64)...)))(t)
+	m := must(c.LoadModule(bareCubin(0)))(t)
 	k, s := must(m.Kernel("k"))(t), must(c.NewStream())(t)
 	cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 	b := must(driver.Alloc[byte](c, 1))(t)

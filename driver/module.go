@@ -20,20 +20,27 @@ func (c *Context) LoadModule(data []byte, opts ...JITOption) (*Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot load a module: %w", err)
 	}
+	return c.loadModule(c.Driver(), img, opts)
+}
+
+// loadModule loads an image by calls of d.
+func (c *Context) loadModule(d *Driver, img image, opts []JITOption) (*Module, error) {
 	p, err := newProgram(c, "module", img)
 	if err != nil {
 		return nil, err
 	}
-	j := newJIT(opts)
-	defer j.close()
 	m := &Module{code: p}
-	err = c.Driver().CuModuleLoadDataEx(&m.raw, img.ptr(), j.count(), j.optionList(), j.valueList())
-	runtime.KeepAlive(j)
+	j, err := withJIT(img, opts, func(j *jit) error { return m.load(d, img, j) })
 	if err != nil {
-		return nil, p.abandon(j.explain(err, img.ptx()))
+		return nil, p.abandon(err)
 	}
+	defer j.close()
 	m.init(j)
 	return m, nil
+}
+
+func (m *Module) load(d *Driver, img image, j *jit) error {
+	return d.CuModuleLoadDataEx(&m.raw, img.ptr(), j.count(), j.optionList(), j.valueList())
 }
 
 func (m *Module) init(j *jit) {

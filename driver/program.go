@@ -107,6 +107,11 @@ func (p *program) kernel(name string) (*Kernel, error) {
 
 // missing explains that a kernel is not there by listing those that are.
 func (p *program) missing(name string, err error) error {
+	if e, ok := err.(*Error); ok && e.Log != "" { // a library that does not compile
+		late := *e
+		late.Hint = fmt.Sprintf("kernel %q of %v: %s", name, p.life, e.Hint)
+		return &late
+	}
 	if !isResult(err, CUDA_ERROR_NOT_FOUND) {
 		return fmt.Errorf("kernel %q of %v: %w", name, p.life, p.ctx.explainNeeds(err, p.needs))
 	}

@@ -50,7 +50,7 @@ func allFunctions() []functions {
 		systemFunctions, deviceFunctions, primaryFunctions, contextFunctions,
 		memoryFunctions, hostMemoryFunctions, pointerFunctions, copyFunctions, copy3DFunctions, arrayFunctions, virtualFunctions,
 		fillFunctions, poolFunctions, managedFunctions, peerFunctions,
-		moduleFunctions, libraryFunctions, kernelFunctions, occupancyFunctions,
+		moduleFunctions, libraryFunctions, linkFunctions, kernelFunctions, occupancyFunctions,
 		streamFunctions, eventFunctions, hostFuncFunctions, memOpFunctions, launchFunctions,
 		captureFunctions, graphFunctions, graphNodeFunctions, graphEdgeFunctions,
 		execFunctions, conditionalFunctions, graphMemFunctions, userObjectFunctions,

@@ -61,14 +61,17 @@ func (l *jitLog) write(text string) {
 		return
 	}
 	dst := unsafe.Slice((*byte)(l.buf), uint32(*l.size))
+	text = strings.TrimRight(text, "\n")
 	n := copy(dst[:len(dst)-1], text)
 	dst[n] = 0
-	*l.size = uintptr(n + 1)
+	if n == len(text) { // else the log is cut and the buffer full
+		*l.size = uintptr(n)
+	}
 }
 
-// readImage copies what a load function was given, if it is PTX. Everything
-// else needs a GPU.
-func (e *Emulator) readImage(image unsafe.Pointer, o *jitOptions) (string, result) {
+// readImage copies what a load function was given, if it is PTX, by itself, in
+// a fat binary or linked here. Everything else needs a GPU.
+func (e *Emulator) readImage(image unsafe.Pointer, o *jitOptions) ([]source, result) {
 	const (
 		elf        = 0x464c457f
 		fatbin     = 0xba55ed50
@@ -77,11 +80,19 @@ func (e *Emulator) readImage(image unsafe.Pointer, o *jitOptions) (string, resul
 	head := (*[4]byte)(image)
 	switch binary.LittleEndian.Uint32(head[:]) {
 	case elf:
-		return "", e.refuseImage(o, "a cubin holds machine code of a GPU")
-	case fatbin, fatWrapper:
-		return "", e.refuseImage(o, "a fat binary holds machine code of a GPU or compressed PTX")
+		if sources := linkedSources(image); sources != nil {
+			return sources, success
+		}
+		return nil, e.refuseImage(o, "a cubin holds machine code of a GPU")
+	case fatbin:
+		if sources, ok := fatbinSource(image, e.compileOptions(e.devices[0]).ComputeCapability); ok {
+			return sources, success
+		}
+		return nil, e.refuseImage(o, "this fat binary holds machine code of a GPU or compressed PTX")
+	case fatWrapper:
+		return nil, e.refuseImage(o, "a fat binary holds machine code of a GPU or compressed PTX")
 	}
-	return goString(image), success
+	return plainSource(goString(image)), success
 }
 
 func (e *Emulator) refuseImage(o *jitOptions, why string) result {
@@ -92,16 +103,16 @@ func (e *Emulator) refuseImage(o *jitOptions, why string) result {
 }
 
 // compile makes code for the context. It takes time, so the lock is released.
-func (ctx *cudaContext) compile(source string, o *jitOptions) (code *vm.Module, r result) {
+func (ctx *cudaContext) compile(sources []source, o *jitOptions) (code *vm.Module, r result) {
 	e := ctx.e
 	var err error
 	e.unlocked(func() {
-		var tree *ptx.Module
-		if tree, r, err = parsePTX(source); err == nil {
-			r, err = e.accepts(tree)
+		var trees []*ptx.Module
+		if trees, r, err = parseAll(sources); err == nil {
+			r, err = e.accepts(trees...)
 		}
 		if err == nil {
-			code, err = vm.Compile(e.compileOptions(ctx.dev), tree)
+			code, err = vm.Compile(e.compileOptions(ctx.dev), trees...)
 			r = compileResult(err)
 		}
 	})
@@ -125,11 +136,11 @@ func (e *Emulator) compileOptions(d *device) vm.CompileOptions {
 }
 
 // parsePTX reads the text and says what a driver would answer if it is wrong.
-func parsePTX(source string) (*ptx.Module, result, error) {
+func parsePTX(name, source string) (*ptx.Module, result, error) {
 	if !strings.Contains(source, ".version") {
 		return nil, errInvalidImage, errors.New("the image is neither PTX (there is no .version) nor a binary")
 	}
-	tree, err := ptx.Parse("ptx input", []byte(source))
+	tree, err := ptx.Parse(name, []byte(source))
 	if err != nil {
 		return nil, driver.CUDA_ERROR_INVALID_PTX, err
 	}

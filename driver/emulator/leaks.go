@@ -97,6 +97,8 @@ func leakKind(object any) string {
 		}
 	case *library:
 		return "library"
+	case *linkState:
+		return "linker"
 	case *graph:
 		if o.parent == nil && !o.capturing && !o.destroyed {
 			return "graph"

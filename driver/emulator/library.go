@@ -11,7 +11,7 @@ import (
 // used it becomes a module.
 type library struct {
 	handle  uintptr
-	source  string
+	sources []source
 	modules map[*cudaContext]*module
 	kernels []*kernel
 }
@@ -37,7 +37,7 @@ func (l *library) in(ctx *cudaContext) (*module, result) {
 	if m := l.modules[ctx]; m != nil && !m.gone {
 		return m, success
 	}
-	code, r := ctx.compile(l.source, &jitOptions{})
+	code, r := ctx.compile(l.sources, &jitOptions{})
 	if r != success {
 		return nil, r
 	}
@@ -93,7 +93,7 @@ func loadLibrary(c call, image unsafe.Pointer) result {
 	if r != success {
 		return r
 	}
-	source, r := c.e.readImage(image, &opts)
+	sources, r := c.e.readImage(image, &opts)
 	if r != success {
 		return r
 	}
@@ -101,11 +101,11 @@ func loadLibrary(c call, image unsafe.Pointer) result {
 	if ctx == nil || !ctx.alive {
 		ctx = &cudaContext{e: c.e, dev: c.e.devices[0]}
 	}
-	code, r := ctx.compile(source, &opts)
+	code, r := ctx.compile(sources, &opts)
 	if r != success {
 		return r
 	}
-	lib := &library{source: source, modules: make(map[*cudaContext]*module)}
+	lib := &library{sources: sources, modules: make(map[*cudaContext]*module)}
 	lib.handle = c.e.register(lib)
 	for _, name := range code.Kernels() {
 		k := &kernel{lib: lib, name: name}

@@ -97,11 +97,11 @@ func cuModuleLoadDataEx(c call) result {
 }
 
 func loadModule(c call, image unsafe.Pointer, opts *jitOptions) result {
-	source, r := c.e.readImage(image, opts)
+	sources, r := c.e.readImage(image, opts)
 	if r != success {
 		return r
 	}
-	code, r := c.ctx.compile(source, opts)
+	code, r := c.ctx.compile(sources, opts)
 	if r != success {
 		return r
 	}

@@ -15,6 +15,7 @@ const (
 	errNoDevice        = driver.CUDA_ERROR_NO_DEVICE
 	errInvalidDevice   = driver.CUDA_ERROR_INVALID_DEVICE
 	errInvalidImage    = driver.CUDA_ERROR_INVALID_IMAGE
+	errInvalidSource   = driver.CUDA_ERROR_INVALID_SOURCE
 	errInvalidContext  = driver.CUDA_ERROR_INVALID_CONTEXT
 	errInvalidHandle   = driver.CUDA_ERROR_INVALID_HANDLE
 	errIllegalState    = driver.CUDA_ERROR_ILLEGAL_STATE

@@ -28,6 +28,9 @@ func (c *compiler) extern(name string) (Extern, builtin) {
 	return nil, builtins[name]
 }
 
+// Provided reports whether the engine has an undefined function of that name.
+func Provided(name string) bool { return builtins[name] != nil }
+
 // Heap is the device-side heap of malloc and free. A driver keeps one for
 // each context; its allocations live until they are freed or it is released.
 type Heap struct {

@@ -1,0 +1,158 @@
+package emulator_test
+
+import (
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+const linkPTX = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry linked()\n{\n\tret;\n}\n"
+
+// linker is a state with an error log.
+type linker struct {
+	*rig
+	state   driver.CUlinkState
+	log     []byte
+	options []driver.CUjit_option
+	values  []unsafe.Pointer
+}
+
+func (r *rig) linker() *linker {
+	l := &linker{rig: r, log: make([]byte, 4096), values: make([]unsafe.Pointer, 2)}
+	l.options = []driver.CUjit_option{driver.CU_JIT_ERROR_LOG_BUFFER, driver.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}
+	l.values[0] = unsafe.Pointer(&l.log[0])
+	*l.size() = uintptr(len(l.log))
+	r.ok(r.CuLinkCreate(2, &l.options[0], &l.values[0], &l.state))
+	return l
+}
+
+func (l *linker) size() *uintptr { return (*uintptr)(unsafe.Pointer(&l.values[1])) }
+
+func (l *linker) add(kind driver.CUjitInputType, text string) error {
+	data := append([]byte(text), 0)
+	return l.CuLinkAddData(l.state, kind, unsafe.Pointer(&data[0]), uintptr(len(data)), cstr("input"), 0, nil, nil)
+}
+
+func (l *linker) complete() error {
+	var image unsafe.Pointer
+	var size uintptr
+	return l.CuLinkComplete(l.state, &image, &size)
+}
+
+// The codes are those of driver 580.
+func TestLinkerCallsAtTheWrongTime(t *testing.T) {
+	r := newRig(t)
+	l := r.linker()
+	invalid := driver.CUDA_ERROR_INVALID_VALUE
+	r.ok(l.add(driver.CU_JIT_INPUT_PTX, linkPTX))
+	r.want("no image", r.CuLinkComplete(l.state, nil, nil), invalid)
+	r.ok(l.complete())
+	r.want("an input too late", l.add(driver.CU_JIT_INPUT_PTX, linkPTX), invalid)
+	r.want("completing again", l.complete(), driver.CUDA_ERROR_INVALID_HANDLE)
+	r.ok(r.CuLinkDestroy(l.state))
+}
+
+func TestLinkerInputsThatAreNone(t *testing.T) {
+	r := newRig(t)
+	l := r.linker()
+	invalid := driver.CUDA_ERROR_INVALID_VALUE
+	text := append([]byte(linkPTX), 0)
+	data, size := unsafe.Pointer(&text[0]), uintptr(len(text))
+	value := make([]unsafe.Pointer, 1)
+	add := func(p unsafe.Pointer, n uintptr, o ...driver.CUjit_option) error {
+		return r.CuLinkAddData(l.state, driver.CU_JIT_INPUT_PTX, p, n, cstr("x"), uint32(len(o)), unsafe.SliceData(o), &value[0])
+	}
+	r.want("no data", add(nil, size), invalid)
+	r.want("no size", add(data, 0), invalid)
+	r.want("an unknown option", add(data, size, 99), invalid)
+	value[0] = unsafe.Pointer(&l.log[0])
+	r.want("a log of its own", add(data, size, driver.CU_JIT_INFO_LOG_BUFFER), invalid)
+	r.want("an unknown kind", l.add(9, linkPTX), invalid)
+	r.want("a missing file", r.CuLinkAddFile(l.state, driver.CU_JIT_INPUT_PTX, cstr("/none.ptx"), 0, nil, nil), driver.CUDA_ERROR_FILE_NOT_FOUND)
+	r.want("text that is no PTX", l.add(driver.CU_JIT_INPUT_PTX, "hello"), driver.CUDA_ERROR_INVALID_IMAGE)
+	r.want("a newer target", l.add(driver.CU_JIT_INPUT_PTX, strings.Replace(linkPTX, "sm_70", "sm_120", 1)), driver.CUDA_ERROR_INVALID_PTX)
+	r.ok(l.add(driver.CU_JIT_INPUT_PTX, linkPTX)) // what was refused by itself is left out
+	r.ok(l.complete())
+	r.ok(r.CuLinkDestroy(l.state))
+}
+
+// wantLinkFault is want for what contradicts in a link: on a thread where PTX did
+// not compile before, driver 580 says CUDA_ERROR_UNKNOWN for it.
+func (r *rig) wantLinkFault(what string, err error, want driver.CUresult) {
+	r.t.Helper()
+	if onGPU && want == driver.CUDA_ERROR_INVALID_SOURCE && code(err) == driver.CUDA_ERROR_UNKNOWN {
+		return
+	}
+	r.want(what, err, want)
+}
+
+func TestLinkerAfterAContradiction(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []struct {
+		what string
+		kind driver.CUjitInputType
+		text string
+		want driver.CUresult
+		log  string
+	}{
+		{"a second definition", driver.CU_JIT_INPUT_PTX, linkPTX, driver.CUDA_ERROR_INVALID_SOURCE, "error   : Multiple definition of 'linked' in 'input', first defined in 'input'"},
+		{"a cubin that is none", driver.CU_JIT_INPUT_CUBIN, linkPTX, driver.CUDA_ERROR_INVALID_IMAGE, ""},
+		{"NVVM's code", driver.CU_JIT_INPUT_NVVM, linkPTX, driver.CUDA_ERROR_JIT_COMPILER_NOT_FOUND, ""},
+	} {
+		l := r.linker()
+		r.ok(l.add(driver.CU_JIT_INPUT_PTX, linkPTX))
+		r.wantLinkFault(c.what, l.add(c.kind, c.text), c.want)
+		if log, _, _ := strings.Cut(string(l.log), "\x00"); log != c.log || int(*l.size()) != len(c.log) {
+			t.Errorf("%s: the log of %d bytes is %q", c.what, *l.size(), log)
+		}
+		r.wantLinkFault("another input after "+c.what, l.add(driver.CU_JIT_INPUT_PTX, linkPTX), c.want)
+		r.wantLinkFault("completing after "+c.what, l.complete(), c.want)
+		r.ok(r.CuLinkDestroy(l.state))
+	}
+}
+
+func TestLinkersThatAreNotMade(t *testing.T) {
+	r := newRig(t)
+	var s driver.CUlinkState
+	option, value := []driver.CUjit_option{driver.CU_JIT_FALLBACK_STRATEGY}, make([]unsafe.Pointer, 1)
+	invalid := driver.CUDA_ERROR_INVALID_VALUE
+	r.want("a fallback", r.CuLinkCreate(1, &option[0], &value[0], &s), invalid)
+	option[0] = 99
+	r.want("an unknown option", r.CuLinkCreate(1, &option[0], &value[0], &s), invalid)
+	r.want("no options", r.CuLinkCreate(2, nil, nil, &s), invalid)
+	r.want("no state", r.CuLinkCreate(0, nil, nil, nil), invalid)
+}
+
+// A log that does not fit is cut, and its size is the buffer's.
+func TestLinkerLogIsCut(t *testing.T) {
+	r := newRig(t)
+	l := r.linker()
+	r.ok(r.CuLinkDestroy(l.state))
+	*l.size() = 32
+	r.ok(r.CuLinkCreate(2, &l.options[0], &l.values[0], &l.state))
+	r.want("no PTX", l.add(driver.CU_JIT_INPUT_PTX, "hello"), driver.CUDA_ERROR_INVALID_IMAGE)
+	if log, _, _ := strings.Cut(string(l.log), "\x00"); len(log) != 31 || *l.size() != 31 {
+		t.Errorf("the log of %d bytes is %q", *l.size(), log)
+	}
+	r.ok(r.CuLinkDestroy(l.state))
+}
+
+// What is undefined is in the log even where the driver says that all is well,
+// as 580 does on a thread where it has refused PTX that is too new.
+func TestLinkerLogNamesWhatIsUndefined(t *testing.T) {
+	r := newRig(t)
+	text := append([]byte(strings.Replace(linkPTX, "8.0", "99.0", 1)), 0)
+	var m driver.CUmodule
+	r.want("PTX of the future", r.CuModuleLoadData(&m, unsafe.Pointer(&text[0])), driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+	l := r.linker()
+	r.ok(l.add(driver.CU_JIT_INPUT_PTX, ".version 8.0\n.target sm_70\n.address_size 64\n.extern .global .u32 nowhere;\n"))
+	err := l.complete()
+	log, _, _ := strings.Cut(string(l.log), "\x00")
+	t.Logf("%v, %q", err, log)
+	if log != "error   : Undefined reference to 'nowhere' in 'input'" {
+		t.Errorf("%v, the log is %q", err, log)
+	}
+	r.ok(r.CuLinkDestroy(l.state))
+}

@@ -1,0 +1,89 @@
+package driver
+
+import "runtime"
+
+// logSize is how many bytes the driver gets for what it has to say.
+type logSize struct{ info, err int }
+
+const (
+	logGrowth   = 16
+	largestLog  = 8 << 20 // of errors; more is not read by anybody
+	verboseInfo = 256 << 10
+)
+
+// firstLog is enough for nearly every load.
+var firstLog = logSize{info: 8 << 10, err: 16 << 10}
+
+// withJIT makes the call of an image's load with options and log buffers. The
+// caller closes the jit.
+func withJIT(img image, opts []JITOption, call func(j *jit) error) (*jit, error) {
+	return withLogs(opts, img.ptx, call)
+}
+
+// withLogs makes calls of the compiler or the linker; text is the PTX that an
+// error is about. The driver cuts a log that its buffer is too short for, and
+// only shows it in full when it compiles again: if the call fails so, it is
+// repeated with larger buffers. One that succeeds is not; asked to report
+// (JITVerbose) it has a large buffer at once.
+func withLogs(opts []JITOption, text func() []byte, call func(j *jit) error) (*jit, error) {
+	size := firstLog
+	if verbose(opts) {
+		size.info = verboseInfo
+	}
+	for {
+		j, err := newJIT(opts, size)
+		if err != nil {
+			return nil, err
+		}
+		err = call(j)
+		runtime.KeepAlive(j)
+		j.answered()
+		if err == nil {
+			return j, nil
+		}
+		if size.err *= logGrowth; !j.cut() || size.err > largestLog {
+			err = j.explain(err, text())
+			j.close()
+			return nil, err
+		}
+		j.close()
+	}
+}
+
+func verbose(opts []JITOption) bool {
+	var j jit
+	_ = j.apply(opts) // the call will say what is wrong with them
+	return j.has(CU_JIT_LOG_VERBOSE)
+}
+
+// cut reports whether the error log fills its buffer.
+func (j *jit) cut() bool { return len(cString(j.err)) >= len(j.err)-2 }
+
+// explainLate is explain for a library, which a driver compiles when it is first
+// used. That cannot be repeated with larger buffers, so where they were too
+// short the image is compiled once more, by a load that fails as well.
+func (j *jit) explainLate(err error, c *Context, img image, opts []JITOption) error {
+	if err == nil || !j.cut() {
+		return j.explain(err, img.ptx())
+	}
+	d, m := c.Guarded(), &Module{}
+	again, full := withJIT(img, opts, func(j *jit) error { return m.load(d, img, j) })
+	if full != nil {
+		return withLogOf(err, full)
+	}
+	again.close()
+	_ = d.CuModuleUnload(m.raw) // it loads after all: what is known must do
+	return j.explain(err, img.ptx())
+}
+
+// withLogOf is err with the log of another failure of the same code.
+func withLogOf(err, full error) error {
+	e, ok := err.(*Error)
+	f, has := full.(*Error)
+	if !ok || !has {
+		return err
+	}
+	explained := *e
+	explained.Hint, explained.Log = f.Hint, f.Log
+	return &explained
+}

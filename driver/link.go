@@ -1,0 +1,268 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// Linker joins several images into one: what one of them declares extern is
+// found in another. It takes PTX, which is compiled, relocatable cubins, fat
+// binaries, object files and archives. The driver is asked by Complete, so it
+// holds nothing of the driver's, and any goroutine may call its methods.
+type Linker struct {
+	ctx  *Context
+	opts []JITOption
+
+	mu     sync.Mutex
+	inputs []linkInput
+	image  []byte // of the inputs, once they were linked
+	log    string
+	closed bool
+}
+
+// NewLinker makes a linker for the context's device, or with JITTarget for
+// another. Options hold for all inputs. JITFallback is none of a linker's.
+func (c *Context) NewLinker(opts ...JITOption) (*Linker, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("cannot make a linker: %w", err)
+	}
+	if err := checkLinkOptions(opts); err != nil {
+		return nil, fmt.Errorf("cannot make a linker: %w", err)
+	}
+	return &Linker{ctx: c, opts: slices.Clone(opts)}, nil
+}
+
+func checkLinkOptions(opts []JITOption) error {
+	var j jit
+	if err := j.apply(opts); err != nil {
+		return err
+	}
+	if j.has(CU_JIT_FALLBACK_STRATEGY) {
+		return invalidf("JITFallback is no option of a linker, which takes code for exactly its target")
+	}
+	return nil
+}
+
+// Add takes an input, whose kind it recognises: PTX, a relocatable cubin, a fat
+// binary, an object file or an archive. Its headers are checked, as NewImage
+// checks them; it is compiled by Complete, and data must not be changed before
+// that. The name stands for the input in messages; with "" it is numbered.
+// Options hold for this input besides the linker's own and take no part in
+// linking.
+func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
+	if l == nil {
+		return nilError("linker")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.check(); err != nil {
+		return err
+	}
+	if name == "" {
+		name = fmt.Sprintf("input %d", len(l.inputs)+1)
+	}
+	in, err := newLinkInput(name, data, opts)
+	if err != nil {
+		return fmt.Errorf("cannot link %q: %w", name, err)
+	}
+	l.inputs, l.image = append(l.inputs, in), nil
+	return nil
+}
+
+// AddFile is Add with the contents of a file and its name.
+func (l *Linker) AddFile(file string, opts ...JITOption) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("cannot link: %w", err)
+	}
+	return l.Add(filepath.Base(file), data, opts...)
+}
+
+// AddImage is Add with an image.
+func (l *Linker) AddImage(i *Image, opts ...JITOption) error {
+	if i == nil {
+		return nilError("image")
+	}
+	return l.Add(i.name, i.code.data, opts...)
+}
+
+// Complete compiles the inputs, links them and returns the image, a cubin, which
+// must not be changed. Called again it returns the same one, until another
+// input is added.
+//
+// The error is an [*Error] with the compiler's or the linker's log: what does
+// not compile, with its lines of PTX; what is defined twice, or in two ways; or
+// what no input defines.
+func (l *Linker) Complete() ([]byte, error) {
+	if l == nil {
+		return nil, nilError("linker")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	if l.image != nil {
+		return l.image, nil
+	}
+	if err := notInCallback(); err != nil {
+		return nil, err
+	}
+	if err := l.ctx.core.life.Retain(); err != nil {
+		return nil, err
+	}
+	defer l.ctx.core.life.Done()
+	var err error
+	l.image, l.log, err = l.onThread()
+	return l.image, err
+}
+
+// Load completes the linking and loads the result. Kernels keep the names and
+// types of their parameters if all inputs were PTX.
+func (l *Linker) Load(opts ...JITOption) (*Module, error) {
+	data, err := l.Complete()
+	if err != nil {
+		return nil, err
+	}
+	img, err := newImage(data)
+	if err != nil {
+		return nil, fmt.Errorf("what was linked is no image: %w", err)
+	}
+	m, err := l.ctx.loadModule(l.ctx.Driver(), img, opts)
+	if err != nil {
+		return nil, err
+	}
+	m.code.sigs = l.signatures()
+	return m, nil
+}
+
+// signatures is what the inputs' PTX says about all kernels, nil if an input is
+// no PTX.
+func (l *Linker) signatures() map[string]*ptx.Signature {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make(map[string]*ptx.Signature)
+	for _, in := range l.inputs {
+		if in.code.format != formatPTX {
+			return nil
+		}
+		for name, s := range readSignatures(in.code) {
+			all[name] = s
+		}
+	}
+	return all
+}
+
+// Log is what compiler and linker printed at the last Complete without failing:
+// warnings, and with JITVerbose the registers and memory of each kernel.
+func (l *Linker) Log() string {
+	if l == nil {
+		return ""
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log
+}
+
+// Close lets go of the inputs. Images that were linked stay.
+func (l *Linker) Close() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed, l.inputs, l.image = true, nil, nil
+	return nil
+}
+
+func (l *Linker) check() error {
+	if l.closed {
+		return fmt.Errorf("linker: %w", ErrClosed)
+	}
+	return l.ctx.check()
+}
+
+// onThread links on an operating system's thread of its own, which ends with
+// it. The driver's linker has state that belongs to the thread: on driver 580,
+// after PTX that did not compile, a later link on that thread answers 999 for
+// what is 300, or, after PTX that was too new, success where symbols are
+// undefined. So no link is made piece by piece on whatever threads the
+// goroutine is on, and what fails here is forgotten with the thread.
+func (l *Linker) onThread() (image []byte, log string, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked: the thread ends
+		image, log, err = l.link()
+	}()
+	<-done
+	return image, log, err
+}
+
+// link makes the calls, once more with larger buffers if a log was cut.
+func (l *Linker) link() (image []byte, log string, err error) {
+	var failing []byte // PTX that the log is about
+	j, err := withLogs(l.opts, func() []byte { return failing }, func(j *jit) error {
+		failing = nil
+		image, err = l.linkOnce(j, &failing)
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	defer j.close()
+	return image, cString(j.info), nil
+}
+
+func (l *Linker) linkOnce(j *jit, failing *[]byte) (image []byte, err error) {
+	d := l.ctx.Driver()
+	var state CUlinkState
+	if err := d.CuLinkCreate(j.count(), j.optionList(), j.valueList(), &state); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if e := d.CuLinkDestroy(state); e != nil {
+			err = errors.Join(err, e)
+		}
+	}()
+	for _, in := range l.inputs {
+		if err := in.add(d, state); err != nil {
+			*failing = in.code.ptx()
+			return nil, in.named(j.linkFault(err))
+		}
+	}
+	var at unsafe.Pointer
+	var size uintptr
+	if err := j.linkFault(d.CuLinkComplete(state, &at, &size)); err != nil {
+		return nil, err
+	}
+	return append([]byte{}, unsafe.Slice((*byte)(at), size)...), nil // the driver's is the state's
+}
+
+// linkFault is the error of a linker's call by what the log says: what was
+// left of earlier failures on the thread can make it CUDA_ERROR_UNKNOWN, or
+// none.
+func (j *jit) linkFault(err error) error {
+	log := cString(j.err)
+	if !strings.Contains(log, "error   : ") {
+		return err
+	}
+	if err == nil {
+		return &Error{Func: FnCuLinkComplete, Result: CUDA_ERROR_INVALID_SOURCE}
+	}
+	if e, ok := err.(*Error); ok && e.Result == CUDA_ERROR_UNKNOWN {
+		known := *e
+		known.Result = CUDA_ERROR_INVALID_SOURCE
+		return &known
+	}
+	return err
+}

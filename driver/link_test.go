@@ -1,0 +1,400 @@
+package driver_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+const linkHead = ".version 8.0\n.target sm_70\n.address_size 64\n"
+
+// The inputs of the tests: a kernel that calls f and reads g, and what defines
+// them in several ways.
+const (
+	linkUser = linkHead + `.extern .func (.param .b32 r) f(.param .b32 a);
+.extern .global .align 4 .u32 g;
+.visible .entry k(.param .u64 p)
+{
+	.reg .b32 %r<3>;
+	.reg .b64 %d;
+	.param .b32 a;
+	.param .b32 r;
+	ld.param.u64 %d, [p];
+	cvta.to.global.u64 %d, %d;
+	ld.global.u32 %r1, [g];
+	st.param.b32 [a], %r1;
+	call (r), f, (a);
+	ld.param.b32 %r2, [r];
+	st.global.u32 [%d], %r2;
+	ret;
+}
+`
+	linkFunc = linkHead + `.visible .func (.param .b32 r) f(.param .b32 a)
+{
+	.reg .b32 %r<3>;
+	ld.param.b32 %r1, [a];
+	add.u32 %r2, %r1, 1;
+	st.param.b32 [r], %r2;
+	ret;
+}
+`
+	linkVar    = linkHead + ".visible .global .align 4 .u32 g = 5;\n"
+	linkArray  = linkHead + ".visible .global .align 4 .u32 g[4];\n"
+	linkKernel = linkHead + ".visible .entry k2()\n{\n\tret;\n}\n"
+	linkBroken = linkHead + ".visible .entry k()\n{\n\tmov.u32 %r1, 5;\n\tret;\n}\n"
+	linkUnused = linkHead + ".extern .func (.param .b32 r) f(.param .b32 a);\n.extern .global .align 4 .u32 g;\n.visible .entry k2()\n{\n\tret;\n}\n"
+)
+
+var (
+	linkWeak   = strings.NewReplacer(".visible", ".weak", ", 1;", ", 70;", "= 5", "= 9").Replace(linkFunc + linkVar[len(linkHead):])
+	linkHidden = strings.NewReplacer(".visible ", "").Replace(linkFunc + linkVar[len(linkHead):])
+	linkCommon = strings.NewReplacer(".visible", ".common", " = 5", "").Replace(linkVar)
+	linkOther  = strings.Replace(linkFunc, ".param .b32 a)", ".param .b32 a, .param .b64 b)", 1)
+)
+
+// linked adds inputs, which are names and texts in turn, and loads the result.
+func linked(c *driver.Context, inputs []string, opts ...driver.JITOption) (*driver.Module, error) {
+	l, err := c.NewLinker(opts...)
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i < len(inputs) && err == nil; i += 2 {
+		err = l.Add(inputs[i], []byte(inputs[i+1]))
+	}
+	var m *driver.Module
+	if err == nil {
+		m, err = l.Load()
+	}
+	if e := l.Close(); err == nil {
+		err = e
+	}
+	return m, err
+}
+
+func TestLinkedImagesRun(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		for name, test := range map[string]struct {
+			inputs []string
+			want   uint32
+		}{
+			"in order":             {[]string{"u", linkUser, "f", linkFunc, "v", linkVar}, 6},
+			"in another order":     {[]string{"v", linkVar, "f", linkFunc, "u", linkUser}, 6},
+			"without names":        {[]string{"", linkVar, "", linkFunc, "", linkUser}, 6},
+			"weak ones alone":      {[]string{"u", linkUser, "w", linkWeak}, 79},
+			"weak ones twice":      {[]string{"u", linkUser, "w", linkWeak, "w2", linkWeak}, 79},
+			"weak ones first":      {[]string{"u", linkUser, "w", linkWeak, "f", linkFunc, "v", linkVar}, 6},
+			"weak ones last":       {[]string{"u", linkUser, "f", linkFunc, "v", linkVar, "w", linkWeak}, 6},
+			"common ones":          {[]string{"u", linkUser, "f", linkFunc, "c", linkCommon, "d", linkCommon}, 1},
+			"a common and another": {[]string{"u", linkUser, "f", linkFunc, "c", linkCommon, "v", linkVar}, 6},
+			"hidden ones beside":   {[]string{"u", linkUser, "h", linkHidden, "f", linkFunc, "v", linkVar}, 6},
+		} {
+			t.Run(name, func(t *testing.T) {
+				m, err := linked(c, test.inputs)
+				noError(t, err)
+				k := must(m.Kernel("k"))(t)
+				if got := launchMark(t, c, k); got != test.want {
+					t.Errorf("the kernel stores %d, want %d", got, test.want)
+				}
+				if p, ok := k.Params(); !ok || len(p) != 1 || p[0].Name != "p" {
+					t.Errorf("the parameters are %v, %v", p, ok)
+				}
+				if v := must(m.Global("g"))(t); v.Len() != 4 {
+					t.Errorf("the variable has %d bytes", v.Len())
+				}
+				noError(t, m.Close())
+			})
+		}
+	})
+}
+
+// What contradicts or lacks something is named by the linker's log. The words
+// are driver 580's; the emulator has them, too.
+func TestLinkingErrorsNameSymbolsAndInputs(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		source := driver.CUDA_ERROR_INVALID_SOURCE
+		for name, test := range map[string]struct {
+			inputs []string
+			code   driver.CUresult
+			log    []string
+		}{
+			"nothing is defined":   {[]string{"u", linkUser}, source, []string{"Undefined reference to 'f' in 'u'", "Undefined reference to 'g' in 'u'"}},
+			"no variable":          {[]string{"u", linkUser, "f", linkFunc}, source, []string{"Undefined reference to 'g' in 'u'"}},
+			"no function":          {[]string{"u", linkUser, "v", linkVar}, source, []string{"Undefined reference to 'f' in 'u'"}},
+			"an unused variable":   {[]string{"u", linkUnused}, source, []string{"Undefined reference to 'g' in 'u'"}},
+			"hidden ones":          {[]string{"u", linkUser, "h", linkHidden}, source, []string{"'f' in 'u'", "'g' in 'u'"}},
+			"two functions":        {[]string{"u", linkUser, "f", linkFunc, "f2", linkFunc}, source, []string{"Multiple definition of 'f' in 'f2', first defined in 'f'"}},
+			"two variables":        {[]string{"u", linkUser, "v", linkVar, "v2", linkVar}, source, []string{"Multiple definition of 'g' in 'v2', first defined in 'u'"}},
+			"two kernels":          {[]string{"a", linkKernel, "b", linkKernel}, source, []string{"Multiple definition of 'k2' in 'b', first defined in 'a'"}},
+			"another size":         {[]string{"u", linkUser, "v", linkArray}, source, []string{"Size doesn't match for 'g' in 'v', first specified in 'u'"}},
+			"another size as well": {[]string{"v", linkVar, "w", linkArray}, source, []string{"Size doesn't match for 'g' in 'w'", "Multiple definition of 'g' in 'w'"}},
+			"other parameters":     {[]string{"u", linkUser, "f", linkOther}, source, []string{"Prototype doesn't match for 'f' in 'f', first defined in 'f'"}},
+			"broken PTX":           {[]string{"f", linkFunc, "b", linkBroken}, driver.CUDA_ERROR_INVALID_PTX, []string{"line 6", "      6 | \tmov.u32 %r1, 5;"}},
+			"PTX of the future":    {[]string{"n", strings.Replace(linkKernel, "8.0", "99.0", 1)}, driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, []string{"99.0"}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				m, err := linked(c, test.inputs)
+				if err == nil {
+					t.Fatal("linked", m.Close())
+				}
+				wantError(t, err, test.code)
+				var e *driver.Error
+				if !errors.As(err, &e) {
+					t.Fatalf("%T", err)
+				}
+				for _, want := range test.log {
+					if !strings.Contains(e.Log, want) {
+						t.Errorf("the log %q does not have %q", e.Log, want)
+					}
+				}
+				if strings.Contains(e.Error(), "\n") || strings.Contains(e.Error(), "error   :") {
+					t.Errorf("the error is %q", e)
+				}
+				t.Log(e)
+			})
+		}
+	})
+}
+
+func TestLinkerForgetsAnError(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		for range 3 {
+			l := must(c.NewLinker())(t)
+			noError(t, l.Add("broken", []byte(linkBroken)))
+			noError(t, l.Add("fine", []byte(linkKernel)))
+			for range 2 {
+				_, err := l.Complete()
+				wantError(t, err, driver.CUDA_ERROR_INVALID_PTX, "broken: PTX line 6")
+			}
+			noError(t, l.Close())
+			_, err := linked(c, []string{"u", linkUser})
+			wantError(t, err, driver.CUDA_ERROR_INVALID_SOURCE, "'f' in 'u'")
+			m, err := linked(c, []string{"u", linkUser, "f", linkFunc, "v", linkVar})
+			noError(t, err)
+			noError(t, m.Close())
+		}
+	})
+}
+
+// After PTX that it refused, driver 580 links differently on that thread.
+func TestLinkingAfterRefusedModules(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for _, bad := range []string{strings.Replace(linkKernel, "8.0", "99.0", 1), linkBroken, linkUser} {
+			if _, err := c.LoadModule([]byte(bad)); err == nil {
+				t.Error("loaded", bad)
+			}
+			_, err := linked(c, []string{"u", linkUser})
+			wantError(t, err, driver.CUDA_ERROR_INVALID_SOURCE, "'f' in 'u'")
+			_, err = linked(c, []string{"a", linkKernel, "b", linkKernel})
+			wantError(t, err, driver.CUDA_ERROR_INVALID_SOURCE, "Multiple definition")
+		}
+	})
+}
+
+func TestClosedLinkersRefuse(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		l := must(c.NewLinker())(t)
+		noError(t, l.Close())
+		noError(t, l.Close())
+		wantError(t, l.Add("late", []byte(linkKernel)), driver.ErrClosed)
+		_, err := l.Complete()
+		wantError(t, err, driver.ErrClosed)
+		var none *driver.Linker
+		wantError(t, none.Add("x", []byte(linkKernel)), driver.ErrClosed)
+		_, err = none.Load()
+		wantError(t, err, driver.ErrClosed)
+		noError(t, none.Close())
+	})
+}
+
+func TestLinkerIsCompleteUntilItIsAddedTo(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		l := must(c.NewLinker(driver.JITVerbose()))(t)
+		noError(t, l.Add("k", []byte(linkKernel)))
+		first := must(l.Complete())(t)
+		if again := must(l.Complete())(t); &again[0] != &first[0] {
+			t.Error("completing again links again")
+		}
+		t.Log(l.Log())
+		noError(t, l.Add("f", []byte(linkFunc)))
+		if more := must(l.Complete())(t); bytes.Equal(more, first) {
+			t.Error("what was added is not there")
+		}
+		noError(t, l.Close())
+		i := image(t, "linked", first) // it outlives the linker
+		if p := i.Parts(); len(p) != 1 || p[0].Arch.Major != must(c.Device().Arch())(t).Major || p[0].Relocatable {
+			t.Errorf("the image has %v", p)
+		}
+		m := must(must(driver.NewImageSet(i))(t).LoadModule(c))(t)
+		must(m.Kernel("k2"))(t)
+		noError(t, m.Close())
+		again := must(c.NewLinker())(t)
+		wantError(t, again.AddImage(i), driver.CUDA_ERROR_INVALID_VALUE, `"linked"`, "-rdc=true")
+	})
+}
+
+func TestLinkersWorkAtTheSameTime(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				inputs := []string{"u", linkUser, "f", linkFunc, "v", linkVar}
+				if i%2 == 1 {
+					inputs = inputs[:4]
+				}
+				m, err := linked(c, inputs)
+				if (err == nil) != (i%2 == 0) || err != nil && !errors.Is(err, driver.CUDA_ERROR_INVALID_SOURCE) {
+					t.Errorf("linker %d: %v", i, err)
+				}
+				if err := m.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+func TestLongLogsOfLinkersAreWhole(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		_, err := linked(c, []string{"f", linkFunc, "long", string(manyMistakes(2000))})
+		wantError(t, err, driver.CUDA_ERROR_INVALID_PTX, "long: PTX line 6")
+		if log := fmt.Sprintf("%+v", err); !strings.Contains(log, "line 2005;") {
+			t.Errorf("the log has %d bytes and ends with %q", len(log), log[max(0, len(log)-200):])
+		}
+	})
+}
+
+func TestLinkerWithoutInputsGivesAnEmptyImage(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		m, err := linked(c, nil)
+		noError(t, err)
+		if names := must(m.Kernels())(t); len(names) != 0 {
+			t.Errorf("it has %v", names)
+		}
+		noError(t, m.Close())
+	})
+}
+
+func TestLinkerOptionsAreChecked(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		_, err := c.NewLinker(driver.JITFallback(driver.CU_PREFER_PTX))
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "JITFallback")
+		_, err = c.NewLinker(driver.JITMaxRegisters(0))
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "MAX_REGISTERS", "1 to 255")
+		l := must(c.NewLinker(driver.JITOptLevel(1), driver.JITLineInfo()))(t)
+		noError(t, l.Add("f", []byte(linkFunc), driver.JITMaxRegisters(32)))
+		wantError(t, l.Add("v", []byte(linkVar), driver.JITOptLevel(5)), driver.CUDA_ERROR_INVALID_VALUE, `"v"`, "0 to 4")
+		noError(t, l.Close())
+		l = must(c.NewLinker())(t)
+		wantError(t, l.AddFile(filepath.Join(t.TempDir(), "none.ptx")), os.ErrNotExist, "none.ptx")
+		wantError(t, l.AddImage(nil), driver.ErrClosed)
+		wantError(t, l.Add("a\x00b", []byte(linkVar)), driver.CUDA_ERROR_INVALID_VALUE, "NUL")
+		noError(t, l.Close())
+	})
+}
+
+func TestLinkerRefusesWhatIsNoInput(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		archive := imageFile(t, "libscale.a")
+		object := bareCubin(64)
+		object[18] = 62
+		object[0x28], object[0x3a], object[0x3c] = 200, 64, 1
+		for _, data := range [][]byte{nil, []byte("hello"), archive[:len(archive)-1], archive[:9], object, imageFile(t, "main.cubin")[:99]} {
+			l := must(c.NewLinker())(t)
+			wantError(t, l.Add("x", data), driver.CUDA_ERROR_INVALID_VALUE, `"x"`)
+			noError(t, l.Close())
+		}
+	})
+}
+
+func TestLinkingDoesNotDisturbACapture(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s := must(c.NewStream())(t)
+		noError(t, captured(c.Driver(), s.Raw(), func() error {
+			m, err := linked(c, []string{"u", linkUser, "f", linkFunc, "v", linkVar})
+			if err != nil {
+				return err
+			}
+			return m.Close()
+		}))
+		noError(t, s.Close())
+	})
+}
+
+// What compilers made for one architecture is linked by its device.
+func TestCompiledInputsAreLinked(t *testing.T) {
+	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
+		if must(c.Device().Arch())(t) != (driver.Arch{Major: 9}) {
+			t.Skip("the machine code in testdata is for sm_90")
+		}
+		for _, files := range [][]string{
+			{"main.cubin", "scale.cubin"}, {"main.fatbin", "scale.ptx"}, {"main.ptx", "libscale.a"}, {"main.cubin", "libscale.a"},
+		} {
+			t.Run(strings.Join(files, " and "), func(t *testing.T) {
+				l := must(c.NewLinker())(t)
+				for _, f := range files {
+					noError(t, l.AddFile(filepath.Join("testdata", "images", f)))
+				}
+				m := must(l.Load())(t)
+				if got := launchMark(t, c, must(m.Kernel("scaled"))(t), uint32(1)); got != 3 {
+					t.Errorf("the kernel stores %d", got)
+				}
+				closeAll(t, m, l)
+			})
+		}
+		l := must(c.NewLinker())(t)
+		noError(t, l.AddFile(filepath.Join("testdata", "images", "main.cubin")))
+		_, err := l.Complete()
+		if err == nil || !strings.Contains(fmt.Sprintf("%+v", err), "Undefined reference to 'scale'") {
+			t.Errorf("%+v", err)
+		}
+		noError(t, l.Close())
+	})
+}
+
+// The same sources as PTX, on every driver.
+func TestCompiledPTXIsLinked(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		l := must(c.NewLinker())(t)
+		noError(t, l.AddFile(filepath.Join("testdata", "images", "main.ptx")))
+		noError(t, l.AddFile(filepath.Join("testdata", "images", "scale.ptx")))
+		m := must(l.Load())(t)
+		if got := launchMark(t, c, must(m.Kernel("scaled"))(t), uint32(1)); got != 3 {
+			t.Errorf("the kernel stores %d", got)
+		}
+		closeAll(t, m, l)
+	})
+}
+
+// What one image declares extern is found in another.
+func ExampleLinker() {
+	c := exampleContext()
+	l, err := c.NewLinker()
+	check(err)
+	check(l.AddFile("testdata/images/main.ptx"))
+	_, err = l.Complete()
+	fmt.Println(err)
+	check(l.Close())
+
+	l, err = c.NewLinker()
+	check(err)
+	check(l.AddFile("testdata/images/main.ptx"), l.AddFile("testdata/images/scale.ptx"))
+	m, err := l.Load()
+	check(err)
+	fmt.Println(m.Kernels())
+	check(m.Close(), l.Close(), c.Close())
+	// Output:
+	// cuLinkComplete: CUDA_ERROR_INVALID_SOURCE (300): Undefined reference to 'scale' in 'main.ptx'
+	// [scaled] <nil>
+}
