@@ -11,3 +11,6 @@ func SecureEnv(name string) string {
 	}
 	return os.Getenv(name)
 }
+
+// Privileged reports whether the process runs with more rights than its user.
+func Privileged() bool { return privileged() }
