@@ -72,7 +72,19 @@ func (e *NotInstalledError) Error() string {
 	case errors.Is(e.Cause, loader.ErrUnsupportedPlatform):
 		return "NVRTC cannot be used here: it exists for Linux and Windows only"
 	}
+	var newer *newerError
+	if errors.As(e.Cause, &newer) {
+		return fmt.Sprintf("NVRTC is not installed in a version up to CUDA %s: there is %s, whose PTX a driver of that version refuses; "+
+			"update the driver, install an older NVRTC, or leave UpTo out and compile to a cubin", release(newer.upTo), release(newer.version))
+	}
 	return ErrNotInstalled.Error() + ": " + advice
+}
+
+// newerError passes over a library.
+type newerError struct{ version, upTo int }
+
+func (e *newerError) Error() string {
+	return fmt.Sprintf("NVRTC %s is newer than CUDA %s", release(e.version), release(e.upTo))
 }
 
 const advice = "install the CUDA toolkit, or the library alone (pip: nvidia-cuda-nvrtc, conda: cuda-nvrtc, " +

@@ -81,11 +81,13 @@ func firstComplaint(log string, p *Program) string {
 	first, more := "", 0
 	for line := range strings.Lines(log) {
 		m, ok := parseMessage(line)
-		if !ok || !m.isError() {
+		switch {
+		case !strings.Contains(line, "error: "):
 			continue
-		}
-		if first != "" {
+		case first != "":
 			more++
+			continue
+		case !ok || !m.isError():
 			continue
 		}
 		first = fmt.Sprintf("%s:%d: %s", m.file, m.line, m.text)
@@ -97,10 +99,13 @@ func firstComplaint(log string, p *Program) string {
 		first, _, _ = strings.Cut(log, "\n")
 		return strings.TrimPrefix(strings.TrimSpace(first), "nvrtc: error: ")
 	}
-	if more > 0 {
-		first += fmt.Sprintf("; and %d more errors", more)
+	switch more {
+	case 0:
+		return first
+	case 1:
+		return first + "; and 1 more error"
 	}
-	return first
+	return fmt.Sprintf("%s; and %d more errors", first, more)
 }
 
 // annotate puts below each message the line that it names, unless the compiler

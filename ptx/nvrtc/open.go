@@ -116,7 +116,7 @@ func acceptable(l loader.Library, upTo int) error {
 		return err
 	}
 	if upTo != 0 && version > upTo {
-		return fmt.Errorf("NVRTC %s is newer than CUDA %s", release(version), release(upTo))
+		return &newerError{version, upTo}
 	}
 	return nil
 }

@@ -43,8 +43,13 @@ func TestNewerLibraryIsPassedOver(t *testing.T) {
 	if err := acceptable(&fake{}, 12040); err != nil {
 		t.Errorf("12.4 up to 12.4: %v", err)
 	}
-	if err := acceptable(&fake{}, 12020); err == nil || !strings.Contains(err.Error(), "NVRTC 12.4 is newer than CUDA 12.2") {
+	err := acceptable(&fake{}, 12020)
+	if err == nil || !strings.Contains(err.Error(), "NVRTC 12.4 is newer than CUDA 12.2") {
 		t.Errorf("12.4 up to 12.2: %v", err)
+	}
+	err = notOpened(&loader.OpenError{Tried: []loader.Attempt{{Name: "x", Err: err}}}, "")
+	if !errors.Is(err, ErrNotInstalled) || !strings.Contains(err.Error(), "up to CUDA 12.2: there is 12.4") {
+		t.Errorf("where all are newer: %v", err)
 	}
 }
 
