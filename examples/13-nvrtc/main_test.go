@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/examples/internal/demotest"
+	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/ptx/nvrtc"
 )
 
 // What the example prints depends on whether NVRTC is there; either way it has
 // to say something. internal/nvidiatest runs it with an NVRTC that is there.
 func TestExample(t *testing.T) {
-	t.Setenv(nvrtc.CacheVariable, t.TempDir())
+	t.Setenv(nvrtc.CacheVariable, gputest.TempDir(t))
 	c, err := nvrtc.Open()
 	if errors.Is(err, nvrtc.ErrNotInstalled) {
 		demotest.Run(t, run, "There is nothing to compile with. NVRTC ")

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 func compileOK(t *testing.T, c *Compiler, p Program) *Result {
@@ -47,7 +49,7 @@ func TestResultsBelongToTheirCallers(t *testing.T) {
 func TestWhateverAResultDependsOnIsInItsKey(t *testing.T) {
 	f := &fake{}
 	c := newFake(t, f, WithCache(testCache(t)))
-	folder := t.TempDir()
+	folder := gputest.TempDir(t)
 	programs := []Program{
 		{Source: "s"},
 		{Source: "s2"},
@@ -154,7 +156,7 @@ func TestEntriesOfAnyBytesAreReadBackOrRefused(t *testing.T) {
 
 func TestCacheKeepsToItsBound(t *testing.T) {
 	const one = 1000
-	cache, err := NewCache(filepath.Join(t.TempDir(), "c"), 8*one)
+	cache, err := NewCache(filepath.Join(gputest.TempDir(t), "c"), 8*one)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +218,7 @@ func TestFilesThatWereNeverFinishedGo(t *testing.T) {
 }
 
 func TestFolderThatCannotBeWrittenFailsNoCompilation(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
+	file := filepath.Join(gputest.TempDir(t), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +255,7 @@ func TestManyWhoWantTheSameShareOneCompilation(t *testing.T) {
 }
 
 func TestCompilersOfSeveralProcessesShareAFolder(t *testing.T) {
-	dir := t.TempDir()
+	dir := gputest.TempDir(t)
 	var wg sync.WaitGroup
 	for range 4 {
 		cache, err := NewCache(dir, 20_000)
@@ -279,7 +281,7 @@ func TestCompilersOfSeveralProcessesShareAFolder(t *testing.T) {
 }
 
 func TestTheEnvironmentNamesTheFolderOrTurnsTheCacheOff(t *testing.T) {
-	dir := t.TempDir()
+	dir := gputest.TempDir(t)
 	t.Setenv(CacheVariable, dir)
 	if c := defaultCache(); c == nil || c.Dir() != dir {
 		t.Errorf("cache %v, want one in %s", c, dir)
@@ -319,7 +321,7 @@ func TestCacheWithoutAPlaceIsRefused(t *testing.T) {
 	if _, err := NewCache("", 0); err == nil {
 		t.Error("no folder, no error")
 	}
-	if _, err := NewCache(t.TempDir(), -1); err == nil {
+	if _, err := NewCache(gputest.TempDir(t), -1); err == nil {
 		t.Error("-1 bytes, no error")
 	}
 	if c, err := NewCache("relative", 0); err != nil || !filepath.IsAbs(c.Dir()) {

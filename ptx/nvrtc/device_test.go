@@ -145,7 +145,7 @@ extern "C" __global__ void halves(float *x, int n) {
 // include.
 func TestCUDAHeadersAreFoundAndCached(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		cache, err := nvrtc.NewCache(filepath.Join(t.TempDir(), "cache"), 0)
+		cache, err := nvrtc.NewCache(filepath.Join(gputest.TempDir(t), "cache"), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

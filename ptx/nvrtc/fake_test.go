@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -184,7 +185,7 @@ func newFake(t *testing.T, f *fake, opts ...Option) *Compiler {
 // testCache is an empty cache.
 func testCache(t *testing.T) *Cache {
 	t.Helper()
-	c, err := NewCache(filepath.Join(t.TempDir(), "cache"), 0)
+	c, err := NewCache(filepath.Join(gputest.TempDir(t), "cache"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

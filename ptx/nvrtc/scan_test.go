@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 func write(t *testing.T, text string, elem ...string) {
@@ -19,7 +21,7 @@ func write(t *testing.T, text string, elem ...string) {
 }
 
 func TestChangedHeaderMakesAnotherKey(t *testing.T) {
-	dir := t.TempDir()
+	dir := gputest.TempDir(t)
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
 	write(t, "#include \"deep/b.h\"\n", second, "a.h")
 	write(t, "#include <c.h>\n", second, "deep", "b.h")
@@ -52,7 +54,7 @@ func TestChangedHeaderMakesAnotherKey(t *testing.T) {
 }
 
 func TestHeadersAreSeenInEveryForm(t *testing.T) {
-	dir := t.TempDir()
+	dir := gputest.TempDir(t)
 	write(t, "", dir, "h.h")
 	for text, want := range map[string]string{
 		"":                                    "none",
@@ -95,7 +97,7 @@ func TestHeadersAreSeenInEveryForm(t *testing.T) {
 }
 
 func TestHeadersOfOptionsAndOfHeadersInMemoryAreSeen(t *testing.T) {
-	dir := t.TempDir()
+	dir := gputest.TempDir(t)
 	write(t, "", dir, "h.h")
 	path := filepath.Join(dir, "h.h")
 	for _, p := range []Program{
@@ -118,7 +120,7 @@ func TestHeadersOfOptionsAndOfHeadersInMemoryAreSeen(t *testing.T) {
 }
 
 func TestHeadersThatIncludeEachOtherEnd(t *testing.T) {
-	dir := t.TempDir()
+	dir := gputest.TempDir(t)
 	write(t, "#include <b.h>\n#include <a.h>", dir, "a.h")
 	write(t, "#include <a.h>", dir, "b.h")
 	if !newScan(&Program{Source: "#include <a.h>", IncludePaths: []string{dir}}, newDigest()).run() {
@@ -138,7 +140,7 @@ func TestProgramWhoseHeadersCannotBeToldIsCompiledEachTime(t *testing.T) {
 }
 
 func TestHeaderThatChangesDuringACompilationLeavesNoResult(t *testing.T) {
-	dir := t.TempDir()
+	dir := gputest.TempDir(t)
 	write(t, "1", dir, "h.h")
 	f, cache := &fake{}, testCache(t)
 	f.compile = func(*fakeProgram) (Code, string) { write(t, "2", dir, "h.h"); return 0, "" }
@@ -153,9 +155,9 @@ func TestWorkingDirectoryIsInTheKeyWhereItIsInTheResult(t *testing.T) {
 	c := newFake(t, &fake{})
 	for option, want := range map[string]bool{"-lineinfo": true, "--device-debug": true, "-DN": false} {
 		p := &Program{Source: "s", Options: []string{option}}
-		t.Chdir(t.TempDir())
+		t.Chdir(gputest.TempDir(t))
 		a, _ := c.key(p)
-		t.Chdir(t.TempDir())
+		t.Chdir(gputest.TempDir(t))
 		if b, ok := c.key(p); !ok || (a != b) != want {
 			t.Errorf("%s: another key in another directory: %v, want %v", option, a != b, want)
 		}
@@ -163,7 +165,7 @@ func TestWorkingDirectoryIsInTheKeyWhereItIsInTheResult(t *testing.T) {
 }
 
 func TestCUDAIncludesAreThoseOfTheToolkit(t *testing.T) {
-	root := t.TempDir()
+	root := gputest.TempDir(t)
 	t.Setenv("CUDA_PATH", root)
 	t.Setenv("CUDA_HOME", "")
 	write(t, "", root, "include", "cuda_fp16.h")
@@ -173,7 +175,7 @@ func TestCUDAIncludesAreThoseOfTheToolkit(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
-	wheel := t.TempDir()
+	wheel := gputest.TempDir(t)
 	write(t, "", wheel, "nvidia", "cuda_runtime", "include", "cuda_fp16.h")
 	c := newFake(t, &fake{})
 	c.file = filepath.Join(wheel, "nvidia", "cuda_nvrtc", "lib", "libnvrtc.so.12")
