@@ -138,6 +138,9 @@ func parsePTX(source string) (*ptx.Module, result, error) {
 		return nil, driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
 			fmt.Errorf(".version %d.%d is newer than %d.%d, which this driver knows", v.Major, v.Minor, newestPTX.Major, newestPTX.Minor)
 	}
+	if err := asciiOnly(source); err != nil {
+		return nil, driver.CUDA_ERROR_INVALID_PTX, err
+	}
 	return tree, success, nil
 }
 
