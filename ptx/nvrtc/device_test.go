@@ -3,8 +3,11 @@ package nvrtc_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -183,4 +186,41 @@ func runHalves(t *testing.T, c *driver.Context, image []byte) {
 			t.Fatalf("element %d is %v", i, v)
 		}
 	}
+}
+
+// Newer compilers show the line of an error themselves; it is there once.
+func TestErrorsOfTheInstalledCompilerShowTheLine(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		_, err := installed(t, c).Compile(t.Context(), nvrtc.Program{
+			Name:    "k.cu",
+			Source:  "#include \"h.h\"\n__global__ void k(float *x) {\n\tint unused;\n\tx[0] = y;\n}\n",
+			Headers: map[string]string{"h.h": "__device__ int f() { return z; }\n"},
+		})
+		if !errors.Is(err, nvrtc.NVRTC_ERROR_COMPILATION) || !strings.HasSuffix(err.Error(), `h.h:1: identifier "z" is undefined (__device__ int f() { return z; }); and 1 more error`) {
+			t.Errorf("error %v", err)
+		}
+		long := fmt.Sprintf("%+v", err)
+		if strings.Count(long, "x[0] = y;") != 1 {
+			t.Errorf("the line is not there, or not once:\n%s", long)
+		}
+		t.Log(long)
+	})
+}
+
+func TestInstalledCompilerServesManyGoroutines(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		compiler := installed(t, c)
+		arch, _, _ := archOf(t, compiler, c)
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				want := fmt.Sprint(1234500 + i)
+				r, err := compiler.Compile(t.Context(), nvrtc.Program{Arch: arch, Source: `extern "C" __global__ void k(int *x) { x[0] = ` + want + "; }"})
+				if err != nil || !strings.Contains(string(r.PTX), want) {
+					t.Errorf("%s: %v", want, err)
+				}
+			})
+		}
+		wg.Wait()
+	})
 }

@@ -32,5 +32,7 @@
 // names; the value off turns the cache off, as does [WithoutCache]. A result is
 // found again if nothing differs that it depends on: source, options, names,
 // every header that the source can reach by #include with its contents, and the
-// compiler. [Cache] has the details.
+// compiler. What cannot be told in advance is compiled each time: programs that
+// name a header by a macro, and options that have NVRTC write files. [Cache] has
+// the details.
 package nvrtc
