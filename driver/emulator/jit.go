@@ -129,6 +129,8 @@ func (e *Emulator) compileOptions(d *device) vm.CompileOptions {
 func parsePTX(source string) (*ptx.Module, result, error) {
 	if !strings.Contains(source, ".version") {
 		return nil, errInvalidImage, errors.New("the image is neither PTX (there is no .version) nor a binary")
+	} else if err := asciiOnly(source); err != nil {
+		return nil, driver.CUDA_ERROR_INVALID_PTX, err
 	}
 	tree, err := ptx.Parse("ptx input", []byte(source))
 	if err != nil {
@@ -137,9 +139,6 @@ func parsePTX(source string) (*ptx.Module, result, error) {
 	if v := tree.Version; v.Major > newestPTX.Major || (v.Major == newestPTX.Major && v.Minor > newestPTX.Minor) {
 		return nil, driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
 			fmt.Errorf(".version %d.%d is newer than %d.%d, which this driver knows", v.Major, v.Minor, newestPTX.Major, newestPTX.Minor)
-	}
-	if err := asciiOnly(source); err != nil {
-		return nil, driver.CUDA_ERROR_INVALID_PTX, err
 	}
 	return tree, success, nil
 }
