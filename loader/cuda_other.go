@@ -2,12 +2,15 @@
 
 package loader
 
-import "runtime"
+import (
+	"os"
+	"runtime"
+)
 
 // cudaNames has one entry so that the error can say something about it.
 var cudaNames = []string{"CUDA driver for " + runtime.GOOS + "/" + runtime.GOARCH}
 
-// privileged need not know: no library is opened here.
-func privileged() bool { return true }
+// privileged reports whether the process has more rights than its user.
+func privileged() bool { return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() }
 
 func refuseStub(*DynamicLibrary) error { return nil }

@@ -97,6 +97,24 @@ func TestMappedFileNamesTheLibraryOfAnAddress(t *testing.T) {
 	}
 }
 
+func TestFileOfAFunctionIsItsLibrary(t *testing.T) {
+	l, err := Open("libc.so.6")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p, err := l.Lookup("getpid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if path := FileOf(p); !filepath.IsAbs(path) || !strings.HasPrefix(filepath.Base(path), "libc") {
+		t.Errorf("getpid is in %q", path)
+	}
+	if path := FileOf(FuncProc(func(Args) uintptr { return 0 })); path != "" {
+		t.Errorf("a Go function is in %q", path)
+	}
+}
+
 func TestOrdinaryProcessIsNotPrivileged(t *testing.T) {
 	if privileged() {
 		t.Error("a test run counts as setuid")

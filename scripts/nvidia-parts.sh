@@ -1,7 +1,7 @@
 #!/bin/sh
 # Downloads and unpacks the parts of NVIDIA's software that run without a GPU:
-# three driver libraries, ptxas and the toolkit's stub library. They come from
-# the non-free component of Debian 12, through the mirror that this system's
+# three driver libraries, ptxas, NVRTC and the toolkit's stub library. They come
+# from the non-free component of Debian 12, through the mirror that this system's
 # apt already uses, and nothing is installed.
 #
 # usage: scripts/nvidia-parts.sh DIRECTORY
@@ -10,13 +10,14 @@ dir=${1:?usage: scripts/nvidia-parts.sh DIRECTORY}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 
-# What is wanted: DIRECTORY/NAME gets, from each package of a row, the members
-# that the pattern matches.
+# What is wanted: DIRECTORY/NAME gets, from each package of a row (names with
+# commas between them), the members that the pattern matches.
 parts='
 driver-535 libcuda1 *
 driver-525 libnvidia-tesla-cuda1 *
 driver-470 libnvidia-tesla-470-cuda1 *
 toolkit nvidia-cuda-toolkit */bin/*
+nvrtc libnvrtc11.2,libnvrtc-builtins11.8 *
 stubs nvidia-cuda-dev */stubs/libcuda.so
 '
 
@@ -46,9 +47,11 @@ echo "$parts" | while read -r name package members; do
 	mkdir -p "$dir/$name"
 	(
 		cd "$dir/$name"
-		apt-get "$@" download "$package"
-		dpkg-deb --fsys-tarfile ./*.deb | tar -x --wildcards "$members"
-		rm -f ./*.deb
+		for p in $(echo "$package" | tr , ' '); do
+			apt-get "$@" download "$p"
+			dpkg-deb --fsys-tarfile ./*.deb | tar -x --wildcards "$members"
+			rm -f ./*.deb
+		done
 	)
 	touch "$dir/$name/.complete"
 	echo "nvidia-parts: $name from $package"

@@ -139,6 +139,8 @@ func (e *Emulator) compileOptions(d *device) vm.CompileOptions {
 func parsePTX(name, source string) (*ptx.Module, result, error) {
 	if !strings.Contains(source, ".version") {
 		return nil, errInvalidImage, errors.New("the image is neither PTX (there is no .version) nor a binary")
+	} else if err := asciiOnly(source); err != nil {
+		return nil, driver.CUDA_ERROR_INVALID_PTX, err
 	}
 	tree, err := ptx.Parse(name, []byte(source))
 	if err != nil {

@@ -1,0 +1,16 @@
+package emulator
+
+import (
+	"fmt"
+	"strings"
+)
+
+// asciiOnly refuses what driver 580 refuses: any other character, in comments
+// too. (ptxas 11.8 takes them in comments.)
+func asciiOnly(source string) error {
+	at := strings.IndexFunc(source, func(r rune) bool { return r >= 0x80 })
+	if at < 0 {
+		return nil
+	}
+	return fmt.Errorf("Unexpected non-ASCII character encountered on line %d", 1+strings.Count(source[:at], "\n"))
+}

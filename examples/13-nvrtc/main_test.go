@@ -1,0 +1,30 @@
+package main
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/purecuda/cuda/examples/internal/demotest"
+	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/ptx/nvrtc"
+)
+
+// What the example prints depends on whether NVRTC is there; either way it has
+// to say something. internal/nvidiatest runs it with an NVRTC that is there.
+func TestExample(t *testing.T) {
+	t.Setenv(nvrtc.CacheVariable, gputest.TempDir(t))
+	c, err := nvrtc.Open()
+	if errors.Is(err, nvrtc.ErrNotInstalled) {
+		demotest.Run(t, run, "There is nothing to compile with. NVRTC ")
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	demotest.Run(t, run,
+		"compiling with NVRTC ", "found in the cache in ", "both kernels compute the polynomial",
+		`a mistake in the source: nvrtc: cannot compile polynomial.cu:`, `polynomial.cu:14: identifier "j" is undefined (y[j] = v;)`)
+}

@@ -1,0 +1,28 @@
+package loader
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// FileOf returns the path of the file that holds a C function, or "" if that
+// cannot be known. It tells where a library is that was found by its name
+// alone.
+func FileOf(p Proc) string {
+	if p.addr == 0 {
+		return ""
+	}
+	const byAddress = windows.GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | windows.GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT
+	var module windows.Handle
+	// The function takes an address in place of a name.
+	if err := windows.GetModuleHandleEx(byAddress, *(**uint16)(unsafe.Pointer(&p.addr)), &module); err != nil {
+		return ""
+	}
+	path := make([]uint16, windows.MAX_LONG_PATH)
+	n, err := windows.GetModuleFileName(module, &path[0], uint32(len(path)))
+	if err != nil {
+		return ""
+	}
+	return windows.UTF16ToString(path[:n])
+}

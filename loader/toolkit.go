@@ -1,0 +1,170 @@
+package loader
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Toolkit says how a library of the CUDA toolkit is called, so that it can be
+// found: NVRTC, cuBLAS and the like. The toolkit need not be installed as a
+// whole; the libraries alone are packaged by distributions, conda and PyPI.
+type Toolkit struct {
+	// Variable names the environment variable with a path to open instead of
+	// searching. It is ignored in a process that runs with more rights than
+	// its user.
+	Variable string
+	// Linux has the file names, the preferred one first: "libnvrtc.so.13".
+	Linux []string
+	// Windows has patterns of file names, the preferred one first:
+	// "nvrtc64_130_*.dll".
+	Windows []string
+}
+
+// OpenToolkit opens a library of the CUDA toolkit: the one that the variable
+// names or else the first that is found and that accept, which may be nil, has
+// no objection to. Searched are the folder that CUDA_PATH or CUDA_HOME names,
+// what the system searches (on Windows its own folder only), the folders where
+// toolkits are usually installed, and the active conda or Python environment;
+// for each name the folders in this order, before the next name.
+//
+// The error is an [OpenError] with everything that was tried.
+func OpenToolkit(t Toolkit, accept func(*DynamicLibrary) error) (*DynamicLibrary, error) {
+	if path := t.Override(); path != "" {
+		return open([]string{path}, accept)
+	}
+	return open(t.Names(), accept)
+}
+
+// Override returns the path that the environment names, or "".
+func (t Toolkit) Override() string {
+	if t.Variable == "" {
+		return ""
+	}
+	return SecureEnv(t.Variable)
+}
+
+// Names lists what OpenToolkit tries without the variable: files that exist,
+// and names for the system's search.
+func (t Toolkit) Names() []string {
+	var names []string
+	for _, pattern := range t.patterns() {
+		for _, folder := range ToolkitFolders() {
+			names = append(names, filesIn(folder, pattern)...)
+		}
+		if !strings.ContainsAny(pattern, "*?[") {
+			at := slices.IndexFunc(names, func(n string) bool { return !fromVariable(n) && filepath.Base(n) == pattern })
+			if at < 0 {
+				at = len(names)
+			}
+			names = slices.Insert(names, at, pattern)
+		}
+	}
+	if len(names) == 0 {
+		names = []string{fmt.Sprintf("%s in %s", strings.Join(t.patterns(), ", "), strings.Join(ToolkitFolders(), ", "))}
+	}
+	return names
+}
+
+// fromVariable reports whether a file lies in a folder that CUDA_PATH or
+// CUDA_HOME names, which goes before the system's search.
+func fromVariable(name string) bool {
+	for _, root := range variableRoots() {
+		if strings.HasPrefix(name, filepath.Clean(root)+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ToolkitRoots lists folders that a CUDA toolkit may be in, those that the
+// environment names first.
+func ToolkitRoots() []string {
+	return unique(append(variableRoots(), expand(toolkitRoots())...))
+}
+
+// ToolkitFolders lists the folders in which libraries of the toolkit may be.
+func ToolkitFolders() []string {
+	var folders []string
+	for _, root := range ToolkitRoots() {
+		for _, sub := range librarySubfolders {
+			folders = append(folders, filepath.Join(root, sub))
+		}
+	}
+	return unique(append(folders, expand(libraryFolders())...))
+}
+
+func variableRoots() []string {
+	var roots []string
+	for _, name := range []string{"CUDA_PATH", "CUDA_HOME"} {
+		if root := SecureEnv(name); filepath.IsAbs(root) {
+			roots = append(roots, root)
+		}
+	}
+	return roots
+}
+
+// under joins a folder that an environment variable names with others below
+// it; there are none if the variable is not set.
+func under(variable string, below ...string) []string {
+	root := SecureEnv(variable)
+	if !filepath.IsAbs(root) {
+		return nil
+	}
+	var folders []string
+	for _, b := range below {
+		folders = append(folders, filepath.Join(root, b))
+	}
+	return folders
+}
+
+// expand replaces patterns by what they match, the highest version first.
+func expand(patterns []string) []string {
+	var all []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil { // a variable's folder with a bracket in its name
+			continue
+		}
+		slices.SortFunc(found, laterFirst)
+		all = append(all, found...)
+	}
+	return all
+}
+
+func filesIn(folder, pattern string) []string {
+	return expand([]string{filepath.Join(folder, pattern)})
+}
+
+// laterFirst orders names by the numbers in them: cuda-13.0 before cuda-12.9
+// before cuda-9.2.
+func laterFirst(a, b string) int { return strings.Compare(padded(b), padded(a)) }
+
+// padded writes every number of a name with six digits.
+func padded(name string) string {
+	var b strings.Builder
+	for len(name) > 0 {
+		n := 0
+		for n < len(name) && name[n] >= '0' && name[n] <= '9' {
+			n++
+		}
+		if n == 0 {
+			b.WriteByte(name[0])
+			name = name[1:]
+			continue
+		}
+		fmt.Fprintf(&b, "%06s", name[:n])
+		name = name[n:]
+	}
+	return b.String()
+}
+
+func unique(names []string) []string {
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(names, func(n string) bool {
+		was := seen[n]
+		seen[n] = true
+		return was
+	})
+}

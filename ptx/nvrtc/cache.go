@@ -1,0 +1,302 @@
+package nvrtc
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/purecuda/cuda/loader"
+)
+
+// CacheVariable names the environment variable with the folder of the cache; the
+// value "off" turns the cache off. It is ignored in a process that runs with more
+// rights than its user (setuid), which has no cache unless it makes one.
+const CacheVariable = "PURECUDA_NVRTC_CACHE"
+
+// DefaultCacheBytes bounds a cache that is not told otherwise.
+const DefaultCacheBytes = 256 << 20
+
+// Cache is a folder with results, a file each. Any number of goroutines and of
+// processes may use one at a time: entries appear whole, under names that are
+// hashes of what they depend on, and never change. An entry that is damaged is
+// removed and compiled again. When the folder grows over its bound, entries that
+// were not used for the longest go.
+//
+// A folder that cannot be written keeps nothing, which fails no compilation:
+// Stats says so.
+type Cache struct {
+	dir   string
+	bytes int64
+
+	mu    sync.Mutex
+	stats CacheStats
+}
+
+// CacheStats counts what a Cache did.
+type CacheStats struct {
+	Hits    int   // results found
+	Misses  int   // results not there
+	Stored  int   // results kept
+	Damaged int   // entries removed because they were not as written
+	Evicted int   // entries removed to make room
+	Failed  int   // operations that failed
+	Err     error // the latest failure
+}
+
+// NewCache returns the cache in a folder, which is made when it is first needed.
+// If bytes is 0, DefaultCacheBytes bounds it.
+func NewCache(dir string, bytes int64) (*Cache, error) {
+	path, err := filepath.Abs(dir)
+	if dir == "" || err != nil {
+		return nil, invalidf("no folder for a cache: %q", dir)
+	}
+	if bytes < 0 {
+		return nil, invalidf("a cache of %d bytes", bytes)
+	}
+	if bytes == 0 {
+		bytes = DefaultCacheBytes
+	}
+	return &Cache{dir: path, bytes: bytes}, nil
+}
+
+// DefaultCacheDir is the folder purecuda/nvrtc of os.UserCacheDir.
+func DefaultCacheDir() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("nvrtc: no place for a cache: %w", err)
+	}
+	return filepath.Join(dir, "purecuda", "nvrtc"), nil
+}
+
+// defaultCache is the user's, nil if there is to be none or no place for one.
+func defaultCache() *Cache {
+	dir := loader.SecureEnv(CacheVariable)
+	if dir == "off" || loader.Privileged() {
+		return nil
+	}
+	var err error
+	if dir == "" {
+		if dir, err = DefaultCacheDir(); err != nil {
+			return nil
+		}
+	}
+	c, err := NewCache(dir, 0)
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// Dir is the folder.
+func (c *Cache) Dir() string { return c.dir }
+
+// Stats returns what the cache did so far.
+func (c *Cache) Stats() CacheStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats
+}
+
+// Clear removes all entries.
+func (c *Cache) Clear() error {
+	entries, err := c.entries()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		errs = append(errs, remove(e.path))
+	}
+	return errors.Join(errs...)
+}
+
+const (
+	entrySuffix = ".nvrtc"
+	partSuffix  = ".part"
+	// partAge is when a file that was never finished is nobody's any more.
+	partAge = time.Hour
+)
+
+func (c *Cache) path(k key) string { return filepath.Join(c.dir, k.String()+entrySuffix) }
+
+// count changes the statistics.
+func (c *Cache) count(change func(*CacheStats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.stats)
+}
+
+func (c *Cache) fail(err error) {
+	if err != nil {
+		c.count(func(s *CacheStats) { s.Failed++; s.Err = err })
+	}
+}
+
+// get returns the result of a key, or nil.
+func (c *Cache) get(k key) *Result {
+	path := c.path(k)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			c.fail(err)
+		}
+		c.count(func(s *CacheStats) { s.Misses++ })
+		return nil
+	}
+	r, err := decode(k, data)
+	if err != nil {
+		c.fail(remove(path))
+		c.count(func(s *CacheStats) { s.Damaged++; s.Misses++ })
+		return nil
+	}
+	now := time.Now()
+	c.fail(os.Chtimes(path, now, now)) // it is the last to go
+	c.count(func(s *CacheStats) { s.Hits++ })
+	return r
+}
+
+// put keeps a result.
+func (c *Cache) put(k key, r *Result) {
+	if err := c.write(c.path(k), encode(k, r)); err != nil {
+		c.fail(err)
+		return
+	}
+	c.count(func(s *CacheStats) { s.Stored++ })
+	c.evict()
+}
+
+// write makes a file that is there whole or not at all.
+func (c *Cache) write(path string, data []byte) error {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(c.dir, "*"+partSuffix)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err == nil {
+		return nil
+	}
+	if rest := remove(f.Name()); rest != nil {
+		return errors.Join(err, rest)
+	}
+	if isFile(path) {
+		return nil // Windows replaces no file that is being read; it holds the same
+	}
+	return err
+}
+
+// entry is a file of the cache.
+type entry struct {
+	path string
+	size int64
+	used time.Time
+}
+
+// entries lists what the cache holds, files that were never finished included.
+func (c *Cache) entries() ([]entry, error) {
+	files, err := os.ReadDir(c.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var list []entry
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), entrySuffix) && !strings.HasSuffix(f.Name(), partSuffix) {
+			continue
+		}
+		if info, err := f.Info(); err == nil { // another process may have removed it
+			list = append(list, entry{filepath.Join(c.dir, f.Name()), info.Size(), info.ModTime()})
+		}
+	}
+	return list, err
+}
+
+// evict removes what is too much, down to three quarters of the bound so that it
+// has not to be done each time.
+func (c *Cache) evict() {
+	entries, err := c.entries()
+	c.fail(err)
+	total := int64(0)
+	for _, e := range entries {
+		total += e.size
+		if strings.HasSuffix(e.path, partSuffix) && time.Since(e.used) > partAge {
+			c.fail(remove(e.path))
+		}
+	}
+	if total <= c.bytes {
+		return
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return a.used.Compare(b.used) })
+	for _, e := range entries {
+		if total <= c.bytes/4*3 {
+			return
+		}
+		if strings.HasSuffix(e.path, partSuffix) {
+			continue
+		}
+		c.fail(remove(e.path))
+		c.count(func(s *CacheStats) { s.Evicted++ })
+		total -= e.size
+	}
+}
+
+// remove removes a file, which may be gone already.
+func remove(path string) error {
+	err := os.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+var errDamaged = errors.New("the entry is not as it was written")
+
+// An entry is the format's name, the hash of the rest, and the rest: the key and
+// the parts of the result, each behind its length.
+
+func encode(k key, r *Result) []byte {
+	var body packed
+	body.put(k[:])
+	body.put(r.PTX)
+	body.put(r.Cubin)
+	body.put([]byte(r.Log))
+	for _, expression := range slices.Sorted(maps.Keys(r.Lowered)) {
+		body.put([]byte(expression))
+		body.put([]byte(r.Lowered[expression]))
+	}
+	sum := sha256.Sum256(body)
+	return slices.Concat([]byte(keyFormat), sum[:], body)
+}
+
+func decode(k key, data []byte) (*Result, error) {
+	head := len(keyFormat) + sha256.Size
+	if len(data) < head || string(data[:len(keyFormat)]) != keyFormat {
+		return nil, errDamaged
+	}
+	if sum := sha256.Sum256(data[head:]); string(sum[:]) != string(data[len(keyFormat):head]) {
+		return nil, errDamaged
+	}
+	body := packed(data[head:])
+	if string(body.take()) != string(k[:]) {
+		return nil, errDamaged // a file under another's name
+	}
+	r := &Result{PTX: body.take(), Cubin: body.take(), Log: string(body.take()), Lowered: make(map[string]string)}
+	for len(body) > 0 {
+		expression := string(body.take())
+		r.Lowered[expression] = string(body.take())
+	}
+	return r, nil
+}

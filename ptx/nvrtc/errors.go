@@ -1,0 +1,114 @@
+package nvrtc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/purecuda/cuda/loader"
+)
+
+var (
+	// ErrNotInstalled is matched when no NVRTC library was found. It is not
+	// matched when PURECUDA_NVRTC or WithLibrary names one that does not open:
+	// that is a mistake, and not an absence.
+	ErrNotInstalled = errors.New("NVRTC is not installed")
+	// ErrClosed is matched by calls on a compiler that is closed.
+	ErrClosed = errors.New("the compiler is closed")
+)
+
+// Error is what NVRTC refused. errors.Is matches it with its code. %v and Error
+// give one line with the first complaint, %+v also the whole log, with the lines
+// that it points at.
+type Error struct {
+	Func    string // the C function that failed
+	Code    Code
+	Program string // whose compilation it was, if it was one
+	Hint    string // the first complaint, or what to do
+	Log     string // everything that the compiler printed
+}
+
+// Error returns one line.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("nvrtc: ")
+	if e.Program != "" {
+		fmt.Fprintf(&b, "cannot compile %s: ", e.Program)
+	}
+	fmt.Fprintf(&b, "%s: %v", e.Func, e.Code)
+	if e.Hint != "" {
+		b.WriteString(": " + e.Hint)
+	}
+	return b.String()
+}
+
+// Unwrap returns the code.
+func (e *Error) Unwrap() error { return e.Code }
+
+// Format implements %v and %s (one line), %+v (with the log) and %q.
+func (e *Error) Format(s fmt.State, verb rune) {
+	switch {
+	case verb == 'q':
+		fmt.Fprintf(s, "%q", e.Error())
+	case verb == 'v' && s.Flag('+') && e.Log != "":
+		_, _ = io.WriteString(s, e.Error()+"\n"+strings.TrimRight(e.Log, "\n"))
+	default:
+		_, _ = io.WriteString(s, e.Error())
+	}
+}
+
+// NotInstalledError says that there is no NVRTC and what to do. %+v also lists
+// every name that was tried, with the system's reason.
+type NotInstalledError struct {
+	Cause error // a *loader.OpenError
+}
+
+// Error returns one line.
+func (e *NotInstalledError) Error() string {
+	switch {
+	case errors.Is(e.Cause, loader.ErrStatic):
+		return "NVRTC cannot be used here: this program was " + loader.ErrStatic.Error()
+	case errors.Is(e.Cause, loader.ErrUnsupportedPlatform):
+		return "NVRTC cannot be used here: it exists for Linux and Windows only"
+	}
+	var newer *newerError
+	if errors.As(e.Cause, &newer) {
+		return fmt.Sprintf("NVRTC is not installed in a version up to CUDA %s: there is %s, whose PTX a driver of that version refuses; "+
+			"update the driver, install an older NVRTC, or leave UpTo out and compile to a cubin", release(newer.upTo), release(newer.version))
+	}
+	return ErrNotInstalled.Error() + ": " + advice
+}
+
+// newerError passes over a library.
+type newerError struct{ version, upTo int }
+
+func (e *newerError) Error() string {
+	return fmt.Sprintf("NVRTC %s is newer than CUDA %s", release(e.version), release(e.upTo))
+}
+
+const advice = "install the CUDA toolkit, or the library alone (pip: nvidia-cuda-nvrtc, conda: cuda-nvrtc, " +
+	"Debian: libnvrtc11.2), and have CUDA_PATH name the toolkit's folder or " + LibraryVariable + " the library if it is not found then"
+
+// Is matches ErrNotInstalled.
+func (e *NotInstalledError) Is(target error) bool { return target == ErrNotInstalled }
+
+// Unwrap returns why nothing could be opened.
+func (e *NotInstalledError) Unwrap() error { return e.Cause }
+
+// Format implements %v and %s (one line), %+v (with what was tried) and %q.
+func (e *NotInstalledError) Format(s fmt.State, verb rune) {
+	switch {
+	case verb == 'q':
+		fmt.Fprintf(s, "%q", e.Error())
+	case verb == 'v' && s.Flag('+'):
+		_, _ = fmt.Fprintf(s, "%s\n%v", e.Error(), e.Cause)
+	default:
+		_, _ = io.WriteString(s, e.Error())
+	}
+}
+
+// invalidf is an error about what the program asked for.
+func invalidf(format string, args ...any) error {
+	return fmt.Errorf("nvrtc: "+format, args...)
+}

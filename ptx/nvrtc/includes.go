@@ -1,0 +1,61 @@
+package nvrtc
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/purecuda/cuda/loader"
+)
+
+// CUDAIncludes returns the folders of CUDA's own headers, for
+// Program.IncludePaths: the one that belongs to the library if there is one, or
+// else the first that is found where toolkits are. Headers of another version
+// than the compiler's usually do, but need not. The error says what to install.
+func (c *Compiler) CUDAIncludes() ([]string, error) {
+	folders := c.includeFolders()
+	for _, folder := range folders {
+		if !isFile(filepath.Join(folder, "cuda_fp16.h")) {
+			continue
+		}
+		found := []string{folder}
+		// From CUDA 13 on the C++ library (cuda/std, cub) has a folder of its own.
+		if cccl := filepath.Join(folder, "cccl"); isFolder(cccl) {
+			found = append(found, cccl)
+		}
+		return found, nil
+	}
+	return nil, invalidf("CUDA's headers are not installed: no cuda_fp16.h in %s; install them "+
+		"(pip: nvidia-cuda-runtime, conda: cuda-cudart-dev, Debian: nvidia-cuda-dev), and have CUDA_PATH name the toolkit's folder if they are not found then",
+		strings.Join(folders, ", "))
+}
+
+// includeFolders lists where headers may be: relative to the library, whose
+// folder is ROOT/lib64, ROOT/targets/SYSTEM/lib, ROOT\bin\x64 or that of a wheel,
+// then below the toolkits' folders.
+func (c *Compiler) includeFolders() []string {
+	var folders []string
+	if c.file != "" {
+		lib := filepath.Dir(c.file)
+		for _, up := range []string{"..", "../..", "../../cuda_runtime"} {
+			folders = append(folders, filepath.Join(lib, up, "include"))
+		}
+	}
+	for _, root := range loader.ToolkitRoots() {
+		folders = append(folders, filepath.Join(root, "include"))
+	}
+	return append(folders, systemIncludes...)
+}
+
+// systemIncludes is Debian's place.
+var systemIncludes = []string{"/usr/include"}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

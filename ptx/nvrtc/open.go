@@ -1,0 +1,232 @@
+package nvrtc
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/purecuda/cuda/loader"
+)
+
+// LibraryVariable names the environment variable with the path of the NVRTC
+// library to open instead of searching. It is ignored in a process that runs with
+// more rights than its user (setuid).
+const LibraryVariable = "PURECUDA_NVRTC"
+
+// toolkit is how the library is called. On Windows all of CUDA 11.2 to 11.8 have
+// one name, as on Linux, and so has each major version since.
+var toolkit = loader.Toolkit{
+	Variable: LibraryVariable,
+	Linux:    []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"},
+	Windows:  []string{"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"},
+}
+
+// Compiler is NVRTC. Any number of goroutines may use it.
+type Compiler struct {
+	lib     loader.Library
+	fn      *functions
+	version int
+	file    string // of the library, "" if that is not known
+	archs   []int32
+	cache   *Cache
+
+	mu      sync.Mutex
+	closed  bool
+	flights map[key]*flight
+	running sync.WaitGroup
+}
+
+type config struct {
+	path  string
+	upTo  int
+	cache *Cache
+	given bool // cache was set, possibly to nil
+}
+
+// Option changes how a Compiler is opened.
+type Option func(*config)
+
+// WithLibrary opens the library at a path and searches for none.
+func WithLibrary(path string) Option { return func(c *config) { c.path = path } }
+
+// UpTo passes over libraries of a newer CUDA than version, which is written as
+// driver.Driver.Version does: 12040 for 12.4. A driver refuses PTX that is newer
+// than itself.
+func UpTo(version int) Option { return func(c *config) { c.upTo = version } }
+
+// WithCache keeps results in a cache of the program's.
+func WithCache(cache *Cache) Option {
+	return func(c *config) { c.cache, c.given = cache, true }
+}
+
+// WithoutCache compiles every time.
+func WithoutCache() Option { return WithCache(nil) }
+
+// Open opens NVRTC; the package says where it looks. If there is none, the error
+// matches ErrNotInstalled, is one line that says what to do, and with %+v lists
+// everything that was tried. Close the compiler when it is no longer needed.
+func Open(opts ...Option) (*Compiler, error) {
+	var cfg config
+	for _, o := range opts {
+		o(&cfg)
+	}
+	named := toolkit.Override()
+	if cfg.path != "" {
+		named = cfg.path
+	}
+	lib, err := open(named, cfg.upTo)
+	if err != nil {
+		return nil, notOpened(err, named)
+	}
+	c, err := New(permanent{lib}, opts...)
+	if err != nil {
+		return nil, err
+	}
+	c.findBuiltins()
+	return c, nil
+}
+
+// open opens the named library, or the first that is found.
+func open(named string, upTo int) (*loader.DynamicLibrary, error) {
+	accept := func(l *loader.DynamicLibrary) error { return acceptable(l, upTo) }
+	if named == "" {
+		return loader.OpenToolkit(toolkit, accept)
+	}
+	l, err := loader.Open(named)
+	if err != nil {
+		return nil, err
+	}
+	if err := accept(l); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// acceptable returns why a library will not do.
+func acceptable(l loader.Library, upTo int) error {
+	f, err := resolve(l)
+	if err != nil {
+		return err
+	}
+	version, err := f.readVersion()
+	if err != nil {
+		return err
+	}
+	if upTo != 0 && version > upTo {
+		return &newerError{version, upTo}
+	}
+	return nil
+}
+
+func notOpened(err error, named string) error {
+	impossible := errors.Is(err, loader.ErrStatic) || errors.Is(err, loader.ErrUnsupportedPlatform)
+	if named != "" && !impossible {
+		return fmt.Errorf("nvrtc: cannot open the library that %s or WithLibrary names: %w", LibraryVariable, err)
+	}
+	return &NotInstalledError{Cause: err}
+}
+
+// New makes a compiler of a library that is open already. It closes the library
+// in Close, and when it fails.
+func New(lib loader.Library, opts ...Option) (*Compiler, error) {
+	var cfg config
+	for _, o := range opts {
+		o(&cfg)
+	}
+	c := &Compiler{lib: lib, flights: make(map[key]*flight), cache: cfg.cache}
+	if !cfg.given {
+		c.cache = defaultCache()
+	}
+	if err := c.init(); err != nil {
+		return nil, errors.Join(err, lib.Close())
+	}
+	return c, nil
+}
+
+func (c *Compiler) init() (err error) {
+	if c.fn, err = resolve(c.lib); err != nil {
+		return fmt.Errorf("nvrtc: %w", err)
+	}
+	if c.version, err = c.fn.readVersion(); err != nil {
+		return err
+	}
+	if c.archs, err = c.fn.supportedArchs(); err != nil {
+		return err
+	}
+	c.file = loader.FileOf(c.fn.version)
+	return nil
+}
+
+// readVersion returns 11080 for 11.8.
+func (f *functions) readVersion() (int, error) {
+	v := new([2]int32)
+	if c := callPP(&f.version, ptrTo(&v[0]), ptrTo(&v[1])); c != NVRTC_SUCCESS {
+		return 0, &Error{Func: "nvrtcVersion", Code: c}
+	}
+	return int(v[0])*1000 + int(v[1])*10, nil
+}
+
+func ptrTo(p *int32) unsafe.Pointer { return unsafe.Pointer(p) }
+
+// Version is the CUDA version of the compiler, written as the driver's: 11080
+// for 11.8.
+func (c *Compiler) Version() int { return c.version }
+
+func (c *Compiler) release() string { return release(c.version) }
+
+func release(version int) string { return fmt.Sprintf("%d.%d", version/1000, version%1000/10) }
+
+// Library is the path of the library, or the name under which it was found.
+func (c *Compiler) Library() string {
+	if c.file != "" {
+		return c.file
+	}
+	return c.lib.Name()
+}
+
+// Cache is where results are kept, nil if they are not.
+func (c *Compiler) Cache() *Cache { return c.cache }
+
+// String is NVRTC's version and file.
+func (c *Compiler) String() string { return fmt.Sprintf("NVRTC %s (%s)", c.release(), c.Library()) }
+
+// Close waits for compilations that are under way and lets go of the library.
+// Closing twice is fine.
+func (c *Compiler) Close() error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	closed := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	c.running.Wait()
+	if closed {
+		return nil
+	}
+	return c.lib.Close()
+}
+
+// permanent keeps the library in the process: NVRTC leaves state of its threads
+// behind that unloading would pull the code from under.
+type permanent struct{ loader.Library }
+
+func (permanent) Close() error { return nil }
+
+// findBuiltins opens the library that NVRTC itself opens by name when it first
+// compiles, from NVRTC's own folder: outside the system's search it would not be
+// found. A failure is no error here, because the system may find it.
+func (c *Compiler) findBuiltins() {
+	if c.file == "" {
+		return
+	}
+	major, minor := c.version/1000, c.version%1000/10
+	name := fmt.Sprintf("libnvrtc-builtins.so.%d.%d", major, minor)
+	if runtime.GOOS == "windows" {
+		name = fmt.Sprintf("nvrtc-builtins64_%d%d.dll", major, minor)
+	}
+	_, _ = loader.Open(filepath.Join(filepath.Dir(c.file), name)) // stays open, as NVRTC does
+}

@@ -1,0 +1,27 @@
+package nvrtc
+
+import "encoding/binary"
+
+// packed is a row of byte strings, each behind its length.
+type packed []byte
+
+func (p *packed) put(b []byte) {
+	*p = binary.AppendUvarint(*p, uint64(len(b)))
+	*p = append(*p, b...)
+}
+
+// take removes the first string; it is empty where there is none.
+func (p *packed) take() []byte {
+	n, head := binary.Uvarint(*p)
+	if head <= 0 || n > uint64(len(*p)-head) {
+		*p = nil
+		return nil
+	}
+	end := head + int(n)
+	b := (*p)[head:end:end]
+	*p = (*p)[end:]
+	if n == 0 {
+		return nil
+	}
+	return b
+}

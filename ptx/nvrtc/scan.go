@@ -1,0 +1,172 @@
+package nvrtc
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// scan finds the headers on disk that a program can reach, and puts their paths
+// and contents into its key. NVRTC does not say which headers it read, so all are
+// taken that any #include or __has_include names, whatever #if stands around it,
+// and in all folders where one is, whichever would be taken.
+type scan struct {
+	p       *Program
+	d       digest
+	folders []string
+	seen    map[string]bool
+	bytes   int64
+	opaque  bool // what is included cannot be told
+}
+
+// More than this is not read just to find a result.
+const (
+	maxScanFiles = 10_000
+	maxScanBytes = 256 << 20
+)
+
+func newScan(p *Program, d digest) *scan {
+	folders := append([]string{filepath.Dir(p.name()), "."}, p.IncludePaths...)
+	return &scan{p: p, d: d, folders: append(folders, optionFolders(p.Options)...), seen: make(map[string]bool)}
+}
+
+// run reports whether all was found.
+func (s *scan) run() bool {
+	s.text(".", s.p.Source)
+	for _, name := range slices.Sorted(maps.Keys(s.p.Headers)) {
+		s.text(".", s.p.Headers[name])
+	}
+	for _, name := range includedFirst(s.p.Options) {
+		s.include(".", name)
+	}
+	return !s.opaque
+}
+
+var (
+	// directive is a line with #include, with what follows it. A comment may end
+	// before it, or stand in it.
+	directive = regexp.MustCompile(`^(?:.*\*/)?[ \t\v\f]*(?:#|%:|\?\?=)(?:[ \t\v\f]|/\*.*?\*/)*include(?:_next)?\b(?:[ \t\v\f]|/\*.*?\*/)*(.*)`)
+	// question is a question for a header, with what follows it.
+	question = regexp.MustCompile(`\b__has_include(?:_next)?[ \t]*\([ \t]*("[^"]*"|<[^>]*>|)`)
+
+	splices = strings.NewReplacer("\\\r\n", "", "\\\n", "")
+)
+
+// text looks for headers in a text that lies in a folder.
+func (s *scan) text(folder, text string) {
+	if strings.Contains(text, "\\\n") || strings.Contains(text, "\\\r\n") {
+		text = splices.Replace(text)
+	}
+	for !s.opaque {
+		at := strings.Index(text, "include")
+		if at < 0 {
+			return
+		}
+		begin := strings.LastIndexByte(text[:at], '\n') + 1
+		line, rest, _ := strings.Cut(text[begin:], "\n")
+		s.line(folder, strings.TrimRight(line, "\r"))
+		text = rest
+	}
+}
+
+// line takes the headers that a line names.
+func (s *scan) line(folder, line string) {
+	found := question.FindAllStringSubmatch(line, -1)
+	if m := directive.FindStringSubmatch(line); m != nil {
+		found = append(found, m)
+	}
+	for _, m := range found {
+		if name, ok := headerName(m[1]); ok {
+			s.include(folder, name)
+		} else {
+			s.opaque = true // a macro names it
+		}
+	}
+}
+
+// headerName reads "name" or <name>.
+func headerName(rest string) (string, bool) {
+	if rest == "" {
+		return "", false
+	}
+	closing := map[byte]string{'"': `"`, '<': ">"}[rest[0]]
+	if closing == "" {
+		return "", false
+	}
+	name, _, ok := strings.Cut(rest[1:], closing)
+	return name, ok && name != ""
+}
+
+// include takes every file that the name can mean.
+func (s *scan) include(folder, name string) {
+	if filepath.IsAbs(name) {
+		s.file(name)
+		return
+	}
+	s.file(filepath.Join(folder, name))
+	for _, f := range s.folders {
+		s.file(filepath.Join(f, name))
+	}
+}
+
+// file takes a file if it is there.
+func (s *scan) file(path string) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		s.opaque = true
+		return
+	}
+	if s.seen[path] || s.opaque {
+		return
+	}
+	s.seen[path] = true
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	s.bytes += info.Size()
+	if len(s.seen) > maxScanFiles || s.bytes > maxScanBytes {
+		s.opaque = true
+		return
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		s.opaque = true // NVRTC may be able to
+		return
+	}
+	s.d.add(path, string(text))
+	s.text(filepath.Dir(path), string(text))
+}
+
+// optionFolders are the folders that options name.
+func optionFolders(options []string) []string {
+	return optionValues(options, "-I", "--include-path")
+}
+
+// includedFirst are headers that options include.
+func includedFirst(options []string) []string {
+	return optionValues(options, "-include", "--pre-include")
+}
+
+// optionValues finds NAME=VALUE, NAME VALUE and, for one letter, NAMEVALUE.
+func optionValues(options []string, names ...string) []string {
+	var values []string
+	for i, o := range options {
+		for _, name := range names {
+			rest, ok := strings.CutPrefix(o, name)
+			switch {
+			case !ok:
+			case rest == "" && i+1 < len(options):
+				values = append(values, options[i+1])
+			case strings.HasPrefix(rest, "="):
+				values = append(values, rest[1:])
+			case strings.HasPrefix(rest, " "), len(name) == 2:
+				values = append(values, strings.TrimSpace(rest))
+			}
+		}
+	}
+	return values
+}
