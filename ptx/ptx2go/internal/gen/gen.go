@@ -1,0 +1,131 @@
+package gen
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// Options say what is made of the inputs.
+type Options struct {
+	Package    string                 // name of the package
+	Dir        string                 // where the files go
+	Set        string                 // type of all kernels together
+	Embedded   bool                   // modules belong to the context instead of to a set
+	Unexported bool                   // names begin small
+	Prefix     string                 // of kernels' Go names
+	Names      map[string]string      // Go names of kernels
+	Types      map[string][]directive // parameters of kernels, by AddTypes
+	Only, Skip *regexp.Regexp         // kernels by their names in the PTX
+	Block      [3]int                 // for grid helpers; zero: 256
+	Tags       string                 // build constraint of the files
+}
+
+func (o *Options) wants(name string) bool {
+	return (o.Only == nil || o.Only.MatchString(name)) && (o.Skip == nil || !o.Skip.MatchString(name))
+}
+
+// AddTypes adds what a flag says about a kernel: "axpy: in x float32, n uint32".
+func (o *Options) AddTypes(s string) error {
+	name, rest, ok := strings.Cut(s, ":")
+	if !ok || strings.TrimSpace(rest) == "" {
+		return errors.New(`write "kernel: in x float32, n uint32"`)
+	}
+	if o.Types == nil {
+		o.Types = map[string][]directive{}
+	}
+	name = strings.TrimSpace(name)
+	o.Types[name] = append(o.Types[name], newDirective(rest, place{file: "-types"}))
+	return nil
+}
+
+// File is a file to be written.
+type File struct {
+	Path string
+	Data []byte
+}
+
+type generator struct {
+	opts    Options
+	units   []*unit
+	structs map[string]*structType
+	names   map[string]place // Go names of the package
+}
+
+// Generate reads PTX files and returns the Go files for them, in the order of
+// their names. The error has everything that is wrong with the inputs.
+func Generate(opts Options, inputs []string) ([]File, error) {
+	g := &generator{opts: opts, structs: map[string]*structType{}, names: map[string]place{}}
+	if g.opts.Block == [3]int{} {
+		g.opts.Block = [3]int{256}
+	}
+	var errs problems
+	for _, in := range inputs {
+		u, err := g.read(in)
+		errs.add(err)
+		if u != nil {
+			g.units = append(g.units, u)
+		}
+	}
+	sort.Slice(g.units, func(i, j int) bool { return g.units[i].base < g.units[j].base })
+	errs.add(g.checkNames())
+	if err := errs.err(); err != nil {
+		return nil, err
+	}
+	return g.files()
+}
+
+// read parses one input and makes its model.
+func (g *generator) read(path string) (*unit, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	base := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	u := &unit{path: path, ptx: path, base: base, ident: exported(base)}
+	if u.ident == "" {
+		return nil, place{file: path}.errorf("no Go name can be made of the file's name")
+	}
+	u.mod, err = ptx.Parse(path, text)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.build(u); err != nil {
+		return nil, err
+	}
+	if len(u.kernels) == 0 {
+		return nil, place{file: path}.errorf("there is no kernel (.entry) in it that is wanted")
+	}
+	return u, nil
+}
+
+// checkNames makes sure that no two things of the package have one name.
+func (g *generator) checkNames() error {
+	var errs problems
+	if !g.opts.Embedded {
+		errs.add(g.name(g.opts.Set, place{file: "-set"}))
+	}
+	for _, u := range g.units {
+		for _, st := range u.structs {
+			errs.add(g.name(st.name, st.at))
+		}
+		for _, k := range u.kernels {
+			errs.add(g.name(k.goName, k.at))
+			errs.add(g.name(k.goName+"Args", k.at))
+		}
+	}
+	return errs.err()
+}
+
+func (g *generator) name(name string, at place) error {
+	if other, ok := g.names[name]; ok {
+		return at.errorf("%s is the Go name of something else, too (%v); give another one by -name", name, other)
+	}
+	g.names[name] = at
+	return nil
+}
