@@ -40,6 +40,7 @@ type command struct {
 	flags        *flag.FlagSet
 	opts         gen.Options
 	only, skip   string
+	nvccFlags    string
 	block        string
 	check, quiet bool
 	inputs       []string
@@ -58,11 +59,12 @@ func newCommand(errs io.Writer) *command {
 	f := c.flags
 	f.SetOutput(errs)
 	f.Usage = func() {
-		fmt.Fprint(errs, "usage: ptx2go [flags] file.ptx ...\n\nMakes typed Go of the kernels in the files; see the package's documentation.\n\n")
+		fmt.Fprint(errs, "usage: ptx2go [flags] file.ptx file.cu ...\n\nMakes typed Go of the kernels in the files; see the package's documentation.\n\n")
 		f.PrintDefaults()
 	}
 	f.StringVar(&c.opts.Package, "pkg", os.Getenv("GOPACKAGE"), "`name` of the package; by default that of the file with the go:generate line")
 	f.StringVar(&c.opts.Dir, "o", ".", "`directory` the files go to")
+	f.StringVar(&c.opts.Source, "src", "", "`directory` with the CUDA sources of the PTX files, read for names and types; beside them by default")
 	f.StringVar(&c.opts.Set, "set", "Kernels", "`type` that has all kernels")
 	f.BoolVar(&c.opts.Embedded, "embedded", false, "modules belong to the context (driver.Context.Embedded): no set, a function per kernel")
 	f.BoolVar(&c.opts.Unexported, "unexported", false, "names begin with a small letter")
@@ -72,6 +74,9 @@ func newCommand(errs io.Writer) *command {
 	f.StringVar(&c.only, "only", "", "make kernels whose PTX name matches the `regexp`")
 	f.StringVar(&c.skip, "skip", "", "pass over kernels whose PTX name matches the `regexp`")
 	f.StringVar(&c.block, "block", "256", "`size` of the blocks of Grid, 256 or 16x16, where the kernel does not say")
+	f.StringVar(&c.opts.Compiler.NVCC, "nvcc", os.Getenv("NVCC"), "`path` of nvcc, for .cu files; else it is looked for")
+	f.StringVar(&c.opts.Compiler.Arch, "arch", "compute_70", "virtual `architecture` that .cu files are compiled for")
+	f.StringVar(&c.nvccFlags, "nvccflags", "", "further `flags` for nvcc, separated by blanks")
 	f.StringVar(&c.opts.Tags, "tags", "", "build `constraint` of the files")
 	f.BoolVar(&c.check, "check", false, "write nothing, fail if a file is not up to date")
 	f.BoolVar(&c.quiet, "q", false, "do not list the files that are written")
@@ -101,6 +106,7 @@ func (c *command) parse(args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	c.opts.Compiler.Flags = strings.Fields(c.nvccFlags)
 	c.inputs, err = inputs(c.flags.Args())
 	return err
 }
@@ -147,7 +153,7 @@ func inputs(args []string) ([]string, error) {
 		out = append(out, found...)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("which files? name at least one .ptx file")
+		return nil, fmt.Errorf("which files? name at least one .ptx or .cu file")
 	}
 	return out, nil
 }

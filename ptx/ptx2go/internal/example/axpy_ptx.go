@@ -30,7 +30,7 @@ func (s *Kernels) loadAxpy(c *driver.Context, opts []driver.JITOption) error {
 type Axpy struct{ calls *driver.Calls }
 
 // Kernel is the kernel itself, nil for a zero Axpy.
-func (k Axpy) Kernel() *driver.Kernel { return k.calls.Kernel() }
+func (launcher Axpy) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAxpy(kernel *driver.Kernel, err error) (Axpy, error) {
 	if err != nil {
@@ -47,14 +47,14 @@ func (Axpy) Grid(n int) driver.LaunchConfig {
 
 // Op describes a launch without making it: an operation for streams, captures
 // and graphs. It keeps the code and the memory among the arguments reachable.
-func (k Axpy) Op(cfg driver.LaunchConfig, x driver.MemoryOf[float32], y driver.MemoryOf[float32], alpha float32, n uint32) (*driver.Launch, error) {
-	return k.Kernel().Prepare(cfg, driver.In(x), driver.InOut(y), alpha, n)
+func (launcher Axpy) Op(cfg driver.LaunchConfig, x driver.MemoryOf[float32], y driver.MemoryOf[float32], alpha float32, n uint32) (*driver.Launch, error) {
+	return launcher.Kernel().Prepare(cfg, driver.In(x), driver.InOut(y), alpha, n)
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
-func (k Axpy) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[float32], y driver.View[float32], alpha float32, n uint32) error {
-	call := k.calls.Begin(cfg)
+func (launcher Axpy) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[float32], y driver.View[float32], alpha float32, n uint32) error {
+	call := launcher.calls.Begin(cfg)
 	driver.Pass(call, 0, x)
 	driver.Pass(call, 1, y)
 	driver.Pass(call, 2, alpha)
@@ -62,8 +62,8 @@ func (k Axpy) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[float32]
 	return call.Do(on)
 }
 
-// AxpyArgs is a prepared launch of Axpy whose arguments are set one by one,
-// without allocating, as a program does from step to step.
+// AxpyArgs is a prepared launch of Axpy whose arguments are set
+// one by one, without allocating, as a program does from step to step.
 type AxpyArgs struct {
 	Launch *driver.Launch
 
@@ -74,23 +74,23 @@ type AxpyArgs struct {
 }
 
 // Prepare is Op for a launch whose arguments are changed.
-func (k Axpy) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[float32], y driver.MemoryOf[float32], alpha float32, n uint32) (*AxpyArgs, error) {
-	l, err := k.Op(cfg, x, y, alpha, n)
+func (launcher Axpy) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[float32], y driver.MemoryOf[float32], alpha float32, n uint32) (*AxpyArgs, error) {
+	launch, err := launcher.Op(cfg, x, y, alpha, n)
 	if err != nil {
 		return nil, err
 	}
-	a := &AxpyArgs{Launch: l}
-	if a.X, err = driver.ArgOf[driver.View[float32]](l, 0); err != nil {
+	args := &AxpyArgs{Launch: launch}
+	if args.X, err = driver.ArgOf[driver.View[float32]](launch, 0); err != nil {
 		return nil, err
 	}
-	if a.Y, err = driver.ArgOf[driver.View[float32]](l, 1); err != nil {
+	if args.Y, err = driver.ArgOf[driver.View[float32]](launch, 1); err != nil {
 		return nil, err
 	}
-	if a.Alpha, err = driver.ArgOf[float32](l, 2); err != nil {
+	if args.Alpha, err = driver.ArgOf[float32](launch, 2); err != nil {
 		return nil, err
 	}
-	if a.N, err = driver.ArgOf[uint32](l, 3); err != nil {
+	if args.N, err = driver.ArgOf[uint32](launch, 3); err != nil {
 		return nil, err
 	}
-	return a, nil
+	return args, nil
 }

@@ -78,16 +78,3 @@ func TestLaunchersComputeDirectlyAsOperationsAndPrepared(t *testing.T) {
 		wants(r, y, 10+3*1+300, 20+3*2, 30+2*3)
 	})
 }
-
-func TestDirectLaunchesDoNotAllocate(t *testing.T) {
-	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		r := newRig(t, c)
-		axpy, x, y, cfg := r.ks.Axpy, r.floats(1, 2), r.floats(0, 0), r.ks.Axpy.Grid(2)
-		if n := testing.AllocsPerRun(100, func() {
-			noError(t, axpy.Do(r.s, cfg, x.All(), y.View(0, 2), 0.5, 2))
-		}); n != 0 {
-			t.Errorf("a direct launch allocates %v times", n)
-		}
-		noError(t, r.s.Wait(context.Background()))
-	})
-}

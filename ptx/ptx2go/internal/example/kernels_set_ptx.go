@@ -10,7 +10,10 @@ import (
 
 // Kernels are the kernels of this package, loaded into a context.
 type Kernels struct {
-	Axpy Axpy
+	Axpy            Axpy
+	MoveParticles   MoveParticles
+	GridTileFloat32 GridTileFloat32
+	GridTileInt32   GridTileInt32
 
 	modules []*driver.Module
 }
@@ -20,6 +23,7 @@ func LoadKernels(c *driver.Context, opts ...driver.JITOption) (*Kernels, error) 
 	s := new(Kernels)
 	for _, load := range []func(*driver.Context, []driver.JITOption) error{
 		s.loadAxpy,
+		s.loadParticles,
 	} {
 		if err := load(c, opts); err != nil {
 			if failed := s.Close(); failed != nil {

@@ -28,14 +28,16 @@ func (g *generator) kernel(u *unit, f *ptx.Function) (*kernel, error) {
 	k := &kernel{name: f.Name, at: place{u.path, int(f.Pos.Line)}, sig: f.Signature()}
 	doc, list := splitDoc(f.Doc, k.at)
 	k.doc = doc
-	list = append(list, g.opts.Types[f.Name]...)
+	k.params = params(k.sig.Params, f)
+	var errs problems
+	more, err := g.fromSource(u, k)
+	errs.add(err)
+	list = append(append(more, list...), g.opts.Types[f.Name]...)
 	for _, d := range list {
 		if d.word == "skip" {
 			return nil, nil
 		}
 	}
-	k.params = params(k.sig.Params, f)
-	var errs problems
 	for _, d := range list {
 		errs.add(g.apply(u, k, d))
 	}
@@ -142,7 +144,7 @@ func (p *param) describe(s spec, at place) error {
 // settle decides the Go type.
 func (p *param) settle(at place) error {
 	if p.mode == modeRaw {
-		p.memory, p.typ = false, "driver.CUdeviceptr"
+		p.memory, p.typ = false, addressType
 		return nil
 	}
 	if p.typ == "" {
@@ -185,7 +187,7 @@ func (g *generator) nameKernel(k *kernel) error {
 		k.goName = n
 	}
 	if k.goName == "" {
-		k.goName = g.opts.Prefix + g.case_(plainName(k.name))
+		k.goName = g.opts.Prefix + g.goName(plainName(k.name))
 	}
 	if !isName(k.goName) {
 		return k.at.errorf("no Go name can be made of kernel %s; give one by -name %s=Name", k.name, k.name)
@@ -193,8 +195,8 @@ func (g *generator) nameKernel(k *kernel) error {
 	return nil
 }
 
-// case_ makes a Go name of another one, exported or not.
-func (g *generator) case_(name string) string {
+// goName makes a Go name of another one, exported or not.
+func (g *generator) goName(name string) string {
 	if g.opts.Unexported && g.opts.Prefix == "" {
 		return local(name)
 	}

@@ -32,6 +32,9 @@ func (g *generator) files() ([]File, error) {
 			return nil, err
 		}
 		out = append(out, f)
+		if u.compiled != nil {
+			out = append(out, File{u.ptx, u.compiled})
+		}
 	}
 	if g.opts.Embedded {
 		return out, nil

@@ -24,7 +24,7 @@ func (p *printer) launcherType(k *kernel) {
 	}
 	p.f("type %s struct{ calls *driver.Calls }\n\n", k.goName)
 	p.f("// Kernel is the kernel itself, nil for a zero %s.\n", k.goName)
-	p.f("func (k %s) Kernel() *driver.Kernel { return k.calls.Kernel() }\n\n", k.goName)
+	p.f("func (launcher %s) Kernel() *driver.Kernel { return launcher.calls.Kernel() }\n\n", k.goName)
 }
 
 func (p *printer) launcherOf(k *kernel) {
@@ -84,8 +84,8 @@ func (p *printer) grid(k *kernel) {
 func (p *printer) op(k *kernel) {
 	p.f("// Op describes a launch without making it: an operation for streams, captures\n")
 	p.f("// and graphs. It keeps the code and the memory among the arguments reachable.\n")
-	p.f("func (k %s) Op(%s) (*driver.Launch, error) {\n", k.goName, k.formal("driver.MemoryOf[%s]"))
-	p.f("return k.Kernel().Prepare(cfg")
+	p.f("func (launcher %s) Op(%s) (*driver.Launch, error) {\n", k.goName, k.formal("driver.MemoryOf[%s]"))
+	p.f("return launcher.Kernel().Prepare(cfg")
 	for _, q := range k.params {
 		p.f(", %s", q.declared())
 	}
@@ -131,8 +131,8 @@ func (q *param) goType(memory string) string {
 func (p *printer) do(k *kernel) {
 	p.f("// Do launches the kernel on a stream, or records the launch in a scope of\n")
 	p.f("// package graph. It does not allocate.\n")
-	p.f("func (k %s) Do(on driver.Doer, %s) error {\n", k.goName, k.formal("driver.View[%s]"))
-	p.f("call := k.calls.Begin(cfg)\n")
+	p.f("func (launcher %s) Do(on driver.Doer, %s) error {\n", k.goName, k.formal("driver.View[%s]"))
+	p.f("call := launcher.calls.Begin(cfg)\n")
 	for i, q := range k.params {
 		if q.memory && q.typ == "" {
 			p.f("driver.PassMemory(call, %d, %s)\n", i, q.arg)
@@ -146,23 +146,23 @@ func (p *printer) do(k *kernel) {
 // args writes the prepared launch whose arguments change.
 func (p *printer) args(k *kernel) {
 	name := k.goName + "Args"
-	p.f("// %s is a prepared launch of %s whose arguments are set one by one,\n// without allocating, as a program does from step to step.\n", name, k.goName)
+	p.f("// %s is a prepared launch of %s whose arguments are set\n// one by one, without allocating, as a program does from step to step.\n", name, k.goName)
 	p.f("type %s struct {\n\tLaunch *driver.Launch\n\n", name)
 	for _, q := range k.params {
 		p.f("%s driver.Arg[%s]%s\n", q.field, q.argType(), q.remark())
 	}
 	p.f("}\n\n")
 	p.f("// Prepare is Op for a launch whose arguments are changed.\n")
-	p.f("func (k %s) Prepare(%s) (*%s, error) {\n", k.goName, k.formal("driver.MemoryOf[%s]"), name)
-	p.f("l, err := k.Op(cfg")
+	p.f("func (launcher %s) Prepare(%s) (*%s, error) {\n", k.goName, k.formal("driver.MemoryOf[%s]"), name)
+	p.f("launch, err := launcher.Op(cfg")
 	for _, q := range k.params {
 		p.f(", %s", q.arg)
 	}
-	p.f(")\nif err != nil {\nreturn nil, err\n}\na := &%s{Launch: l}\n", name)
+	p.f(")\nif err != nil {\nreturn nil, err\n}\nargs := &%s{Launch: launch}\n", name)
 	for i, q := range k.params {
-		p.f("if a.%s, err = driver.ArgOf[%s](l, %d); err != nil {\nreturn nil, err\n}\n", q.field, q.argType(), i)
+		p.f("if args.%s, err = driver.ArgOf[%s](launch, %d); err != nil {\nreturn nil, err\n}\n", q.field, q.argType(), i)
 	}
-	p.f("return a, nil\n}\n\n")
+	p.f("return args, nil\n}\n\n")
 }
 
 // argType is what a prepared launch's argument is set to. Memory of unknown

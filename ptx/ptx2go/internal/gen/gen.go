@@ -15,6 +15,7 @@ import (
 type Options struct {
 	Package    string                 // name of the package
 	Dir        string                 // where the files go
+	Source     string                 // where the CUDA sources of PTX files are looked for
 	Set        string                 // type of all kernels together
 	Embedded   bool                   // modules belong to the context instead of to a set
 	Unexported bool                   // names begin small
@@ -23,6 +24,7 @@ type Options struct {
 	Types      map[string][]directive // parameters of kernels, by AddTypes
 	Only, Skip *regexp.Regexp         // kernels by their names in the PTX
 	Block      [3]int                 // for grid helpers; zero: 256
+	Compiler   Compiler               // of CUDA sources
 	Tags       string                 // build constraint of the files
 }
 
@@ -57,8 +59,8 @@ type generator struct {
 	names   map[string]place // Go names of the package
 }
 
-// Generate reads PTX files and returns the Go files for them, in the order of
-// their names. The error has everything that is wrong with the inputs.
+// Generate reads PTX files and CUDA sources and returns the files to be written:
+// the Go files in the order of their names, and the PTX of CUDA sources. The error has everything that is wrong with the inputs.
 func Generate(opts Options, inputs []string) ([]File, error) {
 	g := &generator{opts: opts, structs: map[string]*structType{}, names: map[string]place{}}
 	if g.opts.Block == [3]int{} {
@@ -68,7 +70,7 @@ func Generate(opts Options, inputs []string) ([]File, error) {
 	for _, in := range inputs {
 		u, err := g.read(in)
 		errs.add(err)
-		if u != nil {
+		if err == nil {
 			g.units = append(g.units, u)
 		}
 	}
@@ -82,17 +84,16 @@ func Generate(opts Options, inputs []string) ([]File, error) {
 
 // read parses one input and makes its model.
 func (g *generator) read(path string) (*unit, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
 	base := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	u := &unit{path: path, ptx: path, base: base, ident: exported(base)}
 	if u.ident == "" {
 		return nil, place{file: path}.errorf("no Go name can be made of the file's name")
 	}
-	u.mod, err = ptx.Parse(path, text)
+	text, err := g.text(u)
 	if err != nil {
+		return nil, err
+	}
+	if u.mod, err = ptx.Parse(u.ptx, text); err != nil {
 		return nil, err
 	}
 	if err := g.build(u); err != nil {
@@ -104,13 +105,33 @@ func (g *generator) read(path string) (*unit, error) {
 	return u, nil
 }
 
+// text returns the PTX of a unit, compiled if the input is a CUDA source, and
+// reads what the source says.
+func (g *generator) text(u *unit) (text []byte, err error) {
+	if filepath.Ext(u.path) != ".cu" {
+		if u.source, err = g.findSource(u.path, u.base); err != nil {
+			return nil, err
+		}
+		return os.ReadFile(u.path)
+	}
+	if u.source, err = g.readSource(u.path); err != nil {
+		return nil, err
+	}
+	u.ptx = filepath.Join(g.opts.Dir, u.base+".ptx")
+	u.compiled, err = g.opts.Compiler.compile(u.path)
+	return u.compiled, err
+}
+
 // checkNames makes sure that no two things of the package have one name.
 func (g *generator) checkNames() error {
 	var errs problems
 	if !g.opts.Embedded {
 		errs.add(g.name(g.opts.Set, place{file: "-set"}))
 	}
-	for _, u := range g.units {
+	for i, u := range g.units {
+		if i > 0 && g.units[i-1].base == u.base {
+			errs.add(place{file: u.path}.errorf("%s has the same name: both would become %s_ptx.go", g.units[i-1].path, u.base))
+		}
 		for _, st := range u.structs {
 			errs.add(g.name(st.name, st.at))
 		}

@@ -6,13 +6,15 @@ import "github.com/purecuda/cuda/ptx"
 
 // unit is one PTX file, or one CUDA source whose PTX a compiler made.
 type unit struct {
-	path    string // as it was given, for messages
-	ptx     string // path of the text that is embedded
-	base    string // its name without extension: axpy
-	ident   string // the same as part of a Go name: Axpy
-	mod     *ptx.Module
-	kernels []*kernel
-	structs []*structType
+	path     string // as it was given, for messages
+	ptx      string // path of the text that is embedded
+	base     string // its name without extension: axpy
+	ident    string // the same as part of a Go name: Axpy
+	mod      *ptx.Module
+	kernels  []*kernel
+	structs  []*structType
+	compiled []byte   // the text, where it was made of a CUDA source
+	source   *csource // nil: none was found
 }
 
 // kernel is one entry that gets a launcher.

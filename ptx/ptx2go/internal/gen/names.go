@@ -47,7 +47,7 @@ func unexported(name string) string {
 
 // taken are the names that the bodies of generated functions use.
 var taken = map[string]bool{
-	"k": true, "cfg": true, "on": true, "call": true, "l": true, "a": true, "err": true, "driver": true,
+	"launcher": true, "launch": true, "args": true, "call": true, "cfg": true, "on": true, "err": true, "driver": true, "unsafe": true,
 	"bool": true, "byte": true, "int": true, "uint": true, "string": true, "nil": true, "error": true,
 	"int8": true, "int16": true, "int32": true, "int64": true, "uint8": true, "uint16": true, "uint32": true,
 	"uint64": true, "uintptr": true, "float32": true, "float64": true, "complex64": true, "complex128": true,

@@ -9,6 +9,9 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
+// addressType is a device address without the memory behind it.
+const addressType = "driver.CUdeviceptr"
+
 // basic are the sizes of the Go types that a kernel's parameter can have.
 var basic = map[string]int{
 	"bool": 1, "byte": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "float32": 4, "rune": 4,
@@ -48,6 +51,9 @@ func typeOf(e ast.Expr) (goType, error) {
 	case *ast.ArrayType:
 		return arrayType(e)
 	case *ast.SelectorExpr:
+		if x, ok := e.X.(*ast.Ident); ok && x.Name+"."+e.Sel.Name == addressType {
+			return goType{addressType, 8, true}, nil
+		}
 		return goType{}, fmt.Errorf("types of other packages are not supported; declare one in the package (type T = pkg.T)")
 	}
 	return goType{}, fmt.Errorf("this Go type cannot be on a device; use numbers, arrays of them and structs of the package")
