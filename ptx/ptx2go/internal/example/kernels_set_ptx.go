@@ -10,6 +10,8 @@ import (
 
 // Kernels are the kernels of this package, loaded into a context.
 type Kernels struct {
+	Range           Range
+	Nothing         Nothing
 	Axpy            Axpy
 	MoveParticles   MoveParticles
 	GridTileFloat32 GridTileFloat32
@@ -22,6 +24,7 @@ type Kernels struct {
 func LoadKernels(c *driver.Context, opts ...driver.JITOption) (*Kernels, error) {
 	s := new(Kernels)
 	for _, load := range []func(*driver.Context, []driver.JITOption) error{
+		s.loadAwkward,
 		s.loadAxpy,
 		s.loadParticles,
 	} {

@@ -46,3 +46,13 @@ func TestWhatAKernelReadsAndWritesIsDeclared(t *testing.T) {
 		wants(r, sum, 4, 6)
 	})
 }
+
+func TestAwkwardNamesAndNoArgumentsWork(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		r := newRig(t, c)
+		sum := buffer(r, []uint32{0})
+		noError(t, r.ks.Nothing.Do(r.s, r.ks.Nothing.Grid(1)))
+		noError(t, r.ks.Range.Do(r.s, r.ks.Range.Grid(1), sum.All(), 1, 2, 0, 0, 3, 0, 4, 5))
+		wants(r, sum, 15)
+	})
+}

@@ -23,7 +23,12 @@ func (c *csource) structAt(t []ctoken, start, i int) {
 	open := i + 1
 	for open < len(t) && t[open].text != "{" {
 		switch t[open].text {
-		case ";", "(", ")", ":", ",", "*":
+		case "(":
+			if w := t[open-1].text; w != "alignas" && w != "__align__" {
+				return
+			}
+			open = closing(t, open)
+		case ";", ")", ":", ",", "*":
 			return
 		}
 		open++

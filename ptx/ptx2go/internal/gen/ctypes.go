@@ -48,7 +48,7 @@ func init() {
 
 // lookup finds the Go type of a C type by its name.
 func (c *csource) lookup(name string) (ctype, bool) {
-	name = strings.TrimPrefix(name, "std :: ")
+	name = strings.TrimPrefix(name, "std : : ")
 	if t, ok := c.types[name]; ok {
 		return t, true
 	}
@@ -56,7 +56,10 @@ func (c *csource) lookup(name string) (ctype, bool) {
 		return t, true
 	}
 	size, ok := basic[name] // a template's argument is a Go type already
-	return ctype{name, size, min(size, 8)}, ok
+	if !ok {
+		return ctype{}, false
+	}
+	return ctype{name, size, min(size, 8)}, true
 }
 
 // canonical orders the words of an integer type: "unsigned long long int" is

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"go/token"
 	"strconv"
 	"strings"
 )
@@ -73,7 +74,7 @@ func parseSpec(s string) (spec, string) {
 	switch {
 	case len(words) == 0:
 		return out, "a parameter's name is missing"
-	case !isName(words[0]):
+	case !isName(words[0]) && !token.IsKeyword(words[0]):
 		return out, strconv.Quote(words[0]) + " is not a parameter's name"
 	}
 	out.name = words[0]
