@@ -1,10 +1,11 @@
-// Ptx2go makes typed Go of the kernels in PTX files.
 package main
 
 import (
 	"bytes"
 	"flag"
 	"fmt"
+	"go/build/constraint"
+	"go/token"
 	"io"
 	"os"
 	"path/filepath"
@@ -89,6 +90,17 @@ func (c *command) parse(args []string) (err error) {
 	}
 	if c.opts.Package == "" {
 		return fmt.Errorf("which package? give -pkg")
+	}
+	if !token.IsIdentifier(c.opts.Package) {
+		return fmt.Errorf("-pkg %s: not a package name", c.opts.Package)
+	}
+	if !token.IsIdentifier(c.opts.Set) {
+		return fmt.Errorf("-set %s: not a Go name", c.opts.Set)
+	}
+	if c.opts.Tags != "" {
+		if _, err := constraint.Parse("//go:build " + c.opts.Tags); err != nil {
+			return fmt.Errorf("-tags %s: %w", c.opts.Tags, err)
+		}
 	}
 	if c.opts.Only, err = pattern("-only", c.only); err != nil {
 		return err

@@ -15,7 +15,7 @@ var stepPTX []byte
 func (s *Kernels) loadStep(c *driver.Context, opts []driver.JITOption) error {
 	m, err := c.LoadModule(stepPTX, opts...)
 	if err != nil {
-		return err
+		return driver.Named("step.ptx", err)
 	}
 	s.modules = append(s.modules, m)
 	if s.Step, err = newStep(m.Kernel("step")); err != nil {

@@ -15,7 +15,7 @@ var awkwardPTX []byte
 func (s *Kernels) loadAwkward(c *driver.Context, opts []driver.JITOption) error {
 	m, err := c.LoadModule(awkwardPTX, opts...)
 	if err != nil {
-		return err
+		return driver.Named("awkward.ptx", err)
 	}
 	s.modules = append(s.modules, m)
 	if s.Range, err = newRange(m.Kernel("range")); err != nil {

@@ -15,7 +15,7 @@ var axpyPTX []byte
 func (s *Kernels) loadAxpy(c *driver.Context, opts []driver.JITOption) error {
 	m, err := c.LoadModule(axpyPTX, opts...)
 	if err != nil {
-		return err
+		return driver.Named("axpy.ptx", err)
 	}
 	s.modules = append(s.modules, m)
 	if s.Axpy, err = newAxpy(m.Kernel("axpy")); err != nil {

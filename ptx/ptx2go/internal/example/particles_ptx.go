@@ -16,7 +16,7 @@ var particlesPTX []byte
 func (s *Kernels) loadParticles(c *driver.Context, opts []driver.JITOption) error {
 	m, err := c.LoadModule(particlesPTX, opts...)
 	if err != nil {
-		return err
+		return driver.Named("particles.ptx", err)
 	}
 	s.modules = append(s.modules, m)
 	if s.MoveParticles, err = newMoveParticles(m.Kernel("move_particles")); err != nil {

@@ -118,7 +118,7 @@ func embedPath(dir, text string) (string, error) {
 func (g *generator) load(p *printer, u *unit, text string) {
 	p.f("// load%s loads %s and finds its kernels.\n", u.ident, u.base+".ptx")
 	p.f("func (s *%s) load%s(c *driver.Context, opts []driver.JITOption) error {\n", g.opts.Set, u.ident)
-	p.f("m, err := c.LoadModule(%s, opts...)\nif err != nil {\nreturn err\n}\n", text)
+	p.f("m, err := c.LoadModule(%s, opts...)\nif err != nil {\nreturn driver.Named(%q, err)\n}\n", text, u.base+".ptx")
 	p.f("s.modules = append(s.modules, m)\n")
 	for _, k := range u.kernels {
 		p.f("if s.%s, err = %s(m.Kernel(%q)); err != nil {\nreturn err\n}\n", exported(k.goName), k.of(), k.name)

@@ -2,9 +2,11 @@ package gen
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -76,6 +78,7 @@ func Generate(opts Options, inputs []string) ([]File, error) {
 	}
 	sort.Slice(g.units, func(i, j int) bool { return g.units[i].base < g.units[j].base })
 	errs.add(g.checkNames())
+	errs.add(g.checkOptions())
 	if err := errs.err(); err != nil {
 		return nil, err
 	}
@@ -120,6 +123,29 @@ func (g *generator) text(u *unit) (text []byte, err error) {
 	u.ptx = filepath.Join(g.opts.Dir, u.base+".ptx")
 	u.compiled, err = g.opts.Compiler.compile(u.path)
 	return u.compiled, err
+}
+
+// checkOptions refuses options about kernels that none of the inputs has: they
+// are misspelt.
+func (g *generator) checkOptions() error {
+	known := map[string]bool{}
+	for _, u := range g.units {
+		for _, f := range u.mod.Kernels() {
+			known[f.Name] = true
+		}
+	}
+	var errs problems
+	for _, name := range slices.Sorted(maps.Keys(g.opts.Names)) {
+		if !known[name] {
+			errs.add(place{file: "-name"}.errorf("there is no kernel %s", name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.opts.Types)) {
+		if !known[name] {
+			errs.add(place{file: "-types"}.errorf("there is no kernel %s", name))
+		}
+	}
+	return errs.err()
 }
 
 // checkNames makes sure that no two things of the package have one name.
