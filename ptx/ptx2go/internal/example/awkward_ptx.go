@@ -50,15 +50,15 @@ func (Range) Grid(n int) driver.LaunchConfig {
 
 // Op describes a launch without making it: an operation for streams, captures
 // and graphs. It keeps the code and the memory among the arguments reachable.
-func (launcher Range) Op(cfg driver.LaunchConfig, range_ driver.MemoryOf[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) (*driver.Launch, error) {
-	return launcher.Kernel().Prepare(cfg, range_, type_, cfg_, launch_, float32_, err_, driver_, nil_, launcher_)
+func (launcher Range) Op(cfg driver.LaunchConfig, func_ driver.MemoryOf[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) (*driver.Launch, error) {
+	return launcher.Kernel().Prepare(cfg, func_, type_, cfg_, launch_, float32_, err_, driver_, nil_, launcher_)
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
-func (launcher Range) Do(on driver.Doer, cfg driver.LaunchConfig, range_ driver.View[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) error {
+func (launcher Range) Do(on driver.Doer, cfg driver.LaunchConfig, func_ driver.View[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, range_)
+	driver.Pass(call, 0, func_)
 	driver.Pass(call, 1, type_)
 	driver.Pass(call, 2, cfg_)
 	driver.Pass(call, 3, launch_)
@@ -75,7 +75,7 @@ func (launcher Range) Do(on driver.Doer, cfg driver.LaunchConfig, range_ driver.
 type RangeArgs struct {
 	Launch *driver.Launch
 
-	Range    driver.Arg[driver.View[uint32]] // .u64
+	Func     driver.Arg[driver.View[uint32]] // .u64
 	Type     driver.Arg[uint32]              // .u32
 	Cfg      driver.Arg[uint32]              // .u32
 	Launch_  driver.Arg[uint32]              // .u32
@@ -87,13 +87,13 @@ type RangeArgs struct {
 }
 
 // Prepare is Op for a launch whose arguments are changed.
-func (launcher Range) Prepare(cfg driver.LaunchConfig, range_ driver.MemoryOf[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) (*RangeArgs, error) {
-	launch, err := launcher.Op(cfg, range_, type_, cfg_, launch_, float32_, err_, driver_, nil_, launcher_)
+func (launcher Range) Prepare(cfg driver.LaunchConfig, func_ driver.MemoryOf[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) (*RangeArgs, error) {
+	launch, err := launcher.Op(cfg, func_, type_, cfg_, launch_, float32_, err_, driver_, nil_, launcher_)
 	if err != nil {
 		return nil, err
 	}
 	args := &RangeArgs{Launch: launch}
-	if args.Range, err = driver.ArgOf[driver.View[uint32]](launch, 0); err != nil {
+	if args.Func, err = driver.ArgOf[driver.View[uint32]](launch, 0); err != nil {
 		return nil, err
 	}
 	if args.Type, err = driver.ArgOf[uint32](launch, 1); err != nil {

@@ -2,6 +2,8 @@ package example
 
 import (
 	"context"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
@@ -76,5 +78,37 @@ func TestLaunchersComputeDirectlyAsOperationsAndPrepared(t *testing.T) {
 		noError(t, args.N.Set(1))
 		noError(t, r.s.Do(args.Launch))
 		wants(r, y, 10+3*1+300, 20+3*2, 30+2*3)
+	})
+}
+
+func checkRefusal(t testing.TB, want string, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %v and does not say %q", err, want)
+	}
+}
+
+func TestLaunchersAreUsedByManyGoroutines(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		r := newRig(t, c)
+		axpy, x := r.ks.Axpy, r.floats(1)
+		var ys [8]*driver.Buffer[float32]
+		for i := range ys {
+			ys[i] = r.floats(0)
+		}
+		var all sync.WaitGroup
+		for i, y := range ys {
+			all.Go(func() {
+				for range 50 {
+					if err := axpy.Do(r.s, axpy.Grid(1), x.All(), y.All(), float32(i), 1); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		for i, y := range ys {
+			wants(r, y, 50*float32(i))
+		}
 	})
 }

@@ -30,6 +30,7 @@ func (g *generator) kernel(u *unit, f *ptx.Function) (*kernel, error) {
 	k.doc = doc
 	k.params = params(k.sig.Params, f)
 	var errs problems
+	errs.add(k.shadowed())
 	more, err := g.fromSource(u, k)
 	errs.add(err)
 	list = append(append(more, list...), g.opts.Types[f.Name]...)
@@ -48,6 +49,18 @@ func (g *generator) kernel(u *unit, f *ptx.Function) (*kernel, error) {
 	errs.add(g.nameKernel(k))
 	errs.add(k.sizeBlock(g.opts.Block))
 	return k, errs.err()
+}
+
+// shadowed refuses a parameter that is named as its kernel: on such text with
+// another kernel behind it NVIDIA's compiler ends the process (ptxas of 11.8, the
+// driver's of 13.0).
+func (k *kernel) shadowed() error {
+	for _, p := range k.sig.Params {
+		if p.Name == k.name {
+			return k.at.errorf("kernel %s has a parameter of its own name, on which compilers in drivers crash; give it another one", k.name)
+		}
+	}
+	return nil
 }
 
 func params(sig []ptx.Param, f *ptx.Function) []*param {

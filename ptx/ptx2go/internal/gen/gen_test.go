@@ -167,6 +167,7 @@ func TestWhatIsWrongIsSaidWithFileAndLine(t *testing.T) {
 		{"a struct with a map", head + entry("// ptx2go: struct S { M map[int]int }", "k", ""), "struct S"},
 		{"two kernels of one name", head + entry("", "do_it", "") + entry("", "doIt", ""), "DoIt is the Go name of something else, too (a.ptx:5)"},
 		{"two parameters of one name", head + entry("", "k", ".param .u32 a_b, .param .u32 aB"), "both become AB in Go"},
+		{"a parameter named as the kernel", head + entry("", "k", ".param .u32 k"), "a.ptx:5: kernel k has a parameter of its own name"},
 		{"no kernels", head, "there is no kernel"},
 		{"a syntax error", head + ".visible .entry k( {", "a.ptx:4"},
 	} {
