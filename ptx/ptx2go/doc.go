@@ -72,6 +72,9 @@
 // instead, AxpyIn(ctx), whose code belongs to the context: it is loaded when it
 // is first asked for, in captures too, and goes with the context.
 //
+// Where files have kernels of the same names, -qualify begins the Go names with
+// the files'. -forms op leaves out what a package does not use.
+//
 // # Checking
 //
 // With -check nothing is written; the exit status is 1 if a file is not what it

@@ -41,6 +41,7 @@ type command struct {
 	flags        *flag.FlagSet
 	opts         gen.Options
 	only, skip   string
+	forms        string
 	nvccFlags    string
 	block        string
 	check, quiet bool
@@ -70,6 +71,7 @@ func newCommand(errs io.Writer) *command {
 	f.BoolVar(&c.opts.Embedded, "embedded", false, "modules belong to the context (driver.Context.Embedded): no set, a function per kernel")
 	f.BoolVar(&c.opts.Unexported, "unexported", false, "names begin with a small letter")
 	f.StringVar(&c.opts.Prefix, "prefix", "", "begins the Go name of every kernel that -name does not give")
+	f.BoolVar(&c.opts.Qualify, "qualify", false, "begin the Go name of every kernel with that of its file")
 	f.Var(&c.names, "name", "`kernel=Name` gives a kernel its Go name; can be repeated")
 	f.Var(&c.types, "types", "`\"kernel: in x float32, n uint32\"` describes parameters; can be repeated")
 	f.StringVar(&c.only, "only", "", "make kernels whose PTX name matches the `regexp`")
@@ -78,6 +80,7 @@ func newCommand(errs io.Writer) *command {
 	f.StringVar(&c.opts.Compiler.NVCC, "nvcc", os.Getenv("NVCC"), "`path` of nvcc, for .cu files; else it is looked for")
 	f.StringVar(&c.opts.Compiler.Arch, "arch", "compute_70", "virtual `architecture` that .cu files are compiled for")
 	f.StringVar(&c.nvccFlags, "nvccflags", "", "further `flags` for nvcc, separated by blanks")
+	f.StringVar(&c.forms, "forms", "op,grid,do,prepare", "what is made for each kernel: `list` of op, grid, do and prepare; op always is")
 	f.StringVar(&c.opts.Tags, "tags", "", "build `constraint` of the files")
 	f.BoolVar(&c.check, "check", false, "write nothing, fail if a file is not up to date")
 	f.BoolVar(&c.quiet, "q", false, "do not list the files that are written")
@@ -117,6 +120,9 @@ func (c *command) parse(args []string) (err error) {
 	c.opts.Block, err = gen.ParseBlock(c.block)
 	if err != nil {
 		return err
+	}
+	if c.opts.Forms, err = gen.ParseForms(c.forms); err != nil {
+		return fmt.Errorf("-forms: %w", err)
 	}
 	c.opts.Compiler.Flags = strings.Fields(c.nvccFlags)
 	c.inputs, err = inputs(c.flags.Args())

@@ -92,6 +92,7 @@ func TestFlagsThatMakeNoSenseAreExplained(t *testing.T) {
 		"-pkg a-b: not a package name":       {"-pkg", "a-b", "a.ptx"},
 		"-set a-b: not a Go name":            {"-set", "a-b", "a.ptx"},
 		"-tags linux &&":                     {"-tags", "linux &&", "a.ptx"},
+		`-forms: "doo" is not one of`:        {"-forms", "op,doo", "a.ptx"},
 		"no kernel nine":                     {"-name", "nine=Nine", "a.ptx"},
 		"no kernel ten":                      {"-types", "ten: n uint32", "a.ptx"},
 	} {

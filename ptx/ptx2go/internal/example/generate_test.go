@@ -24,7 +24,7 @@ func TestOutputIsWhatIsCommitted(t *testing.T) {
 		}
 	}
 	inputs := must(filepath.Glob(filepath.Join(dir, "*.ptx")))(t)
-	files := must(gen.Generate(gen.Options{Package: "example", Dir: dir, Set: "Kernels"}, inputs))(t)
+	files := must(gen.Generate(gen.Options{Package: "example", Dir: dir, Set: "Kernels", Forms: gen.Forms{Grid: true, Do: true, Prepare: true}}, inputs))(t)
 	outputs := must(fs.Glob(committed, "*_ptx.go"))(t)
 	if len(files) != len(outputs) {
 		t.Errorf("%d files are generated, %d are committed", len(files), len(outputs))

@@ -46,7 +46,7 @@ func (g *generator) kernel(u *unit, f *ptx.Function) (*kernel, error) {
 		errs.add(p.settle(k.at))
 	}
 	errs.add(k.nameArgs())
-	errs.add(g.nameKernel(k))
+	errs.add(g.nameKernel(u, k))
 	errs.add(k.sizeBlock(g.opts.Block))
 	return k, errs.err()
 }
@@ -195,17 +195,25 @@ func (k *kernel) nameArgs() error {
 	return nil
 }
 
-func (g *generator) nameKernel(k *kernel) error {
+func (g *generator) nameKernel(u *unit, k *kernel) error {
 	if n := g.opts.Names[k.name]; n != "" {
 		k.goName = n
 	}
 	if k.goName == "" {
-		k.goName = g.opts.Prefix + g.goName(plainName(k.name))
+		k.goName = g.opts.Prefix + g.goName(g.qualified(u, plainName(k.name)))
 	}
 	if !isName(k.goName) {
 		return k.at.errorf("no Go name can be made of kernel %s; give one by -name %s=Name", k.name, k.name)
 	}
 	return nil
+}
+
+// qualified puts the file's name before a kernel's, unless it begins so already.
+func (g *generator) qualified(u *unit, name string) string {
+	if !g.opts.Qualify || strings.HasPrefix(exported(name), u.ident) {
+		return name
+	}
+	return u.base + "_" + name
 }
 
 // goName makes a Go name of another one, exported or not.

@@ -80,7 +80,7 @@ func (g *generator) unit(p *printer, u *unit) error {
 		p.structType(st)
 	}
 	for _, k := range u.kernels {
-		p.kernel(k)
+		p.kernel(k, g.opts.Forms)
 	}
 	return nil
 }

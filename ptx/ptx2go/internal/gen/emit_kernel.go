@@ -5,30 +5,49 @@ import (
 	"strings"
 )
 
+// Forms are the parts of a launcher that can be left out.
+type Forms struct{ Grid, Do, Prepare bool }
+
 // kernel writes the launcher of one kernel.
-func (p *printer) kernel(k *kernel) {
-	p.launcherType(k)
-	p.launcherOf(k)
-	p.grid(k)
+func (p *printer) kernel(k *kernel, forms Forms) {
+	p.launcherType(k, forms)
+	p.launcherOf(k, forms)
+	if forms.Grid {
+		p.grid(k)
+	}
 	p.op(k)
-	p.do(k)
-	p.args(k)
+	if forms.Do {
+		p.do(k)
+	}
+	if forms.Prepare {
+		p.args(k)
+	}
 	p.asserts(k)
 }
 
-func (p *printer) launcherType(k *kernel) {
+// launcherType writes the type: calls of the kernel, or the kernel where nothing
+// is called directly.
+func (p *printer) launcherType(k *kernel, forms Forms) {
 	p.f("// %s launches the kernel %s.\n", k.goName, k.name)
 	if k.doc != "" {
 		p.f("//\n")
 		p.comment("", k.doc)
 	}
-	p.f("type %s struct{ calls *driver.Calls }\n\n", k.goName)
+	field, get := "calls *driver.Calls", "calls.Kernel()"
+	if !forms.Do {
+		field, get = "kernel *driver.Kernel", "kernel"
+	}
+	p.f("type %s struct{ %s }\n\n", k.goName, field)
 	p.f("// Kernel is the kernel itself, nil for a zero %s.\n", k.goName)
-	p.f("func (launcher %s) Kernel() *driver.Kernel { return launcher.calls.Kernel() }\n\n", k.goName)
+	p.f("func (launcher %s) Kernel() *driver.Kernel { return launcher.%s }\n\n", k.goName, get)
 }
 
-func (p *printer) launcherOf(k *kernel) {
+func (p *printer) launcherOf(k *kernel, forms Forms) {
 	p.f("func %s(kernel *driver.Kernel, err error) (%s, error) {\n", k.of(), k.goName)
+	if !forms.Do {
+		p.f("return %s{kernel}, err\n}\n\n", k.goName)
+		return
+	}
 	p.f("if err != nil {\nreturn %s{}, err\n}\n", k.goName)
 	p.f("calls, err := driver.NewCalls(kernel")
 	for _, q := range k.params {

@@ -2,6 +2,7 @@ package gen
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,17 +22,37 @@ type Options struct {
 	Set        string                 // type of all kernels together
 	Embedded   bool                   // modules belong to the context instead of to a set
 	Unexported bool                   // names begin small
+	Qualify    bool                   // kernels' Go names begin with the file's
 	Prefix     string                 // of kernels' Go names
 	Names      map[string]string      // Go names of kernels
 	Types      map[string][]directive // parameters of kernels, by AddTypes
 	Only, Skip *regexp.Regexp         // kernels by their names in the PTX
 	Block      [3]int                 // for grid helpers; zero: 256
+	Forms      Forms                  // of launching, beside operations
 	Compiler   Compiler               // of CUDA sources
 	Tags       string                 // build constraint of the files
 }
 
 func (o *Options) wants(name string) bool {
 	return (o.Only == nil || o.Only.MatchString(name)) && (o.Skip == nil || !o.Skip.MatchString(name))
+}
+
+// ParseForms reads a list such as "grid,do,prepare"; "op" is always there.
+func ParseForms(s string) (f Forms, err error) {
+	for _, word := range strings.Split(s, ",") {
+		switch strings.TrimSpace(word) {
+		case "grid":
+			f.Grid = true
+		case "do":
+			f.Do = true
+		case "prepare":
+			f.Prepare = true
+		case "op":
+		default:
+			return f, fmt.Errorf("%q is not one of op, grid, do and prepare", word)
+		}
+	}
+	return f, nil
 }
 
 // AddTypes adds what a flag says about a kernel: "axpy: in x float32, n uint32".
@@ -162,8 +183,11 @@ func (g *generator) checkNames() error {
 			errs.add(g.name(st.name, st.at))
 		}
 		for _, k := range u.kernels {
-			errs.add(g.name(k.goName, k.at))
-			errs.add(g.name(k.goName+"Args", k.at))
+			err := g.name(k.goName, k.at)
+			if err == nil && g.opts.Forms.Prepare {
+				err = g.name(k.goName+"Args", k.at)
+			}
+			errs.add(err)
 		}
 	}
 	return errs.err()
@@ -171,7 +195,7 @@ func (g *generator) checkNames() error {
 
 func (g *generator) name(name string, at place) error {
 	if other, ok := g.names[name]; ok {
-		return at.errorf("%s is the Go name of something else, too (%v); give another one by -name", name, other)
+		return at.errorf("%s is the Go name of something else, too (%v); give another one by -name, or -qualify", name, other)
 	}
 	g.names[name] = at
 	return nil

@@ -34,6 +34,9 @@ func generate(t *testing.T, opts Options, files ...string) (map[string]string, e
 	if opts.Package == "" {
 		opts.Package = "p"
 	}
+	if opts.Forms == (Forms{}) {
+		opts.Forms = Forms{Grid: true, Do: true, Prepare: true}
+	}
 	if opts.Set == "" {
 		opts.Set = "Kernels"
 	}
@@ -129,6 +132,12 @@ func TestOptionsChooseAndName(t *testing.T) {
 	}
 	contains(t, one(t, Options{Unexported: true, Embedded: true}, text), "type oneF32 struct", "func oneF32In(c *driver.Context) (oneF32, error)", `c.Embedded("p a.ptx", aPTX)`)
 	contains(t, one(t, Options{Prefix: "My"}, text), "type MyTwoF64 struct")
+	contains(t, one(t, Options{Qualify: true}, entry("", "add", "")+entry("", "b_all", "")), "type Add struct", "type ABAll struct")
+	few := one(t, Options{Forms: Forms{Grid: true}}, text)
+	contains(t, few, "type OneF32 struct{ kernel *driver.Kernel }", "{ return launcher.kernel }", "func (OneF32) Grid(", ") Op(")
+	if strings.Contains(few, ") Do(") || strings.Contains(few, "OneF32Args") {
+		t.Error("forms that were not asked for were made")
+	}
 	if err := opts.AddTypes("two_f32"); err == nil {
 		t.Error("a description without a kernel was accepted")
 	}
