@@ -56,9 +56,9 @@ func GELU[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
 }
 
 // GELUTanh is the usual approximation of [GELU],
-// 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))). Its error is at most 8 ulp and
-// 2^-22 (float64: 2^-51) of the result for each unit of the argument of tanh.
-// Operands and arguments are those of [Neg].
+// 0.5·x·(1 + tanh u) with u = √(2/π)·(x + 0.044715·x³). Its error is at most 8
+// ulp and, for a negative x, 4 more for each unit of u, whose exponential the
+// result is. Operands and arguments are those of [Neg].
 func GELUTanh[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
 	return unary("gelutanh", dst, src)
 }

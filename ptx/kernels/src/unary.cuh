@@ -36,7 +36,7 @@ template <class R> DEVICE R siluOf(R x) { return quotient(x, 1 + expOf(-x)); }
 // 0.5 (1 + tanh u) is the sigmoid of 2u, which keeps its digits where the sum
 // loses them.
 template <class R> DEVICE R geluTanhOf(R x) {
-	return quotient(x, 1 + expOf(x * (R(-1.5957691216057308) + R(-0.07135481282556855) * (x * x))));
+	return quotient(x, 1 + expOf(x * (R(-1.5957691216057308) + R(-0.07135481627260025) * (x * x))));
 }
 template <class R> DEVICE R geluOf(R x) { return x * cdfOf(x); }
 
