@@ -12,7 +12,12 @@ var transposePTX []byte
 var transposeSource = &source{"transpose", transposePTX}
 
 // tile is the side of the squares that a block transposes.
-const tile = 32
+func tile(size uintptr) uint64 {
+	if size == 8 {
+		return 32
+	}
+	return 64
+}
 
 // Transpose is the operation that transposes matrices: each of the batches in
 // src has so many rows of so many columns, without gaps, and becomes columns
@@ -25,8 +30,8 @@ func Transpose[T Element](dst, src driver.MemoryOf[T], batches, rows, columns in
 	if err := matricesFit(d, s, batches, rows, columns); err != nil {
 		return nil, opError("transpose", err)
 	}
-	b, r, c := uint64(batches), uint64(rows), uint64(columns)
-	tiles := b * ((r + tile - 1) / tile) * ((c + tile - 1) / tile)
+	b, r, c, side := uint64(batches), uint64(rows), uint64(columns), tile(d.size)
+	tiles := b * ((r + side - 1) / side) * ((c + side - 1) / side)
 	cfg, err := spread(d.mem.Context(), tiles*threads)
 	if err != nil {
 		return nil, opError("transpose", err)

@@ -113,7 +113,7 @@ func unary[T Float](name string, dst, src driver.MemoryOf[T]) (*driver.Launch, e
 		return nil, opError(name, err)
 	}
 	t := typeName[T]()
-	l, err := unarySources[t].elementwise(d.mem.Context(), name+"_"+t, d.n, min(4, pack(d.size)),
+	l, err := unarySources[t].elementwise(d.mem.Context(), name+"_"+t, d.n, pack(d.size),
 		driver.Out(d.mem), d.n, driver.In(s.mem))
 	if err != nil {
 		return nil, opError(name, err)

@@ -3,11 +3,17 @@
 //: (cast|copy)_.* dst* src* n
 #include "cast.cuh"
 
-TO_FLOATS(i8)
+CAST(i8, f16)
+CAST(i8, bf16)
+CAST2(i8, f32)
+CAST2(i8, f64)
 CAST(i8, u16)
 CAST(i8, u32)
 CAST(i8, u64)
-TO_FLOATS(u8)
+CAST(u8, f16)
+CAST(u8, bf16)
+CAST2(u8, f32)
+CAST2(u8, f64)
 CAST(u8, u16)
 CAST(u8, u32)
 CAST(u8, u64)

@@ -6,8 +6,17 @@
 template <int N, int U, class D, class S, class F> DEVICE void map(D *dst, u64 n, const S *src, F f) {
 	Split<N> s(n, dst);
 	s.also(src);
-	u64 i = threadNumber(), step = threadCount();
-	for (u64 k = i; k < s.singles(); k += step) {
+	u64 i = threadNumber(), step = threadCount(), k = i;
+	if (U > 1) // without packs there are many
+#pragma unroll 1
+		for (; s.packs == 0 && k + 3 * step < n; k += 4 * step) {
+			S x[4];
+#pragma unroll
+			for (int u = 0; u < 4; u++) x[u] = src[k + u * step];
+#pragma unroll
+			for (int u = 0; u < 4; u++) dst[k + u * step] = f(x[u]);
+		}
+	for (; k < s.singles(); k += step) {
 		u64 at = s.single(k);
 		dst[at] = f(src[at]);
 	}
@@ -39,8 +48,20 @@ template <int N, int U, class T, class F> DEVICE void map2(T *dst, u64 n, const 
 	Split<N> s(n, dst);
 	s.also(a);
 	s.also(b);
-	u64 i = threadNumber(), step = threadCount();
-	for (u64 k = i; k < s.singles(); k += step) {
+	u64 i = threadNumber(), step = threadCount(), k = i;
+	if (U > 1) // without packs there are many
+#pragma unroll 1
+		for (; s.packs == 0 && k + 3 * step < n; k += 4 * step) {
+			T x[4], y[4];
+#pragma unroll
+			for (int u = 0; u < 4; u++) {
+				x[u] = a[k + u * step];
+				y[u] = b[k + u * step];
+			}
+#pragma unroll
+			for (int u = 0; u < 4; u++) dst[k + u * step] = f(x[u], y[u]);
+		}
+	for (; k < s.singles(); k += step) {
 		u64 at = s.single(k);
 		dst[at] = f(a[at], b[at]);
 	}
