@@ -1,5 +1,5 @@
 // y[i] = a * x[i] + y[i], rounded once.
-//: axpy_.* y* n a:b x*
+//: axpy_.* <>y*$2 n a:b$2 <x*$2
 #include "map.cuh"
 
 DEVICE f64 axpy(f64 a, f64 x, f64 y) { return fma(a, x, y); }

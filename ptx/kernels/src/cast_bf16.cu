@@ -1,5 +1,5 @@
 // Casts of bf16 to all other types.
-//: cast_.* dst* src* n
+//: cast_.* >dst*$3 <src*$2 n
 #include "cast.cuh"
 
 TO_INTS(bf16)

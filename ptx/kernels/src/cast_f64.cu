@@ -1,5 +1,5 @@
 // Casts of f64 to all other types.
-//: cast_.* dst* src* n
+//: cast_.* >dst*$3 <src*$2 n
 #include "cast.cuh"
 
 TO_INTS(f64)

@@ -1,6 +1,7 @@
 // Casts of integers to floats, and to integers of other sizes, where the sign of
 // the destination makes no difference.
-//: (cast|copy)_.* dst* src* n
+//: cast_.* >dst*$3 <src*$2 n
+//: copy_.* >dst*$2 <src*$2 n
 #include "cast.cuh"
 
 CAST(i8, f16)

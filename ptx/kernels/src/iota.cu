@@ -1,5 +1,5 @@
 // dst[i] = start + i * step. Floats are computed in f64 and rounded once.
-//: iota_.* dst* n start:b step:b
+//: iota_.* >dst*$2 n start:b$2 step:b$2
 #include "convert.cuh"
 
 template <class T> DEVICE T nth(T start, T step, u64 i) { return (T)(bitsOf(start) + i * bitsOf(step)); }
