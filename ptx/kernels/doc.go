@@ -1,0 +1,33 @@
+// Package kernels is a small set of kernels that graph programs keep needing:
+// fills, casts, strided copies, elementwise arithmetic and the like. They are
+// embedded as PTX, whose sources lie beside it, and run on every device since
+// compute capability 5.2 with every driver since CUDA 11.4.
+//
+// Each function makes an operation without running it: a [driver.Launch], which
+// runs on a stream, is captured, becomes a node of a graph or takes the place
+// of one. Nothing is allocated on the device, and sending an operation
+// allocates nothing at all. What the kernel reads and what it writes is
+// declared, so that edges can be derived and checked.
+//
+//	op, err := kernels.Fill(x, float32(1))
+//	err = stream.Do(op)
+//	node, err := g.Add(op)
+//
+// # Operands
+//
+// Operands are buffers or views at any element: wide accesses are used as far as
+// all operands of an operation can be aligned. No elements at all are fine: then
+// the operation does nothing. An operation of one element type for what it reads
+// and writes may work in place. Operands that overlap in part are refused.
+//
+// The functions say at which place each argument is. [driver.ArgOf] and
+// [driver.Launch.SetArg] change arguments of an operation; lengths and shapes
+// are arguments of their own, so memory that takes the place of other memory
+// has to be at least as long, and if it overlaps others nobody sees it.
+//
+// # Lifetimes
+//
+// The code is loaded into a context when the first operation of its kind is made
+// there, also while something is being captured, and is unloaded with the
+// context. There is nothing to close.
+package kernels

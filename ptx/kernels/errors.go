@@ -1,0 +1,23 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// invalidError is a mistake in the caller's operands that is found before the
+// driver sees them. It matches CUDA_ERROR_INVALID_VALUE.
+type invalidError struct{ text string }
+
+func (e *invalidError) Error() string { return e.text }
+func (e *invalidError) Is(target error) bool {
+	return target == error(driver.CUDA_ERROR_INVALID_VALUE)
+}
+
+func invalid(format string, args ...any) error {
+	return &invalidError{fmt.Sprintf(format, args...)}
+}
+
+// opError names the operation that could not be made.
+func opError(op string, err error) error { return fmt.Errorf("kernels: %s: %w", op, err) }

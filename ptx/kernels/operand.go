@@ -1,0 +1,98 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// operand is memory that takes part in an operation, after the checks that need
+// its element type.
+type operand struct {
+	name string
+	mem  driver.Memory
+	n    uint64 // elements
+	size uintptr
+	err  error
+}
+
+// operandOf checks one operand: there is memory, it is open, and elements lie at
+// multiples of their size, as they do in every buffer and view of one.
+func operandOf[T any](name string, m driver.MemoryOf[T]) operand {
+	o := operand{name: name, size: sizeOf[T]()}
+	if m == nil {
+		o.err = invalid("%s is nil", name)
+		return o
+	}
+	v := m.All()
+	if err := v.Err(); err != nil {
+		o.err = fmt.Errorf("%s: %w", name, err)
+		return o
+	}
+	if uintptr(v.Ptr())%o.size != 0 {
+		o.err = invalid("%s begins at %#x, which is no multiple of the %d bytes of its elements", name, uint64(v.Ptr()), o.size)
+	}
+	o.mem, o.n = v, uint64(v.Len())
+	return o
+}
+
+// usable returns the first thing that is wrong with any of the operands.
+func usable(operands ...operand) error {
+	for _, o := range operands {
+		if o.err != nil {
+			return o.err
+		}
+	}
+	return nil
+}
+
+// sameLength also has them be of one length.
+func sameLength(first operand, others ...operand) error {
+	if first.err != nil {
+		return first.err
+	}
+	for _, o := range others {
+		if o.err != nil {
+			return o.err
+		}
+		if o.n != first.n {
+			return invalid("%s has %d elements, but %s has %d; take a View of the part that is meant", first.name, first.n, o.name, o.n)
+		}
+	}
+	return nil
+}
+
+// inPlace allows a source to be the destination, and nothing else of it.
+func inPlace(dst operand, sources ...operand) error {
+	for _, s := range sources {
+		if s.mem.Ptr() == dst.mem.Ptr() && s.mem.Bytes() == dst.mem.Bytes() && s.size == dst.size {
+			continue
+		}
+		if err := apart(dst, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apart allows no byte of a source to be in the destination.
+func apart(dst operand, sources ...operand) error {
+	for _, s := range sources {
+		d, from := dst.mem, s.mem
+		if d.Bytes() == 0 || from.Bytes() == 0 {
+			continue
+		}
+		if uintptr(d.Ptr()) < uintptr(from.Ptr())+from.Bytes() && uintptr(from.Ptr()) < uintptr(d.Ptr())+d.Bytes() {
+			return invalid("%s and %s overlap", dst.name, s.name)
+		}
+	}
+	return nil
+}
+
+// elementwiseOf checks operands of which each element becomes one of dst.
+func elementwiseOf(dst operand, sources ...operand) error {
+	if err := sameLength(dst, sources...); err != nil {
+		return err
+	}
+	return inPlace(dst, sources...)
+}
