@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -31,9 +33,13 @@ var Builds = []Build{
 	{Name: "compute_90_O0", SM: 90, Debug: true},
 }
 
+// Folder is the environment variable that names a folder with archives to be
+// used instead: what another compiler made of the sources.
+const Folder = "PURECUDA_CORPUS"
+
 // PTX returns the text of each source, by its name.
 func (b Build) PTX() (map[string]string, error) {
-	packed, err := archives.ReadFile(path.Join("testdata", b.Name+".tar.gz"))
+	packed, err := b.archive()
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +48,14 @@ func (b Build) PTX() (map[string]string, error) {
 		return nil, fmt.Errorf("%s.tar.gz: %w", b.Name, err)
 	}
 	return texts, nil
+}
+
+func (b Build) archive() ([]byte, error) {
+	name := b.Name + ".tar.gz"
+	if dir := os.Getenv(Folder); dir != "" {
+		return os.ReadFile(filepath.Join(dir, name))
+	}
+	return archives.ReadFile(path.Join("testdata", name))
 }
 
 func unpack(packed []byte) (map[string]string, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // leastSources is how many programs the corpus promises.
-const leastSources = 24
+const leastSources = 64
 
 func sources(t testing.TB) []*corpus.Source {
 	t.Helper()

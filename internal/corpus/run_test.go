@@ -49,6 +49,7 @@ func runBuild(t *testing.T, c *driver.Context, b corpus.Build, kept *keeper) {
 	text := texts(t, b)
 	for _, src := range sources(t) {
 		t.Run(src.Name, func(t *testing.T) {
+			t.Parallel()
 			original, err := src.Run(c, b, text[src.Name])
 			if err != nil {
 				t.Fatalf("%+v", err)
