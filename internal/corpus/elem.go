@@ -94,8 +94,11 @@ func bfloatBits(v float64) uint16 {
 // unit is the last place of the half, and the rounding is that of the float.
 func halfBits(v float64) uint16 {
 	sign := uint16(math.Float64bits(v) >> 48 & 0x8000)
+	if v == 0 {
+		return sign
+	}
 	_, e := math.Frexp(v)
-	e = max(e-1, -14)
+	e = max(e-1, -14) // below lie the subnormal numbers
 	n := int(math.RoundToEven(math.Ldexp(math.Abs(v), 10-e)))
 	return sign | uint16(min((e+14)<<10+n, 0x7c00))
 }
