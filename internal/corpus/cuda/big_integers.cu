@@ -38,3 +38,17 @@ extern "C" __global__ void multiply_carry(const unsigned long long *a, const uns
     out[2 * threadIdx.x] = lo;
     out[2 * threadIdx.x + 1] = hi;
 }
+
+// What a carry chain does with the condition code of the other kind.
+//@ mixed_chains<<<1, 64>>>(a u32[64] range(0,4), b u32[64] range(0,4), out u32[384] zero)
+extern "C" __global__ void mixed_chains(const unsigned *a, const unsigned *b, unsigned *out) {
+    unsigned x = a[threadIdx.x], y = b[threadIdx.x], *o = out + threadIdx.x * 6, t;
+    asm volatile("sub.cc.u32 %0, %2, %3;\n\taddc.u32 %1, 0, 0;" : "=r"(t), "=r"(o[0]) : "r"(x), "r"(y));
+    asm volatile("add.cc.u32 %0, %2, %3;\n\tsubc.u32 %1, 100, %2;" : "=r"(t), "=r"(o[1]) : "r"(x - 2), "r"(y));
+    asm volatile("sub.cc.u32 %0, %2, %3;\n\tsubc.u32 %1, 100, 10;" : "=r"(t), "=r"(o[2]) : "r"(x), "r"(y));
+    asm volatile("sub.cc.u32 %0, %2, %3;\n\tmadc.lo.u32 %1, %2, 7, 0;" : "=r"(t), "=r"(o[3]) : "r"(x), "r"(y));
+    asm volatile("mad.lo.cc.u32 %0, %2, 0x80000000, 0x80000000;\n\tsubc.u32 %1, 100, %3;" : "=r"(t), "=r"(o[4]) : "r"(x), "r"(y));
+    unsigned long long w = x, v = y, c;
+    asm volatile("sub.cc.u64 %0, %0, %2;\n\taddc.u64 %1, 0, 0;" : "+l"(w), "=l"(c) : "l"(v));
+    o[5] = c + t * 0;
+}
