@@ -57,13 +57,13 @@ func rampAt(_ *random, f Fill, e Elem, i, _ int, dst []byte) {
 	if len(f.Params) > 1 {
 		step = f.Params[1]
 	}
-	e.put(dst, start+step*float64(i))
+	e.put(dst, start+float64(step*float64(i))) // nothing is fused, anywhere
 }
 
 // randomAt: any bits for integers, -1 to 1 for floats.
 func randomAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	if e.IsFloat() {
-		e.put(dst, 2*r.unit()-1)
+		e.put(dst, float64(2*r.unit())-1)
 		return
 	}
 	e.putBits(dst, r.next())
@@ -73,7 +73,7 @@ func randomAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 func rangeAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	lo, hi := f.Params[0], f.Params[1]
 	if e.IsFloat() {
-		e.put(dst, lo+(hi-lo)*r.unit())
+		e.put(dst, lo+float64((hi-lo)*r.unit()))
 		return
 	}
 	e.put(dst, lo+float64(r.below(uint64(hi-lo))))
