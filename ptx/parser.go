@@ -35,6 +35,7 @@ type parser struct {
 	unwind bool      // a module-level directive inside a body: the body's end is missing
 	fatal  bool      // no recovery: the rest of the text is not read
 	depth  int
+	ranged int // labels that ranges have named
 
 	mod     *Module
 	names   scope

@@ -102,7 +102,10 @@ func (w *printer) shared(node any) {
 		w.file(n)
 	case *Section:
 		w.tabs()
-		w.put(".section ", n.Name, " {", n.Text, "}\n")
+		if n.Name != "."+sourceSection {
+			w.put(".section ")
+		}
+		w.put(n.Name, " {", n.Text, "}\n")
 	case *Pragma:
 		w.tabs()
 		w.pragma(n.Text)
@@ -215,8 +218,13 @@ func (w *printer) performance(list []Directive, before string) {
 			continue
 		}
 		w.put(".", d.Name)
+		between := " "
+		for _, s := range d.Text {
+			w.put(between, `"`, s, `"`)
+			between = ", "
+		}
 		if len(d.Args) > 0 {
-			w.put(" ")
+			w.put(between)
 			w.numbers(d.Args)
 		}
 	}
@@ -335,7 +343,11 @@ func (w *printer) file(f *File) {
 }
 
 func (w *printer) loc(l *Loc) {
-	w.put(".loc ")
+	w.put(".loc")
+	if l.Intermediate {
+		w.put("_intermediate")
+	}
+	w.put(" ")
 	w.place(l.File, l.Line, l.Col)
 	if in := l.Inlined; in != nil {
 		w.put(", function_name ", in.Func)
