@@ -1,10 +1,19 @@
 package ptx_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/purecuda/cuda/ptx"
+)
+
+// bar is the most that a KiB of any text may take on a machine that reads
+// ordinary text as fast as usualSpeed says.
+const (
+	bar        = 100 * time.Microsecond
+	usualSpeed = 20 * time.Microsecond // per KiB: 50 MB/s
 )
 
 // Half a megabyte of each text takes milliseconds when time is linear, and many
@@ -28,6 +37,50 @@ func TestTimeIsLinear(t *testing.T) {
 	}
 }
 
+func TestNoTextIsSlow(t *testing.T) {
+	limit := slowness()
+	texts := pathological(1 << 15)
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		text := []byte(texts[name])
+		parse, signatures := perKiB(text, limit, parseTime), perKiB(text, limit, signaturesTime)
+		t.Logf("%-18s %6.1f µs/KiB, signatures %6.1f", name, micros(parse), micros(signatures))
+		if parse > limit || signatures > limit {
+			t.Errorf("%s: slower than %.0f µs/KiB: parsed in %.1f, signatures in %.1f",
+				name, micros(limit), micros(parse), micros(signatures))
+		}
+	}
+}
+
+// slowness is the bar, raised by as much as this machine is slower than usual
+// (or busy, or watched by the race detector or a fuzzer).
+func slowness() time.Duration {
+	ordinary := perKiB(synthetic(1<<17), usualSpeed, parseTime)
+	return max(bar, time.Duration(float64(bar)*float64(ordinary)/float64(usualSpeed)))
+}
+
+// perKiB is the best time of a few: the first one within the limit will do.
+func perKiB(text []byte, limit time.Duration, measure func([]byte) time.Duration) time.Duration {
+	best := time.Duration(1<<63 - 1)
+	for try := 0; try < 5 && best > limit; try++ {
+		best = min(best, time.Duration(float64(measure(text))/max(1, float64(len(text))/1024)))
+	}
+	return best
+}
+
+func parseTime(text []byte) time.Duration {
+	start := time.Now()
+	_, _ = ptx.Parse("", text)
+	return time.Since(start)
+}
+
+func signaturesTime(text []byte) time.Duration {
+	start := time.Now()
+	_, _ = ptx.Signatures(text)
+	return time.Since(start)
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
 func TestParseAllocatesFewObjects(t *testing.T) {
 	src := synthetic(100_000)
 	allocs := testing.AllocsPerRun(5, func() {
@@ -40,7 +93,7 @@ func TestParseAllocatesFewObjects(t *testing.T) {
 	}
 }
 
-// BenchmarkWorst prints the time per KiB of the slowest text.
+// BenchmarkWorst prints the time per KiB of each text.
 func BenchmarkWorst(b *testing.B) {
 	for name, src := range pathological(1 << 18) {
 		text := []byte(src)
@@ -48,8 +101,7 @@ func BenchmarkWorst(b *testing.B) {
 			for b.Loop() {
 				_, _ = ptx.Parse("", text)
 			}
-			perKiB := float64(b.Elapsed().Microseconds()) / float64(b.N) / (float64(len(text)) / 1024)
-			b.ReportMetric(perKiB, "µs/KiB")
+			b.ReportMetric(micros(b.Elapsed())/float64(b.N)/(float64(len(text))/1024), "µs/KiB")
 		})
 	}
 }
