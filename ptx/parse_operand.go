@@ -151,7 +151,7 @@ func (p *parser) elements(end tokenKind, what string) []Operand {
 		p.argStack = append(p.argStack, p.operand(false))
 	}
 	p.expect(end, what)
-	out := p.args.copyOf(p.argStack[mark:])
+	out := p.elems.copyOf(p.argStack[mark:])
 	p.argStack = p.argStack[:mark]
 	return out
 }
@@ -196,7 +196,7 @@ func (p *parser) addressRest() []Operand {
 	for p.accept(',') {
 		p.argStack = append(p.argStack, p.operand(false))
 	}
-	out := p.args.copyOf(p.argStack[mark:])
+	out := p.elems.copyOf(p.argStack[mark:])
 	p.argStack = p.argStack[:mark]
 	return out
 }

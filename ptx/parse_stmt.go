@@ -213,14 +213,13 @@ func (p *parser) instruction(g Guard) {
 	if p.at('}') || p.at(tokEOF) {
 		p.expected(`an operand or ";"`)
 	}
-	mark := len(p.argStack)
 	call := in.Op != nil && in.Op.Name == "call"
+	p.args.begin()
 	for more := !p.at(';'); more; more = p.accept(',') {
-		p.argStack = append(p.argStack, p.operand(call))
+		p.args.push(p.operand(call))
 	}
 	p.expect(';', `"," or ";"`)
-	in.Args = p.args.copyOf(p.argStack[mark:])
-	p.argStack = p.argStack[:mark]
+	in.Args = p.args.end()
 	if !p.failed {
 		p.push(in)
 	}

@@ -58,7 +58,8 @@ type parser struct {
 	regDecls slab[RegDecl]
 	vars     slab[Variable]
 	locs     slab[Loc]
-	args     slab[Operand]
+	args     slab[Operand] // of instructions, made in place
+	elems    slab[Operand] // of what stands inside an operand
 	stmts    slab[Stmt]
 }
 
