@@ -44,10 +44,11 @@ func (w *printer) put(parts ...string) {
 
 func (w *printer) int(v int64) { w.b = strconv.AppendInt(w.b, v, 10) }
 
+// tabs indents a line. Scopes nested deeper than any compiler's stay where they
+// are, so that what is printed is not many times what was read.
 func (w *printer) tabs() {
-	for range w.indent {
-		w.b = append(w.b, '\t')
-	}
+	const most = "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
+	w.put(most[:min(w.indent, len(most))])
 }
 
 func (w *printer) header(m *Module) {
