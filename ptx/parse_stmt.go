@@ -7,7 +7,8 @@ import (
 
 // block = "{" { statement } "}". The current token is the "{".
 func (p *parser) block() *Block {
-	b := &Block{Pos: p.pos()}
+	b := p.blocks.get()
+	b.Pos = p.pos()
 	defer p.leave()
 	if !p.enter() {
 		return b
