@@ -51,7 +51,7 @@ func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
 	m := &Module{}
 	j, err := withJIT(img, nil, func(j *jit) error { return m.load(c.Guarded(), img, j) })
 	if err != nil {
-		return nil, err
+		return nil, c.explainNeeds(err, imageNeeds(img))
 	}
 	j.close()
 	m.code = c.core.embed(c, name, m.raw, img)

@@ -18,6 +18,8 @@ type program struct {
 	sigs map[string]*ptx.Signature // of the kernels, from the PTX
 	log  string                    // what the compiler had to say
 
+	needs ptx.Needs // of PTX, for the explanation of a failure
+
 	find   func(d *Driver, name *byte) (CUfunction, error)
 	global func(d *Driver, ptr *CUdeviceptr, size *uintptr, name *byte) error
 	list   func(d *Driver) []string // kernels, where the driver can list them
@@ -38,27 +40,36 @@ func newProgram(c *Context, kind string, img image) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &program{life: life, ctx: c, sigs: readSignatures(img), kernels: make(map[string]*Kernel)}, nil
+	p := &program{life: life, ctx: c, kernels: make(map[string]*Kernel)}
+	p.sigs, p.needs = readPTX(img)
+	return p, nil
 }
 
 // readSignatures reads what the PTX says about its kernels. Whether the text is
 // right is for the driver to say: what could not be read is not there.
 func readSignatures(img image) map[string]*ptx.Signature {
+	sigs, _ := readPTX(img)
+	return sigs
+}
+
+// readPTX is readSignatures, and what the text needs.
+func readPTX(img image) (map[string]*ptx.Signature, ptx.Needs) {
 	text := img.ptx()
 	if text == nil {
-		return nil
+		return nil, ptx.Needs{}
 	}
 	info, _ := ptx.Signatures(text)
 	sigs := make(map[string]*ptx.Signature, len(info.Kernels))
 	for i := range info.Kernels {
 		sigs[info.Kernels[i].Name] = &info.Kernels[i]
 	}
-	return sigs
+	return sigs, info.Needs()
 }
 
-// abandon ends a program that could not be loaded. It returns err as it is: an
-// *Error whose log is printed by %+v, which no wrapped error does.
+// abandon ends a program that could not be loaded. It returns err, explained:
+// an *Error whose log is printed by %+v, which no wrapped error does.
 func (p *program) abandon(err error) error {
+	err = p.ctx.explainNeeds(err, p.needs)
 	_ = p.life.Abandon(err)
 	return err
 }
@@ -96,13 +107,8 @@ func (p *program) kernel(name string) (*Kernel, error) {
 
 // missing explains that a kernel is not there by listing those that are.
 func (p *program) missing(name string, err error) error {
-	if e, ok := err.(*Error); ok && e.Log != "" { // a library that does not compile
-		late := *e
-		late.Hint = fmt.Sprintf("kernel %q of %v: %s", name, p.life, e.Hint)
-		return &late
-	}
 	if !isResult(err, CUDA_ERROR_NOT_FOUND) {
-		return fmt.Errorf("kernel %q of %v: %w", name, p.life, err)
+		return p.late(name, p.ctx.explainNeeds(err, p.needs))
 	}
 	names := p.names()
 	if len(names) == 0 {
@@ -112,6 +118,18 @@ func (p *program) missing(name string, err error) error {
 		return fmt.Errorf("%v has no kernel %q, did you mean %q? It has %s: %w", p.life, name, near, listed(names), err)
 	}
 	return fmt.Errorf("%v has no kernel %q, it has %s: %w", p.life, name, listed(names), err)
+}
+
+// late is the error of a library that turns out not to compile when a kernel is
+// asked for: an *Error, for its log.
+func (p *program) late(name string, err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return fmt.Errorf("kernel %q of %v: %w", name, p.life, err)
+	}
+	late := *e
+	late.Hint = fmt.Sprintf("kernel %q of %v: %s", name, p.life, e.Hint)
+	return &late
 }
 
 // names lists the kernels in order: from the PTX, else from the driver.

@@ -26,10 +26,6 @@ type jitLog struct {
 	size *uintptr
 }
 
-// newestPTX is the PTX ISA version of CUDA 13.0; a driver refuses text of a
-// later one.
-var newestPTX = ptx.Version{Major: 9, Minor: 0}
-
 // readJITOptions reads parallel arrays of options and values. A value is a
 // pointer or a number in the pointer's place.
 func readJITOptions(options []driver.CUjit_option, values []unsafe.Pointer, n int) (jitOptions, result) {
@@ -113,6 +109,9 @@ func (ctx *cudaContext) compile(sources []source, o *jitOptions) (code *vm.Modul
 	e.unlocked(func() {
 		var trees []*ptx.Module
 		if trees, r, err = parseAll(sources); err == nil {
+			r, err = e.accepts(trees...)
+		}
+		if err == nil {
 			code, err = vm.Compile(e.compileOptions(ctx.dev), trees...)
 			r = compileResult(err)
 		}
@@ -144,10 +143,6 @@ func parsePTX(name, source string) (*ptx.Module, result, error) {
 	tree, err := ptx.Parse(name, []byte(source))
 	if err != nil {
 		return nil, driver.CUDA_ERROR_INVALID_PTX, err
-	}
-	if v := tree.Version; v.Major > newestPTX.Major || (v.Major == newestPTX.Major && v.Minor > newestPTX.Minor) {
-		return nil, driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-			fmt.Errorf(".version %d.%d is newer than %d.%d, which this driver knows", v.Major, v.Minor, newestPTX.Major, newestPTX.Minor)
 	}
 	return tree, success, nil
 }

@@ -205,6 +205,9 @@ func (l *linkState) check(s source) (tree *ptx.Module, r result) {
 	opts := e.compileOptions(l.ctx.dev)
 	e.unlocked(func() {
 		if tree, r, err = parsePTX("ptx input", s.text); err == nil {
+			r, err = e.accepts(tree)
+		}
+		if err == nil {
 			err = compileAlone(opts, tree)
 			r = compileResult(err)
 		}

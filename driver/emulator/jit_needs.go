@@ -1,0 +1,25 @@
+package emulator
+
+import (
+	"errors"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx"
+)
+
+// accepts checks the headers: a driver takes PTX up to the version of its own
+// time, and code for targets that the device can run.
+func (e *Emulator) accepts(trees ...*ptx.Module) (result, error) {
+	for _, tree := range trees {
+		err := tree.Needs().Check(e.cfg.DriverVersion, e.cfg.ComputeCapability[0], e.cfg.ComputeCapability[1])
+		var unmet *ptx.UnmetError
+		switch {
+		case !errors.As(err, &unmet):
+		case unmet.Kind == ptx.UnmetVersion:
+			return driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, err
+		default:
+			return driver.CUDA_ERROR_INVALID_PTX, err
+		}
+	}
+	return success, nil
+}

@@ -1,0 +1,94 @@
+package ptx
+
+// access says what an instruction does to a register.
+type access uint8
+
+const (
+	regRead  access = 1 << iota
+	regWrite        // gives it a value
+	regPart         // with regWrite: the old value may stay, in whole or in part
+)
+
+// flowKind says where control goes after an instruction.
+type flowKind uint8
+
+const (
+	flowNext   flowKind = iota
+	flowBranch          // bra
+	flowTable           // brx.idx
+	flowLeave           // ret, exit, trap
+)
+
+// opNotes is what matters here of an opcode, found once per spelling.
+type opNotes struct {
+	writes   bool // the first operand is the result, unless it is an address
+	keeps    bool // it is read as well
+	call     bool
+	flow     flowKind
+	features []int // in featureTable
+}
+
+func (x *inspector) note(in *Instr) *opNotes {
+	op := x.ops[in.Op]
+	if op == nil {
+		op = newOpNotes(in.Op)
+		x.ops[in.Op] = op
+	}
+	for _, f := range op.features {
+		x.feature(f, in.Pos)
+	}
+	return op
+}
+
+func newOpNotes(op *Opcode) *opNotes {
+	n := &opNotes{writes: writesFirst(op), features: featuresOf(op)}
+	switch op.Name {
+	case "call":
+		n.call = true
+	case "bra":
+		n.flow = flowBranch
+	case "brx":
+		n.flow = flowTable
+	case "ret", "exit", "trap":
+		n.flow = flowLeave
+	case "wgmma": // accumulates
+		n.keeps = n.writes
+	}
+	return n
+}
+
+// writesFirst reports whether the first operand is a result. Instructions whose
+// first operand is an address write no register and need not be named here, nor
+// do those without operands.
+func writesFirst(op *Opcode) bool {
+	switch op.Name {
+	case "bra", "brx", "call", "ret", "exit", "nanosleep", "pmevent", "setmaxnreg", "stackrestore":
+		return false
+	case "bar", "barrier":
+		return op.Has("red")
+	case "tcgen05":
+		return op.Has("ld")
+	case "wgmma":
+		return op.Has("mma_async")
+	}
+	return true
+}
+
+// access is what the instruction does to the registers of operand i.
+func (n *opNotes) access(i int, o Operand, guarded bool) access {
+	if i > 0 || !n.writes {
+		return regRead
+	}
+	switch o.(type) {
+	case *Addr, *Elem:
+		return regRead
+	}
+	how := regWrite
+	if n.keeps {
+		how |= regRead
+	}
+	if guarded {
+		how |= regPart
+	}
+	return how
+}

@@ -1,0 +1,102 @@
+package ptx
+
+// reach carries what called functions need up to their callers: shared memory
+// and stack.
+func (x *inspector) reach() {
+	for _, n := range x.funcs {
+		if n.state == unvisited {
+			x.visit(n)
+		}
+	}
+	deep := false // a function that is no kernel has shared memory
+	for _, n := range x.funcs {
+		deep = deep || !n.info.Entry && (n.own > 0 || len(n.shared) > 0)
+	}
+	for _, n := range x.funcs {
+		x.sharedOf(n, deep && n.info.Entry)
+	}
+}
+
+// visit computes n's stack behind those of its callees. It keeps its own list
+// of calls under way, since a chain of calls may be as long as the text.
+func (x *inspector) visit(root *functionNotes) {
+	type frame struct {
+		n    *functionNotes
+		next int   // index in Calls
+		most int64 // stack of the callees so far, -1 for unknown
+	}
+	path := []frame{{n: root}}
+	root.state = visiting
+	for {
+		top := &path[len(path)-1]
+		if top.next < len(top.n.info.Calls) {
+			callee := x.byName[top.n.info.Calls[top.next]]
+			top.next++
+			switch {
+			case callee == nil: // defined elsewhere
+			case callee.state == visiting:
+				top.most = -1
+			case callee.state == visited:
+				top.most = deeper(top.most, callee.info.Stack)
+			default:
+				callee.state = visiting
+				path = append(path, frame{n: callee})
+			}
+			continue
+		}
+		n, most := top.n, top.most
+		n.state, n.info.Stack = visited, n.info.Local+most
+		if most < 0 || n.info.Indirect > 0 {
+			n.info.Stack = -1
+		}
+		if path = path[:len(path)-1]; len(path) == 0 {
+			return
+		}
+		caller := &path[len(path)-1]
+		caller.most = deeper(caller.most, n.info.Stack)
+	}
+}
+
+// deeper is the larger of two stacks, -1 where one is not known.
+func deeper(a, b int64) int64 {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return max(a, b)
+}
+
+// sharedOf adds up the .shared variables of n and, if deep is set, of all that
+// it reaches. Of a function only its own count: the rest is its callers'.
+func (x *inspector) sharedOf(n *functionNotes, deep bool) {
+	names := map[string]*Variable{}
+	var size int64
+	for _, f := range x.reached(n, deep) {
+		size += f.own
+		for name, v := range f.shared {
+			names[name] = v
+		}
+	}
+	for _, v := range names {
+		size += v.bytes()
+		n.info.DynamicShared = n.info.DynamicShared || v.Linkage == Extern && v.Len() <= 0
+	}
+	n.info.Shared = size
+}
+
+// reached is n, and with deep set all functions that it calls, and they.
+func (x *inspector) reached(n *functionNotes, deep bool) []*functionNotes {
+	list := []*functionNotes{n}
+	if !deep {
+		return list
+	}
+	seen := map[*functionNotes]bool{n: true}
+	for i := 0; i < len(list); i++ {
+		for _, name := range list[i].info.Calls {
+			if callee := x.byName[name]; callee != nil && !seen[callee] {
+				seen[callee] = true
+				list = append(list, callee)
+			}
+		}
+	}
+	return list
+}

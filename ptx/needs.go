@@ -1,0 +1,193 @@
+package ptx
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Needs is what PTX asks of the driver that compiles it and of the device it
+// runs on, by its .version and .target. [Module.Needs] and [ModuleInfo.Needs]
+// read it, [Needs.Check] answers for one machine.
+type Needs struct {
+	Version     Version // zero where the text has no .version
+	Target      Target  // the most demanding architecture; not valid where the text names none
+	AddressSize int     // 32 or 64; 0 where not stated, which drivers take as their own
+	unknown     string  // a target that begins with sm_ and is no architecture
+}
+
+// Needs is what the module asks of driver and device.
+func (m *Module) Needs() Needs { return needs(m.Version, m.Targets, m.AddressSize) }
+
+// Needs is what the module asks of driver and device.
+func (m *ModuleInfo) Needs() Needs { return needs(m.Version, m.Targets, m.AddressSize) }
+
+func needs(v Version, targets []string, addressSize int) Needs {
+	n := Needs{Version: v, AddressSize: addressSize}
+	for _, name := range targets {
+		t, ok := ParseTarget(name)
+		switch {
+		case !ok && strings.HasPrefix(name, "sm_"):
+			n.unknown = name
+		case ok && (!n.Target.IsValid() || t.number() > n.Target.number() || t.number() == n.Target.number() && t.Scope > n.Target.Scope):
+			n.Target = t
+		}
+	}
+	return n
+}
+
+// Driver is the CUDA version of the oldest driver that takes the text, as
+// cuDriverGetVersion counts: 12040 for 12.4. It is false where this package
+// does not know the version.
+func (n Needs) Driver() (cuda int, known bool) { return n.Version.CUDA() }
+
+// String says what is needed in a line.
+func (n Needs) String() string {
+	driver := "a driver that takes PTX " + n.Version.String()
+	if cuda, ok := n.Driver(); ok {
+		driver = "a driver of CUDA " + cudaText(cuda) + " or newer"
+	}
+	if !n.Target.IsValid() {
+		return driver
+	}
+	return driver + " and a device of " + n.Target.Devices()
+}
+
+// UnmetKind says which need is not met.
+type UnmetKind uint8
+
+// The needs.
+const (
+	UnmetText    UnmetKind = iota // the header is wrong by itself: no machine takes it
+	UnmetVersion                  // the driver is older than .version
+	UnmetTarget                   // .target is not for the device
+)
+
+// UnmetError says why a machine does not take a module, and what to do.
+type UnmetError struct {
+	Kind    UnmetKind
+	Needs   Needs
+	Problem string
+	Advice  string
+}
+
+// Error is the problem and the advice, in one line.
+func (e *UnmetError) Error() string { return e.Problem + ": " + e.Advice }
+
+// Check answers whether the driver of a CUDA version (13000 for 13.0, as
+// cuDriverGetVersion says) can compile the text for a device of a compute
+// capability. The answer is nil or an [*UnmetError] that says what to do. With
+// a CUDA version of 0 the driver is not looked at, with a capability of 0.0 the
+// device is not.
+//
+// Only what is certain is refused: a driver newer than this package knows takes
+// every version, and a target that it does not know runs by the rule of its
+// suffix. What instructions need is for the driver's compiler to say.
+func (n Needs) Check(cuda, major, minor int) error {
+	for _, check := range []func(cuda, device int) *UnmetError{n.checkHeader, n.checkVersion, n.checkPair, n.checkTarget, n.checkAddresses} {
+		if e := check(cuda, capability(major, minor)); e != nil {
+			e.Needs = n
+			return e
+		}
+	}
+	return nil
+}
+
+func (n Needs) checkHeader(int, int) *UnmetError {
+	switch {
+	case n.Version == Version{}:
+		return &UnmetError{Problem: "the text has no .version", Advice: "a module begins with .version, .target and .address_size"}
+	case n.unknown != "":
+		return &UnmetError{Problem: ".target " + n.unknown + " is no architecture", Advice: "name one such as sm_80, sm_90a or sm_100f"}
+	case !n.Target.IsValid():
+		return &UnmetError{Problem: "the text has no .target with an architecture", Advice: "name one such as .target sm_70 behind .version"}
+	}
+	return nil
+}
+
+func (n Needs) checkVersion(cuda, _ int) *UnmetError {
+	if cuda == 0 {
+		return nil
+	}
+	newest, sure := NewestFor(cuda)
+	_, known := n.Version.CUDA()
+	switch {
+	case !newest.less(n.Version) && !known:
+		return &UnmetError{Kind: UnmetVersion, Problem: "there is no PTX ISA " + n.Version.String(),
+			Advice: "write a version that there is in .version; this driver takes up to " + newest.String()}
+	case newest.less(n.Version) && sure:
+		return n.tooNew(cuda, newest)
+	}
+	return nil
+}
+
+func (n Needs) tooNew(cuda int, newest Version) *UnmetError {
+	install := "install a newer one"
+	if need, ok := n.Driver(); ok {
+		install = "install one of CUDA " + cudaText(need) + " or newer"
+	}
+	return &UnmetError{
+		Kind: UnmetVersion,
+		Problem: fmt.Sprintf("PTX %v is newer than the driver, which supports CUDA %s and takes PTX up to %v",
+			n.Version, cudaText(cuda), newest),
+		Advice: fmt.Sprintf("%s, or compile with a toolkit of CUDA %s or older, or lower .version to %v if the text uses nothing newer",
+			install, cudaText(cuda), newest),
+	}
+}
+
+// checkPair looks at .version and .target together: each version knows the
+// targets of its time, and a driver those of its own. (It may know one of them
+// with older versions than the one that brought it.)
+func (n Needs) checkPair(cuda, _ int) *UnmetError {
+	since, ok := n.Target.Since()
+	_, sure := NewestFor(cuda)
+	switch {
+	case ok && n.Version.less(since):
+		return &UnmetError{
+			Problem: fmt.Sprintf("PTX %v has no target %v, which came with PTX %v", n.Version, n.Target, since),
+			Advice:  fmt.Sprintf("raise .version to %v, which needs %v, or name an older .target", since, Needs{Version: since}),
+		}
+	case !ok && sure:
+		return &UnmetError{
+			Problem: fmt.Sprintf("there is no target %v in PTX %v", n.Target, n.Version),
+			Advice:  "name an architecture that there is, such as sm_80, sm_90a or sm_100f",
+		}
+	}
+	return nil
+}
+
+func (n Needs) checkTarget(_, device int) *UnmetError {
+	if device == 0 || n.Target.RunsOn(device/10, device%10) {
+		return nil
+	}
+	return &UnmetError{
+		Kind: UnmetTarget,
+		Problem: fmt.Sprintf("code for %v runs on devices of %s, and this one has %s",
+			n.Target, n.Target.Devices(), capabilityText(device)),
+		Advice: n.targetAdvice(device),
+	}
+}
+
+func (n Needs) targetAdvice(device int) string {
+	own := renamed(device)
+	portable := fmt.Sprintf("compile it for compute_%d or older (nvcc -arch=compute_%d)", own, own)
+	if n.Target.Scope == Portable {
+		return portable + ", or use a newer device"
+	}
+	return fmt.Sprintf("%s without the suffix %q if the text uses nothing %v, else write code for this architecture and bring a variant for each",
+		portable, n.Target.Scope.suffix(), n.Target.Scope)
+}
+
+// checkAddresses: from capability 9.0 on there is no compiler for 32-bit code.
+func (n Needs) checkAddresses(_, device int) *UnmetError {
+	if n.AddressSize != 32 || device < capability(9, 0) {
+		return nil
+	}
+	return &UnmetError{
+		Kind:    UnmetTarget,
+		Problem: fmt.Sprintf("code with .address_size 32 does not run on this device, which has compute capability %s", capabilityText(device)),
+		Advice:  "compile it for 64 bits (nvcc -m64)",
+	}
+}
+
+// cudaText is "12.4" for 12040.
+func cudaText(cuda int) string { return fmt.Sprintf("%d.%d", cuda/1000, cuda%1000/10) }

@@ -1,0 +1,76 @@
+package ptx
+
+// release is a PTX ISA version and the CUDA version whose driver was the first
+// to take it, as cuDriverGetVersion counts.
+type release struct {
+	ptx  Version
+	cuda int
+}
+
+// releases follows the PTX ISA's "Release History", newest first. 5.1 is not in
+// it, but ptxas takes it. Of CUDA 12.6 there is none: it has PTX ISA 8.5.
+var releases = []release{
+	{Version{9, 4}, 13040}, {Version{9, 3}, 13030}, {Version{9, 2}, 13020}, {Version{9, 1}, 13010}, {Version{9, 0}, 13000},
+	{Version{8, 8}, 12090}, {Version{8, 7}, 12080}, {Version{8, 6}, 12070}, {Version{8, 5}, 12050}, {Version{8, 4}, 12040},
+	{Version{8, 3}, 12030}, {Version{8, 2}, 12020}, {Version{8, 1}, 12010}, {Version{8, 0}, 12000},
+	{Version{7, 8}, 11080}, {Version{7, 7}, 11070}, {Version{7, 6}, 11060}, {Version{7, 5}, 11050}, {Version{7, 4}, 11040},
+	{Version{7, 3}, 11030}, {Version{7, 2}, 11020}, {Version{7, 1}, 11010}, {Version{7, 0}, 11000},
+	{Version{6, 5}, 10020}, {Version{6, 4}, 10010}, {Version{6, 3}, 10000},
+	{Version{6, 2}, 9020}, {Version{6, 1}, 9010}, {Version{6, 0}, 9000}, {Version{5, 1}, 9000},
+	{Version{5, 0}, 8000}, {Version{4, 3}, 7050}, {Version{4, 2}, 7000}, {Version{4, 1}, 6050}, {Version{4, 0}, 6000},
+	{Version{3, 2}, 5050}, {Version{3, 1}, 5000}, {Version{3, 0}, 4010},
+	{Version{2, 3}, 4000}, {Version{2, 2}, 3020}, {Version{2, 1}, 3010}, {Version{2, 0}, 3000},
+	{Version{1, 5}, 3000}, {Version{1, 4}, 2020}, {Version{1, 3}, 2010}, {Version{1, 2}, 2000}, {Version{1, 1}, 1010}, {Version{1, 0}, 1000},
+}
+
+// firstVersions has the oldest PTX ISA version with each target: up to sm_72
+// the oldest with which ptxas 11.8 takes it, from sm_75 on ptxas 13.0, and of
+// those that came later what the PTX ISA says at ".target". Driver 580 says the
+// same, see testdata/headers-580.txt.
+var firstVersions = map[string]Version{
+	"10": {1, 0}, "11": {1, 0}, "12": {1, 2}, "13": {1, 2}, "20": {2, 0}, "21": {2, 0},
+	"30": {3, 0}, "32": {4, 0}, "35": {3, 1}, "37": {4, 1}, "50": {4, 0}, "52": {4, 1}, "53": {4, 2},
+	"60": {5, 0}, "61": {5, 0}, "62": {5, 0}, "70": {5, 1}, "72": {6, 1}, "75": {6, 3},
+	"80": {7, 0}, "86": {7, 1}, "87": {7, 4}, "88": {7, 4}, "89": {7, 8}, "90": {7, 8}, "90a": {8, 0},
+	"100": {8, 6}, "100a": {8, 6}, "100f": {8, 8}, "101": {8, 6}, "101a": {8, 6}, "101f": {8, 8},
+	"103": {8, 8}, "103a": {8, 8}, "103f": {8, 8}, "107": {9, 4}, "107a": {9, 4}, "107f": {9, 4},
+	"110": {9, 0}, "110a": {9, 0}, "110f": {9, 0},
+	"120": {8, 7}, "120a": {8, 7}, "120f": {8, 8}, "121": {8, 8}, "121a": {8, 8}, "121f": {8, 8},
+}
+
+// Since is the PTX ISA version that brought the target; false for a target
+// that is not known here.
+func (t Target) Since() (Version, bool) {
+	v, ok := firstVersions[Target{Major: t.Major, Minor: t.Minor, Scope: t.Scope}.String()[len("sm_"):]]
+	return v, ok
+}
+
+// CUDA is the CUDA version, counted as cuDriverGetVersion does (12040 for
+// 12.4), whose driver was the first to take PTX of version v; false for a
+// version that is not known here, being newer than this table or no version.
+func (v Version) CUDA() (int, bool) {
+	for _, r := range releases {
+		if r.ptx == v {
+			return r.cuda, true
+		}
+	}
+	return 0, false
+}
+
+// NewestFor is the newest PTX ISA version that a driver of a CUDA version
+// (13000 for 13.0) takes; false for a driver that is newer than this table, or
+// older than all of CUDA.
+func NewestFor(cuda int) (Version, bool) {
+	if cuda/10 > releases[0].cuda/10 {
+		return releases[0].ptx, false
+	}
+	for _, r := range releases {
+		if cuda >= r.cuda {
+			return r.ptx, true
+		}
+	}
+	return Version{}, false
+}
+
+// less reports whether v is older than w.
+func (v Version) less(w Version) bool { return !v.AtLeast(w.Major, w.Minor) }
