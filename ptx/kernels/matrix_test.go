@@ -75,7 +75,7 @@ func (k *kit) layouts() []layout {
 	if k.emulated() {
 		return l
 	}
-	return append(l, layout{1, large, 1, 0}, layout{1, 1 << 20, 0, 0}, layout{1000, 1003, 0, 5}, layout{3000, 4096, 0, 0}, layout{3, 40, 0, 1 << 24})
+	return append(l, layout{1, large, 1, 0}, layout{700, 1003, 0, 5}, layout{150, 4096, 0, 0}, layout{3, 40, 0, 1 << 18})
 }
 
 // sheet is a matrix on the device and its elements as numbers.
