@@ -10,6 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
+	shipped "github.com/purecuda/cuda/ptx/kernels"
 )
 
 // until waits for what happens in the background.
@@ -288,6 +289,32 @@ func TestNumrStridedCopy(t *testing.T) {
 		x := k.exec(g)
 		shape = rowsAndStrides{columns: 4, row: 4, column: 1} // the host's again
 		k.ok(l.SetArg(3, shape))
+		for range 2 {
+			k.run(x)
+			k.strides(dst, func(i int) int { return i%4*4 + i/4 })
+		}
+		k.ok(x.Set(n, l))
+		k.run(x)
+		k.strides(dst, func(i int) int { return i })
+	})
+}
+
+// The kernel that comes along copies elements of any type between strided arrays.
+func TestNumrStridedCopyKernel(t *testing.T) {
+	each(t, func(k *kit) {
+		src, dst := k.memory(0), k.memory(0)
+		square := make([]uint32, 16)
+		for i := range square {
+			square[i] = uint32(i)
+		}
+		k.ok(src.View(0, 16).CopyFrom(square))
+		rows := shipped.RowMajor(4, 4)
+		l := must[*driver.Launch](k)(shipped.StridedCopy(dst, rows, src, rows.Permute(1, 0), 4, 4))
+		g := k.graph()
+		n := k.add(g, l)
+		x := k.exec(g)
+		rows.Strides[0], rows.Strides[1] = 1, 4 // the host's again
+		k.ok(l.SetArg(2, must[shipped.Strided](k)(shipped.NewStrided(dst, rows, src, rows, 4, 4))))
 		for range 2 {
 			k.run(x)
 			k.strides(dst, func(i int) int { return i%4*4 + i/4 })

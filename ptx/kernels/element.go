@@ -59,3 +59,12 @@ func bitsName[T any]() string {
 	}
 	return "b64"
 }
+
+func isFloat[T Element]() bool {
+	var v T
+	switch any(v).(type) {
+	case F16, BF16, float32, float64:
+		return true
+	}
+	return false
+}

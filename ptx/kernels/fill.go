@@ -21,7 +21,7 @@ func Fill[T Element](dst driver.MemoryOf[T], v T) (*driver.Launch, error) {
 	if d.err != nil {
 		return nil, opError("fill", d.err)
 	}
-	l, err := fillSource.elementwise(dst.Context(), "fill_"+bitsName[T](), d.n, pack(d.size), driver.Out(d.mem), d.n, v)
+	l, err := fillSource.elementwise(d.mem.Context(), "fill_"+bitsName[T](), d.n, pack(d.size), driver.Out(d.mem), d.n, v)
 	if err != nil {
 		return nil, opError("fill", err)
 	}

@@ -88,3 +88,11 @@ func apart(dst operand, sources ...operand) error {
 	}
 	return nil
 }
+
+// elementwiseOf checks operands of which each element becomes one of dst.
+func elementwiseOf(dst operand, sources ...operand) error {
+	if err := sameLength(dst, sources...); err != nil {
+		return err
+	}
+	return inPlace(dst, sources...)
+}

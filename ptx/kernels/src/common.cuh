@@ -50,30 +50,101 @@ template <> __device__ __forceinline__ bf16 fromF32<bf16>(f32 x) {
 	return y;
 }
 
-// Pack is N elements that are loaded and stored in one access of up to 16 bytes.
-template <int bytes> struct Word;
-template <> struct Word<1> { typedef u8 type; };
-template <> struct Word<2> { typedef u16 type; };
-template <> struct Word<4> { typedef u32 type; };
-template <> struct Word<8> { typedef uint2 type; };
-template <> struct Word<16> { typedef uint4 type; };
+// as is the value whose bits these are, and bitsOf the other way round.
+template <class T> __device__ __forceinline__ T as(u64 bits) { return (T)bits; }
+template <> __device__ __forceinline__ f16 as<f16>(u64 bits) { return f16{(u16)bits}; }
+template <> __device__ __forceinline__ bf16 as<bf16>(u64 bits) { return bf16{(u16)bits}; }
+template <> __device__ __forceinline__ f32 as<f32>(u64 bits) { return __uint_as_float((u32)bits); }
+template <> __device__ __forceinline__ f64 as<f64>(u64 bits) { return __longlong_as_double((i64)bits); }
+DEVICE u64 bitsOf(i8 x) { return (u8)x; }
+DEVICE u64 bitsOf(i16 x) { return (u16)x; }
+DEVICE u64 bitsOf(i32 x) { return (u32)x; }
+DEVICE u64 bitsOf(i64 x) { return (u64)x; }
+DEVICE u64 bitsOf(u8 x) { return x; }
+DEVICE u64 bitsOf(u16 x) { return x; }
+DEVICE u64 bitsOf(u32 x) { return x; }
+DEVICE u64 bitsOf(u64 x) { return x; }
+DEVICE u64 bitsOf(f16 x) { return x.bits; }
+DEVICE u64 bitsOf(bf16 x) { return x.bits; }
+DEVICE u64 bitsOf(f32 x) { return __float_as_uint(x); }
+DEVICE u64 bitsOf(f64 x) { return (u64)__double_as_longlong(x); }
 
-template <class T, int N> union Pack {
-	typename Word<sizeof(T) * N>::type word;
-	T at[N];
+// Words is memory that is read and written in one access.
+template <int bytes> struct Words;
+template <> struct Words<1> {
+	u32 at[1];
+	__device__ __forceinline__ void load(const void *p) { at[0] = *(const u8 *)p; }
+	__device__ __forceinline__ void store(void *p) { *(u8 *)p = (u8)at[0]; }
+};
+template <> struct Words<2> {
+	u32 at[1];
+	__device__ __forceinline__ void load(const void *p) { at[0] = *(const u16 *)p; }
+	__device__ __forceinline__ void store(void *p) { *(u16 *)p = (u16)at[0]; }
+};
+template <> struct Words<4> {
+	u32 at[1];
+	__device__ __forceinline__ void load(const void *p) { at[0] = *(const u32 *)p; }
+	__device__ __forceinline__ void store(void *p) { *(u32 *)p = at[0]; }
+};
+template <> struct Words<8> {
+	u32 at[2];
+	__device__ __forceinline__ void load(const void *p) {
+		uint2 v = *(const uint2 *)p;
+		at[0] = v.x, at[1] = v.y;
+	}
+	// Written as it is meant, because the compiler takes such stores apart.
+	__device__ __forceinline__ void store(void *p) {
+		asm volatile("st.global.v2.u32 [%0], {%1, %2};" : : "l"(__cvta_generic_to_global(p)), "r"(at[0]), "r"(at[1]) : "memory");
+	}
+};
+template <> struct Words<16> {
+	u32 at[4];
+	__device__ __forceinline__ void load(const void *p) {
+		uint4 v = *(const uint4 *)p;
+		at[0] = v.x, at[1] = v.y, at[2] = v.z, at[3] = v.w;
+	}
+	__device__ __forceinline__ void store(void *p) {
+		asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" : : "l"(__cvta_generic_to_global(p)), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]) : "memory");
+	}
 };
 
+// Pack is N elements that are loaded and stored in one access of up to 16 bytes.
+template <class T, int N> struct Pack { T at[N]; };
+
 template <class T, int N> DEVICE Pack<T, N> load(const T *p) {
+	Words<sizeof(T) * N> w;
+	w.load(p);
 	Pack<T, N> r;
-	r.word = *(const typename Word<sizeof(T) * N>::type *)p;
+	const int each = sizeof(T) < 4 ? 4 / sizeof(T) : 1; // elements of a word
+#pragma unroll
+	for (int k = 0; k < N; k++)
+		if (sizeof(T) == 8)
+			r.at[k] = as<T>((u64)w.at[2 * k + 1] << 32 | w.at[2 * k]);
+		else
+			r.at[k] = as<T>(w.at[k / each] >> 8 * sizeof(T) * (k % each));
 	return r;
 }
+
 template <class T, int N> DEVICE void store(T *p, Pack<T, N> v) {
-	*(typename Word<sizeof(T) * N>::type *)p = v.word;
+	Words<sizeof(T) * N> w;
+	const int each = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
+#pragma unroll
+	for (int k = 0; k < N; k++) {
+		u64 b = bitsOf(v.at[k]);
+		if (sizeof(T) == 8) {
+			w.at[2 * k] = (u32)b;
+			w.at[2 * k + 1] = (u32)(b >> 32);
+		} else if (k % each == 0) {
+			w.at[k / each] = (u32)b;
+		} else {
+			w.at[k / each] |= (u32)b << 8 * sizeof(T) * (k % each);
+		}
+	}
+	w.store(p);
 }
 
 // larger is how many bytes the larger of the elements has.
-constexpr int larger(int a, int b) { return a > b ? a : b; }
+__device__ constexpr int larger(int a, int b) { return a > b ? a : b; }
 
 // Split is a range cut for accesses of N elements: `head` elements one by one,
 // `packs` packs, and the rest one by one. Where the operands cannot all be

@@ -1,0 +1,119 @@
+package kernels
+
+import (
+	_ "embed"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+var (
+	//go:embed arith_f16.ptx
+	arithF16PTX []byte
+	//go:embed arith_bf16.ptx
+	arithBF16PTX []byte
+	//go:embed arith_f32.ptx
+	arithF32PTX []byte
+	//go:embed arith_f64.ptx
+	arithF64PTX []byte
+	//go:embed arith_i32.ptx
+	arithI32PTX []byte
+	//go:embed arith_u32.ptx
+	arithU32PTX []byte
+	//go:embed arith_i64.ptx
+	arithI64PTX []byte
+	//go:embed arith_u64.ptx
+	arithU64PTX []byte
+)
+
+var arithSources = map[string]*source{
+	"f16": {"arithmetic of f16", arithF16PTX}, "bf16": {"arithmetic of bf16", arithBF16PTX},
+	"f32": {"arithmetic of f32", arithF32PTX}, "f64": {"arithmetic of f64", arithF64PTX},
+	"i32": {"arithmetic of i32", arithI32PTX}, "u32": {"arithmetic of u32", arithU32PTX},
+	"i64": {"arithmetic of i64", arithI64PTX}, "u64": {"arithmetic of u64", arithU64PTX},
+}
+
+// Number are the types that have arithmetic.
+//
+// float32 and float64 are rounded to the nearest. So are the 16-bit types, whose
+// results of float32 are rounded again, which for one operation changes nothing
+// but in the range of subnormals. Integers wrap around; a quotient is rounded
+// toward zero, and one of a division by 0 is 0.
+type Number interface {
+	int32 | uint32 | int64 | uint64 | F16 | BF16 | float32 | float64
+}
+
+// Add is the operation dst[i] = a[i] + b[i].
+//
+// Here and in the other operations of two operands, dst and a are of one length,
+// and b is of the same length or of one that divides it: then it is repeated, as
+// a row that is added to each row of a matrix. dst may be a, or b if that is not
+// repeated.
+//
+// Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b, 4 number of
+// elements of b (uint64). It reads a and b and writes dst.
+func Add[T Number](dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
+	return binary("add", dst, a, b)
+}
+
+// Sub is the operation dst[i] = a[i] - b[i]; operands and arguments are those
+// of [Add].
+func Sub[T Number](dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
+	return binary("sub", dst, a, b)
+}
+
+// Mul is the operation dst[i] = a[i] · b[i]; operands and arguments are those
+// of [Add].
+func Mul[T Number](dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
+	return binary("mul", dst, a, b)
+}
+
+// Div is the operation dst[i] = a[i] / b[i]; operands and arguments are those
+// of [Add].
+func Div[T Number](dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
+	return binary("div", dst, a, b)
+}
+
+// Maximum is the operation that sets dst[i] to the larger of a[i] and b[i], and
+// to the number where the other one is NaN. Operands and arguments are those of
+// [Add].
+func Maximum[T Number](dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
+	return binary("max", dst, a, b)
+}
+
+// Minimum is the operation that sets dst[i] to the smaller of a[i] and b[i], and
+// to the number where the other one is NaN. Operands and arguments are those of
+// [Add].
+func Minimum[T Number](dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
+	return binary("min", dst, a, b)
+}
+
+func binary[T Number](name string, dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
+	d, x, y := operandOf("dst", dst), operandOf("a", a), operandOf("b", b)
+	if err := repeats(d, x, y); err != nil {
+		return nil, opError(name, err)
+	}
+	t := typeName[T]()
+	l, err := arithSources[t].elementwise(d.mem.Context(), name+"_"+t, d.n, pack(d.size),
+		driver.Out(d.mem), d.n, driver.In(x.mem), driver.In(y.mem), y.n)
+	if err != nil {
+		return nil, opError(name, err)
+	}
+	return l, nil
+}
+
+// repeats checks operands of which the last one may be shorter.
+func repeats(dst, a, b operand) error {
+	if err := usable(dst, a, b); err != nil {
+		return err
+	}
+	if b.n == dst.n {
+		return elementwiseOf(dst, a, b)
+	}
+	if b.n == 0 || dst.n%b.n != 0 {
+		return invalid("b has %d elements, which cannot be repeated for the %d of dst", b.n, dst.n)
+	}
+	if err := elementwiseOf(dst, a); err != nil {
+		return err
+	}
+	return apart(dst, b)
+}

@@ -1,0 +1,70 @@
+package kernels
+
+import "github.com/purecuda/cuda/driver"
+
+// AddScalar is the operation dst[i] = a[i] + b for a number b.
+//
+// Here and in the other operations with a number, dst and a are of one length
+// and may be the same.
+//
+// Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b. It reads a and
+// writes dst.
+func AddScalar[T Number](dst, a driver.MemoryOf[T], b T) (*driver.Launch, error) {
+	return scalar("add", dst, a, b)
+}
+
+// SubScalar is the operation dst[i] = a[i] - b; operands and arguments are those
+// of [AddScalar].
+func SubScalar[T Number](dst, a driver.MemoryOf[T], b T) (*driver.Launch, error) {
+	return scalar("sub", dst, a, b)
+}
+
+// ScalarSub is the operation dst[i] = b - a[i]; operands and arguments are those
+// of [AddScalar].
+func ScalarSub[T Number](dst driver.MemoryOf[T], b T, a driver.MemoryOf[T]) (*driver.Launch, error) {
+	return scalar("subfrom", dst, a, b)
+}
+
+// MulScalar is the operation dst[i] = a[i] · b; operands and arguments are those
+// of [AddScalar].
+func MulScalar[T Number](dst, a driver.MemoryOf[T], b T) (*driver.Launch, error) {
+	return scalar("mul", dst, a, b)
+}
+
+// DivScalar is the operation dst[i] = a[i] / b; operands and arguments are those
+// of [AddScalar].
+func DivScalar[T Number](dst, a driver.MemoryOf[T], b T) (*driver.Launch, error) {
+	return scalar("div", dst, a, b)
+}
+
+// ScalarDiv is the operation dst[i] = b / a[i]; operands and arguments are those
+// of [AddScalar].
+func ScalarDiv[T Number](dst driver.MemoryOf[T], b T, a driver.MemoryOf[T]) (*driver.Launch, error) {
+	return scalar("divinto", dst, a, b)
+}
+
+// MaximumScalar is the operation that sets dst[i] to the larger of a[i] and b,
+// as [Maximum] does; operands and arguments are those of [AddScalar].
+func MaximumScalar[T Number](dst, a driver.MemoryOf[T], b T) (*driver.Launch, error) {
+	return scalar("max", dst, a, b)
+}
+
+// MinimumScalar is the operation that sets dst[i] to the smaller of a[i] and b,
+// as [Minimum] does; operands and arguments are those of [AddScalar].
+func MinimumScalar[T Number](dst, a driver.MemoryOf[T], b T) (*driver.Launch, error) {
+	return scalar("min", dst, a, b)
+}
+
+func scalar[T Number](name string, dst, a driver.MemoryOf[T], b T) (*driver.Launch, error) {
+	d, x := operandOf("dst", dst), operandOf("a", a)
+	if err := elementwiseOf(d, x); err != nil {
+		return nil, opError(name, err)
+	}
+	t := typeName[T]()
+	l, err := arithSources[t].elementwise(d.mem.Context(), name+"_scalar_"+t, d.n, pack(d.size),
+		driver.Out(d.mem), d.n, driver.In(x.mem), b)
+	if err != nil {
+		return nil, opError(name, err)
+	}
+	return l, nil
+}

@@ -1,0 +1,156 @@
+package kernels_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/ptx/kernels"
+)
+
+// bar is which part of the bandwidth of a copy within the device has to be
+// reached by operations that only move memory.
+const bar = 0.85
+
+// enough is how many bytes fill the device.
+const enough = 1 << 30
+
+// measured is one line of the table: an operation, what it moves, and whether
+// the bar is for it.
+type measured struct {
+	name  string
+	op    driver.Op
+	bytes int
+	held  bool
+}
+
+// Times say something on a GPU alone, and with nothing else on it: so the bar is
+// asked for by PURECUDA_BENCH=1.
+func TestBandwidthOfElementwiseOperations(t *testing.T) {
+	if os.Getenv("PURECUDA_BENCH") != "1" {
+		t.Skip("PURECUDA_BENCH is not 1")
+	}
+	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
+		k := newKit(t, c)
+		copied := k.bandwidth(k.copyOfDevice())
+		t.Logf("%-28s %8.0f GB/s", "copy of 1 GiB", copied)
+		for _, m := range k.operations() {
+			b := k.bandwidth(m)
+			t.Logf("%-28s %8.0f GB/s  %5.1f %%", m.name, b, 100*b/copied)
+			if m.held && b < bar*copied {
+				t.Errorf("%s: %.1f %% of the bandwidth of a copy, want %.0f %%", m.name, 100*b/copied, 100*bar)
+			}
+		}
+	})
+}
+
+func (k *kit) copyOfDevice() measured {
+	op, err := driver.CopyDevice(alloc[uint8](k, enough), alloc[uint8](k, enough))
+	k.ok(err)
+	return measured{"copy", op, 2 * enough, false}
+}
+
+func (k *kit) operations() []measured {
+	const n = enough / 4
+	a, b := alloc[float32](k, n), alloc[float32](k, n)
+	half, err := driver.ViewAs[kernels.F16](b.View(0, n/2))
+	k.ok(err)
+	bf, err := driver.ViewAs[kernels.BF16](b.View(0, n/2))
+	k.ok(err)
+	wide, err := driver.ViewAs[float64](b)
+	k.ok(err)
+	ints, err := driver.ViewAs[int32](b)
+	k.ok(err)
+	bytes, err := driver.ViewAs[uint8](b.View(0, n/4))
+	k.ok(err)
+	odd := func(m driver.View[float32], from int) driver.View[float32] { return m.View(from, from+n-4) }
+	index := alloc[int32](k, 1<<18)
+	k.run(kernels.Iota(index, 1<<18-1, -1))
+	k.run(kernels.Iota(a, -8, 1e-7))
+	k.run(kernels.Fill(b, 0))
+	row := kernels.RowMajor
+	const side = 1 << 14
+	return []measured{
+		{"fill f32", k.made(kernels.Fill(a, 1)), enough, true},
+		{"fill u8", k.made(kernels.Fill(bytes, 1)), enough / 4, false},
+		{"fill f64", k.made(kernels.Fill(wide, 1)), enough, true},
+		{"iota f32", k.made(kernels.Iota(a, 0, 1e-8)), enough, false},
+		{"cast f32 to f16", k.made(kernels.Cast(half, a)), enough * 3 / 2, true},
+		{"cast f32 to bf16", k.made(kernels.Cast(bf, a)), enough * 3 / 2, true},
+		{"cast f16 to f32", k.made(kernels.Cast(a, half)), enough * 3 / 2, true},
+		{"cast bf16 to f32", k.made(kernels.Cast(a, bf)), enough * 3 / 2, true},
+		{"cast f32 to i32", k.made(kernels.Cast(ints, a)), 2 * enough, true},
+		{"cast f64 to f32", k.made(kernels.Cast(a.View(0, n/2), wide)), enough * 3 / 2, true},
+		{"cast f32 to f64", k.made(kernels.Cast(wide, a.View(0, n/2))), enough * 3 / 2, true},
+		{"cast u8 to f32", k.made(kernels.Cast(a, bytes)), enough * 5 / 4, true},
+		{"cast f32 to u8", k.made(kernels.Cast(bytes, a)), enough * 5 / 4, true},
+		{"axpy f32", k.made(kernels.Axpy(b, 0.5, a)), 3 * enough, true},
+		{"axpy f32, odd places", k.made(kernels.Axpy(odd(b.All(), 1), 0.5, odd(a.All(), 2))), 3 * enough, false},
+		{"axpy f16", k.made(kernels.Axpy(half.View(0, n/2), kernels.ToF16(0.5), half.View(n/2, n))), enough * 3 / 4, true},
+		{"axpy bf16", k.made(kernels.Axpy(bf.View(0, n/2), kernels.ToBF16(0.5), bf.View(n/2, n))), enough * 3 / 4, true},
+		{"axpy f64", k.made(kernels.Axpy(wide.View(0, n/4), 0.5, wide.View(n/4, n/2))), 3 * enough / 2, true},
+		{"add f32", k.made(kernels.Add(b, a, b)), 3 * enough, false},
+		{"add f32, a row repeated", k.made(kernels.Add(b, b, a.View(0, 4096))), 2 * enough, false},
+		{"mul by a number f16", k.made(kernels.MulScalar(half, half, kernels.ToF16(0.5))), enough, false},
+		{"relu f32", k.made(kernels.ReLU(b, a)), 2 * enough, false},
+		{"gelu f32", k.made(kernels.GELU(b, a)), 2 * enough, false},
+		{"gelu tanh f32", k.made(kernels.GELUTanh(b, a)), 2 * enough, false},
+		{"silu f32", k.made(kernels.SiLU(b, a)), 2 * enough, false},
+		{"silu bf16", k.made(kernels.SiLU(bf, bf)), enough, false},
+		{"exp f32", k.made(kernels.Exp(b, a)), 2 * enough, false},
+		{"gather rows of 1024 f32", k.made(kernels.Gather(b, a, index, 1024)), 2 * enough, false},
+		{"gather rows of 4 f32", k.made(kernels.Gather(b.View(0, 1<<20), a, index, 4)), 1 << 23, false},
+		{"transpose f32", k.made(kernels.Transpose(b, a, 1, side, side)), 2 * enough, false},
+		{"transpose f16", k.made(kernels.Transpose(half.View(0, n/2), half.View(n/2, n), 2, side/2, side/2)), enough / 2, false},
+		{"strided copy, rows", k.made(kernels.StridedCopy(b, row(side, side/2), a, kernels.Layout{Strides: []int{side, 1}}, side, side/2)), enough, false},
+		{"strided copy, transposed", k.made(kernels.StridedCopy(b, row(side, side), a, row(side, side).Permute(1, 0), side, side)), 2 * enough, false},
+		{"strided copy, 4 dimensions", k.made(kernels.StridedCopy(b, row(64, 16, 256, 1024), a, row(64, 256, 16, 1024).Permute(0, 2, 1, 3), 64, 16, 256, 1024)), 2 * enough, false},
+	}
+}
+
+// bandwidth is the median of several runs, in 10^9 bytes per second.
+func (k *kit) bandwidth(m measured) float64 {
+	k.Helper()
+	const runs, each = 7, 4
+	var times []time.Duration
+	for range runs {
+		times = append(times, k.time(m.op, each))
+	}
+	return float64(m.bytes) * each / float64(middle(times).Nanoseconds())
+}
+
+func (k *kit) time(op driver.Op, times int) time.Duration {
+	k.Helper()
+	start, end := k.event(), k.event()
+	k.ok(k.s.Do(op))
+	k.ok(k.s.Record(start))
+	for range times {
+		k.ok(k.s.Do(op))
+	}
+	k.ok(k.s.Record(end))
+	k.ok(k.s.Wait(context.Background()))
+	d, err := end.Elapsed(start)
+	k.ok(err)
+	k.ok(start.Close())
+	k.ok(end.Close())
+	return d
+}
+
+func (k *kit) event() *driver.Event {
+	k.Helper()
+	e, err := k.c.NewEvent(driver.WithTiming())
+	k.ok(err)
+	return e
+}
+
+func middle(d []time.Duration) time.Duration {
+	for i := range d {
+		for j := i; j > 0 && d[j] < d[j-1]; j-- {
+			d[j], d[j-1] = d[j-1], d[j]
+		}
+	}
+	return d[len(d)/2]
+}

@@ -1,0 +1,75 @@
+package kernels
+
+import (
+	_ "embed"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+var (
+	//go:embed cast_f16.ptx
+	castF16PTX []byte
+	//go:embed cast_bf16.ptx
+	castBF16PTX []byte
+	//go:embed cast_f32.ptx
+	castF32PTX []byte
+	//go:embed cast_f64.ptx
+	castF64PTX []byte
+	//go:embed cast_int.ptx
+	castIntPTX []byte
+)
+
+// castSources are the files by what is cast.
+var castSources = map[string]*source{
+	"f16": {"casts of f16", castF16PTX}, "bf16": {"casts of bf16", castBF16PTX},
+	"f32": {"casts of f32", castF32PTX}, "f64": {"casts of f64", castF64PTX},
+}
+
+var castIntSource = &source{"casts of integers", castIntPTX}
+
+// Cast is the operation that sets each element of dst to that of src, converted:
+//
+//   - to a float, to the nearest, ties to even, rounded once whatever the types;
+//     what is too large becomes an infinity,
+//   - from a float to an integer, toward zero; what is beyond the range becomes
+//     the end of it, and NaN 0,
+//   - from an integer to an integer as Go does, the bits that fit.
+//
+// The two are of one length. In place works between types of one size.
+//
+// Arguments: 0 dst, 1 src, 2 number of elements (uint64). It reads src and
+// writes dst.
+func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S]) (*driver.Launch, error) {
+	to, from := operandOf("dst", dst), operandOf("src", src)
+	if err := elementwiseOf(to, from); err != nil {
+		return nil, opError("cast", err)
+	}
+	file, kernel := castKernel[D, S]()
+	l, err := file.elementwise(to.mem.Context(), kernel, to.n, pack(max(to.size, from.size)),
+		driver.Out(to.mem), driver.In(from.mem), to.n)
+	if err != nil {
+		return nil, opError("cast", err)
+	}
+	return l, nil
+}
+
+// castKernel is the kernel of a pair of types. Those that keep the bits are
+// copies, and where integers are cut or extended the sign of the destination
+// makes no difference.
+func castKernel[D, S Element]() (*source, string) {
+	s, d := typeName[S](), typeName[D]()
+	switch {
+	case s == d || !isFloat[S]() && !isFloat[D]() && sizeOf[S]() == sizeOf[D]():
+		return castIntSource, "copy_" + bitsName[D]()
+	case isFloat[S]():
+		return castSources[s], "cast_" + s + "_" + d
+	case isFloat[D]():
+		return castIntSource, "cast_" + s + "_" + d
+	case sizeOf[D]() < sizeOf[S]():
+		s = unsignedName[S]()
+	}
+	return castIntSource, "cast_" + s + "_" + unsignedName[D]()
+}
+
+// unsignedName is the unsigned integer of the size.
+func unsignedName[T Element]() string { return "u" + bitsName[T]()[1:] }

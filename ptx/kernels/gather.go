@@ -1,0 +1,55 @@
+package kernels
+
+import (
+	_ "embed"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+//go:embed gather.ptx
+var gatherPTX []byte
+
+var gatherSource = &source{"gather", gatherPTX}
+
+// Index are the types of indices in device memory.
+type Index interface{ int32 | int64 }
+
+// Gather is the operation that sets row i of dst to row index[i] of src, as a
+// look-up of embeddings does. Rows have width elements, without gaps: dst has as
+// many as index has elements, src any number. Where an index is negative or not
+// below the number of rows of src, the row is zeros: nothing outside of src is
+// read.
+//
+// Arguments: 0 dst, 1 number of indices (uint64), 2 bytes of a row (uint64), 3
+// src, 4 rows of src (uint64), 5 index. It reads src and index and writes dst.
+func Gather[T Element, I Index](dst, src driver.MemoryOf[T], index driver.MemoryOf[I], width int) (*driver.Launch, error) {
+	d, s, x := operandOf("dst", dst), operandOf("src", src), operandOf("index", index)
+	if err := rowsFit(d, s, x, width); err != nil {
+		return nil, opError("gather", err)
+	}
+	w := uint64(width)
+	l, err := gatherSource.elementwise(d.mem.Context(), "gather_"+typeName[I](), d.n, pack(d.size),
+		driver.Out(d.mem), x.n, w*uint64(d.size), driver.In(s.mem), s.n/w, driver.In(x.mem))
+	if err != nil {
+		return nil, opError("gather", err)
+	}
+	return l, nil
+}
+
+// rowsFit checks the operands of a Gather.
+func rowsFit(dst, src, index operand, width int) error {
+	if err := usable(dst, src, index); err != nil {
+		return err
+	}
+	if width <= 0 {
+		return invalid("rows of %d elements", width)
+	}
+	w := uint64(width)
+	if src.n%w != 0 {
+		return invalid("src has %d elements, which are no whole rows of %d", src.n, w)
+	}
+	if dst.n%w != 0 || dst.n/w != index.n {
+		return invalid("dst has %d elements, but %d rows of %d are gathered", dst.n, index.n, w)
+	}
+	return apart(dst, src, index)
+}

@@ -1,0 +1,41 @@
+package kernels
+
+import (
+	_ "embed"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+//go:embed iota.ptx
+var iotaPTX []byte
+
+var iotaSource = &source{"iota", iotaPTX}
+
+// Iota is the operation that sets element i of dst to start + i·step.
+//
+// Integers wrap around. Floats of up to 32 bits are computed as float64 and
+// rounded to the nearest at the end; a float64 is rounded once (i is exact up to
+// 2^53).
+//
+// Arguments: 0 dst, 1 number of elements (uint64), 2 start, 3 step. It writes
+// dst.
+func Iota[T Element](dst driver.MemoryOf[T], start, step T) (*driver.Launch, error) {
+	d := operandOf("dst", dst)
+	if d.err != nil {
+		return nil, opError("iota", d.err)
+	}
+	l, err := iotaSource.elementwise(d.mem.Context(), "iota_"+arithmeticName[T](), d.n, 1, driver.Out(d.mem), d.n, start, step)
+	if err != nil {
+		return nil, opError("iota", err)
+	}
+	return l, nil
+}
+
+// arithmeticName is the type for kernels that add and multiply: integers of both
+// signs do so alike.
+func arithmeticName[T Element]() string {
+	if isFloat[T]() {
+		return typeName[T]()
+	}
+	return bitsName[T]()
+}

@@ -1,0 +1,110 @@
+package kernels
+
+import (
+	"math/bits"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Layout says where the elements of an array lie in memory, counted in elements:
+// the one with the indices i, j, … is at Offset + i·Strides[0] + j·Strides[1] + ….
+type Layout struct {
+	Offset  int
+	Strides []int
+}
+
+// RowMajor is the layout of an array without gaps, the last index first: that
+// of arrays in Go and C.
+func RowMajor(shape ...int) Layout {
+	l := Layout{Strides: make([]int, len(shape))}
+	stride := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		l.Strides[i] = stride
+		stride *= shape[i]
+	}
+	return l
+}
+
+// Permute is the layout of the same elements with other indices: dimension i is
+// what dimension order[i] was. With (1, 0) it is that of the transposed matrix.
+// It panics if there is no such dimension, as an index into a slice does.
+func (l Layout) Permute(order ...int) Layout {
+	p := Layout{Offset: l.Offset, Strides: make([]int, len(order))}
+	for i, from := range order {
+		p.Strides[i] = l.Strides[from]
+	}
+	return p
+}
+
+// reach returns the part of an operand that an array of some shape touches.
+func (l Layout) reach(o operand, shape []int) (operand, error) {
+	if len(l.Strides) != len(shape) {
+		return o, invalid("%s has %d strides, but the shape has %d dimensions", o.name, len(l.Strides), len(shape))
+	}
+	n, ok := product(shape...)
+	if !ok {
+		return o, invalid("%v is no shape", shape)
+	}
+	lo, hi := int64(l.Offset), int64(l.Offset)
+	for i, extent := range shape {
+		if !stretch(&lo, &hi, int64(extent)-1, int64(l.Strides[i])) {
+			return o, invalid("%s: dimension %d with a stride of %d does not fit any memory", o.name, i, l.Strides[i])
+		}
+	}
+	if n == 0 {
+		lo, hi = 0, -1
+	} else if lo < 0 || uint64(hi) >= o.n {
+		return o, invalid("%s has %d elements, but the array reaches from %d to %d", o.name, o.n, lo, hi)
+	}
+	size := uintptr(o.size)
+	o.mem = part{o.mem, uintptr(lo) * size, uintptr(hi-lo+1) * size}
+	return o, nil
+}
+
+// part is some bytes of memory, to be compared with others.
+type part struct {
+	driver.Memory
+	from, bytes uintptr
+}
+
+func (p part) Ptr() driver.CUdeviceptr { return p.Memory.Ptr() + driver.CUdeviceptr(p.from) }
+func (p part) Bytes() uintptr          { return p.bytes }
+
+// stretch moves the ends of a range by n steps, unless they leave what an int64
+// can be.
+func stretch(lo, hi *int64, n, step int64) bool {
+	if n <= 0 {
+		return true
+	}
+	magnitude := uint64(step)
+	if step < 0 {
+		magnitude = -magnitude
+	}
+	over, by := bits.Mul64(uint64(n), magnitude)
+	if over != 0 || by >= 1<<60 {
+		return false
+	}
+	if step < 0 {
+		*lo -= int64(by)
+	} else {
+		*hi += int64(by)
+	}
+	return *lo > -1<<60 && *hi < 1<<60
+}
+
+// product multiplies extents; ok is false if one is negative or the product no
+// number of elements.
+func product(extents ...int) (n uint64, ok bool) {
+	n = 1
+	for _, e := range extents {
+		if e < 0 {
+			return 0, false
+		}
+		over, p := bits.Mul64(n, uint64(e))
+		if over != 0 || p >= 1<<60 {
+			return 0, false
+		}
+		n = p
+	}
+	return n, true
+}

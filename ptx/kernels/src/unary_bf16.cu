@@ -1,0 +1,5 @@
+// Functions of one bf16.
+//: .* dst* n src*
+#include "unary.cuh"
+
+ALL(bf16)

@@ -1,0 +1,5 @@
+// Functions of one f16.
+//: .* dst* n src*
+#include "unary.cuh"
+
+ALL(f16)

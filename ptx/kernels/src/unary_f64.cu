@@ -1,0 +1,5 @@
+// Functions of one f64.
+//: .* dst* n src*
+#include "unary.cuh"
+
+ALL(f64)

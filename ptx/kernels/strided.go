@@ -1,0 +1,129 @@
+package kernels
+
+import (
+	_ "embed"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+//go:embed strided.ptx
+var stridedPTX []byte
+
+var stridedSource = &source{"strided copy", stridedPTX}
+
+// MaxDims is how many dimensions a strided copy has at most, after those that
+// lie in one piece on both sides became one.
+const MaxDims = 8
+
+// Strided is what a strided copy copies, as its kernel takes it: shape and
+// strides, by value. A graph keeps it with the node, so that no copy of it on
+// the device can go stale. [NewStrided] makes one.
+type Strided struct {
+	runs, run            uint64 // how many runs of bytes, and their length
+	to, from             int64  // where the first one begins
+	extent               [MaxDims]uint64
+	toStride, fromStride [MaxDims]int64
+}
+
+// StridedCopy is the operation that copies an array of the given shape from
+// where its elements lie in src to where they lie in dst: a transposition, a
+// slice, a broadcast (stride 0 in src), a reversal (a negative stride). dst and
+// src may be parts of one buffer as long as what is written overlaps nothing
+// that is read.
+//
+// Arguments: 0 dst, 1 src, 2 the [Strided]. It reads src and writes dst; other
+// parts of the two are not touched, but are declared all the same: take a View
+// to narrow that down.
+func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.MemoryOf[T], from Layout, shape ...int) (*driver.Launch, error) {
+	s, err := NewStrided(dst, to, src, from, shape...)
+	if err != nil {
+		return nil, err
+	}
+	c := dst.Context()
+	l, err := stridedSource.elementwise(c, "strided_copy", s.runs*s.run/uint64(sizeOf[T]()), 1, driver.Out(dst.All()), driver.In(src.All()), s)
+	if err != nil {
+		return nil, opError("strided copy", err)
+	}
+	return l, nil
+}
+
+// NewStrided is the argument of a [StridedCopy], to change it later. Every
+// element must lie within the memory, and no two of them in one place of dst.
+func NewStrided[T Element](dst driver.MemoryOf[T], to Layout, src driver.MemoryOf[T], from Layout, shape ...int) (Strided, error) {
+	d, s := operandOf("dst", dst), operandOf("src", src)
+	dims, err := stridedDims(d, to, s, from, shape)
+	if err != nil {
+		return Strided{}, opError("strided copy", err)
+	}
+	return newStrided(int64(d.size), to.Offset, from.Offset, dims), nil
+}
+
+// dim is one dimension of a strided copy, in elements.
+type dim struct{ extent, to, from int64 }
+
+// stridedDims checks a copy and returns its dimensions, as few as there can be.
+func stridedDims(dst operand, to Layout, src operand, from Layout, shape []int) ([]dim, error) {
+	if err := usable(dst, src); err != nil {
+		return nil, err
+	}
+	written, err := to.reach(dst, shape)
+	if err != nil {
+		return nil, err
+	}
+	read, err := from.reach(src, shape)
+	if err != nil {
+		return nil, err
+	}
+	if err := apart(written, read); err != nil {
+		return nil, err
+	}
+	var dims []dim
+	for i, n := range shape {
+		dims = append(dims, dim{int64(n), int64(to.Strides[i]), int64(from.Strides[i])})
+	}
+	return merged(dims)
+}
+
+// merged drops dimensions of one element, and joins those that follow each other
+// on both sides.
+func merged(dims []dim) ([]dim, error) {
+	out := dims[:0]
+	for _, d := range dims {
+		if d.extent == 1 {
+			continue
+		}
+		if d.to == 0 && d.extent > 1 {
+			return nil, invalid("%d elements go to one place of dst: a stride is 0", d.extent)
+		}
+		if last := len(out) - 1; last >= 0 && out[last].to == d.to*d.extent && out[last].from == d.from*d.extent {
+			out[last] = dim{out[last].extent * d.extent, d.to, d.from}
+			continue
+		}
+		out = append(out, d)
+	}
+	if n := len(out); n > MaxDims && (n != MaxDims+1 || !out[n-1].inOnePiece()) {
+		return nil, invalid("%d dimensions that do not lie in one piece, there can be %d", n, MaxDims)
+	}
+	return out, nil
+}
+
+func (d dim) inOnePiece() bool { return d.to == 1 && d.from == 1 }
+
+// newStrided turns elements into bytes, and a last dimension that lies in one
+// piece into runs.
+func newStrided(size int64, to, from int, dims []dim) Strided {
+	s := Strided{runs: 1, run: uint64(size), to: int64(to) * size, from: int64(from) * size}
+	for i := range s.extent {
+		s.extent[i] = 1
+	}
+	if n := len(dims); n > 0 && dims[n-1].inOnePiece() {
+		s.run *= uint64(dims[n-1].extent)
+		dims = dims[:n-1]
+	}
+	for i, d := range dims {
+		at := MaxDims - len(dims) + i
+		s.runs *= uint64(d.extent)
+		s.extent[at], s.toStride[at], s.fromStride[at] = uint64(d.extent), d.to*size, d.from*size
+	}
+	return s
+}

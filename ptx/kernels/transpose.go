@@ -1,0 +1,55 @@
+package kernels
+
+import (
+	_ "embed"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+//go:embed transpose.ptx
+var transposePTX []byte
+
+var transposeSource = &source{"transpose", transposePTX}
+
+// tile is the side of the squares that a block transposes.
+func tile(size uintptr) uint64 {
+	if size == 8 {
+		return 32
+	}
+	return 64
+}
+
+// Transpose is the operation that transposes matrices: each of the batches in
+// src has so many rows of so many columns, without gaps, and becomes columns
+// rows in dst. dst and src must not overlap.
+//
+// Arguments: 0 dst, 1 src, 2 batches, 3 rows, 4 columns (uint64). It reads src
+// and writes dst.
+func Transpose[T Element](dst, src driver.MemoryOf[T], batches, rows, columns int) (*driver.Launch, error) {
+	d, s := operandOf("dst", dst), operandOf("src", src)
+	if err := matricesFit(d, s, batches, rows, columns); err != nil {
+		return nil, opError("transpose", err)
+	}
+	b, r, c, side := uint64(batches), uint64(rows), uint64(columns), tile(d.size)
+	tiles := b * ((r + side - 1) / side) * ((c + side - 1) / side)
+	cfg, err := spread(d.mem.Context(), tiles*threads)
+	if err != nil {
+		return nil, opError("transpose", err)
+	}
+	l, err := transposeSource.prepare(d.mem.Context(), "transpose_"+bitsName[T](), cfg, driver.Out(d.mem), driver.In(s.mem), b, r, c)
+	if err != nil {
+		return nil, opError("transpose", err)
+	}
+	return l, nil
+}
+
+func matricesFit(dst, src operand, batches, rows, columns int) error {
+	if err := sameLength(dst, src); err != nil {
+		return err
+	}
+	n, ok := product(batches, rows, columns)
+	if !ok || n != src.n {
+		return invalid("%d × %d × %d elements, but src has %d", batches, rows, columns, src.n)
+	}
+	return apart(dst, src)
+}

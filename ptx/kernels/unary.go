@@ -1,0 +1,122 @@
+package kernels
+
+import (
+	_ "embed"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+var (
+	//go:embed unary_f16.ptx
+	unaryF16PTX []byte
+	//go:embed unary_bf16.ptx
+	unaryBF16PTX []byte
+	//go:embed unary_f32.ptx
+	unaryF32PTX []byte
+	//go:embed unary_f64.ptx
+	unaryF64PTX []byte
+)
+
+var unarySources = map[string]*source{
+	"f16": {"functions of f16", unaryF16PTX}, "bf16": {"functions of bf16", unaryBF16PTX},
+	"f32": {"functions of f32", unaryF32PTX}, "f64": {"functions of f64", unaryF64PTX},
+}
+
+// Neg is the operation dst[i] = -src[i].
+//
+// Here and in the other functions of one operand, dst and src are of one length
+// and may be the same. The 16-bit types are computed in float32 and rounded at
+// the end, so to what is said of float32 comes half a unit in the last place of
+// the type. A unit in the last place (ulp) is that of the exact result.
+//
+// Arguments: 0 dst, 1 number of elements (uint64), 2 src. It reads src and
+// writes dst.
+func Neg[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	return unary("neg", dst, src)
+}
+
+// Abs is the operation dst[i] = |src[i]|, exact. Operands and arguments are
+// those of [Neg].
+func Abs[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	return unary("abs", dst, src)
+}
+
+// ReLU is the operation dst[i] = max(src[i], 0), exact; NaN stays NaN. Operands
+// and arguments are those of [Neg].
+func ReLU[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	return unary("relu", dst, src)
+}
+
+// GELU is the operation dst[i] = x·Φ(x) for x = src[i], where Φ is the
+// distribution function of the normal distribution: the exact form, with the
+// error function. Its error is at most 8 ulp, of float64 too. Operands and
+// arguments are those of [Neg].
+func GELU[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	return unary("gelu", dst, src)
+}
+
+// GELUTanh is the usual approximation of [GELU],
+// 0.5·x·(1 + tanh u) with u = √(2/π)·(x + 0.044715·x³). Its error is at most 8
+// ulp and, for a negative x, 4 more for each unit of u, whose exponential the
+// result is. Operands and arguments are those of [Neg].
+func GELUTanh[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	return unary("gelutanh", dst, src)
+}
+
+// SiLU is the operation dst[i] = x / (1 + exp(-x)) for x = src[i]. Its error is
+// at most 4 ulp as long as exp(-x) is finite; beyond it is 0. Operands and
+// arguments are those of [Neg].
+func SiLU[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	return unary("silu", dst, src)
+}
+
+// Sigmoid is the operation dst[i] = 1 / (1 + exp(-src[i])). Its error is at most
+// 4 ulp as long as exp(-x) is finite; beyond it is 0. Operands and arguments are
+// those of [Neg].
+func Sigmoid[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	return unary("sigmoid", dst, src)
+}
+
+// Tanh is the operation dst[i] = tanh(src[i]), with an error of at most 2 ulp.
+// Operands and arguments are those of [Neg].
+func Tanh[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	return unary("tanh", dst, src)
+}
+
+// Exp is the operation dst[i] = exp(src[i]), with an error of at most 2 ulp.
+// Operands and arguments are those of [Neg].
+func Exp[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	return unary("exp", dst, src)
+}
+
+// Log is the operation that sets dst[i] to the natural logarithm of src[i], with
+// an error of at most 2 ulp. Operands and arguments are those of [Neg].
+func Log[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	return unary("log", dst, src)
+}
+
+// Sqrt is the operation dst[i] = √src[i], rounded to the nearest. Operands and
+// arguments are those of [Neg].
+func Sqrt[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	return unary("sqrt", dst, src)
+}
+
+// Rsqrt is the operation dst[i] = 1/√src[i], with an error of at most 2 ulp.
+// Operands and arguments are those of [Neg].
+func Rsqrt[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	return unary("rsqrt", dst, src)
+}
+
+func unary[T Float](name string, dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+	d, s := operandOf("dst", dst), operandOf("src", src)
+	if err := elementwiseOf(d, s); err != nil {
+		return nil, opError(name, err)
+	}
+	t := typeName[T]()
+	l, err := unarySources[t].elementwise(d.mem.Context(), name+"_"+t, d.n, pack(d.size),
+		driver.Out(d.mem), d.n, driver.In(s.mem))
+	if err != nil {
+		return nil, opError(name, err)
+	}
+	return l, nil
+}
