@@ -66,7 +66,7 @@ func TestProductsThatCannotBeAreRefused(t *testing.T) {
 
 func TestGemvInAGraphTakesAnotherMatrix(t *testing.T) {
 	each(t, func(k *kit) {
-		a := device(k, 0, elems[float32]([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}))
+		a := device(k, 0, elements[float32]([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}))
 		x, y := device(k, 0, []float32{1, 10, 100}), alloc[float32](k, 2)
 		op := k.made(kernels.Gemv(y, kernels.MatrixOf(a.View(0, 6), 2, 3), x))
 		k.replay(2, op, nil)

@@ -10,35 +10,6 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// elem is the element nearest to a number.
-func elem[T kernels.Element](f float64) T {
-	var v T
-	switch p := any(&v).(type) {
-	case *float32:
-		*p = float32(f)
-	case *float64:
-		*p = f
-	case *kernels.F16:
-		*p = kernels.ToF16(float32(f))
-	case *kernels.BF16:
-		*p = kernels.ToBF16(float32(f))
-	default:
-		v = T(f)
-	}
-	return v
-}
-
-// number is an element as a float64; all are exact but large integers.
-func number[T kernels.Element](v T) float64 {
-	switch v := any(v).(type) {
-	case kernels.F16:
-		return float64(v.Float32())
-	case kernels.BF16:
-		return float64(v.Float32())
-	}
-	return float64(v)
-}
-
 // half is half the distance of neighbours of T near a number: what rounding to T
 // adds to an error.
 func half[T kernels.Element](f float64) float64 {
@@ -93,10 +64,10 @@ const gapValue = 77
 func sheetOf[T kernels.Element](k *kit, l layout, values []float64) *sheet[T] {
 	k.Helper()
 	pitch := l.cols + l.gap
-	h := slices.Repeat([]T{elem[T](gapValue)}, l.skip+l.rows*pitch+1)
+	h := slices.Repeat([]T{element[T](gapValue)}, l.skip+l.rows*pitch+1)
 	s := &sheet[T]{k: k, layout: l, at: make([]float64, l.rows*l.cols)}
 	for i := range s.at {
-		v := elem[T](values[i])
+		v := element[T](values[i])
 		h[l.skip+i/l.cols*pitch+i%l.cols] = v
 		s.at[i] = number(v)
 	}
@@ -122,7 +93,7 @@ func (s *sheet[T]) read() []float64 {
 		i -= s.skip
 		if i >= 0 && i < s.rows*pitch && i%pitch < s.cols {
 			got = append(got, number(v))
-		} else if v != elem[T](gapValue) {
+		} else if v != element[T](gapValue) {
 			s.k.Fatalf("%v: element %d is outside and was written", s.layout, i)
 		}
 	}

@@ -58,7 +58,7 @@ func (n *normed[T]) columns(k *kit, skip int) {
 
 func column[T kernels.NetFloat](k *kit, skip, cols int, seed uint64) (*driver.Buffer[T], driver.MemoryOf[T], []float64) {
 	k.Helper()
-	e := elems[T](random(skip+cols, seed))
+	e := elements[T](random(skip+cols, seed))
 	mem, err := driver.AllocFrom(k.c, e)
 	k.ok(err)
 	f := make([]float64, cols)

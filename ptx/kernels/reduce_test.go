@@ -216,7 +216,7 @@ func specials[T kernels.Ordered](k *kit, w *kernels.Workspace) {
 func TestReductionsInAGraphAreTheSameEachTime(t *testing.T) {
 	each(t, func(k *kit) {
 		w, n := workspace(k), 50001
-		src := device(k, 1, elems[float32](random(n, 4)))
+		src := device(k, 1, elements[float32](random(n, 4)))
 		total, most, place := alloc[float32](k, 1), alloc[float32](k, 1), alloc[int64](k, 1)
 		ops := []*driver.Launch{
 			k.made(kernels.Sum(total, src, w)), k.made(kernels.Max(most, src, w)), k.made(kernels.Argmax(place, src, w)),
@@ -288,14 +288,6 @@ func TestReductionsOfFewerRowsAndColumns(t *testing.T) {
 			}
 		}
 	})
-}
-
-func elems[T kernels.Element](v []float64) []T {
-	e := make([]T, len(v))
-	for i := range v {
-		e[i] = elem[T](v[i])
-	}
-	return e
 }
 
 func TestReductionsThatCannotBeAreRefused(t *testing.T) {

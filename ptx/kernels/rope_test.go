@@ -45,7 +45,7 @@ func TestRope(t *testing.T) {
 func ropes[T kernels.NetFloat](k *kit, r turned, p kernels.Pairing) {
 	k.Helper()
 	n := r.skip + r.tokens*r.tokenPitch() + 1
-	before := elems[T](random(n, 14))
+	before := elements[T](random(n, 14))
 	src, err := driver.AllocFrom(k.c, before)
 	k.ok(err)
 	dst, err := driver.AllocFrom(k.c, before)

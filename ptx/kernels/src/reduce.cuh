@@ -16,16 +16,16 @@ struct Work {
 	uint4 found[1];
 };
 
-// Values are moved as words.
-template <class V> union Words {
+// Moved is a value as words.
+template <class V> union Moved {
 	static const int n = sizeof(V) / 4;
 	V value;
 	u32 at[n];
-	__device__ Words() {}
+	__device__ Moved() {}
 };
 
 template <class V> DEVICE V shuffled(V v, int mask) {
-	Words<V> w;
+	Moved<V> w;
 	w.value = v;
 #pragma unroll
 	for (int i = 0; i < w.n; i++) w.at[i] = __shfl_xor_sync(0xffffffff, w.at[i], mask);
@@ -34,14 +34,14 @@ template <class V> DEVICE V shuffled(V v, int mask) {
 
 // What blocks leave for each other must not stay in a cache of one of them.
 template <class V> DEVICE void leave(V *to, V v) {
-	Words<V> w;
+	Moved<V> w;
 	w.value = v;
 #pragma unroll
 	for (int i = 0; i < w.n; i++) ((volatile u32 *)to)[i] = w.at[i];
 }
 
 template <class V> DEVICE V fetch(const V *from) {
-	Words<V> w;
+	Moved<V> w;
 #pragma unroll
 	for (int i = 0; i < w.n; i++) w.at[i] = ((const volatile u32 *)from)[i];
 	return w.value;
@@ -55,7 +55,7 @@ template <class O> DEVICE typename O::Value overWarp(typename O::Value v) {
 
 // over is `across` for any type of value.
 template <class O> DEVICE typename O::Value over(typename O::Value v) {
-	__shared__ Words<typename O::Value> parts[32];
+	__shared__ Moved<typename O::Value> parts[32];
 	v = overWarp<O>(v);
 	if (blockDim.x == 32) return v;
 	u32 lane = threadIdx.x % 32;
