@@ -17,7 +17,7 @@ var gemvSource = &source{"gemv", gemvPTX}
 //
 // Sums are made in float32, in an order that depends on the shape alone. Before
 // it is rounded to X the error of an element is at most
-// (cols/4096+20)·6e-8 times the sum of the absolute values of the products.
+// (cols/1024+20)·6e-8 times the sum of the absolute values of the products.
 //
 // Arguments: 0 y, 1 a, 2 x, 3 rows, 4 columns, 5 pitch (uint64 all). It reads a
 // and x, and writes y.

@@ -102,16 +102,17 @@ func (s *sheet[T]) read() []float64 {
 
 // near compares an element with what it should be, and how far it may be off
 // before it is rounded to T.
-func near[T kernels.Element](k *kit, what string, got, want, off float64) bool {
-	k.Helper()
+func near[T kernels.Element](got, want, off float64) bool {
 	if got == want || got != got && want != want {
 		return true
 	}
-	if d := math.Abs(got - want); !(d <= off+half[T](math.Abs(want)+off)) {
-		k.Errorf("%s: %v, want %v: off by %g, allowed are %g and rounding", what, got, want, d, off)
-		return false
-	}
-	return true
+	return math.Abs(got-want) <= off+half[T](math.Abs(want)+off)
+}
+
+// far reports an element that is not near.
+func (k *kit) far(got, want, off float64, where string, args ...any) {
+	k.Helper()
+	k.Errorf("%s: %v, want %v: off by %g, allowed are %g and rounding", fmt.Sprintf(where, args...), got, want, math.Abs(got-want), off)
 }
 
 func TestMatricesThatCannotBeAreRefused(t *testing.T) {

@@ -1,7 +1,6 @@
 package kernels_test
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -115,8 +114,8 @@ func (n *normed[T]) check(k *kit, name string, op *driver.Launch, moments func(r
 			if mean == 0 {
 				off = 2e-6 * math.Abs(want)
 			}
-			what := fmt.Sprintf("%s of %T, %v, with weight: %v, row %d, column %d", name, v, s.layout, n.w != nil, r, c)
-			if !near[T](k, what, got[r*s.cols+c], want, off) {
+			if g := got[r*s.cols+c]; !near[T](g, want, off) {
+				k.far(g, want, off, "%s of %T, %v, with weight: %v, row %d, column %d", name, *new(T), s.layout, n.w != nil, r, c)
 				return
 			}
 		}

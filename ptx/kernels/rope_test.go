@@ -1,7 +1,6 @@
 package kernels_test
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -59,7 +58,8 @@ func ropes[T kernels.NetFloat](k *kit, r turned, p kernels.Pairing) {
 	want := rope(r, p, before, positions, frequencies)
 	got := host(k, dst)
 	for i := range got {
-		if !near[T](k, fmt.Sprintf("%v of %T, %+v, element %d", p, got[i], r, i), number(got[i]), want[i].value, want[i].off) {
+		if g, w := number(got[i]), want[i]; !near[T](g, w.value, w.off) {
+			k.far(g, w.value, w.off, "%v of %T, %+v, element %d", p, got[i], r, i)
 			break
 		}
 	}
@@ -141,8 +141,9 @@ func TestRopeInAGraphReadsItsPosition(t *testing.T) {
 			k.replay(2, op, nil)
 			sin, cos := math.Sincos(float64(p) / 2)
 			got := host(k, y)
-			near[float32](k, "cosine", float64(got[0]), cos, 4e-7)
-			near[float32](k, "sine", float64(got[1]), sin, 4e-7)
+			if !near[float32](float64(got[0]), cos, 4e-7) || !near[float32](float64(got[1]), sin, 4e-7) {
+				t.Errorf("at position %d: %v, want %v and %v", p, got, cos, sin)
+			}
 		}
 	})
 }

@@ -6,7 +6,7 @@ import "github.com/purecuda/cuda/driver"
 // how many threads a block of several teams has.
 const (
 	warp      = 32
-	mostTeam  = 1024
+	mostTeam  = 512
 	fullBlock = 256
 )
 
@@ -23,19 +23,24 @@ func team(cols, each uint64, most int) int {
 	return warp * int(min(max(warps, 1), uint64(most)/warp))
 }
 
-// teamFor is team for threads that go over their row in steps: they are more
-// than a block's usual number only where there are too few rows to fill the
-// device.
-func teamFor(c *driver.Context, rows, cols, each uint64) (int, error) {
+// teamFor is team for threads that go over their row in steps of so many
+// elements. Where rows are enough to fill the device few threads share one, each
+// taking several steps, so that little is spent on bringing together what they
+// found.
+func teamFor(c *driver.Context, rows, cols, step uint64) (int, error) {
 	n, err := c.Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
 	if err != nil {
 		return 0, err
 	}
-	if rows >= uint64(n)*blocksEach {
-		return team(cols, each, fullBlock), nil
+	if rows >= uint64(n)*manyRows {
+		return team(cols, 4*step, fullBlock), nil
 	}
-	return team(cols, each, mostTeam), nil
+	return team(cols, step, mostTeam), nil
 }
+
+// manyRows is how many rows for each multiprocessor are enough for small teams:
+// with the smallest, as many as it has room for.
+const manyRows = 64
 
 // deal is the launch of teams for rows: small ones share a block.
 func deal(rows uint64, team int) driver.LaunchConfig {
@@ -51,7 +56,7 @@ func deal(rows uint64, team int) driver.LaunchConfig {
 }
 
 // held is how many elements of a row a thread can keep in registers.
-const held = 16
+const held = 32
 
 // perRow prepares an operation on rows that are read once if their team can hold
 // them.

@@ -45,8 +45,9 @@ func softmaxed[T kernels.NetFloat](k *kit, s *sheet[T], got []float64) {
 	for r := range s.rows {
 		want, args := softmax(s.row(r), 0.75)
 		for c, w := range want {
-			what := fmt.Sprintf("softmax of %T, %v, row %d, column %d", *new(T), s.layout, r, c)
-			if !near[T](k, what, got[r*s.cols+c], w, w*(1e-6+6e-8*math.Abs(args[c]))+2e-38) {
+			off := w*(1e-6+6e-8*math.Abs(args[c])) + 2e-38
+			if g := got[r*s.cols+c]; !near[T](g, w, off) {
+				k.far(g, w, off, "softmax of %T, %v, row %d, column %d", *new(T), s.layout, r, c)
 				return
 			}
 		}

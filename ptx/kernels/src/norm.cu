@@ -5,7 +5,7 @@
 // weight and bias have one element per column; no address stands for ones and
 // zeros.
 //
-// A row of up to 16 values per thread is read once and stays in registers. A
+// A row of up to 32 values per thread is read once and stays in registers. A
 // longer one is read again for each pass: two for RMS, three for layer norm.
 //: rmsnorm_.* dst* src* weight* rows cols dst_pitch src_pitch eps
 //: layernorm_.* dst* src* weight* bias* rows cols dst_pitch src_pitch eps

@@ -7,7 +7,9 @@
 #pragma once
 #include "common.cuh"
 
-#define KERNEL_ROWS extern "C" __global__ void __launch_bounds__(1024)
+// Two blocks to a multiprocessor is all that can be had with 64 registers. To say
+// so keeps the compiler from saving more of them by loading one pack at a time.
+#define KERNEL_ROWS extern "C" __global__ void __launch_bounds__(512, 2)
 
 // Rows are dealt to teams.
 #define EACH_ROW(row, rows) \
@@ -49,8 +51,8 @@ template <class T, int N> struct Piece {
 };
 
 // A thread of a team has every blockDim.x-th piece. Held is those of a row that
-// is short enough for registers: 16 values, which are packs.
-static const int held = 16;
+// is short enough for registers: 32 values, which are packs.
+static const int held = 32;
 
 DEVICE bool fits(u64 cols) { return cols <= (u64)held * blockDim.x; }
 

@@ -1,7 +1,7 @@
 // Softmax of rows: dst[r][c] = exp(scale*src[r][c] - m) / the row's sum of these,
 // where m is the row's largest scaled value. In f32, whatever the elements are.
 //
-// A row of up to 16 values per thread is read once and stays in registers. A
+// A row of up to 32 values per thread is read once and stays in registers. A
 // longer one is read twice: for its largest value and its sum together, and
 // again to write.
 //: softmax_.* dst* src* rows cols dst_pitch src_pitch scale
