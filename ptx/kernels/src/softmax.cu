@@ -11,9 +11,11 @@
 DEVICE f32 anchor(f32 most) { return most == -infinity() ? 0 : most; }
 
 // scaled multiplies, raises most to the largest of the products and returns it.
+// Products are rounded by themselves: the difference of one that is rounded and
+// one that is not would be far from 0 where it has to be 0.
 template <class P> DEVICE f32 scaled(P &p, f32 scale, f32 most) {
 #pragma unroll
-	for (f32 &x : p.v) most = fmaxf(most, x *= scale);
+	for (f32 &x : p.v) most = fmaxf(most, x = __fmul_rn(x, scale));
 	return most;
 }
 
