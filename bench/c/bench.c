@@ -174,6 +174,13 @@ static void run_launch(int n) {
 	for (int i = 0; i < n; i++) CHECK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL));
 }
 
+static void run_launch_step(int n) {
+	for (int i = 0; i < n; i++) {
+		amount++;
+		CHECK(cuLaunchKernel(step, 1, 1, 1, 1, 1, 1, 0, stream, step_arguments, NULL));
+	}
+}
+
 static void run_graph_launch_1(int n) {
 	for (int i = 0; i < n; i++) CHECK(cuGraphLaunch(one, stream));
 }
@@ -245,6 +252,8 @@ static const struct row {
 	{"node_update", replay, run_node_update, nothing},
 	{"node_update_batch", replay, run_node_update, nothing},
 	{"launch", nothing, run_launch, settle},
+	{"launch_step", nothing, run_launch_step, settle},
+	{"launch_step_args", nothing, run_launch_step, settle},
 	{"graph_launch_1", nothing, run_graph_launch_1, settle},
 	{"graph_launch_1000", nothing, run_graph_launch_1000, settle},
 	{"recapture", settle, run_recapture, nothing},

@@ -13,6 +13,11 @@
 //	err = stream.Do(op)
 //	node, err := g.Add(op)
 //
+// [Fill] and [Iota] write; [Cast] converts; [StridedCopy] and [Transpose] move
+// elements, [Gather] rows; [Axpy], [Add] and its like, [AddScalar] and its like
+// compute, and so do functions such as [GELU], [SiLU] and [Exp]; [SetCond] and
+// [SetCondWhen] let what was computed decide about a conditional node.
+//
 // # Operands
 //
 // Operands are buffers or views at any element: wide accesses are used as far as

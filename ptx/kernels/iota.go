@@ -24,7 +24,7 @@ func Iota[T Element](dst driver.MemoryOf[T], start, step T) (*driver.Launch, err
 	if d.err != nil {
 		return nil, opError("iota", d.err)
 	}
-	l, err := iotaSource.elementwise(d.mem.Context(), "iota_"+arithmeticName[T](), d.n, 1, driver.Out(d.mem), d.n, start, step)
+	l, err := iotaSource.elementwise(d.mem.Context(), "iota_"+arithmeticName[T](), d.n, pack(d.size), driver.Out(d.mem), d.n, start, step)
 	if err != nil {
 		return nil, opError("iota", err)
 	}

@@ -27,6 +27,8 @@ var rows = []row{
 	{name: "node_update", title: "kernel node's parameters set in an exec, after a launch", operations: 1000, samples: 3, ratio: 1.15, vsCgo: true},
 	{name: "node_update_batch", title: "kernel nodes' parameters set, 1,000 in a batch (per node)", operations: 1000, samples: 3, ratio: 1.15},
 	{name: "launch", title: "kernel launch", operations: 500, samples: 3, ratio: 1.05, vsCgo: true},
+	{name: "launch_step", title: "ptx2go launch, all arguments anew", operations: 500, samples: 3, ratio: 1.10},
+	{name: "launch_step_args", title: "ptx2go launch, prepared, one argument anew", operations: 500, samples: 3, ratio: 1.10},
 	{name: "graph_launch_1", title: "graph launch, 1 node", operations: 200, samples: 3, ratio: 1.05, vsCgo: true},
 	{name: "graph_launch_1000", title: "graph launch, 1,000 nodes", operations: 20, samples: 2, ratio: 1.05, vsCgo: true},
 	{name: "recapture", title: "1,000 launches recaptured one by one, exec updated, graph closed", operations: 4, samples: 3, allocs: perGraph},

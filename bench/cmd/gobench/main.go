@@ -57,6 +57,7 @@ type bench struct {
 	previous       [1]graph.Node
 	currentContext driver.CUcontext
 	steps          steps
+	typed          typedSteps
 }
 
 func newBench(d *driver.Driver) (*bench, error) {
@@ -130,6 +131,9 @@ func (b *bench) prepare() error {
 		b.changes = append(b.changes, graph.Change{Node: n, Op: b.launch})
 	}
 	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	if err := b.prepareTyped(); err != nil {
 		return err
 	}
 	return b.prepareSteps()

@@ -20,6 +20,8 @@ func (b *bench) rows() map[string]child.Row {
 		"node_update":         {Before: b.replayed, Run: b.updateNodes},
 		"node_update_batch":   {Before: b.replayed, Run: b.updateBatch},
 		"launch":              {Run: b.do(b.launch), After: settle},
+		"launch_step":         {Run: b.launchStep, After: settle},
+		"launch_step_args":    {Run: b.launchStepArgs, After: settle},
 		"graph_launch_1":      {Run: b.replay(b.one), After: settle},
 		"graph_launch_1000":   {Run: b.replay(b.thousand), After: settle},
 		"recapture":           {Before: settle, Run: b.recapture(b.recordEach)},

@@ -8,7 +8,8 @@
 # NVCC and PTXAS name the tools; PTXAS may be missing, then nothing is checked.
 # A line "//: PATTERN NAME..." in a source names the parameters of the kernels
 # that the pattern matches, because nvcc does not keep names. NAME* is a pointer,
-# NAME:b is untyped bits.
+# <NAME* one that is read, >NAME* one that is written, NAME:b untyped bits. The Go
+# type can follow; $2 is that of the second part of the kernel's name.
 set -eu
 cd "$(dirname "$0")"
 nvcc=${NVCC:-nvcc}

@@ -1,8 +1,8 @@
 // Casts of bf16 to all other types.
-//: cast_.* dst* src* n
+//: cast_.* >dst*$3 <src*$2 n
 #include "cast.cuh"
 
 TO_INTS(bf16)
-CAST2(bf16, f16)
-CAST2(bf16, f32)
-CAST2(bf16, f64)
+CAST4(bf16, f16)
+CAST4(bf16, f32)
+CAST4(bf16, f64)

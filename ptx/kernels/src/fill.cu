@@ -1,5 +1,5 @@
 // dst[i] = value, for elements of 1, 2, 4 and 8 bytes.
-//: fill_.* dst* n value:b
+//: fill_.* >dst*$2 n value:b
 #include "common.cuh"
 
 template <class T> DEVICE void fill(T *dst, u64 n, T value) {

@@ -1,6 +1,6 @@
 // Row i of dst is row index[i] of src, which has `rows` rows; where there is no
 // such row it is zeros. Rows have `width` bytes, without gaps.
-//: gather_.* dst* n width src* rows index*
+//: gather_.* >dst* n width <src* rows <index*$2
 #include "common.cuh"
 
 // Unit is what is moved in one access.

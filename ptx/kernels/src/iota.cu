@@ -1,5 +1,5 @@
 // dst[i] = start + i * step. Floats are computed in f64 and rounded once.
-//: iota_.* dst* n start:b step:b
+//: iota_.* >dst*$2 n start:b$2 step:b$2
 #include "convert.cuh"
 
 template <class T> DEVICE T nth(T start, T step, u64 i) { return (T)(bitsOf(start) + i * bitsOf(step)); }
@@ -9,8 +9,19 @@ DEVICE f16 nth(f16 start, f16 step, u64 i) { return To<f16>::from(nth((f64)toF32
 DEVICE bf16 nth(bf16 start, bf16 step, u64 i) { return To<bf16>::from(nth((f64)toF32(start), (f64)toF32(step), i)); }
 
 template <class T> DEVICE void iota(T *dst, u64 n, T start, T step) {
-	for (u64 i = threadNumber(); i < n; i += threadCount())
-		dst[i] = nth(start, step, i);
+	const int N = 16 / sizeof(T);
+	Split<N> s(n, dst);
+	for (u64 i = threadNumber(); i < s.singles(); i += threadCount()) {
+		u64 at = s.single(i);
+		dst[at] = nth(start, step, at);
+	}
+#pragma unroll 1
+	for (u64 i = threadNumber(); i < s.packs; i += threadCount()) {
+		Pack<T, N> v;
+#pragma unroll
+		for (int k = 0; k < N; k++) v.at[k] = nth(start, step, s.first(i) + k);
+		store<T, N>(dst + s.first(i), v);
+	}
 }
 
 // Integers wrap, so the sign makes no difference.

@@ -1,5 +1,6 @@
 # Reads a source for the names of parameters, then its PTX, which it prints
-# with them, without comments, for the lowest version and target.
+# with them, without comments but for those that ptx2go reads, for the lowest
+# version and target. build.sh says what the lines of a source look like.
 
 FNR == NR {
 	if ($1 == "//:") {
@@ -18,7 +19,6 @@ $1 == ".version" { print ".version " version; next }
 $1 == ".target" { print ".target " target; next }
 
 $1 == ".visible" && $2 == ".entry" {
-	print ""
 	kernel = $3
 	sub(/\(.*/, "", kernel)
 	count = 0
@@ -29,23 +29,59 @@ $1 == ".visible" && $2 == ".entry" {
 		print "build: no line //: for " kernel > "/dev/stderr"
 		exit 1
 	}
+	print ""
+	described = ""
+	for (i = 1; i <= count; i++) describe(i)
+	if (described != "") print "// ptx2go: " described
+}
+
+# describe takes a name apart: what is done to the memory, whether the parameter
+# is a pointer or bits, and its Go type.
+function describe(i,    word, mode, type) {
+	word = names[i]
+	mode = ""
+	if (match(word, /^[<>]+/)) {
+		mode = substr(word, 1, RLENGTH)
+		word = substr(word, RLENGTH + 1)
+	}
+	pointer[i] = word ~ /\*/
+	bits[i] = word ~ /:b/
+	names[i] = word
+	sub(/[*:].*/, "", names[i])
+	type = word
+	sub(/^[^*:]*(\*|:b|:)?/, "", type)
+	if (type == "" && mode == "") return
+	if (described != "") described = described ", "
+	described = described (mode == "<" ? "in " : mode == ">" ? "out " : mode == "<>" ? "inout " : "") names[i]
+	if (type != "") described = described " " goType(type)
+}
+
+# goType is a Go type; $2 is that of the second part of the kernel's name.
+function goType(type,    parts) {
+	if (substr(type, 1, 1) != "$") return type
+	split(kernel, parts, "_")
+	type = parts[substr(type, 2)]
+	if (type == "f16" || type == "bf16") return toupper(type)
+	sub(/^f/, "float", type)
+	sub(/^i/, "int", type)
+	sub(/^[ub]/, "uint", type)
+	return type
 }
 
 # A parameter where it is declared, and where it is read.
 kernel != "" && match($0, kernel "_param_[0-9]+") {
 	number = substr($0, RSTART + length(kernel) + 7, RLENGTH - length(kernel) - 7) + 1
 	name = names[number]
-	if (name == "") {
+	if (number > count) {
 		print "build: no name for parameter " number " of " kernel > "/dev/stderr"
 		exit 1
 	}
 	before = substr($0, 1, RSTART - 1)
 	after = substr($0, RSTART + RLENGTH)
 	if ($1 == ".param") {
-		if (name ~ /\*$/) before = before ".ptr .global .align 1 "
-		if (name ~ /:b$/) sub(/\.[usf]/, ".b", before)
+		if (pointer[number]) before = before ".ptr .global .align 1 "
+		if (bits[number]) sub(/\.[usf]/, ".b", before)
 	}
-	sub(/[*:].*/, "", name)
 	$0 = before name after
 }
 

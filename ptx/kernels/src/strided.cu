@@ -1,5 +1,5 @@
 // Copies runs of bytes between places that strides give: see Strided.
-//: strided_copy dst* src* s
+//: strided_copy >dst* <src* s:Strided
 #include "common.cuh"
 
 // Strided is what is copied. Strides and offsets are in bytes; dimensions that

@@ -1,5 +1,5 @@
 // dst[b][j][i] = src[b][i][j], for b < batches, i < rows, j < columns.
-//: transpose_.* dst* src* batches rows columns
+//: transpose_.* >dst*$2 <src*$2 batches rows columns
 #include "common.cuh"
 
 // A block moves tiles through shared memory, so that both sides are accessed

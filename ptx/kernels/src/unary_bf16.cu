@@ -1,5 +1,5 @@
 // Functions of one bf16.
-//: .* dst* n src*
+//: .* >dst*$2 n <src*$2
 #include "unary.cuh"
 
 ALL(bf16)

@@ -1,5 +1,5 @@
 // Functions of one f16.
-//: .* dst* n src*
+//: .* >dst*$2 n <src*$2
 #include "unary.cuh"
 
 ALL(f16)

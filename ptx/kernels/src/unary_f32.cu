@@ -1,5 +1,5 @@
 // Functions of one f32.
-//: .* dst* n src*
+//: .* >dst*$2 n <src*$2
 #include "unary.cuh"
 
 ALL(f32)

@@ -1,0 +1,31 @@
+package gputest
+
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/loader"
+)
+
+// Silent returns a context of an emulator that answers calls of one function by
+// success and does nothing: for what a call costs on this side of the driver,
+// where the emulator's own work would be counted.
+func Silent(t testing.TB, f driver.Function) *driver.Context {
+	t.Helper()
+	return Context(t, Driver(t, silent{emulator.New(emulator.Config{}), f.Symbol()}))
+}
+
+type silent struct {
+	loader.Library
+	symbol string
+}
+
+// Lookup replaces the function that is not called.
+func (s silent) Lookup(symbol string) (loader.Proc, error) {
+	inner, err := s.Library.Lookup(symbol)
+	if err != nil || symbol != s.symbol {
+		return inner, err
+	}
+	return loader.FuncProc(func(loader.Args) uintptr { return 0 }), nil
+}

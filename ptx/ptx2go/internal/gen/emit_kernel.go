@@ -1,0 +1,201 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+)
+
+// kernel writes the launcher of one kernel.
+func (p *printer) kernel(k *kernel) {
+	p.launcherType(k)
+	p.launcherOf(k)
+	p.grid(k)
+	p.op(k)
+	p.do(k)
+	p.args(k)
+	p.asserts(k)
+}
+
+func (p *printer) launcherType(k *kernel) {
+	p.f("// %s launches the kernel %s.\n", k.goName, k.name)
+	if k.doc != "" {
+		p.f("//\n")
+		p.comment("", k.doc)
+	}
+	p.f("type %s struct{ calls *driver.Calls }\n\n", k.goName)
+	p.f("// Kernel is the kernel itself, nil for a zero %s.\n", k.goName)
+	p.f("func (launcher %s) Kernel() *driver.Kernel { return launcher.calls.Kernel() }\n\n", k.goName)
+}
+
+func (p *printer) launcherOf(k *kernel) {
+	p.f("func %s(kernel *driver.Kernel, err error) (%s, error) {\n", k.of(), k.goName)
+	p.f("if err != nil {\nreturn %s{}, err\n}\n", k.goName)
+	p.f("calls, err := driver.NewCalls(kernel")
+	for _, q := range k.params {
+		p.f(", %s", q.access())
+	}
+	p.f(")\nreturn %s{calls}, err\n}\n\n", k.goName)
+}
+
+// access is the parameter's mode as package driver calls it.
+func (q *param) access() string {
+	switch {
+	case !q.memory:
+		return "0"
+	case q.mode == modeIn:
+		return "driver.Reads"
+	case q.mode == modeOut:
+		return "driver.Writes"
+	}
+	return "driver.ReadsWrites"
+}
+
+var axes = [3]string{"x", "y", "z"}
+
+// grid writes the helper that covers elements with blocks.
+func (p *printer) grid(k *kernel) {
+	n := 3
+	for n > 1 && k.block[n-1] <= 1 {
+		n--
+	}
+	sizes := make([]string, n)
+	dims := make([]string, 3)
+	for i := range dims {
+		dims[i] = fmt.Sprint(max(k.block[i], 1))
+	}
+	if n == 1 {
+		p.f("// Grid has a thread for each of n elements, in blocks of %s.\n", dims[0])
+		p.f("func (%s) Grid(n int) driver.LaunchConfig {\n", k.goName)
+		p.f("return driver.LaunchConfig{Grid: driver.Blocks(n, %s), Block: driver.D1(%s)}\n}\n\n", dims[0], dims[0])
+		return
+	}
+	for i := range sizes {
+		sizes[i] = fmt.Sprintf("%s: driver.Blocks(%s, %s).X", strings.ToUpper(axes[i]), axes[i], dims[i])
+	}
+	if n == 2 {
+		sizes = append(sizes, "Z: 1")
+	}
+	p.f("// Grid has a thread for each of %s elements, in blocks of %s.\n", strings.Join(axes[:n], " × "), strings.Join(dims[:n], " × "))
+	p.f("func (%s) Grid(%s int) driver.LaunchConfig {\n", k.goName, strings.Join(axes[:n], ", "))
+	p.f("return driver.LaunchConfig{Grid: driver.Dim3{%s}, Block: driver.D3(%s)}\n}\n\n", strings.Join(sizes, ", "), strings.Join(dims, ", "))
+}
+
+// op writes the constructor of operations.
+func (p *printer) op(k *kernel) {
+	p.f("// Op describes a launch without making it: an operation for streams, captures\n")
+	p.f("// and graphs. It keeps the code and the memory among the arguments reachable.\n")
+	p.f("func (launcher %s) Op(%s) (*driver.Launch, error) {\n", k.goName, k.formal("driver.MemoryOf[%s]"))
+	p.f("return launcher.Kernel().Prepare(cfg")
+	for _, q := range k.params {
+		p.f(", %s", q.declared())
+	}
+	p.f(")\n}\n\n")
+}
+
+// declared is the argument with what the kernel does to it.
+func (q *param) declared() string {
+	if q.memory {
+		switch q.mode {
+		case modeIn:
+			return "driver.In(" + q.arg + ")"
+		case modeOut:
+			return "driver.Out(" + q.arg + ")"
+		case modeInOut:
+			return "driver.InOut(" + q.arg + ")"
+		}
+	}
+	return q.arg
+}
+
+// formal is the list of Go parameters behind the stream; memory is the format
+// of the type of memory with elements.
+func (k *kernel) formal(memory string) string {
+	list := []string{"cfg driver.LaunchConfig"}
+	for _, q := range k.params {
+		list = append(list, q.arg+" "+q.goType(memory))
+	}
+	return strings.Join(list, ", ")
+}
+
+func (q *param) goType(memory string) string {
+	switch {
+	case !q.memory:
+		return q.typ
+	case q.typ == "":
+		return "driver.Memory"
+	}
+	return fmt.Sprintf(memory, q.typ)
+}
+
+// do writes the direct launch.
+func (p *printer) do(k *kernel) {
+	p.f("// Do launches the kernel on a stream, or records the launch in a scope of\n")
+	p.f("// package graph. It does not allocate.\n")
+	p.f("func (launcher %s) Do(on driver.Doer, %s) error {\n", k.goName, k.formal("driver.View[%s]"))
+	p.f("call := launcher.calls.Begin(cfg)\n")
+	for i, q := range k.params {
+		if q.memory && q.typ == "" {
+			p.f("driver.PassMemory(call, %d, %s)\n", i, q.arg)
+		} else {
+			p.f("driver.Pass(call, %d, %s)\n", i, q.arg)
+		}
+	}
+	p.f("return call.Do(on)\n}\n\n")
+}
+
+// args writes the prepared launch whose arguments change.
+func (p *printer) args(k *kernel) {
+	name := k.goName + "Args"
+	p.f("// %s is a prepared launch of %s whose arguments are set\n// one by one, without allocating, as a program does from step to step.\n", name, k.goName)
+	p.f("type %s struct {\n\tLaunch *driver.Launch\n\n", name)
+	for _, q := range k.params {
+		p.f("%s driver.Arg[%s]%s\n", q.field, q.argType(), q.remark())
+	}
+	p.f("}\n\n")
+	p.f("// Prepare is Op for a launch whose arguments are changed.\n")
+	p.f("func (launcher %s) Prepare(%s) (*%s, error) {\n", k.goName, k.formal("driver.MemoryOf[%s]"), name)
+	p.f("launch, err := launcher.Op(cfg")
+	for _, q := range k.params {
+		p.f(", %s", q.arg)
+	}
+	p.f(")\nif err != nil {\nreturn nil, err\n}\nargs := &%s{Launch: launch}\n", name)
+	for i, q := range k.params {
+		p.f("if args.%s, err = driver.ArgOf[%s](launch, %d); err != nil {\nreturn nil, err\n}\n", q.field, q.argType(), i)
+	}
+	p.f("return args, nil\n}\n\n")
+}
+
+// argType is what a prepared launch's argument is set to. Memory of unknown
+// elements is bytes.
+func (q *param) argType() string {
+	if q.memory && q.typ == "" {
+		return "driver.View[byte]"
+	}
+	return q.goType("driver.View[%s]")
+}
+
+func (q *param) remark() string {
+	if q.name == q.Param.Name {
+		return fmt.Sprintf(" // %s", ptxType(q.Param))
+	}
+	return fmt.Sprintf(" // %s, %s", q.Param.Name, ptxType(q.Param))
+}
+
+// asserts holds at compile time that types of the package that are passed by
+// value have the parameter's size.
+func (p *printer) asserts(k *kernel) {
+	for _, q := range k.params {
+		if q.sized {
+			p.f("// %s of %s has %d bytes.\nvar _ [%d]byte = [unsafe.Sizeof(*new(%s))]byte{}\n\n", q.arg, k.name, q.Size, q.Size, q.typ)
+		}
+	}
+}
+
+func (k *kernel) asserts() bool {
+	for _, q := range k.params {
+		if q.sized {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,66 @@
+package gen
+
+import (
+	"go/token"
+	"strings"
+	"unicode"
+)
+
+// exported makes an exported Go name of a C or PTX name: scale_add and
+// scaleAdd become ScaleAdd. It is "" where nothing is left to name it by.
+func exported(name string) string {
+	var b strings.Builder
+	up := true
+	for _, r := range name {
+		switch {
+		case r != '_' && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			if up {
+				r = unicode.ToUpper(r)
+			}
+			b.WriteRune(r)
+			up = unicode.IsDigit(r)
+		default:
+			up = true
+		}
+	}
+	s := b.String()
+	if s == "" {
+		return ""
+	}
+	if !unicode.IsLetter(rune(s[0])) {
+		return "X" + s
+	}
+	return s
+}
+
+// unexported is exported with a small beginning: scaleAdd, ptxText for PTXText.
+func unexported(name string) string {
+	s := []rune(exported(name))
+	for i := range s {
+		if !unicode.IsUpper(s[i]) || i > 0 && i+1 < len(s) && unicode.IsLower(s[i+1]) {
+			break
+		}
+		s[i] = unicode.ToLower(s[i])
+	}
+	return string(s)
+}
+
+// taken are the names that the bodies of generated functions use.
+var taken = map[string]bool{
+	"launcher": true, "launch": true, "args": true, "call": true, "cfg": true, "on": true, "err": true, "driver": true, "unsafe": true,
+	"bool": true, "byte": true, "int": true, "uint": true, "string": true, "nil": true, "error": true,
+	"int8": true, "int16": true, "int32": true, "int64": true, "uint8": true, "uint16": true, "uint32": true,
+	"uint64": true, "uintptr": true, "float32": true, "float64": true, "complex64": true, "complex128": true,
+}
+
+// local is a name for a Go parameter.
+func local(name string) string {
+	s := unexported(name)
+	if token.IsKeyword(s) || taken[s] {
+		return s + "_"
+	}
+	return s
+}
+
+// isName reports whether s can be an identifier.
+func isName(s string) bool { return token.IsIdentifier(s) }

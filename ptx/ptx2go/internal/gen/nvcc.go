@@ -1,0 +1,71 @@
+package gen
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Compiler says how CUDA sources become PTX.
+type Compiler struct {
+	NVCC  string   // path or name; "" finds it
+	Arch  string   // virtual architecture: compute_70
+	Flags []string // further flags, before the file
+}
+
+// compile returns the PTX of a CUDA source. The error has what nvcc printed,
+// which names file and line.
+func (c *Compiler) compile(path string) ([]byte, error) {
+	nvcc, err := c.find()
+	if err != nil {
+		return nil, place{file: path}.errorf("%w", err)
+	}
+	dir, err := os.MkdirTemp("", "ptx2go")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "out.ptx")
+	args := append([]string{"-ptx", "-arch=" + c.arch(), "-o", out}, c.Flags...)
+	cmd := exec.Command(nvcc, append(args, path)...)
+	printed, err := cmd.CombinedOutput()
+	if err != nil {
+		return nil, place{file: path}.errorf("%v: %w\n%s", strings.Join(cmd.Args, " "), err, bytes.TrimSpace(printed))
+	}
+	return os.ReadFile(out)
+}
+
+// arch is the architecture as nvcc takes it for PTX.
+func (c *Compiler) arch() string {
+	if c.Arch == "" {
+		return "compute_70"
+	}
+	if rest, ok := strings.CutPrefix(c.Arch, "sm_"); ok {
+		return "compute_" + rest
+	}
+	return c.Arch
+}
+
+// find looks for nvcc where it was named, on the PATH and where toolkits are
+// installed.
+func (c *Compiler) find() (string, error) {
+	names := []string{c.NVCC}
+	if c.NVCC == "" {
+		names = []string{"nvcc"}
+		for _, v := range []string{"CUDA_HOME", "CUDA_PATH"} {
+			if dir := os.Getenv(v); dir != "" {
+				names = append(names, filepath.Join(dir, "bin", "nvcc"))
+			}
+		}
+		names = append(names, "/usr/local/cuda/bin/nvcc")
+	}
+	for _, n := range names {
+		if path, err := exec.LookPath(n); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("nvcc was not found (%s); install the CUDA toolkit, name nvcc by -nvcc, or compile elsewhere and name the .ptx file", strings.Join(names, ", "))
+}

@@ -1,0 +1,35 @@
+package gen
+
+import (
+	"errors"
+	"fmt"
+)
+
+// place is a line of a file.
+type place struct {
+	file string
+	line int
+}
+
+func (p place) String() string {
+	if p.line == 0 {
+		return p.file
+	}
+	return fmt.Sprintf("%s:%d", p.file, p.line)
+}
+
+// errorf is an error at the place.
+func (p place) errorf(format string, args ...any) error {
+	return fmt.Errorf("%v: "+format, append([]any{p}, args...)...)
+}
+
+// problems are the errors of one run: all of them are reported.
+type problems []error
+
+func (p *problems) add(err error) {
+	if err != nil {
+		*p = append(*p, err)
+	}
+}
+
+func (p problems) err() error { return errors.Join(p...) }

@@ -1,0 +1,132 @@
+package gen
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"strconv"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// addressType is a device address without the memory behind it.
+const addressType = "driver.CUdeviceptr"
+
+// basic are the sizes of the Go types that a kernel's parameter can have.
+var basic = map[string]int{
+	"bool": 1, "byte": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "float32": 4, "rune": 4,
+	"int64": 8, "uint64": 8, "float64": 8, "complex64": 8, "complex128": 16, "uintptr": 8,
+}
+
+// noSize are Go types that look right and are not.
+var noSize = map[string]string{
+	"int": "int32 or int64", "uint": "uint32 or uint64", "string": "an array of bytes", "error": "a number", "any": "its type",
+}
+
+// goType is what is known about a Go type expression.
+type goType struct {
+	text  string
+	size  int
+	known bool // size is right; else the type is declared elsewhere in the package
+}
+
+// parseType reads a Go type of fixed size: a number, an array, a type of the
+// package.
+func parseType(s string) (goType, error) {
+	e, err := parser.ParseExpr(s)
+	if err != nil {
+		return goType{}, fmt.Errorf("%q is not a Go type", s)
+	}
+	return typeOf(e)
+}
+
+func typeOf(e ast.Expr) (goType, error) {
+	switch e := e.(type) {
+	case *ast.Ident:
+		if better := noSize[e.Name]; better != "" {
+			return goType{}, fmt.Errorf("a Go %s has no fixed size or no place on a device; use %s", e.Name, better)
+		}
+		size, ok := basic[e.Name]
+		return goType{e.Name, size, ok}, nil
+	case *ast.ArrayType:
+		return arrayType(e)
+	case *ast.SelectorExpr:
+		if x, ok := e.X.(*ast.Ident); ok && x.Name+"."+e.Sel.Name == addressType {
+			return goType{addressType, 8, true}, nil
+		}
+		return goType{}, fmt.Errorf("types of other packages are not supported; declare one in the package (type T = pkg.T)")
+	}
+	return goType{}, fmt.Errorf("this Go type cannot be on a device; use numbers, arrays of them and structs of the package")
+}
+
+func arrayType(e *ast.ArrayType) (goType, error) {
+	lit, ok := e.Len.(*ast.BasicLit)
+	if !ok {
+		return goType{}, fmt.Errorf("an array needs a length in digits, and slices cannot be passed")
+	}
+	n, err := strconv.Atoi(lit.Value)
+	if err != nil || n < 1 || n > 1<<16 {
+		return goType{}, fmt.Errorf("%s is not the length of an array that can be passed", lit.Value)
+	}
+	elem, err := typeOf(e.Elt)
+	if err != nil {
+		return goType{}, err
+	}
+	return goType{fmt.Sprintf("[%d]%s", n, elem.text), n * elem.size, elem.known}, nil
+}
+
+// plain is the Go type for a parameter about which nothing more is known.
+func plain(p ptx.Param) string {
+	if p.Kind == ptx.ParamAggregate || p.Size != p.Type.Size() || p.Size > 8 {
+		return fmt.Sprintf("[%d]byte", p.Size)
+	}
+	bits := strconv.Itoa(8 * p.Size)
+	switch p.Type.Kind() {
+	case ptx.KindSigned:
+		if p.Type != ptx.S16x2 {
+			return "int" + bits
+		}
+	case ptx.KindFloat:
+		if p.Type == ptx.F32 || p.Type == ptx.F64 {
+			return "float" + bits
+		}
+	}
+	return "uint" + bits // bits of the 16-bit floats and packed types, too
+}
+
+// fits reports what is wrong with a Go type for a parameter by value.
+func fits(p ptx.Param, t goType) error {
+	if t.known && t.size != p.Size {
+		return fmt.Errorf("a %s has %d bytes, but the parameter is %s with %d", t.text, t.size, ptxType(p), p.Size)
+	}
+	if !t.known || p.Kind == ptx.ParamAggregate || p.Size != p.Type.Size() {
+		return nil
+	}
+	float := t.text == "float32" || t.text == "float64"
+	switch p.Type.Kind() {
+	case ptx.KindSigned, ptx.KindUnsigned:
+		if float {
+			return fmt.Errorf("the parameter is %s, not a %s", ptxType(p), t.text)
+		}
+	case ptx.KindFloat:
+		if !float && p.Type.Size() >= 4 && (p.Type == ptx.F32 || p.Type == ptx.F64) {
+			return fmt.Errorf("the parameter is %s, not a %s", ptxType(p), t.text)
+		}
+	}
+	return nil
+}
+
+// ptxType is a parameter's type as PTX writes it.
+func ptxType(p ptx.Param) string {
+	if p.Kind == ptx.ParamAggregate {
+		return fmt.Sprintf(".%v[%d]", p.Type, p.Len)
+	}
+	return "." + p.Type.String()
+}
+
+// isAddress reports whether a parameter can hold one.
+func isAddress(p ptx.Param) bool {
+	k := p.Type.Kind()
+	return p.Kind == ptx.ParamPointer ||
+		p.Kind == ptx.ParamScalar && p.Size == 8 && (k == ptx.KindUnsigned || k == ptx.KindSigned || k == ptx.KindBits)
+}
