@@ -1,6 +1,6 @@
 // Where the largest element of rows and of whole arrays is: the first of several
 // that are equal, the first NaN where there is one, -1 where there is nothing.
-//: argmax_.* dst* src* rows cols pitch parts work*
+//: argmax_.* >dst*int64 <src*$2 rows cols pitch parts <>work*uint64
 #include "extreme.cuh"
 
 template <class N> struct Place {

@@ -1,6 +1,6 @@
 // The largest and the smallest element of rows and of whole arrays. Where there
 // is a NaN it is the result.
-//: (max|min)_.* dst* src* rows cols pitch parts work*
+//: (max|min)_.* >dst*$2 <src*$2 rows cols pitch parts <>work*uint64
 #include "extreme.cuh"
 
 template <class E, bool MOST> struct Extreme {

@@ -2,7 +2,7 @@
 // The name has the elements of the matrix and of the vectors.
 //
 // A team takes two rows at a time, so that what it reads of x serves both.
-//: gemv_.* y* a* x* rows cols pitch
+//: gemv_.* >y*$3 <a*$2 <x*$3 rows cols pitch
 #include "rows.cuh"
 
 // columns adds the products of N neighbouring columns of both rows.

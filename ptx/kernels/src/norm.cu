@@ -7,8 +7,8 @@
 //
 // A row of up to 32 values per thread is read once and stays in registers. A
 // longer one is read again for each pass: two for RMS, three for layer norm.
-//: rmsnorm_.* dst* src* weight* rows cols dst_pitch src_pitch eps
-//: layernorm_.* dst* src* weight* bias* rows cols dst_pitch src_pitch eps
+//: rmsnorm_.* >dst*$2 <src*$2 <weight*$2 rows cols dst_pitch src_pitch eps
+//: layernorm_.* >dst*$2 <src*$2 <weight*$2 <bias*$2 rows cols dst_pitch src_pitch eps
 #include "rows.cuh"
 
 // less subtracts.

@@ -6,7 +6,7 @@
 // doubles that is reduced before it is rounded, so large positions do no harm.
 //
 // A thread takes one pair of up to 4 heads of a token.
-//: rope_.* dst* src* positions* frequencies* tokens heads dim pairs dst_token dst_head src_token src_head halves
+//: rope_.* >dst*$2 <src*$2 <positions*int32 <frequencies*float32 tokens heads dim pairs dst_token dst_head src_token src_head halves
 #include "common.cuh"
 
 static const u32 together = 4;

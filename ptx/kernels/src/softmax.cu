@@ -4,7 +4,7 @@
 // A row of up to 32 values per thread is read once and stays in registers. A
 // longer one is read twice: for its largest value and its sum together, and
 // again to write.
-//: softmax_.* dst* src* rows cols dst_pitch src_pitch scale
+//: softmax_.* >dst*$2 <src*$2 rows cols dst_pitch src_pitch scale
 #include "rows.cuh"
 
 // A row of nothing but -Inf has no largest value to subtract.

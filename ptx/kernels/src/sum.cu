@@ -1,6 +1,6 @@
 // Sums of rows and of whole arrays. What is added up and what it is added up in
 // are in the kernel's name: sum_f16_f32 has elements f16, sum and result f32.
-//: sum_.* dst* src* rows cols pitch parts work*
+//: sum_.* >dst*$3 <src*$2 rows cols pitch parts <>work*uint64
 #include "reduce.cuh"
 
 template <class S> struct As {
