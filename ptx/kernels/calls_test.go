@@ -73,7 +73,7 @@ func launchedBy(k *kit, f *driver.Kernel, memory driver.View[uint8]) func() erro
 	k.ok(err)
 	cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(256)}
 	return func() error {
-		call := calls.Begin(&cfg)
+		call := calls.Begin(cfg)
 		for i, p := range params {
 			pass(call, i, p, memory)
 		}
