@@ -58,9 +58,9 @@ type Call struct {
 	err error // the first
 }
 
-// Begin starts a call with that configuration, which is copied. What is wrong
-// with it is said by the Call's Do.
-func (c *Calls) Begin(cfg *LaunchConfig) *Call {
+// Begin starts a call with that configuration. What is wrong with it is said by
+// the Call's Do.
+func (c *Calls) Begin(cfg LaunchConfig) *Call {
 	if c == nil {
 		return &Call{err: nilError("kernel")}
 	}
@@ -69,8 +69,8 @@ func (c *Calls) Begin(cfg *LaunchConfig) *Call {
 		call = c.newCall()
 	}
 	call.n, call.err = 0, nil
-	if l := call.l; l.node.GridDimX == 0 || !l.cfg.same(cfg) {
-		call.err = l.SetConfig(*cfg)
+	if l := call.l; l.node.GridDimX == 0 || !l.cfg.same(&cfg) {
+		call.err = l.SetConfig(cfg)
 	}
 	return call
 }

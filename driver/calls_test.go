@@ -16,7 +16,7 @@ func TestCallsLaunchWhatIsPassed(t *testing.T) {
 		calls := must(driver.NewCalls(w.kernel("axpy"), driver.Reads, driver.ReadsWrites, 0, 0))(t)
 		cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(2)}
 		for _, alpha := range []float32{1, 10} {
-			call := calls.Begin(&cfg)
+			call := calls.Begin(cfg)
 			driver.Pass(call, 0, x.All())
 			driver.PassMemory(call, 1, y)
 			driver.Pass(call, 2, alpha)
@@ -39,17 +39,17 @@ func TestCallsThatAreNotWholeAreRefused(t *testing.T) {
 		calls := must(driver.NewCalls(k, 0, 0, 0, 0))(t)
 		cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
-		call := calls.Begin(&cfg)
+		call := calls.Begin(cfg)
 		driver.Pass(call, 0, x.All())
 		wantError(t, call.Do(w.s), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "takes 4", "got 1")
-		call = calls.Begin(&cfg)
+		call = calls.Begin(cfg)
 		driver.Pass(call, 1, x.All())
 		wantError(t, call.Do(w.s), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "argument 1 is passed where 0 is due")
-		call = calls.Begin(&driver.LaunchConfig{})
+		call = calls.Begin(driver.LaunchConfig{})
 		driver.Pass(call, 0, x.All())
 		wantError(t, call.Do(w.s), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "grid dimension X is 0")
 		var none *driver.Calls
-		call = none.Begin(&cfg)
+		call = none.Begin(cfg)
 		driver.Pass(call, 0, x.All())
 		wantError(t, call.Do(w.s), driver.ErrClosed, "nil kernel")
 		if none.Kernel() != nil || calls.Kernel() != k {
@@ -66,7 +66,7 @@ func TestCallsLetTheCollectorHaveTheirArguments(t *testing.T) {
 	gone := make(chan bool, 1)
 	func() {
 		b := must(driver.Alloc[float32](c, 1))(t)
-		call := calls.Begin(&cfg)
+		call := calls.Begin(cfg)
 		driver.Pass(call, 0, b.All())
 		noError(t, call.Do(w.s))
 		noError(t, b.Close())
@@ -90,7 +90,7 @@ func TestCallsOfAClosedModuleAreRefused(t *testing.T) {
 		m := must(c.LoadModule([]byte(workPTX)))(t)
 		calls := must(driver.NewCalls(must(m.Kernel("set"))(t), driver.Writes))(t)
 		noError(t, m.Close())
-		call := calls.Begin(&driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)})
+		call := calls.Begin(driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)})
 		driver.Pass(call, 0, driver.CUdeviceptr(0))
 		if err := call.Do(w.s); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("%v is not %v", err, driver.ErrClosed)

@@ -57,7 +57,7 @@ func (launcher Range) Op(cfg driver.LaunchConfig, func_ driver.MemoryOf[uint32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher Range) Do(on driver.Doer, cfg driver.LaunchConfig, func_ driver.View[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) error {
-	call := launcher.calls.Begin(&cfg)
+	call := launcher.calls.Begin(cfg)
 	driver.Pass(call, 0, func_)
 	driver.Pass(call, 1, type_)
 	driver.Pass(call, 2, cfg_)
@@ -153,7 +153,7 @@ func (launcher Nothing) Op(cfg driver.LaunchConfig) (*driver.Launch, error) {
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher Nothing) Do(on driver.Doer, cfg driver.LaunchConfig) error {
-	call := launcher.calls.Begin(&cfg)
+	call := launcher.calls.Begin(cfg)
 	return call.Do(on)
 }
 

@@ -54,7 +54,7 @@ func (launcher Axpy) Op(cfg driver.LaunchConfig, x driver.MemoryOf[float32], y d
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher Axpy) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[float32], y driver.View[float32], alpha float32, n uint32) error {
-	call := launcher.calls.Begin(&cfg)
+	call := launcher.calls.Begin(cfg)
 	driver.Pass(call, 0, x)
 	driver.Pass(call, 1, y)
 	driver.Pass(call, 2, alpha)

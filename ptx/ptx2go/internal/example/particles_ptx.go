@@ -79,7 +79,7 @@ func (launcher MoveParticles) Op(cfg driver.LaunchConfig, p driver.MemoryOf[Part
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MoveParticles) Do(on driver.Doer, cfg driver.LaunchConfig, p driver.View[Particle], by driver.View[float32], box Box, n int32) error {
-	call := launcher.calls.Begin(&cfg)
+	call := launcher.calls.Begin(cfg)
 	driver.Pass(call, 0, p)
 	driver.Pass(call, 1, by)
 	driver.Pass(call, 2, box)
@@ -153,7 +153,7 @@ func (launcher GridTileFloat32) Op(cfg driver.LaunchConfig, a driver.MemoryOf[fl
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GridTileFloat32) Do(on driver.Doer, cfg driver.LaunchConfig, a driver.View[float32], b driver.View[float32], sum driver.View[float32], rows uint32, cols uint32) error {
-	call := launcher.calls.Begin(&cfg)
+	call := launcher.calls.Begin(cfg)
 	driver.Pass(call, 0, a)
 	driver.Pass(call, 1, b)
 	driver.Pass(call, 2, sum)
@@ -229,7 +229,7 @@ func (launcher GridTileInt32) Op(cfg driver.LaunchConfig, a driver.MemoryOf[int3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GridTileInt32) Do(on driver.Doer, cfg driver.LaunchConfig, a driver.View[int32], b driver.View[int32], sum driver.View[int32], rows uint32, cols uint32) error {
-	call := launcher.calls.Begin(&cfg)
+	call := launcher.calls.Begin(cfg)
 	driver.Pass(call, 0, a)
 	driver.Pass(call, 1, b)
 	driver.Pass(call, 2, sum)

@@ -155,7 +155,7 @@ func (p *printer) do(k *kernel) {
 		p.f("// package graph. It does not allocate.\n")
 	}
 	p.f("func (launcher %s) Do(on driver.Doer, %s) error {\n", k.goName, k.formal("driver.View[%s]"))
-	p.f("call := launcher.calls.Begin(&cfg)\n")
+	p.f("call := launcher.calls.Begin(cfg)\n")
 	for i, q := range k.params {
 		if q.memory && q.typ == "" {
 			p.f("driver.PassMemory(call, %d, %s)\n", i, q.arg)
