@@ -20,6 +20,7 @@ type cta struct {
 	cache  []access
 	recent [8]*Region // regions that lookups found last
 
+	tally        *tally  // nil unless the launch counts
 	shadow       *shadow // nil unless accesses to shared memory are checked
 	sharedRegion *Region
 	rng          uint64
