@@ -1,0 +1,20 @@
+#!/bin/sh
+# Runs a program built for GOARCH=wasm under node, for "go test -exec": with
+# GOOS=wasip1 under node's WASI, with GOOS=js under Go's own glue, as in a
+# browser.
+#
+# usage: GOOS=wasip1 scripts/wasm-run.sh PROGRAM [ARGUMENT ...]
+set -eu
+case ${GOOS:?is wasip1 or js} in
+js) exec node --stack-size=8192 "$(go env GOROOT)/lib/wasm/wasm_exec_node.js" "$@" ;;
+wasip1) ;;
+*) echo "wasm-run.sh: GOOS is $GOOS, not wasip1 or js" >&2; exit 2 ;;
+esac
+PWD=$(pwd) exec node --no-warnings --stack-size=8192 --input-type=module -e '
+import { readFile } from "node:fs/promises";
+import { WASI } from "node:wasi";
+const [program] = process.argv.slice(1);
+const wasi = new WASI({ version: "preview1", args: process.argv.slice(1), env: process.env, preopens: { "/": "/" }, returnOnExit: true });
+const { instance } = await WebAssembly.instantiate(await readFile(program), wasi.getImportObject());
+process.exitCode = wasi.start(instance);
+' -- "$@"
