@@ -5,12 +5,15 @@
 #
 # usage: GOOS=wasip1 scripts/wasm-run.sh PROGRAM [ARGUMENT ...]
 set -eu
+stack=16384
+# node takes as much stack as it is told to, whether it has that or not.
+ulimit -s 65536 2>/dev/null || ulimit -s unlimited 2>/dev/null || :
 case ${GOOS:?is wasip1 or js} in
-js) exec node --stack-size=8192 "$(go env GOROOT)/lib/wasm/wasm_exec_node.js" "$@" ;;
+js) exec node "--stack-size=$stack" "$(go env GOROOT)/lib/wasm/wasm_exec_node.js" "$@" ;;
 wasip1) ;;
 *) echo "wasm-run.sh: GOOS is $GOOS, not wasip1 or js" >&2; exit 2 ;;
 esac
-PWD=$(pwd) exec node --no-warnings --stack-size=8192 --input-type=module -e '
+PWD=$(pwd) exec node --no-warnings --no-incremental-marking "--stack-size=$stack" --input-type=module -e '
 import { readFile } from "node:fs/promises";
 import { WASI } from "node:wasi";
 const [program] = process.argv.slice(1);
