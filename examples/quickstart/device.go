@@ -94,7 +94,7 @@ func (m *machine) Close() error {
 // was tried where, is what -device gpu prints.
 func reason(err error) string {
 	var open *loader.OpenError
-	if errors.As(err, &open) && len(open.Tried) > 0 {
+	if errors.As(err, &open) && len(open.Tried) > 1 {
 		return fmt.Sprintf("%v, nor %d other names", open.Tried[0].Err, len(open.Tried)-1)
 	}
 	line, _, _ := strings.Cut(err.Error(), "\n")

@@ -73,7 +73,7 @@ func (d *Demo) use(drv *driver.Driver) error {
 // reason is why there is no GPU, in one line.
 func reason(err error) string {
 	var open *loader.OpenError
-	if errors.As(err, &open) && len(open.Tried) > 0 {
+	if errors.As(err, &open) && len(open.Tried) > 1 {
 		return fmt.Sprintf("%v, nor %d other names", open.Tried[0].Err, len(open.Tried)-1)
 	}
 	line, _, _ := strings.Cut(err.Error(), "\n")
