@@ -1,15 +1,11 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed norm.ptx
-var normPTX []byte
-
-var normSource = &source{"norm", normPTX}
+var normSource = source(launchers.NormModule)
 
 // RMSNorm is the operation that divides each row of src by the root of the mean
 // of its squares plus eps, and multiplies it with weight, which has an element

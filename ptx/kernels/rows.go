@@ -60,7 +60,7 @@ const held = 32
 
 // perRow prepares an operation on rows that are read once if their team can hold
 // them.
-func (s *source) perRow(kernel string, dst box, args ...any) (*driver.Launch, error) {
+func (s source) perRow(kernel string, dst box, args ...any) (*driver.Launch, error) {
 	cfg := deal(uint64(dst.rows), team(uint64(dst.cols), held, mostTeam))
 	return s.prepare(dst.mem.Context(), kernel, cfg, args...)
 }

@@ -1,15 +1,11 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed softmax.ptx
-var softmaxPTX []byte
-
-var softmaxSource = &source{"softmax", softmaxPTX}
+var softmaxSource = source(launchers.SoftmaxModule)
 
 // NetFloat are the floats that the kernels of neural networks take. Arithmetic is
 // done in float32.

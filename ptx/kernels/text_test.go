@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed *.ptx src/*.cu
-var texts embed.FS
+//go:embed src/*.cu
+var sources embed.FS
 
 // Drivers since CUDA 11.4 take what ships, and each file names its source.
 func TestEveryTextIsForOldDriversToo(t *testing.T) {
-	files, err := texts.ReadDir(".")
+	files, err := launchers.Texts.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,12 +23,12 @@ func TestEveryTextIsForOldDriversToo(t *testing.T) {
 		if !isText {
 			continue
 		}
-		text, err := texts.ReadFile(f.Name())
+		text, err := launchers.Texts.ReadFile(f.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
 		source := "src/" + name + ".cu"
-		if _, err := texts.Open(source); err != nil {
+		if _, err := sources.Open(source); err != nil {
 			t.Error(err)
 		}
 		head := "// Made from " + source + " by src/build.sh; do not edit.\n\n.version 7.0\n.target sm_52\n"

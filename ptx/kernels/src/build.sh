@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles the kernels to PTX: src/NAME.cu to NAME.ptx. The output is the same
+# Compiles the kernels to PTX: src/NAME.cu to launchers/NAME.ptx. The output is the same
 # wherever it is made with the same nvcc (11.8, whose PTX drivers since CUDA
 # 11.4 take once the version is lowered) and is committed.
 #
@@ -27,5 +27,5 @@ for name; do
 		"$ptxas" -c -arch=$target -o /dev/null "$tmp/out.ptx"
 		"$ptxas" -c -arch=sm_90 -o /dev/null "$tmp/out.ptx"
 	fi
-	cp "$tmp/out.ptx" "../$name.ptx"
+	cp "$tmp/out.ptx" "../launchers/$name.ptx"
 done

@@ -1,6 +1,6 @@
 // The largest and the smallest element of rows and of whole arrays. Where there
 // is a NaN it is the result.
-//: (max|min)_.* >dst*$2 <src*$2 rows cols pitch parts <>work*uint64
+//: (max|min)_rows_.* >dst*$3 <src*$3 rows cols pitch parts <>work*uint64
 #include "extreme.cuh"
 
 template <class E, bool MOST> struct Extreme {
@@ -33,8 +33,8 @@ template <class E, bool MOST> struct Extreme {
 #define EXTREME(E) \
 	typedef Extreme<E, true> Max_##E; \
 	typedef Extreme<E, false> Min_##E; \
-	REDUCE(max_##E, Max_##E) \
-	REDUCE(min_##E, Min_##E)
+	REDUCE(max_rows_##E, Max_##E) \
+	REDUCE(min_rows_##E, Min_##E)
 
 EXTREME(f32)
 EXTREME(f16)
