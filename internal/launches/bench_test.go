@@ -19,7 +19,9 @@ func BenchmarkDo(b *testing.B) {
 			b.Run(l.Kernel, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					r.ok(do(r.s))
+					if err := do(r.s); err != nil {
+						b.Fatal(err)
+					}
 				}
 			})
 		}

@@ -100,13 +100,13 @@ func (launcher ArgmaxF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // package graph. It does not allocate.
 func (launcher ArgmaxF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -184,13 +184,13 @@ func (launcher ArgmaxF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // package graph. It does not allocate.
 func (launcher ArgmaxF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -268,13 +268,13 @@ func (launcher ArgmaxBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64
 // package graph. It does not allocate.
 func (launcher ArgmaxBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -352,13 +352,13 @@ func (launcher ArgmaxF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // package graph. It does not allocate.
 func (launcher ArgmaxF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -436,13 +436,13 @@ func (launcher ArgmaxI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // package graph. It does not allocate.
 func (launcher ArgmaxI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -520,13 +520,13 @@ func (launcher ArgmaxI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // package graph. It does not allocate.
 func (launcher ArgmaxI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 

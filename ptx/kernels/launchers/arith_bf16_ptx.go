@@ -173,10 +173,10 @@ func (launcher AddBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // package graph. It does not allocate.
 func (launcher AddBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -247,10 +247,10 @@ func (launcher SubBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // package graph. It does not allocate.
 func (launcher SubBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -321,10 +321,10 @@ func (launcher MulBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // package graph. It does not allocate.
 func (launcher MulBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -395,10 +395,10 @@ func (launcher DivBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // package graph. It does not allocate.
 func (launcher DivBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -469,10 +469,10 @@ func (launcher MaxBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // package graph. It does not allocate.
 func (launcher MaxBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -543,10 +543,10 @@ func (launcher MinBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // package graph. It does not allocate.
 func (launcher MinBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -617,9 +617,9 @@ func (launcher AddScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // package graph. It does not allocate.
 func (launcher AddScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -689,9 +689,9 @@ func (launcher MulScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // package graph. It does not allocate.
 func (launcher MulScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -761,9 +761,9 @@ func (launcher MaxScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // package graph. It does not allocate.
 func (launcher MaxScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -833,9 +833,9 @@ func (launcher MinScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // package graph. It does not allocate.
 func (launcher MinScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -905,9 +905,9 @@ func (launcher SubScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // package graph. It does not allocate.
 func (launcher SubScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -977,9 +977,9 @@ func (launcher DivScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // package graph. It does not allocate.
 func (launcher DivScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1049,9 +1049,9 @@ func (launcher SubfromScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryO
 // package graph. It does not allocate.
 func (launcher SubfromScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1121,9 +1121,9 @@ func (launcher DivintoScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryO
 // package graph. It does not allocate.
 func (launcher DivintoScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }

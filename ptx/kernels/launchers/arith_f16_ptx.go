@@ -173,10 +173,10 @@ func (launcher AddF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // package graph. It does not allocate.
 func (launcher AddF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -247,10 +247,10 @@ func (launcher SubF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // package graph. It does not allocate.
 func (launcher SubF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -321,10 +321,10 @@ func (launcher MulF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // package graph. It does not allocate.
 func (launcher MulF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -395,10 +395,10 @@ func (launcher DivF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // package graph. It does not allocate.
 func (launcher DivF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -469,10 +469,10 @@ func (launcher MaxF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // package graph. It does not allocate.
 func (launcher MaxF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -543,10 +543,10 @@ func (launcher MinF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // package graph. It does not allocate.
 func (launcher MinF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -617,9 +617,9 @@ func (launcher AddScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // package graph. It does not allocate.
 func (launcher AddScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -689,9 +689,9 @@ func (launcher MulScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // package graph. It does not allocate.
 func (launcher MulScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -761,9 +761,9 @@ func (launcher MaxScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // package graph. It does not allocate.
 func (launcher MaxScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -833,9 +833,9 @@ func (launcher MinScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // package graph. It does not allocate.
 func (launcher MinScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -905,9 +905,9 @@ func (launcher SubScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // package graph. It does not allocate.
 func (launcher SubScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -977,9 +977,9 @@ func (launcher DivScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // package graph. It does not allocate.
 func (launcher DivScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1049,9 +1049,9 @@ func (launcher SubfromScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher SubfromScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1121,9 +1121,9 @@ func (launcher DivintoScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher DivintoScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }

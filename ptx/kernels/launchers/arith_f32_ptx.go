@@ -172,10 +172,10 @@ func (launcher AddF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // package graph. It does not allocate.
 func (launcher AddF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -246,10 +246,10 @@ func (launcher SubF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // package graph. It does not allocate.
 func (launcher SubF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -320,10 +320,10 @@ func (launcher MulF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // package graph. It does not allocate.
 func (launcher MulF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -394,10 +394,10 @@ func (launcher DivF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // package graph. It does not allocate.
 func (launcher DivF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -468,10 +468,10 @@ func (launcher MaxF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // package graph. It does not allocate.
 func (launcher MaxF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -542,10 +542,10 @@ func (launcher MinF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // package graph. It does not allocate.
 func (launcher MinF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -616,9 +616,9 @@ func (launcher AddScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher AddScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -685,9 +685,9 @@ func (launcher MulScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher MulScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -754,9 +754,9 @@ func (launcher MaxScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher MaxScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -823,9 +823,9 @@ func (launcher MinScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher MinScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -892,9 +892,9 @@ func (launcher SubScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher SubScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -961,9 +961,9 @@ func (launcher DivScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher DivScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1030,9 +1030,9 @@ func (launcher SubfromScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher SubfromScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1099,9 +1099,9 @@ func (launcher DivintoScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher DivintoScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }

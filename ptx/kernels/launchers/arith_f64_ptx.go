@@ -172,10 +172,10 @@ func (launcher AddF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // package graph. It does not allocate.
 func (launcher AddF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -246,10 +246,10 @@ func (launcher SubF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // package graph. It does not allocate.
 func (launcher SubF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -320,10 +320,10 @@ func (launcher MulF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // package graph. It does not allocate.
 func (launcher MulF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -394,10 +394,10 @@ func (launcher DivF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // package graph. It does not allocate.
 func (launcher DivF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -468,10 +468,10 @@ func (launcher MaxF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // package graph. It does not allocate.
 func (launcher MaxF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -542,10 +542,10 @@ func (launcher MinF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // package graph. It does not allocate.
 func (launcher MinF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -616,9 +616,9 @@ func (launcher AddScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher AddScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -685,9 +685,9 @@ func (launcher MulScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher MulScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -754,9 +754,9 @@ func (launcher MaxScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher MaxScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -823,9 +823,9 @@ func (launcher MinScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher MinScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -892,9 +892,9 @@ func (launcher SubScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher SubScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -961,9 +961,9 @@ func (launcher DivScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher DivScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1030,9 +1030,9 @@ func (launcher SubfromScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher SubfromScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1099,9 +1099,9 @@ func (launcher DivintoScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher DivintoScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }

@@ -172,10 +172,10 @@ func (launcher AddI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n
 // package graph. It does not allocate.
 func (launcher AddI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -246,10 +246,10 @@ func (launcher SubI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n
 // package graph. It does not allocate.
 func (launcher SubI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -320,10 +320,10 @@ func (launcher MulI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n
 // package graph. It does not allocate.
 func (launcher MulI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -394,10 +394,10 @@ func (launcher DivI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n
 // package graph. It does not allocate.
 func (launcher DivI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -468,10 +468,10 @@ func (launcher MaxI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n
 // package graph. It does not allocate.
 func (launcher MaxI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -542,10 +542,10 @@ func (launcher MinI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n
 // package graph. It does not allocate.
 func (launcher MinI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -616,9 +616,9 @@ func (launcher AddScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // package graph. It does not allocate.
 func (launcher AddScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -685,9 +685,9 @@ func (launcher MulScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // package graph. It does not allocate.
 func (launcher MulScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -754,9 +754,9 @@ func (launcher MaxScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // package graph. It does not allocate.
 func (launcher MaxScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -823,9 +823,9 @@ func (launcher MinScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // package graph. It does not allocate.
 func (launcher MinScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -892,9 +892,9 @@ func (launcher SubScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // package graph. It does not allocate.
 func (launcher SubScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -961,9 +961,9 @@ func (launcher DivScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // package graph. It does not allocate.
 func (launcher DivScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1030,9 +1030,9 @@ func (launcher SubfromScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher SubfromScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1099,9 +1099,9 @@ func (launcher DivintoScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher DivintoScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }

@@ -172,10 +172,10 @@ func (launcher AddI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n
 // package graph. It does not allocate.
 func (launcher AddI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -246,10 +246,10 @@ func (launcher SubI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n
 // package graph. It does not allocate.
 func (launcher SubI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -320,10 +320,10 @@ func (launcher MulI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n
 // package graph. It does not allocate.
 func (launcher MulI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -394,10 +394,10 @@ func (launcher DivI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n
 // package graph. It does not allocate.
 func (launcher DivI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -468,10 +468,10 @@ func (launcher MaxI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n
 // package graph. It does not allocate.
 func (launcher MaxI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -542,10 +542,10 @@ func (launcher MinI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n
 // package graph. It does not allocate.
 func (launcher MinI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -616,9 +616,9 @@ func (launcher AddScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // package graph. It does not allocate.
 func (launcher AddScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -685,9 +685,9 @@ func (launcher MulScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // package graph. It does not allocate.
 func (launcher MulScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -754,9 +754,9 @@ func (launcher MaxScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // package graph. It does not allocate.
 func (launcher MaxScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -823,9 +823,9 @@ func (launcher MinScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // package graph. It does not allocate.
 func (launcher MinScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -892,9 +892,9 @@ func (launcher SubScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // package graph. It does not allocate.
 func (launcher SubScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -961,9 +961,9 @@ func (launcher DivScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // package graph. It does not allocate.
 func (launcher DivScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1030,9 +1030,9 @@ func (launcher SubfromScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher SubfromScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1099,9 +1099,9 @@ func (launcher DivintoScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher DivintoScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }

@@ -172,10 +172,10 @@ func (launcher AddU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], 
 // package graph. It does not allocate.
 func (launcher AddU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -246,10 +246,10 @@ func (launcher SubU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], 
 // package graph. It does not allocate.
 func (launcher SubU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -320,10 +320,10 @@ func (launcher MulU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], 
 // package graph. It does not allocate.
 func (launcher MulU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -394,10 +394,10 @@ func (launcher DivU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], 
 // package graph. It does not allocate.
 func (launcher DivU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -468,10 +468,10 @@ func (launcher MaxU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], 
 // package graph. It does not allocate.
 func (launcher MaxU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -542,10 +542,10 @@ func (launcher MinU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], 
 // package graph. It does not allocate.
 func (launcher MinU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -616,9 +616,9 @@ func (launcher AddScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher AddScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -685,9 +685,9 @@ func (launcher MulScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher MulScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -754,9 +754,9 @@ func (launcher MaxScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher MaxScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -823,9 +823,9 @@ func (launcher MinScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher MinScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -892,9 +892,9 @@ func (launcher SubScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher SubScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -961,9 +961,9 @@ func (launcher DivScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher DivScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1030,9 +1030,9 @@ func (launcher SubfromScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher SubfromScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1099,9 +1099,9 @@ func (launcher DivintoScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher DivintoScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }

@@ -172,10 +172,10 @@ func (launcher AddU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], 
 // package graph. It does not allocate.
 func (launcher AddU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -246,10 +246,10 @@ func (launcher SubU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], 
 // package graph. It does not allocate.
 func (launcher SubU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -320,10 +320,10 @@ func (launcher MulU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], 
 // package graph. It does not allocate.
 func (launcher MulU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -394,10 +394,10 @@ func (launcher DivU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], 
 // package graph. It does not allocate.
 func (launcher DivU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -468,10 +468,10 @@ func (launcher MaxU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], 
 // package graph. It does not allocate.
 func (launcher MaxU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -542,10 +542,10 @@ func (launcher MinU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], 
 // package graph. It does not allocate.
 func (launcher MinU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, b)
+	driver.PassView(call, 2, a)
+	driver.PassView(call, 3, b)
 	driver.Pass(call, 4, m)
 	return call.Do(on)
 }
@@ -616,9 +616,9 @@ func (launcher AddScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher AddScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -685,9 +685,9 @@ func (launcher MulScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher MulScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -754,9 +754,9 @@ func (launcher MaxScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher MaxScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -823,9 +823,9 @@ func (launcher MinScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher MinScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -892,9 +892,9 @@ func (launcher SubScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher SubScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -961,9 +961,9 @@ func (launcher DivScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher DivScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1030,9 +1030,9 @@ func (launcher SubfromScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher SubfromScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }
@@ -1099,9 +1099,9 @@ func (launcher DivintoScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // package graph. It does not allocate.
 func (launcher DivintoScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
+	driver.PassView(call, 2, a)
 	driver.Pass(call, 3, b)
 	return call.Do(on)
 }

@@ -83,10 +83,10 @@ func (launcher AxpyF16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[F16], n ui
 // package graph. It does not allocate.
 func (launcher AxpyF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[F16], n uint64, a F16, x driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, y)
+	driver.PassView(call, 0, y)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, x)
+	driver.PassView(call, 3, x)
 	return call.Do(on)
 }
 
@@ -155,10 +155,10 @@ func (launcher AxpyBF16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[BF16], n 
 // package graph. It does not allocate.
 func (launcher AxpyBF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[BF16], n uint64, a BF16, x driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, y)
+	driver.PassView(call, 0, y)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, x)
+	driver.PassView(call, 3, x)
 	return call.Do(on)
 }
 
@@ -227,10 +227,10 @@ func (launcher AxpyF32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32], 
 // package graph. It does not allocate.
 func (launcher AxpyF32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], n uint64, a float32, x driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, y)
+	driver.PassView(call, 0, y)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, x)
+	driver.PassView(call, 3, x)
 	return call.Do(on)
 }
 
@@ -296,10 +296,10 @@ func (launcher AxpyF64) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float64], 
 // package graph. It does not allocate.
 func (launcher AxpyF64) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float64], n uint64, a float64, x driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, y)
+	driver.PassView(call, 0, y)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, a)
-	driver.Pass(call, 3, x)
+	driver.PassView(call, 3, x)
 	return call.Do(on)
 }
 

@@ -145,8 +145,8 @@ func (launcher CastF32I8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int8],
 // package graph. It does not allocate.
 func (launcher CastF32I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int8], src driver.View[float32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -209,8 +209,8 @@ func (launcher CastF32U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8]
 // package graph. It does not allocate.
 func (launcher CastF32U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[float32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -273,8 +273,8 @@ func (launcher CastF32I16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int16
 // package graph. It does not allocate.
 func (launcher CastF32I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int16], src driver.View[float32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -337,8 +337,8 @@ func (launcher CastF32U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint1
 // package graph. It does not allocate.
 func (launcher CastF32U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[float32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -401,8 +401,8 @@ func (launcher CastF32I32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32
 // package graph. It does not allocate.
 func (launcher CastF32I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[float32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -465,8 +465,8 @@ func (launcher CastF32U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint3
 // package graph. It does not allocate.
 func (launcher CastF32U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[float32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -529,8 +529,8 @@ func (launcher CastF32I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64
 // package graph. It does not allocate.
 func (launcher CastF32I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -593,8 +593,8 @@ func (launcher CastF32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint6
 // package graph. It does not allocate.
 func (launcher CastF32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[float32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -657,8 +657,8 @@ func (launcher CastF32F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // package graph. It does not allocate.
 func (launcher CastF32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[float32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -721,8 +721,8 @@ func (launcher CastF32BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // package graph. It does not allocate.
 func (launcher CastF32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[float32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -785,8 +785,8 @@ func (launcher CastF32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastF32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }

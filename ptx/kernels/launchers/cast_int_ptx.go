@@ -532,8 +532,8 @@ func (launcher CastI8F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], 
 // package graph. It does not allocate.
 func (launcher CastI8F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[int8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -596,8 +596,8 @@ func (launcher CastI8BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16]
 // package graph. It does not allocate.
 func (launcher CastI8BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[int8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -660,8 +660,8 @@ func (launcher CastI8F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float3
 // package graph. It does not allocate.
 func (launcher CastI8F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[int8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -724,8 +724,8 @@ func (launcher CastI8F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float6
 // package graph. It does not allocate.
 func (launcher CastI8F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[int8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -788,8 +788,8 @@ func (launcher CastI8U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16
 // package graph. It does not allocate.
 func (launcher CastI8U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[int8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -852,8 +852,8 @@ func (launcher CastI8U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32
 // package graph. It does not allocate.
 func (launcher CastI8U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[int8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -916,8 +916,8 @@ func (launcher CastI8U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64
 // package graph. It does not allocate.
 func (launcher CastI8U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[int8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -980,8 +980,8 @@ func (launcher CastU8F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], 
 // package graph. It does not allocate.
 func (launcher CastU8F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[uint8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1044,8 +1044,8 @@ func (launcher CastU8BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16]
 // package graph. It does not allocate.
 func (launcher CastU8BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[uint8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1108,8 +1108,8 @@ func (launcher CastU8F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float3
 // package graph. It does not allocate.
 func (launcher CastU8F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[uint8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1172,8 +1172,8 @@ func (launcher CastU8F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float6
 // package graph. It does not allocate.
 func (launcher CastU8F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[uint8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1236,8 +1236,8 @@ func (launcher CastU8U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16
 // package graph. It does not allocate.
 func (launcher CastU8U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1300,8 +1300,8 @@ func (launcher CastU8U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32
 // package graph. It does not allocate.
 func (launcher CastU8U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1364,8 +1364,8 @@ func (launcher CastU8U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64
 // package graph. It does not allocate.
 func (launcher CastU8U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1428,8 +1428,8 @@ func (launcher CastI16F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // package graph. It does not allocate.
 func (launcher CastI16F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[int16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1492,8 +1492,8 @@ func (launcher CastI16BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // package graph. It does not allocate.
 func (launcher CastI16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[int16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1556,8 +1556,8 @@ func (launcher CastI16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastI16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[int16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1620,8 +1620,8 @@ func (launcher CastI16F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastI16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[int16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1684,8 +1684,8 @@ func (launcher CastI16U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint3
 // package graph. It does not allocate.
 func (launcher CastI16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[int16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1748,8 +1748,8 @@ func (launcher CastI16U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint6
 // package graph. It does not allocate.
 func (launcher CastI16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[int16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1812,8 +1812,8 @@ func (launcher CastU16F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // package graph. It does not allocate.
 func (launcher CastU16F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[uint16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1876,8 +1876,8 @@ func (launcher CastU16BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // package graph. It does not allocate.
 func (launcher CastU16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[uint16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -1940,8 +1940,8 @@ func (launcher CastU16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastU16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[uint16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2004,8 +2004,8 @@ func (launcher CastU16F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastU16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[uint16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2068,8 +2068,8 @@ func (launcher CastU16U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8]
 // package graph. It does not allocate.
 func (launcher CastU16U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2132,8 +2132,8 @@ func (launcher CastU16U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint3
 // package graph. It does not allocate.
 func (launcher CastU16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2196,8 +2196,8 @@ func (launcher CastU16U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint6
 // package graph. It does not allocate.
 func (launcher CastU16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2260,8 +2260,8 @@ func (launcher CastI32F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // package graph. It does not allocate.
 func (launcher CastI32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[int32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2324,8 +2324,8 @@ func (launcher CastI32BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // package graph. It does not allocate.
 func (launcher CastI32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[int32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2388,8 +2388,8 @@ func (launcher CastI32F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastI32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[int32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2452,8 +2452,8 @@ func (launcher CastI32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastI32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[int32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2516,8 +2516,8 @@ func (launcher CastI32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint6
 // package graph. It does not allocate.
 func (launcher CastI32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[int32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2580,8 +2580,8 @@ func (launcher CastU32F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // package graph. It does not allocate.
 func (launcher CastU32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[uint32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2644,8 +2644,8 @@ func (launcher CastU32BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // package graph. It does not allocate.
 func (launcher CastU32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[uint32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2708,8 +2708,8 @@ func (launcher CastU32F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastU32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[uint32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2772,8 +2772,8 @@ func (launcher CastU32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastU32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[uint32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2836,8 +2836,8 @@ func (launcher CastU32U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8]
 // package graph. It does not allocate.
 func (launcher CastU32U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2900,8 +2900,8 @@ func (launcher CastU32U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint1
 // package graph. It does not allocate.
 func (launcher CastU32U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -2964,8 +2964,8 @@ func (launcher CastU32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint6
 // package graph. It does not allocate.
 func (launcher CastU32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3028,8 +3028,8 @@ func (launcher CastI64F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // package graph. It does not allocate.
 func (launcher CastI64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[int64], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3092,8 +3092,8 @@ func (launcher CastI64BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // package graph. It does not allocate.
 func (launcher CastI64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[int64], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3156,8 +3156,8 @@ func (launcher CastI64F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastI64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[int64], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3220,8 +3220,8 @@ func (launcher CastI64F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastI64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[int64], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3284,8 +3284,8 @@ func (launcher CastU64F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // package graph. It does not allocate.
 func (launcher CastU64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[uint64], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3348,8 +3348,8 @@ func (launcher CastU64BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // package graph. It does not allocate.
 func (launcher CastU64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[uint64], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3412,8 +3412,8 @@ func (launcher CastU64F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastU64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[uint64], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3476,8 +3476,8 @@ func (launcher CastU64F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher CastU64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[uint64], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3540,8 +3540,8 @@ func (launcher CastU64U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8]
 // package graph. It does not allocate.
 func (launcher CastU64U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint64], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3604,8 +3604,8 @@ func (launcher CastU64U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint1
 // package graph. It does not allocate.
 func (launcher CastU64U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint64], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3668,8 +3668,8 @@ func (launcher CastU64U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint3
 // package graph. It does not allocate.
 func (launcher CastU64U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint64], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3732,8 +3732,8 @@ func (launcher CopyB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], s
 // package graph. It does not allocate.
 func (launcher CopyB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint8], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3796,8 +3796,8 @@ func (launcher CopyB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16],
 // package graph. It does not allocate.
 func (launcher CopyB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint16], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3860,8 +3860,8 @@ func (launcher CopyB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32],
 // package graph. It does not allocate.
 func (launcher CopyB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint32], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }
@@ -3924,8 +3924,8 @@ func (launcher CopyB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64],
 // package graph. It does not allocate.
 func (launcher CopyB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint64], n uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, n)
 	return call.Do(on)
 }

@@ -154,13 +154,13 @@ func (launcher MaxRowsF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher MaxRowsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -238,13 +238,13 @@ func (launcher MinRowsF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher MinRowsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -322,13 +322,13 @@ func (launcher MaxRowsF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // package graph. It does not allocate.
 func (launcher MaxRowsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -406,13 +406,13 @@ func (launcher MinRowsF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // package graph. It does not allocate.
 func (launcher MinRowsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -490,13 +490,13 @@ func (launcher MaxRowsBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // package graph. It does not allocate.
 func (launcher MaxRowsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -574,13 +574,13 @@ func (launcher MinRowsBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // package graph. It does not allocate.
 func (launcher MinRowsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -658,13 +658,13 @@ func (launcher MaxRowsF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher MaxRowsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -742,13 +742,13 @@ func (launcher MinRowsF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher MinRowsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -826,13 +826,13 @@ func (launcher MaxRowsI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32
 // package graph. It does not allocate.
 func (launcher MaxRowsI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -910,13 +910,13 @@ func (launcher MinRowsI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32
 // package graph. It does not allocate.
 func (launcher MinRowsI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -994,13 +994,13 @@ func (launcher MaxRowsI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64
 // package graph. It does not allocate.
 func (launcher MaxRowsI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -1078,13 +1078,13 @@ func (launcher MinRowsI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64
 // package graph. It does not allocate.
 func (launcher MinRowsI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 

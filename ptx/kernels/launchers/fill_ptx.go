@@ -82,7 +82,7 @@ func (launcher FillB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n
 // package graph. It does not allocate.
 func (launcher FillB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], n uint64, value uint8) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, value)
 	return call.Do(on)
@@ -146,7 +146,7 @@ func (launcher FillB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16],
 // package graph. It does not allocate.
 func (launcher FillB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], n uint64, value uint16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, value)
 	return call.Do(on)
@@ -210,7 +210,7 @@ func (launcher FillB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32],
 // package graph. It does not allocate.
 func (launcher FillB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, value uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, value)
 	return call.Do(on)
@@ -274,7 +274,7 @@ func (launcher FillB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64],
 // package graph. It does not allocate.
 func (launcher FillB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, value uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, value)
 	return call.Do(on)

@@ -70,7 +70,7 @@ func (launcher GatherI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	driver.Pass(call, 2, width)
 	driver.PassMemory(call, 3, src)
 	driver.Pass(call, 4, rows)
-	driver.Pass(call, 5, index)
+	driver.PassView(call, 5, index)
 	return call.Do(on)
 }
 
@@ -150,7 +150,7 @@ func (launcher GatherI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	driver.Pass(call, 2, width)
 	driver.PassMemory(call, 3, src)
 	driver.Pass(call, 4, rows)
-	driver.Pass(call, 5, index)
+	driver.PassView(call, 5, index)
 	return call.Do(on)
 }
 

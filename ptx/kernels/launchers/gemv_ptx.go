@@ -91,9 +91,9 @@ func (launcher GemvF32F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32
 // package graph. It does not allocate.
 func (launcher GemvF32F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], a driver.View[float32], x driver.View[float32], rows uint64, cols uint64, pitch uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, y)
-	driver.Pass(call, 1, a)
-	driver.Pass(call, 2, x)
+	driver.PassView(call, 0, y)
+	driver.PassView(call, 1, a)
+	driver.PassView(call, 2, x)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, cols)
 	driver.Pass(call, 5, pitch)
@@ -170,9 +170,9 @@ func (launcher GemvF16F16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[F16], a
 // package graph. It does not allocate.
 func (launcher GemvF16F16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[F16], a driver.View[F16], x driver.View[F16], rows uint64, cols uint64, pitch uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, y)
-	driver.Pass(call, 1, a)
-	driver.Pass(call, 2, x)
+	driver.PassView(call, 0, y)
+	driver.PassView(call, 1, a)
+	driver.PassView(call, 2, x)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, cols)
 	driver.Pass(call, 5, pitch)
@@ -249,9 +249,9 @@ func (launcher GemvF16F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32
 // package graph. It does not allocate.
 func (launcher GemvF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], a driver.View[F16], x driver.View[float32], rows uint64, cols uint64, pitch uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, y)
-	driver.Pass(call, 1, a)
-	driver.Pass(call, 2, x)
+	driver.PassView(call, 0, y)
+	driver.PassView(call, 1, a)
+	driver.PassView(call, 2, x)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, cols)
 	driver.Pass(call, 5, pitch)
@@ -328,9 +328,9 @@ func (launcher GemvBF16BF16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[BF16]
 // package graph. It does not allocate.
 func (launcher GemvBF16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[BF16], a driver.View[BF16], x driver.View[BF16], rows uint64, cols uint64, pitch uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, y)
-	driver.Pass(call, 1, a)
-	driver.Pass(call, 2, x)
+	driver.PassView(call, 0, y)
+	driver.PassView(call, 1, a)
+	driver.PassView(call, 2, x)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, cols)
 	driver.Pass(call, 5, pitch)
@@ -407,9 +407,9 @@ func (launcher GemvBF16F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float3
 // package graph. It does not allocate.
 func (launcher GemvBF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], a driver.View[BF16], x driver.View[float32], rows uint64, cols uint64, pitch uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, y)
-	driver.Pass(call, 1, a)
-	driver.Pass(call, 2, x)
+	driver.PassView(call, 0, y)
+	driver.PassView(call, 1, a)
+	driver.PassView(call, 2, x)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, cols)
 	driver.Pass(call, 5, pitch)

@@ -119,7 +119,7 @@ func (launcher IotaB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n
 // package graph. It does not allocate.
 func (launcher IotaB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], n uint64, start uint8, step uint8) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, start)
 	driver.Pass(call, 3, step)
@@ -188,7 +188,7 @@ func (launcher IotaB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16],
 // package graph. It does not allocate.
 func (launcher IotaB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], n uint64, start uint16, step uint16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, start)
 	driver.Pass(call, 3, step)
@@ -257,7 +257,7 @@ func (launcher IotaB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32],
 // package graph. It does not allocate.
 func (launcher IotaB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, start uint32, step uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, start)
 	driver.Pass(call, 3, step)
@@ -326,7 +326,7 @@ func (launcher IotaB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64],
 // package graph. It does not allocate.
 func (launcher IotaB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, start uint64, step uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, start)
 	driver.Pass(call, 3, step)
@@ -395,7 +395,7 @@ func (launcher IotaF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n 
 // package graph. It does not allocate.
 func (launcher IotaF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, start F16, step F16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, start)
 	driver.Pass(call, 3, step)
@@ -470,7 +470,7 @@ func (launcher IotaBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // package graph. It does not allocate.
 func (launcher IotaBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, start BF16, step BF16) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, start)
 	driver.Pass(call, 3, step)
@@ -545,7 +545,7 @@ func (launcher IotaF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // package graph. It does not allocate.
 func (launcher IotaF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, start float32, step float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, start)
 	driver.Pass(call, 3, step)
@@ -614,7 +614,7 @@ func (launcher IotaF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64]
 // package graph. It does not allocate.
 func (launcher IotaF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, start float64, step float64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
 	driver.Pass(call, 2, start)
 	driver.Pass(call, 3, step)

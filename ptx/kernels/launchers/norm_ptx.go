@@ -100,9 +100,9 @@ func (launcher RmsnormF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher RmsnormF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], weight driver.View[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
-	driver.Pass(call, 2, weight)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
+	driver.PassView(call, 2, weight)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, cols)
 	driver.Pass(call, 5, dstPitch)
@@ -189,10 +189,10 @@ func (launcher LayernormF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // package graph. It does not allocate.
 func (launcher LayernormF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], weight driver.View[float32], bias driver.View[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
-	driver.Pass(call, 2, weight)
-	driver.Pass(call, 3, bias)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
+	driver.PassView(call, 2, weight)
+	driver.PassView(call, 3, bias)
 	driver.Pass(call, 4, rows)
 	driver.Pass(call, 5, cols)
 	driver.Pass(call, 6, dstPitch)
@@ -283,9 +283,9 @@ func (launcher RmsnormF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // package graph. It does not allocate.
 func (launcher RmsnormF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], weight driver.View[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
-	driver.Pass(call, 2, weight)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
+	driver.PassView(call, 2, weight)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, cols)
 	driver.Pass(call, 5, dstPitch)
@@ -372,10 +372,10 @@ func (launcher LayernormF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // package graph. It does not allocate.
 func (launcher LayernormF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], weight driver.View[F16], bias driver.View[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
-	driver.Pass(call, 2, weight)
-	driver.Pass(call, 3, bias)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
+	driver.PassView(call, 2, weight)
+	driver.PassView(call, 3, bias)
 	driver.Pass(call, 4, rows)
 	driver.Pass(call, 5, cols)
 	driver.Pass(call, 6, dstPitch)
@@ -466,9 +466,9 @@ func (launcher RmsnormBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // package graph. It does not allocate.
 func (launcher RmsnormBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], weight driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
-	driver.Pass(call, 2, weight)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
+	driver.PassView(call, 2, weight)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, cols)
 	driver.Pass(call, 5, dstPitch)
@@ -555,10 +555,10 @@ func (launcher LayernormBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // package graph. It does not allocate.
 func (launcher LayernormBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], weight driver.View[BF16], bias driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
-	driver.Pass(call, 2, weight)
-	driver.Pass(call, 3, bias)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
+	driver.PassView(call, 2, weight)
+	driver.PassView(call, 3, bias)
 	driver.Pass(call, 4, rows)
 	driver.Pass(call, 5, cols)
 	driver.Pass(call, 6, dstPitch)

@@ -73,10 +73,10 @@ func (launcher RopeF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // package graph. It does not allocate.
 func (launcher RopeF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], positions driver.View[int32], frequencies driver.View[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
-	driver.Pass(call, 2, positions)
-	driver.Pass(call, 3, frequencies)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
+	driver.PassView(call, 2, positions)
+	driver.PassView(call, 3, frequencies)
 	driver.Pass(call, 4, tokens)
 	driver.Pass(call, 5, heads)
 	driver.Pass(call, 6, dim)
@@ -187,10 +187,10 @@ func (launcher RopeF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], sr
 // package graph. It does not allocate.
 func (launcher RopeF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], positions driver.View[int32], frequencies driver.View[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
-	driver.Pass(call, 2, positions)
-	driver.Pass(call, 3, frequencies)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
+	driver.PassView(call, 2, positions)
+	driver.PassView(call, 3, frequencies)
 	driver.Pass(call, 4, tokens)
 	driver.Pass(call, 5, heads)
 	driver.Pass(call, 6, dim)
@@ -301,10 +301,10 @@ func (launcher RopeBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // package graph. It does not allocate.
 func (launcher RopeBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], positions driver.View[int32], frequencies driver.View[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
-	driver.Pass(call, 2, positions)
-	driver.Pass(call, 3, frequencies)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
+	driver.PassView(call, 2, positions)
+	driver.PassView(call, 3, frequencies)
 	driver.Pass(call, 4, tokens)
 	driver.Pass(call, 5, heads)
 	driver.Pass(call, 6, dim)

@@ -73,8 +73,8 @@ func (launcher SoftmaxF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher SoftmaxF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, dstPitch)
@@ -157,8 +157,8 @@ func (launcher SoftmaxF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // package graph. It does not allocate.
 func (launcher SoftmaxF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, dstPitch)
@@ -241,8 +241,8 @@ func (launcher SoftmaxBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // package graph. It does not allocate.
 func (launcher SoftmaxBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, dstPitch)

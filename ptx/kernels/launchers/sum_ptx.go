@@ -127,13 +127,13 @@ func (launcher SumF32F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float3
 // package graph. It does not allocate.
 func (launcher SumF32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -211,13 +211,13 @@ func (launcher SumF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float3
 // package graph. It does not allocate.
 func (launcher SumF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -295,13 +295,13 @@ func (launcher SumBF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher SumBF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -379,13 +379,13 @@ func (launcher SumF64F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float6
 // package graph. It does not allocate.
 func (launcher SumF64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -463,13 +463,13 @@ func (launcher SumF32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float6
 // package graph. It does not allocate.
 func (launcher SumF32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -547,13 +547,13 @@ func (launcher SumI32I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // package graph. It does not allocate.
 func (launcher SumI32I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -631,13 +631,13 @@ func (launcher SumI64I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // package graph. It does not allocate.
 func (launcher SumI64I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -715,13 +715,13 @@ func (launcher SumU32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64
 // package graph. It does not allocate.
 func (launcher SumU32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 
@@ -799,13 +799,13 @@ func (launcher SumU64U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64
 // package graph. It does not allocate.
 func (launcher SumU64U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, rows)
 	driver.Pass(call, 3, cols)
 	driver.Pass(call, 4, pitch)
 	driver.Pass(call, 5, parts)
-	driver.Pass(call, 6, work)
+	driver.PassView(call, 6, work)
 	return call.Do(on)
 }
 

@@ -82,8 +82,8 @@ func (launcher TransposeB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // package graph. It does not allocate.
 func (launcher TransposeB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint8], batches uint64, rows uint64, columns uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, batches)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, columns)
@@ -156,8 +156,8 @@ func (launcher TransposeB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher TransposeB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint16], batches uint64, rows uint64, columns uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, batches)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, columns)
@@ -230,8 +230,8 @@ func (launcher TransposeB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher TransposeB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint32], batches uint64, rows uint64, columns uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, batches)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, columns)
@@ -304,8 +304,8 @@ func (launcher TransposeB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // package graph. It does not allocate.
 func (launcher TransposeB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint64], batches uint64, rows uint64, columns uint64) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
-	driver.Pass(call, 1, src)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
 	driver.Pass(call, 2, batches)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, columns)

@@ -154,9 +154,9 @@ func (launcher NegBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // package graph. It does not allocate.
 func (launcher NegBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -218,9 +218,9 @@ func (launcher AbsBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // package graph. It does not allocate.
 func (launcher AbsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -282,9 +282,9 @@ func (launcher ReluBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // package graph. It does not allocate.
 func (launcher ReluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -346,9 +346,9 @@ func (launcher GeluBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // package graph. It does not allocate.
 func (launcher GeluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -410,9 +410,9 @@ func (launcher GelutanhBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // package graph. It does not allocate.
 func (launcher GelutanhBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -474,9 +474,9 @@ func (launcher SiluBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // package graph. It does not allocate.
 func (launcher SiluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -538,9 +538,9 @@ func (launcher SigmoidBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // package graph. It does not allocate.
 func (launcher SigmoidBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -602,9 +602,9 @@ func (launcher TanhBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // package graph. It does not allocate.
 func (launcher TanhBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -666,9 +666,9 @@ func (launcher ExpBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // package graph. It does not allocate.
 func (launcher ExpBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -730,9 +730,9 @@ func (launcher LogBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // package graph. It does not allocate.
 func (launcher LogBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -794,9 +794,9 @@ func (launcher SqrtBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // package graph. It does not allocate.
 func (launcher SqrtBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -858,9 +858,9 @@ func (launcher RsqrtBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16],
 // package graph. It does not allocate.
 func (launcher RsqrtBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 

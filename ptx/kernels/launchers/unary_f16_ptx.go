@@ -154,9 +154,9 @@ func (launcher NegF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // package graph. It does not allocate.
 func (launcher NegF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -218,9 +218,9 @@ func (launcher AbsF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // package graph. It does not allocate.
 func (launcher AbsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -282,9 +282,9 @@ func (launcher ReluF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n 
 // package graph. It does not allocate.
 func (launcher ReluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -346,9 +346,9 @@ func (launcher GeluF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n 
 // package graph. It does not allocate.
 func (launcher GeluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -410,9 +410,9 @@ func (launcher GelutanhF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // package graph. It does not allocate.
 func (launcher GelutanhF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -474,9 +474,9 @@ func (launcher SiluF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n 
 // package graph. It does not allocate.
 func (launcher SiluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -538,9 +538,9 @@ func (launcher SigmoidF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // package graph. It does not allocate.
 func (launcher SigmoidF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -602,9 +602,9 @@ func (launcher TanhF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n 
 // package graph. It does not allocate.
 func (launcher TanhF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -666,9 +666,9 @@ func (launcher ExpF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // package graph. It does not allocate.
 func (launcher ExpF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -730,9 +730,9 @@ func (launcher LogF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // package graph. It does not allocate.
 func (launcher LogF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -794,9 +794,9 @@ func (launcher SqrtF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n 
 // package graph. It does not allocate.
 func (launcher SqrtF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -858,9 +858,9 @@ func (launcher RsqrtF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n
 // package graph. It does not allocate.
 func (launcher RsqrtF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 

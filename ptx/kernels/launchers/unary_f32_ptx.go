@@ -154,9 +154,9 @@ func (launcher NegF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // package graph. It does not allocate.
 func (launcher NegF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -218,9 +218,9 @@ func (launcher AbsF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // package graph. It does not allocate.
 func (launcher AbsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -282,9 +282,9 @@ func (launcher ReluF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // package graph. It does not allocate.
 func (launcher ReluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -346,9 +346,9 @@ func (launcher GeluF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // package graph. It does not allocate.
 func (launcher GeluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -410,9 +410,9 @@ func (launcher GelutanhF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // package graph. It does not allocate.
 func (launcher GelutanhF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -474,9 +474,9 @@ func (launcher SiluF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // package graph. It does not allocate.
 func (launcher SiluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -538,9 +538,9 @@ func (launcher SigmoidF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher SigmoidF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -602,9 +602,9 @@ func (launcher TanhF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // package graph. It does not allocate.
 func (launcher TanhF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -666,9 +666,9 @@ func (launcher ExpF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // package graph. It does not allocate.
 func (launcher ExpF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -730,9 +730,9 @@ func (launcher LogF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // package graph. It does not allocate.
 func (launcher LogF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -794,9 +794,9 @@ func (launcher SqrtF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // package graph. It does not allocate.
 func (launcher SqrtF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -858,9 +858,9 @@ func (launcher RsqrtF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32
 // package graph. It does not allocate.
 func (launcher RsqrtF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 

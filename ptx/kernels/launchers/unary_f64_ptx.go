@@ -154,9 +154,9 @@ func (launcher NegF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // package graph. It does not allocate.
 func (launcher NegF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -218,9 +218,9 @@ func (launcher AbsF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // package graph. It does not allocate.
 func (launcher AbsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -282,9 +282,9 @@ func (launcher ReluF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64]
 // package graph. It does not allocate.
 func (launcher ReluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -346,9 +346,9 @@ func (launcher GeluF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64]
 // package graph. It does not allocate.
 func (launcher GeluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -410,9 +410,9 @@ func (launcher GelutanhF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // package graph. It does not allocate.
 func (launcher GelutanhF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -474,9 +474,9 @@ func (launcher SiluF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64]
 // package graph. It does not allocate.
 func (launcher SiluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -538,9 +538,9 @@ func (launcher SigmoidF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // package graph. It does not allocate.
 func (launcher SigmoidF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -602,9 +602,9 @@ func (launcher TanhF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64]
 // package graph. It does not allocate.
 func (launcher TanhF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -666,9 +666,9 @@ func (launcher ExpF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // package graph. It does not allocate.
 func (launcher ExpF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -730,9 +730,9 @@ func (launcher LogF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // package graph. It does not allocate.
 func (launcher LogF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -794,9 +794,9 @@ func (launcher SqrtF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64]
 // package graph. It does not allocate.
 func (launcher SqrtF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
@@ -858,9 +858,9 @@ func (launcher RsqrtF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64
 // package graph. It does not allocate.
 func (launcher RsqrtF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, dst)
+	driver.PassView(call, 0, dst)
 	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, src)
+	driver.PassView(call, 2, src)
 	return call.Do(on)
 }
 
