@@ -73,8 +73,8 @@ type kernelRatio struct {
 }
 
 // kernelReport prints the tables. A kernel has missed the budget when its
-// interval lies above: of hundreds of medians some are off by chance. The median
-// over the kernels has no such excuse.
+// interval lies above, one that holds for all kernels at once: of hundreds of
+// medians some are off by chance. The median over the kernels has no such excuse.
 func kernelReport(w io.Writer, r *results) (ok bool) {
 	var all []kernelRatio
 	for _, row := range rows {
@@ -84,7 +84,7 @@ func kernelReport(w io.Writer, r *results) (ok bool) {
 			return false
 		}
 		k := kernelRatio{row: row, c: median(c), g: median(g), ratio: median(pairwise(g, c, ratio)), allocs: r.allocs(row.name, inGo)}
-		k.low, k.high = interval(pairwise(g, c, ratio))
+		k.low, k.high = intervalOf(pairwise(g, c, ratio), len(rows))
 		all = append(all, k)
 	}
 	ok = kernelSummary(w, all)
