@@ -12,8 +12,13 @@ type source struct {
 	ptx  []byte
 }
 
-// prepare makes the operation that launches a kernel of the file.
+// prepare makes the operation that launches a kernel of the file, or the one that
+// takes its place on newer devices.
 func (s *source) prepare(c *driver.Context, kernel string, cfg driver.LaunchConfig, args ...any) (*driver.Launch, error) {
+	s, kernel, err := s.suited(c, kernel)
+	if err != nil {
+		return nil, err
+	}
 	m, err := c.Embedded("kernels of "+s.name, s.ptx)
 	if err != nil {
 		return nil, err

@@ -61,8 +61,15 @@ const held = 32
 // perRow prepares an operation on rows that are read once if their team can hold
 // them.
 func (s *source) perRow(kernel string, dst box, args ...any) (*driver.Launch, error) {
-	cfg := deal(uint64(dst.rows), team(uint64(dst.cols), held, mostTeam))
-	return s.prepare(dst.mem.Context(), kernel, cfg, args...)
+	rows, cols := uint64(dst.rows), uint64(dst.cols)
+	if cols > held*mostTeam {
+		n, err := dst.mem.Context().Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+		if err != nil {
+			return nil, err
+		}
+		rows = min(rows, uint64(n)) // at a time: what is read twice should stay in the cache
+	}
+	return s.prepare(dst.mem.Context(), kernel, deal(rows, team(cols, held, mostTeam)), args...)
 }
 
 // optional is memory as an argument that is only read, or none.
