@@ -58,6 +58,11 @@ func deal(rows uint64, team int) driver.LaunchConfig {
 // held is how many elements of a row a thread can keep in registers.
 const held = 32
 
+// longEach is how many longer rows are worked on at a time by each multiprocessor.
+// They are read twice, so no more than keep it busy: the fewer, the more of them
+// is still in the cache.
+const longEach = 2
+
 // perRow prepares an operation on rows that are read once if their team can hold
 // them.
 func (s *source) perRow(kernel string, dst box, args ...any) (*driver.Launch, error) {
@@ -67,7 +72,7 @@ func (s *source) perRow(kernel string, dst box, args ...any) (*driver.Launch, er
 		if err != nil {
 			return nil, err
 		}
-		rows = min(rows, uint64(n)) // at a time: what is read twice should stay in the cache
+		rows = min(rows, longEach*uint64(n))
 	}
 	return s.prepare(dst.mem.Context(), kernel, deal(rows, team(cols, held, mostTeam)), args...)
 }

@@ -24,7 +24,7 @@ type NetFloat interface {
 //
 // The relative error of an element is at most 1e-6 + 6e-8·|scale*x - m|, before
 // it is rounded to T, or 1e-6 + 1.5e-7·|scale*x - m| for 16 bits; results below
-// 1e-37 may be 0. A row with a NaN, with +Inf
+// 2e-38 may be 0. A row with a NaN, with +Inf
 // or of nothing but -Inf becomes NaN; an element of -Inf becomes 0.
 //
 // Rows of up to 16,384 elements are read once, where those of dst and of src are

@@ -50,7 +50,7 @@ func softmaxed[T kernels.NetFloat](k *kit, s *sheet[T], got []float64) {
 			if sizeOf[T]() == 2 {
 				each = 1.5e-7
 			}
-			off := w*(1e-6+each*math.Abs(args[c])) + 2e-37
+			off := w*(1e-6+each*math.Abs(args[c])) + 2e-38
 			if g := got[r*s.cols+c]; !near[T](g, w, off) {
 				k.far(g, w, off, "softmax of %T, %v, row %d, column %d", *new(T), s.layout, r, c)
 				return

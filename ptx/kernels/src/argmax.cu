@@ -64,7 +64,7 @@ template <class E> struct ArgMax {
 				m = upper(m, number(p.at[e]));
 				nan = nan | isNaN(number(p.at[e]));
 			}
-			bool better = (first < 0) | (m > most) | (nan & !isNaN(most));
+			bool better = first < 0 || m > most || (nan && !isNaN(most));
 			most = better ? nan ? notANumber(m) : m : most;
 			first = better ? (i64)at : first;
 		}

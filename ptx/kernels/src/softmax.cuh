@@ -38,14 +38,29 @@ template <class P> DEVICE void times(P &p, f32 factor) {
 	for (f32 &x : p.v) x *= factor;
 }
 
+// heldPacks reads a thread's packs of a row. What there is less of than fits is
+// nothing.
+template <class T, int N> DEVICE void heldPacks(Piece<T, N> (&p)[held / N], const T *src, u32 cols) {
+	if constexpr (sizeof(T) == 4) {
+		EACH_HELD(k, i, N) {
+			p[k].set(Max::none());
+			if (i < cols) p[k].load(src + i);
+		}
+	} else { // all of them before any is taken apart, which waits for it
+		Words<16> w[held / N];
+		EACH_HELD(k, i, N) if (i < cols) w[k].load(src + i);
+		EACH_HELD(k, i, N) {
+			p[k].set(Max::none());
+			if (i < cols) p[k].of(w[k]);
+		}
+	}
+}
+
 template <class T> DEVICE void softmaxPacked(T *dst, const T *src, u32 cols, f32 scale) {
 	const int N = 16 / sizeof(T);
 	Piece<T, N> p[held / N];
 	f32 most = Max::none(), sum = 0;
-	EACH_HELD(k, i, N) {
-		p[k].set(Max::none());
-		if (i < cols) p[k].load(src + i);
-	}
+	heldPacks(p, src, cols);
 	EACH_HELD(k, i, N) if (i < cols) most = scaled(p[k], scale, most);
 	most = anchor(across<Max>(most));
 	EACH_HELD(k, i, N) if (i < cols) {
