@@ -83,6 +83,7 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 		measured{"sums of 1003 " + name, k.made(kernels.SumRows(sum.View(0, rows), from, w)), enough, false},
 		measured{"softmax of 1003 " + name, k.made(kernels.Softmax(to, from, 1)), 2 * enough, false},
 		measured{"RMS norm of 1003 " + name, k.made(kernels.RMSNorm(to, from, nil, eps)), 2 * enough, false},
+		measured{"layer norm of 1003 " + name, k.made(kernels.LayerNorm(to, from, nil, nil, eps)), 2 * enough, false},
 	)
 }
 

@@ -23,15 +23,10 @@ template <class T> DEVICE bool packed(const T *p, u64 cols, u64 pitch) {
 	return (u64)p % 16 == 0 && pitch % n == 0 && cols % n == 0;
 }
 
-// pair is two values rounded to 16 bits each, the first in the lower half. One
-// instruction does that from 8.0 on.
+// pair is two values rounded to 16 bits each, the first in the lower half. To
+// bfloat16 one instruction does that from 8.0 on.
 template <class T> __device__ __forceinline__ u32 pair(f32 a, f32 b) { return (u32)bitsOf(fromF32<T>(a)) | (u32)bitsOf(fromF32<T>(b)) << 16; }
 #if __CUDA_ARCH__ >= 800
-template <> __device__ __forceinline__ u32 pair<f16>(f32 a, f32 b) {
-	u32 w;
-	asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(b), "f"(a));
-	return w;
-}
 template <> __device__ __forceinline__ u32 pair<bf16>(f32 a, f32 b) {
 	u32 w;
 	asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(b), "f"(a));
