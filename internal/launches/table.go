@@ -1828,6 +1828,27 @@ var table = []Launch{
 			return k.Do(on, cfg, a.bf16, a.bf16, a.i32, a.f32, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 		}, err
 	}},
+	{"rows_sm80.ptx", "softmax_bf16_sm80", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.SoftmaxBF16Sm80In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.bf16, a.bf16, 0, 0, 0, 0, 0)
+		}, err
+	}},
+	{"rows_sm80.ptx", "rmsnorm_bf16_sm80", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.RmsnormBF16Sm80In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.bf16, a.bf16, a.bf16, 0, 0, 0, 0, 0)
+		}, err
+	}},
+	{"rows_sm80.ptx", "layernorm_bf16_sm80", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.LayernormBF16Sm80In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.bf16, a.bf16, a.bf16, a.bf16, 0, 0, 0, 0, 0)
+		}, err
+	}},
 	{"softmax.ptx", "softmax_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.SoftmaxF32In(c)
 		cfg := k.Grid(1)

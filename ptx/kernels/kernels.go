@@ -10,8 +10,13 @@ import (
 // are loaded together.
 type source func(*driver.Context) (*driver.Module, error)
 
-// prepare makes the operation that launches a kernel of the file.
+// prepare makes the operation that launches a kernel of the file, or the one that
+// takes its place on newer devices.
 func (s source) prepare(c *driver.Context, kernel string, cfg driver.LaunchConfig, args ...any) (*driver.Launch, error) {
+	s, kernel, err := s.suited(c, kernel)
+	if err != nil {
+		return nil, err
+	}
 	m, err := s(c)
 	if err != nil {
 		return nil, err

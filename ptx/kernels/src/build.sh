@@ -15,12 +15,16 @@ cd "$(dirname "$0")"
 nvcc=${NVCC:-nvcc}
 ptxas=${PTXAS:-ptxas}
 version=7.0
-target=sm_52
 
 [ $# -gt 0 ] || set -- $(ls ./*.cu | sed 's|^\./||; s|\.cu$||')
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 for name; do
+	# A text for newer devices has their name.
+	case $name in
+	*_sm80) target=sm_80 ;;
+	*) target=sm_52 ;;
+	esac
 	"$nvcc" -ptx -O3 -std=c++17 "-arch=compute_${target#sm_}" -o "$tmp/$name.ptx" "$name.cu"
 	awk -v version=$version -v target=$target -v from="src/$name.cu" -f params.awk "$name.cu" "$tmp/$name.ptx" >"$tmp/out.ptx"
 	if command -v "$ptxas" >/dev/null; then

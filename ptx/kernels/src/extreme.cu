@@ -11,6 +11,7 @@ template <class E, bool MOST> struct Extreme {
 	static __device__ __forceinline__ Value none() { return MOST ? Range<Value>::least() : Range<Value>::most(); }
 	static __device__ __forceinline__ Value further(Value a, Value b) { return MOST ? upper(a, b) : lower(a, b); }
 	static __device__ __forceinline__ Value with(Value a, Value b) { return isNaN(a) ? a : isNaN(b) ? b : further(a, b); }
+	static __device__ __forceinline__ Value overWarp(Value v) { return ::overWarp<Extreme>(v); }
 	static __device__ __forceinline__ E result(Value v) { return Back<E>::of(v); }
 
 	// NaN is looked for by itself, because the hardware passes over it.
@@ -26,7 +27,7 @@ template <class E, bool MOST> struct Extreme {
 				nan = nan | isNaN(x);
 			}
 		}
-		__device__ __forceinline__ Value value() const { return nan ? notANumber(v) : v; }
+		template <int N> __device__ __forceinline__ Value value(const E *) const { return nan ? notANumber(v) : v; }
 	};
 };
 
