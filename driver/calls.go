@@ -152,31 +152,33 @@ func (c *Call) next(i int) bool {
 }
 
 // PassView is Pass for a View.
-func PassView[T any](c *Call, i int, v View[T]) { c.span(i, v.mem) }
+func PassView[T any](c *Call, i int, v View[T]) {
+	if !c.span(i, v.mem) {
+		pass(c, i, v)
+	}
+}
 
 // PassMemory is Pass for memory whose elements are not known.
 func PassMemory(c *Call, i int, m Memory) {
-	if _, declared := m.(Declared); m == nil || declared {
+	if _, declared := m.(Declared); m == nil || declared || !c.span(i, m.span()) {
 		pass(c, i, m)
-		return
 	}
-	c.span(i, m.span())
 }
 
-// span sets an argument that is memory. What was passed in this place before
-// needs no more than to be open still.
-func (c *Call) span(i int, m span) {
+// span sets an argument that is memory, where the one before was: it reports
+// false if there is more to check than that the memory is open.
+func (c *Call) span(i int, m span) bool {
 	if l := c.l; i == c.n && i < len(c.words) {
 		s := &l.slots[i]
-		if s.form == formView && m.a != nil && m.a.ctx == l.ctx && !m.a.life.closed.Load() {
+		if (s.form == formView || s.form == formBuffer) && m.a != nil && m.a.ctx == l.ctx && !m.a.life.closed.Load() {
 			c.n = i + 1
 			if use := &l.uses[s.mem]; l.mem[s.mem] != m.a || use.Addr != uint64(m.ptr) || use.Bytes != uint64(m.bytes) {
 				l.hold(s, &m)
 			}
-			return
+			return true
 		}
 	}
-	pass(c, i, View[byte]{m})
+	return false
 }
 
 // Do sends the launch and ends the call.

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Compiles the kernels to PTX: src/NAME.cu to launchers/NAME.ptx. The output is the same
-# wherever it is made with the same nvcc (11.8, whose PTX drivers since CUDA
-# 11.4 take once the version is lowered) and is committed.
+# Compiles the kernels to PTX: src/NAME.cu to launchers/NAME.ptx. The output is
+# the same wherever it is made with the same nvcc (11.8, whose PTX drivers since
+# CUDA 11.4 take once the version is lowered) and is committed. Then run go
+# generate in launchers and in internal/launches.
 #
 # usage: ptx/kernels/src/build.sh [NAME...]
 #
