@@ -16,11 +16,12 @@ type Doer interface{ Do(op Op) error }
 // of the arguments beforehand.
 //
 // A Calls is used by any number of goroutines. It keeps the kernel's code
-// reachable, and nothing of the arguments beyond each call.
+// reachable; the memory of latest calls it lets the collector have, though not at
+// once: forgetting it after each call would cost more than the call's check.
 type Calls struct {
 	k     *Kernel
 	modes []AccessMode
-	pool  sync.Pool // of *Call
+	pool  sync.Pool // of *Call; what it has not used for two collections is gone
 }
 
 // NewCalls returns the calls of a kernel. Modes say what the kernel does to the
@@ -67,7 +68,10 @@ func (c *Calls) Begin(cfg LaunchConfig) *Call {
 	if call == nil {
 		call = c.newCall()
 	}
-	call.n, call.err = 0, call.l.SetConfig(cfg)
+	call.n, call.err = 0, nil
+	if l := call.l; l.node.GridDimX == 0 || !l.cfg.same(&cfg) {
+		call.err = l.SetConfig(cfg)
+	}
 	return call
 }
 
@@ -100,7 +104,6 @@ func (c *Call) Do(on Doer) error {
 		return c.err
 	}
 	err := c.send(on)
-	c.l.drop()
 	c.of.pool.Put(c)
 	runtime.KeepAlive(c.of)
 	return err

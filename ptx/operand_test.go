@@ -158,7 +158,8 @@ func TestConstantExpressions(t *testing.T) {
 		{"(1+2)*3", "int 0x9"},
 		{"10-4-3", "int 0x3"},
 		{"-7/2", "int 0xfffffffffffffffd"},
-		{"-7%4", "int 0xfffffffffffffffd"},
+		{"-7%4", "int 0x1"}, // unsigned
+		{"5%-3", "int 0x5"},
 		{"7%3", "int 0x1"},
 		{"7 % 3", "int 0x1"},
 		{"1<<4|3", "int 0x13"},
@@ -166,7 +167,9 @@ func TestConstantExpressions(t *testing.T) {
 		{"-16>>2", "int 0xfffffffffffffffc"},
 		{"(.u64)-16>>60", "uint 0xf"},
 		{"(.s64)5U", "int 0x5"},
-		{"1<<64", "int 0x0"},
+		{"1<<65", "int 0x2"}, // the low six bits count
+		{"5<<-1", "int 0x8000000000000000"},
+		{"-5>>70", "int 0xffffffffffffffff"},
 		{"3<4", "int 0x1"},
 		{"3>=4", "int 0x0"},
 		{"-1<0U", "int 0x0"}, // compared as unsigned
@@ -174,7 +177,9 @@ func TestConstantExpressions(t *testing.T) {
 		{"0||0", "int 0x0"},
 		{"!5", "int 0x0"},
 		{"!0", "int 0x1"},
-		{"~0", "int 0xffffffffffffffff"},
+		{"~0", "uint 0xffffffffffffffff"},
+		{"~0>>60", "uint 0xf"},
+		{"(~5)/2", "uint 0x7ffffffffffffffd"},
 		{"+5", "int 0x5"},
 		{"1?2:3", "int 0x2"},
 		{"0?2:0?3:4", "int 0x4"},
@@ -187,14 +192,14 @@ func TestConstantExpressions(t *testing.T) {
 		{"1.0&&0.0", "int 0x0"},
 		{"-(1.5)", "f64 0xbff8000000000000"},
 		{"7U/2", "uint 0x3"},
-		{"7U%4", "uint 0x3"},
+		{"7U%4", "int 0x3"},
 		{"(1U<2)+(1U>2)*2+(1U<=2)*4+(1U>=2)*8+(1U==2)*16+(1U!=2)*32", "int 0x25"},
 		{"(1<2)+(1>2)*2+(1<=2)*4+(1==2)*16", "int 0x5"},
 		{"-1U>>63", "uint 0x1"},
 		{"0xabcDEF", "int 0xabcdef"},
 		{"9223372036854775807+1", "int 0x8000000000000000"},
 		{"(-9223372036854775807-1)/-1", "int 0x8000000000000000"},
-		{"(-9223372036854775807-1)%-1", "int 0x0"},
+		{"(-9223372036854775807-1)%-1", "int 0x8000000000000000"},
 	} {
 		if got := shapes(lastInstr(t, "op.b32 "+c.in+";").Args); got != c.want {
 			t.Errorf("%s = %s, want %s", c.in, got, c.want)

@@ -1,7 +1,8 @@
 // Package kernels is a small set of kernels that graph programs keep needing:
-// fills, casts, strided copies, elementwise arithmetic and the like. They are
-// embedded as PTX, whose sources lie beside it, and run on every device since
-// compute capability 5.2 with every driver since CUDA 11.4.
+// fills, casts, strided copies, elementwise arithmetic, reductions, softmax,
+// norms, products with vectors and the like. They are embedded as PTX, whose
+// sources lie beside it, and run on every device since compute capability 5.2
+// with every driver since CUDA 11.4.
 //
 // Each function makes an operation without running it: a [driver.Launch], which
 // runs on a stream, is captured, becomes a node of a graph or takes the place
@@ -12,6 +13,11 @@
 //	op, err := kernels.Fill(x, float32(1))
 //	err = stream.Do(op)
 //	node, err := g.Add(op)
+//
+// [Fill] and [Iota] write; [Cast] converts; [StridedCopy] and [Transpose] move
+// elements, [Gather] rows; [Axpy], [Add] and its like, [AddScalar] and its like
+// compute, and so do functions such as [GELU], [SiLU] and [Exp]; [SetCond] and
+// [SetCondWhen] let what was computed decide about a conditional node.
 //
 // # Operands
 //

@@ -32,11 +32,7 @@ func Transpose[T Element](dst, src driver.MemoryOf[T], batches, rows, columns in
 	}
 	b, r, c, side := uint64(batches), uint64(rows), uint64(columns), tile(d.size)
 	tiles := b * ((r + side - 1) / side) * ((c + side - 1) / side)
-	cfg, err := spread(d.mem.Context(), tiles*threads)
-	if err != nil {
-		return nil, opError("transpose", err)
-	}
-	l, err := transposeSource.prepare(d.mem.Context(), "transpose_"+bitsName[T](), cfg, driver.Out(d.mem), driver.In(s.mem), b, r, c)
+	l, err := transposeSource.prepare(d.mem.Context(), "transpose_"+bitsName[T](), cover(tiles*threads), driver.Out(d.mem), driver.In(s.mem), b, r, c)
 	if err != nil {
 		return nil, opError("transpose", err)
 	}

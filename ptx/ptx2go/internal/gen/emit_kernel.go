@@ -149,7 +149,11 @@ func (q *param) goType(memory string) string {
 // do writes the direct launch.
 func (p *printer) do(k *kernel) {
 	p.f("// Do launches the kernel on a stream, or records the launch in a scope of\n")
-	p.f("// package graph. It does not allocate.\n")
+	if k.untyped() {
+		p.f("// package graph. It does not allocate where memory is a *Buffer; a View does, as\n// a value in an interface.\n")
+	} else {
+		p.f("// package graph. It does not allocate.\n")
+	}
 	p.f("func (launcher %s) Do(on driver.Doer, %s) error {\n", k.goName, k.formal("driver.View[%s]"))
 	p.f("call := launcher.calls.Begin(cfg)\n")
 	for i, q := range k.params {
@@ -160,6 +164,16 @@ func (p *printer) do(k *kernel) {
 		}
 	}
 	p.f("return call.Do(on)\n}\n\n")
+}
+
+// untyped reports whether memory of unknown elements is among the parameters.
+func (k *kernel) untyped() bool {
+	for _, q := range k.params {
+		if q.memory && q.typ == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // args writes the prepared launch whose arguments change.
