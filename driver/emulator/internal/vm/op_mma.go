@@ -218,11 +218,12 @@ func (o *mmaOp) exec() execFunc {
 	case !o.a.typ.integer():
 		product = o.floats
 	}
+	decodeA, decodeB := o.a.typ.decoder(), o.b.typ.decoder()
 	return func(w *warp, in *inst, m uint32) {
 		k := mmaPool.Get().(*mmaWork)
 		x := in.x.regs
-		o.a.gatherTerms(w, x[at[1]:], &k.a)
-		o.b.gatherTerms(w, x[at[2]:], &k.b)
+		o.a.gatherTerms(w, x[at[1]:], &k.a, decodeA)
+		o.b.gatherTerms(w, x[at[2]:], &k.b, decodeB)
 		o.c.gather(w, x[at[3]:], &k.c)
 		product(k)
 		o.d.scatter(w, x[at[0]:], &k.d, m)

@@ -207,13 +207,12 @@ func (f *fragment) gather(w *warp, regs []uint32, to *[256]uint32) {
 // gatherTerms collects the values of a matrix's elements.
 //
 //go:norace
-func (f *fragment) gatherTerms(w *warp, regs []uint32, to *[1024]term) {
+func (f *fragment) gatherTerms(w *warp, regs []uint32, to *[1024]term, decode func(x uint32) term) {
 	per, bits := f.typ.perRegister(), f.typ.bits()
 	if f.typ == elemB1 {
 		bits = 32
 	}
 	mask := uint32(1<<bits - 1)
-	decode := f.typ.decoder()
 	for r := range f.regs {
 		c := &w.r32[regs[r]]
 		for lane, x := range c {
