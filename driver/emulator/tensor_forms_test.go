@@ -18,6 +18,7 @@ type tensorForm struct {
 	words      [4]int    // 32-bit words of each for one block
 	cases      int
 	sequential bool // the inputs count, instead of being drawn
+	metadata   bool // a's last register is the metadata of a sparse product
 }
 
 var elementBits = map[string]int{
@@ -28,7 +29,7 @@ var elementBits = map[string]int{
 // tensorForms is every form that is compared with a device.
 func tensorForms() []tensorForm {
 	var all []tensorForm
-	for _, group := range [][]tensorForm{halfForms(), floatForms(), doubleForms(), integerForms(), wmmaForms(), fragmentForms()} {
+	for _, group := range [][]tensorForm{halfForms(), floatForms(), doubleForms(), integerForms(), wmmaForms(), fragmentForms(), sparseForms()} {
 		all = append(all, group...)
 	}
 	return all
@@ -79,22 +80,28 @@ func doubleForms() (all []tensorForm) {
 }
 
 func integerForms() (all []tensorForm) {
-	signs := []string{"s", "u"}
-	for bits, shapes := range map[string][][3]int{"8": {{8, 8, 16}, {16, 8, 16}, {16, 8, 32}}, "4": {{8, 8, 32}, {16, 8, 32}, {16, 8, 64}}} {
-		for _, s := range shapes {
-			for _, a := range signs {
-				for _, b := range signs {
-					for _, sat := range []string{"", ".satfinite"} {
-						all = append(all, mmaForm(s, "row.col", sat, [4]string{"s32", a + bits, b + bits, "s32"}))
-					}
-				}
-			}
-		}
+	for _, s := range [][3]int{{8, 8, 16}, {16, 8, 16}, {16, 8, 32}} {
+		all = append(all, signForms(s, "8")...)
+	}
+	for _, s := range [][3]int{{8, 8, 32}, {16, 8, 32}, {16, 8, 64}} {
+		all = append(all, signForms(s, "4")...)
 	}
 	for _, s := range [][3]int{{8, 8, 128}, {16, 8, 128}, {16, 8, 256}} {
 		for _, op := range []string{".xor", ".and"} {
 			f := mmaForm(s, "row.col", "", [4]string{"s32", "b1", "b1", "s32"})
 			all = append(all, mmaNamed(f.name+op+".popc", s, f.types))
+		}
+	}
+	return all
+}
+
+// signForms are the forms of integers of so many bits.
+func signForms(s [3]int, bits string) (all []tensorForm) {
+	for _, a := range []string{"s", "u"} {
+		for _, b := range []string{"s", "u"} {
+			for _, sat := range []string{"", ".satfinite"} {
+				all = append(all, mmaForm(s, "row.col", sat, [4]string{"s32", a + bits, b + bits, "s32"}))
+			}
 		}
 	}
 	return all

@@ -54,6 +54,11 @@ func (f *tensorForm) tensorInputs(o int) []uint32 {
 				word = 0
 			}
 		}
+		if f.metadata && o == 1 {
+			for i := len(all) - 32; i < len(all); i++ {
+				all[i] = drawMetadata(r, f.types[1])
+			}
+		}
 	}
 	return all
 }

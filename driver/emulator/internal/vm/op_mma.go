@@ -27,7 +27,8 @@ type mmaOp struct {
 	satfinite  bool
 	round      rounding // of f64
 	and        bool     // of bits: count a AND b, else a XOR b
-	sum        sumRule  // of floating point but f64
+	sparsity   *sparsity
+	sum        sumRule // of floating point but f64
 }
 
 // mmaWork holds the matrices of one instruction. A and B are kept with k
@@ -37,6 +38,8 @@ type mmaWork struct {
 	c, d     [256]uint32
 	a64, b64 [256]float64
 	c64, d64 [256]float64
+	places   [1024]uint8 // of A\'s elements along k, where A is sparse
+	column   [64]term    // of B, where A is sparse
 }
 
 var mmaPool = sync.Pool{New: func() any { return new(mmaWork) }}
@@ -102,20 +105,33 @@ func lowerMma(l *lowerer, i *ptx.Instr, _ *form) {
 		l.unsupported()
 		return
 	}
-	o := &mmaOp{tile: f.tile, copies: 1}
-	o.satfinite = f.take("satfinite")
+	o := &mmaOp{tile: f.tile, copies: 1, satfinite: f.take("satfinite")}
+	shapes, sparse := mmaShapes, f.takeSparse()
+	if sparse {
+		shapes = sparseShapes
+	}
 	o.modifiers(&f)
-	if len(f.rest) != 0 || !o.known(&f) {
+	if len(f.rest) != 0 || !o.known(&f, shapes) || sparse && f.types[1].fp8() && f.types[0] != elemF32 {
 		l.unsupported()
 		return
 	}
-	if f.tile == (tile{8, 8, 4}) && f.types[1] == elemF16 {
+	switch {
+	case o.quad(f.types[1]):
 		o.quadPairs(&f)
-	} else {
+	case sparse:
+		if !l.sparse(i, o, f.types[1]) {
+			return
+		}
+		o.fragments(&f)
+		o.a = inputFragment(f.types[1], o.m, o.k/2)
+	default:
 		o.fragments(&f)
 	}
 	l.matrixProduct(i, o)
 }
+
+// quad reports whether this is the shape of which a warp makes four at once.
+func (o *mmaOp) quad(a elemType) bool { return o.tile == tile{8, 8, 4} && a == elemF16 }
 
 // modifiers takes those that depend on the types.
 func (o *mmaOp) modifiers(f *matrixForm) {
@@ -139,11 +155,11 @@ var mmaShapes = map[elemType]string{
 }
 
 // known reports whether there is an mma of these types and this shape.
-func (o *mmaOp) known(f *matrixForm) bool {
-	if !o.in(mmaShapes[f.types[1]]) {
+func (o *mmaOp) known(f *matrixForm, shapes map[elemType]string) bool {
+	if !o.in(shapes[f.types[1]]) {
 		return false
 	}
-	volta := f.tile == tile{8, 8, 4} && f.types[1] == elemF16
+	volta := o.quad(f.types[1])
 	if !volta && (f.layouts[0] != "row" || f.layouts[1] != "col") {
 		return false
 	}
@@ -172,7 +188,7 @@ func knownTypes(t []elemType, mixed bool) bool {
 
 // matrixProduct emits the product.
 func (l *lowerer) matrixProduct(i *ptx.Instr, o *mmaOp) {
-	if !l.args(i, 4, 4) {
+	if o.sparsity == nil && !l.args(i, 4, 4) {
 		return
 	}
 	o.sum = ruleFor(o)
@@ -187,11 +203,18 @@ func (l *lowerer) matrixProduct(i *ptx.Instr, o *mmaOp) {
 			}
 		}
 	}
+	metadata := noReg
+	if o.sparsity != nil {
+		metadata = l.src(i.Args[4], ptx.B32)
+	}
 	n := l.syncInstr(exec, noReg, wholeMask)
 	for k := range regs {
 		for _, r := range regs[k] {
 			n.more(r, k == 0)
 		}
+	}
+	if o.sparsity != nil {
+		n.more(metadata, false)
 	}
 	l.finishSync(n)
 }
@@ -225,6 +248,9 @@ func (o *mmaOp) exec() execFunc {
 		o.a.gatherTerms(w, x[at[1]:], &k.a, decodeA)
 		o.b.gatherTerms(w, x[at[2]:], &k.b, decodeB)
 		o.c.gather(w, x[at[3]:], &k.c)
+		if o.sparsity != nil {
+			o.places(w, x[at[3]+o.c.regs], &k.places)
+		}
 		product(k)
 		o.d.scatter(w, x[at[0]:], &k.d, m)
 		mmaPool.Put(k)

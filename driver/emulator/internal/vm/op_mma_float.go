@@ -13,10 +13,10 @@ import (
 // counts with the sum of its factors' exponents (also where the product of
 // the significands is above 2) and subnormal numbers with the lowest exponent
 // of their format. What is more than 25 bits below is cut off. The sum of what
-// is left is exact. It is then cut to f32, where the result beyond the largest
+// is left is exact. It is then cut to f32, where what is beyond the largest
 // number is infinite, or rounded to f16, to nearest even. Subnormal numbers
-// are neither inputs nor results that are flushed; the sign of a zero is
-// always positive; a NaN has all bits set but the sign.
+// are not flushed, neither inputs nor results; a zero is always positive; a
+// NaN has all bits set but the sign.
 
 // term is an element of A or B: sig * 2^exp. Of integers and bits it is sig
 // alone.
@@ -62,7 +62,6 @@ func ruleFor(o *mmaOp) sumRule {
 		r.sum = (*sumRule).withoutTensorCores
 	case o.a.typ.fp8():
 		r.sum = (*sumRule).throughHalves
-		r.step = o.k / 2
 	}
 	return r
 }
@@ -157,10 +156,9 @@ func (t term) float32() float32 {
 // floats multiplies floating-point numbers other than doubles.
 func (o *mmaOp) floats(w *mmaWork) {
 	for i := range o.copies * o.m {
-		a := w.a[i*o.k : (i+1)*o.k]
 		from := i / o.m * o.n // B of the same copy
 		for j := range o.n {
-			b := w.b[(from+j)*o.k : (from+j+1)*o.k]
+			a, b := o.factors(w, i, from+j)
 			w.d[i*o.n+j] = o.sum.sum(&o.sum, a, b, w.c[i*o.n+j])
 		}
 	}
@@ -195,11 +193,11 @@ func (r *sumRule) mixed(a, b []term, c uint32) uint32 {
 func (r *sumRule) throughHalves(a, b []term, c uint32) uint32 {
 	var x, y [2 * stepProducts]term
 	for k := range a {
-		at := k/4*2 + k&1 + k>>1&1*r.step
+		at := k/4*2 + k&1 + k>>1&1*len(a)/2
 		x[at], y[at] = a[k], b[k]
 	}
 	q := *r
-	q.c16 = r.f16
+	q.c16, q.step = r.f16, len(a)/2
 	sum := q.steps(x[:len(a)], y[:len(a)], 0)
 	if r.f16 {
 		return formatF16.encode(addOdd(float64(halfToF32(sum, false)), float64(halfToF32(c, false))), roundRN)
@@ -263,10 +261,24 @@ func (r *sumRule) add(a, b []term, c term) uint32 {
 	for k := range a {
 		sum += shifted(sigs[k], int(exps[k]-low))
 	}
+	x := uint32(0)
 	if r.f16 {
-		return formatF16.encodeInt(sum, int(low), roundRN)
+		x = formatF16.encodeInt(sum, int(low), roundRN)
+	} else {
+		x = truncateToF32(sum, int(low))
 	}
-	return truncateToF32(sum, int(low))
+	if x&(r.sign()-1) == 0 {
+		return 0
+	}
+	return x
+}
+
+// sign is the bit of the sign in D's type.
+func (r *sumRule) sign() uint32 {
+	if r.f16 {
+		return 1 << 15
+	}
+	return 1 << 31
 }
 
 // shifted is x * 2^n, cut off towards zero.

@@ -11,9 +11,8 @@ import (
 // end.
 func (o *mmaOp) integers(w *mmaWork) {
 	for i := range o.m {
-		a := w.a[i*o.k : (i+1)*o.k]
 		for j := range o.n {
-			b := w.b[j*o.k : (j+1)*o.k]
+			a, b := o.factors(w, i, j)
 			sum := int64(int32(w.c[i*o.n+j]))
 			for k := range a {
 				sum += int64(a[k].sig * b[k].sig)
@@ -24,6 +23,16 @@ func (o *mmaOp) integers(w *mmaWork) {
 			w.d[i*o.n+j] = uint32(sum)
 		}
 	}
+}
+
+// factors are row i of A and column j of B, as far as A is there.
+func (o *mmaOp) factors(w *mmaWork, i, j int) (a, b []term) {
+	b = w.b[j*o.k : (j+1)*o.k]
+	if o.sparsity == nil {
+		return w.a[i*o.k : (i+1)*o.k], b
+	}
+	n := o.k / 2
+	return w.a[i*n : (i+1)*n], compressed(b, w.places[i*n:(i+1)*n], &w.column)
 }
 
 // bits counts ones. The bits of A and B are 32 to a term.
