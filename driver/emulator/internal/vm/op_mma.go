@@ -3,7 +3,6 @@ package vm
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/purecuda/cuda/ptx"
 )
@@ -42,7 +41,13 @@ type mmaWork struct {
 	column   [64]term    // of B, where A is sparse
 }
 
-var mmaPool = sync.Pool{New: func() any { return new(mmaWork) }}
+// mmaWork is the CTA's. Its warps run one at a time.
+func (c *cta) mmaWork() *mmaWork {
+	if c.matrix == nil {
+		c.matrix = new(mmaWork)
+	}
+	return c.matrix
+}
 
 // tileOf parses a shape like m16n8k16.
 func tileOf(mod string) (t tile, ok bool) {
@@ -224,14 +229,13 @@ func (o *mmaOp) exec() execFunc {
 	at := [4]int{1, 1 + o.d.regs, 1 + o.d.regs + o.a.regs, 1 + o.d.regs + o.a.regs + o.b.regs}
 	if o.a.typ == elemF64 {
 		return func(w *warp, in *inst, m uint32) {
-			k := mmaPool.Get().(*mmaWork)
+			k := w.cta.mmaWork()
 			x := in.x.regs
 			o.a.gather64(w, x[at[1]:], &k.a64)
 			o.b.gather64(w, x[at[2]:], &k.b64)
 			o.c.gather64(w, x[at[3]:], &k.c64)
 			o.doubles(k)
 			o.d.scatter64(w, x[at[0]:], &k.d64, m)
-			mmaPool.Put(k)
 		}
 	}
 	product := o.integers
@@ -243,7 +247,7 @@ func (o *mmaOp) exec() execFunc {
 	}
 	decodeA, decodeB := o.a.typ.decoder(), o.b.typ.decoder()
 	return func(w *warp, in *inst, m uint32) {
-		k := mmaPool.Get().(*mmaWork)
+		k := w.cta.mmaWork()
 		x := in.x.regs
 		o.a.gatherTerms(w, x[at[1]:], &k.a, decodeA)
 		o.b.gatherTerms(w, x[at[2]:], &k.b, decodeB)
@@ -253,6 +257,5 @@ func (o *mmaOp) exec() execFunc {
 		}
 		product(k)
 		o.d.scatter(w, x[at[0]:], &k.d, m)
-		mmaPool.Put(k)
 	}
 }
