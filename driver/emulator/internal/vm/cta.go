@@ -19,6 +19,7 @@ type cta struct {
 	shared []byte
 	cache  []access
 	recent [8]*Region // regions that lookups found last
+	matrix *mmaWork   // made by the first matrix product
 
 	shadow       *shadow // nil unless accesses to shared memory are checked
 	sharedRegion *Region
