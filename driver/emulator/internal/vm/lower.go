@@ -2,6 +2,7 @@ package vm
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/purecuda/cuda/ptx"
 )
@@ -514,6 +515,9 @@ func (l *lowerer) slot(n *lowered) *lowered {
 	n.mem = true
 	n.in.slot = l.b.prog.slots
 	l.b.prog.slots++
+	if l.cur != nil && slices.Contains(l.cur.Op.Mods, "shared::cluster") {
+		l.b.prog.reachesCluster(n.in.slot)
+	}
 	return n
 }
 

@@ -2,6 +2,8 @@ package vm
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/purecuda/cuda/ptx"
@@ -16,6 +18,10 @@ func init() {
 }
 
 func lowerCp(l *lowerer, i *ptx.Instr, f *form) {
+	if slices.Contains(i.Op.Mods, "bulk") {
+		l.bulk(i)
+		return
+	}
 	rest := ""
 	for _, r := range f.rest {
 		if !cacheMod(r) {
@@ -25,6 +31,8 @@ func lowerCp(l *lowerer, i *ptx.Instr, f *form) {
 	switch rest {
 	case ".async.commit_group", ".async.wait_all", ".async.wait_group":
 		return // nothing is under way
+	case ".async.mbarrier.arrive", ".async.mbarrier.arrive.noinc":
+		l.copyArrive(i, f, strings.HasSuffix(rest, ".noinc"))
 	case ".async":
 		l.asyncCopy(i, f)
 	default:
@@ -86,6 +94,7 @@ func (l *lowerer) ignoring(r *ptx.Reg, size reg, n *reg) {
 // its column says, the rest is zero.
 func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 	from := in.x.from
+	w.pc = w.prog.pcOf(in, w.pc) // for reports about the source
 	to, src := w.site(in), w.site(from)
 	a := w.addresses(in, wideDst, m)
 	b, n := &w.r64[in.b], &w.r32[in.c]

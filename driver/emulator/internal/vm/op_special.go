@@ -17,6 +17,9 @@ func (l *lowerer) special(o *ptx.Reg) (reg, ptx.Type) {
 		l.fail(CompileUnsupported, "special register %s is not supported by the emulator", specialName(o))
 		return l.newReg(class32), ptx.B32
 	}
+	if strings.HasPrefix(o.Name, "%reserved_smem") {
+		l.b.prog.reserve = true
+	}
 	r := l.newReg(classOf(t))
 	l.emit(exec, r)
 	return r, t
@@ -140,6 +143,9 @@ func clusterRegister(name, sel string) (execFunc, ptx.Type) {
 	case "cluster_nctarank":
 		f = func(w *warp) uint32 { return uint32(w.cluster().Count()) }
 	default:
+		if f = reservedRegister(name); f != nil {
+			break
+		}
 		if !strings.HasPrefix(name, "envreg") {
 			return nil, ptx.NoType
 		}

@@ -73,6 +73,8 @@ type warp struct {
 	count     uint64 // warp instructions
 	laneCount uint64
 	scratch   syncScratch
+	arrived   uint32 // lanes that have arrived at the cluster's barrier
+	passed    uint32 // lanes that have and need not wait any more
 	epoch     uint32 // raised where its lanes synchronise
 	dyn       dynamicStack
 	addr      col64 // for instructions that compute addresses first
