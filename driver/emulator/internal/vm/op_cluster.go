@@ -113,3 +113,20 @@ func (l *lowerer) clusterAddress(o ptx.Operand) reg {
 	l.looseWidth = true
 	return l.src(o, ptx.U64)
 }
+
+// execIsShared is isspacep.shared::cta: whether generic addresses are in the
+// block's own shared memory, however they were made.
+//
+//go:norace
+func execIsShared(w *warp, in *inst, m uint32) {
+	a, own := &w.r64[in.a], uint64(w.cta.rank())+1
+	var r uint32
+	for k := m; k != 0; k &= k - 1 {
+		i := first(k)
+		tag := a[i] & 0xffff_ffff >> clusterShift
+		if a[i]&windowMask == sharedWindow && (tag == 0 || tag == own) {
+			r |= 1 << i
+		}
+	}
+	w.setPred(in, r, m)
+}

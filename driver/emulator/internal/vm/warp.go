@@ -377,7 +377,7 @@ func (w *warp) lastTurn() uint32 {
 func (w *warp) branchTable(in *inst, budget *int) bool {
 	idx := &w.r32[in.a]
 	from := w.pc
-	first := int32(-1)
+	last := int32(-1)
 	for m := w.mask; m != 0; {
 		l := bits.TrailingZeros32(m)
 		i := idx[l]
@@ -391,23 +391,17 @@ func (w *warp) branchTable(in *inst, budget *int) bool {
 			}
 		}
 		m &^= g
-		t := in.x.table[i]
-		if first < 0 {
-			first = t
+		last = in.x.table[i]
+		if m == 0 {
+			break // these stay the running split
 		}
-		if m == 0 && g == w.mask {
-			break
-		}
-		w.splits = append(w.splits, split{pc: t, mask: g, frame: w.frame, turn: w.turn})
+		w.splits = append(w.splits, split{pc: last, mask: g, frame: w.frame, turn: w.turn})
 		w.mask &^= g
 	}
-	if w.mask == 0 {
-		return w.pick()
+	if last <= from {
+		return w.backEdge(last, budget)
 	}
-	if first <= from {
-		return w.backEdge(first, budget)
-	}
-	return w.reschedule(first)
+	return w.reschedule(last)
 }
 
 // exit ends the lanes in m.
