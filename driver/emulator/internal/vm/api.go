@@ -152,6 +152,8 @@ type Attributes struct {
 	MaxBlock    Dim3 // .maxntid, zero if none
 	ReqCluster  Dim3 // .reqnctapercluster, zero if none
 	ParamBytes  int
+	MaxCluster  int  // .maxclusterrank, 0 if none
+	Explicit    bool // .explicitcluster: a launch must say the cluster's size
 }
 
 // Dim3 is a size or an index in up to three dimensions.

@@ -144,7 +144,7 @@ func (c *cta) waitsForCluster() bool {
 func (w *warp) member(in *inst, p uint64, rank uint64, i int) *cta {
 	k := w.cta.group()
 	if rank >= uint64(len(k.ctas)) {
-		panic(w.accessFault(FaultIllegal, in, p, i, fmt.Sprintf("the cluster has no block of rank %d, it has %d blocks", rank, len(k.ctas))))
+		panic(w.accessFault(FaultClusterGone, in, p, i, fmt.Sprintf("the cluster has no block of rank %d, it has %d blocks", rank, len(k.ctas))))
 	}
 	c := k.ctas[rank]
 	if k.ended[rank] {
@@ -157,7 +157,7 @@ func (w *warp) member(in *inst, p uint64, rank uint64, i int) *cta {
 // the address in shared memory, window what a generic address has besides.
 func (w *warp) reachCluster(in *inst, e *access, p, window uint64, i int) unsafe.Pointer {
 	if window == 0 && in.aux&accMemory != 0 && !w.prog.cluster[in.slot] {
-		panic(w.accessFault(FaultIllegal, in, p, i, "an address in another block, in an instruction without .shared::cluster"))
+		panic(w.accessFault(FaultIllegalInstruction, in, p, i, "an address in another block, in an instruction without .shared::cluster"))
 	}
 	size := in.size()
 	tag := p &^ (clusterBytes - 1)

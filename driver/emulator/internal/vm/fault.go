@@ -27,7 +27,7 @@ const (
 	FaultRace          // finding: unordered accesses
 	FaultUninitialized // finding: read of what nobody wrote
 	FaultInternal      // the engine itself failed; a bug
-	FaultClusterGone   // access to a block of the cluster that has ended
+	FaultClusterGone   // access to a block that the cluster has not, or that has ended
 )
 
 var faultNames = [...]string{

@@ -310,10 +310,7 @@ func (r *launchRun) newCTA() *cta {
 		c = &cta{prog: prog, cache: make([]access, prog.slots)}
 	}
 	c.run = r
-	used := r.kernel.attrs.SharedBytes
-	if r.opts.DynamicShared != 0 {
-		used = r.kernel.dynamicStart + int(r.opts.DynamicShared)
-	}
+	used := r.sharedBytes()
 	if prog.reserve {
 		used = reservedStart(used) + reservedBytes
 	}
@@ -340,6 +337,14 @@ func (r *launchRun) newCTA() *cta {
 		w.setBlock(r.opts.Block)
 	}
 	return c
+}
+
+// sharedBytes is the shared memory that each CTA has for itself.
+func (r *launchRun) sharedBytes() int {
+	if r.opts.DynamicShared != 0 {
+		return r.kernel.dynamicStart + int(r.opts.DynamicShared)
+	}
+	return r.kernel.attrs.SharedBytes
 }
 
 // newWarp makes warp id of the CTA with the registers that the kernel needs.

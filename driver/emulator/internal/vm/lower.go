@@ -161,6 +161,12 @@ func (k *Kernel) describe(s *source, f *ptx.Function, b *builder) {
 			at32.MaxThreads = int(min(dim.Count(), maxThreads))
 		case "reqnctapercluster":
 			at32.ReqCluster = dim
+		case "maxclusterrank":
+			if len(d.Args) > 0 {
+				at32.MaxCluster = int(d.Args[0])
+			}
+		case "explicitcluster":
+			at32.Explicit = true
 		case "maxnreg":
 			if len(d.Args) > 0 {
 				at32.NumRegs = min(at32.NumRegs, int(d.Args[0]))

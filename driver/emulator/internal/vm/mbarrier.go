@@ -82,7 +82,7 @@ func (b *mbarrier) complete() {
 //go:norace
 func (w *warp) mbarrierAt(in *inst, e *access, p uint64, i int) *mbarrier {
 	if in.aux&spaceMask == spaceGeneric && p&windowMask != sharedWindow {
-		panic(w.accessFault(FaultSpace, in, p, i, "an mbarrier object lies in shared memory"))
+		panic(w.accessFault(FaultIllegalInstruction, in, p, i, "an mbarrier object lies in shared memory"))
 	}
 	return (*mbarrier)(w.pointer(in, e, p, i))
 }

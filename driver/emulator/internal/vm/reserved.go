@@ -6,7 +6,8 @@ package vm
 
 const (
 	reservedBytes = 1024
-	reservedHalf  = reservedBytes / 2
+	reservedUsed  = 0x120 // of them on an H200 with driver 580
+	sharedUnit    = 128
 )
 
 // reservedStart is where the reserved part begins behind used bytes.
@@ -15,8 +16,8 @@ func reservedStart(used int) int { return (used + 15) &^ 15 }
 // reservedRegister reads one of the registers about reserved shared memory.
 func reservedRegister(name string) func(w *warp) uint32 {
 	offset := map[string]uint32{
-		"reserved_smem_offset_begin": 0, "reserved_smem_offset_end": reservedBytes,
-		"reserved_smem_offset_0": 0, "reserved_smem_offset_1": reservedHalf,
+		"reserved_smem_offset_begin": 0, "reserved_smem_offset_end": reservedUsed,
+		"reserved_smem_offset_0": 0, "reserved_smem_offset_1": 0,
 	}
 	if name == "reserved_smem_offset_cap" {
 		return func(*warp) uint32 { return reservedBytes }
@@ -26,4 +27,12 @@ func reservedRegister(name string) func(w *warp) uint32 {
 		return nil
 	}
 	return func(w *warp) uint32 { return uint32(w.cta.sharedRegion.Size) - reservedBytes + add }
+}
+
+// reservedShared is the size of that part on the launch's device.
+func (r *launchRun) reservedShared() uint32 {
+	if r.opts.Device.ComputeCapability < 80 {
+		return 0
+	}
+	return reservedBytes
 }
