@@ -184,3 +184,10 @@ W:	mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
 		t.Errorf("found %v, want the read of thread 32", found)
 	}
 }
+
+func TestGridsOfClustersAreRefused(t *testing.T) {
+	text := strings.Replace(clusterKernel(""), "\n{", "\n.reqntid 32, 1, 1 .reqnctapercluster 2, 1, 1 .blocksareclusters\n{", 1)
+	if _, err := tryLoad(t, text); err == nil || !strings.Contains(err.Error(), ".blocksareclusters") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -31,6 +31,7 @@ func (c *compiler) kernel(s *source, f *ptx.Function) {
 	}
 	k := &Kernel{name: f.Name, module: c.mod, prog: b.prog}
 	errs := len(c.errs)
+	c.checkPerf(s, f)
 	k.main = b.function(s, s.syms[f.Name])
 	for len(b.queue) > 0 {
 		sym := b.queue[0]
