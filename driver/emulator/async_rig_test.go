@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -141,12 +142,16 @@ func compareWords(t *testing.T, what string, b *driver.Buffer[uint32], n int, wa
 	}
 }
 
-// runCases runs each case on the emulator and on the GPU, those that need what
-// the device has not excepted.
+// runCases runs each case on the emulator, also in other orders and with copies
+// as late as they may be, and on the GPU.
 func runCases(t *testing.T, cases []threadCase) {
 	for _, k := range cases {
 		t.Run(k.name, func(t *testing.T) {
 			gputest.Each(t, func(t *testing.T, c *driver.Context) { k.run(t, c) })
+			for seed := range uint64(4) {
+				cfg := emulator.Config{Seed: seed + 1}
+				gputest.OnEmulator(t, cfg, func(t *testing.T, c *driver.Context) { k.run(t, c) })
+			}
 		})
 	}
 }

@@ -22,6 +22,8 @@ type cta struct {
 
 	cluster *cluster // nil: a cluster of its own, until it needs one
 
+	late []lateCopy
+
 	shadow       *shadow // nil unless accesses to shared memory are checked
 	sharedRegion *Region
 	rng          uint64
@@ -77,6 +79,7 @@ func (c *cta) step() stepState {
 			}
 		}
 		if running == 0 {
+			c.finishLate()
 			return stepDone
 		}
 		if runnable != 0 {
@@ -300,6 +303,8 @@ func (c *cta) reset(id Dim3) {
 		clear(c.bars[i].masks)
 		c.bars[i] = barrier{masks: c.bars[i].masks}
 	}
+	clear(c.late)
+	c.late = c.late[:0]
 	poison(c.shared)
 	c.resetShadow()
 	for _, w := range c.warps {
@@ -334,5 +339,8 @@ func (w *warp) reset() {
 	w.dyn.top = col64{}
 	w.synced = false
 	w.arrived, w.passed = 0, 0
+	if w.delays() {
+		w.commits = [lateGroups]col32{}
+	}
 	w.setFrame(frame{})
 }

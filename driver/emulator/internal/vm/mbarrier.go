@@ -94,14 +94,18 @@ func (w *warp) initialised(in *inst, b *mbarrier, p uint64, i int) {
 	}
 }
 
-// completeBytes tells the barrier object at p that n bytes have come.
+// completeBytes tells the barrier object at p that n bytes have come; with
+// none it only looks whether there is an object.
 //
 //go:norace
-func (w *warp) completeBytes(in *inst, p uint64, n int, i int) {
-	probe := inst{aux: in.aux&(spaceMask) | 3<<accLog | accWrite | accAtomic, slot: in.slot}
+func (w *warp) completeBytes(in *inst, space uint16, p uint64, n int, i int) {
+	probe := inst{aux: space | 3<<accLog | accWrite | accAtomic, slot: in.slot}
 	e := access{region: deadRegion}
 	b := w.mbarrierAt(&probe, &e, p, i)
 	w.initialised(&probe, b, p, i)
+	if n == 0 {
+		return
+	}
 	if wrong := b.transfer(-int64(n)); wrong != "" {
 		panic(w.accessFault(FaultBarrier, &probe, p, i, wrong))
 	}

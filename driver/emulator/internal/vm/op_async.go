@@ -10,8 +10,8 @@ import (
 )
 
 // cp.async: copies from global to shared memory that the hardware does in the
-// background. Here they are done at once, which every program that waits for
-// them as it must can not tell.
+// background. Here they are done at once or, in a launch with a seed, when they
+// are waited for: a program that waits as it must can not tell.
 
 func init() {
 	register(lowerCp, "cp")
@@ -29,8 +29,10 @@ func lowerCp(l *lowerer, i *ptx.Instr, f *form) {
 		}
 	}
 	switch rest {
-	case ".async.commit_group", ".async.wait_all", ".async.wait_group":
-		return // nothing is under way
+	case ".async.commit_group":
+		l.commitGroup(lateAsync)
+	case ".async.wait_all", ".async.wait_group":
+		l.waitGroup(i, lateAsync, rest == ".async.wait_all")
 	case ".async.mbarrier.arrive", ".async.mbarrier.arrive.noinc":
 		l.copyArrive(i, f, strings.HasSuffix(rest, ".noinc"))
 	case ".async":
@@ -105,10 +107,14 @@ func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 		if k > size {
 			panic(w.accessFault(FaultIllegalInstruction, in, a[i], i, fmt.Sprintf("source size %d is above %d", k, size)))
 		}
+		var s []byte
 		if k > 0 {
-			p := b[i] + from.imm
-			copy(d, unsafe.Slice((*byte)(w.pointer(from, src, p, i)), size)[:k])
+			s = unsafe.Slice((*byte)(w.pointer(from, src, b[i]+from.imm, i)), size)[:k]
 		}
-		clear(d[k:])
+		if !w.delays() {
+			clear(d[copy(d, s):])
+			continue
+		}
+		w.later(lateAsync, i, func() { clear(d[copy(d, s):]) })
 	}
 }

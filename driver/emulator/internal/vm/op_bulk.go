@@ -10,7 +10,8 @@ import (
 )
 
 // cp.async.bulk and cp.reduce.async.bulk without tensor maps. As with
-// cp.async the copy is done at once, and what it completes is told at once.
+// cp.async the copy is done at once, and what it completes is told at once, but
+// for launches with a seed.
 
 // bulkCopy is the form of a bulk copy. Its operands are the columns a (the
 // destination), b (the source), c (the size in bytes) and x.regs: the mbarrier
@@ -40,8 +41,10 @@ func (l *lowerer) bulk(i *ptx.Instr) {
 		head = mods[0]
 	}
 	switch {
-	case head == "commit_group", head == "wait_group":
-		return // nothing is under way
+	case head == "commit_group":
+		l.commitGroup(lateBulk)
+	case head == "wait_group":
+		l.waitGroup(i, lateBulk, false)
 	case head == "prefetch" && len(mods) > 1 && mods[1] == "L2":
 		return
 	case head == "tensor" || head == "prefetch":
@@ -227,6 +230,28 @@ func (w *warp) bulkLane(in *inst, c *bulkCopy, i int) {
 //go:norace
 func (w *warp) bulkTo(in *inst, c *bulkCopy, from []byte, dst, bar uint64, mask uint32, i int) {
 	to := w.span(in, c.dCode, dst, len(from), i)
+	kind := lateBulk
+	if c.barrier {
+		kind = lateBarrier
+		w.completeBytes(in, c.barCode, bar, 0, i) // is there an object?
+	}
+	if !w.delays() {
+		w.bulkDo(in, c, to, from, dst, bar, mask, i)
+		return
+	}
+	pc := w.pc
+	w.later(kind, i, func() {
+		at := w.pc
+		w.pc = pc // of reports
+		w.bulkDo(in, c, to, from, dst, bar, mask, i)
+		w.pc = at
+	})
+}
+
+// bulkDo makes a copy whose operands have been looked at.
+//
+//go:norace
+func (w *warp) bulkDo(in *inst, c *bulkCopy, to, from []byte, dst, bar uint64, mask uint32, i int) {
 	switch {
 	case c.reduce != nil:
 		c.reduceTo(to, from)
@@ -241,7 +266,7 @@ func (w *warp) bulkTo(in *inst, c *bulkCopy, from []byte, dst, bar uint64, mask 
 	}
 	w.written(c.dCode, dst, len(from))
 	if c.barrier {
-		w.completeBytes(&inst{aux: c.barCode, slot: in.slot}, bar, len(from), i)
+		w.completeBytes(in, c.barCode, bar, len(from), i)
 	}
 }
 

@@ -24,6 +24,7 @@ type mbarrierForm struct {
 	opt    bool     // it may be left out, then it is 1
 	hint   bool     // a time may follow
 	fresh  bool     // the object need not be initialised
+	look   bool     // it looks whether a phase is complete
 	mods   []string // that may follow the operation's name
 }
 
@@ -40,10 +41,10 @@ var mbarrierForms = map[string]mbarrierForm{
 	"arrive_drop":            {op: mbarArrive(true, false), result: ptx.B64, x: ptx.U32, opt: true, mods: []string{"release", "relaxed"}},
 	"arrive_drop.expect_tx":  {op: mbarArriveExpect(true), result: ptx.B64, x: ptx.U32, mods: []string{"release", "relaxed"}},
 	"arrive_drop.noComplete": {op: mbarArrive(true, true), result: ptx.B64, x: ptx.U32, mods: []string{"release"}},
-	"test_wait":              {op: mbarTest, result: ptx.Pred, x: ptx.B64, mods: []string{"acquire", "relaxed"}},
-	"test_wait.parity":       {op: mbarTestParity, result: ptx.Pred, x: ptx.U32, mods: []string{"acquire", "relaxed"}},
-	"try_wait":               {op: mbarTest, result: ptx.Pred, x: ptx.B64, hint: true, mods: []string{"acquire", "relaxed"}},
-	"try_wait.parity":        {op: mbarTestParity, result: ptx.Pred, x: ptx.U32, hint: true, mods: []string{"acquire", "relaxed"}},
+	"test_wait":              {look: true, op: mbarTest, result: ptx.Pred, x: ptx.B64, mods: []string{"acquire", "relaxed"}},
+	"test_wait.parity":       {look: true, op: mbarTestParity, result: ptx.Pred, x: ptx.U32, mods: []string{"acquire", "relaxed"}},
+	"try_wait":               {look: true, op: mbarTest, result: ptx.Pred, x: ptx.B64, hint: true, mods: []string{"acquire", "relaxed"}},
+	"try_wait.parity":        {look: true, op: mbarTestParity, result: ptx.Pred, x: ptx.U32, hint: true, mods: []string{"acquire", "relaxed"}},
 }
 
 func mbarInit(b *mbarrier, x uint64) (uint64, string) {
@@ -160,6 +161,9 @@ func (l *lowerer) emitMbarrier(d reg, p place, x reg, mf mbarrierForm) {
 //go:norace
 func (w *warp) mbarrier(in *inst, m uint32, mf mbarrierForm, result class, wide, wideX bool) {
 	w.synced = true
+	if mf.look && w.delays() {
+		w.cta.advance()
+	}
 	e := w.site(in)
 	a := w.addresses(in, wide, m)
 	for ; m != 0; m &= m - 1 {
@@ -196,15 +200,16 @@ func (l *lowerer) pendingCount(i *ptx.Instr) {
 	l.emit(lane1(func(a uint64) uint32 { return uint32(mbarrier(a).pending()) }), l.dst(i.Args[0], ptx.U32), l.src(i.Args[1], ptx.B64))
 }
 
-// copyArrive lowers cp.async.mbarrier.arrive. Copies are complete when they
-// have been issued, so the arrival follows at once; without .noinc the count
-// is raised by it first, and nothing changes.
+// copyArrive lowers cp.async.mbarrier.arrive. It completes the thread's copies,
+// so the arrival follows at once; without .noinc the count is raised by it
+// first, and nothing changes.
 func (l *lowerer) copyArrive(i *ptx.Instr, f *form, noInc bool) {
 	mf := mbarrierForm{op: func(*mbarrier, uint64) (uint64, string) { return 0, "" }}
 	if noInc {
 		mf.op = mbarArrive(false, false)
 	}
 	if l.args(i, 1, 1) {
+		l.waitGroup(i, lateAsync, true)
 		l.emitMbarrier(noReg, l.memoryPlace(i.Args[0], f.space), l.constant(class32, 1), mf)
 	}
 }

@@ -77,7 +77,7 @@ func (w *warp) storeAsync(in *inst, m uint32, size int, barImm uint64) {
 				*(*uint32)(q) = w.r32[r][i]
 			}
 		}
-		w.completeBytes(in, bar[i]+barImm, size*len(in.x.regs), i)
+		w.completeBytes(in, spaceShared, bar[i]+barImm, size*len(in.x.regs), i)
 	}
 }
 
@@ -118,6 +118,6 @@ func (w *warp) reduceAsync(in *inst, m uint32, fn atomicOp, barImm uint64) {
 		} else {
 			update32((*uint32)(p), fn, w.r32[in.c][i], 0)
 		}
-		w.completeBytes(in, bar[i]+barImm, int(in.size()), i)
+		w.completeBytes(in, spaceShared, bar[i]+barImm, int(in.size()), i)
 	}
 }

@@ -77,7 +77,8 @@ type warp struct {
 	passed    uint32 // lanes that have and need not wait any more
 	epoch     uint32 // raised where its lanes synchronise
 	dyn       dynamicStack
-	addr      col64 // for instructions that compute addresses first
+	commits   [lateGroups]col32 // groups of copies that each lane has committed
+	addr      col64             // for instructions that compute addresses first
 }
 
 // setFrame makes f the running frame.
