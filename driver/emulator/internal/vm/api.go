@@ -209,7 +209,8 @@ type LaunchOptions struct {
 	Workers int
 	// Cooperative makes all CTAs co-resident, so that grid-wide barriers end.
 	Cooperative bool
-	// Seed other than 0 permutes the order of CTAs and warps.
+	// Seed other than 0 permutes the order of CTAs and warps, and has
+	// asynchronous copies made only where they are waited for.
 	Seed uint64
 	// Checks are the optional sanitizer checks.
 	Checks Checks
