@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
 func TestClustersShareMemory(t *testing.T) {
 	square := driver.Dim3{X: 2, Y: 2, Z: 1}
 	const shared = ".shared .align 8 .b32 word[64]; .shared .align 8 .b64 bar;\n"
+	const explicit = "mov.pred %p1, %is_explicit_cluster; selp.u32 %r0, 1, 0, %p1;"
 	const own = `
 	mul.lo.u32 %r5, %me, 4; mov.u32 %r6, word; add.u32 %r6, %r6, %r5; mad.lo.u32 %r7, %rank, 1000, %me; st.shared.u32 [%r6], %r7;
 `
@@ -31,6 +33,11 @@ func TestClustersShareMemory(t *testing.T) {
 	mov.u32 %r1, %cluster_nctarank; mov.u32 %r2, %nclusterid.x; mov.u32 %r3, %clusterid.x;
 	mad.lo.u32 %r0, %r1, 10, %r2; mad.lo.u32 %r0, %r0, 10, %r3; mad.lo.u32 %r0, %r0, 10, %rank;
 `, want: func(i int) uint32 { return uint32(1300 + 10*i) }},
+		{name: "a cluster of one block that was asked for", grid: blocks(2), block: 1, cluster: blocks(1), body: explicit, want: always(1)},
+		{name: "no cluster was asked for", grid: blocks(2), block: 1, body: explicit, want: always(0)},
+		{name: "sizes of shared memory", decls: ".shared .align 16 .b8 s[1024]; .shared .align 8 .b64 bar;\n", grid: blocks(1), block: 1, body: `
+	mov.u32 %r5, s; st.volatile.shared.u32 [%r5+1020], 0; mbarrier.init.shared.b64 [bar], 1;
+	mov.u32 %r6, %total_smem_size; mov.u32 %r7, %aggr_smem_size; mad.lo.u32 %r0, %r7, 0x10000, %r6;`, want: always(0x08080480)},
 		{name: "loads from every other block", decls: shared, grid: driver.Dim3{X: 4, Y: 2, Z: 1}, block: 64, cluster: square, body: own + clusterSync + `
 	mov.u32 %r9, 0;
 L:	mapa.shared::cluster.u32 %r10, %r6, %r9;
@@ -218,4 +225,48 @@ func TestKernelsBindTheirClusters(t *testing.T) {
 		r.want(what, err, k.want)
 	}
 	r.ok(r.CuCtxSynchronize())
+}
+
+// A node of a graph launches its kernel in the same clusters.
+func TestClustersInAGraph(t *testing.T) {
+	k := threadCase{grid: blocks(8), block: 32, decls: ".shared .b32 word;\n", body: `
+	st.shared.u32 [word], %rank;` + clusterSync + `
+	xor.b32 %r5, %rank, 3; mov.u32 %r6, word; mapa.shared::cluster.u32 %r7, %r6, %r5; ld.shared::cluster.u32 %r8, [%r7];
+	ld.global.u32 %r0, [%out]; mad.lo.u32 %r0, %r0, 10, %r8;` + clusterSync}
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		m, err := c.LoadModule([]byte(k.text()))
+		if err != nil {
+			t.Fatalf("%+v", err)
+		}
+		defer closing(t, m)
+		f, err := m.Kernel("test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := words(t, c, make([]uint32, 256))
+		defer closing(t, out)
+		l, err := f.Prepare(driver.LaunchConfig{Grid: k.grid, Block: blocks(32), Cluster: blocks(4)}, out, out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := graph.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closing(t, g)
+		if _, err := g.Add(l); err != nil {
+			t.Fatal(err)
+		}
+		x, err := g.Instantiate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closing(t, x)
+		for range 2 {
+			if err := x.Run(t.Context(), c.LegacyStream()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		compareWords(t, "thread", out, 256, func(i int) uint32 { return 11 * uint32(i/32%4^3) })
+	})
 }
