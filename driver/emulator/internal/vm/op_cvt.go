@@ -2,6 +2,7 @@ package vm
 
 import (
 	"math"
+	"slices"
 
 	"github.com/purecuda/cuda/ptx"
 )
@@ -450,7 +451,12 @@ func lowerIsspacep(l *lowerer, i *ptx.Instr, f *form) {
 	in := func(a, window uint64) bool { return a&windowMask == window }
 	switch f.space {
 	case ptx.SharedSpace:
-		test = func(a uint64) bool { return in(a, sharedWindow) }
+		exec := execIsShared
+		if slices.Contains(f.rest, "shared::cluster") {
+			exec = pred1(func(a uint64) bool { return in(a, sharedWindow) })
+		}
+		l.emit(exec, l.dst(i.Args[0], ptx.Pred), l.src(i.Args[1], ptx.U64))
+		return
 	case ptx.LocalSpace:
 		test = func(a uint64) bool { return in(a, localWindow) }
 	case ptx.ParamSpace:
