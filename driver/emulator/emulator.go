@@ -36,6 +36,8 @@ type Emulator struct {
 	texts       map[string]*byte      // C strings handed out, which live as long as the emulator
 	reclaimed   []Leak                // what a destroyed context still held
 	callbacks   callbackThread
+	journal     journal
+	coredump    coredump // of the process
 	lastFault   string
 	active      int             // streams with a goroutine
 	idle        *sync.Cond      // signalled when active becomes 0
@@ -62,6 +64,7 @@ func New(cfg Config) *Emulator {
 	e.idle = sync.NewCond(&e.mu)
 	e.running, e.cancel = context.WithCancel(context.Background())
 	e.callbacks.init(e)
+	e.journal.e, e.coredump = e, newCoredump()
 	for i := range e.cfg.Devices {
 		e.devices = append(e.devices, newDevice(e, i))
 	}
@@ -81,7 +84,8 @@ func (e *Emulator) Name() string {
 }
 
 // Lookup finds a driver function by the symbol of its ABI, cuMemAlloc_v2 for
-// instance. What is not implemented answers loader.ErrSymbolNotFound.
+// instance. A symbol that is none of the driver's answers
+// loader.ErrSymbolNotFound.
 func (e *Emulator) Lookup(symbol string) (loader.Proc, error) {
 	p, ok := e.procs[symbol]
 	if !ok {
