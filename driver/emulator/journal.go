@@ -37,7 +37,7 @@ const (
 
 // failed notes a call that failed.
 func (j *journal) failed(symbol string, r result) {
-	line := fmt.Sprintf("%s: %v (%d)", symbol, r, uint32(r))
+	line := fmt.Sprintf("%s: %s (%d)", symbol, r.String(), uint32(r))
 	if j.why != "" {
 		line += ": " + j.why
 		j.why = ""
