@@ -41,7 +41,7 @@ func (f *tensorForm) tensorInputs(o int) []uint32 {
 		var word uint64
 		filled := 0
 		for e := range f.words[o] * 32 / bits {
-			v := sequence(e, bits, c)
+			v := inputSequence(e, bits, c)
 			if !f.sequential {
 				v = draw(r, f.types[o], o, mode, c/modes)
 			}
@@ -63,8 +63,8 @@ func (f *tensorForm) tensorInputs(o int) []uint32 {
 	return all
 }
 
-// sequence is digit c of number e to the base 1<<bits.
-func sequence(e, bits, c int) uint64 { return uint64(e) >> (bits * c) & (1<<min(bits, 63) - 1) }
+// inputSequence is digit c of number e to the base 1<<bits.
+func inputSequence(e, bits, c int) uint64 { return uint64(e) >> (bits * c) & (1<<min(bits, 63) - 1) }
 
 func draw(r *rand.Rand, typ string, o, mode, round int) uint64 {
 	if l, ok := floatLayout[typ]; ok {
