@@ -326,7 +326,7 @@ func foldInt(op operator, a, b int64) value {
 	case '/':
 		return intValue(a / b)
 	case '%':
-		return intValue(a % b)
+		return intValue(int64(uint64(a) % uint64(b))) // ptxas takes it as unsigned
 	case '&':
 		return intValue(a & b)
 	case '|':

@@ -13,6 +13,8 @@ type Bound struct {
 	// ULP counts units in the last place of the result's type, Rel is
 	// relative, Abs absolute.
 	ULP, Rel, Abs float64
+	// Upper: the lower half of the operands is not looked at.
+	Upper bool
 	// Ftz: subnormal operands count as zeros, subnormal results may be zeros.
 	Ftz bool
 	// Domain, if not nil, says where the bound holds.
@@ -43,6 +45,9 @@ func (f *Form) checkOne(t string, in []uint64, out uint64) string {
 	b, format := f.Bound, floats[t]
 	a := make([]float64, len(in))
 	for i, x := range in {
+		if b.Upper {
+			x &^= 1<<32 - 1
+		}
 		a[i] = format.value(x)
 		if b.Ftz && math.Abs(a[i]) < format.smallest() {
 			a[i] = math.Copysign(0, a[i])

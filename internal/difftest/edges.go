@@ -1,6 +1,9 @@
 package difftest
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 var edgeCache = map[string][]uint64{}
 
@@ -30,6 +33,8 @@ func makeEdges(kind string) []uint64 {
 		return smallEdges(n)
 	}
 	switch kind {
+	case "f16nan", "bf16nan":
+		return nans(floats[strings.TrimSuffix(kind, "nan")])
 	case "f32int":
 		return append(floats["f32"].edges(), integralEdges(func(x float64) uint64 { return uint64(math.Float32bits(float32(x))) })...)
 	case "f64int":
@@ -110,6 +115,16 @@ func integralEdges(pattern func(float64) uint64) []uint64 {
 		for _, d := range []float64{-1, -0.5, 0, 0.5, 1} {
 			e = append(e, pattern(x+d), pattern(-x-d))
 		}
+	}
+	return e
+}
+
+// nans are all NaNs of a short format.
+func nans(f float) []uint64 {
+	var e []uint64
+	for m := uint64(1); m < 1<<f.mant; m++ {
+		x := (1<<f.exp-1)<<f.mant | m
+		e = append(e, x, x|1<<(f.exp+f.mant))
 	}
 	return e
 }

@@ -37,6 +37,7 @@ func Groups() []Group {
 		{"memory", memoryForms()},
 		{"atomic", atomicForms()},
 		{"warp", warpForms()},
+		{"immediate", immediateForms()},
 	}
 }
 

@@ -10,6 +10,11 @@ func halfForms() []Form {
 	each("f16 f16x2", func(ty string) { t.halfArithmetic(ty) })
 	each("bf16 bf16x2", func(ty string) { t.bfloatArithmetic(ty) })
 	each(halves, func(ty string) { t.halfExtremes(ty) })
+	t.outOfBounds("f16", "0x4000")
+	t.outOfBounds("bf16", "0x4000")
+	for i := range t.forms {
+		t.forms[i].Payload = true // NaNs are canonical here
+	}
 	return t.forms
 }
 
@@ -45,5 +50,14 @@ func (t *table) halfExtremes(ty string) {
 				each("_ _.xorsign.abs", func(sign string) { t.op(op+ftz+nan+sign+"."+ty, ty, twice(ty)) })
 			})
 		})
+	})
+}
+
+// outOfBounds tries fma.oob on each NaN, as each operand.
+func (t *table) outOfBounds(ty, two string) {
+	each("_ _.relu", func(relu string) {
+		op := "fma.rn.oob" + relu + "." + ty
+		t.add(op+" of NaN", thrice(ty), ty+":"+ty+"nan", "mov.b16 %h0, "+two+"; "+
+			op+" %d, %a, %h0, %h0; "+op+" %x, %h0, %a, %h0; "+op+" %y, %h0, %h0, %a;")
 	})
 }

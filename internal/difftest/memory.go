@@ -32,6 +32,8 @@ func memoryForms() []Form {
 	t.cachedStores()
 	t.wideMoves()
 	t.spaces()
+	t.add("ld.shared::cta.u32", "u32", "b64 b64", inShared+"st.shared::cta.v2.b64 [%w1], {%a, %b}; ld.shared::cta.u32 %d, [%w1+8];")
+	t.add("ld.shared 32-bit address", "u64", "b64 b64", "mov.u32 %t3, smem; mad.lo.u32 %t3, %t2, 32, %t3; st.shared.v2.b64 [%t3], {%a, %b}; ld.shared.u64 %d, [%t3+8];")
 	return t.forms
 }
 

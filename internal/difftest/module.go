@@ -100,9 +100,13 @@ func store(b *strings.Builder, r, t string, at int) {
 }
 
 // Hash names what a form's results depend on: its PTX and its operands.
-func (f *Form) Hash() uint64 {
+func (f *Form) Hash(operands []uint64) uint64 {
 	h := sha256.New()
 	h.Write([]byte(Module([]Form{*f})))
-	binary.Write(h, binary.LittleEndian, f.Operands())
+	b := make([]byte, 0, 8*len(operands))
+	for _, x := range operands {
+		b = binary.LittleEndian.AppendUint64(b, x)
+	}
+	h.Write(b)
 	return binary.LittleEndian.Uint64(h.Sum(nil))
 }

@@ -100,6 +100,9 @@ func random(kind string, r *rand.Rand) uint64 {
 		return uint64(r.IntN(n))
 	}
 	switch kind {
+	case "f16nan", "bf16nan":
+		e := edges(kind)
+		return e[r.IntN(len(e))]
 	case "f32int": // about the range of the integer types
 		return uint64(math.Float32bits(float32(r.NormFloat64() * math.Exp2(float64(r.IntN(66))))))
 	case "f64int":

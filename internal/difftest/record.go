@@ -39,7 +39,7 @@ type File struct {
 
 // NewRecord is what to keep of an answer.
 func NewRecord(f *Form, a Answer) Record {
-	r := Record{Name: f.Name, Hash: f.Hash(), Refused: a.Refused != nil}
+	r := Record{Name: f.Name, Hash: f.Hash(a.Operands), Refused: a.Refused != nil}
 	if r.Refused {
 		return r
 	}
@@ -82,8 +82,8 @@ func (f *Form) encode(results []uint64, canonical bool) []byte {
 	return b
 }
 
-// decode is the inverse of encode.
-func (f *Form) decode(b []byte) []uint64 {
+// Decode is the inverse of encode.
+func (f *Form) Decode(b []byte) []uint64 {
 	var results []uint64
 	for len(b) > 0 {
 		var w [8]byte
@@ -106,13 +106,14 @@ func canonicalNaN(t string, x uint64) uint64 {
 	return x
 }
 
-// Difference says where two results of the form differ, "" if nowhere.
-func (f *Form) Difference(r *Record, results []uint64) string {
+// Difference says where an answer differs from what is recorded, "" if
+// nowhere.
+func (f *Form) Difference(r *Record, a Answer) string {
 	if f.Bound != nil {
 		return ""
 	}
-	in := f.Operands()
-	for i, want := range f.decode(r.First) {
+	in, results := a.Operands, a.Results
+	for i, want := range f.Decode(r.First) {
 		got, t := results[i], f.Out[i%len(f.Out)]
 		if !f.Payload {
 			got, want = canonicalNaN(t, got), canonicalNaN(t, want)
@@ -133,12 +134,12 @@ func (f *Form) Difference(r *Record, results []uint64) string {
 
 // Outside counts the results of an approximate form that are outside of its
 // bound, and describes the first.
-func (f *Form) Outside(results []uint64) (count int, first string) {
+func (f *Form) Outside(a Answer) (count int, first string) {
 	if f.Bound == nil {
 		return 0, ""
 	}
-	in, n := f.Operands(), len(f.In)
-	for i, x := range results {
+	in, n := a.Operands, len(f.In)
+	for i, x := range a.Results {
 		if s := f.Check(in[i*n:i*n+n], x); s != "" {
 			if count++; count == 1 {
 				first = s
@@ -178,14 +179,14 @@ func Decode(data []byte) (*File, error) {
 
 // Differences lists where two complete answers differ, leaving out NaNs of
 // another payload; or only those, if payload is set.
-func (f *Form) Differences(want, got []uint64, payload bool) []string {
+func (f *Form) Differences(want, got Answer, payload bool) []string {
 	var found []string
-	in, n := f.Operands(), len(f.In)
-	for i := range want {
-		k, t := i/len(f.Out), f.Out[i%len(f.Out)]
-		same := canonicalNaN(t, want[i]) == canonicalNaN(t, got[i])
-		if want[i] != got[i] && same == payload {
-			found = append(found, fmt.Sprintf("%#x: %s: gpu %#x, emulator %#x", in[k*n:k*n+n], outRegs[i%len(f.Out)], want[i], got[i]))
+	in, n := want.Operands, len(f.In)
+	for i, w := range want.Results {
+		k, t, g := i/len(f.Out), f.Out[i%len(f.Out)], got.Results[i]
+		same := canonicalNaN(t, w) == canonicalNaN(t, g)
+		if w != g && same == payload {
+			found = append(found, fmt.Sprintf("%#x: %s: gpu %#x, emulator %#x", in[k*n:k*n+n], outRegs[i%len(f.Out)], w, g))
 		}
 	}
 	return found

@@ -40,36 +40,36 @@ func (d *Device) Close() error {
 	return errors.Join(d.stream.Close(), d.in.Close(), d.out.Close(), d.own.Close())
 }
 
-// Answer is what a device answered for a form: its results, or why it does
-// not have the form.
+// Answer is what a device answered for a form's operands: its results, or why
+// it does not have the form.
 type Answer struct {
-	Results []uint64
-	Refused error
+	Operands, Results []uint64
+	Refused           error
 }
 
 const perModule = 24
 
-// Run executes the forms. A module that is refused is divided until the forms
-// that it is refused for are alone.
-func (d *Device) Run(forms []Form) ([]Answer, error) {
-	answers := make([]Answer, 0, len(forms))
-	for len(forms) > 0 {
-		n := min(perModule, len(forms))
-		some, err := d.module(forms[:n])
+// Run executes the forms and hands the answer to each to use, with the form's
+// index. A module that is refused is divided until the forms that it is
+// refused for are alone.
+func (d *Device) Run(forms []Form, use func(i int, a Answer)) error {
+	for from := 0; from < len(forms); from += perModule {
+		some, err := d.module(forms[from:min(from+perModule, len(forms))])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		answers = append(answers, some...)
-		forms = forms[n:]
+		for i, a := range some {
+			use(from+i, a)
+		}
 	}
-	return answers, nil
+	return nil
 }
 
 func (d *Device) module(forms []Form) ([]Answer, error) {
 	m, err := d.ctx.LoadModule([]byte(Module(forms)))
 	switch {
 	case err != nil && len(forms) == 1:
-		return []Answer{{Refused: err}}, nil
+		return []Answer{{Operands: forms[0].Operands(), Refused: err}}, nil
 	case err != nil:
 		return d.halves(forms)
 	}
@@ -92,7 +92,8 @@ func (d *Device) kernels(m *driver.Module, forms []Form) ([]Answer, error) {
 	for i := range forms {
 		k, err := m.Kernel(fmt.Sprintf("k%d", i))
 		if err == nil {
-			answers[i].Results, err = d.kernel(k, &forms[i])
+			answers[i].Operands = forms[i].Operands()
+			answers[i].Results, err = d.kernel(k, answers[i].Operands, len(forms[i].Out))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", forms[i].Name, err)
@@ -101,8 +102,7 @@ func (d *Device) kernels(m *driver.Module, forms []Form) ([]Answer, error) {
 	return answers, nil
 }
 
-func (d *Device) kernel(k *driver.Kernel, f *Form) ([]uint64, error) {
-	operands := f.Operands()
+func (d *Device) kernel(k *driver.Kernel, operands []uint64, results int) ([]uint64, error) {
 	in := make([]uint64, d.in.Len())
 	copy(in, operands)
 	if err := d.in.CopyFrom(in); err != nil {
@@ -117,5 +117,5 @@ func (d *Device) kernel(k *driver.Kernel, f *Form) ([]uint64, error) {
 	}
 	all := make([]uint64, d.out.Len())
 	err := d.out.CopyTo(all)
-	return all[:Tuples*len(f.Out)], err
+	return all[:Tuples*results], err
 }

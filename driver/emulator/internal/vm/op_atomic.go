@@ -93,6 +93,9 @@ func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 	if (op == "add" || op == "inc0") && t.Size() == 4 && !isFloat(t) {
 		exec = addExec(red, p.base.class == class64)
 	}
+	if op == "add" && t == ptx.F32 {
+		exec = sumExec(p.space, p.base.class == class64)
+	}
 	m := l.slot(l.emit(exec, l.dst(d, t), p.base, b, c))
 	m.in.imm = p.imm
 	m.in.aux = spaceCode(p.space) | log2(t.Size())<<accLog | accWrite | accAtomic
@@ -146,10 +149,8 @@ func atomicFunc(op string, t ptx.Type) atomicOp {
 
 func atomicAdd(t ptx.Type) atomicOp {
 	switch {
-	case t == ptx.F32: // subnormals stay in memory that is not shared
-		return func(old, b, _ uint64) uint64 {
-			return uint64(math.Float32bits(math.Float32frombits(uint32(old)) + math.Float32frombits(uint32(b))))
-		}
+	case t == ptx.F32: // of global memory; sumExec knows shared memory
+		return addFlushed
 	case t == ptx.F64:
 		return func(old, b, _ uint64) uint64 {
 			return math.Float64bits(math.Float64frombits(old) + math.Float64frombits(b))
@@ -264,6 +265,36 @@ func addExec(red, wide bool) execFunc {
 		for ; m != 0; m &= m - 1 {
 			i := first(m)
 			d[i] = atomic.AddUint32((*uint32)(w.pointer(in, e, a[i], i)), b[i]) - b[i]
+		}
+	}
+}
+
+// addFlushed is the addition of f32 in global memory, where subnormal
+// operands and results are flushed to zero, whatever the instruction says.
+func addFlushed(old, b, _ uint64) uint64 {
+	x, y := flush(math.Float32frombits(uint32(old))), flush(math.Float32frombits(uint32(b)))
+	return uint64(math.Float32bits(flush(x + y)))
+}
+
+// addKept is the addition of f32 in shared memory.
+func addKept(old, b, _ uint64) uint64 {
+	return uint64(math.Float32bits(math.Float32frombits(uint32(old)) + math.Float32frombits(uint32(b))))
+}
+
+// sumExec is the addition of f32; where a generic address points to decides
+// about subnormal numbers.
+func sumExec(space ptx.Space, wide bool) execFunc {
+	return func(w *warp, in *inst, m uint32) {
+		w.synced = true
+		e := w.site(in)
+		a := w.addresses(in, wide, m)
+		for ; m != 0; m &= m - 1 {
+			i := first(m)
+			fn := addFlushed
+			if space == ptx.SharedSpace || space != ptx.GlobalSpace && a[i]&windowMask == sharedWindow {
+				fn = addKept
+			}
+			w.r32[in.d][i] = update32((*uint32)(w.pointer(in, e, a[i], i)), fn, w.r32[in.b][i], 0)
 		}
 	}
 }

@@ -126,15 +126,41 @@ func execFmaF64(w *warp, in *inst, m uint32) {
 	}
 }
 
+// tiny reports whether x, exact or rounded to odd, is below the smallest
+// normal number when it is rounded to the bits of a normal one.
+func tiny(x float64, r rounding) bool {
+	return math.Abs(float64(toF32(x*0x1p64, r))) < smallest32*0x1p64
+}
+
 // mode32 gives a binary f32 operation the treatment of its modifiers.
 func mode32(f *form, op func(a, b float32, r rounding) float32) execFunc {
 	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
+	tiny := tiny32(f.op.Name, r)
 	return lane2(func(a, b float32) float32 {
 		if ftz {
 			a, b = flush(a), flush(b)
 		}
-		return finish32(op(a, b, r), ftz, sat)
+		x := op(a, b, r)
+		if ftz && math.Abs(float64(x)) == smallest32 && tiny(a, b) {
+			x = float32(math.Copysign(0, float64(x)))
+		}
+		return finish32(x, ftz, sat)
 	})
+}
+
+// smallest32 is the smallest normal float32.
+const smallest32 = 0x1p-126
+
+// tiny32 tells whether an operation's result that is the smallest normal
+// number would be below it if exponents had no limit: .ftz looks at that.
+func tiny32(op string, r rounding) func(a, b float32) bool {
+	switch op {
+	case "mul":
+		return func(a, b float32) bool { return tiny(float64(a)*float64(b), r) }
+	case "div":
+		return func(a, b float32) bool { return tiny(divOdd(float64(a), float64(b)), r) }
+	}
+	return func(a, b float32) bool { return false } // sums of normal numbers are exact there
 }
 
 // finish32 applies .ftz and .sat to a result.
@@ -267,12 +293,17 @@ func pairF32(f *form) execFunc {
 	if op == nil {
 		return nil
 	}
+	tiny := tiny32(f.op.Name, r)
 	one := func(a, b uint32) uint64 {
 		x, y := math.Float32frombits(a), math.Float32frombits(b)
 		if ftz {
 			x, y = flush(x), flush(y)
 		}
-		return uint64(math.Float32bits(finish32(op(x, y), ftz, sat)))
+		z := op(x, y)
+		if ftz && math.Abs(float64(z)) == smallest32 && tiny(x, y) {
+			z = float32(math.Copysign(0, float64(z)))
+		}
+		return uint64(math.Float32bits(finish32(z, ftz, sat)))
 	}
 	return lane2(func(a, b uint64) uint64 {
 		return one(uint32(a), uint32(b)) | one(uint32(a>>32), uint32(b>>32))<<32
@@ -297,7 +328,11 @@ func lowerFma(l *lowerer, i *ptx.Instr, f *form) {
 		if ftz {
 			a, b, c = flush(a), flush(b), flush(c)
 		}
-		return finish32(fmaF32Mode(a, b, c, r), ftz, sat)
+		x := fmaF32Mode(a, b, c, r)
+		if ftz && math.Abs(float64(x)) == smallest32 && tiny(fmaOdd(float64(a), float64(b), float64(c)), r) {
+			x = float32(math.Copysign(0, float64(x)))
+		}
+		return finish32(x, ftz, sat)
 	}
 	switch {
 	case t == ptx.F32 && f.plain():
@@ -558,7 +593,10 @@ func unaryF64(f *form) execFunc {
 	switch name := f.op.Name; {
 	case f.has(flagApprox) && f.has(flagFtz) && (name == "rcp" || name == "rsqrt"):
 		fn := functionOf(name)
-		return lane1(func(x float64) float64 { return coarse(fn(flush64(x))) })
+		return lane1(func(x float64) float64 {
+			// The lower half of the operand is not looked at, either.
+			return coarse(fn(flush64(math.Float64frombits(math.Float64bits(x) &^ 0xffffffff))))
+		})
 	case f.flags == flagApprox && name == "rsqrt":
 		return lane1(functionOf(name))
 	case f.flags != 0:
@@ -597,7 +635,7 @@ func lowerTestp(l *lowerer, i *ptx.Instr, f *form) {
 		"infinite":   func(x float64, _ bool) bool { return math.IsInf(x, 0) },
 		"number":     func(x float64, _ bool) bool { return x == x },
 		"notanumber": func(x float64, _ bool) bool { return x != x },
-		"normal":     func(x float64, sub bool) bool { return finite(x) && !sub && x != 0 },
+		"normal":     func(x float64, sub bool) bool { return finite(x) && !sub }, // zeros count
 		"subnormal":  func(x float64, sub bool) bool { return sub },
 	}[f.rest[0]]
 	if !ok {
