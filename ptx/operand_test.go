@@ -158,7 +158,7 @@ func TestConstantExpressions(t *testing.T) {
 		{"(1+2)*3", "int 0x9"},
 		{"10-4-3", "int 0x3"},
 		{"-7/2", "int 0xfffffffffffffffd"},
-		{"-7%4", "int 0xfffffffffffffffd"},
+		{"-7%4", "int 0x1"},
 		{"7%3", "int 0x1"},
 		{"7 % 3", "int 0x1"},
 		{"1<<4|3", "int 0x13"},
@@ -194,7 +194,7 @@ func TestConstantExpressions(t *testing.T) {
 		{"0xabcDEF", "int 0xabcdef"},
 		{"9223372036854775807+1", "int 0x8000000000000000"},
 		{"(-9223372036854775807-1)/-1", "int 0x8000000000000000"},
-		{"(-9223372036854775807-1)%-1", "int 0x0"},
+		{"(-9223372036854775807-1)%-1", "int 0x8000000000000000"},
 	} {
 		if got := shapes(lastInstr(t, "op.b32 "+c.in+";").Args); got != c.want {
 			t.Errorf("%s = %s, want %s", c.in, got, c.want)

@@ -19,7 +19,7 @@ func Differences() []Difference {
 				"atom.add.noftz.f16x2 on generic shared", "red.add.noftz.f16x2 on generic shared",
 				"atom.add.noftz.bf16x2 on generic shared", "red.add.noftz.bf16x2 on generic shared",
 			},
-			Section: "9.7.13.5 atom, 9.7.13.7 red",
+			Section: "9.7.13, atom and red",
 			Why: "An error of the driver's compiler (and of ptxas 11.8), not of the emulator. An addition to a pair of halves in shared " +
 				"memory becomes a loop; where the operand is the lower half of a 64-bit register, as in these kernels, the loop takes the " +
 				"upper half of the pair from the register's upper word and adds that. An operand that was loaded as 32 bits gives the " +
@@ -27,7 +27,7 @@ func Differences() []Difference {
 		},
 		{
 			Forms:   []string{"mul.f32 add.f32", "mul.f64 add.f64"},
-			Section: "9.7.3.6 mul, 9.7.3.4 add",
+			Section: "9.7.3, mul and add",
 			Why: "A product and a sum without a rounding modifier may be contracted to one fma, and the driver's compiler does so. The emulator " +
 				"executes what is written. With .rn on both, results are equal.",
 		},

@@ -366,7 +366,7 @@ func TestClassification(t *testing.T) {
 	for name, want := range map[string]func(x float64) bool{
 		"finite": func(x float64) bool { return isFinite(x) }, "infinite": func(x float64) bool { return math.IsInf(x, 0) },
 		"number": func(x float64) bool { return x == x }, "notanumber": func(x float64) bool { return x != x },
-		"normal":    func(x float64) bool { return isFinite(x) && math.Abs(x) >= 0x1p-126 },
+		"normal":    func(x float64) bool { return isFinite(x) && (x == 0 || math.Abs(x) >= 0x1p-126) },
 		"subnormal": func(x float64) bool { return x != 0 && math.Abs(x) < 0x1p-126 },
 	} {
 		got := eval1[uint32](t, "u32", "f32", "testp."+name+".f32 %p, %a; selp.b32 %d, 1, 0, %p;", a)
