@@ -31,6 +31,12 @@ func Differences() []Difference {
 			Why: "A product and a sum without a rounding modifier may be contracted to one fma, and the driver's compiler does so. The emulator " +
 				"executes what is written. With .rn on both, results are equal.",
 		},
+		{
+			Forms:   []string{"mul.rn.f64 add.rn.f64"},
+			Section: "9.7.3, add",
+			Why: "Results that are numbers are equal. Of two f64 operands that are NaNs, an instruction of the GPU hands on the second; but the " +
+				"compiler may exchange the operands of a sum, as it does here. The emulator hands on the second as written.",
+		},
 	}
 }
 

@@ -98,6 +98,10 @@ func check(t *testing.T, f *difftest.Form, r *difftest.Record, a difftest.Answer
 	if n, s := f.Outside(a); n != 0 {
 		t.Errorf("%s: %d results are outside of the bound: %s", f.Name, n, s)
 	}
+	kept := difftest.Answer{Operands: a.Operands, Results: f.Decode(r.First)}
+	if n, s := f.Outside(kept); n != 0 {
+		t.Errorf("%s: %d recorded results are outside of the bound: %s", f.Name, n, s)
+	}
 }
 
 // TestRecord writes what the GPU answers, and on the way compares it with the

@@ -45,9 +45,9 @@ the first tuples and as checksums for all, with a hash of the PTX and the operan
 are derived from the table again.
 
 ` + "`go test ./internal/difftest`" + ` runs every form on the emulator, and on the GPU where there is one, and compares with what is
-kept. Exact results agree bit for bit. The payload of a NaN counts where values are moved or selected, and in f16 and
-bf16; in f32 and f64 arithmetic, where the ISA leaves it open, a NaN equals a NaN. (There the H200 makes 0x7fffffff of
-every f32 NaN, also in abs and neg; the emulator keeps the processor's.) Approximate results are within the ISA's bound
+kept. Exact results agree bit for bit, the payload of NaNs too, but in f32 arithmetic, where the ISA leaves the payload
+open. (There the H200 makes 0x7fffffff of every NaN; the emulator does so in most forms, but not in the frequent ones.)
+Checksums say nothing about payloads of f32, f64 and conversions; the results that are kept in full do. Approximate results are within the ISA's bound
 of the exact function, on both. Forms that the GPU's driver refuses to load are refused by the emulator, too.
 
 To record again, on a machine with a GPU: ` + "`go test ./internal/difftest -run TestRecord -record testdata`" + `.
@@ -97,6 +97,10 @@ Behaviour that the PTX ISA leaves open, or that is easy to get wrong. The emulat
 | rcp, rsqrt .approx.ftz.f64 | the lower half of the operand is not looked at: a NaN with its payload there is an infinity |
 | bfe, bfi on 64 bits | position and length count in full, not by their low byte as with 32 bits |
 | atom.add.f32, red.add.f32 | in global memory subnormal operands and results are zeros, in shared memory they are kept; with a generic address, where it points to decides |
+| add, sub, mul, fma, min, max on f64 | of several NaNs the second factor or operand's is handed on, then the addend's, then the first's; a division prefers the dividend's; an invalid operation gives 0xfff8000000000000 |
+| abs, neg on NaNs | f64: the NaN, made quiet, with its sign; f32, f16 and bf16: the canonical NaN |
+| atom.add.f64, red.add.f64 | in global memory NaNs are handed on as they are, not made quiet |
+| cvt of NaNs | from f64 and to f64: sign and leading bits of the payload, made quiet; f32 from bf16: the pattern, not even made quiet; otherwise canonical |
 | constants | 0f… as an f64 operand is the pattern, not the number; % on constants is unsigned, / is signed |
 
 `

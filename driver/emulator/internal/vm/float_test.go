@@ -282,7 +282,11 @@ func TestFloatMinMaxAbsNeg(t *testing.T) {
 	abs := eval1[float32](t, "f32", "f32", "abs.f32 %d, %a;", v)
 	neg := eval1[float32](t, "f32", "f32", "neg.f32 %d, %a;", v)
 	for i, x := range v {
-		if math.Float32bits(abs[i]) != math.Float32bits(x)&0x7fffffff || math.Float32bits(neg[i]) != math.Float32bits(x)^0x80000000 {
+		wantAbs, wantNeg := math.Float32bits(x)&0x7fffffff, math.Float32bits(x)^0x80000000
+		if x != x {
+			wantAbs, wantNeg = 0x7fffffff, 0x7fffffff
+		}
+		if math.Float32bits(abs[i]) != wantAbs || math.Float32bits(neg[i]) != wantNeg {
 			t.Errorf("abs, neg of %x are %x, %x", x, abs[i], neg[i])
 		}
 	}

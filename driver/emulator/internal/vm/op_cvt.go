@@ -335,17 +335,11 @@ func cvtFloat(dt, st ptx.Type, f *form) execFunc {
 	if integral || r == roundNone {
 		mode = roundRN
 	}
-	if !integral && !sat && !ftz && !relu && dt == st {
+	if !integral && !sat && !ftz && !relu && dt == st && dt != ptx.F16 {
 		if dt == ptx.F64 {
 			return execMov[uint64]
 		}
 		return execMov[uint32]
-	}
-	if dt == ptx.F64 && st == ptx.F32 && !integral && !sat && !ftz {
-		return lane1(func(a float32) float64 { return float64(a) })
-	}
-	if dt == ptx.F32 && st == ptx.F64 && mode == roundRN && !integral && !sat && !ftz {
-		return lane1(func(a float64) float32 { return float32(a) })
 	}
 	write := floatTo(dt, mode, ftz, sat)
 	if read == nil || write == nil {
@@ -355,8 +349,12 @@ func cvtFloat(dt, st ptx.Type, f *form) execFunc {
 	if dt == ptx.BF16 {
 		narrow = formatBF16
 	}
+	keep := cvtNaN(dt, st, f)
 	return bankFunc(uint(8*dt.Size()), uint(8*st.Size()), func(a uint64) uint64 {
 		x := read(a)
+		if x != x && keep != nil {
+			return keep(a)
+		}
 		if integral {
 			x = math.Copysign(roundIntegral(x, r-roundInt), x)
 		}

@@ -122,7 +122,10 @@ func execFmaF64(w *warp, in *inst, m uint32) {
 	d, a, b, c := col[float64](w, in.d), col[float64](w, in.a), col[float64](w, in.b), col[float64](w, in.c)
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		d[i] = math.FMA(a[i], b[i], c[i])
+		x, y, z := a[i], b[i], c[i]
+		if d[i] = math.FMA(x, y, z); d[i] != d[i] {
+			d[i] = nanOf(nanOrNumber(x, z), y)
+		}
 	}
 }
 
@@ -260,24 +263,27 @@ func binaryF64(f *form) execFunc {
 	switch f.op.Name {
 	case "add":
 		if rn {
-			return execAddF[float64]
+			return execAddF64
 		}
-		return lane2(func(a, b float64) float64 { return addF64(a, b, r) })
+		return binary64(func(a, b float64) float64 { return addF64(a, b, r) })
 	case "sub":
 		if rn {
-			return execSubF[float64]
+			return execSubF64
 		}
-		return lane2(func(a, b float64) float64 { return addF64(a, -b, r) })
+		return binary64(func(a, b float64) float64 { return addF64(a, -b, r) })
 	case "mul":
 		if rn {
-			return execMulF[float64]
+			return execMulF64
 		}
-		return lane2(func(a, b float64) float64 { return mulF64(a, b, r) })
+		return binary64(func(a, b float64) float64 { return mulF64(a, b, r) })
 	case "div":
-		if rn {
-			return execDivF[float64]
-		}
-		return lane2(func(a, b float64) float64 { return divF64(a, b, r) })
+		return lane2(func(a, b float64) float64 {
+			q := divF64(a, b, r)
+			if q != q {
+				return nanOf(b, a) // a division prefers the dividend's
+			}
+			return q
+		})
 	}
 	return nil
 }
@@ -342,7 +348,13 @@ func lowerFma(l *lowerer, i *ptx.Instr, f *form) {
 	case t == ptx.F64 && f.plain():
 		l.simple3(i, t, execFmaF64)
 	case t == ptx.F64 && f.flags == 0:
-		l.simple3(i, t, lane3(func(a, b, c float64) float64 { return fmaF64(a, b, c, r) }))
+		l.simple3(i, t, lane3(func(a, b, c float64) float64 {
+			x := fmaF64(a, b, c, r)
+			if x != x {
+				return nanOf(nanOrNumber(a, c), b)
+			}
+			return x
+		}))
 	case t == ptx.F32x2:
 		half := func(a, b, c uint64, sh uint) uint64 {
 			v := one(math.Float32frombits(uint32(a>>sh)), math.Float32frombits(uint32(b>>sh)), math.Float32frombits(uint32(c>>sh)))
@@ -441,7 +453,7 @@ func (l *lowerer) floatMinMax(i *ptx.Instr, f *form) {
 			return narrow32(mm.of64(mm.of64(float64(fl(a)), float64(fl(b))), float64(fl(c))))
 		}))
 	case t == ptx.F64 && len(i.Args) == 3 && f.flags == 0:
-		l.simple2(i, t, lane2(mm.of64))
+		l.simple2(i, t, binary64(mm.of64))
 	default:
 		l.bad("form is not known")
 	}
@@ -503,13 +515,13 @@ func (l *lowerer) floatAbsNeg(i *ptx.Instr, f *form) {
 			return float32(math.Abs(float64(flush(a))))
 		})
 	case t == ptx.F32 && neg:
-		exec = lane1(func(a uint32) uint32 { return a ^ 1<<31 })
+		exec = lane1(func(a uint32) uint32 { return canonical32(a ^ 1<<31) })
 	case t == ptx.F32:
-		exec = lane1(func(a uint32) uint32 { return a &^ (1 << 31) })
+		exec = lane1(func(a uint32) uint32 { return canonical32(a &^ (1 << 31)) })
 	case t == ptx.F64 && neg:
-		exec = lane1(func(a uint64) uint64 { return a ^ 1<<63 })
+		exec = unary64(func(a float64) float64 { return -a })
 	case t == ptx.F64:
-		exec = lane1(func(a uint64) uint64 { return a &^ (1 << 63) })
+		exec = unary64(math.Abs)
 	}
 	if exec == nil {
 		l.bad("form is not known")
@@ -602,9 +614,9 @@ func unaryF64(f *form) execFunc {
 	case f.flags != 0:
 		return nil
 	case name == "rcp":
-		return lane1(func(x float64) float64 { return divF64(1, x, r) })
+		return unary64(func(x float64) float64 { return divF64(1, x, r) })
 	case name == "sqrt":
-		return lane1(func(x float64) float64 { return sqrtF64(x, r) })
+		return unary64(func(x float64) float64 { return sqrtF64(x, r) })
 	}
 	return nil
 }
