@@ -3,17 +3,18 @@ package difftest
 import (
 	"math"
 	"strings"
+	"sync"
 )
 
-var edgeCache = map[string][]uint64{}
+var edgeCache sync.Map
 
 // edges are the edge values of a kind.
 func edges(kind string) []uint64 {
-	if e, ok := edgeCache[kind]; ok {
-		return e
+	if e, ok := edgeCache.Load(kind); ok {
+		return e.([]uint64)
 	}
 	e := makeEdges(kind)
-	edgeCache[kind] = e
+	edgeCache.Store(kind, e)
 	return e
 }
 

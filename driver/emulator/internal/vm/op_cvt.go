@@ -341,6 +341,12 @@ func cvtFloat(dt, st ptx.Type, f *form) execFunc {
 		}
 		return execMov[uint32]
 	}
+	if dt == ptx.F64 && st == ptx.F32 && !integral && !sat && !ftz {
+		return lane1(func(a float32) float64 { return float64(a) })
+	}
+	if dt == ptx.F32 && st == ptx.F64 && mode == roundRN && !integral && !sat && !ftz {
+		return lane1(func(a float64) float32 { return float32(a) })
+	}
 	write := floatTo(dt, mode, ftz, sat)
 	if read == nil || write == nil {
 		return nil
