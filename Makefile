@@ -10,7 +10,7 @@ NVIDIA   ?= $(BUILD)/nvidia
 CUDA_INCLUDE ?= /usr/local/cuda/include
 HAVE_CC  := $(shell command -v $${CC:-cc} 2>/dev/null)
 
-.PHONY: test fmt vet unit race tags cross generate generate-check docs docs-check test-nvidia test-arm64 test-windows gpu-bundle clean
+.PHONY: fuzz test fmt vet unit race tags cross generate generate-check docs docs-check test-nvidia test-arm64 test-windows gpu-bundle clean
 
 test: fmt vet unit race tags cross generate-check docs-check
 
@@ -62,7 +62,7 @@ docs:
 docs-check:
 	$(GO) run -C tools/graphdoc . -root ../.. -check $(GRAPHDOC)
 
-# Real driver libraries, ptxas and the toolkit's stub, none of which needs a GPU.
+# Real driver libraries, ptxas, NVRTC and the toolkit's stub, none of which needs a GPU.
 test-nvidia:
 	scripts/nvidia-parts.sh $(NVIDIA)
 	CGO_ENABLED=0 PURECUDA_NVIDIA_PARTS=$(abspath $(NVIDIA)) $(GO) test -tags nvidia -count=1 -v -run '^TestNVIDIA' ./internal/nvidiatest
@@ -76,6 +76,15 @@ test-arm64:
 test-windows:
 	CGO_ENABLED=0 GOOS=windows WINEPREFIX=$(abspath $(BUILD)/wine) $(GO) test -p 1 -exec "$(abspath scripts/wine-run.sh)" \
 		-skip '^(TestGraphQueries|TestDriverDOT)$$' ./...
+
+# Everything that reads bytes of strangers, for FUZZTIME each. The minimiser would
+# take most of the time where an input is large.
+FUZZTIME ?= 30s
+FUZZ     := ./ptx:FuzzParse ./ptx:FuzzSignatures ./ptx:FuzzRoundTrip ./ptx:FuzzInspect ./driver:FuzzImage ./driver/emulator:FuzzLZ4 ./ptx/ptx2go/internal/gen:FuzzSources
+
+fuzz:
+	set -e; for f in $(FUZZ); do echo "fuzz: $$f"; \
+		CGO_ENABLED=0 $(GO) test $${f%:*} -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; done
 
 gpu-bundle:
 	scripts/gpu-bundle.sh

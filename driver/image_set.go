@@ -195,7 +195,9 @@ func (s *ImageSet) LoadModule(c *Context, opts ...JITOption) (*Module, error) {
 	return loadBest(s, c, func(i *Image) (*Module, error) { return c.loadModule(c.Driver(), i.code, opts) })
 }
 
-// LoadLibrary is LoadModule for a Library.
+// LoadLibrary is LoadModule for a Library. A driver that looks at a library's
+// machine code only when a kernel is asked for takes the first image; that it
+// does not fit is then an error of Kernel.
 func (s *ImageSet) LoadLibrary(c *Context, opts ...JITOption) (*Library, error) {
 	return loadBest(s, c, func(i *Image) (*Library, error) { return c.loadLibrary(i.code, opts) })
 }

@@ -184,6 +184,10 @@ func TestFatBinariesRun(t *testing.T) {
 			t.Errorf("code for %d runs", got)
 		}
 		noError(t, m.Close())
+		m = must(c.LoadModule(imageFile(t, "old.fatbin")))(t) // compressed as before CUDA 13
+		k := must(m.Kernel("k"))(t)
+		noError(t, k.Load())
+		noError(t, m.Close())
 	})
 }
 
@@ -305,6 +309,22 @@ func TestLazyModuleTriesAgain(t *testing.T) {
 		wantError(t, err, driver.ErrClosed)
 		noError(t, none.Close())
 	})
+}
+
+// A lazy module costs nothing until a kernel of it is asked for.
+func ExampleImageSet_Lazy() {
+	c := exampleContext()
+	set, err := driver.ReadImages(os.DirFS("testdata/images"), "variants.ptx")
+	check(err)
+	lazy := set.Lazy(c)
+	fmt.Println(lazy.Loaded())
+	k, err := lazy.Kernel("variant")
+	check(err)
+	fmt.Println(k, lazy.Loaded())
+	check(lazy.Close(), c.Close())
+	// Output:
+	// false
+	// kernel variant true
 }
 
 // Variants for several architectures are embedded in the program; which one

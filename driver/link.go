@@ -217,10 +217,24 @@ func (l *Linker) link() (image []byte, log string, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, "", err
+		return nil, "", l.explainNeeds(err, failing)
 	}
 	defer j.close()
 	return image, cString(j.info), nil
+}
+
+// explainNeeds says what driver or device PTX needs that was refused for that.
+func (l *Linker) explainNeeds(err error, text []byte) error {
+	if text == nil {
+		return err
+	}
+	info, _ := ptx.Signatures(text)
+	explained, ok := l.ctx.explainNeeds(err, info.Needs()).(*Error)
+	if !ok || explained == err {
+		return err
+	}
+	explained.Hint = explained.of(explained.Hint)
+	return explained
 }
 
 func (l *Linker) linkOnce(j *jit, failing *[]byte) (image []byte, err error) {

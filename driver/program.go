@@ -107,13 +107,8 @@ func (p *program) kernel(name string) (*Kernel, error) {
 
 // missing explains that a kernel is not there by listing those that are.
 func (p *program) missing(name string, err error) error {
-	if e, ok := err.(*Error); ok && e.Log != "" { // a library that does not compile
-		late := *e
-		late.Hint = fmt.Sprintf("kernel %q of %v: %s", name, p.life, e.Hint)
-		return &late
-	}
 	if !isResult(err, CUDA_ERROR_NOT_FOUND) {
-		return fmt.Errorf("kernel %q of %v: %w", name, p.life, p.ctx.explainNeeds(err, p.needs))
+		return p.late(name, p.ctx.explainNeeds(err, p.needs))
 	}
 	names := p.names()
 	if len(names) == 0 {
@@ -123,6 +118,18 @@ func (p *program) missing(name string, err error) error {
 		return fmt.Errorf("%v has no kernel %q, did you mean %q? It has %s: %w", p.life, name, near, listed(names), err)
 	}
 	return fmt.Errorf("%v has no kernel %q, it has %s: %w", p.life, name, listed(names), err)
+}
+
+// late is the error of a library that turns out not to compile when a kernel is
+// asked for: an *Error, for its log.
+func (p *program) late(name string, err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return fmt.Errorf("kernel %q of %v: %w", name, p.life, err)
+	}
+	late := *e
+	late.Hint = fmt.Sprintf("kernel %q of %v: %s", name, p.life, e.Hint)
+	return &late
 }
 
 // names lists the kernels in order: from the PTX, else from the driver.

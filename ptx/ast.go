@@ -61,7 +61,7 @@ type Directive struct {
 	Pos  Pos
 	Name string   // without the dot
 	Args []uint64 // numbers: .maxntid 256, 1, 1
-	Text []string // strings: .pragma "nounroll" (unquoted)
+	Text []string // strings: .pragma "nounroll" (unquoted), .language "c++"
 }
 
 // Variable is one declared variable or parameter. A list in one declaration
@@ -117,7 +117,8 @@ type File struct {
 	Size  uint64
 }
 
-// Section is ".section Name { ... }", DWARF data kept as it is written.
+// Section is ".section Name { ... }", DWARF data kept as it is written, or the
+// .nv_intermediate_source_section { ... } of PTX 9.4, whose name says so.
 type Section struct {
 	Pos  Pos
 	Name string // with its dot: ".debug_info"
@@ -356,6 +357,7 @@ type Pragma struct {
 // Loc is a .loc line: the source place of what follows.
 type Loc struct {
 	Pos             Pos
+	Intermediate    bool // .loc_intermediate: a place in what a front end made of the source
 	File, Line, Col int
 	Inlined         *Inlined // nil: not inlined
 }

@@ -9,6 +9,7 @@ func (l *lexer) docBefore() string {
 	if d.end == 0 || l.tokLine-d.lastLine > 1 || d.end > l.tok.start {
 		return ""
 	}
+	l.doc = comment{} // it documents what comes now or nothing: never looked at again
 	if strings.TrimSpace(l.src[d.end:l.tok.start]) != "" {
 		return "" // something stands between
 	}

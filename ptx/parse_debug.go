@@ -17,10 +17,12 @@ func (p *parser) file() *File {
 	return f
 }
 
-// loc = .loc file line column [, function_name label [+ n], inlined_at file line column].
+// loc = ( .loc | .loc_intermediate ) file line column
+// [, function_name label [+ n], inlined_at file line column].
 func (p *parser) loc() *Loc {
 	l := p.locs.get()
 	l.Pos = p.pos()
+	l.Intermediate = p.word() == "loc_intermediate"
 	p.next()
 	l.File = p.smallNumber("a file number")
 	l.Line = p.smallNumber("a line number")
@@ -72,6 +74,27 @@ func (p *parser) section() *Section {
 		return s
 	}
 	end, ok := p.skipBraces()
+	if !ok {
+		p.fail("section is not closed: no \"}\" to this \"{\"")
+		return s
+	}
+	s.Text = p.src[p.tok.end : end-1]
+	p.jump(end)
+	return s
+}
+
+// sourceSection names the directive that carries the text of intermediate code.
+const sourceSection = "nv_intermediate_source_section"
+
+// intermediateSource = .nv_intermediate_source_section { text }.
+func (p *parser) intermediateSource() *Section {
+	s := &Section{Pos: p.pos(), Name: p.text()}
+	p.next()
+	if !p.at('{') {
+		p.expected(`"{"`)
+		return s
+	}
+	end, ok := p.skipSource()
 	if !ok {
 		p.fail("section is not closed: no \"}\" to this \"{\"")
 		return s

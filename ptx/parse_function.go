@@ -47,11 +47,14 @@ func (p *parser) performance(list *[]Directive) {
 		switch p.word() {
 		case "maxntid", "reqntid", "reqnctapercluster":
 			least, most = 1, 3
-		case "maxnreg", "minnctapersm", "maxnctapersm", "maxclusterrank", "abi_preserve", "abi_preserve_control":
+		case "maxnreg", "minnctapersm", "maxnctapersm", "maxclusterrank", "abi_preserve", "abi_preserve_control", "minperctamemory":
 			least, most = 1, 1
 		case "noreturn", "explicitcluster", "blocksareclusters":
 		case "pragma":
 			p.headerPragma(list)
+			continue
+		case "language":
+			*list = append(*list, p.language())
 			continue
 		default:
 			return
@@ -73,6 +76,20 @@ func (p *parser) headerPragma(list *[]Directive) {
 	d.Text = p.pragmaText()
 	p.accept(';')
 	*list = append(*list, d)
+}
+
+// language = .language ( "name" | number ) {, ( "name" | number )}.
+func (p *parser) language() Directive {
+	d := Directive{Pos: p.pos(), Name: "language"}
+	p.next()
+	for more := true; more; more = p.accept(',') {
+		if p.at(tokString) {
+			d.Text = append(d.Text, p.quotedText("a string"))
+		} else {
+			d.Args = append(d.Args, p.plainNumber("a language in quotes"))
+		}
+	}
+	return d
 }
 
 // recoverHeader skips to the body, so that its errors are found too.

@@ -1,6 +1,9 @@
 package ptx
 
-import "strings"
+import (
+	"math/bits"
+	"strings"
+)
 
 // initialiser = { initialiser {, initialiser} } | [field =] value.
 func (p *parser) initialiser() Init {
@@ -43,7 +46,7 @@ func (p *parser) commas() int {
 	return strings.Count(rest, ",")
 }
 
-// initValue = constant | address | mask ( address ).
+// initValue = constant | address | mask ( address | constant ).
 func (p *parser) initValue() Operand {
 	if p.at(tokIdent) && p.text() != warpSize {
 		return p.initAddress()
@@ -52,15 +55,27 @@ func (p *parser) initValue() Operand {
 	if !p.at('(') {
 		return imm
 	}
+	if imm.IsFloat() || imm.Bits == 0 {
+		p.fail("a mask must be an integer such as 0xff")
+		return imm
+	}
 	p.next()
+	if p.startsConstant() {
+		return p.maskedConstant(imm)
+	}
 	s := p.initAddress()
 	s.Mask = imm.Bits
 	s.Pos = imm.Pos
-	if !p.failed && (imm.IsFloat() || imm.Bits == 0) {
-		p.fail("a mask must be an integer such as 0xff")
-	}
 	p.expect(')', `")"`)
 	return s
+}
+
+// maskedConstant folds mask ( constant ): the masked bits, shifted to the bottom.
+func (p *parser) maskedConstant(mask *Imm) *Imm {
+	v := uint64(p.integer("an address or an integer"))
+	p.expect(')', `")"`)
+	mask.Kind, mask.Bits = ImmInt, v&mask.Bits>>bits.TrailingZeros64(mask.Bits)
+	return mask
 }
 
 // initAddress = ( name | generic ( name [+ n] ) ) [+ n].

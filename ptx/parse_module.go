@@ -105,10 +105,12 @@ func (p *parser) declaration() {
 		p.addressSizeDirective()
 	case "file":
 		p.declare(p.file())
-	case "loc":
+	case "loc", "loc_intermediate":
 		p.declare(p.loc())
 	case "section":
 		p.declare(p.section())
+	case sourceSection:
+		p.declare(p.intermediateSource())
 	case "pragma":
 		p.declare(p.pragma())
 	case "alias":
@@ -221,7 +223,7 @@ func (p *parser) recoverModule(start int) {
 func (p *parser) declares() bool {
 	switch p.word() {
 	case "target", "address_size", "extern", "weak", "common", "global", "const", "shared", "tex",
-		"file", "section", "pragma":
+		"file", "section", "pragma", sourceSection:
 		return true
 	}
 	return p.startsDeclaration()

@@ -45,7 +45,8 @@ func (p *parser) simple(call bool) Operand {
 func (p *parser) name() Operand {
 	s := p.text()
 	if s == "_" {
-		n := &Sink{Pos: p.pos()}
+		n := p.sinks.get()
+		n.Pos = p.pos()
 		p.scan()
 		return n
 	}
@@ -84,10 +85,12 @@ func (p *parser) register() *Reg {
 
 // regSum reads what is added to r.
 func (p *parser) regSum(r *Reg) Operand {
-	n := &RegSum{Pos: r.Pos, Reg: r, Offset: p.offset()}
-	if n.Offset == 0 {
+	offset := p.offset()
+	if offset == 0 {
 		return r
 	}
+	n := p.sums.get()
+	n.Pos, n.Reg, n.Offset = r.Pos, r, offset
 	return n
 }
 
@@ -151,7 +154,7 @@ func (p *parser) elements(end tokenKind, what string) []Operand {
 		p.argStack = append(p.argStack, p.operand(false))
 	}
 	p.expect(end, what)
-	out := p.args.copyOf(p.argStack[mark:])
+	out := p.elems.copyOf(p.argStack[mark:])
 	p.argStack = p.argStack[:mark]
 	return out
 }
@@ -196,14 +199,15 @@ func (p *parser) addressRest() []Operand {
 	for p.accept(',') {
 		p.argStack = append(p.argStack, p.operand(false))
 	}
-	out := p.args.copyOf(p.argStack[mark:])
+	out := p.elems.copyOf(p.argStack[mark:])
 	p.argStack = p.argStack[:mark]
 	return out
 }
 
 // element = array "[" ( register {+ n} | constant ) "]". The current token is the "[".
 func (p *parser) element(pos Pos, array string) *Elem {
-	n := &Elem{Pos: pos, Name: array}
+	n := p.arrays.get()
+	n.Pos, n.Name = pos, array
 	p.next()
 	if p.at(tokIdent) && p.names.isRegister(p.text()) {
 		n.Index = p.register()

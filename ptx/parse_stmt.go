@@ -7,7 +7,8 @@ import (
 
 // block = "{" { statement } "}". The current token is the "{".
 func (p *parser) block() *Block {
-	b := &Block{Pos: p.pos()}
+	b := p.blocks.get()
+	b.Pos = p.pos()
 	defer p.leave()
 	if !p.enter() {
 		return b
@@ -80,10 +81,10 @@ func (p *parser) label() {
 	if p.at(tokDot) {
 		switch p.word() {
 		case "branchtargets":
-			p.push(&BranchTargets{Pos: pos, Label: name, Targets: p.targets("a label")})
+			p.push(&BranchTargets{Pos: pos, Label: name, Targets: p.targets("a label", true)})
 			return
 		case "calltargets":
-			p.push(&CallTargets{Pos: pos, Label: name, Targets: p.targets("a function's name")})
+			p.push(&CallTargets{Pos: pos, Label: name, Targets: p.targets("a function's name", false)})
 			return
 		case "callprototype":
 			p.push(p.prototype(pos, name))
@@ -95,14 +96,38 @@ func (p *parser) label() {
 	p.push(l)
 }
 
-// targets = name {, name} ;
-func (p *parser) targets(what string) []string {
+// targets = name {, name} ; where a label can be name<n> for name0, name1 ...
+func (p *parser) targets(what string, ranges bool) []string {
 	p.next()
 	var out []string
 	for more := true; more; more = p.accept(',') {
-		out = append(out, p.ident(what))
+		name := p.ident(what)
+		if ranges && p.at('<') {
+			out = p.labelRange(out, name)
+			continue
+		}
+		out = append(out, name)
 	}
 	p.expect(';', `"," or ";"`)
+	return out
+}
+
+// labelRange adds prefix0, prefix1 ... A label's definition takes bytes too, so
+// a text that names more labels than it has room to define is wrong; without
+// that bound a few bytes would make millions of names.
+func (p *parser) labelRange(out []string, prefix string) []string {
+	p.next()
+	n := p.smallNumber("how many labels")
+	if p.ranged += n; !p.failed && (n == 0 || p.ranged > len(p.src)/2) {
+		p.fail("a range of no labels, or of more than the text can define")
+	}
+	p.expect('>', `">"`)
+	if p.failed {
+		return out
+	}
+	for i := range n {
+		out = append(out, prefix+strconv.Itoa(i))
+	}
 	return out
 }
 
@@ -127,7 +152,7 @@ func (p *parser) prototype(pos Pos, label string) *CallPrototype {
 // directive reads what starts with a dot inside a body.
 func (p *parser) directive() {
 	switch p.word() {
-	case "loc":
+	case "loc", "loc_intermediate":
 		p.push(p.loc())
 		return
 	case "pragma":
@@ -189,14 +214,13 @@ func (p *parser) instruction(g Guard) {
 	if p.at('}') || p.at(tokEOF) {
 		p.expected(`an operand or ";"`)
 	}
-	mark := len(p.argStack)
 	call := in.Op != nil && in.Op.Name == "call"
+	p.args.begin()
 	for more := !p.at(';'); more; more = p.accept(',') {
-		p.argStack = append(p.argStack, p.operand(call))
+		p.args.push(p.operand(call))
 	}
 	p.expect(';', `"," or ";"`)
-	in.Args = p.args.copyOf(p.argStack[mark:])
-	p.argStack = p.argStack[:mark]
+	in.Args = p.args.end()
 	if !p.failed {
 		p.push(in)
 	}

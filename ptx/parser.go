@@ -35,6 +35,7 @@ type parser struct {
 	unwind bool      // a module-level directive inside a body: the body's end is missing
 	fatal  bool      // no recovery: the rest of the text is not read
 	depth  int
+	ranged int // labels that ranges have named
 
 	mod     *Module
 	names   scope
@@ -54,10 +55,15 @@ type parser struct {
 	addrs    slab[Addr]
 	pairs    slab[Pair]
 	lists    slab[List]
+	arrays   slab[Elem]
+	sums     slab[RegSum]
+	sinks    slab[Sink]
+	blocks   slab[Block]
 	regDecls slab[RegDecl]
 	vars     slab[Variable]
 	locs     slab[Loc]
-	args     slab[Operand]
+	args     slab[Operand] // of instructions, made in place
+	elems    slab[Operand] // of what stands inside an operand
 	stmts    slab[Stmt]
 }
 

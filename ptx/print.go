@@ -44,10 +44,11 @@ func (w *printer) put(parts ...string) {
 
 func (w *printer) int(v int64) { w.b = strconv.AppendInt(w.b, v, 10) }
 
+// tabs indents a line. Scopes nested deeper than any compiler's stay where they
+// are, so that what is printed is not many times what was read.
 func (w *printer) tabs() {
-	for range w.indent {
-		w.b = append(w.b, '\t')
-	}
+	const most = "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
+	w.put(most[:min(w.indent, len(most))])
 }
 
 func (w *printer) header(m *Module) {
@@ -102,7 +103,10 @@ func (w *printer) shared(node any) {
 		w.file(n)
 	case *Section:
 		w.tabs()
-		w.put(".section ", n.Name, " {", n.Text, "}\n")
+		if n.Name != "."+sourceSection {
+			w.put(".section ")
+		}
+		w.put(n.Name, " {", n.Text, "}\n")
 	case *Pragma:
 		w.tabs()
 		w.pragma(n.Text)
@@ -215,8 +219,13 @@ func (w *printer) performance(list []Directive, before string) {
 			continue
 		}
 		w.put(".", d.Name)
+		between := " "
+		for _, s := range d.Text {
+			w.put(between, `"`, s, `"`)
+			between = ", "
+		}
 		if len(d.Args) > 0 {
-			w.put(" ")
+			w.put(between)
 			w.numbers(d.Args)
 		}
 	}
@@ -335,7 +344,11 @@ func (w *printer) file(f *File) {
 }
 
 func (w *printer) loc(l *Loc) {
-	w.put(".loc ")
+	w.put(".loc")
+	if l.Intermediate {
+		w.put("_intermediate")
+	}
+	w.put(" ")
 	w.place(l.File, l.Line, l.Col)
 	if in := l.Inlined; in != nil {
 		w.put(", function_name ", in.Func)

@@ -115,7 +115,8 @@ func isSpecial(name string) bool {
 		"%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi",
 		"%reserved_smem_offset_begin", "%reserved_smem_offset_end", "%reserved_smem_offset_cap",
 		"%reserved_smem_offset_0", "%reserved_smem_offset_1",
-		"%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size", "%current_graph_exec":
+		"%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size", "%current_graph_exec",
+		"%perctamemoryoffset", "%perctamemorysize":
 		return true
 	}
 	if name[1] == 'p' && name[2] == 'm' { // %pm0 ... %pm7, %pm0_64 ...

@@ -58,6 +58,12 @@ func (p *parser) signatureOrSkip(info *ModuleInfo, index map[string]int) {
 		p.addressSizeDirective()
 	case "entry":
 		p.entry(info, index)
+	case sourceSection:
+		p.next()
+		if p.at('{') {
+			end, _ := p.skipSource()
+			p.jump(end)
+		}
 	case "func", "section":
 		p.skipDeclaration(true)
 	case "global", "const", "shared", "local", "tex", "reg", "param", "pragma", "alias":

@@ -32,6 +32,31 @@ func (l *lexer) skipBraces() (end int, ok bool) {
 	return len(src), false
 }
 
+// skipSource is skipBraces for intermediate code: what stands between
+// .source_begin and .source_end is no PTX and can hold any brace.
+func (l *lexer) skipSource() (end int, ok bool) {
+	src, depth := l.src, 1
+	for i := l.tok.end; i < len(src); i++ {
+		switch src[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return i + 1, true
+			}
+		case '.':
+			if strings.HasPrefix(src[i:], ".source_begin") {
+				n := strings.Index(src[i:], ".source_end")
+				if n < 0 {
+					return len(src), false
+				}
+				i += n
+			}
+		}
+	}
+	return len(src), false
+}
+
 // skipHead returns the offset of the first ";" or "{" behind the current token;
 // with body false, of the first ";" only.
 func (l *lexer) skipHead(body bool) int {

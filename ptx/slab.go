@@ -2,9 +2,12 @@ package ptx
 
 // slab hands out nodes from chunks: one allocation for up to maxChunk nodes. A
 // chunk lives as long as any of its nodes, which for a tree is as it should be.
+// It counts what is used, where a shrinking slice would be a pointer to write,
+// with a barrier while the garbage collector runs, for each node.
 type slab[T any] struct {
-	free []T
-	size int
+	chunk []T
+	used  int
+	open  int // where the list that push adds to begins
 }
 
 const (
@@ -13,12 +16,11 @@ const (
 )
 
 func (s *slab[T]) get() *T {
-	if len(s.free) == 0 {
+	if s.used == len(s.chunk) {
 		s.grow(1)
 	}
-	x := &s.free[0]
-	s.free = s.free[1:]
-	return x
+	s.used++
+	return &s.chunk[s.used-1]
 }
 
 // copyOf returns a copy of list that an append can not run into.
@@ -27,16 +29,40 @@ func (s *slab[T]) copyOf(list []T) []T {
 	if n == 0 {
 		return nil
 	}
-	if n > len(s.free) {
+	if n > len(s.chunk)-s.used {
 		s.grow(n)
 	}
-	out := s.free[:n:n]
+	out := s.chunk[s.used : s.used+n : s.used+n]
 	copy(out, list)
-	s.free = s.free[n:]
+	s.used += n
 	return out
 }
 
+// push adds x to the list that is being made in place, from begin to end. Nothing
+// else may be taken from the slab in between.
+func (s *slab[T]) push(x T) {
+	if s.used == len(s.chunk) {
+		begun := s.chunk[s.open:]
+		s.grow(2*len(begun) + 1)
+		s.used = copy(s.chunk, begun)
+	}
+	s.chunk[s.used] = x
+	s.used++
+}
+
+// begin starts a list for push.
+func (s *slab[T]) begin() { s.open = s.used }
+
+// end is the list since begin, nil for an empty one.
+func (s *slab[T]) end() []T {
+	if s.open == s.used {
+		return nil
+	}
+	return s.chunk[s.open:s.used:s.used]
+}
+
+// grow starts a chunk with room for n.
 func (s *slab[T]) grow(n int) {
-	s.size = min(max(2*s.size, minChunk), maxChunk)
-	s.free = make([]T, max(n, s.size))
+	size := min(max(2*len(s.chunk), minChunk), maxChunk)
+	s.chunk, s.used, s.open = make([]T, max(n, size)), 0, 0
 }

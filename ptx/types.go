@@ -4,7 +4,8 @@ package ptx
 // dot (.f32, .pred, ...). PTX ISA, "Fundamental Types" and "Packed Data Types".
 type Type uint8
 
-// The types that can stand in a declaration.
+// The types. The ISA wants registers that hold a packed type declared as bits of
+// the same size; it is an instruction's modifier then.
 const (
 	NoType Type = iota
 	Pred
@@ -33,6 +34,18 @@ const (
 	E5M2
 	E4M3x2
 	E5M2x2
+	E2M1x2
+	E2M3x2
+	E3M2x2
+	UE8M0x2
+	S2F6x2 // fixed point: two integer and six fraction bits each
+	E4M3x4
+	E5M2x4
+	E2M3x4
+	E3M2x4
+	E2M1x4
+	U8x4
+	S8x4
 	U16x2
 	S16x2
 	TexRef     // .texref: opaque
@@ -55,8 +68,8 @@ const (
 	KindNone     TypeKind = iota
 	KindPred              // one bit
 	KindBits              // untyped
-	KindUnsigned          // .u8 to .u64, .u16x2
-	KindSigned            // .s8 to .s64, .s16x2
+	KindUnsigned          // .u8 to .u64, .u8x4, .u16x2
+	KindSigned            // .s8 to .s64, .s8x4, .s16x2, .s2f6x2
 	KindFloat             // floating point, packed forms included
 	KindOpaque            // texture, sampler and surface references
 )
@@ -72,6 +85,11 @@ var typeTable = [numTypes]typeInfo{
 	TF32: {"tf32", 4, KindFloat}, F32: {"f32", 4, KindFloat}, F32x2: {"f32x2", 8, KindFloat}, F64: {"f64", 8, KindFloat},
 	E4M3: {"e4m3", 1, KindFloat}, E5M2: {"e5m2", 1, KindFloat},
 	E4M3x2: {"e4m3x2", 2, KindFloat}, E5M2x2: {"e5m2x2", 2, KindFloat},
+	E2M1x2: {"e2m1x2", 1, KindFloat}, E2M3x2: {"e2m3x2", 2, KindFloat}, E3M2x2: {"e3m2x2", 2, KindFloat},
+	UE8M0x2: {"ue8m0x2", 2, KindFloat}, S2F6x2: {"s2f6x2", 2, KindSigned},
+	E4M3x4: {"e4m3x4", 4, KindFloat}, E5M2x4: {"e5m2x4", 4, KindFloat},
+	E2M3x4: {"e2m3x4", 4, KindFloat}, E3M2x4: {"e3m2x4", 4, KindFloat}, E2M1x4: {"e2m1x4", 2, KindFloat},
+	U8x4: {"u8x4", 4, KindUnsigned}, S8x4: {"s8x4", 4, KindSigned},
 	U16x2: {"u16x2", 4, KindUnsigned}, S16x2: {"s16x2", 4, KindSigned},
 	TexRef: {"texref", 8, KindOpaque}, SamplerRef: {"samplerref", 8, KindOpaque}, SurfRef: {"surfref", 8, KindOpaque},
 }

@@ -4,7 +4,7 @@
 #     ./run.sh                  everything
 #     ./run.sh tests soak       some parts
 #
-# Parts: info tests quickstart examples compare gobench soak memcheck graphsoak
+# Parts: info tests kernels quickstart examples compare gobench soak memcheck graphsoak
 # (8 minutes, or $GRAPHSOAK). $COMPARE: further flags of compare. Each ends in a line PASS or
 # FAIL; the exit status is 0 if all passed. What the parts printed is left in
 # $OUT (default: out, beside this script). A test that wants a GPU and finds
@@ -21,6 +21,8 @@ tar -C "$work" -xJf "$here/parts.tar.xz" || exit 2
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 [ "$gpus" -gt 0 ] || gpus=1
 export PURECUDA_REQUIRE_GPU="$gpus"
+# A toolkit brings NVRTC: then its tests may not be skipped either.
+[ ! -e /usr/local/cuda ] || export PURECUDA_REQUIRE_NVRTC=1
 commit=$(cat "$work/commit")
 : >"$out/summary.txt"
 failed=0
@@ -55,7 +57,7 @@ part_tests() {
 	: >"$out/tests.txt"
 	while read -r name folder; do
 		echo "=== $folder" >>"$out/tests.txt"
-		(cd "$work/data/$folder" && timeout 130 "$work/tests/$name" -test.v -test.timeout 120s) </dev/null >"$work/log" 2>&1
+		(cd "$work/data/$folder" && timeout 190 "$work/tests/$name" -test.v -test.timeout 180s) </dev/null >"$work/log" 2>&1
 		status=$?
 		cat "$work/log" >>"$out/tests.txt"
 		passed=$(grep -c '^ *--- PASS' "$work/log")
@@ -65,6 +67,14 @@ part_tests() {
 			grep -E '^ *--- FAIL|^panic|^fatal error' "$work/log" | head -20 | sed 's/^/     /'
 		fi
 	done <"$work/tests.list"
+}
+
+# The bandwidth of the kernels at sizes that fill the chip, against a copy's.
+part_kernels() {
+	(cd "$work/data/ptx/kernels" && PURECUDA_BENCH=1 timeout 130 "$work/tests/ptx_kernels" -test.v -test.timeout 120s -test.run Bandwidth) </dev/null >"$out/kernels.txt" 2>&1
+	status=$?
+	grep -v '^=== ' "$out/kernels.txt" | sed 's/^/     /'
+	verdict $status "kernels: bandwidths"
 }
 
 part_quickstart() {
@@ -162,10 +172,10 @@ part_graphsoak() {
 	verdict $status "graphsoak: 16 goroutines, ${GRAPHSOAK:-480s}"
 }
 
-[ $# -gt 0 ] || set -- info tests quickstart examples compare gobench soak memcheck graphsoak
+[ $# -gt 0 ] || set -- info tests kernels quickstart examples compare gobench soak memcheck graphsoak
 for part; do
 	case $part in
-	info | tests | quickstart | examples | compare | gobench | soak | memcheck | graphsoak) part_$part ;;
+	info | tests | kernels | quickstart | examples | compare | gobench | soak | memcheck | graphsoak) part_$part ;;
 	*)
 		echo "run.sh: no part $part" >&2
 		exit 2

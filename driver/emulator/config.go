@@ -36,7 +36,9 @@ type Config struct {
 	// Workers bounds the thread blocks that run at a time; 0 is GOMAXPROCS, 1
 	// makes every execution deterministic.
 	Workers int
-	// Seed, if not 0, permutes the order of thread blocks and warps.
+	// Seed, if not 0, permutes the order of thread blocks and warps, and makes
+	// the asynchronous copies of kernels (cp.async and its kin) as late as the
+	// kernel waits for them.
 	Seed uint64
 }
 

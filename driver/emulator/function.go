@@ -89,7 +89,7 @@ func (f *kernelFunc) attribute(a driver.CUfunction_attribute) (int32, result) {
 	case driver.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		return s.carveout, success
 	case driver.CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-		return 0, success
+		return flag(f.info.Explicit), success
 	case driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
 		return int32(s.cluster.X), success
 	case driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:

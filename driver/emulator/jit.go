@@ -88,7 +88,7 @@ func (e *Emulator) readImage(image unsafe.Pointer, o *jitOptions) ([]source, res
 		if sources, ok := fatbinSource(image, e.compileOptions(e.devices[0]).ComputeCapability); ok {
 			return sources, success
 		}
-		return nil, e.refuseImage(o, "this fat binary holds machine code of a GPU or compressed PTX")
+		return nil, e.refuseImage(o, "this fat binary holds machine code of a GPU, or PTX compressed as since CUDA 13 (nvcc --no-compress leaves it readable)")
 	case fatWrapper:
 		return nil, e.refuseImage(o, "a fat binary holds machine code of a GPU or compressed PTX")
 	}

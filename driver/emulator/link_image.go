@@ -90,27 +90,49 @@ func sectionBytes(image unsafe.Pointer, header []byte) []byte {
 }
 
 // fatbinSource is the PTX of a fat binary that a device of the capability would
-// compile, as far as it is not compressed; false if there is none.
+// compile, as far as it can be read here; false if there is none.
 func fatbinSource(image unsafe.Pointer, capability int) ([]source, bool) {
 	head := unsafe.Slice((*byte)(image), 16)
 	at, end := uint64(le.Uint16(head[6:])), uint64(le.Uint16(head[6:]))+le.Uint64(head[8:])
 	best, text := -1, ""
 	for at < end {
 		entry := unsafe.Slice((*byte)(unsafe.Add(image, at)), 64)
-		size, bytes := uint64(le.Uint32(entry[4:])), le.Uint64(entry[8:])
-		arch := int(le.Uint32(entry[28:]))
-		if plainPTX(entry) && arch <= capability && arch > best {
-			best, text = arch, goString(unsafe.Add(image, at+size))
+		size := uint64(le.Uint32(entry[4:])) + le.Uint64(entry[8:])
+		if arch := int(le.Uint32(entry[28:])); arch <= capability && arch > best {
+			if t, ok := entryText(unsafe.Slice((*byte)(unsafe.Add(image, at)), size)); ok {
+				best, text = arch, t
+			}
 		}
-		at += size + bytes
+		at += size
 	}
 	return plainSource(text), best >= 0
 }
 
-// plainPTX reports whether an entry is PTX that is not compressed.
-func plainPTX(entry []byte) bool {
-	const kindPTX, compressed = 1, 0x1000 | 0x2000 | 0x8000
-	return le.Uint16(entry) == kindPTX && le.Uint64(entry[40:])&compressed == 0
+// The flags of an entry that say how it is compressed.
+const (
+	packedLZ4 = 0x2000
+	packedAny = 0x1000 | packedLZ4 | 0x8000
+)
+
+// entryText is the PTX of an entry: as it is, or compressed as up to CUDA 12.
+func entryText(entry []byte) (string, bool) {
+	const kindPTX = 1
+	if le.Uint16(entry) != kindPTX {
+		return "", false
+	}
+	data, packed := entry[le.Uint32(entry[4:]):], le.Uint32(entry[16:])
+	switch le.Uint64(entry[40:]) & packedAny {
+	case 0:
+	case packedLZ4:
+		var err error
+		if data, err = unpackLZ4(data[:min(int(packed), len(data))], int(le.Uint32(entry[56:]))); err != nil {
+			return "", false
+		}
+	default:
+		return "", false
+	}
+	text, _, _ := bytes.Cut(data, []byte{0})
+	return string(text), true
 }
 
 // parseAll reads the texts of an image.

@@ -1,18 +1,23 @@
 package kernels
 
 import (
+	"math"
+
 	"github.com/purecuda/cuda/driver"
 )
 
-// source is one embedded file of PTX: kernels that are loaded together.
-type source struct {
-	name string
-	ptx  []byte
-}
+// source finds the code of one embedded file of PTX in a context: kernels that
+// are loaded together.
+type source func(*driver.Context) (*driver.Module, error)
 
-// prepare makes the operation that launches a kernel of the file.
-func (s *source) prepare(c *driver.Context, kernel string, cfg driver.LaunchConfig, args ...any) (*driver.Launch, error) {
-	m, err := c.Embedded("kernels of "+s.name, s.ptx)
+// prepare makes the operation that launches a kernel of the file, or the one that
+// takes its place on newer devices.
+func (s source) prepare(c *driver.Context, kernel string, cfg driver.LaunchConfig, args ...any) (*driver.Launch, error) {
+	s, kernel, err := s.suited(c, kernel)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s(c)
 	if err != nil {
 		return nil, err
 	}
@@ -26,32 +31,18 @@ func (s *source) prepare(c *driver.Context, kernel string, cfg driver.LaunchConf
 // threads is how many threads each block has: the sources say the same.
 const threads = 256
 
-// perMultiprocessor is how many blocks are started for each multiprocessor at
-// most: as many as it can hold threads. The kernels go on to the elements that
-// are left.
-const perMultiprocessor = 8
-
-// spread is a grid for some number of threads that have something to do, no
-// larger than what fills the device. Where nothing is to be done one block finds
-// that out.
-func spread(c *driver.Context, busy uint64) (driver.LaunchConfig, error) {
-	processors, err := c.Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-	if err != nil {
-		return driver.LaunchConfig{}, err
-	}
-	blocks := max(1, (busy+threads-1)/threads)
-	blocks = min(blocks, uint64(processors)*perMultiprocessor)
-	return driver.LaunchConfig{Grid: driver.D1(int(blocks)), Block: driver.D1(threads)}, nil
+// cover is a grid with all threads that have something to do. Where each has
+// little, that is faster than a grid as large as the device whose threads go on:
+// on an H200 by up to a tenth. One of 2^31-1 blocks does go on.
+func cover(busy uint64) driver.LaunchConfig {
+	blocks := min(max(1, (busy+threads-1)/threads), math.MaxInt32)
+	return driver.LaunchConfig{Grid: driver.D1(int(blocks)), Block: driver.D1(threads)}
 }
 
-// elementwise prepares a kernel for n elements of which each thread takes about
-// so many at a time.
-func (s *source) elementwise(c *driver.Context, kernel string, n, each uint64, args ...any) (*driver.Launch, error) {
-	cfg, err := spread(c, (n+each-1)/each)
-	if err != nil {
-		return nil, err
-	}
-	return s.prepare(c, kernel, cfg, args...)
+// elementwise prepares a kernel for n elements of which each thread takes so
+// many at a time.
+func (s source) elementwise(c *driver.Context, kernel string, n, each uint64, args ...any) (*driver.Launch, error) {
+	return s.prepare(c, kernel, cover((n+each-1)/each), args...)
 }
 
 // pack is how many elements of a size are moved in one access.

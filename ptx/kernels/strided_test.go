@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -153,4 +154,34 @@ func TestStridedCopyRefusesWhatIsOutside(t *testing.T) {
 		k.refused(err, "overlap")
 		k.run(kernels.StridedCopy(b, row(4, 5), b, kernels.Layout{Offset: 20, Strides: []int{5, 1}}, 4, 5))
 	})
+}
+
+// A matrix is copied transposed, without its first column.
+func ExampleStridedCopy() {
+	err := onEmulator(func(c *driver.Context, s *driver.Stream) error {
+		src, err := driver.AllocFrom(c, []float32{1, 2, 3, 4, 5, 6})
+		if err != nil {
+			return err
+		}
+		defer src.Close()
+		dst, err := driver.Alloc[float32](c, 4)
+		if err != nil {
+			return err
+		}
+		defer dst.Close()
+		from := kernels.RowMajor(2, 3).Permute(1, 0)
+		from.Offset = 1
+		op, err := kernels.StridedCopy(dst, kernels.RowMajor(2, 2), src, from, 2, 2)
+		if err != nil {
+			return err
+		}
+		if err := s.Do(op); err != nil {
+			return err
+		}
+		return show(s, dst)
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: [2 5 3 6]
 }

@@ -1,15 +1,11 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed transpose.ptx
-var transposePTX []byte
-
-var transposeSource = &source{"transpose", transposePTX}
+var transposeSource = source(launchers.TransposeModule)
 
 // tile is the side of the squares that a block transposes.
 func tile(size uintptr) uint64 {
@@ -32,11 +28,7 @@ func Transpose[T Element](dst, src driver.MemoryOf[T], batches, rows, columns in
 	}
 	b, r, c, side := uint64(batches), uint64(rows), uint64(columns), tile(d.size)
 	tiles := b * ((r + side - 1) / side) * ((c + side - 1) / side)
-	cfg, err := spread(d.mem.Context(), tiles*threads)
-	if err != nil {
-		return nil, opError("transpose", err)
-	}
-	l, err := transposeSource.prepare(d.mem.Context(), "transpose_"+bitsName[T](), cfg, driver.Out(d.mem), driver.In(s.mem), b, r, c)
+	l, err := transposeSource.prepare(d.mem.Context(), "transpose_"+bitsName[T](), cover(tiles*threads), driver.Out(d.mem), driver.In(s.mem), b, r, c)
 	if err != nil {
 		return nil, opError("transpose", err)
 	}

@@ -3,6 +3,6 @@
 #include "cast.cuh"
 
 TO_INTS(bf16)
-CAST2(bf16, f16)
-CAST2(bf16, f32)
-CAST2(bf16, f64)
+CAST4(bf16, f16)
+CAST4(bf16, f32)
+CAST4(bf16, f64)

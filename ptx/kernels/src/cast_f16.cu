@@ -3,6 +3,6 @@
 #include "cast.cuh"
 
 TO_INTS(f16)
-CAST2(f16, bf16)
-CAST2(f16, f32)
-CAST2(f16, f64)
+CAST4(f16, bf16)
+CAST4(f16, f32)
+CAST4(f16, f64)

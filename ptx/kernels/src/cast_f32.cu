@@ -3,6 +3,6 @@
 #include "cast.cuh"
 
 TO_INTS(f32)
-CAST2(f32, f16)
-CAST2(f32, bf16)
-CAST2(f32, f64)
+CAST4(f32, f16)
+CAST4(f32, bf16)
+CAST4(f32, f64)

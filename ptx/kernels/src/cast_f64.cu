@@ -3,6 +3,6 @@
 #include "cast.cuh"
 
 TO_INTS(f64)
-CAST2(f64, f16)
-CAST2(f64, bf16)
-CAST2(f64, f32)
+CAST4(f64, f16)
+CAST4(f64, bf16)
+CAST4(f64, f32)

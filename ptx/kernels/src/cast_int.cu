@@ -6,15 +6,15 @@
 
 CAST(i8, f16)
 CAST(i8, bf16)
-CAST2(i8, f32)
-CAST2(i8, f64)
+CAST4(i8, f32)
+CAST4(i8, f64)
 CAST(i8, u16)
 CAST(i8, u32)
 CAST(i8, u64)
 CAST(u8, f16)
 CAST(u8, bf16)
-CAST2(u8, f32)
-CAST2(u8, f64)
+CAST4(u8, f32)
+CAST4(u8, f64)
 CAST(u8, u16)
 CAST(u8, u32)
 CAST(u8, u64)
@@ -39,7 +39,7 @@ CAST(u64, u32)
 
 // The same bits.
 #define COPY(bits) \
-	KERNEL copy_b##bits(u##bits *dst, const u##bits *src, u64 n) { cast<2>(dst, src, n); }
+	KERNEL copy_b##bits(u##bits *dst, const u##bits *src, u64 n) { cast<4>(dst, src, n); }
 COPY(8)
 COPY(16)
 COPY(32)

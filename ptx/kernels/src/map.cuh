@@ -1,5 +1,7 @@
 // Loops that make each element of dst from the elements of sources at the same
-// place. U packs are on their way at a time.
+// place. A thread has one pack: to have more on their way in fewer threads was
+// slower. Without packs, where the operands cannot all be aligned, a thread has U
+// elements on their way.
 #pragma once
 #include "common.cuh"
 
@@ -7,33 +9,19 @@ template <int N, int U, class D, class S, class F> DEVICE void map(D *dst, u64 n
 	Split<N> s(n, dst);
 	s.also(src);
 	u64 i = threadNumber(), step = threadCount(), k = i;
-	if (U > 1) // without packs there are many
+	if (U > 1)
 #pragma unroll 1
-		for (; s.packs == 0 && k + 3 * step < n; k += 4 * step) {
-			S x[4];
+		for (; s.packs == 0 && k + (U - 1) * step < n; k += U * step) {
+			S x[U];
 #pragma unroll
-			for (int u = 0; u < 4; u++) x[u] = src[k + u * step];
+			for (int u = 0; u < U; u++) x[u] = src[k + u * step];
 #pragma unroll
-			for (int u = 0; u < 4; u++) dst[k + u * step] = f(x[u]);
+			for (int u = 0; u < U; u++) dst[k + u * step] = f(x[u]);
 		}
 	for (; k < s.singles(); k += step) {
 		u64 at = s.single(k);
 		dst[at] = f(src[at]);
 	}
-	if (U > 1)
-#pragma unroll 1
-		for (; i + (U - 1) * step < s.packs; i += U * step) {
-			Pack<S, N> x[U];
-#pragma unroll
-			for (int u = 0; u < U; u++) x[u] = load<S, N>(src + s.first(i + u * step));
-#pragma unroll
-			for (int u = 0; u < U; u++) {
-				Pack<D, N> y;
-#pragma unroll
-				for (int k = 0; k < N; k++) y.at[k] = f(x[u].at[k]);
-				store<D, N>(dst + s.first(i + u * step), y);
-			}
-		}
 #pragma unroll 1
 	for (; i < s.packs; i += step) {
 		Pack<S, N> x = load<S, N>(src + s.first(i));
@@ -49,38 +37,22 @@ template <int N, int U, class T, class F> DEVICE void map2(T *dst, u64 n, const 
 	s.also(a);
 	s.also(b);
 	u64 i = threadNumber(), step = threadCount(), k = i;
-	if (U > 1) // without packs there are many
+	if (U > 1)
 #pragma unroll 1
-		for (; s.packs == 0 && k + 3 * step < n; k += 4 * step) {
-			T x[4], y[4];
+		for (; s.packs == 0 && k + (U - 1) * step < n; k += U * step) {
+			T x[U], y[U];
 #pragma unroll
-			for (int u = 0; u < 4; u++) {
+			for (int u = 0; u < U; u++) {
 				x[u] = a[k + u * step];
 				y[u] = b[k + u * step];
 			}
 #pragma unroll
-			for (int u = 0; u < 4; u++) dst[k + u * step] = f(x[u], y[u]);
+			for (int u = 0; u < U; u++) dst[k + u * step] = f(x[u], y[u]);
 		}
 	for (; k < s.singles(); k += step) {
 		u64 at = s.single(k);
 		dst[at] = f(a[at], b[at]);
 	}
-	if (U > 1)
-#pragma unroll 1
-		for (; i + (U - 1) * step < s.packs; i += U * step) {
-			Pack<T, N> x[U], y[U];
-#pragma unroll
-			for (int u = 0; u < U; u++) {
-				x[u] = load<T, N>(a + s.first(i + u * step));
-				y[u] = load<T, N>(b + s.first(i + u * step));
-			}
-#pragma unroll
-			for (int u = 0; u < U; u++) {
-#pragma unroll
-				for (int k = 0; k < N; k++) x[u].at[k] = f(x[u].at[k], y[u].at[k]);
-				store<T, N>(dst + s.first(i + u * step), x[u]);
-			}
-		}
 #pragma unroll 1
 	for (; i < s.packs; i += step) {
 		Pack<T, N> x = load<T, N>(a + s.first(i)), y = load<T, N>(b + s.first(i));

@@ -41,9 +41,10 @@ func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 		switch {
 		case r == "noftz":
 			noftz = true
-		case r == "shared::cluster", r == "async":
-			l.unsupported()
+		case r == "async":
+			lowerRedAsync(l, i, f)
 			return
+		case r == "shared::cluster":
 		case cacheMod(r):
 		case op == "":
 			op = r

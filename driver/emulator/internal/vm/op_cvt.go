@@ -2,6 +2,7 @@ package vm
 
 import (
 	"math"
+	"slices"
 
 	"github.com/purecuda/cuda/ptx"
 )
@@ -477,13 +478,19 @@ func lowerIsspacep(l *lowerer, i *ptx.Instr, f *form) {
 	in := func(a, window uint64) bool { return a&windowMask == window }
 	switch f.space {
 	case ptx.SharedSpace:
-		test = func(a uint64) bool { return in(a, sharedWindow) }
+		exec := execIsShared
+		if slices.Contains(f.rest, "shared::cluster") {
+			exec = pred1(func(a uint64) bool { return in(a, sharedWindow) })
+		}
+		l.emit(exec, l.dst(i.Args[0], ptx.Pred), l.src(i.Args[1], ptx.U64))
+		return
 	case ptx.LocalSpace:
 		test = func(a uint64) bool { return in(a, localWindow) }
 	case ptx.ParamSpace:
 		test = func(a uint64) bool { return in(a, paramWindow) }
 	case ptx.GlobalSpace:
-		test = func(a uint64) bool { return !in(a, sharedWindow) && !in(a, localWindow) && !in(a, paramWindow) }
+		l.emit(execIsGlobal, l.dst(i.Args[0], ptx.Pred), l.src(i.Args[1], ptx.U64))
+		return
 	case ptx.ConstSpace:
 		l.emit(execIsConst, l.dst(i.Args[0], ptx.Pred), l.src(i.Args[1], ptx.U64))
 		return
@@ -499,10 +506,31 @@ func execIsConst(w *warp, in *inst, m uint32) {
 	a := &w.r64[in.a]
 	var r uint32
 	for k := m; k != 0; k &= k - 1 {
-		i := first(k)
-		if g := w.cta.run.mem.find(a[i]); g != nil && g.Kind == RegionConst {
+		if i := first(k); w.isConst(a[i]) {
 			r |= 1 << i
 		}
 	}
 	w.setPred(in, r, m)
+}
+
+// execIsGlobal answers for what is in no window; constants are not global.
+func execIsGlobal(w *warp, in *inst, m uint32) {
+	a := &w.r64[in.a]
+	var r uint32
+	for k := m; k != 0; k &= k - 1 {
+		i := first(k)
+		switch a[i] & windowMask {
+		case sharedWindow, localWindow, paramWindow:
+		default:
+			if !w.isConst(a[i]) {
+				r |= 1 << i
+			}
+		}
+	}
+	w.setPred(in, r, m)
+}
+
+func (w *warp) isConst(a uint64) bool {
+	g := w.cta.run.mem.find(a)
+	return g != nil && g.Kind == RegionConst
 }

@@ -497,7 +497,11 @@ func (l *lowerer) carryReg() reg {
 func (l *lowerer) carryOut(i *ptx.Instr, f *form) { lowerCarry(l, i, f) }
 
 // lowerCarry lowers the extended-precision family: add.cc, addc, sub.cc,
-// subc, mad.cc and madc. x.n says what to do.
+// subc, mad.cc and madc. aux says what to do. A subtraction is the addition of
+// the complement, so the condition code is 1 after it if nothing was borrowed:
+// what hardware does and what compilers' divisions of 128 bits rely on (sub.cc,
+// then addc to learn whether there was a borrow), though the PTX ISA speaks of
+// a borrow.
 func lowerCarry(l *lowerer, i *ptx.Instr, f *form) {
 	t := f.typ()
 	name := f.op.Name
@@ -566,7 +570,11 @@ func execCarry32(w *warp, in *inst, m uint32) {
 			c = cc >> i & 1
 		}
 		if in.aux&carrySub != 0 {
+			if in.aux&carryIn != 0 {
+				c ^= 1
+			}
 			r, c = bits.Sub32(a[i], b[i], c)
+			c ^= 1
 		} else {
 			r, c = bits.Add32(a[i], b[i], c)
 		}
@@ -590,7 +598,11 @@ func execCarry64(w *warp, in *inst, m uint32) {
 			c = uint64(cc >> i & 1)
 		}
 		if in.aux&carrySub != 0 {
+			if in.aux&carryIn != 0 {
+				c ^= 1
+			}
 			r, c = bits.Sub64(a[i], b[i], c)
+			c ^= 1
 		} else {
 			r, c = bits.Add64(a[i], b[i], c)
 		}

@@ -68,9 +68,15 @@ func params(sig []ptx.Param, f *ptx.Function) []*param {
 	out := make([]*param, len(sig))
 	for i, p := range sig {
 		out[i] = &param{Param: p, name: sourceName(f.Name, p.Name, i)}
-		out[i].memory = p.Kind == ptx.ParamPointer || found[p.Name] && isAddress(p)
+		out[i].memory = isPointer(p) || p.Kind != ptx.ParamPointer && found[p.Name] && isAddress(p)
 	}
 	return out
+}
+
+// isPointer reports whether the text says that a parameter points to memory that
+// a program can allocate: what is in shared memory is told by a number.
+func isPointer(p ptx.Param) bool {
+	return p.Kind == ptx.ParamPointer && (p.PtrSpace == ptx.GenericSpace || p.PtrSpace == ptx.GlobalSpace)
 }
 
 // sourceName shortens the names that nvcc gives: axpy_param_0 is p0.

@@ -149,17 +149,38 @@ func (q *param) goType(memory string) string {
 // do writes the direct launch.
 func (p *printer) do(k *kernel) {
 	p.f("// Do launches the kernel on a stream, or records the launch in a scope of\n")
-	p.f("// package graph. It does not allocate.\n")
+	if k.untyped() {
+		p.f("// package graph. It does not allocate where memory is a *Buffer; a View does, as\n// a value in an interface.\n")
+	} else {
+		p.f("// package graph. It does not allocate.\n")
+	}
 	p.f("func (launcher %s) Do(on driver.Doer, %s) error {\n", k.goName, k.formal("driver.View[%s]"))
 	p.f("call := launcher.calls.Begin(cfg)\n")
 	for i, q := range k.params {
-		if q.memory && q.typ == "" {
-			p.f("driver.PassMemory(call, %d, %s)\n", i, q.arg)
-		} else {
-			p.f("driver.Pass(call, %d, %s)\n", i, q.arg)
-		}
+		p.f("driver.%s(call, %d, %s)\n", q.pass(), i, q.arg)
 	}
 	p.f("return call.Do(on)\n}\n\n")
+}
+
+// pass is the function of package driver that passes an argument to a call.
+func (q *param) pass() string {
+	switch {
+	case !q.memory:
+		return "Pass"
+	case q.typ == "":
+		return "PassMemory"
+	}
+	return "PassView"
+}
+
+// untyped reports whether memory of unknown elements is among the parameters.
+func (k *kernel) untyped() bool {
+	for _, q := range k.params {
+		if q.memory && q.typ == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // args writes the prepared launch whose arguments change.

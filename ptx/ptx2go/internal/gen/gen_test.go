@@ -70,9 +70,9 @@ func contains(t *testing.T, text string, parts ...string) {
 
 func TestParametersHaveTheTypesOfTheirDeclarations(t *testing.T) {
 	got := one(t, Options{}, entry("", "scale_all", `.param .u64 .ptr .global .align 4 data, .param .f32 f, .param .s16 s,
-		.param .u8 c, .param .b16 h, .param .f64 d, .param .align 8 .b8 by[24], .param .u64 n`))
-	contains(t, got, "type ScaleAll struct", "data driver.Memory, f float32, s int16, c uint8, h uint16, d float64, by [24]byte, n uint64) (*driver.Launch, error)",
-		"driver.PassMemory(call, 0, data)", `driver.Pass(call, 7, n)`, "Data driver.Arg[driver.View[byte]] // .u64")
+		.param .u8 c, .param .b16 h, .param .f64 d, .param .align 8 .b8 by[24], .param .u64 n, .param .u64 .ptr .shared .align 4 room`))
+	contains(t, got, "type ScaleAll struct", "data driver.Memory, f float32, s int16, c uint8, h uint16, d float64, by [24]byte, n uint64, room uint64) (*driver.Launch, error)",
+		"driver.PassMemory(call, 0, data)", `driver.Pass(call, 7, n)`, "a View does, as // a value in an interface. func", "Data driver.Arg[driver.View[byte]] // .u64")
 }
 
 func TestCommentsGiveTypesNamesAndModes(t *testing.T) {
@@ -130,7 +130,7 @@ func TestOptionsChooseAndName(t *testing.T) {
 	if strings.Contains(got, "f64") {
 		t.Error("a kernel that is not wanted was made")
 	}
-	contains(t, one(t, Options{Unexported: true, Embedded: true}, text), "type oneF32 struct", "func oneF32In(c *driver.Context) (oneF32, error)", `c.Embedded("p a.ptx", aPTX)`)
+	contains(t, one(t, Options{Unexported: true, Embedded: true}, text), "type oneF32 struct", "func oneF32In(c *driver.Context) (oneF32, error)", `c.Embedded("a.ptx of package p", aPTX)`)
 	contains(t, one(t, Options{Prefix: "My"}, text), "type MyTwoF64 struct")
 	contains(t, one(t, Options{Qualify: true}, entry("", "add", "")+entry("", "b_all", "")), "type Add struct", "type ABAll struct")
 	few := one(t, Options{Forms: Forms{Grid: true}}, text)

@@ -1,0 +1,84 @@
+package corpus
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed testdata/*.tar.gz
+var archives embed.FS
+
+// Build is one way in which all sources were compiled.
+type Build struct {
+	Name  string // of the archive, without ".tar.gz"
+	SM    int    // 90 for compute_90
+	Debug bool   // -G: not optimised, with debug sections
+}
+
+// Builds are all of them.
+var Builds = []Build{
+	{Name: "compute_75", SM: 75},
+	{Name: "compute_80", SM: 80},
+	{Name: "compute_90", SM: 90},
+	{Name: "compute_100", SM: 100},
+	{Name: "compute_90_O0", SM: 90, Debug: true},
+}
+
+// Folder is the environment variable that names a folder with archives to be
+// used instead: what another compiler made of the sources.
+const Folder = "PURECUDA_CORPUS"
+
+// PTX returns the text of each source, by its name.
+func (b Build) PTX() (map[string]string, error) {
+	packed, err := b.archive()
+	if err != nil {
+		return nil, err
+	}
+	texts, err := unpack(packed)
+	if err != nil {
+		return nil, fmt.Errorf("%s.tar.gz: %w", b.Name, err)
+	}
+	return texts, nil
+}
+
+func (b Build) archive() ([]byte, error) {
+	name := b.Name + ".tar.gz"
+	if dir := os.Getenv(Folder); dir != "" {
+		return os.ReadFile(filepath.Join(dir, name))
+	}
+	return archives.ReadFile(path.Join("testdata", name))
+}
+
+func unpack(packed []byte) (map[string]string, error) {
+	plain, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	texts := make(map[string]string)
+	for r := tar.NewReader(plain); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return texts, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			return nil, err
+		}
+		texts[strings.TrimSuffix(h.Name, ".ptx")] = string(text)
+	}
+}
+
+// Runs reports whether a step is one for the build.
+func (b Build) Runs(s Step) bool { return s.SM <= b.SM }

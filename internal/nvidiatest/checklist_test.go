@@ -1,0 +1,140 @@
+//go:build nvidia
+
+package nvidiatest
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/internal/ptxtest"
+	"github.com/purecuda/cuda/ptx"
+)
+
+// What the parser's checklist calls PTX is PTX to the real assembler, as far as
+// its version (7.8) goes, and what the printer makes of it gives the same code.
+func TestNVIDIAAssemblerTakesTheChecklist(t *testing.T) {
+	ptxas := part(t, "toolkit/usr/bin/ptxas")
+	tried := 0
+	for _, s := range ptxtest.Checklist() {
+		m, err := ptx.Parse(s.Name, []byte(s.Module()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Version.AtLeast(7, 9) {
+			continue
+		}
+		tried++
+		t.Run(s.Name, func(t *testing.T) {
+			original, err := assemble(t, ptxas, s.Arch(), s.Module())
+			if s.Refused {
+				if err == nil {
+					t.Error("is assembled: the checklist says it is refused")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			printed, err := assemble(t, ptxas, s.Arch(), m.String())
+			if err != nil {
+				t.Fatalf("printed: %v", err)
+			}
+			sameCode(t, original, printed)
+		})
+	}
+	if tried < 100 {
+		t.Errorf("only %d snippets tried", tried)
+	}
+}
+
+// The PTX that ships, printed, gives the same code as it does as it is written.
+func TestNVIDIAPrintedPTXGivesTheSameCode(t *testing.T) {
+	ptxas := part(t, "toolkit/usr/bin/ptxas")
+	for _, file := range ptxFiles(t, "../..") {
+		t.Run(file, func(t *testing.T) {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := ptx.Parse(file, src)
+			if err != nil {
+				t.Fatalf("%+v", err)
+			}
+			original, err := assemble(t, ptxas, "sm_75", string(src), "-c")
+			if err != nil {
+				t.Fatal(err)
+			}
+			printed, err := assemble(t, ptxas, "sm_75", m.String(), "-c")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameCode(t, original, printed)
+		})
+	}
+}
+
+func sameCode(t *testing.T, original, printed map[string][]byte) {
+	t.Helper()
+	if len(original) != len(printed) {
+		t.Errorf("printed PTX gives %d sections of code and data, want %d", len(printed), len(original))
+	}
+	for name, want := range original {
+		if !bytes.Equal(printed[name], want) {
+			t.Errorf("printed PTX gives another %s", name)
+		}
+	}
+}
+
+// assemble gives the code and the data of text for arch, by section, or for
+// sm_52, the oldest that CUDA 11.8 is not about to drop, where arch is older.
+// The order of symbols depends on the lines of their declarations.
+func assemble(t *testing.T, ptxas, arch, text string, flags ...string) (map[string][]byte, error) {
+	t.Helper()
+	if n, err := strconv.Atoi(strings.TrimPrefix(arch, "sm_")); err == nil && n < 52 {
+		arch = "sm_52"
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "in.ptx"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(ptxas, append(flags, "--gpu-name", arch, "-o", "out.cubin", "in.ptx")...)
+	cmd.Dir = dir
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s\n%s", err, msg, text)
+	}
+	return codeAndData(t, filepath.Join(dir, "out.cubin")), nil
+}
+
+func codeAndData(t *testing.T, cubin string) map[string][]byte {
+	t.Helper()
+	b, err := os.ReadFile(cubin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary.LittleEndian.PutUint32(b[20:], uint32(elf.EV_CURRENT)) // the toolkit's version stands there
+	f, err := elf.NewFile(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]byte{}
+	for _, s := range f.Sections {
+		if !strings.HasPrefix(s.Name, ".text") && !strings.HasPrefix(s.Name, ".nv.constant") && s.Name != ".nv.global.init" {
+			continue
+		}
+		if out[s.Name], err = s.Data(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(out) == 0 {
+		t.Fatal("no code in the cubin")
+	}
+	return out
+}

@@ -1,0 +1,57 @@
+package kernels
+
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
+)
+
+var (
+	extremeSource = source(launchers.ExtremeModule)
+	argmaxSource  = source(launchers.ArgmaxModule)
+)
+
+// Ordered are the types whose elements are compared.
+type Ordered interface {
+	float32 | F16 | BF16 | float64 | int32 | int64
+}
+
+// Max is the operation that writes the largest element of src to dst, which has
+// one element. A NaN among the elements is the result, though not which one.
+// The largest of no elements is the least value of the type, -Inf for floats.
+// The result is exact.
+//
+// Arguments and work are those of [Sum].
+func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace) (*driver.Launch, error) {
+	return MaxRows(dst, oneRow(src), work)
+}
+
+// MaxRows is Max for each row of a matrix: dst has an element for each.
+func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace) (*driver.Launch, error) {
+	return reduction{extremeSource, "max", "max_rows_" + typeName[T](), results(dst), src.operand("src"), work}.prepare()
+}
+
+// Min is Max for the smallest element. That of no elements is the greatest value
+// of the type.
+func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace) (*driver.Launch, error) {
+	return MinRows(dst, oneRow(src), work)
+}
+
+// MinRows is Min for each row of a matrix: dst has an element for each.
+func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace) (*driver.Launch, error) {
+	return reduction{extremeSource, "min", "min_rows_" + typeName[T](), results(dst), src.operand("src"), work}.prepare()
+}
+
+// Argmax is the operation that writes to dst, which has one element, where the
+// largest element of src is, counted from 0: the first of those that are equal.
+// The first NaN is taken for the largest. Where there are no elements it is -1.
+//
+// Arguments and work are those of [Sum].
+func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work *Workspace) (*driver.Launch, error) {
+	return ArgmaxRows(dst, oneRow(src), work)
+}
+
+// ArgmaxRows is Argmax for each row of a matrix: dst has an element for each,
+// the column.
+func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace) (*driver.Launch, error) {
+	return reduction{argmaxSource, "argmax", "argmax_" + typeName[T](), results(dst), src.operand("src"), work}.prepare()
+}

@@ -1,0 +1,132 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Matrix is memory seen as rows: row r begins at element r*Pitch and has Cols
+// elements. What lies between rows is neither read nor written. Operations are
+// fastest where memory, Pitch and Cols are multiples of 16 bytes.
+type Matrix[T Element] struct {
+	Mem        driver.MemoryOf[T]
+	Rows, Cols int
+	Pitch      int // elements from one row to the next; 0: Cols
+}
+
+// MatrixOf is a matrix whose rows follow each other without gaps.
+func MatrixOf[T Element](mem driver.MemoryOf[T], rows, cols int) Matrix[T] {
+	return Matrix[T]{Mem: mem, Rows: rows, Cols: cols}
+}
+
+// operand checks the matrix as an operand of an operation.
+func (m Matrix[T]) operand(name string) box {
+	pitch := m.Pitch
+	if pitch == 0 {
+		pitch = m.Cols
+	}
+	return boxOf(name, m.Mem, shape{layers: 1, rows: m.Rows, cols: m.Cols, pitch: pitch})
+}
+
+// shape is layers of rows of columns, with the elements from one row and from
+// one layer to the next.
+type shape struct {
+	layers, rows, cols int
+	layer, pitch       int
+}
+
+func (s shape) String() string {
+	if s.layers == 1 {
+		return fmt.Sprintf("%d × %d elements with pitch %d", s.rows, s.cols, s.pitch)
+	}
+	return fmt.Sprintf("%d × %d × %d elements with pitches %d and %d", s.layers, s.rows, s.cols, s.layer, s.pitch)
+}
+
+// check refuses rows that share elements.
+func (s shape) check() error {
+	switch {
+	case s.layers < 0 || s.rows < 0 || s.cols < 0:
+		return invalid("a negative number of them: %v", s)
+	case s.layers == 0 || s.rows == 0:
+		return nil
+	case s.rows > 1 && s.pitch < s.cols:
+		return invalid("rows of %d elements share some, being %d apart", s.cols, s.pitch)
+	case s.layers > 1 && s.layer < s.cols:
+		return invalid("rows of %d elements share some, being %d apart", s.cols, s.layer)
+	}
+	return nil
+}
+
+// extent is how many elements lie from the first to the last; ok is false if
+// there cannot be so many.
+func (s shape) extent() (n int, ok bool) {
+	if s.layers == 0 || s.rows == 0 || s.cols == 0 {
+		return 0, true
+	}
+	a, okA := times(s.layers-1, s.layer)
+	b, okB := times(s.rows-1, s.pitch)
+	const most = 1 << 62 // two of them and one more can be added
+	return a + b + s.cols, okA && okB && a < most/2 && b < most/2 && s.cols < most
+}
+
+func times(a, b int) (int, bool) {
+	if a == 0 || b == 0 {
+		return 0, true
+	}
+	return a * b, a > 0 && b > 0 && a <= (1<<62)/b
+}
+
+// box is an operand of a shape.
+type box struct {
+	operand
+	shape
+}
+
+// boxOf checks that a shape lies within memory and takes the part that it needs.
+func boxOf[T any](name string, mem driver.MemoryOf[T], s shape) box {
+	b := box{operandOf(name, mem), s}
+	if b.err != nil {
+		return b
+	}
+	if err := s.check(); err != nil {
+		b.err = fmt.Errorf("%s: %w", name, err)
+		return b
+	}
+	need, ok := s.extent()
+	if !ok || uint64(need) > b.n {
+		b.err = invalid("%s is %v, more than the %d of its memory", name, s, b.n)
+		return b
+	}
+	b.mem, b.n = mem.All().View(0, need), uint64(need)
+	return b
+}
+
+// sameShape has boxes be of the same rows and columns.
+func sameShape(first box, others ...box) error {
+	for _, o := range others {
+		if o.layers != first.layers || o.rows != first.rows || o.cols != first.cols {
+			return invalid("%s is %v, but %s is %v", first.name, first.shape, o.name, o.shape)
+		}
+	}
+	return nil
+}
+
+// access is what of memory belongs to the box, as one who writes it.
+func (b box) access() driver.Access {
+	a := driver.Access{Addr: uint64(b.mem.Ptr()), Mode: driver.Writes}
+	size := b.size
+	a.SetRows(uintptr(b.cols)*size, uintptr(b.pitch)*size, uintptr(b.rows), uintptr(b.layer)*size, uintptr(b.layers))
+	return a
+}
+
+// boxInPlace allows a source to be the destination, and else no element of it.
+func boxInPlace(dst, src box) error {
+	if src.mem.Ptr() == dst.mem.Ptr() && src.size == dst.size && src.shape == dst.shape {
+		return nil
+	}
+	if dst.access().Overlaps(src.access()) {
+		return invalid("%s and %s overlap in part", dst.name, src.name)
+	}
+	return nil
+}

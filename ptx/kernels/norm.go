@@ -1,0 +1,83 @@
+package kernels
+
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
+)
+
+var normSource = source(launchers.NormModule)
+
+// RMSNorm is the operation that divides each row of src by the root of the mean
+// of its squares plus eps, and multiplies it with weight, which has an element
+// for each column: dst = src / sqrt(mean(src²) + eps) · weight. A nil weight is
+// ones. Both matrices have the same rows and columns; dst may be src.
+//
+// The relative error of an element is at most 2e-6 before it is rounded to T,
+// as long as squares are finite.
+//
+// Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2
+// weight, 3 rows, 4 columns, 5 pitch of dst, 6 pitch of src (uint64 all), 7 eps
+// (float32).
+func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps float32) (*driver.Launch, error) {
+	d, s, w := dst.operand("dst"), src.operand("src"), perColumn("weight", weight, src.Cols)
+	if err := normOperands(d, s, w); err != nil {
+		return nil, opError("RMS norm", err)
+	}
+	l, err := normSource.perRow("rmsnorm_"+typeName[T](), d, driver.Out(d.mem), driver.In(s.mem), optional(w),
+		uint64(d.rows), uint64(d.cols), uint64(d.pitch), uint64(s.pitch), eps)
+	if err != nil {
+		return nil, opError("RMS norm", err)
+	}
+	return l, nil
+}
+
+// LayerNorm is the operation that subtracts from each row of src its mean,
+// divides it by the root of its variance plus eps, multiplies it with weight and
+// adds bias: dst = (src-mean) / sqrt(mean((src-mean)²) + eps) · weight + bias.
+// A nil weight is ones, a nil bias zeros. Both matrices have the same rows and
+// columns; dst may be src.
+//
+// The error of an element before it is rounded to T is at most 2e-6 times the
+// sum of |bias|, |weight| and |dst|, and 2e-7·|weight·mean|/deviation where the
+// mean is larger than the standard deviation.
+//
+// Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2
+// weight, 3 bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (uint64 all),
+// 8 eps (float32).
+func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], eps float32) (*driver.Launch, error) {
+	d, s := dst.operand("dst"), src.operand("src")
+	w, b := perColumn("weight", weight, src.Cols), perColumn("bias", bias, src.Cols)
+	if err := normOperands(d, s, w, b); err != nil {
+		return nil, opError("layer norm", err)
+	}
+	l, err := normSource.perRow("layernorm_"+typeName[T](), d, driver.Out(d.mem), driver.In(s.mem), optional(w), optional(b),
+		uint64(d.rows), uint64(d.cols), uint64(d.pitch), uint64(s.pitch), eps)
+	if err != nil {
+		return nil, opError("layer norm", err)
+	}
+	return l, nil
+}
+
+// normOperands also wants what belongs to columns to stay as it is.
+func normOperands(dst, src box, columns ...operand) error {
+	if err := sameRows(dst, src); err != nil {
+		return err
+	}
+	for _, o := range columns {
+		if o.err != nil {
+			return o.err
+		}
+		if o.mem == nil {
+			continue
+		}
+		if dst.access().Overlaps(wholeOf(o)) {
+			return invalid("dst and %s overlap", o.name)
+		}
+	}
+	return nil
+}
+
+// wholeOf is all of an operand, as one who writes it.
+func wholeOf(o operand) driver.Access {
+	return driver.Access{Addr: uint64(o.mem.Ptr()), Bytes: uint64(o.mem.Bytes()), Mode: driver.Writes}
+}

@@ -1,0 +1,66 @@
+package kernels
+
+import "github.com/purecuda/cuda/driver"
+
+// reduction is one of the kernels of reduce.cuh for operands that were checked.
+type reduction struct {
+	source   source
+	op       string // for messages
+	kernel   string
+	dst, src box
+	work     *Workspace
+}
+
+// ahead is how many packs a thread of a reduction has on their way at a time.
+const ahead = 4
+
+// prepare chooses how rows are shared out.
+func (r reduction) prepare() (*driver.Launch, error) {
+	if err := r.check(); err != nil {
+		return nil, opError(r.op, err)
+	}
+	each := ahead * pack(r.src.size)
+	threads, parts, err := r.divide(each)
+	if err != nil {
+		return nil, opError(r.op, err)
+	}
+	l, err := r.source.prepare(r.dst.mem.Context(), r.kernel, deal(uint64(r.src.rows)*parts, threads),
+		driver.Out(r.dst.mem), driver.In(r.src.mem), uint64(r.src.rows), uint64(r.src.cols), uint64(r.src.pitch),
+		uint32(parts), r.work.arg())
+	if err != nil {
+		return nil, opError(r.op, err)
+	}
+	return l, nil
+}
+
+// check wants one place for the result of each row.
+func (r reduction) check() error {
+	if err := usable(r.dst.operand, r.src.operand); err != nil {
+		return err
+	}
+	if r.dst.n != uint64(r.src.rows) {
+		return invalid("dst has %d elements, but there are %d results; take a View of the part that is meant", r.dst.n, r.src.rows)
+	}
+	if r.dst.access().Overlaps(r.src.access()) {
+		return invalid("dst and src overlap")
+	}
+	return nil
+}
+
+// divide returns the threads of a team and in how many parts a row goes: more
+// than one where rows are long and so few that they leave the device idle.
+func (r reduction) divide(each uint64) (threads int, parts uint64, err error) {
+	c, rows, cols := r.dst.mem.Context(), uint64(r.src.rows), uint64(r.src.cols)
+	if r.work != nil && 0 < rows && rows <= workRows {
+		n, err := c.Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+		if err != nil {
+			return 0, 0, err
+		}
+		parts = min(min(uint64(n)*blocksEach, workParts)/rows, cols/(each*fullBlock))
+	}
+	if parts >= 2 {
+		return fullBlock, parts, nil
+	}
+	threads, err = teamFor(c, rows, cols, each)
+	return threads, 1, err
+}

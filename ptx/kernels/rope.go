@@ -1,0 +1,117 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
+)
+
+var ropeSource = source(launchers.RopeModule)
+
+// Heads is memory seen as tokens of heads: head h of token t begins at element
+// t*TokenPitch + h*HeadPitch and has Dim elements.
+type Heads[T Element] struct {
+	Mem                driver.MemoryOf[T]
+	Tokens, Heads, Dim int
+	TokenPitch         int // elements from one token to the next; 0: Heads*HeadPitch
+	HeadPitch          int // elements from one head to the next; 0: Dim
+}
+
+func (h Heads[T]) operand(name string) box {
+	s := shape{layers: h.Tokens, rows: h.Heads, cols: h.Dim, pitch: h.HeadPitch, layer: h.TokenPitch}
+	if s.pitch == 0 {
+		s.pitch = s.cols
+	}
+	if s.layer == 0 {
+		s.layer = s.rows * s.pitch
+	}
+	return boxOf(name, h.Mem, s)
+}
+
+// Pairing says which elements of a head are turned together.
+type Pairing uint32
+
+// The pairings. With n pairs, the i-th is of elements 2i and 2i+1, or of i and
+// i+n.
+const (
+	Neighbours Pairing = iota
+	Halves
+)
+
+// String is the pairing's name.
+func (p Pairing) String() string {
+	switch p {
+	case Neighbours:
+		return "neighbours"
+	case Halves:
+		return "halves"
+	}
+	return fmt.Sprintf("Pairing(%d)", uint32(p))
+}
+
+// RopeFrequencies returns the usual frequencies for Rope, base^(-i/pairs) for
+// pair i, in radians per position. The usual base is 10,000.
+func RopeFrequencies(pairs int, base float64) []float32 {
+	f := make([]float32, pairs)
+	for i := range f {
+		f[i] = float32(math.Pow(base, -float64(i)/float64(pairs)))
+	}
+	return f
+}
+
+// Rope is the operation that turns pairs of elements of each head by an angle,
+// the token's position times the pair's frequency: (x, y) becomes
+// (x·cos-y·sin, x·sin+y·cos). There is a position for each token and a frequency
+// for each pair, of which a head of Dim elements has at most Dim/2; elements
+// behind the pairs are copied. dst and src have the same extents; dst may be
+// src.
+//
+// The error of an element is at most 4e-7 times the length of its pair before it
+// is rounded to T, at any position.
+//
+// Arguments: 0 dst, 1 src, 2 positions, 3 frequencies, 4 tokens (uint64), 5
+// heads, 6 dim, 7 pairs (uint32), 8 pitches of dst from token to token and 9
+// from head to head, 10 and 11 those of src (uint64), 12 pairing (uint32). It
+// reads src, positions and frequencies, and writes dst.
+func Rope[T NetFloat](dst, src Heads[T], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], pairing Pairing) (*driver.Launch, error) {
+	d, s := dst.operand("dst"), src.operand("src")
+	p, f := operandOf("positions", positions), operandOf("frequencies", frequencies)
+	if err := ropeOperands(d, s, p, f, pairing); err != nil {
+		return nil, opError("rope", err)
+	}
+	const together = 4 // heads that a thread takes, which rope.cu knows too
+	busy := uint64(d.layers) * uint64((d.rows+together-1)/together) * max(f.n, 1)
+	l, err := ropeSource.elementwise(d.mem.Context(), "rope_"+typeName[T](), busy, 1,
+		driver.Out(d.mem), driver.In(s.mem), driver.In(p.mem), driver.In(f.mem),
+		uint64(d.layers), uint32(d.rows), uint32(d.cols), uint32(f.n),
+		uint64(d.layer), uint64(d.pitch), uint64(s.layer), uint64(s.pitch), uint32(pairing))
+	if err != nil {
+		return nil, opError("rope", err)
+	}
+	return l, nil
+}
+
+func ropeOperands(dst, src box, positions, frequencies operand, pairing Pairing) error {
+	if err := usable(dst.operand, src.operand, positions, frequencies); err != nil {
+		return err
+	}
+	switch {
+	case pairing > Halves:
+		return invalid("%v is no pairing", pairing)
+	case positions.n != uint64(dst.layers):
+		return invalid("there are %d positions for %d tokens", positions.n, dst.layers)
+	case frequencies.n > uint64(dst.cols)/2:
+		return invalid("there are %d frequencies, but heads of %d elements have %d pairs", frequencies.n, dst.cols, dst.cols/2)
+	case dst.rows > math.MaxInt32 || dst.cols > math.MaxInt32:
+		return invalid("heads are too many or too large: %v", dst.shape)
+	}
+	if err := sameRows(dst, src); err != nil {
+		return err
+	}
+	if dst.access().Overlaps(wholeOf(positions)) || dst.access().Overlaps(wholeOf(frequencies)) {
+		return invalid("dst overlaps positions or frequencies")
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package kernels
+
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
+)
+
+var softmaxSource = source(launchers.SoftmaxModule)
+
+// NetFloat are the floats that the kernels of neural networks take. Arithmetic is
+// done in float32.
+type NetFloat interface {
+	float32 | F16 | BF16
+}
+
+// Softmax is the operation that sets each row of dst to the softmax of scale
+// times the row of src: exp(scale*x - m) divided by the row's sum of these, m
+// being the row's largest scale*x. Both have the same rows and columns; dst may
+// be src.
+//
+// The relative error of an element is at most 1e-6 + 6e-8·|scale*x - m|, before
+// it is rounded to T, or 1e-6 + 1.5e-7·|scale*x - m| for 16 bits; results below
+// 2e-38 may be 0. A row with a NaN, with +Inf
+// or of nothing but -Inf becomes NaN; an element of -Inf becomes 0.
+//
+// Rows of up to 16,384 elements are read once, where those of dst and of src are
+// equally far from a multiple of 16 bytes; others are read twice. Arguments: 0
+// dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5 pitch of src (uint64 all), 6
+// scale (float32).
+func Softmax[T NetFloat](dst, src Matrix[T], scale float32) (*driver.Launch, error) {
+	d, s := dst.operand("dst"), src.operand("src")
+	if err := sameRows(d, s); err != nil {
+		return nil, opError("softmax", err)
+	}
+	l, err := softmaxSource.perRow("softmax_"+typeName[T](), d, driver.Out(d.mem), driver.In(s.mem),
+		uint64(d.rows), uint64(d.cols), uint64(d.pitch), uint64(s.pitch), scale)
+	if err != nil {
+		return nil, opError("softmax", err)
+	}
+	return l, nil
+}
+
+// sameRows checks the operands of an operation from rows to rows.
+func sameRows(dst, src box) error {
+	if err := usable(dst.operand, src.operand); err != nil {
+		return err
+	}
+	if err := sameShape(dst, src); err != nil {
+		return err
+	}
+	return boxInPlace(dst, src)
+}

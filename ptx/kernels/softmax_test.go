@@ -1,0 +1,127 @@
+package kernels_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels"
+)
+
+func TestSoftmaxOfRows(t *testing.T) {
+	each(t, func(k *kit) {
+		softmaxes[float32](k)
+		softmaxes[kernels.F16](k)
+		softmaxes[kernels.BF16](k)
+	})
+}
+
+func softmaxes[T kernels.NetFloat](k *kit) {
+	k.Helper()
+	for _, l := range k.layouts() {
+		s := sheetOf[T](k, l, random(l.rows*l.cols, 6))
+		d := sheetOf[T](k, layout{rows: l.rows, cols: l.cols, skip: l.skip, gap: 2 * l.gap}, make([]float64, l.rows*l.cols))
+		op := k.made(kernels.Softmax(d.device, s.device, 0.75))
+		k.run(op, nil)
+		softmaxed(k, s, d.read())
+		k.ok(driver.SetArg(op, 6, float32(1)))
+		k.run(op, nil)
+		k.run(kernels.Softmax(s.device, s.device, 1)) // in place
+		apart := d.read()
+		for i, got := range s.read() {
+			// Sums are made in another order where rows lie differently.
+			if want := apart[i]; !near[T](got, want, 4e-6*want+half[T](want)) {
+				k.Errorf("%T, %v: in place element %d is %v, apart %v", *new(T), l, i, got, want)
+				break
+			}
+		}
+		s.close()
+		d.close()
+	}
+}
+
+func softmaxed[T kernels.NetFloat](k *kit, s *sheet[T], got []float64) {
+	k.Helper()
+	for r := range s.rows {
+		want, args := softmax(s.row(r), 0.75)
+		for c, w := range want {
+			each := 6e-8
+			if sizeOf[T]() == 2 {
+				each = 1.5e-7
+			}
+			off := w*(1e-6+each*math.Abs(args[c])) + 2e-38
+			if g := got[r*s.cols+c]; !near[T](g, w, off) {
+				k.far(g, w, off, "softmax of %T, %v, row %d, column %d", *new(T), s.layout, r, c)
+				return
+			}
+		}
+	}
+}
+
+// softmax also returns the arguments of exp.
+func softmax(row []float64, scale float64) (out, args []float64) {
+	most, sum := math.Inf(-1), 0.0
+	for _, v := range row {
+		most = math.Max(most, v*scale)
+	}
+	out, args = make([]float64, len(row)), make([]float64, len(row))
+	for i, v := range row {
+		args[i] = v*scale - most
+		out[i] = math.Exp(args[i])
+		sum += out[i]
+	}
+	for i := range out {
+		out[i] /= sum
+	}
+	return out, args
+}
+
+// Rows that are held in registers and rows that are too long or lie oddly.
+func TestSoftmaxOfSpecialNumbers(t *testing.T) {
+	each(t, func(k *kit) {
+		nan, inf := math.NaN(), math.Inf(1)
+		for _, l := range []layout{{7, 64, 0, 0}, {7, 63, 1, 0}, {7, 17408, 0, 0}} {
+			v := random(l.rows*l.cols, 7)
+			put := func(row, from, to int, x float64) {
+				for c := from; c < to; c++ {
+					v[row*l.cols+c] = x
+				}
+			}
+			put(0, 0, l.cols, -inf)
+			put(1, 3, 4, inf)
+			put(2, 5, 6, nan)
+			put(3, 1, l.cols, -inf) // a mask that leaves one
+			put(4, 0, l.cols-1, -inf)
+			put(5, 0, l.cols, 1e30)
+			put(6, 0, l.cols/2, -3e38)
+			s := sheetOf[float32](k, l, v)
+			k.run(kernels.Softmax(s.device, s.device, 0.75))
+			softmaxed(k, s, s.read())
+			s.close()
+		}
+	})
+}
+
+func ExampleSoftmax() {
+	err := onEmulator(func(c *driver.Context, s *driver.Stream) error {
+		x, err := driver.AllocFrom(c, []float32{1, 1, 1, 1, 2, -1e30, 2, -1e30})
+		if err != nil {
+			return err
+		}
+		defer x.Close()
+		m := kernels.MatrixOf(x, 2, 4)
+		op, err := kernels.Softmax(m, m, 1) // in place
+		if err != nil {
+			return err
+		}
+		if err := s.Do(op); err != nil {
+			return err
+		}
+		return show(s, x)
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: [0.25 0.25 0.25 0.25 0.5 0 0.5 0]
+}

@@ -1,0 +1,67 @@
+package kernels
+
+import (
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
+)
+
+var sumSource = source(launchers.SumModule)
+
+// Accumulator are the types in which sums are made.
+type Accumulator interface {
+	float32 | float64 | int64 | uint64
+}
+
+// sums are the pairs of types that there is a sum for: of what, and in what.
+var sums = []string{
+	"f32_f32", "f16_f32", "bf16_f32", "f64_f64", "f32_f64",
+	"i32_i64", "i64_i64", "u32_u64", "u64_u64",
+}
+
+// Sum is the operation that adds all elements of src and writes the sum to dst,
+// which has one element. The sum is made in the type of dst: float32 for
+// float32, F16 and BF16; float64 for float64 and float32; int64 for int32 and
+// int64; uint64 for uint32 and uint64. No elements have the sum 0; integers wrap
+// around.
+//
+// The order of the additions depends on the shape and on the device alone, so a
+// sum is always the same. Its error is at most (n/t+30)·u times the sum of the
+// absolute values: u is 6e-8 for float32 and 1.1e-16 for float64, n the number of
+// 16-byte packs of elements and t that of threads, which is 1,024 for each
+// multiprocessor where there is a workspace and much to do, else up to 512 for a
+// row, or 256 where rows are many. In practice it is a small part of that.
+//
+// work may be nil; see [Workspace]. Arguments: 0 dst, 1 src, 2 rows (uint64, 1
+// here), 3 columns (uint64), 4 pitch (uint64), 5 parts (uint32) and 6 the
+// workspace, both of which stay as they are. Rows may become fewer.
+func Sum[S Accumulator, T Element](dst driver.MemoryOf[S], src driver.MemoryOf[T], work *Workspace) (*driver.Launch, error) {
+	return SumRows(dst, oneRow(src), work)
+}
+
+// SumRows is Sum for each row of a matrix: dst has an element for each.
+func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], work *Workspace) (*driver.Launch, error) {
+	name := typeName[T]() + "_" + typeName[S]()
+	if !slices.Contains(sums, name) {
+		return nil, opError("sum", invalid("there is no sum of %s in %s; there are (elements_sum) %v", typeName[T](), typeName[S](), sums))
+	}
+	return reduction{sumSource, "sum", "sum_" + name, results(dst), src.operand("src"), work}.prepare()
+}
+
+// oneRow is all of memory as one row.
+func oneRow[T Element](m driver.MemoryOf[T]) Matrix[T] {
+	if m == nil {
+		return Matrix[T]{}
+	}
+	return MatrixOf(m, 1, m.All().Len())
+}
+
+// results is memory that has an element for each row.
+func results[T any](m driver.MemoryOf[T]) box {
+	n := 0
+	if m != nil {
+		n = m.All().Len()
+	}
+	return boxOf("dst", m, shape{layers: 1, rows: 1, cols: n, pitch: n})
+}

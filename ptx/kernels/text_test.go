@@ -1,0 +1,47 @@
+package kernels_test
+
+import (
+	"embed"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
+)
+
+//go:embed src/*.cu
+var sources embed.FS
+
+// Drivers since CUDA 11.4 take what ships, for old devices too unless a file says
+// otherwise by its name, and each names its source.
+func TestEveryTextIsForOldDriversToo(t *testing.T) {
+	files, err := launchers.Texts.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		name, isText := strings.CutSuffix(f.Name(), ".ptx")
+		if !isText {
+			continue
+		}
+		text, err := launchers.Texts.ReadFile(f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		source := "src/" + name + ".cu"
+		if _, err := sources.Open(source); err != nil {
+			t.Error(err)
+		}
+		target := "sm_52"
+		if strings.HasSuffix(name, "_sm80") {
+			target = "sm_80"
+		}
+		head := "// Made from " + source + " by src/build.sh; do not edit.\n\n.version 7.0\n.target " + target + "\n"
+		if !strings.HasPrefix(string(text), head) {
+			t.Errorf("%s does not begin with %q", f.Name(), head)
+		}
+		if _, err := ptx.Parse(f.Name(), text); err != nil {
+			t.Errorf("%s: %v", f.Name(), err)
+		}
+	}
+}

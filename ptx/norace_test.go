@@ -1,0 +1,5 @@
+//go:build !race
+
+package ptx_test
+
+const raceSlack = 1
