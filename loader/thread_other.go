@@ -3,9 +3,8 @@
 package loader
 
 import (
-	"bytes"
 	"runtime"
-	"strconv"
+	"sync"
 )
 
 // ThreadID identifies what stands for a thread: here the goroutine, because
@@ -13,12 +12,24 @@ import (
 // then has one current context per goroutine, which is what a locked
 // goroutine would see.
 func ThreadID() uint64 {
-	var buf [64]byte
-	head := bytes.TrimPrefix(buf[:runtime.Stack(buf[:], false)], []byte("goroutine "))
-	digits, _, _ := bytes.Cut(head, []byte(" "))
-	id, err := strconv.ParseUint(string(digits), 10, 64)
-	if err != nil {
-		panic("loader: a goroutine without a number: " + string(head))
+	buf := heads.Get().(*[len(goroutine) + 20]byte)
+	defer heads.Put(buf)
+	n := runtime.Stack(buf[:], false)
+	if n < len(goroutine) || string(buf[:len(goroutine)]) != goroutine {
+		panic("loader: a goroutine without a number: " + string(buf[:n]))
+	}
+	var id uint64
+	for _, c := range buf[len(goroutine):n] {
+		if c < '0' || c > '9' {
+			break
+		}
+		id = id*10 + uint64(c-'0')
 	}
 	return id
 }
+
+// goroutine is how the trace of a goroutine begins; its number follows.
+const goroutine = "goroutine "
+
+// heads are kept because a call may not allocate.
+var heads = sync.Pool{New: func() any { return new([len(goroutine) + 20]byte) }}

@@ -36,6 +36,12 @@ type Config struct {
 	// Workers bounds the thread blocks that run at a time; 0 is GOMAXPROCS, 1
 	// makes every execution deterministic.
 	Workers int
+	// Profile counts instructions by opcode and the transactions of memory
+	// accesses, see Emulator.Profile. Kernels run several times slower.
+	Profile bool
+	// CostModel, if not nil, has the times of events simulated; it counts like
+	// Profile.
+	CostModel *CostModel
 	// Seed, if not 0, permutes the order of thread blocks and warps, and makes
 	// the asynchronous copies of kernels (cp.async and its kin) as late as the
 	// kernel waits for them.

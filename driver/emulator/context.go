@@ -122,7 +122,7 @@ func (ctx *cudaContext) pending() []dependency {
 	for s := range ctx.streams {
 		deps = s.appendPending(deps)
 	}
-	ctx.gone = slices.DeleteFunc(ctx.gone, dependency.met)
+	ctx.gone = slices.DeleteFunc(ctx.gone, dependency.settled)
 	return append(deps, ctx.gone...)
 }
 

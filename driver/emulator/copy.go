@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
@@ -103,7 +104,9 @@ type copyOp struct {
 }
 
 func (op *copyOp) run(x *execution) result {
-	x.e.stats.copied(op.extent.bytes())
+	way := x.e.direction(&op.dst, &op.src)
+	x.e.stats.copied(op.extent.bytes(), way)
+	x.spend(func(m *CostModel) time.Duration { return m.copy(op.extent.bytes(), way) })
 	if !copyMemory(x.e.mem, &op.dst, &op.src, op.extent) {
 		x.e.reportCopyFault(op)
 		return errIllegalAddress
@@ -177,7 +180,11 @@ func copyNow(c call, dst, src *place, n extent) result {
 
 // copyHere copies on the calling goroutine.
 func (e *Emulator) copyHere(ctx *cudaContext, dst, src *place, n extent) result {
-	e.stats.copied(n.bytes())
+	way := e.direction(dst, src)
+	e.stats.copied(n.bytes(), way)
+	if m := e.cfg.CostModel; m != nil {
+		e.hostTime += m.Submit + m.copy(n.bytes(), way)
+	}
 	e.mu.Unlock()
 	ok := copyMemory(e.mem, dst, src, n)
 	e.mu.Lock()

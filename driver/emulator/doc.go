@@ -15,6 +15,9 @@
 //	defer emu.Close()
 //	d, err := driver.New(emu)
 //
+// Profile and Stats count what the device did, and a CostModel simulates how
+// long it would have taken; package cudatest gives all of this to tests.
+//
 // It imports the loader, the ptx package and the raw types of the driver, and
 // nothing of the typed layers above.
 package emulator

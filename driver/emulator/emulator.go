@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 	"github.com/purecuda/cuda/loader"
@@ -36,6 +37,8 @@ type Emulator struct {
 	texts       map[string]*byte      // C strings handed out, which live as long as the emulator
 	reclaimed   []Leak                // what a destroyed context still held
 	callbacks   callbackThread
+	profiles    profiles
+	hostTime    time.Duration // simulated
 	lastFault   string
 	active      int             // streams with a goroutine
 	idle        *sync.Cond      // signalled when active becomes 0

@@ -123,12 +123,12 @@ type recordMark mark
 func (m *recordMark) run(x *execution) result {
 	x.e.mu.Lock()
 	defer x.e.mu.Unlock()
-	return m.locked()
+	return m.locked(x)
 }
 
 // locked is run with the emulator's lock held.
-func (m *recordMark) locked() result {
-	m.at = clock()
+func (m *recordMark) locked(x *execution) result {
+	m.at = x.time()
 	return success
 }
 
@@ -156,6 +156,9 @@ func cuEventQuery(c call) result {
 	}
 	if !ev.reached() {
 		return errNotReady
+	}
+	if ev.mark != nil {
+		c.e.hostReached(ev.mark.end())
 	}
 	return ev.ctx.dev.fault
 }
@@ -221,7 +224,7 @@ func cuStreamWaitEvent(c call) result {
 	if r := s.implicitlyCaptured(); r != success {
 		return r
 	}
-	if !ev.reached() {
+	if ev.mark != nil && !ev.mark.settled() {
 		s.enqueue(nil, ev.mark.dependency)
 	}
 	return success
@@ -262,7 +265,7 @@ func cuCtxWaitEvent(c call) result {
 	if r := c.e.refuseWhileCapturing(c.th, ctx); r != success {
 		return r
 	}
-	if ev.reached() {
+	if ev.mark == nil || ev.mark.settled() {
 		return success
 	}
 	for s := range ctx.streams {

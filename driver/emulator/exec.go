@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"slices"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -259,7 +260,7 @@ func cuGraphLaunch(c call) result {
 	x.plan.inFlight++
 	x.plan.launched()
 	var deps []dependency
-	if x.last.s != nil && x.last.s != s && !x.last.met() {
+	if x.last.s != nil && x.last.s != s && !x.last.settled() {
 		deps = append(deps, x.last)
 	}
 	c.e.stats.graphLaunches.Add(1)
@@ -282,6 +283,7 @@ func (run *graphRun) run(x *execution) result {
 	r := success
 	if fault == success && x.e.running.Err() == nil {
 		run.resetConditions(x.e, run.plan)
+		x.spend(func(m *CostModel) time.Duration { return m.Graph })
 		r = run.steps(x, run.plan)
 	}
 	x.e.mu.Lock()
@@ -293,14 +295,19 @@ func (run *graphRun) run(x *execution) result {
 
 // steps executes a plan, one step after the other.
 func (run *graphRun) steps(x *execution, p *plan) result {
+	t := x.timeline(p)
+	defer t.close()
 	for i := range p.steps {
 		s := &p.steps[i]
+		t.begin(s)
 		if s.disabled {
+			t.end(i)
 			continue
 		}
 		if r := run.step(x, s); r != success {
 			return r
 		}
+		t.end(i)
 	}
 	return success
 }

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"encoding/binary"
+	"time"
 
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
@@ -59,6 +60,7 @@ func (op *fillOp) run(x *execution) result {
 		return success
 	}
 	x.e.stats.fills.Add(1)
+	x.spend(func(m *CostModel) time.Duration { return m.fill(op.width * op.height * op.element) })
 	for y := range op.height {
 		if !op.row(x.e.mem, op.addr+y*op.pitch) {
 			x.e.noteFault("fill: " + x.e.mem.Nearest(op.addr))

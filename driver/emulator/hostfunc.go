@@ -3,6 +3,7 @@ package emulator
 import (
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/loader"
@@ -89,6 +90,7 @@ func (n *hostNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_T
 
 func (n *hostNode) run(x *execution) result {
 	x.e.stats.hostCalls.Add(1)
+	x.spend(func(m *CostModel) time.Duration { return m.HostFunction })
 	x.e.callbacks.call(func() { loader.CallCallback(n.fn, n.userData) })
 	return success
 }

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"errors"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
@@ -94,16 +95,24 @@ func (n *kernelNode) launch(x *execution, user *graphRun) result {
 	}
 	e.stats.launches.Add(1)
 	opts := n.options(x)
+	start := func(m *CostModel) time.Duration { return m.Kernel }
 	if user != nil {
 		opts.User = user
+		start = func(m *CostModel) time.Duration { return m.GraphKernel }
 	}
-	return e.launchResult(n.fn.code.Launch(e.running, opts))
+	err := n.fn.code.Launch(e.running, opts)
+	if opts.Count {
+		e.profiles.add(n.fn.code.Name(), opts.Stats)
+		x.spend(start)
+		x.spend(func(m *CostModel) time.Duration { return m.kernel(n, e.cfg.Multiprocessors, opts.Stats) })
+	}
+	return e.launchResult(err)
 }
 
 // options translates the launch for the engine.
 func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 	e, ctx := x.e, n.fn.mod.ctx
-	return &vm.LaunchOptions{
+	opts := &vm.LaunchOptions{
 		Grid: n.grid, Block: n.block, Cluster: n.cluster(),
 		DynamicShared: n.shared,
 		Params:        n.args,
@@ -121,6 +130,10 @@ func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 		Stdout:      e.cfg.Stdout,
 		Heap:        ctx.kernelHeap(),
 	}
+	if e.profiled() {
+		opts.Count, opts.Stats = true, &vm.Stats{}
+	}
+	return opts
 }
 
 // launchResult is the code of what ended a kernel.

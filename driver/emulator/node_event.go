@@ -22,7 +22,7 @@ func (n *eventRecordNode) run(x *execution) result {
 	defer x.e.mu.Unlock()
 	m := &mark{dependency: dependency{x.stream, x.stream.done + 1}}
 	n.ev.mark, n.ev.cap = m, nil
-	return (*recordMark)(m).locked()
+	return (*recordMark)(m).locked(x)
 }
 
 func (n *eventWaitNode) run(x *execution) result {
@@ -35,6 +35,7 @@ func (n *eventWaitNode) run(x *execution) result {
 	for !m.met() && x.e.running.Err() == nil {
 		m.s.cond.Wait()
 	}
+	x.now = max(x.now, m.end())
 	return success
 }
 

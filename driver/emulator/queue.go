@@ -1,5 +1,7 @@
 package emulator
 
+import "time"
+
 // operation is a piece of device work. The same value runs in a stream and as
 // a node of a graph, so it never changes once it can run: whoever changes
 // parameters makes a new one.
@@ -17,6 +19,7 @@ type execution struct {
 	e      *Emulator
 	ctx    *cudaContext
 	stream *stream
+	now    time.Duration // simulated
 }
 
 // dependency is work that must end first: a task of a stream.
@@ -28,8 +31,15 @@ type dependency struct {
 // met reports whether the work has ended.
 func (d dependency) met() bool { return d.s.done >= d.seq }
 
-// wait waits for the work, with the emulator's lock held before and after.
+// wait waits for the work on behalf of the host, with the emulator's lock held
+// before and after.
 func (d dependency) wait() {
+	d.block()
+	d.s.ctx.e.hostReached(d.end())
+}
+
+// block waits for the work on a stream's goroutine, with the lock held.
+func (d dependency) block() {
 	for !d.met() {
 		d.s.cond.Wait()
 	}
@@ -39,12 +49,14 @@ func (d dependency) wait() {
 type task struct {
 	op   operation // nil: only the dependencies matter
 	deps []dependency
+	// submitted is the host's simulated time.
+	submitted time.Duration
 }
 
 // appendPending adds the stream's last task, if it has not ended.
 func (s *stream) appendPending(deps []dependency) []dependency {
-	if s.done < s.submitted {
-		deps = append(deps, dependency{s, s.submitted})
+	if last := (dependency{s, s.submitted}); !last.settled() {
+		deps = append(deps, last)
 	}
 	return deps
 }
@@ -74,7 +86,7 @@ func (s *stream) implicitDeps(deps []dependency) []dependency {
 func (s *stream) enqueue(op operation, deps ...dependency) uint64 {
 	e := s.ctx.e
 	s.submitted++
-	s.queue = append(s.queue, task{op, s.implicitDeps(deps)})
+	s.queue = append(s.queue, task{op, s.implicitDeps(deps), e.submitted(op)})
 	if !s.running {
 		s.running = true
 		e.active++
@@ -86,7 +98,7 @@ func (s *stream) enqueue(op operation, deps ...dependency) uint64 {
 // work is the stream's goroutine: it ends when the queue is empty.
 func (s *stream) work() {
 	e := s.ctx.e
-	x := &execution{e: e, ctx: s.ctx, stream: s}
+	x := &execution{e: e, ctx: s.ctx, stream: s, now: s.now}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for head := 0; ; head++ {
@@ -97,9 +109,11 @@ func (s *stream) work() {
 		t := s.queue[head]
 		s.queue[head] = task{}
 		for _, d := range t.deps {
-			d.wait()
+			d.block()
 		}
+		x.begin(&t)
 		s.runTask(x, t.op)
+		s.finish(x)
 		s.done++
 		s.cond.Broadcast()
 	}

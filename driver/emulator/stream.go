@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"sync"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -23,6 +24,9 @@ type stream struct {
 	submitted uint64 // number of the last task
 	done      uint64 // number of the last task that ended
 	cond      *sync.Cond
+
+	now  time.Duration   // simulated: when its last task ended
+	ends []time.Duration // of all its tasks, if time is simulated
 
 	cap     *capture // nil: not capturing
 	capDeps []edge   // what the next captured node depends on
@@ -203,6 +207,7 @@ func cuStreamQuery(c call) result {
 		return r
 	}
 	if s.finished() {
+		s.ctx.e.hostReached(s.now)
 		return s.ctx.dev.fault
 	}
 	return errNotReady

@@ -119,15 +119,15 @@ func mmaNamed(name string, s [3]int, types [4]string) tensorForm {
 	if s == [3]int{8, 8, 4} && types[1] == "f16" {
 		m = 32 // four products at once, for B's columns too
 		n = 8
-		f.words = [4]int{words(m*n, types[0]), words(m*k, types[1]), words(4*n*k, types[2]), words(m*n, types[3])}
+		f.words = [4]int{wordCount(m*n, types[0]), wordCount(m*k, types[1]), wordCount(4*n*k, types[2]), wordCount(m*n, types[3])}
 	} else {
-		f.words = [4]int{words(m*n, types[0]), words(m*k, types[1]), words(n*k, types[2]), words(m*n, types[3])}
+		f.words = [4]int{wordCount(m*n, types[0]), wordCount(m*k, types[1]), wordCount(n*k, types[2]), wordCount(m*n, types[3])}
 	}
 	f.ptx = mmaKernel(&f)
 	return f
 }
 
-func words(elements int, typ string) int { return elements * elementBits[typ] / 32 }
+func wordCount(elements int, typ string) int { return elements * elementBits[typ] / 32 }
 
 func casesOf(types [4]string) int {
 	switch types[0] {

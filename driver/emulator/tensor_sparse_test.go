@@ -46,7 +46,7 @@ func sparseAccumulators(typ string) []string {
 func sparseForm(sp string, k int, cd string, ab [2]string, selector int, sat string) tensorForm {
 	f := tensorForm{types: [4]string{cd, ab[0], ab[1], cd}, metadata: true}
 	f.cases = max(casesOf(f.types)/2, 4)
-	f.words = [4]int{words(16*8, cd), words(16*k/2, ab[0]) + 32, words(8*k, ab[1]), words(16*8, cd)}
+	f.words = [4]int{wordCount(16*8, cd), wordCount(16*k/2, ab[0]) + 32, wordCount(8*k, ab[1]), wordCount(16*8, cd)}
 	f.name = fmt.Sprintf("mma.%s.sync.aligned.m16n8k%d.row.col%s.%s.%s.%s.%s", sp, k, sat, cd, ab[0], ab[1], cd)
 	f.ptx = mmaKernel(&f)
 	n := f.words[1]/32 - 1

@@ -86,7 +86,7 @@ func wmmaAnd(s wmmaShape) tensorForm {
 // by columns.
 func wmmaForm(s wmmaShape, layouts string, cd [2]string, tail string) tensorForm {
 	f := tensorForm{types: [4]string{cd[0], s.typ, s.typ, cd[1]}, cases: max(casesOf([4]string{cd[0]})/4, 2)}
-	f.words = [4]int{words(s.m*s.n, cd[0]), words(s.m*s.k, s.typ), words(s.n*s.k, s.typ), words(s.m*s.n, cd[1])}
+	f.words = [4]int{wordCount(s.m*s.n, cd[0]), wordCount(s.m*s.k, s.typ), wordCount(s.n*s.k, s.typ), wordCount(s.m*s.n, cd[1])}
 	la, lb, _ := strings.Cut(layouts, ".")
 	op, types := "", ""
 	switch s.typ {

@@ -229,6 +229,8 @@ type LaunchOptions struct {
 	HeapLimit uint64
 	// Stats, if not nil, is added to when the launch ends.
 	Stats *Stats
+	// Count has Stats.Counts filled in: the kernel runs several times slower.
+	Count bool
 	// User is for the driver: Externs find it in ExternCall.Options.
 	User any
 }
@@ -237,6 +239,9 @@ type LaunchOptions struct {
 type Stats struct {
 	WarpInstructions uint64 // instructions issued, per warp
 	LaneInstructions uint64 // instructions executed, per lane
+	// Counts is added to by launches with LaunchOptions.Count, of which no two
+	// may share a Stats at the same time.
+	Counts Counts
 }
 
 // Launch executes the kernel and returns when all its CTAs have ended. It

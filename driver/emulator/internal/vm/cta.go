@@ -25,6 +25,7 @@ type cta struct {
 
 	late []lateCopy
 
+	tally        *tally  // nil unless the launch counts
 	shadow       *shadow // nil unless accesses to shared memory are checked
 	sharedRegion *Region
 	rng          uint64

@@ -68,6 +68,7 @@ const (
 	ctlWarpBarrier // bar.warp.sync
 	ctlSync        // shfl.sync, vote.sync, match.sync, redux.sync
 	ctlYield       // nanosleep: let others run
+	ctlCounted     // any of them, in a program that counts
 )
 
 // lineInfo says where an instruction comes from. It is kept apart from inst,
@@ -76,6 +77,7 @@ type lineInfo struct {
 	line int32 // in the PTX text
 	file int32 // index of the source module
 	loc  int32 // index+1 into the program's source places
+	op   int32 // index+1 into the opcodes, where a PTX instruction begins
 }
 
 // class is the bank that a virtual register belongs to.
@@ -186,6 +188,7 @@ type program struct {
 	locs    []string
 	files   []string
 	sources []string // text of each file, for reports
+	ops     []string // opcodes
 	funcs   []*function
 	byID    map[int]*function
 	slots   int32

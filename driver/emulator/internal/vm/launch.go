@@ -24,6 +24,7 @@ type Kernel struct {
 
 	checkOnce sync.Once
 	checkProg *program // with the checks of memory accesses
+	count     [2]countedProgram
 }
 
 // Limits of a launch that every device since compute capability 3.0 has.
@@ -57,6 +58,7 @@ type launchRun struct {
 
 	fence       atomic.Uint64
 	outMu       sync.Mutex
+	tally       *tally     // of the CTAs that have ended, if the launch counts
 	found       [][2]int32 // findings that were reported, by their instructions
 	paramRegion Region
 	heapOnce    sync.Once
@@ -75,6 +77,9 @@ func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
 	if s := opts.Stats; s != nil {
 		atomic.AddUint64(&s.WarpInstructions, r.warpInsts.Load())
 		atomic.AddUint64(&s.LaneInstructions, r.laneInsts.Load())
+		if r.tally != nil {
+			s.Counts.Add(r.tally.counts(k.prog))
+		}
 	}
 	if f := r.fault.Load(); f != nil {
 		return f
@@ -110,6 +115,7 @@ func (r *launchRun) release() {
 	r.laneInsts.Store(0)
 	r.ownHeap, r.heapOnce = nil, sync.Once{}
 	r.found = r.found[:0]
+	r.tally = nil
 	r.kernel.runs.Put(r)
 }
 
@@ -291,6 +297,7 @@ func (r *launchRun) retire(c *cta) {
 		r.laneInsts.Add(w.laneCount)
 		w.count, w.laneCount = 0, 0
 	}
+	r.sum(c)
 	c.run = nil
 	if c.prog == r.kernel.prog {
 		r.kernel.pool.Put(c)
@@ -301,15 +308,22 @@ func (r *launchRun) retire(c *cta) {
 func (r *launchRun) newCTA() *cta {
 	prog := r.kernel.prog
 	var c *cta
-	if r.opts.Checks&accessChecks == 0 {
-		c, _ = r.kernel.pool.Get().(*cta)
-	} else {
+	switch {
+	case r.opts.Checks&accessChecks != 0:
 		prog = r.kernel.checked()
+	case !r.opts.Count:
+		c, _ = r.kernel.pool.Get().(*cta)
+	}
+	if r.opts.Count {
+		prog = r.kernel.counting(prog)
 	}
 	if c == nil {
 		c = &cta{prog: prog, cache: make([]access, prog.slots)}
 	}
 	c.run = r
+	if r.opts.Count {
+		c.tally = &tally{ops: make([]OpCount, len(prog.code))}
+	}
 	used := r.sharedBytes()
 	if prog.reserve {
 		used = reservedStart(used) + reservedBytes

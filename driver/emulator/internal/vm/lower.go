@@ -19,6 +19,7 @@ type builder struct {
 	locs      map[string]int32
 	indirect  bool
 	taken     map[*symbol]bool
+	opcodes   map[string]int32
 }
 
 // kernel compiles one entry.
@@ -222,7 +223,8 @@ type lowered struct {
 	loc   int32
 	to    *label
 	table []*label
-	mem   bool // accesses memory at the address in field a
+	mem   bool   // accesses memory at the address in field a
+	op    string // the PTX instruction that begins here
 }
 
 // lowerer lowers one function.
@@ -411,9 +413,13 @@ func (l *lowerer) instruction(i *ptx.Instr) {
 		l.unsupported()
 		return
 	}
+	start := len(l.code)
 	lower(l, i, parseForm(i.Op))
 	for _, w := range l.after {
 		l.emit(w.exec(), w.dst, w.src)
+	}
+	if start < len(l.code) {
+		l.code[start].op = i.Op.Text
 	}
 }
 
@@ -575,6 +581,6 @@ func (l *lowerer) place() {
 			n.in.x.table = append(n.in.x.table, base+int32(t.at))
 		}
 		l.b.prog.code = append(l.b.prog.code, n.in)
-		l.b.prog.lines = append(l.b.prog.lines, lineInfo{n.pos.Line, int32(l.file.index), n.loc})
+		l.b.prog.lines = append(l.b.prog.lines, lineInfo{n.pos.Line, int32(l.file.index), n.loc, l.b.opcode(n.op)})
 	}
 }

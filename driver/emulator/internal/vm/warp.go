@@ -288,6 +288,9 @@ func (w *warp) control(in *inst, m uint32, budget *int) bool {
 		w.pc++
 		return true
 	}
+	if in.ctl == ctlCounted {
+		in = w.countControl(in, m)
+	}
 	switch in.ctl {
 	case ctlBranch:
 		return w.branch(in.target, m, budget)

@@ -1,0 +1,106 @@
+package cudatest
+
+import (
+	"sync"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/loader"
+)
+
+// counter is a library that counts the calls of another. It allocates nothing
+// per call.
+type counter struct {
+	loader.Library
+	emu       *emulator.Emulator // that the calls end in, nil on a GPU
+	capturing *loader.Proc       // cuStreamIsCapturing
+
+	mu       sync.Mutex
+	sum      Counts
+	captures int // that were begun and not ended
+}
+
+func newCounter(lib loader.Library, emu *emulator.Emulator) *counter {
+	c := &counter{Library: lib, emu: emu}
+	if p, err := lib.Lookup(driver.FnCuStreamIsCapturing.Symbol()); err == nil {
+		c.capturing = &p
+	}
+	return c
+}
+
+// Unwrap returns the library whose calls are counted.
+func (c *counter) Unwrap() loader.Library { return c.Library }
+
+// Lookup returns the function behind one that counts. On the system's driver,
+// functions that take structs or floats by value are passed on: a Go function
+// gets these in another way. None of them does what is counted.
+func (c *counter) Lookup(symbol string) (loader.Proc, error) {
+	p, err := c.Library.Lookup(symbol)
+	f, known := driver.FunctionBySymbol(symbol)
+	if err != nil || p.IsZero() || !known || byValue[f] && !p.IsGo() {
+		return p, err
+	}
+	r := rules[f]
+	return loader.FuncProc(func(a loader.Args) uintptr {
+		var n delta
+		recorded := false
+		if r.count != nil {
+			n = r.count(a)
+			recorded = r.stream != nil && c.captured(r.stream(a))
+		}
+		result := a.Forward(&p)
+		c.add(f, n, recorded, uint32(result) == 0)
+		return result
+	}), nil
+}
+
+var byValue = map[driver.Function]bool{
+	driver.FnCuIpcOpenMemHandle: true, driver.FnCuIpcOpenEventHandle: true,
+	driver.FnCuParamSetf: true, driver.FnCuTexRefSetMipmapLevelBias: true, driver.FnCuTexRefSetMipmapLevelClamp: true,
+}
+
+// add counts a call that has returned.
+func (c *counter) add(f driver.Function, n delta, recorded, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sum.Calls++
+	c.track(f, ok)
+	switch {
+	case !ok:
+	case recorded:
+		c.sum.Recorded++
+	default:
+		c.sum.add(n)
+	}
+}
+
+// track notes whether there are captures at all, so that streams are asked only
+// then.
+func (c *counter) track(f driver.Function, ok bool) {
+	switch f {
+	case driver.FnCuStreamBeginCapture, driver.FnCuStreamBeginCaptureToGraph:
+		if ok {
+			c.captures++
+		}
+	case driver.FnCuStreamEndCapture:
+		c.captures = max(c.captures-1, 0)
+	}
+}
+
+// captured reports whether what is submitted to a stream is recorded.
+func (c *counter) captured(s driver.CUstream) bool {
+	c.mu.Lock()
+	open := c.captures > 0
+	c.mu.Unlock()
+	if !open || c.capturing == nil {
+		return false
+	}
+	var status driver.CUstreamCaptureStatus
+	a := struct {
+		call   loader.Call
+		stream uintptr
+		status *driver.CUstreamCaptureStatus
+		_      [6]uintptr
+	}{call: loader.Call{Proc: c.capturing, N: 2}, stream: uintptr(s), status: &status}
+	return uint32(loader.Invoke(&a.call)) == 0 && status == driver.CU_STREAM_CAPTURE_STATUS_ACTIVE
+}

@@ -1,0 +1,232 @@
+package cudatest_test
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cudatest"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/driver/trace"
+	"github.com/purecuda/cuda/graph"
+)
+
+//go:embed testdata/scale.ptx
+var scalePTX []byte
+
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func closing[T interface{ Close() error }](t testing.TB, v T) T {
+	t.Cleanup(func() { ok(t, v.Close()) })
+	return v
+}
+
+// work is a stream with a kernel that doubles a buffer.
+type work struct {
+	c      *driver.Context
+	s      *driver.Stream
+	x      *driver.Buffer[float32]
+	launch *driver.Launch
+}
+
+func newWork(t testing.TB, c *driver.Context) *work {
+	t.Helper()
+	m := closing(t, must(c.LoadModule(scalePTX))(t))
+	w := &work{c: c, s: closing(t, must(c.NewStream())(t)), x: closing(t, must(driver.Alloc[float32](c, 1024))(t))}
+	k := must(m.Kernel("scale"))(t)
+	w.launch = must(k.Prepare(driver.LaunchConfig{Grid: driver.D1(4), Block: driver.D1(256)}, w.x, float32(2), uint32(1024)))(t)
+	return w
+}
+
+func (w *work) counts() cudatest.Counts { return cudatest.CountsOf(w.c.Driver()) }
+
+// A replay of a graph is one launch, no copy, and what is recorded is not
+// counted as done.
+func TestAReplayIsOneGraphLaunch(t *testing.T) {
+	w := newWork(t, cudatest.Device(t))
+	pinned := closing(t, must(driver.AllocHost[float32](w.c, 1024))(t))
+	up, down := must(driver.Upload[float32](w.x, pinned))(t), must(driver.Download[float32](pinned, w.x))(t)
+	before := w.counts()
+	g := closing(t, must(graph.Capture(w.s, graph.ModeThreadLocal, func(s *graph.Scope) error {
+		for _, op := range []driver.Op{up, w.launch, w.launch, down} {
+			if err := s.Do(op); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))(t))
+	x := closing(t, must(g.Instantiate())(t))
+	if n := w.counts().Since(before); n.Launches != 0 || n.Copies() != 0 || n.Recorded != 4 || n.Instantiations != 1 {
+		t.Errorf("recording a step is %v", n)
+	}
+	for i := range pinned.Slice() {
+		pinned.Slice()[i] = float32(i)
+	}
+	before = w.counts()
+	ok(t, x.Launch(w.s))
+	ok(t, w.s.Wait(context.Background()))
+	n := w.counts().Since(before)
+	if n.GraphLaunches != 1 || n.Launches != 0 || n.Copies() != 0 || n.BytesCopied() != 0 || n.Recorded != 0 {
+		t.Errorf("a replay is %v", n)
+	}
+	if got := pinned.Slice()[7]; got != 28 {
+		t.Errorf("element 7 is %v, want 28", got)
+	}
+}
+
+func TestCallsAreCounted(t *testing.T) {
+	c := cudatest.Device(t)
+	w := newWork(t, c)
+	host := make([]float32, 1024)
+	scratch := must(driver.Alloc[byte](c, 4096))(t)
+	pinned := closing(t, must(driver.AllocHost[float32](c, 256))(t))
+	before := w.counts()
+	ok(t, w.x.CopyFrom(host))
+	ok(t, w.s.Do(w.launch))
+	ok(t, w.s.Do(w.launch))
+	ok(t, w.s.Do(must(driver.Upload[float32](w.x.View(0, 256), pinned))(t)))
+	ok(t, w.s.Do(must(driver.CopyDevice[float32](w.x.View(0, 256), w.x.View(512, 768)))(t)))
+	ok(t, w.s.HostFunc(func() {}))
+	ok(t, c.Driver().CuStreamSynchronize(w.s.Raw()))
+	ok(t, w.x.CopyTo(host))
+	ok(t, scratch.Close())
+	second := must(driver.Alloc[byte](c, 100))(t)
+	ok(t, second.Close())
+	if err := c.Driver().CuMemFree(1); err == nil { // fails, and is no free
+		t.Error("memory that nobody allocated was freed")
+	}
+	got := w.counts().Since(before)
+	want := cudatest.Counts{Calls: got.Calls, Launches: 2, HostToDevice: cudatest.Amount{Count: 2, Bytes: 5120},
+		DeviceToHost: cudatest.Amount{Count: 1, Bytes: 4096}, DeviceToDevice: cudatest.Amount{Count: 1, Bytes: 1024},
+		HostFunctions: 1, Waits: got.Waits, Allocations: cudatest.Amount{Count: 1, Bytes: 100}, Frees: 2}
+	if got != want {
+		t.Errorf("counted %v\nwanted  %v", got, want)
+	}
+	if got.Waits == 0 || got.Waits > 5 { // one here, and those of the synchronous copies
+		t.Errorf("%d waits", got.Waits)
+	}
+	if got.Calls < 12 {
+		t.Errorf("%d calls in all", got.Calls)
+	}
+}
+
+func TestCountingAllocatesNothing(t *testing.T) {
+	w := newWork(t, cudatest.Device(t, cudatest.OnEmulator()))
+	d := w.c.Driver()
+	var free, total uintptr
+	if n := testing.AllocsPerRun(100, func() { ok(t, d.CuMemGetInfo(&free, &total)) }); n != 0 {
+		t.Errorf("%v allocations for a call that is counted", n)
+	}
+}
+
+func TestEmulatorIsAskedForMore(t *testing.T) {
+	c := cudatest.Device(t, cudatest.OnEmulator(), cudatest.WithConfig(emulator.Config{Profile: true, CostModel: emulator.H200()}))
+	w := newWork(t, c)
+	ok(t, w.s.Do(w.launch))
+	ok(t, w.s.Wait(t.Context()))
+	e := cudatest.Emulator(c.Driver())
+	p := e.Profile("scale")
+	if p.Launches != 1 || p.Opcodes["mul.f32"].Lanes != 1024 || p.Opcodes["bra"].Lanes != 0 {
+		t.Errorf("profile of the kernel: %+v", p)
+	}
+	if p.Global.Loads.Coalesced != 32 || p.Global.Loads.Transactions != p.Global.Loads.Ideal {
+		t.Errorf("loads: %+v", p.Global.Loads)
+	}
+	if took := e.SimulatedTime(); took <= 0 || took > time.Millisecond {
+		t.Errorf("simulated time %v", took)
+	}
+}
+
+func TestTraceShowsCalls(t *testing.T) {
+	var text bytes.Buffer
+	var r trace.Recorder
+	c := cudatest.Device(t, cudatest.WithTraceTo(&text), cudatest.WithTrace(r.Sink()))
+	closing(t, must(driver.Alloc[byte](c, 77))(t))
+	if r.Count(driver.FnCuMemAlloc) != 1 || !strings.Contains(text.String(), "bytesize=77") {
+		t.Errorf("traced:\n%s", &text)
+	}
+}
+
+func TestDevicesAreAsManyAsAskedFor(t *testing.T) {
+	d := cudatest.Driver(t, cudatest.WithDevices(2))
+	n := must(d.DeviceCount())(t)
+	if n < 2 {
+		t.Fatalf("%d devices", n)
+	}
+	for i := range 2 {
+		cudatest.Context(t, d, i)
+	}
+}
+
+// recorded is a test that keeps its failures to itself.
+type recorded struct {
+	testing.TB
+	errors   []string
+	cleanups []func()
+}
+
+func (r *recorded) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+func (r *recorded) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+func (r *recorded) Failed() bool     { return len(r.errors) > 0 }
+
+// end is what the testing package does after a test.
+func (r *recorded) end() {
+	for i := len(r.cleanups) - 1; i >= 0; i-- {
+		r.cleanups[i]()
+	}
+}
+
+func TestLeaksFailTheTest(t *testing.T) {
+	r := &recorded{TB: t}
+	c := cudatest.Device(r)
+	b := must(driver.Alloc[float32](c, 8))(t)
+	r.end()
+	all := strings.Join(r.errors, "\n")
+	if len(r.errors) == 0 || !strings.Contains(all, "buffer of float32") || !strings.Contains(all, "TestLeaksFailTheTest") {
+		t.Errorf("a buffer that is open was reported as:\n%s", all)
+	}
+	_ = b.Close() // the context is gone, and the memory with it
+}
+
+// Objects of the raw functions are known to the emulator only.
+func TestRawLeaksFailTheTest(t *testing.T) {
+	r := &recorded{TB: t}
+	c := cudatest.Device(r, cudatest.OnEmulator())
+	var p driver.CUdeviceptr
+	ok(t, c.Driver().CuMemAlloc(&p, 64))
+	r.end()
+	if len(r.errors) != 1 || !strings.Contains(r.errors[0], "of 64 bytes") {
+		t.Errorf("memory that was not freed was reported as %q", r.errors)
+	}
+}
+
+func TestDroppedObjectsFailTheTest(t *testing.T) {
+	c := cudatest.Device(t)
+	func() { must(c.NewEvent())(t) }()
+	leaks := cudatest.ExpectDropped(t, c.Device().Driver(), 1)
+	if len(leaks) != 1 || leaks[0].Kind != "event" {
+		t.Errorf("dropped: %v", leaks)
+	}
+}

@@ -1,0 +1,20 @@
+// Package cudatest gives tests a CUDA device: an emulated one on every machine,
+// and a real one where the environment demands it. Whatever a test leaves open,
+// or drops without closing it, fails the test with the stack of its creation.
+//
+//	func TestStep(t *testing.T) {
+//		c := cudatest.Device(t)
+//		…
+//		before := cudatest.CountsOf(c.Driver())
+//		err := step.Launch(stream)
+//		if n := cudatest.CountsOf(c.Driver()).Since(before); n.GraphLaunches != 1 || n.Copies() != 0 {
+//			t.Errorf("a step is %v", n)
+//		}
+//	}
+//
+// With PURECUDA_REQUIRE_GPU=1 the same test runs on the system's driver, and
+// fails if there is none: no test passes because it was skipped. A test says in
+// its log which device it ran on.
+//
+// Only tests should import this package: it brings the emulator along.
+package cudatest

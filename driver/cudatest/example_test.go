@@ -1,0 +1,37 @@
+package cudatest_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cudatest"
+)
+
+// A test gets its device with one line, and says what a step may do.
+func ExampleDevice() {
+	test := func(t *testing.T) {
+		c := cudatest.Device(t)
+		x, err := driver.Alloc[float32](c, 1024)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		before := cudatest.CountsOf(c.Driver())
+		if err := x.Fill(1); err != nil {
+			t.Error(err)
+		}
+		if n := cudatest.CountsOf(c.Driver()).Since(before); n.Fills != 1 || n.Copies() != 0 {
+			t.Errorf("filling a buffer is %v", n)
+		}
+	}
+	passed := testing.RunTests(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "TestFill", F: test}})
+	fmt.Println(passed)
+	// Output: true
+}
+
+func ExampleCounts_String() {
+	n := cudatest.Counts{Calls: 9, GraphLaunches: 1, HostToDevice: cudatest.Amount{Count: 2, Bytes: 8192}}
+	fmt.Println(n)
+	// Output: calls: 9, graph launches: 1, copies to the device: 2 of 8192 bytes
+}

@@ -1,0 +1,109 @@
+package cudatest
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+)
+
+// dropped collects what the garbage collector found, of all drivers: the hook
+// is one for the process, tests are many.
+var dropped struct {
+	sync.Mutex
+	once  sync.Once
+	leaks []driver.Leak
+}
+
+func watch() {
+	dropped.once.Do(func() {
+		driver.SetLeakHook(func(l driver.Leak) {
+			dropped.Lock()
+			defer dropped.Unlock()
+			dropped.leaks = append(dropped.leaks, l)
+		})
+	})
+}
+
+// CheckLeaks fails the test if, when it ends, an object of d is still open or
+// was dropped without being closed. Cleanups that close objects must be
+// registered after it. Drivers of this package are checked already. It takes
+// the hook of driver.SetLeakHook for itself.
+func CheckLeaks(t testing.TB, d *driver.Driver) {
+	t.Helper()
+	watch()
+	t.Cleanup(func() {
+		for _, l := range stillOpen(d) {
+			t.Errorf("leak: %v", l)
+		}
+		for _, l := range takeDropped(d) {
+			t.Errorf("leak: %v", l)
+		}
+	})
+}
+
+// grace is how long a goroutine of the library may take to let go.
+const grace = 2 * time.Second
+
+// stillOpen lists the open objects of d. It waits a little for those that are
+// closed but held by a goroutine of the library, as after a cancelled wait.
+func stillOpen(d *driver.Driver) []driver.Leak {
+	for end := time.Now().Add(grace); ; time.Sleep(time.Millisecond) {
+		var mine []driver.Leak
+		for _, l := range driver.OpenObjects() {
+			if l.Device.Driver() == d {
+				mine = append(mine, l)
+			}
+		}
+		if len(mine) == 0 || time.Now().After(end) {
+			return mine
+		}
+	}
+}
+
+// patience is how long the collector may take to find what was dropped.
+const patience = 20 * time.Second
+
+// ExpectDropped runs the garbage collector until it has found count objects of
+// d that were dropped without Close, and returns them, so that CheckLeaks does
+// not see them: for tests that drop something on purpose.
+func ExpectDropped(t testing.TB, d *driver.Driver, count int) []driver.Leak {
+	t.Helper()
+	var found []driver.Leak
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		runtime.GC()
+		found = append(found, takeDropped(d)...)
+		if len(found) >= count {
+			return found
+		}
+	}
+	t.Errorf("the collector found %d dropped objects, expected %d", len(found), count)
+	return found
+}
+
+func takeDropped(d *driver.Driver) []driver.Leak {
+	dropped.Lock()
+	defer dropped.Unlock()
+	var mine, others []driver.Leak
+	for _, l := range dropped.leaks {
+		if l.Device.Driver() == d {
+			mine = append(mine, l)
+		} else {
+			others = append(others, l)
+		}
+	}
+	dropped.leaks = others
+	return mine
+}
+
+// reportLeaks reports what the emulator knows of: objects made through the raw
+// functions have no other owner.
+func reportLeaks(t testing.TB, e *emulator.Emulator) {
+	t.Helper()
+	for _, l := range e.Leaks() {
+		t.Errorf("leak in the emulator: %v", l)
+	}
+}

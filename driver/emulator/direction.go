@@ -1,0 +1,34 @@
+package emulator
+
+// direction is which way a copy goes.
+type direction int
+
+const (
+	onHost direction = iota
+	toDevice
+	fromDevice
+	onDevice
+	numDirections
+)
+
+// direction tells by where the two ends are. Page-locked memory is the host's,
+// managed memory the device's.
+func (e *Emulator) direction(dst, src *place) direction {
+	switch to, from := e.onHost(dst), e.onHost(src); {
+	case to && from:
+		return onHost
+	case to:
+		return fromDevice
+	case from:
+		return toDevice
+	}
+	return onDevice
+}
+
+func (e *Emulator) onHost(p *place) bool {
+	if p.host != nil || p.bytes != nil {
+		return true
+	}
+	a := e.allocationAt(p.addr + p.offset(0, 0))
+	return a != nil && a.isHost()
+}

@@ -1,0 +1,4 @@
+package trace
+
+// Declaration is the table that gen.go writes.
+var Declaration = declaration

@@ -1,0 +1,115 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// To writes one line for each call. Lines of several goroutines do not mix. A
+// write that fails is the writer's affair: the call goes on.
+func To(w io.Writer) Sink {
+	var mu sync.Mutex
+	return func(c *Call) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = fmt.Fprintln(w, c)
+	}
+}
+
+// Log makes one record for each call: at level Debug, those that fail at Warn
+// (CUDA_ERROR_NOT_READY is an answer, not a failure).
+func Log(l *slog.Logger) Sink {
+	return func(c *Call) {
+		level := slog.LevelDebug
+		if c.Result != driver.CUDA_SUCCESS && c.Result != driver.CUDA_ERROR_NOT_READY {
+			level = slog.LevelWarn
+		}
+		if l.Enabled(context.Background(), level) {
+			l.LogAttrs(context.Background(), level, c.Function.String(), c.attrs()...)
+		}
+	}
+}
+
+func (c *Call) attrs() []slog.Attr {
+	attrs := []slog.Attr{slog.String("result", c.Result.String()), slog.Duration("took", c.Duration)}
+	args := make([]any, 0, len(c.Args))
+	for _, a := range c.Args {
+		v := a.Value
+		if a.Result != "" {
+			v += " → " + a.Result
+		}
+		args = append(args, slog.String(a.Name, v))
+	}
+	return append(attrs, slog.Group("args", args...))
+}
+
+// Only shows a sink the calls that keep says yes to.
+func Only(keep func(c *Call) bool, to Sink) Sink {
+	return func(c *Call) {
+		if keep(c) {
+			to(c)
+		}
+	}
+}
+
+// WithoutScope keeps the calls back that make a context current and change the
+// capture mode: this module makes them before and after others, where they are
+// part of one crossing as long as nothing is traced.
+func WithoutScope(to Sink) Sink {
+	return Only(func(c *Call) bool {
+		switch c.Function {
+		case driver.FnCuCtxGetCurrent, driver.FnCuCtxSetCurrent, driver.FnCuThreadExchangeStreamCaptureMode:
+			return false
+		}
+		return true
+	}, to)
+}
+
+// Recorder keeps calls, for tests that look at them. Its zero value is empty
+// and ready.
+type Recorder struct {
+	mu    sync.Mutex
+	calls []Call
+}
+
+// Sink is what to give to Wrap.
+func (r *Recorder) Sink() Sink {
+	return func(c *Call) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.calls = append(r.calls, *c)
+	}
+}
+
+// Calls returns the calls so far, in the order in which they returned.
+func (r *Recorder) Calls() []Call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.calls)
+}
+
+// Reset forgets all calls.
+func (r *Recorder) Reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls = nil
+}
+
+// Count returns how often a function was called.
+func (r *Recorder) Count(f driver.Function) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for i := range r.calls {
+		if r.calls[i].Function == f {
+			n++
+		}
+	}
+	return n
+}

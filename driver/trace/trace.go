@@ -1,0 +1,133 @@
+package trace
+
+import (
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
+)
+
+// Call is one call of a driver function that has returned.
+type Call struct {
+	Function driver.Function
+	Args     []Arg
+	Result   driver.CUresult
+	Start    time.Time
+	Duration time.Duration
+	// Thread is the operating system's thread that made the call; where there
+	// is no telling, the goroutine.
+	Thread uint64
+}
+
+// Arg is one argument, as text.
+type Arg struct {
+	Name string
+	// Value is the argument when the call was made: handles and pointers in
+	// hexadecimal, enums by name, C strings quoted, structs with the fields
+	// that are not zero.
+	Value string
+	// Result is what a call that succeeded left behind the pointer; empty for
+	// what it does not write to.
+	Result string
+}
+
+// String is the call on one line:
+//
+//	cuMemAlloc(dptr=0xc000012345 → 0x700000000000, bytesize=1024) = CUDA_SUCCESS, 3.1µs
+func (c *Call) String() string {
+	var b strings.Builder
+	b.WriteString(c.Function.String())
+	for i, a := range c.Args {
+		b.WriteString([]string{"(", ", "}[min(i, 1)])
+		b.WriteString(a.String())
+	}
+	if len(c.Args) == 0 {
+		b.WriteByte('(')
+	}
+	b.WriteString(") = " + c.Result.String() + ", " + c.Duration.String())
+	return b.String()
+}
+
+// String is name=value, with what was written behind an arrow.
+func (a Arg) String() string {
+	if a.Result != "" {
+		return a.Name + "=" + a.Value + " → " + a.Result
+	}
+	return a.Name + "=" + a.Value
+}
+
+// Sink receives calls, each on the goroutine that made it, before the caller
+// gets its result. Several may arrive at a time. A sink must not call CUDA: it
+// would do so in the caller's context and capture. What Call points to is the
+// sink's.
+type Sink func(c *Call)
+
+// Library forwards every call to the library that it wraps and shows it to its
+// sinks. It may be used by any number of goroutines.
+type Library struct {
+	inner loader.Library
+	sinks []Sink
+	off   atomic.Bool
+}
+
+var _ loader.Library = (*Library)(nil)
+
+// Wrap returns a library that traces inner. Closing it closes inner.
+func Wrap(inner loader.Library, sinks ...Sink) *Library {
+	return &Library{inner: inner, sinks: sinks}
+}
+
+// Name is the wrapped library's.
+func (l *Library) Name() string { return l.inner.Name() }
+
+// Close closes the wrapped library.
+func (l *Library) Close() error { return l.inner.Close() }
+
+// Unwrap returns the wrapped library.
+func (l *Library) Unwrap() loader.Library { return l.inner }
+
+// Pause stops tracing until Resume; calls then cost some nanoseconds more
+// than without a trace.
+func (l *Library) Pause() { l.off.Store(true) }
+
+// Resume goes on tracing after Pause.
+func (l *Library) Resume() { l.off.Store(false) }
+
+// Lookup returns the wrapped library's function behind one that traces.
+func (l *Library) Lookup(symbol string) (loader.Proc, error) {
+	p, err := l.inner.Lookup(symbol)
+	if err != nil || p.IsZero() {
+		return p, err
+	}
+	f, ok := driver.FunctionBySymbol(symbol)
+	if !ok {
+		return p, nil
+	}
+	s := signatureOf(f)
+	if s.byValue && !p.IsGo() {
+		return p, nil
+	}
+	return loader.FuncProc(func(a loader.Args) uintptr {
+		if l.off.Load() {
+			return a.Forward(&p)
+		}
+		return l.call(f, s, &p, a)
+	}), nil
+}
+
+// call makes one call and shows it.
+func (l *Library) call(f driver.Function, s *signature, p *loader.Proc, a loader.Args) uintptr {
+	c := &Call{Function: f, Args: s.before(a), Thread: loader.ThreadID(), Start: time.Now()}
+	r := a.Forward(p)
+	c.Duration = time.Since(c.Start)
+	c.Result = driver.CUresult(uint32(r))
+	if c.Result == driver.CUDA_SUCCESS {
+		s.after(a, c.Args)
+	}
+	for _, show := range l.sinks {
+		show(c)
+	}
+	return r
+}
