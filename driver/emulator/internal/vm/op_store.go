@@ -182,6 +182,10 @@ func lowerSt(l *lowerer, i *ptx.Instr, f *form) {
 	if !ok || !l.args(i, 2, 3) {
 		return
 	}
+	if mf.n > 1 && f.op.Has("mmio") {
+		l.bad(".mmio does not go with vectors")
+		return
+	}
 	t := mf.typ
 	p := l.memoryPlace(i.Args[0], mf.space)
 	if p.base == noReg {
