@@ -3,7 +3,7 @@
 
 GO       ?= go
 TARGETS  := linux/amd64 linux/arm64 windows/amd64 windows/arm64 darwin/arm64
-MODULES  := tools/cudagen tools/graphdoc bench
+MODULES  := tools/cudagen tools/graphdoc tools/emudoc bench
 BUILD    := build
 NVIDIA   ?= $(BUILD)/nvidia
 # Where cuda.h of CUDA 13.0 is; generation is checked if it is there.
@@ -58,9 +58,11 @@ GRAPHDOC ?= -complete
 
 docs:
 	$(GO) run -C tools/graphdoc . -root ../..
+	$(GO) run -C tools/emudoc . -root ../..
 
 docs-check:
 	$(GO) run -C tools/graphdoc . -root ../.. -check $(GRAPHDOC)
+	$(GO) run -C tools/emudoc . -root ../.. -check
 
 # Real driver libraries, ptxas, NVRTC and the toolkit's stub, none of which needs a GPU.
 test-nvidia:

@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 cd "$bench"
-for p in compare gobench puregobench; do
+for p in compare gobench launchbench puregobench; do
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$to/$p" "./cmd/$p"
 done
 
@@ -26,4 +26,5 @@ CGO_ENABLED=1 go build -trimpath -ldflags "-s -w" -o "$to/cgobench" ./cmd/cgoben
 # The names that the C program looks up are the ones the library binds.
 sed 's/.*/"&",/' ../driver/testdata/functions-13.0.txt >"$work/names.inc"
 "$cc" -std=gnu11 -O2 -s -Wall -Wextra -I"$work" -Wa,-I,internal/child \
-	-o "$to/bench-c" c/bench.c c/driver.c -ldl
+	-o "$to/bench-c" c/bench.c c/rows.c c/driver.c -ldl
+"$cc" -std=gnu11 -O2 -s -Wall -Wextra -o "$to/launchbench-c" c/launch.c c/rows.c c/driver.c -ldl

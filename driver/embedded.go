@@ -4,25 +4,35 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"unsafe"
 )
 
 // embedded are modules that belong to the library and not to the program.
 type embedded struct {
 	mu   sync.Mutex
-	mods map[string]*Module
+	mods map[embeddedText]*Module
+}
+
+// embeddedText tells texts of one name apart, which two packages may have.
+type embeddedText struct {
+	name string
+	at   *byte
+	size int
 }
 
 // Embedded returns the module of PTX that a package brings along for its own
-// use. It is loaded when it is first asked for under that name, whatever is
-// being captured, and unloaded with the context, which it does not keep alive:
-// nobody closes it. It is exported for packages that are built on this one.
+// use. It is loaded when that text is first asked for under that name, whatever
+// is being captured, and unloaded with the context, which it does not keep alive:
+// nobody closes it. The same text is the same memory, as that of a variable with
+// go:embed. It is exported for packages that are built on this one.
 func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
 	}
 	c.embedded.mu.Lock()
 	defer c.embedded.mu.Unlock()
-	if m := c.embedded.mods[name]; m != nil {
+	text := embeddedText{name, unsafe.SliceData(ptx), len(ptx)}
+	if m := c.embedded.mods[text]; m != nil {
 		return m, nil
 	}
 	m, err := c.loadEmbedded(name, ptx)
@@ -30,9 +40,9 @@ func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
 	}
 	if c.embedded.mods == nil {
-		c.embedded.mods = make(map[string]*Module)
+		c.embedded.mods = make(map[embeddedText]*Module)
 	}
-	c.embedded.mods[name] = m
+	c.embedded.mods[text] = m
 	return m, nil
 }
 

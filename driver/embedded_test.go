@@ -27,13 +27,19 @@ const embeddedPTX = `
 // What is left open fails the test, so the context does unload it.
 func TestEmbeddedModuleIsLoadedOnceForAContext(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		m, err := c.Embedded("test code", []byte(embeddedPTX))
+		text := []byte(embeddedPTX)
+		m, err := c.Embedded("test code", text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := c.Embedded("test code", nil)
+		again, err := c.Embedded("test code", text)
 		if err != nil || again != m {
 			t.Errorf("the second time it is %v, %v", again, err)
+		}
+		// Two packages may have files of one name.
+		other, err := c.Embedded("test code", []byte(embeddedPTX))
+		if err != nil || other == m {
+			t.Errorf("another text of that name is %v, %v", other, err)
 		}
 		if _, err := c.Embedded("broken", []byte("nothing")); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("what is no PTX: %v", err)

@@ -67,9 +67,8 @@ func (b *Launches) Add(l *Launch) {
 		b.lay(i, l)
 	}
 	to := b.args[i]
-	for _, v := range l.store { // a few words: less than a call of copy
-		*(*uint64)(to) = v
-		to = unsafe.Add(to, wordSize)
+	for k, v := range l.store { // a few words: less than a call of copy
+		*(*uint64)(unsafe.Add(to, uintptr(k)*wordSize)) = v
 	}
 	b.n = i + 1
 }

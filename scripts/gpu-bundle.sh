@@ -30,7 +30,7 @@ go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}'
 		mkdir -p "$work/data/$folder"
 		echo "$name ${folder:-.}" >>"$work/tests.list"
 	done
-git ls-files -co --exclude-standard -- '*/testdata/*' '*.ptx' '*.txt' '*.md' go.mod |
+git ls-files -co --exclude-standard -- '*/testdata/*' '*.ptx' '*_ptx.go' '*.txt' '*.md' go.mod |
 	tar -cf - -T - | tar -xf - -C "$work/data"
 
 for dir in examples/quickstart/ examples/[0-9]*/; do

@@ -1,42 +1,22 @@
 /* The benchmark's reference: what a C program pays for the driver calls that
  * the library's typed layer makes.
  *
- * It is commanded over standard input, one row at a time, so that the program
- * which compares can alternate between it and the other callers:
- *
- *     <row> <operations per sample> <samples>
- *
- * answers "<row> <median nanoseconds per operation> 0". With the argument
- * "first" it runs one kernel, checks its result, says "first" and ends. */
+ * It is commanded over standard input, see rows.h. With the argument "first" it
+ * runs one kernel, checks its result, says "first" and ends. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "driver.h"
-
-#define CHECK(call) check(call, #call)
-
-static void check(CUresult result, const char *call) {
-	if (result) {
-		fprintf(stderr, "bench: %s: error %d\n", call, result);
-		exit(1);
-	}
-}
-
-static double now(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
-}
+#include "rows.h"
 
 /* The kernel of all callers, bench/internal/child/add.ptx; its folder is given
  * to the assembler with -Wa,-I. */
 extern const char add_ptx[];
 __asm__(".section .rodata\nadd_ptx: .incbin \"add.ptx\"\n.byte 0\n.previous");
 
-enum { COPY_BYTES = 4096, CHAIN = 1000, WARM_UP = 4 };
+enum { COPY_BYTES = 4096, CHAIN = 1000 };
 
 static CUcontext context;
 static CUfunction add, step;
@@ -143,7 +123,6 @@ static void prepare(void) {
 	prepare_steps();
 }
 
-static void nothing(void) {}
 static void settle(void) { CHECK(cuStreamSynchronize(stream)); }
 static void new_graph(void) { CHECK(cuGraphCreate(&graph, 0)); }
 static void drop_graph(void) { CHECK(cuGraphDestroy(graph)); }
@@ -239,12 +218,7 @@ static void run_table(int n) {
 		}
 }
 
-static const struct row {
-	const char *name;
-	void (*before)(void);
-	void (*run)(int);
-	void (*after)(void);
-} rows[] = {
+static const struct row rows[] = {
 	{"ctx_get_current", nothing, run_get_current, nothing},
 	{"node_add", new_graph, run_node_add, drop_graph},
 	{"node_add_batch", new_graph, run_node_add, drop_graph},
@@ -269,55 +243,14 @@ static const struct row {
 	{"table", nothing, run_table, nothing},
 };
 
-static int ascending(const void *a, const void *b) {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-/* Some calls go before the timed ones: after a wait or another program's turn
-   the caches are cold, in Go often those of another core. */
-static double sample(const struct row *r, int n) {
-	r->before();
-	r->run(n / 10 > WARM_UP ? n / 10 : n < WARM_UP ? n : WARM_UP);
-	double begin = now();
-	r->run(n);
-	double took = now() - begin;
-	r->after();
-	return took / n;
-}
-
-static double median(const struct row *r, int n, int samples) {
-	double took[samples];
-	sample(r, n); /* warm */
-	for (int i = 0; i < samples; i++) took[i] = sample(r, n);
-	qsort(took, samples, sizeof *took, ascending);
-	return samples % 2 ? took[samples / 2] : (took[samples / 2 - 1] + took[samples / 2]) / 2;
-}
-
-static void answer(const char *name, int n, int samples) {
+static const struct row *find(const char *name) {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (!strcmp(rows[i].name, name)) {
-			printf("%s %.3f 0\n", name, median(&rows[i], n, samples));
-			fflush(stdout);
-			return;
-		}
-	printf("%s -\n", name);
-	fflush(stdout);
+		if (!strcmp(rows[i].name, name)) return &rows[i];
+	return NULL;
 }
 
 int main(int argc, char **argv) {
-	char name[64];
-	int n, samples, version;
 	if (argc > 1 && !strcmp(argv[1], "first")) first();
 	prepare();
-	CHECK(cuDriverGetVersion(&version));
-	char device[128] = "";
-	cuDeviceGetName(device, sizeof device, 0);
-	printf("ready C %s, driver %d.%d\n", device, version / 1000, version % 1000 / 10);
-	fflush(stdout);
-	while (scanf("%63s %d %d", name, &n, &samples) == 3) {
-		if (n < 1 || samples < 1) return 2;
-		answer(name, n, samples);
-	}
-	return 0;
+	return serve(find);
 }

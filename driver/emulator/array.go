@@ -1,6 +1,10 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import (
+	"strings"
+
+	"github.com/purecuda/cuda/driver"
+)
 
 // array is a CUDA array: rows of elements that only copies reach. It lies in
 // device memory like any allocation, densely packed.
@@ -59,12 +63,21 @@ func cuArray3DCreate(c call) result {
 	return createArray(c, *d)
 }
 
+// arrayFlags are all there are.
+const arrayFlags = driver.CUDA_ARRAY3D_VIDEO_ENCODE_DECODE<<1 - 1
+
+// knownFormat reports whether a format is one of CUDA's.
+func knownFormat(f driver.CUarray_format) bool {
+	return !strings.HasPrefix(f.String(), "CUarray_format(")
+}
+
 func createArray(c call, d driver.CUDA_ARRAY3D_DESCRIPTOR) result {
 	element := formatSize(d.Format) * uint64(d.NumChannels)
 	switch {
 	case c.Ptr(0) == nil, d.Width == 0,
 		d.NumChannels != 1 && d.NumChannels != 2 && d.NumChannels != 4,
-		d.Depth != 0 && d.Height == 0:
+		d.Depth != 0 && d.Height == 0, !knownFormat(d.Format), d.Flags&^arrayFlags != 0,
+		uint64(max(d.Width, d.Height, d.Depth)) > uint64(c.ctx.dev.attr(driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH)):
 		return errInvalidValue
 	case element == 0 || d.Flags&^driver.CUDA_ARRAY3D_SURFACE_LDST != 0:
 		return errNotSupported
@@ -112,10 +125,11 @@ func cuArray3DGetDescriptor(c call) result {
 	return put(c, 0, a.desc)
 }
 
+// element is the size of an element in bytes.
+func (a *array) element() uint64 { return formatSize(a.desc.Format) * uint64(a.desc.NumChannels) }
+
 // pitch is the size of a row in bytes.
-func (a *array) pitch() uint64 {
-	return uint64(a.desc.Width) * formatSize(a.desc.Format) * uint64(a.desc.NumChannels)
-}
+func (a *array) pitch() uint64 { return uint64(a.desc.Width) * a.element() }
 
 // place is the array as a side of a copy; origin as in p.
 func (a *array) place(p *place) {

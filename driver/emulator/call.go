@@ -54,7 +54,8 @@ func allFunctions() []functions {
 		streamFunctions, eventFunctions, hostFuncFunctions, memOpFunctions, launchFunctions,
 		captureFunctions, graphFunctions, graphNodeFunctions, graphEdgeFunctions,
 		execFunctions, conditionalFunctions, graphMemFunctions, userObjectFunctions,
-		extSemFunctions,
+		extSemFunctions, rangeFunctions, copyBatch3DFunctions, oldLaunchFunctions,
+		moreDeviceFunctions, withoutFunctions, coredumpFunctions, journalFunctions, refusedFunctions,
 	}
 }
 
@@ -67,6 +68,7 @@ func (e *Emulator) bind(symbol string, f function) loader.GoFunc {
 		r := e.invoke(f, a)
 		if r != success && r != errNotReady {
 			e.cfg.Log.Debug("call failed", "function", symbol, "result", uint32(r))
+			e.journal.failed(symbol, r)
 		}
 		return uintptr(r)
 	}

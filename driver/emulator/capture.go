@@ -153,7 +153,13 @@ func cuStreamEndCapture(c call) result {
 	cap := s.cap
 	switch {
 	case cap.mode != driver.CU_STREAM_CAPTURE_MODE_RELAXED && cap.thread != c.th:
-		cap.drop() // seen on driver 580: it is over for its own thread too
+		// Both seen on driver 580: it is over for its own thread too, and that
+		// other streams did not come back is found first.
+		unjoined := !cap.invalidated && cap.origin == s && !cap.joined()
+		cap.drop()
+		if unjoined {
+			return errUnjoined
+		}
 		return errWrongThread
 	case cap.origin != s:
 		return cap.invalidate(errUnmatched)

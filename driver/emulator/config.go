@@ -42,7 +42,9 @@ type Config struct {
 	// CostModel, if not nil, has the times of events simulated; it counts like
 	// Profile.
 	CostModel *CostModel
-	// Seed, if not 0, permutes the order of thread blocks and warps.
+	// Seed, if not 0, permutes the order of thread blocks and warps, and makes
+	// the asynchronous copies of kernels (cp.async and its kin) as late as the
+	// kernel waits for them.
 	Seed uint64
 }
 

@@ -23,8 +23,9 @@ type cudaContext struct {
 	streams   map[*stream]struct{}
 	limits    map[driver.CUlimit]uintptr
 	cache     driver.CUfunc_cache
-	shared    driver.CUsharedconfig
 	peers     map[*cudaContext]struct{}
+	coredump  coredump
+	attached  int          // by cuCtxAttach
 	heaps     []*vm.Heap   // of malloc in kernels; the last one is in use
 	gone      []dependency // work of streams that were destroyed before it ended
 }
@@ -48,8 +49,8 @@ func (ctx *cudaContext) open(flags uint32) {
 	ctx.perThread = make(map[uint64]*stream)
 	ctx.peers = make(map[*cudaContext]struct{})
 	ctx.limits = defaultLimits()
-	ctx.cache, ctx.shared, ctx.heaps = 0, 0, nil
-	ctx.gone = nil
+	ctx.cache, ctx.heaps, ctx.attached = 0, nil, 0
+	ctx.gone, ctx.coredump = nil, newCoredump()
 	ctx.legacy = newStream(ctx, legacyHandle, 0, 0)
 	ctx.dev.contexts = append(ctx.dev.contexts, ctx)
 }
@@ -213,6 +214,8 @@ func createContext(c call, flags uint32, deviceArg int) result {
 func cuCtxDestroy(c call) result {
 	ctx := handleAt[cudaContext](c, 0)
 	switch {
+	case c.Word(0) == 0:
+		return errInvalidValue
 	case ctx == nil || ctx.primary:
 		return errInvalidContext
 	case !ctx.alive:
@@ -302,7 +305,7 @@ func cuCtxGetFlags(c call) result {
 	if c.ctx == nil {
 		return errInvalidContext
 	}
-	return put(c, 0, c.ctx.flags)
+	return put(c, 0, c.ctx.flags|uint32(driver.CU_CTX_MAP_HOST)) // which is always on
 }
 
 func cuCtxSetFlags(c call) result {

@@ -13,15 +13,24 @@ func cuCtxSetCacheConfig(c call) result {
 	return success
 }
 
-func cuCtxGetSharedMemConfig(c call) result { return put(c, 0, c.ctx.shared) }
+func cuCtxGetSharedMemConfig(c call) result {
+	return put(c, 0, driver.CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE)
+}
 
 func cuCtxSetSharedMemConfig(c call) result {
 	v := driver.CUsharedconfig(c.Uint32(0))
 	if v > driver.CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE {
 		return errInvalidValue
 	}
-	c.ctx.shared = v
-	return success
+	return success // banks have had 4 bytes since compute capability 5.0
 }
 
-func cuCtxGetExecAffinity(c call) result { return driver.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY }
+// cuCtxGetExecAffinity: every context has all of the device.
+func cuCtxGetExecAffinity(c call) result {
+	if driver.CUexecAffinityType(c.Uint32(1)) != driver.CU_EXEC_AFFINITY_TYPE_SM_COUNT {
+		return driver.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
+	}
+	p := driver.CUexecAffinityParam{Type: driver.CU_EXEC_AFFINITY_TYPE_SM_COUNT}
+	p.Param.SmCount().Val = uint32(c.e.cfg.Multiprocessors)
+	return put(c, 0, p)
+}

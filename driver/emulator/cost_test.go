@@ -37,7 +37,7 @@ func must[T any](v T, err error) func(t *testing.T) T {
 	}
 }
 
-func closing[T interface{ Close() error }](t *testing.T, v T) T {
+func closingOf[T interface{ Close() error }](t *testing.T, v T) T {
 	t.Cleanup(func() {
 		if err := v.Close(); err != nil {
 			t.Error(err)
@@ -54,9 +54,9 @@ func onStage(t *testing.T, m *emulator.CostModel, test func(st *stage)) {
 		e := emulator.New(emulator.Config{CostModel: m})
 		c := gputest.Context(t, gputest.Driver(t, e))
 		st := &stage{t: t, c: c}
-		st.m = closing(t, must(c.LoadModule([]byte(testPTX)))(t))
-		st.s = closing(t, must(c.NewStream())(t))
-		st.x = closing(t, must(driver.Alloc[uint32](c, 1<<20))(t))
+		st.m = closingOf(t, must(c.LoadModule([]byte(testPTX)))(t))
+		st.s = closingOf(t, must(c.NewStream())(t))
+		st.x = closingOf(t, must(driver.Alloc[uint32](c, 1<<20))(t))
 		st.launch = st.kernel(1)
 		test(st)
 		if t.Failed() {
@@ -80,7 +80,7 @@ func (st *stage) ok(err error) {
 // timed is the time between events before and after what f submits.
 func (st *stage) timed(f func()) time.Duration {
 	st.t.Helper()
-	a, b := closing(st.t, must(st.c.NewEvent(driver.WithTiming()))(st.t)), closing(st.t, must(st.c.NewEvent(driver.WithTiming()))(st.t))
+	a, b := closingOf(st.t, must(st.c.NewEvent(driver.WithTiming()))(st.t)), closingOf(st.t, must(st.c.NewEvent(driver.WithTiming()))(st.t))
 	st.ok(st.s.Record(a))
 	f()
 	st.ok(st.s.Record(b))
@@ -117,7 +117,7 @@ func TestSimulatedTimeOfAStream(t *testing.T) {
 
 func TestSimulatedTimeOfCopies(t *testing.T) {
 	onStage(t, costs(), func(st *stage) {
-		pinned := closing(t, must(driver.AllocHost[uint32](st.c, 1000))(t))
+		pinned := closingOf(t, must(driver.AllocHost[uint32](st.c, 1000))(t))
 		part := st.x.View(0, 1000)
 		up := must(driver.Upload[uint32](part, pinned))(t)
 		st.want("a copy of 4000 bytes", st.timed(func() { st.ok(st.s.Do(up)) }), 1*time.Microsecond+6*time.Microsecond)
@@ -127,8 +127,8 @@ func TestSimulatedTimeOfCopies(t *testing.T) {
 // Work that may run at the same time does.
 func TestSimulatedTimeOverlaps(t *testing.T) {
 	onStage(t, costs(), func(st *stage) {
-		other := closing(t, must(st.c.NewStream())(t))
-		fork, join := closing(t, must(st.c.NewEvent())(t)), closing(t, must(st.c.NewEvent())(t))
+		other := closingOf(t, must(st.c.NewStream())(t))
+		fork, join := closingOf(t, must(st.c.NewEvent())(t)), closingOf(t, must(st.c.NewEvent())(t))
 		st.want("two kernels at the same time", st.timed(func() {
 			st.ok(st.s.Record(fork)) // the host is at 2 µs, the first event at 1
 			st.ok(other.WaitEvent(fork))
@@ -159,9 +159,9 @@ func TestSimulatedTimeOfGraphs(t *testing.T) {
 }
 
 func (st *stage) graph(build func(g *graph.Graph)) *graph.Exec {
-	g := closing(st.t, must(graph.New(st.c))(st.t))
+	g := closingOf(st.t, must(graph.New(st.c))(st.t))
 	build(g)
-	return closing(st.t, must(g.Instantiate())(st.t))
+	return closingOf(st.t, must(g.Instantiate())(st.t))
 }
 
 // Larger grids take longer, once every multiprocessor is in use.
@@ -189,7 +189,7 @@ func TestSimulatedTimeOfInstructions(t *testing.T) {
 func TestHostClock(t *testing.T) {
 	e := emulator.New(emulator.Config{CostModel: costs()})
 	c := gputest.Context(t, gputest.Driver(t, e))
-	x := closing(t, must(driver.Alloc[byte](c, 1000))(t))
+	x := closingOf(t, must(driver.Alloc[byte](c, 1000))(t))
 	before := e.SimulatedTime()
 	if err := x.CopyFrom(make([]byte, 1000)); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"strings"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
@@ -193,6 +194,9 @@ func cuDeviceGetByPCIBusID(c call) result {
 		if id == full || id == full[:len(full)-2] || id == full[len("0000:"):] {
 			return put(c, 0, driver.CUdevice(d.ordinal))
 		}
+	}
+	if strings.Count(id, ":") == 0 {
+		return errInvalidValue
 	}
 	return errInvalidDevice
 }

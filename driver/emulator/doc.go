@@ -4,9 +4,9 @@
 // It is a second implementation of the driver's documented behaviour, not a
 // mock: PTX is executed, streams run asynchronously and in order, stream
 // capture, graphs and their restrictions are those of CUDA 13.0, and every
-// failure has the code that a driver gives. What it does not implement is not
-// in its symbol table, so a caller sees the same "not supported" as on a
-// driver that is too old.
+// failure has the code that a driver gives. What a device has and the emulator
+// has not answers CUDA_ERROR_NOT_SUPPORTED, and the log says what that is:
+// Refused and docs/emulator-functions.md list those functions.
 //
 // Nothing chooses it silently: only a program that calls New runs on it, and
 // the device's name says what it is.

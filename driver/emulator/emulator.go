@@ -39,6 +39,8 @@ type Emulator struct {
 	callbacks   callbackThread
 	profiles    profiles
 	hostTime    time.Duration // simulated
+	journal     journal
+	coredump    coredump // of the process
 	lastFault   string
 	active      int             // streams with a goroutine
 	idle        *sync.Cond      // signalled when active becomes 0
@@ -65,6 +67,7 @@ func New(cfg Config) *Emulator {
 	e.idle = sync.NewCond(&e.mu)
 	e.running, e.cancel = context.WithCancel(context.Background())
 	e.callbacks.init(e)
+	e.journal.e, e.coredump = e, newCoredump()
 	for i := range e.cfg.Devices {
 		e.devices = append(e.devices, newDevice(e, i))
 	}
@@ -84,7 +87,8 @@ func (e *Emulator) Name() string {
 }
 
 // Lookup finds a driver function by the symbol of its ABI, cuMemAlloc_v2 for
-// instance. What is not implemented answers loader.ErrSymbolNotFound.
+// instance. A symbol that is none of the driver's answers
+// loader.ErrSymbolNotFound.
 func (e *Emulator) Lookup(symbol string) (loader.Proc, error) {
 	p, ok := e.procs[symbol]
 	if !ok {

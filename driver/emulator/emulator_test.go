@@ -26,6 +26,9 @@ func TestUnknownSymbolIsNotFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := d.CuInit(0); err != nil {
+		t.Fatal(err)
+	}
 	if err := d.CuGreenCtxDestroy(1); !errors.Is(err, driver.ErrNotSupported) {
 		t.Errorf("a function that is not implemented: %v", err)
 	}

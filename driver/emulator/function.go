@@ -13,6 +13,7 @@ type kernelFunc struct {
 	params   []vm.Param
 	info     vm.Attributes
 	settings functionSettings
+	old      *oldLaunch // nil until a function of CUDA before 4.0 sets something
 }
 
 // functionSettings are the attributes of a function that can be set.
@@ -89,7 +90,7 @@ func (f *kernelFunc) attribute(a driver.CUfunction_attribute) (int32, result) {
 	case driver.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		return s.carveout, success
 	case driver.CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-		return 0, success
+		return flag(f.info.Explicit), success
 	case driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
 		return int32(s.cluster.X), success
 	case driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
@@ -178,6 +179,9 @@ func cuFuncSetCacheConfig(c call) result {
 }
 
 func cuFuncSetSharedMemConfig(c call) result {
+	if driver.CUsharedconfig(c.Uint32(1)) > driver.CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE {
+		return errInvalidValue
+	}
 	_, r := functionAt(c, 0)
 	return r
 }
@@ -202,6 +206,9 @@ func cuFuncGetName(c call) result {
 }
 
 func cuFuncGetParamInfo(c call) result {
+	if c.Word(0) == 0 {
+		return errInvalidValue
+	}
 	f, r := functionAt(c, 0)
 	if r != success {
 		return r

@@ -22,9 +22,7 @@ var hostMemoryFunctions = functions{
 }
 
 var managedFunctions = functions{
-	"cuMemAllocManaged":     {cuMemAllocManaged, currentUnsafe},
-	"cuMemPrefetchAsync_v2": {cuMemPrefetchAsync, current},
-	"cuMemAdvise_v2":        {cuMemAdvise, current},
+	"cuMemAllocManaged": {cuMemAllocManaged, currentUnsafe},
 }
 
 const (
@@ -120,9 +118,9 @@ func cuMemHostUnregister(c call) result {
 	switch {
 	case c.Word(0) == 0:
 		return errInvalidValue
-	case a != nil && a.kind == pageLocked:
+	case a != nil && (a.kind == pageLocked || a.addr != c.Uint64(0)):
 		return errInvalidValue
-	case a == nil || a.addr != c.Uint64(0):
+	case a == nil:
 		return driver.CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
 	}
 	a.dev.wait()
@@ -166,29 +164,4 @@ func cuMemAllocManaged(c call) result {
 		return r
 	}
 	return put(c, 0, driver.CUdeviceptr(a.addr))
-}
-
-// managedRange says whether a range is managed memory.
-func (e *Emulator) managedRange(addr, size uint64) bool {
-	a := e.allocationAt(addr)
-	return a != nil && a.kind == managedMemory && size <= a.size-(addr-a.addr)
-}
-
-// cuMemPrefetchAsync has nothing to move; the location, which C passes by
-// value in one word, is not looked at.
-func cuMemPrefetchAsync(c call) result {
-	if !c.e.managedRange(c.Uint64(0), c.Uint64(1)) || c.Uint32(3) != 0 {
-		return errInvalidValue
-	}
-	_, r := streamAt(c, 4)
-	return r
-}
-
-func cuMemAdvise(c call) result {
-	advice := driver.CUmem_advise(c.Uint32(2))
-	if !c.e.managedRange(c.Uint64(0), c.Uint64(1)) ||
-		advice < driver.CU_MEM_ADVISE_SET_READ_MOSTLY || advice > driver.CU_MEM_ADVISE_UNSET_ACCESSED_BY {
-		return errInvalidValue
-	}
-	return success
 }

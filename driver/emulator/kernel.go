@@ -58,11 +58,17 @@ func (n *kernelNode) cluster() vm.Dim3 {
 func (n *kernelNode) checkCluster() result {
 	d := n.cluster()
 	if d == (vm.Dim3{}) {
+		if n.fn.info.Explicit {
+			return errInvalidCluster
+		}
 		return success
 	}
 	limit := uint64(portableCluster)
 	if n.fn.settings.nonPortable {
 		limit = largestCluster
+	}
+	if most := uint64(n.fn.info.MaxCluster); most != 0 {
+		limit = min(limit, most)
 	}
 	required := n.fn.info.ReqCluster
 	switch {

@@ -15,6 +15,7 @@ type launchSpec struct {
 	shared      uint32
 	params      *unsafe.Pointer // one pointer per parameter
 	extra       *unsafe.Pointer // or one buffer
+	packed      []byte          // or their bytes, not nil
 }
 
 var launchFunctions = functions{
@@ -129,6 +130,11 @@ func (c call) kernelNode(spec *launchSpec, attrs launchAttrs) (*kernelNode, resu
 	n := &kernelNode{fn: f, grid: spec.grid, block: spec.block, shared: spec.shared, attrs: attrs}
 	if r := n.check(); r != success {
 		return nil, r
+	}
+	if spec.packed != nil {
+		n.args = make([]byte, f.info.ParamBytes)
+		copy(n.args, spec.packed)
+		return n, success
 	}
 	if n.args, r = f.arguments(spec.params, spec.extra); r != success {
 		return nil, r

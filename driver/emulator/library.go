@@ -170,6 +170,8 @@ func cuLibraryEnumerateKernels(c call) result {
 	switch {
 	case lib == nil:
 		return errInvalidHandle
+	case c.Ptr(0) != nil && c.Uint32(1) == 0:
+		return success
 	case out == nil:
 		return errInvalidValue
 	}

@@ -90,6 +90,8 @@ func cuKernelSetCacheConfig(c call) result {
 		return errInvalidHandle
 	case d == nil:
 		return errInvalidDevice
+	case driver.CUfunc_cache(c.Uint32(1)) > driver.CU_FUNC_CACHE_PREFER_EQUAL:
+		return errInvalidValue
 	}
 	f, r := k.on(c, d)
 	if r != success {

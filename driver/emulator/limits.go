@@ -34,7 +34,7 @@ func cuCtxSetLimit(c call) result {
 			return errInvalidValue
 		}
 	case driver.CU_LIMIT_SHMEM_SIZE, driver.CU_LIMIT_CIG_ENABLED:
-		return errUnsupportedLim
+		return errNotPermitted
 	}
 	c.ctx.limits[limit] = value
 	if limit == driver.CU_LIMIT_MALLOC_HEAP_SIZE {

@@ -15,12 +15,13 @@ type allocation struct {
 	id         uint64
 	by         string // the function that made it
 
-	hostFlags uint32     // of page-locked memory
-	pool      *pool      // of stream-ordered memory
-	node      *allocNode // of memory that a graph made
-	releasing bool       // a free is queued: the pointer is dead already
-	syncMemOp uint32
-	array     bool // of a CUDA array: it has no address for the program
+	hostFlags  uint32     // of page-locked memory
+	pool       *pool      // of stream-ordered memory
+	node       *allocNode // of memory that a graph made
+	releasing  bool       // a free is queued: the pointer is dead already
+	asyncMemOp bool       // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS was cleared
+	advice     []advised  // of managed memory; nil: none
+	array      bool       // of a CUDA array: it has no address for the program
 }
 
 type allocationKind uint8

@@ -150,6 +150,8 @@ func cuModuleEnumerateFunctions(c call) result {
 	switch {
 	case m == nil:
 		return errInvalidHandle
+	case c.Ptr(0) != nil && c.Uint32(1) == 0:
+		return success
 	case out == nil:
 		return errInvalidValue
 	}
@@ -174,6 +176,9 @@ func putGlobal(c call, m *module) result {
 		return errInvalidValue
 	}
 	v, ok := m.code.Variable(name)
+	if !ok && m.funcs[name] != nil {
+		return errInvalidValue
+	}
 	if !ok {
 		return errNotFound
 	}

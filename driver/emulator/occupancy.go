@@ -1,15 +1,17 @@
 package emulator
 
 import (
+	"cmp"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 	"github.com/purecuda/cuda/loader"
 )
 
 var occupancyFunctions = functions{
 	"cuOccupancyMaxActiveBlocksPerMultiprocessor":          {cuOccupancyMaxActiveBlocks, current},
-	"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags": {cuOccupancyMaxActiveBlocks, current},
+	"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags": {cuOccupancyMaxActiveBlocksWithFlags, current},
 	"cuOccupancyMaxPotentialBlockSize":                     {cuOccupancyMaxPotentialBlockSize, current},
 	"cuOccupancyMaxPotentialBlockSizeWithFlags":            {cuOccupancyMaxPotentialBlockSize, current},
 	"cuOccupancyAvailableDynamicSMemPerBlock":              {cuOccupancyAvailableDynamicSMemPerBlock, current},
@@ -21,6 +23,7 @@ const (
 	warpSize       = 32
 	registersPerSM = 65536
 	registerUnit   = 256 // registers are given out to a warp in these
+	maxThreads     = 1024
 	sharedUnit     = 128 // shared memory is given out in these
 )
 
@@ -28,7 +31,7 @@ const (
 // the rules of the occupancy calculator.
 func (f *kernelFunc) blocksPerSM(threads int, dynamic uint64) int {
 	l := limitsOf(f.mod.ctx.e.cfg.ComputeCapability)
-	if threads <= 0 || threads > f.info.MaxThreads {
+	if threads <= 0 || threads > maxThreads { // the kernel's own bound is not looked at
 		return 0
 	}
 	warps := (threads + warpSize - 1) / warpSize
@@ -53,6 +56,13 @@ func cuOccupancyMaxActiveBlocks(c call) result {
 		return errInvalidValue
 	}
 	return put(c, 0, int32(f.blocksPerSM(int(c.Int32(2)), c.Uint64(3))))
+}
+
+func cuOccupancyMaxActiveBlocksWithFlags(c call) result {
+	if c.Uint32(4)&^uint32(driver.CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0 {
+		return errInvalidValue
+	}
+	return cuOccupancyMaxActiveBlocks(c)
 }
 
 // cuOccupancyMaxPotentialBlockSize tries block sizes from the largest; the
@@ -102,8 +112,8 @@ func cuOccupancyAvailableDynamicSMemPerBlock(c call) result {
 		return errInvalidValue
 	}
 	l := limitsOf(c.e.cfg.ComputeCapability)
-	free := l.sharedPerSM/blocks/sharedUnit*sharedUnit - f.info.SharedBytes - l.sharedReserved
-	free = min(free, l.sharedOptin-f.info.SharedBytes)
+	free := l.sharedPerSM/blocks/sharedUnit*sharedUnit - f.info.SharedBytes
+	free = min(free, int(f.settings.maxDynamicShared))
 	return put(c, 0, uintptr(max(free, 0)))
 }
 
@@ -136,16 +146,24 @@ func cuOccupancyMaxActiveClusters(c call) result {
 	case c.Ptr(0) == nil || cfg == nil:
 		return errInvalidValue
 	}
-	threads := int(cfg.BlockDimX * cfg.BlockDimY * cfg.BlockDimZ)
-	blocks := f.blocksPerSM(threads, uint64(cfg.SharedMemBytes)) * c.e.cfg.Multiprocessors
-	size := uint64(1)
+	n := kernelNode{fn: f, grid: vm.Dim3{X: cfg.GridDimX, Y: cfg.GridDimY, Z: cfg.GridDimZ}}
+	asked := false
 	if cfg.Attrs != nil {
 		for _, a := range unsafe.Slice(cfg.Attrs, cfg.NumAttrs) {
 			if a.Id == driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {
 				d := a.Value.ClusterDim()
-				size = max(uint64(d.X)*uint64(d.Y)*uint64(d.Z), 1)
+				n.attrs.cluster, asked = vm.Dim3{X: d.X, Y: d.Y, Z: d.Z}, true
 			}
 		}
 	}
-	return put(c, 0, int32(uint64(blocks)/size))
+	size := n.cluster()
+	if size == (vm.Dim3{}) && !asked {
+		return put(c, 0, int32(0)) // no clusters without a size
+	}
+	if r := n.checkCluster(); r != success || size.Count() == 0 {
+		return cmp.Or(r, errInvalidCluster)
+	}
+	threads := int(cfg.BlockDimX * cfg.BlockDimY * cfg.BlockDimZ)
+	blocks := f.blocksPerSM(threads, uint64(cfg.SharedMemBytes)) * c.e.cfg.Multiprocessors
+	return put(c, 0, int32(uint64(blocks)/size.Count()))
 }

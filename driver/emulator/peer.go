@@ -67,7 +67,7 @@ func cuCtxEnablePeerAccess(c call) result {
 	case c.Uint32(1) != 0:
 		return errInvalidValue
 	case peer.dev == c.ctx.dev:
-		return errInvalidDevice
+		return errPeerUnsupported
 	}
 	if _, ok := c.ctx.peers[peer]; ok {
 		return driver.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED

@@ -96,7 +96,7 @@ func (c call) pointerAttribute(out unsafe.Pointer, attr driver.CUpointer_attribu
 		}
 		long(addr)
 	case driver.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-		word(a.syncMemOp)
+		word(uint32(flag(!a.asyncMemOp)))
 	case driver.CU_POINTER_ATTRIBUTE_BUFFER_ID:
 		long(a.id)
 	case driver.CU_POINTER_ATTRIBUTE_IS_MANAGED:
@@ -111,6 +111,8 @@ func (c call) pointerAttribute(out unsafe.Pointer, attr driver.CUpointer_attribu
 		word(1)
 	case driver.CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
 		long(0)
+	case driver.CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+		*(*[2]uint64)(out) = [2]uint64{a.id, uint64(a.dev.ordinal)}
 	case driver.CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
 		driver.CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
 		driver.CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
@@ -157,6 +159,6 @@ func cuPointerSetAttribute(c call) result {
 	if v == nil || a == nil || driver.CUpointer_attribute(c.Uint32(1)) != driver.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
 		return errInvalidValue
 	}
-	a.syncMemOp = *v
+	a.asyncMemOp = *v == 0
 	return success
 }

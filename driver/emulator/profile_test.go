@@ -12,9 +12,9 @@ import (
 func TestProfileCountsByKernel(t *testing.T) {
 	e := emulator.New(emulator.Config{Profile: true})
 	c := gputest.Context(t, gputest.Driver(t, e))
-	m := closing(t, must(c.LoadModule([]byte(testPTX)))(t))
-	x := closing(t, must(driver.Alloc[uint32](c, 64))(t))
-	s := closing(t, must(c.NewStream())(t))
+	m := closingOf(t, must(c.LoadModule([]byte(testPTX)))(t))
+	x := closingOf(t, must(driver.Alloc[uint32](c, 64))(t))
+	s := closingOf(t, must(c.NewStream())(t))
 	for _, name := range []string{"store", "store", "add"} {
 		k := must(m.Kernel(name))(t)
 		l := must(k.Prepare(driver.LaunchConfig{Grid: driver.D1(2), Block: driver.D1(64)}, x, uint32(3), uint32(1)))(t)
@@ -50,9 +50,9 @@ func TestProfileCountsByKernel(t *testing.T) {
 func TestStatsTellCopiesByDirection(t *testing.T) {
 	e := emulator.New(emulator.Config{})
 	c := gputest.Context(t, gputest.Driver(t, e))
-	x := closing(t, must(driver.Alloc[uint32](c, 64))(t))
-	pinned := closing(t, must(driver.AllocHost[uint32](c, 16))(t))
-	s := closing(t, must(c.NewStream())(t))
+	x := closingOf(t, must(driver.Alloc[uint32](c, 64))(t))
+	pinned := closingOf(t, must(driver.AllocHost[uint32](c, 16))(t))
+	s := closingOf(t, must(c.NewStream())(t))
 	host := make([]uint32, 64)
 	for _, err := range []error{
 		x.CopyFrom(host),

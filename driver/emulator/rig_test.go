@@ -9,6 +9,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 // onGPU makes the tests of shared behaviour run against the real driver, to
@@ -36,14 +37,17 @@ func newRigWith(t *testing.T, cfg emulator.Config) *rig {
 	runtime.LockOSThread()
 	r := &rig{t: t}
 	if onGPU {
-		d, err := driver.Open()
+		lib, err := driver.SystemLibrary("")
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Driver = d
+		if r.Driver, err = driver.New(gputest.Record(t, lib)); err != nil {
+			t.Fatal(err)
+		}
+		r.ok(r.CuInit(0))
 	} else {
 		r.emu = emulator.New(cfg)
-		d, err := driver.New(r.emu)
+		d, err := driver.New(gputest.Record(t, r.emu))
 		if err != nil {
 			t.Fatal(err)
 		}

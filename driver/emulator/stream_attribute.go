@@ -36,7 +36,8 @@ func cuStreamSetAttribute(c call) result {
 	case id == driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
 		s.priority = min(max(*in.Priority(), greatestPriority), leastPriority)
 		return success
-	case !streamAttribute(id):
+	case !streamAttribute(id),
+		id == driver.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY && *in.SyncPolicy() > driver.CU_SYNC_POLICY_BLOCKING_SYNC:
 		return errInvalidValue
 	}
 	s.setAttribute(id, *in)

@@ -14,7 +14,6 @@ var systemFunctions = functions{
 	"cuGetErrorString":       {cuGetErrorString, anywhere},
 	"cuGetProcAddress":       {cuGetProcAddress, anywhere},
 	"cuGetProcAddress_v2":    {cuGetProcAddress, anywhere},
-	"cuGetExportTable":       {cuGetExportTable, anywhere},
 	"cuProfilerStart":        {nothing, current},
 	"cuProfilerStop":         {nothing, current},
 	"cuModuleGetLoadingMode": {cuModuleGetLoadingMode, afterInit},
@@ -75,8 +74,6 @@ func cuGetProcAddress(c call) result {
 	}
 	return errNotFound
 }
-
-func cuGetExportTable(c call) result { return errNotSupported }
 
 func cuModuleGetLoadingMode(c call) result {
 	return put(c, 0, driver.CU_MODULE_LAZY_LOADING)

@@ -44,7 +44,7 @@ var virtualFunctions = functions{
 // propDevice is the device that the properties ask for.
 func (e *Emulator) propDevice(p *driver.CUmemAllocationProp) (*device, result) {
 	switch {
-	case p == nil, p.Type != driver.CU_MEM_ALLOCATION_TYPE_PINNED:
+	case p == nil, p.Type != driver.CU_MEM_ALLOCATION_TYPE_PINNED, p.Location.Type == driver.CU_MEM_LOCATION_TYPE_INVALID:
 		return nil, errInvalidValue
 	case p.RequestedHandleTypes != driver.CU_MEM_HANDLE_TYPE_NONE, p.Location.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE:
 		return nil, errNotSupported
@@ -55,8 +55,8 @@ func (e *Emulator) propDevice(p *driver.CUmemAllocationProp) (*device, result) {
 }
 
 func cuMemGetAllocationGranularity(c call) result {
-	if _, r := c.e.propDevice(at[driver.CUmemAllocationProp](c, 1)); r != success {
-		return r
+	if c.Ptr(1) == nil || driver.CUmemAllocationGranularity_flags(c.Uint32(2)) > driver.CU_MEM_ALLOC_GRANULARITY_RECOMMENDED {
+		return errInvalidValue
 	}
 	return put(c, 0, uintptr(virtualUnit))
 }
@@ -80,7 +80,7 @@ func cuMemAddressReserve(c call) result {
 
 func cuMemAddressFree(c call) result {
 	addr := c.Uint64(0)
-	if size := c.e.reserved[addr]; size == 0 || size != c.Uint64(1) {
+	if size := c.e.reserved[addr]; size == 0 || size != c.Uint64(1) || c.e.isMapped(addr, size) {
 		return errInvalidValue
 	}
 	if err := c.e.mem.Unreserve(addr); err != nil {
@@ -137,8 +137,10 @@ func cuMemRelease(c call) result {
 func cuMemMap(c call) result {
 	addr, size, p := c.Uint64(0), c.Uint64(1), physicalAt(c, 3)
 	switch {
-	case p == nil, c.Uint64(2) != 0, c.Uint64(4) != 0, size != uint64(len(p.buf)), !c.e.isReserved(addr, size):
+	case p == nil, c.Uint64(4) != 0, !c.e.isReserved(addr, size):
 		return errInvalidValue
+	case c.Uint64(2) != 0, size != uint64(len(p.buf)):
+		return errNotSupported
 	}
 	err := c.e.mem.Map(addr, p.buf, vm.AllocOptions{
 		Device: p.dev.ordinal, Kind: vm.RegionMapped, Tag: "cuMemMap", User: &mapping{phys: p},
@@ -178,8 +180,21 @@ func (e *Emulator) mappings(addr, size uint64, f func(r *vm.Region, m *mapping))
 	return size > 0
 }
 
+// isMapped reports whether a range holds a mapping.
+func (e *Emulator) isMapped(addr, size uint64) bool {
+	for _, r := range e.mem.All() {
+		if _, ok := r.User.(*mapping); ok && r.Addr >= addr && r.Addr < addr+size {
+			return true
+		}
+	}
+	return false
+}
+
 func cuMemUnmap(c call) result {
 	addr, size := c.Uint64(0), c.Uint64(1)
+	if c.e.isReserved(addr, size) && size != 0 && !c.e.isMapped(addr, size) {
+		return success
+	}
 	if !c.e.mappings(addr, size, func(*vm.Region, *mapping) {}) {
 		return errInvalidValue
 	}
@@ -211,7 +226,7 @@ func cuMemGetAccess(c call) result {
 	}
 	m, ok := r.User.(*mapping)
 	if !ok {
-		return errInvalidValue
+		return put(c, 0, uint64(driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
 	}
 	return put(c, 0, uint64(m.access))
 }

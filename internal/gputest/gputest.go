@@ -61,7 +61,7 @@ func Emulator(t testing.TB, cfg emulator.Config) *driver.Driver {
 // Driver is Emulator for any library, for example a wrapped emulator.
 func Driver(t testing.TB, lib loader.Library) *driver.Driver {
 	t.Helper()
-	d, err := driver.New(lib)
+	d, err := driver.New(Record(t, lib))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func GPUs(t testing.TB, n int) *driver.Driver {
 	if err := driver.Available(); err != nil {
 		missing(t, n, "no usable GPU: "+err.Error())
 	}
-	d, err := driver.Open()
+	d, err := system(t)
 	if err != nil {
 		t.Fatal(err)
 	}

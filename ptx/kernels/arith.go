@@ -1,35 +1,30 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-var (
-	//go:embed arith_f16.ptx
-	arithF16PTX []byte
-	//go:embed arith_bf16.ptx
-	arithBF16PTX []byte
-	//go:embed arith_f32.ptx
-	arithF32PTX []byte
-	//go:embed arith_f64.ptx
-	arithF64PTX []byte
-	//go:embed arith_i32.ptx
-	arithI32PTX []byte
-	//go:embed arith_u32.ptx
-	arithU32PTX []byte
-	//go:embed arith_i64.ptx
-	arithI64PTX []byte
-	//go:embed arith_u64.ptx
-	arithU64PTX []byte
-)
-
-var arithSources = map[string]*source{
-	"f16": {"arithmetic of f16", arithF16PTX}, "bf16": {"arithmetic of bf16", arithBF16PTX},
-	"f32": {"arithmetic of f32", arithF32PTX}, "f64": {"arithmetic of f64", arithF64PTX},
-	"i32": {"arithmetic of i32", arithI32PTX}, "u32": {"arithmetic of u32", arithU32PTX},
-	"i64": {"arithmetic of i64", arithI64PTX}, "u64": {"arithmetic of u64", arithU64PTX},
+// arithSource is the file of a type. It is no table, because the linker would keep
+// all files in every program that has a table of a few.
+func arithSource(typ string) source {
+	switch typ {
+	case "f16":
+		return launchers.ArithF16Module
+	case "bf16":
+		return launchers.ArithBF16Module
+	case "f32":
+		return launchers.ArithF32Module
+	case "i32":
+		return launchers.ArithI32Module
+	case "u32":
+		return launchers.ArithU32Module
+	case "i64":
+		return launchers.ArithI64Module
+	case "u64":
+		return launchers.ArithU64Module
+	}
+	return launchers.ArithF64Module
 }
 
 // Number are the types that have arithmetic.
@@ -93,7 +88,7 @@ func binary[T Number](name string, dst, a, b driver.MemoryOf[T]) (*driver.Launch
 		return nil, opError(name, err)
 	}
 	t := typeName[T]()
-	l, err := arithSources[t].elementwise(d.mem.Context(), name+"_"+t, d.n, pack(d.size),
+	l, err := arithSource(t).elementwise(d.mem.Context(), name+"_"+t, d.n, pack(d.size),
 		driver.Out(d.mem), d.n, driver.In(x.mem), driver.In(y.mem), y.n)
 	if err != nil {
 		return nil, opError(name, err)

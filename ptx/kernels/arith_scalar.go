@@ -61,7 +61,7 @@ func scalar[T Number](name string, dst, a driver.MemoryOf[T], b T) (*driver.Laun
 		return nil, opError(name, err)
 	}
 	t := typeName[T]()
-	l, err := arithSources[t].elementwise(d.mem.Context(), name+"_scalar_"+t, d.n, pack(d.size),
+	l, err := arithSource(t).elementwise(d.mem.Context(), name+"_scalar_"+t, d.n, pack(d.size),
 		driver.Out(d.mem), d.n, driver.In(x.mem), b)
 	if err != nil {
 		return nil, opError(name, err)

@@ -1,15 +1,11 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed axpy.ptx
-var axpyPTX []byte
-
-var axpySource = &source{"axpy", axpyPTX}
+var axpySource = source(launchers.AxpyModule)
 
 // Axpy is the operation that adds a·x[i] to each element of y. x and y are of
 // one length.

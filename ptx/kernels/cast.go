@@ -1,31 +1,24 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-var (
-	//go:embed cast_f16.ptx
-	castF16PTX []byte
-	//go:embed cast_bf16.ptx
-	castBF16PTX []byte
-	//go:embed cast_f32.ptx
-	castF32PTX []byte
-	//go:embed cast_f64.ptx
-	castF64PTX []byte
-	//go:embed cast_int.ptx
-	castIntPTX []byte
-)
-
-// castSources are the files by what is cast.
-var castSources = map[string]*source{
-	"f16": {"casts of f16", castF16PTX}, "bf16": {"casts of bf16", castBF16PTX},
-	"f32": {"casts of f32", castF32PTX}, "f64": {"casts of f64", castF64PTX},
+// castSource is the file by what is cast.
+func castSource(typ string) source {
+	switch typ {
+	case "f16":
+		return launchers.CastF16Module
+	case "bf16":
+		return launchers.CastBF16Module
+	case "f32":
+		return launchers.CastF32Module
+	}
+	return launchers.CastF64Module
 }
 
-var castIntSource = &source{"casts of integers", castIntPTX}
+var castIntSource = source(launchers.CastIntModule)
 
 // Cast is the operation that sets each element of dst to that of src, converted:
 //
@@ -56,13 +49,13 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S]) (*driver
 // castKernel is the kernel of a pair of types. Those that keep the bits are
 // copies, and where integers are cut or extended the sign of the destination
 // makes no difference.
-func castKernel[D, S Element]() (*source, string) {
+func castKernel[D, S Element]() (source, string) {
 	s, d := typeName[S](), typeName[D]()
 	switch {
 	case s == d || !isFloat[S]() && !isFloat[D]() && sizeOf[S]() == sizeOf[D]():
 		return castIntSource, "copy_" + bitsName[D]()
 	case isFloat[S]():
-		return castSources[s], "cast_" + s + "_" + d
+		return castSource(s), "cast_" + s + "_" + d
 	case isFloat[D]():
 		return castIntSource, "cast_" + s + "_" + d
 	case sizeOf[D]() < sizeOf[S]():

@@ -1,7 +1,7 @@
 // Package kernels is a small set of kernels that graph programs keep needing:
 // fills, casts, strided copies, elementwise arithmetic, reductions, softmax,
-// norms, products with vectors and the like. They are embedded as PTX, whose
-// sources lie beside it, and run on every device since compute capability 5.2
+// norms, products with vectors and the like. They are embedded as PTX, a file for
+// each family and only those that a program uses, and run on every device since compute capability 5.2
 // with every driver since CUDA 11.4.
 //
 // Each function makes an operation without running it: a [driver.Launch], which
@@ -16,8 +16,11 @@
 //
 // [Fill] and [Iota] write; [Cast] converts; [StridedCopy] and [Transpose] move
 // elements, [Gather] rows; [Axpy], [Add] and its like, [AddScalar] and its like
-// compute, and so do functions such as [GELU], [SiLU] and [Exp]; [SetCond] and
-// [SetCondWhen] let what was computed decide about a conditional node.
+// compute, and so do functions such as [GELU], [SiLU] and [Exp]. [Sum], [Max],
+// [Min] and [Argmax] reduce arrays, and rows of a [Matrix] as SumRows does;
+// [Softmax], [RMSNorm] and [LayerNorm] work on rows, [Rope] on [Heads], [Gemv]
+// multiplies. [SetCond] and [SetCondWhen] let what was computed decide about a
+// conditional node.
 //
 // # Operands
 //
@@ -36,4 +39,7 @@
 // The code is loaded into a context when the first operation of its kind is made
 // there, also while something is being captured, and is unloaded with the
 // context. There is nothing to close.
+//
+// The kernels themselves, to be launched directly with other arguments each time,
+// are package launchers.
 package kernels

@@ -1,20 +1,13 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed extreme.ptx
-var extremePTX []byte
-
-//go:embed argmax.ptx
-var argmaxPTX []byte
-
 var (
-	extremeSource = &source{"max", extremePTX}
-	argmaxSource  = &source{"argmax", argmaxPTX}
+	extremeSource = source(launchers.ExtremeModule)
+	argmaxSource  = source(launchers.ArgmaxModule)
 )
 
 // Ordered are the types whose elements are compared.
@@ -34,7 +27,7 @@ func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace) (*driver.Launc
 
 // MaxRows is Max for each row of a matrix: dst has an element for each.
 func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace) (*driver.Launch, error) {
-	return reduction{extremeSource, "max", "max_" + typeName[T](), results(dst), src.operand("src"), work}.prepare()
+	return reduction{extremeSource, "max", "max_rows_" + typeName[T](), results(dst), src.operand("src"), work}.prepare()
 }
 
 // Min is Max for the smallest element. That of no elements is the greatest value
@@ -45,7 +38,7 @@ func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace) (*driver.Launc
 
 // MinRows is Min for each row of a matrix: dst has an element for each.
 func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace) (*driver.Launch, error) {
-	return reduction{extremeSource, "min", "min_" + typeName[T](), results(dst), src.operand("src"), work}.prepare()
+	return reduction{extremeSource, "min", "min_rows_" + typeName[T](), results(dst), src.operand("src"), work}.prepare()
 }
 
 // Argmax is the operation that writes to dst, which has one element, where the

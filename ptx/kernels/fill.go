@@ -1,15 +1,11 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed fill.ptx
-var fillPTX []byte
-
-var fillSource = &source{"fill", fillPTX}
+var fillSource = source(launchers.FillModule)
 
 // Fill is the operation that sets every element of dst to v. Unlike
 // [driver.Fill] it is a kernel, takes elements of 8 bytes of any value, and its

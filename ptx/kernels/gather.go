@@ -1,15 +1,11 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed gather.ptx
-var gatherPTX []byte
-
-var gatherSource = &source{"gather", gatherPTX}
+var gatherSource = source(launchers.GatherModule)
 
 // Index are the types of indices in device memory.
 type Index interface{ int32 | int64 }

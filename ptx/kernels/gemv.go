@@ -1,15 +1,11 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed gemv.ptx
-var gemvPTX []byte
-
-var gemvSource = &source{"gemv", gemvPTX}
+var gemvSource = source(launchers.GemvModule)
 
 // Gemv is the operation that multiplies a matrix with a vector: y[r] is the sum
 // over c of a[r][c]·x[c]. The vectors have the matrix's type, or are float32

@@ -1,15 +1,11 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed iota.ptx
-var iotaPTX []byte
-
-var iotaSource = &source{"iota", iotaPTX}
+var iotaSource = source(launchers.IotaModule)
 
 // Iota is the operation that sets element i of dst to start + i·step.
 //

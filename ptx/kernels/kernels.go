@@ -6,15 +6,18 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// source is one embedded file of PTX: kernels that are loaded together.
-type source struct {
-	name string
-	ptx  []byte
-}
+// source finds the code of one embedded file of PTX in a context: kernels that
+// are loaded together.
+type source func(*driver.Context) (*driver.Module, error)
 
-// prepare makes the operation that launches a kernel of the file.
-func (s *source) prepare(c *driver.Context, kernel string, cfg driver.LaunchConfig, args ...any) (*driver.Launch, error) {
-	m, err := c.Embedded("kernels of "+s.name, s.ptx)
+// prepare makes the operation that launches a kernel of the file, or the one that
+// takes its place on newer devices.
+func (s source) prepare(c *driver.Context, kernel string, cfg driver.LaunchConfig, args ...any) (*driver.Launch, error) {
+	s, kernel, err := s.suited(c, kernel)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s(c)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +41,7 @@ func cover(busy uint64) driver.LaunchConfig {
 
 // elementwise prepares a kernel for n elements of which each thread takes so
 // many at a time.
-func (s *source) elementwise(c *driver.Context, kernel string, n, each uint64, args ...any) (*driver.Launch, error) {
+func (s source) elementwise(c *driver.Context, kernel string, n, each uint64, args ...any) (*driver.Launch, error) {
 	return s.prepare(c, kernel, cover((n+each-1)/each), args...)
 }
 

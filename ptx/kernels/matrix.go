@@ -7,8 +7,8 @@ import (
 )
 
 // Matrix is memory seen as rows: row r begins at element r*Pitch and has Cols
-// elements. What lies between rows is neither read nor written. Rows are read in
-// wide accesses where memory, Pitch and Cols are multiples of 16 bytes.
+// elements. What lies between rows is neither read nor written. Operations are
+// fastest where memory, Pitch and Cols are multiples of 16 bytes.
 type Matrix[T Element] struct {
 	Mem        driver.MemoryOf[T]
 	Rows, Cols int

@@ -1,15 +1,11 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed norm.ptx
-var normPTX []byte
-
-var normSource = &source{"norm", normPTX}
+var normSource = source(launchers.NormModule)
 
 // RMSNorm is the operation that divides each row of src by the root of the mean
 // of its squares plus eps, and multiplies it with weight, which has an element
@@ -19,8 +15,7 @@ var normSource = &source{"norm", normPTX}
 // The relative error of an element is at most 2e-6 before it is rounded to T,
 // as long as squares are finite.
 //
-// Rows of up to 16,384 elements that lie as [Matrix] wants it, with a weight at a
-// multiple of 16 bytes, are read once, others twice. Arguments: 0 dst, 1 src, 2
+// Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2
 // weight, 3 rows, 4 columns, 5 pitch of dst, 6 pitch of src (uint64 all), 7 eps
 // (float32).
 func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps float32) (*driver.Launch, error) {
@@ -46,9 +41,9 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 // sum of |bias|, |weight| and |dst|, and 2e-7·|weight·mean|/deviation where the
 // mean is larger than the standard deviation.
 //
-// Rows are read once as with [RMSNorm], others three times. Arguments: 0 dst, 1
-// src, 2 weight, 3 bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src
-// (uint64 all), 8 eps (float32).
+// Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2
+// weight, 3 bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (uint64 all),
+// 8 eps (float32).
 func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], eps float32) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	w, b := perColumn("weight", weight, src.Cols), perColumn("bias", bias, src.Cols)

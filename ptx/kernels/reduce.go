@@ -4,7 +4,7 @@ import "github.com/purecuda/cuda/driver"
 
 // reduction is one of the kernels of reduce.cuh for operands that were checked.
 type reduction struct {
-	source   *source
+	source   source
 	op       string // for messages
 	kernel   string
 	dst, src box

@@ -1,17 +1,14 @@
 package kernels
 
 import (
-	_ "embed"
 	"fmt"
 	"math"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed rope.ptx
-var ropePTX []byte
-
-var ropeSource = &source{"rope", ropePTX}
+var ropeSource = source(launchers.RopeModule)
 
 // Heads is memory seen as tokens of heads: head h of token t begins at element
 // t*TokenPitch + h*HeadPitch and has Dim elements.

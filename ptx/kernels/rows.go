@@ -58,11 +58,23 @@ func deal(rows uint64, team int) driver.LaunchConfig {
 // held is how many elements of a row a thread can keep in registers.
 const held = 32
 
+// longEach is how many longer rows are worked on at a time by each multiprocessor.
+// They are read twice, so no more than keep it busy: the fewer, the more of them
+// is still in the cache.
+const longEach = 2
+
 // perRow prepares an operation on rows that are read once if their team can hold
 // them.
-func (s *source) perRow(kernel string, dst box, args ...any) (*driver.Launch, error) {
-	cfg := deal(uint64(dst.rows), team(uint64(dst.cols), held, mostTeam))
-	return s.prepare(dst.mem.Context(), kernel, cfg, args...)
+func (s source) perRow(kernel string, dst box, args ...any) (*driver.Launch, error) {
+	rows, cols := uint64(dst.rows), uint64(dst.cols)
+	if cols > held*mostTeam {
+		n, err := dst.mem.Context().Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+		if err != nil {
+			return nil, err
+		}
+		rows = min(rows, longEach*uint64(n))
+	}
+	return s.prepare(dst.mem.Context(), kernel, deal(rows, team(cols, held, mostTeam)), args...)
 }
 
 // optional is memory as an argument that is only read, or none.

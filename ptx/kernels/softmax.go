@@ -1,15 +1,11 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed softmax.ptx
-var softmaxPTX []byte
-
-var softmaxSource = &source{"softmax", softmaxPTX}
+var softmaxSource = source(launchers.SoftmaxModule)
 
 // NetFloat are the floats that the kernels of neural networks take. Arithmetic is
 // done in float32.
@@ -23,12 +19,14 @@ type NetFloat interface {
 // be src.
 //
 // The relative error of an element is at most 1e-6 + 6e-8·|scale*x - m|, before
-// it is rounded to T; results below 1e-38 may be 0. A row with a NaN, with +Inf
+// it is rounded to T, or 1e-6 + 1.5e-7·|scale*x - m| for 16 bits; results below
+// 2e-38 may be 0. A row with a NaN, with +Inf
 // or of nothing but -Inf becomes NaN; an element of -Inf becomes 0.
 //
-// Rows of up to 16,384 elements that lie as [Matrix] wants it are read once,
-// others twice. Arguments: 0 dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5
-// pitch of src (uint64 all), 6 scale (float32).
+// Rows of up to 16,384 elements are read once, where those of dst and of src are
+// equally far from a multiple of 16 bytes; others are read twice. Arguments: 0
+// dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5 pitch of src (uint64 all), 6
+// scale (float32).
 func Softmax[T NetFloat](dst, src Matrix[T], scale float32) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	if err := sameRows(d, s); err != nil {

@@ -1,29 +1,20 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed strided.ptx
-var stridedPTX []byte
-
-var stridedSource = &source{"strided copy", stridedPTX}
+var stridedSource = source(launchers.StridedModule)
 
 // MaxDims is how many dimensions a strided copy has at most, after those that
 // lie in one piece on both sides became one.
-const MaxDims = 8
+const MaxDims = launchers.MaxDims
 
 // Strided is what a strided copy copies, as its kernel takes it: shape and
 // strides, by value. A graph keeps it with the node, so that no copy of it on
 // the device can go stale. [NewStrided] makes one.
-type Strided struct {
-	runs, run            uint64 // how many runs of bytes, and their length
-	to, from             int64  // where the first one begins
-	extent               [MaxDims]uint64
-	toStride, fromStride [MaxDims]int64
-}
+type Strided = launchers.Strided
 
 // StridedCopy is the operation that copies an array of the given shape from
 // where its elements lie in src to where they lie in dst: a transposition, a
@@ -40,7 +31,7 @@ func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.Memory
 		return nil, err
 	}
 	c := dst.Context()
-	l, err := stridedSource.elementwise(c, "strided_copy", s.runs*s.run/uint64(sizeOf[T]()), 1, driver.Out(dst.All()), driver.In(src.All()), s)
+	l, err := stridedSource.elementwise(c, "strided_copy", s.Runs*s.Run/uint64(sizeOf[T]()), 1, driver.Out(dst.All()), driver.In(src.All()), s)
 	if err != nil {
 		return nil, opError("strided copy", err)
 	}
@@ -112,18 +103,18 @@ func (d dim) inOnePiece() bool { return d.to == 1 && d.from == 1 }
 // newStrided turns elements into bytes, and a last dimension that lies in one
 // piece into runs.
 func newStrided(size int64, to, from int, dims []dim) Strided {
-	s := Strided{runs: 1, run: uint64(size), to: int64(to) * size, from: int64(from) * size}
-	for i := range s.extent {
-		s.extent[i] = 1
+	s := Strided{Runs: 1, Run: uint64(size), To: int64(to) * size, From: int64(from) * size}
+	for i := range s.Extent {
+		s.Extent[i] = 1
 	}
 	if n := len(dims); n > 0 && dims[n-1].inOnePiece() {
-		s.run *= uint64(dims[n-1].extent)
+		s.Run *= uint64(dims[n-1].extent)
 		dims = dims[:n-1]
 	}
 	for i, d := range dims {
 		at := MaxDims - len(dims) + i
-		s.runs *= uint64(d.extent)
-		s.extent[at], s.toStride[at], s.fromStride[at] = uint64(d.extent), d.to*size, d.from*size
+		s.Runs *= uint64(d.extent)
+		s.Extent[at], s.ToStride[at], s.FromStride[at] = uint64(d.extent), d.to*size, d.from*size
 	}
 	return s
 }

@@ -1,16 +1,13 @@
 package kernels
 
 import (
-	_ "embed"
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed sum.ptx
-var sumPTX []byte
-
-var sumSource = &source{"sum", sumPTX}
+var sumSource = source(launchers.SumModule)
 
 // Accumulator are the types in which sums are made.
 type Accumulator interface {

@@ -1,15 +1,11 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-//go:embed transpose.ptx
-var transposePTX []byte
-
-var transposeSource = &source{"transpose", transposePTX}
+var transposeSource = source(launchers.TransposeModule)
 
 // tile is the side of the squares that a block transposes.
 func tile(size uintptr) uint64 {

@@ -1,25 +1,21 @@
 package kernels
 
 import (
-	_ "embed"
-
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
-var (
-	//go:embed unary_f16.ptx
-	unaryF16PTX []byte
-	//go:embed unary_bf16.ptx
-	unaryBF16PTX []byte
-	//go:embed unary_f32.ptx
-	unaryF32PTX []byte
-	//go:embed unary_f64.ptx
-	unaryF64PTX []byte
-)
-
-var unarySources = map[string]*source{
-	"f16": {"functions of f16", unaryF16PTX}, "bf16": {"functions of bf16", unaryBF16PTX},
-	"f32": {"functions of f32", unaryF32PTX}, "f64": {"functions of f64", unaryF64PTX},
+// unarySource is the file of a type.
+func unarySource(typ string) source {
+	switch typ {
+	case "f16":
+		return launchers.UnaryF16Module
+	case "bf16":
+		return launchers.UnaryBF16Module
+	case "f32":
+		return launchers.UnaryF32Module
+	}
+	return launchers.UnaryF64Module
 }
 
 // Neg is the operation dst[i] = -src[i].
@@ -113,7 +109,7 @@ func unary[T Float](name string, dst, src driver.MemoryOf[T]) (*driver.Launch, e
 		return nil, opError(name, err)
 	}
 	t := typeName[T]()
-	l, err := unarySources[t].elementwise(d.mem.Context(), name+"_"+t, d.n, pack(d.size),
+	l, err := unarySource(t).elementwise(d.mem.Context(), name+"_"+t, d.n, pack(d.size),
 		driver.Out(d.mem), d.n, driver.In(s.mem))
 	if err != nil {
 		return nil, opError(name, err)

@@ -70,7 +70,8 @@
 //
 // With -embedded there is no set to load and close. Each kernel has a function
 // instead, AxpyIn(ctx), whose code belongs to the context: it is loaded when it
-// is first asked for, in captures too, and goes with the context.
+// is first asked for, in captures too, and goes with the context. AxpyModule(ctx)
+// is that code, for kernels that are found by their names.
 //
 // Where files have kernels of the same names, -qualify begins the Go names with
 // the files'. -forms op leaves out what a package does not use.

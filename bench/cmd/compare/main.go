@@ -31,9 +31,10 @@ func main() {
 	cpus := flag.String("cpus", "", "processors that all callers are held to, such as 2,3; \"\": any")
 	starts := flag.Int("starts", 7, "rounds of process starts, up to the first kernel's result")
 	only := flag.String("rows", "", "regular expression: measure only rows whose name matches")
+	kernels := flag.Bool("kernels", false, "measure the launch of every kernel of package launchers instead")
 	note := flag.String("note", "", "line for the report's head: commit, machine")
 	flag.Parse()
-	if err := choose(*only); err != nil {
+	if err := choose(*only); err != nil && !*kernels {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(2)
 	}
@@ -44,7 +45,13 @@ func main() {
 	if *cpus != "" {
 		*note = strings.TrimPrefix(*note+"; all callers on processors "+*cpus, "; ")
 	}
-	ok, err := run(*dir, *note, plan{*rounds, *turns, *starts, *processes, *limit})
+	p := plan{*rounds, *turns, *starts, *processes, *limit}
+	ok, err := false, error(nil)
+	if *kernels {
+		ok, err = runKernels(*dir, *only, *note, p)
+	} else {
+		ok, err = run(*dir, *note, p)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(2)
@@ -82,16 +89,30 @@ type plan struct {
 }
 
 func run(dir, note string, p plan) (ok bool, err error) {
-	if p.rounds < 1 || p.turns < 1 || p.starts < 1 || p.processes < 1 {
-		return false, errors.New("-rounds, -turns, -starts and -processes must be at least 1")
+	if p.starts < 1 {
+		return false, errors.New("-starts must be at least 1")
+	}
+	results, callers, p, err := p.measure(dir)
+	if err != nil {
+		return false, err
+	}
+	return report(os.Stdout, note, p, callers, results), nil
+}
+
+// measure has the callers run all rows; the plan it returns says how many rounds
+// that were.
+func (p plan) measure(dir string) (*results, []*caller, plan, error) {
+	if p.rounds < 1 || p.turns < 1 || p.processes < 1 {
+		return nil, nil, p, errors.New("-rounds, -turns and -processes must be at least 1")
 	}
 	results := newResults()
 	var callers []*caller
 	done := 0
 	for range p.processes {
 		var rounds int
+		var err error
 		if callers, rounds, err = p.process(dir, results); err != nil {
-			return false, err
+			return nil, nil, p, err
 		}
 		done += rounds
 	}
@@ -99,11 +120,11 @@ func run(dir, note string, p plan) (ok bool, err error) {
 	for round := range p.starts {
 		for i := range callers {
 			if err := results.start(callers[(i+round)%len(callers)]); err != nil {
-				return false, err
+				return nil, nil, p, err
 			}
 		}
 	}
-	return report(os.Stdout, note, p, callers, results), nil
+	return results, callers, p, nil
 }
 
 // process starts the callers, measures, and stops them.

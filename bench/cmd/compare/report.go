@@ -8,7 +8,14 @@ import (
 
 // report prints the tables and says whether every budget was kept.
 func report(w io.Writer, note string, p plan, callers []*caller, r *results) (ok bool) {
-	fmt.Fprintf(w, "# Driver calls against C\n\n")
+	head(w, "Driver calls against C", note, p, callers)
+	ok = budgets(w, callers, r)
+	others(w, callers, r)
+	return processStarts(w, p.starts, callers, r) && ok
+}
+
+func head(w io.Writer, title, note string, p plan, callers []*caller) {
+	fmt.Fprintf(w, "# %s\n\n", title)
 	for _, c := range callers {
 		fmt.Fprintf(w, "- %s: %s\n", c.name, c.description)
 	}
@@ -17,9 +24,6 @@ func report(w io.Writer, note string, p plan, callers []*caller, r *results) (ok
 	}
 	fmt.Fprintf(w, "\n%d rounds of %d turns in %d processes of each caller, the callers alternating row by row. A time is the median of the turns, in ns per call;\n"+
 		"a ratio is the median of the ratios within a turn, in brackets the 95%% confidence interval of that median.\n\n", p.rounds, p.turns, p.processes)
-	ok = budgets(w, callers, r)
-	others(w, callers, r)
-	return processStarts(w, p.starts, callers, r) && ok
 }
 
 func budgets(w io.Writer, callers []*caller, r *results) (ok bool) {

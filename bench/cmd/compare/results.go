@@ -100,10 +100,15 @@ func quantile(v []float64, q float64) float64 {
 // interval has the median of what v is a sample of in it, with a probability of
 // 95 %, whatever the distribution: its ends are elements of v, so far from the
 // middle that the true median is beyond as rarely as a coin falls that unevenly.
-func interval(v []float64) (low, high float64) {
+func interval(v []float64) (low, high float64) { return intervalOf(v, 1) }
+
+// intervalOf is interval for so many medians that all of them hold at once with
+// that probability.
+func intervalOf(v []float64, medians int) (low, high float64) {
 	v = slices.Sorted(slices.Values(v))
 	n := float64(len(v))
-	k := max(int((n-1.96*math.Sqrt(n))/2), 0)
+	z := math.Sqrt2 * math.Erfinv(1-0.05/float64(medians)) // 1.96 for one
+	k := max(int((n-z*math.Sqrt(n))/2), 0)
 	return v[k], v[len(v)-1-k]
 }
 

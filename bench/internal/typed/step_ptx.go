@@ -56,7 +56,7 @@ func (launcher Step) Op(cfg driver.LaunchConfig, p driver.MemoryOf[uint32], n ui
 // package graph. It does not allocate.
 func (launcher Step) Do(on driver.Doer, cfg driver.LaunchConfig, p driver.View[uint32], n uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, p)
+	driver.PassView(call, 0, p)
 	driver.Pass(call, 1, n)
 	return call.Do(on)
 }

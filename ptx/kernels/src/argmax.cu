@@ -26,33 +26,59 @@ template <class E> struct ArgMax {
 		if (above(b.v, a.v)) return b;
 		return a.i < b.i ? a : b;
 	}
+	// The value first and then the place: that is less work than to take both
+	// together through every step.
+	static __device__ __forceinline__ Value overWarp(Value p) {
+		V most = p.v;
+#pragma unroll
+		for (int d = 16; d > 0; d /= 2) most = upper(most, shuffled(most, d));
+		if (__any_sync(0xffffffff, isNaN(p.v))) most = notANumber(most);
+		bool mine = p.i >= 0 && (isNaN(most) ? isNaN(p.v) : p.v == most);
+		u64 i = mine ? (u64)p.i : ~0ull;
+		if (__any_sync(0xffffffff, mine && i >> 32)) {
+#pragma unroll
+			for (int d = 16; d > 0; d /= 2) i = min(i, shuffled(i, d));
+		} else {
+			u32 low = mine ? (u32)i : ~0u;
+#pragma unroll
+			for (int d = 16; d > 0; d /= 2) low = min(low, shuffled(low, d));
+			i = __any_sync(0xffffffff, mine) ? low : ~0ull;
+		}
+		p.v = most;
+		p.i = (i64)i;
+		return p;
+	}
 	static __device__ __forceinline__ i64 result(Value p) { return p.i; }
 
-	// Most packs have nothing above what was found before, which is quick to
-	// see. Those that have are read again.
+	// Which pack has the largest is remembered. Where in it, is found in the end,
+	// when it is read again.
 	struct Held {
-		Value best;
-		__device__ __forceinline__ Held() : best(none()) {}
-		template <int N> __device__ __forceinline__ void take(const Pack<E, N> &p, const E *row, u64 first) {
-			V most = number(p.at[0]);
-			bool nan = isNaN(most);
+		V most;
+		i64 first;
+		__device__ __forceinline__ Held() : most(Range<V>::least()), first(-1) {}
+		template <int N> __device__ __forceinline__ void take(const Pack<E, N> &p, const E *, u64 at) {
+			V m = number(p.at[0]);
+			bool nan = isNaN(m);
 #pragma unroll
 			for (int e = 1; e < N; e++) {
-				most = upper(most, number(p.at[e]));
+				m = upper(m, number(p.at[e]));
 				nan = nan | isNaN(number(p.at[e]));
 			}
-			if (best.i < 0 || nan || most > best.v) look(row, first, N);
+			bool better = first < 0 || m > most || (nan && !isNaN(most));
+			most = better ? nan ? notANumber(m) : m : most;
+			first = better ? (i64)at : first;
 		}
-		__device__ __forceinline__ void look(const E *row, u64 first, int n) {
-#pragma unroll 1
-			for (u64 i = first; i < first + n; i++) {
-				V x = number(row[i]);
-				if (best.i >= 0 && !above(x, best.v)) continue;
-				best.v = x;
-				best.i = i;
+		template <int N> __device__ __forceinline__ Value value(const E *row) const {
+			Value best = {most, first};
+			if (first < 0) return best;
+			Pack<E, N> p = load<E, N>(row + first);
+#pragma unroll
+			for (int e = N - 1; e >= 0; e--) {
+				V x = number(p.at[e]);
+				if (x == most || isNaN(x)) best.i = first + e;
 			}
+			return best;
 		}
-		__device__ __forceinline__ Value value() const { return best; }
 	};
 };
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Compiles the kernels to PTX: src/NAME.cu to NAME.ptx. The output is the same
-# wherever it is made with the same nvcc (11.8, whose PTX drivers since CUDA
-# 11.4 take once the version is lowered) and is committed.
+# Compiles the kernels to PTX: src/NAME.cu to launchers/NAME.ptx. The output is
+# the same wherever it is made with the same nvcc (11.8, whose PTX drivers since
+# CUDA 11.4 take once the version is lowered) and is committed. Then run go
+# generate in launchers and in internal/launches.
 #
 # usage: ptx/kernels/src/build.sh [NAME...]
 #
@@ -15,17 +16,21 @@ cd "$(dirname "$0")"
 nvcc=${NVCC:-nvcc}
 ptxas=${PTXAS:-ptxas}
 version=7.0
-target=sm_52
 
 [ $# -gt 0 ] || set -- $(ls ./*.cu | sed 's|^\./||; s|\.cu$||')
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 for name; do
+	# A text for newer devices has their name.
+	case $name in
+	*_sm80) target=sm_80 ;;
+	*) target=sm_52 ;;
+	esac
 	"$nvcc" -ptx -O3 -std=c++17 "-arch=compute_${target#sm_}" -o "$tmp/$name.ptx" "$name.cu"
 	awk -v version=$version -v target=$target -v from="src/$name.cu" -f params.awk "$name.cu" "$tmp/$name.ptx" >"$tmp/out.ptx"
 	if command -v "$ptxas" >/dev/null; then
 		"$ptxas" -c -arch=$target -o /dev/null "$tmp/out.ptx"
 		"$ptxas" -c -arch=sm_90 -o /dev/null "$tmp/out.ptx"
 	fi
-	cp "$tmp/out.ptx" "../$name.ptx"
+	cp "$tmp/out.ptx" "../launchers/$name.ptx"
 done

@@ -80,11 +80,13 @@ template <> struct Words<2> {
 	u32 at[1];
 	__device__ __forceinline__ void load(const void *p) { at[0] = *(const u16 *)p; }
 	__device__ __forceinline__ void store(void *p) { *(u16 *)p = (u16)at[0]; }
+	__device__ __forceinline__ void storeLast(void *p) { store(p); }
 };
 template <> struct Words<4> {
 	u32 at[1];
 	__device__ __forceinline__ void load(const void *p) { at[0] = *(const u32 *)p; }
 	__device__ __forceinline__ void store(void *p) { *(u32 *)p = at[0]; }
+	__device__ __forceinline__ void storeLast(void *p) { store(p); }
 };
 template <> struct Words<8> {
 	u32 at[2];
@@ -106,14 +108,15 @@ template <> struct Words<16> {
 	__device__ __forceinline__ void store(void *p) {
 		asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" : : "l"(__cvta_generic_to_global(p)), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]) : "memory");
 	}
+	__device__ __forceinline__ void storeLast(void *p) {
+		asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" : : "l"(__cvta_generic_to_global(p)), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]) : "memory");
+	}
 };
 
 // Pack is N elements that are loaded and stored in one access of up to 16 bytes.
 template <class T, int N> struct Pack { T at[N]; };
 
-template <class T, int N> DEVICE Pack<T, N> load(const T *p) {
-	Words<sizeof(T) * N> w;
-	w.load(p);
+template <class T, int N> DEVICE Pack<T, N> unpacked(const Words<sizeof(T) * N> &w) {
 	Pack<T, N> r;
 	const int each = sizeof(T) < 4 ? 4 / sizeof(T) : 1; // elements of a word
 #pragma unroll
@@ -123,6 +126,12 @@ template <class T, int N> DEVICE Pack<T, N> load(const T *p) {
 		else
 			r.at[k] = as<T>(w.at[k / each] >> 8 * sizeof(T) * (k % each));
 	return r;
+}
+
+template <class T, int N> DEVICE Pack<T, N> load(const T *p) {
+	Words<sizeof(T) * N> w;
+	w.load(p);
+	return unpacked<T, N>(w);
 }
 
 template <class T, int N> DEVICE void store(T *p, Pack<T, N> v) {

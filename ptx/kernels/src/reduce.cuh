@@ -56,12 +56,12 @@ template <class O> DEVICE typename O::Value overWarp(typename O::Value v) {
 // over is `across` for any type of value.
 template <class O> DEVICE typename O::Value over(typename O::Value v) {
 	__shared__ Moved<typename O::Value> parts[32];
-	v = overWarp<O>(v);
+	v = O::overWarp(v);
 	if (blockDim.x == 32) return v;
 	u32 lane = threadIdx.x % 32;
 	if (lane == 0) parts[threadIdx.x / 32].value = v;
 	__syncthreads();
-	v = overWarp<O>(lane < blockDim.x / 32 ? parts[lane].value : O::none());
+	v = O::overWarp(lane < blockDim.x / 32 ? parts[lane].value : O::none());
 	__syncthreads();
 	return v;
 }
@@ -86,7 +86,7 @@ template <class O> DEVICE typename O::Value found(const typename O::T *row, u64 
 	}
 #pragma unroll 1
 	for (; i < s.packs; i += step) held.take(load<T, N>(row + s.first(i)), row, s.first(i));
-	return O::with(singles.value(), held.value());
+	return O::with(singles.template value<1>(row), held.template value<N>(row));
 }
 
 // last reports whether this block is the last of its row.
@@ -113,7 +113,11 @@ template <class O>
 DEVICE void reduce(typename O::Result *dst, const typename O::T *src, u64 rows, u64 cols, u64 pitch, u32 parts, Work *work) {
 	typedef typename O::Value V;
 	EACH_ROW(job, rows * parts) {
-		u64 row = job / parts, part = job % parts;
+		u64 row = job, part = 0;
+		if (parts > 1) { // dividing takes long
+			row = job / parts;
+			part = job % parts;
+		}
 		V v = over<O>(found<O>(src + row * pitch, cols, part, parts));
 		if (parts > 1) {
 			V *row0 = (V *)work->found + row * parts;

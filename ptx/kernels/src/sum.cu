@@ -15,6 +15,7 @@ template <class E, class S> struct Sum {
 	typedef S Result;
 	static __device__ __forceinline__ S none() { return 0; }
 	static __device__ __forceinline__ S with(S a, S b) { return a + b; }
+	static __device__ __forceinline__ Value overWarp(Value v) { return ::overWarp<Sum>(v); }
 	static __device__ __forceinline__ S result(S v) { return v; }
 
 	// Those of a pack are added to each other first: that takes the length out
@@ -32,7 +33,7 @@ template <class E, class S> struct Sum {
 				for (int e = 0; e < d; e++) v[e] += v[e + d];
 			sum += v[0];
 		}
-		__device__ __forceinline__ S value() const { return sum; }
+		template <int N> __device__ __forceinline__ S value(const E *) const { return sum; }
 	};
 };
 

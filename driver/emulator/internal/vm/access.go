@@ -96,7 +96,9 @@ func (w *warp) reach(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 	if space == spaceGeneric {
 		switch p & windowMask {
 		case sharedWindow:
-			space = spaceShared
+			if p >= sharedWindow+clusterBytes {
+				return w.reachCluster(in, e, p-sharedWindow, sharedWindow, i)
+			}
 			return w.reachIn(in, e, w.cta.sharedRegion, p, i)
 		case localWindow:
 			return w.reachLocal(in, p-localWindow, i)
@@ -108,6 +110,9 @@ func (w *warp) reach(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 	switch space {
 	case spaceShared:
 		r := w.cta.sharedRegion
+		if p >= clusterBytes && p>>32 == 0 {
+			return w.reachCluster(in, e, p, 0, i)
+		}
 		if p >= r.Size || r.Size-p < size {
 			panic(w.accessFault(FaultIllegal, in, p, i, fmt.Sprintf("the block has %d bytes of shared memory", r.Size)))
 		}

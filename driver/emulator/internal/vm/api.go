@@ -152,6 +152,8 @@ type Attributes struct {
 	MaxBlock    Dim3 // .maxntid, zero if none
 	ReqCluster  Dim3 // .reqnctapercluster, zero if none
 	ParamBytes  int
+	MaxCluster  int  // .maxclusterrank, 0 if none
+	Explicit    bool // .explicitcluster: a launch must say the cluster's size
 }
 
 // Dim3 is a size or an index in up to three dimensions.
@@ -207,7 +209,8 @@ type LaunchOptions struct {
 	Workers int
 	// Cooperative makes all CTAs co-resident, so that grid-wide barriers end.
 	Cooperative bool
-	// Seed other than 0 permutes the order of CTAs and warps.
+	// Seed other than 0 permutes the order of CTAs and warps, and has
+	// asynchronous copies made only where they are waited for.
 	Seed uint64
 	// Checks are the optional sanitizer checks.
 	Checks Checks

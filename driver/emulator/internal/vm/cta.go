@@ -19,6 +19,11 @@ type cta struct {
 	shared []byte
 	cache  []access
 	recent [8]*Region // regions that lookups found last
+	matrix *mmaWork   // made by the first matrix product
+
+	cluster *cluster // nil: a cluster of its own, until it needs one
+
+	late []lateCopy
 
 	tally        *tally  // nil unless the launch counts
 	shadow       *shadow // nil unless accesses to shared memory are checked
@@ -43,6 +48,7 @@ type stepState uint8
 const (
 	stepDone stepState = iota
 	stepYield
+	stepWait // every warp waits, some of them for other blocks of the cluster
 )
 
 // spinRounds is how often warps use up their turns, which those do that wait
@@ -75,11 +81,15 @@ func (c *cta) step() stepState {
 			}
 		}
 		if running == 0 {
+			c.finishLate()
 			return stepDone
 		}
 		if runnable != 0 {
 			yields++
 		} else if !c.runnable() {
+			if c.cluster != nil && c.waitsForCluster() {
+				return stepWait
+			}
 			panic(c.deadlock())
 		}
 	}
@@ -149,6 +159,9 @@ func (c *cta) lanesExited(w *warp) {
 			c.tryOpen(i)
 		}
 	}
+	if c.cluster != nil {
+		c.cluster.tryOpen()
+	}
 	for i := range w.splits {
 		if s := &w.splits[i]; s.wait == waitWarp {
 			s.wait = waitNone // looks again who is there
@@ -174,6 +187,9 @@ const (
 // barrier is bar.sync, bar.arrive and bar.red for the running split. a is the
 // barrier's number, b the count, c the predicate, d what bar.red writes.
 func (w *warp) barrier(in *inst) bool {
+	if in.aux >= barClusterArrive {
+		return w.barrierCluster(in)
+	}
 	c := w.cta
 	lane := bits.TrailingZeros32(w.mask)
 	id := w.r32[in.a][lane]
@@ -283,12 +299,14 @@ func setPred(p *uint32, m uint32, v bool) {
 
 // reset makes c the block at index id, with all threads at the kernel's entry.
 func (c *cta) reset(id Dim3) {
-	c.id = id
+	c.id, c.cluster = id, nil
 	c.live = 0
 	for i := range c.bars {
 		clear(c.bars[i].masks)
 		c.bars[i] = barrier{masks: c.bars[i].masks}
 	}
+	clear(c.late)
+	c.late = c.late[:0]
 	poison(c.shared)
 	c.resetShadow()
 	for _, w := range c.warps {
@@ -322,5 +340,9 @@ func (w *warp) reset() {
 	w.splits = w.splits[:0]
 	w.dyn.top = col64{}
 	w.synced = false
+	w.arrived, w.passed = 0, 0
+	if w.delays() {
+		w.commits = [lateGroups]col32{}
+	}
 	w.setFrame(frame{})
 }

@@ -73,11 +73,23 @@ func (t intType) dst() string {
 // widthOf is the width of the register that holds t.
 func (t intType) widthOf() int { return max(t.bits, 16) }
 
+// holds reports whether each value of from is one of t.
+func (t intType) holds(from intType) bool {
+	fs, ts := from.name[0] == 's', t.name[0] == 's'
+	if fs == ts {
+		return t.bits >= from.bits
+	}
+	return ts && t.bits > from.bits
+}
+
 func TestIntegerConversions(t *testing.T) {
 	a := edges64(91)
 	for _, from := range intTypes {
 		for _, to := range intTypes {
 			for _, sat := range []string{"", ".sat"} {
+				if sat != "" && to.holds(from) {
+					continue // drivers refuse it
+				}
 				op := fmt.Sprintf("cvt%s.%s.%s", sat, to.name, from.name)
 				// Into the register of the type's width, seen zero-extended.
 				got := eval1[uint64](t, "u64", "u64", fmt.Sprintf("cvt.u%d.u64 %s, %%a; %s %s, %s; cvt.u64.u%d %%d, %s;",

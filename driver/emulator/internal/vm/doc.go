@@ -12,7 +12,8 @@
 // the lanes that are there. The split with the lowest program counter runs,
 // splits that meet merge, and a split that keeps branching backwards yields,
 // so that a lane that spins on a lock held by its neighbour ends. The warps
-// of a block run on one goroutine, one at a time; blocks run on several.
+// of a block run on one goroutine, one at a time, and so do the blocks of a
+// cluster; others run on several.
 //
 // # What it may import
 //

@@ -27,6 +27,7 @@ const (
 	FaultRace          // finding: unordered accesses
 	FaultUninitialized // finding: read of what nobody wrote
 	FaultInternal      // the engine itself failed; a bug
+	FaultClusterGone   // access to a block that the cluster has not, or that has ended
 )
 
 var faultNames = [...]string{
@@ -36,7 +37,7 @@ var faultNames = [...]string{
 	FaultTrap: "trap", FaultAssert: "assertion failed", FaultStack: "stack overflow",
 	FaultDeadlock: "deadlock", FaultBarrier: "barrier misuse", FaultTimeout: "timeout",
 	FaultAborted: "aborted", FaultRace: "data race", FaultUninitialized: "uninitialized read",
-	FaultInternal: "internal error",
+	FaultInternal: "internal error", FaultClusterGone: "cluster target block not present",
 }
 
 func (k FaultKind) String() string {

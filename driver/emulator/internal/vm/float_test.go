@@ -282,7 +282,11 @@ func TestFloatMinMaxAbsNeg(t *testing.T) {
 	abs := eval1[float32](t, "f32", "f32", "abs.f32 %d, %a;", v)
 	neg := eval1[float32](t, "f32", "f32", "neg.f32 %d, %a;", v)
 	for i, x := range v {
-		if math.Float32bits(abs[i]) != math.Float32bits(x)&0x7fffffff || math.Float32bits(neg[i]) != math.Float32bits(x)^0x80000000 {
+		wantAbs, wantNeg := math.Float32bits(x)&0x7fffffff, math.Float32bits(x)^0x80000000
+		if x != x {
+			wantAbs, wantNeg = 0x7fffffff, 0x7fffffff
+		}
+		if math.Float32bits(abs[i]) != wantAbs || math.Float32bits(neg[i]) != wantNeg {
 			t.Errorf("abs, neg of %x are %x, %x", x, abs[i], neg[i])
 		}
 	}
@@ -366,7 +370,7 @@ func TestClassification(t *testing.T) {
 	for name, want := range map[string]func(x float64) bool{
 		"finite": func(x float64) bool { return isFinite(x) }, "infinite": func(x float64) bool { return math.IsInf(x, 0) },
 		"number": func(x float64) bool { return x == x }, "notanumber": func(x float64) bool { return x != x },
-		"normal":    func(x float64) bool { return isFinite(x) && math.Abs(x) >= 0x1p-126 },
+		"normal":    func(x float64) bool { return isFinite(x) && (x == 0 || math.Abs(x) >= 0x1p-126) },
 		"subnormal": func(x float64) bool { return x != 0 && math.Abs(x) < 0x1p-126 },
 	} {
 		got := eval1[uint32](t, "u32", "f32", "testp."+name+".f32 %p, %a; selp.b32 %d, 1, 0, %p;", a)

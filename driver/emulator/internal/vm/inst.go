@@ -192,4 +192,6 @@ type program struct {
 	funcs   []*function
 	byID    map[int]*function
 	slots   int32
+	cluster map[int32]bool // slots of the instructions with .shared::cluster
+	reserve bool           // some instruction asks for reserved shared memory
 }

@@ -49,6 +49,7 @@ type launchRun struct {
 	params  []byte
 	threads uint32
 	ctas    uint64
+	units   uint64 // what is started at a time: clusters, or CTAs if there are none
 	started atomic.Uint64
 	aborted atomic.Bool
 	fault   atomic.Pointer[Fault]
@@ -96,6 +97,7 @@ func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
 	r.kernel, r.ctx, r.opts, r.mem, r.params = k, ctx, opts, k.module.mem, opts.Params
 	r.threads = uint32(opts.Block.Count())
 	r.ctas = opts.Grid.Count()
+	r.units = r.ctas / opts.clusterSize().Count()
 	p := &r.paramRegion
 	p.Addr, p.Size, p.data, p.base = paramWindow, uint64(len(opts.Params)), opts.Params, nil
 	p.Device, p.ReadOnly, p.Tag = HostDevice, true, "the kernel's parameters"
@@ -123,7 +125,7 @@ func (r *launchRun) work() {
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	n = int(min(uint64(n), r.ctas))
+	n = int(min(uint64(n), r.units))
 	if n == 1 {
 		r.worker()
 		return
@@ -157,6 +159,8 @@ func (k *Kernel) check(o *LaunchOptions) error {
 		return bad(resultResources, "block %v has more than the %d threads of .maxntid", b, k.attrs.MaxThreads)
 	case o.Checks.unimplemented() != "":
 		return bad(resultNotSupported, "the check %s is not implemented", o.Checks.unimplemented())
+	case g.X%o.clusterSize().X != 0 || g.Y%o.clusterSize().Y != 0 || g.Z%o.clusterSize().Z != 0:
+		return bad(resultInvalid, "grid %v is not a multiple of the cluster %v", g, o.Cluster)
 	case len(o.Params) < k.attrs.ParamBytes:
 		return bad(resultInvalid, "parameter block has %d bytes, the kernel takes %d", len(o.Params), k.attrs.ParamBytes)
 	}
@@ -203,10 +207,13 @@ func (r *launchRun) startCTA() *cta {
 		return nil
 	}
 	i := r.started.Add(1) - 1
-	if i >= r.ctas {
+	if i >= r.units {
 		return nil
 	}
 	i = r.permute(i)
+	if r.units != r.ctas {
+		return r.startCluster(i)
+	}
 	c := r.newCTA()
 	x, y := uint64(r.opts.Grid.X), uint64(r.opts.Grid.Y)
 	c.reset(Dim3{uint32(i % x), uint32(i / x % y), uint32(i / x / y)})
@@ -215,14 +222,14 @@ func (r *launchRun) startCTA() *cta {
 
 // permute changes the order of CTAs if the launch has a seed.
 func (r *launchRun) permute(i uint64) uint64 {
-	if r.opts.Seed == 0 || r.ctas < 2 {
+	if r.opts.Seed == 0 || r.units < 2 {
 		return i
 	}
-	a := splitmix(r.opts.Seed)%r.ctas | 1
-	for gcd(a, r.ctas) != 1 {
+	a := splitmix(r.opts.Seed)%r.units | 1
+	for gcd(a, r.units) != 1 {
 		a += 2
 	}
-	return (i%r.ctas*(a%r.ctas) + r.opts.Seed%r.ctas) % r.ctas
+	return (i%r.units*(a%r.units) + r.opts.Seed%r.units) % r.units
 }
 
 func gcd(a, b uint64) uint64 {
@@ -242,6 +249,9 @@ func (r *launchRun) step(c *cta) (ended bool) {
 	}()
 	if r.cancelled() {
 		panic(c.warps[0].fault(FaultAborted, nil))
+	}
+	if c.cluster != nil && len(c.cluster.ctas) > 1 {
+		return c.cluster.step() == stepDone
 	}
 	return c.step() == stepDone
 }
@@ -273,8 +283,15 @@ func (r *launchRun) report(f *Fault) {
 	}
 }
 
-// retire returns a CTA to the kernel's pool.
+// retire returns a CTA, or those of a cluster, to the kernel's pool.
 func (r *launchRun) retire(c *cta) {
+	if k := c.cluster; k != nil {
+		for _, o := range k.ctas {
+			o.cluster = nil
+			r.retire(o)
+		}
+		return
+	}
 	for _, w := range c.warps {
 		r.warpInsts.Add(w.count)
 		r.laneInsts.Add(w.laneCount)
@@ -307,9 +324,9 @@ func (r *launchRun) newCTA() *cta {
 	if r.opts.Count {
 		c.tally = &tally{ops: make([]OpCount, len(prog.code))}
 	}
-	used := r.kernel.attrs.SharedBytes
-	if r.opts.DynamicShared != 0 {
-		used = r.kernel.dynamicStart + int(r.opts.DynamicShared)
+	used := r.sharedBytes()
+	if prog.reserve {
+		used = reservedStart(used) + reservedBytes
 	}
 	size := (used + 15) &^ 15
 	if len(c.shared) != size {
@@ -334,6 +351,14 @@ func (r *launchRun) newCTA() *cta {
 		w.setBlock(r.opts.Block)
 	}
 	return c
+}
+
+// sharedBytes is the shared memory that each CTA has for itself.
+func (r *launchRun) sharedBytes() int {
+	if r.opts.DynamicShared != 0 {
+		return r.kernel.dynamicStart + int(r.opts.DynamicShared)
+	}
+	return r.kernel.attrs.SharedBytes
 }
 
 // newWarp makes warp id of the CTA with the registers that the kernel needs.

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/purecuda/cuda/ptx"
 )
@@ -31,6 +32,7 @@ func (c *compiler) kernel(s *source, f *ptx.Function) {
 	}
 	k := &Kernel{name: f.Name, module: c.mod, prog: b.prog}
 	errs := len(c.errs)
+	c.checkPerf(s, f)
 	k.main = b.function(s, s.syms[f.Name])
 	for len(b.queue) > 0 {
 		sym := b.queue[0]
@@ -161,6 +163,12 @@ func (k *Kernel) describe(s *source, f *ptx.Function, b *builder) {
 			at32.MaxThreads = int(min(dim.Count(), maxThreads))
 		case "reqnctapercluster":
 			at32.ReqCluster = dim
+		case "maxclusterrank":
+			if len(d.Args) > 0 {
+				at32.MaxCluster = int(d.Args[0])
+			}
+		case "explicitcluster":
+			at32.Explicit = true
 		case "maxnreg":
 			if len(d.Args) > 0 {
 				at32.NumRegs = min(at32.NumRegs, int(d.Args[0]))
@@ -520,6 +528,9 @@ func (l *lowerer) slot(n *lowered) *lowered {
 	n.mem = true
 	n.in.slot = l.b.prog.slots
 	l.b.prog.slots++
+	if l.cur != nil && slices.Contains(l.cur.Op.Mods, "shared::cluster") {
+		l.b.prog.reachesCluster(n.in.slot)
+	}
 	return n
 }
 

@@ -2,20 +2,26 @@ package vm
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/purecuda/cuda/ptx"
 )
 
 // cp.async: copies from global to shared memory that the hardware does in the
-// background. Here they are done at once, which every program that waits for
-// them as it must can not tell.
+// background. Here they are done at once or, in a launch with a seed, when they
+// are waited for: a program that waits as it must can not tell.
 
 func init() {
 	register(lowerCp, "cp")
 }
 
 func lowerCp(l *lowerer, i *ptx.Instr, f *form) {
+	if slices.Contains(i.Op.Mods, "bulk") {
+		l.bulk(i)
+		return
+	}
 	rest := ""
 	for _, r := range f.rest {
 		if !cacheMod(r) {
@@ -23,8 +29,12 @@ func lowerCp(l *lowerer, i *ptx.Instr, f *form) {
 		}
 	}
 	switch rest {
-	case ".async.commit_group", ".async.wait_all", ".async.wait_group":
-		return // nothing is under way
+	case ".async.commit_group":
+		l.commitGroup(lateAsync)
+	case ".async.wait_all", ".async.wait_group":
+		l.waitGroup(i, lateAsync, rest == ".async.wait_all")
+	case ".async.mbarrier.arrive", ".async.mbarrier.arrive.noinc":
+		l.copyArrive(i, f, strings.HasSuffix(rest, ".noinc"))
 	case ".async":
 		l.asyncCopy(i, f)
 	default:
@@ -86,6 +96,7 @@ func (l *lowerer) ignoring(r *ptx.Reg, size reg, n *reg) {
 // its column says, the rest is zero.
 func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 	from := in.x.from
+	w.pc = w.prog.pcOf(in, w.pc) // for reports about the source
 	to, src := w.site(in), w.site(from)
 	a := w.addresses(in, wideDst, m)
 	b, n := &w.r64[in.b], &w.r32[in.c]
@@ -96,10 +107,14 @@ func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 		if k > size {
 			panic(w.accessFault(FaultIllegalInstruction, in, a[i], i, fmt.Sprintf("source size %d is above %d", k, size)))
 		}
+		var s []byte
 		if k > 0 {
-			p := b[i] + from.imm
-			copy(d, unsafe.Slice((*byte)(w.pointer(from, src, p, i)), size)[:k])
+			s = unsafe.Slice((*byte)(w.pointer(from, src, b[i]+from.imm, i)), size)[:k]
 		}
-		clear(d[k:])
+		if !w.delays() {
+			clear(d[copy(d, s):])
+			continue
+		}
+		w.later(lateAsync, i, func() { clear(d[copy(d, s):]) })
 	}
 }

@@ -41,9 +41,10 @@ func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 		switch {
 		case r == "noftz":
 			noftz = true
-		case r == "shared::cluster", r == "async":
-			l.unsupported()
+		case r == "async":
+			lowerRedAsync(l, i, f)
 			return
+		case r == "shared::cluster":
 		case cacheMod(r):
 		case op == "":
 			op = r
@@ -92,6 +93,9 @@ func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 	exec := atomicExec(fn, t, p.base.class == class64)
 	if (op == "add" || op == "inc0") && t.Size() == 4 && !isFloat(t) {
 		exec = addExec(red, p.base.class == class64)
+	}
+	if op == "add" && (t == ptx.F32 || t == ptx.F64) {
+		exec = sumExec(p.space, t, p.base.class == class64)
 	}
 	m := l.slot(l.emit(exec, l.dst(d, t), p.base, b, c))
 	m.in.imm = p.imm
@@ -146,14 +150,10 @@ func atomicFunc(op string, t ptx.Type) atomicOp {
 
 func atomicAdd(t ptx.Type) atomicOp {
 	switch {
-	case t == ptx.F32: // subnormals stay in memory that is not shared
-		return func(old, b, _ uint64) uint64 {
-			return uint64(math.Float32bits(math.Float32frombits(uint32(old)) + math.Float32frombits(uint32(b))))
-		}
+	case t == ptx.F32: // of global memory; sumExec knows shared memory
+		return addFlushed
 	case t == ptx.F64:
-		return func(old, b, _ uint64) uint64 {
-			return math.Float64bits(math.Float64frombits(old) + math.Float64frombits(b))
-		}
+		return addGlobal64
 	case isHalf(t):
 		h := halfOf(t, &form{})
 		return func(old, b, _ uint64) uint64 {
@@ -266,6 +266,70 @@ func addExec(red, wide bool) execFunc {
 			d[i] = atomic.AddUint32((*uint32)(w.pointer(in, e, a[i], i)), b[i]) - b[i]
 		}
 	}
+}
+
+// addFlushed is the addition of f32 in global memory, where subnormal
+// operands and results are flushed to zero, whatever the instruction says.
+func addFlushed(old, b, _ uint64) uint64 {
+	x, y := flush(math.Float32frombits(uint32(old))), flush(math.Float32frombits(uint32(b)))
+	return uint64(math.Float32bits(narrow32(float64(flush(x + y)))))
+}
+
+// addKept is the addition of f32 in shared memory.
+func addKept(old, b, _ uint64) uint64 {
+	return uint64(math.Float32bits(narrow32(float64(math.Float32frombits(uint32(old)) + math.Float32frombits(uint32(b))))))
+}
+
+// addShared64 is the addition of f64 in shared memory.
+func addShared64(old, b, _ uint64) uint64 {
+	x, y := math.Float64frombits(old), math.Float64frombits(b)
+	if s := x + y; s == s {
+		return math.Float64bits(s)
+	}
+	return math.Float64bits(nanOf(y, x))
+}
+
+// addGlobal64 is the addition of f64 in global memory, which hands NaNs on
+// without making them quiet.
+func addGlobal64(old, b, _ uint64) uint64 {
+	x, y := math.Float64frombits(old), math.Float64frombits(b)
+	switch s := x + y; {
+	case y != y:
+		return b
+	case x != x:
+		return old
+	case s != s:
+		return defaultNaN64
+	default:
+		return math.Float64bits(s)
+	}
+}
+
+// sumExec is the addition of f32 and f64; where a generic address points to
+// decides about subnormal numbers and NaNs.
+func sumExec(space ptx.Space, t ptx.Type, wide bool) execFunc {
+	return func(w *warp, in *inst, m uint32) {
+		w.synced = true
+		e := w.site(in)
+		a := w.addresses(in, wide, m)
+		for ; m != 0; m &= m - 1 {
+			i := first(m)
+			shared := space == ptx.SharedSpace || space != ptx.GlobalSpace && a[i]&windowMask == sharedWindow
+			p := w.pointer(in, e, a[i], i)
+			if t == ptx.F64 {
+				w.r64[in.d][i] = update64((*uint64)(p), sumOf(shared, addShared64, addGlobal64), w.r64[in.b][i], 0)
+			} else {
+				w.r32[in.d][i] = update32((*uint32)(p), sumOf(shared, addKept, addFlushed), w.r32[in.b][i], 0)
+			}
+		}
+	}
+}
+
+func sumOf(shared bool, inShared, inGlobal atomicOp) atomicOp {
+	if shared {
+		return inShared
+	}
+	return inGlobal
 }
 
 // atomic128 is atom.exch and atom.cas of 128 bits.

@@ -120,7 +120,7 @@ func lowerBar(l *lowerer, i *ptx.Instr, f *form) {
 		return
 	}
 	if f.scope == "cluster" || len(f.rest) > 0 && f.rest[0] == "cluster" {
-		l.unsupported()
+		lowerClusterBarrier(l, i, f)
 		return
 	}
 	op, ok := barrierOp(f)
@@ -191,7 +191,7 @@ func barrierOp(f *form) (uint16, bool) {
 func lowerFence(l *lowerer, i *ptx.Instr, f *form) {
 	for _, r := range f.rest {
 		switch r {
-		case "proxy", "alias", "async", "async::generic", "mbarrier_init", "sync_restrict::shared::cta", "sync_restrict::shared::cluster", "tensormap::generic":
+		case "proxy", "alias", "async", "async::generic", "mbarrier_init", "sync_restrict::shared::cta", "sync_restrict::shared::cluster", "shared::cluster", "tensormap::generic":
 		default:
 			l.bad("modifier .%s is not known", r)
 			return

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"math"
+	"slices"
 
 	"github.com/purecuda/cuda/ptx"
 )
@@ -36,6 +37,7 @@ func lowerCvt(l *lowerer, i *ptx.Instr, f *form) {
 	}
 	var exec execFunc
 	switch {
+	case !cvtAllowed(dt, st, f):
 	case !isFloat(dt) && !isFloat(st):
 		exec = cvtInt(dt, st, f.has(flagSat))
 	case !isFloat(dt):
@@ -314,13 +316,6 @@ func floatTo(t ptx.Type, r rounding, ftz, sat bool) func(float64) uint64 {
 		return func(x float64) uint64 { return uint64(formatF16.encode(clip(x), r)) }
 	case ptx.BF16:
 		return func(x float64) uint64 { return uint64(formatBF16.encode(clip(x), r)) }
-	case ptx.TF32:
-		return func(x float64) uint64 {
-			if x != x {
-				return canonicalNaN
-			}
-			return uint64(format{10, 8}.encode(x, r)) << 13
-		}
 	}
 	return nil
 }
@@ -329,14 +324,19 @@ func floatTo(t ptx.Type, r rounding, ftz, sat bool) func(float64) uint64 {
 // value in the same one.
 func cvtFloat(dt, st ptx.Type, f *form) execFunc {
 	ftz, sat, r := f.has(flagFtz), f.has(flagSat), f.round
-	read := floatOf(st, ftz)
+	if dt == ptx.TF32 {
+		return cvtTF32(f)
+	}
+	// The hardware flushes no operand of a conversion to .f16, where only a
+	// directed rounding could show it.
+	read := floatOf(st, ftz && dt != ptx.F16)
 	relu := f.has(flagRelu)
 	integral := r >= roundInt
 	mode := r
 	if integral || r == roundNone {
 		mode = roundRN
 	}
-	if !integral && !sat && !ftz && !relu && dt == st {
+	if !integral && !sat && !ftz && !relu && dt == st && dt != ptx.F16 {
 		if dt == ptx.F64 {
 			return execMov[uint64]
 		}
@@ -352,19 +352,39 @@ func cvtFloat(dt, st ptx.Type, f *form) execFunc {
 	if read == nil || write == nil {
 		return nil
 	}
+	narrow := formatF16
+	if dt == ptx.BF16 {
+		narrow = formatBF16
+	}
+	keep := cvtNaN(dt, st, f)
 	return bankFunc(uint(8*dt.Size()), uint(8*st.Size()), func(a uint64) uint64 {
 		x := read(a)
+		if x != x && keep != nil {
+			return keep(a)
+		}
 		if integral {
 			x = math.Copysign(roundIntegral(x, r-roundInt), x)
 		}
-		if relu && x < 0 {
+		if relu && x <= 0 {
 			x = 0
 		}
-		if f.has(flagSatFinite) && math.IsInf(x, 0) {
-			x = math.Copysign(math.MaxFloat32, x)
+		y := write(x)
+		if f.has(flagSatFinite) {
+			y = uint64(narrow.limit(uint32(y)))
 		}
-		return write(x)
+		return y
 	})
+}
+
+// tinyInt is the width of an integer type of less than a byte.
+func tinyInt(name string) (width uint, signed, ok bool) {
+	switch name {
+	case "u4", "s4":
+		return 4, name[0] == 's', true
+	case "u2", "s2":
+		return 2, name[0] == 's', true
+	}
+	return 0, false, false
 }
 
 // cvtPack is cvt.pack.sat: two integers to halves or quarters of 32 bits.
@@ -375,6 +395,14 @@ func (l *lowerer) cvtPack(i *ptx.Instr, f *form) {
 	}
 	dt, st := f.types[0], f.types[1]
 	dw, ds := bitsOf(dt)
+	if len(f.rest) == 2 { // .u4 and the like are no types of their own
+		st = dt
+		var ok bool
+		if dw, ds, ok = tinyInt(f.rest[1]); !ok {
+			l.bad("type .%s is not possible", f.rest[1])
+			return
+		}
+	}
 	a, b := l.src(i.Args[1], st), l.src(i.Args[2], st)
 	ss := st.Kind() == ptx.KindSigned
 	one := func(x uint32) uint32 {
@@ -450,7 +478,12 @@ func lowerIsspacep(l *lowerer, i *ptx.Instr, f *form) {
 	in := func(a, window uint64) bool { return a&windowMask == window }
 	switch f.space {
 	case ptx.SharedSpace:
-		test = func(a uint64) bool { return in(a, sharedWindow) }
+		exec := execIsShared
+		if slices.Contains(f.rest, "shared::cluster") {
+			exec = pred1(func(a uint64) bool { return in(a, sharedWindow) })
+		}
+		l.emit(exec, l.dst(i.Args[0], ptx.Pred), l.src(i.Args[1], ptx.U64))
+		return
 	case ptx.LocalSpace:
 		test = func(a uint64) bool { return in(a, localWindow) }
 	case ptx.ParamSpace:

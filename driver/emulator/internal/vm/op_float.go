@@ -122,19 +122,48 @@ func execFmaF64(w *warp, in *inst, m uint32) {
 	d, a, b, c := col[float64](w, in.d), col[float64](w, in.a), col[float64](w, in.b), col[float64](w, in.c)
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		d[i] = math.FMA(a[i], b[i], c[i])
+		x, y, z := a[i], b[i], c[i]
+		if d[i] = math.FMA(x, y, z); d[i] != d[i] {
+			d[i] = nanOf(nanOrNumber(x, z), y)
+		}
 	}
+}
+
+// tiny reports whether x, exact or rounded to odd, is below the smallest
+// normal number when it is rounded to the bits of a normal one.
+func tiny(x float64, r rounding) bool {
+	return math.Abs(float64(toF32(x*0x1p64, r))) < smallest32*0x1p64
 }
 
 // mode32 gives a binary f32 operation the treatment of its modifiers.
 func mode32(f *form, op func(a, b float32, r rounding) float32) execFunc {
 	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
+	tiny := tiny32(f.op.Name, r)
 	return lane2(func(a, b float32) float32 {
 		if ftz {
 			a, b = flush(a), flush(b)
 		}
-		return finish32(op(a, b, r), ftz, sat)
+		x := op(a, b, r)
+		if ftz && math.Abs(float64(x)) == smallest32 && tiny(a, b) {
+			x = float32(math.Copysign(0, float64(x)))
+		}
+		return finish32(x, ftz, sat)
 	})
+}
+
+// smallest32 is the smallest normal float32.
+const smallest32 = 0x1p-126
+
+// tiny32 tells whether an operation's result that is the smallest normal
+// number would be below it if exponents had no limit: .ftz looks at that.
+func tiny32(op string, r rounding) func(a, b float32) bool {
+	switch op {
+	case "mul":
+		return func(a, b float32) bool { return tiny(float64(a)*float64(b), r) }
+	case "div":
+		return func(a, b float32) bool { return tiny(divOdd(float64(a), float64(b)), r) }
+	}
+	return func(a, b float32) bool { return false } // sums of normal numbers are exact there
 }
 
 // finish32 applies .ftz and .sat to a result.
@@ -234,24 +263,27 @@ func binaryF64(f *form) execFunc {
 	switch f.op.Name {
 	case "add":
 		if rn {
-			return execAddF[float64]
+			return execAddF64
 		}
-		return lane2(func(a, b float64) float64 { return addF64(a, b, r) })
+		return binary64(func(a, b float64) float64 { return addF64(a, b, r) })
 	case "sub":
 		if rn {
-			return execSubF[float64]
+			return execSubF64
 		}
-		return lane2(func(a, b float64) float64 { return addF64(a, -b, r) })
+		return binary64(func(a, b float64) float64 { return addF64(a, -b, r) })
 	case "mul":
 		if rn {
-			return execMulF[float64]
+			return execMulF64
 		}
-		return lane2(func(a, b float64) float64 { return mulF64(a, b, r) })
+		return binary64(func(a, b float64) float64 { return mulF64(a, b, r) })
 	case "div":
-		if rn {
-			return execDivF[float64]
-		}
-		return lane2(func(a, b float64) float64 { return divF64(a, b, r) })
+		return lane2(func(a, b float64) float64 {
+			q := divF64(a, b, r)
+			if q != q {
+				return nanOf(b, a) // a division prefers the dividend's
+			}
+			return q
+		})
 	}
 	return nil
 }
@@ -267,12 +299,17 @@ func pairF32(f *form) execFunc {
 	if op == nil {
 		return nil
 	}
+	tiny := tiny32(f.op.Name, r)
 	one := func(a, b uint32) uint64 {
 		x, y := math.Float32frombits(a), math.Float32frombits(b)
 		if ftz {
 			x, y = flush(x), flush(y)
 		}
-		return uint64(math.Float32bits(finish32(op(x, y), ftz, sat)))
+		z := op(x, y)
+		if ftz && math.Abs(float64(z)) == smallest32 && tiny(x, y) {
+			z = float32(math.Copysign(0, float64(z)))
+		}
+		return uint64(math.Float32bits(finish32(z, ftz, sat)))
 	}
 	return lane2(func(a, b uint64) uint64 {
 		return one(uint32(a), uint32(b)) | one(uint32(a>>32), uint32(b>>32))<<32
@@ -297,7 +334,11 @@ func lowerFma(l *lowerer, i *ptx.Instr, f *form) {
 		if ftz {
 			a, b, c = flush(a), flush(b), flush(c)
 		}
-		return finish32(fmaF32Mode(a, b, c, r), ftz, sat)
+		x := fmaF32Mode(a, b, c, r)
+		if ftz && math.Abs(float64(x)) == smallest32 && tiny(fmaOdd(float64(a), float64(b), float64(c)), r) {
+			x = float32(math.Copysign(0, float64(x)))
+		}
+		return finish32(x, ftz, sat)
 	}
 	switch {
 	case t == ptx.F32 && f.plain():
@@ -307,7 +348,13 @@ func lowerFma(l *lowerer, i *ptx.Instr, f *form) {
 	case t == ptx.F64 && f.plain():
 		l.simple3(i, t, execFmaF64)
 	case t == ptx.F64 && f.flags == 0:
-		l.simple3(i, t, lane3(func(a, b, c float64) float64 { return fmaF64(a, b, c, r) }))
+		l.simple3(i, t, lane3(func(a, b, c float64) float64 {
+			x := fmaF64(a, b, c, r)
+			if x != x {
+				return nanOf(nanOrNumber(a, c), b)
+			}
+			return x
+		}))
 	case t == ptx.F32x2:
 		half := func(a, b, c uint64, sh uint) uint64 {
 			v := one(math.Float32frombits(uint32(a>>sh)), math.Float32frombits(uint32(b>>sh)), math.Float32frombits(uint32(c>>sh)))
@@ -406,7 +453,7 @@ func (l *lowerer) floatMinMax(i *ptx.Instr, f *form) {
 			return narrow32(mm.of64(mm.of64(float64(fl(a)), float64(fl(b))), float64(fl(c))))
 		}))
 	case t == ptx.F64 && len(i.Args) == 3 && f.flags == 0:
-		l.simple2(i, t, lane2(mm.of64))
+		l.simple2(i, t, binary64(mm.of64))
 	default:
 		l.bad("form is not known")
 	}
@@ -468,13 +515,13 @@ func (l *lowerer) floatAbsNeg(i *ptx.Instr, f *form) {
 			return float32(math.Abs(float64(flush(a))))
 		})
 	case t == ptx.F32 && neg:
-		exec = lane1(func(a uint32) uint32 { return a ^ 1<<31 })
+		exec = lane1(func(a uint32) uint32 { return canonical32(a ^ 1<<31) })
 	case t == ptx.F32:
-		exec = lane1(func(a uint32) uint32 { return a &^ (1 << 31) })
+		exec = lane1(func(a uint32) uint32 { return canonical32(a &^ (1 << 31)) })
 	case t == ptx.F64 && neg:
-		exec = lane1(func(a uint64) uint64 { return a ^ 1<<63 })
+		exec = unary64(func(a float64) float64 { return -a })
 	case t == ptx.F64:
-		exec = lane1(func(a uint64) uint64 { return a &^ (1 << 63) })
+		exec = unary64(math.Abs)
 	}
 	if exec == nil {
 		l.bad("form is not known")
@@ -558,15 +605,18 @@ func unaryF64(f *form) execFunc {
 	switch name := f.op.Name; {
 	case f.has(flagApprox) && f.has(flagFtz) && (name == "rcp" || name == "rsqrt"):
 		fn := functionOf(name)
-		return lane1(func(x float64) float64 { return coarse(fn(flush64(x))) })
+		return lane1(func(x float64) float64 {
+			// The lower half of the operand is not looked at, either.
+			return coarse(fn(flush64(math.Float64frombits(math.Float64bits(x) &^ 0xffffffff))))
+		})
 	case f.flags == flagApprox && name == "rsqrt":
 		return lane1(functionOf(name))
 	case f.flags != 0:
 		return nil
 	case name == "rcp":
-		return lane1(func(x float64) float64 { return divF64(1, x, r) })
+		return unary64(func(x float64) float64 { return divF64(1, x, r) })
 	case name == "sqrt":
-		return lane1(func(x float64) float64 { return sqrtF64(x, r) })
+		return unary64(func(x float64) float64 { return sqrtF64(x, r) })
 	}
 	return nil
 }
@@ -597,7 +647,7 @@ func lowerTestp(l *lowerer, i *ptx.Instr, f *form) {
 		"infinite":   func(x float64, _ bool) bool { return math.IsInf(x, 0) },
 		"number":     func(x float64, _ bool) bool { return x == x },
 		"notanumber": func(x float64, _ bool) bool { return x != x },
-		"normal":     func(x float64, sub bool) bool { return finite(x) && !sub && x != 0 },
+		"normal":     func(x float64, sub bool) bool { return finite(x) && !sub }, // zeros count
 		"subnormal":  func(x float64, sub bool) bool { return sub },
 	}[f.rest[0]]
 	if !ok {

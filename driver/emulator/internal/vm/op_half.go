@@ -15,8 +15,8 @@ func halfToF32(h uint32, ftz bool) float32 {
 	sign := h & 0x8000 << 16
 	e, m := h>>10&0x1f, h&0x3ff
 	switch {
-	case e == 0x1f && m != 0:
-		return math.Float32frombits(canonicalNaN)
+	case e == 0x1f && m != 0: // its sign counts in .xorsign
+		return math.Float32frombits(canonicalNaN | sign)
 	case e == 0x1f:
 		return math.Float32frombits(sign | 0x7f800000)
 	case e == 0 && ftz:
@@ -65,6 +65,11 @@ func (h *half) out(x float64) uint32 {
 		return 0
 	case x != x:
 		return h.format.nan()
+	case h.ftz && h.tiny(x):
+		x = math.Copysign(0, x)
+		if h.sat || h.relu {
+			x = 0
+		}
 	case h.sat:
 		x = saturate64(x)
 	case h.relu && x < 0, h.relu && x == 0:
@@ -160,6 +165,10 @@ func (l *lowerer) halfFma(i *ptx.Instr, f *form) {
 		}), l.dst(i.Args[0], ptx.F32), a, b, c)
 		return
 	}
+	if f.has(flagOOB) && len(f.types) == 1 && f.rounding() == roundRN && f.only(flagOOB|flagRelu) {
+		l.simple3(i, t, halfOf(t, f).outOfBounds())
+		return
+	}
 	if len(f.types) != 1 || f.rounding() != roundRN || !f.only(flagFtz|flagSat|flagRelu) {
 		l.unsupported()
 		return
@@ -197,9 +206,11 @@ func (l *lowerer) halfAbsNeg(i *ptx.Instr, f *form) {
 	h := halfOf(t, f)
 	exec := lane1(func(a uint32) uint32 {
 		if neg {
-			return a ^ sign
+			a ^= sign
+		} else {
+			a &^= sign
 		}
-		return a &^ sign
+		return h.canonical(a)
 	})
 	if h.ftz {
 		exec = h.one(func(a float64) float64 {
@@ -315,15 +326,56 @@ func (l *lowerer) cvtPacked(i *ptx.Instr, f *form) {
 	satfinite := f.has(flagSatFinite)
 	one := func(x float32) uint32 {
 		v := float64(x)
-		if satfinite && math.IsInf(v, 0) {
-			v = math.Copysign(math.MaxFloat64, v)
-		}
 		r := h.out(v)
-		if satfinite && r&0x7fff == uint32(1<<h.format.exp-1)<<h.format.mant {
-			r--
+		if satfinite {
+			r = h.format.limit(r)
 		}
 		return r
 	}
 	a, b := l.src(i.Args[1], st), l.src(i.Args[2], st)
 	l.emit(lane2(func(a, b float32) uint32 { return one(a)<<16 | one(b) }), l.dst(i.Args[0], dt), a, b)
+}
+
+// tiny reports whether x is below the smallest normal number when it is
+// rounded to the bits of a normal one.
+func (h *half) tiny(x float64) bool {
+	s := h.format.smallest()
+	return math.Abs(x) < s && math.Abs(h.format.decode(h.format.encode(x*0x1p4, h.round))) < s*0x1p4
+}
+
+// canonical replaces NaNs by the one that arithmetic makes.
+func (h *half) canonical(x uint32) uint32 {
+	x = h.canonicalLow(x)
+	if h.packed {
+		x = x&0xffff | h.canonicalLow(x>>16)<<16
+	}
+	return x
+}
+
+func (h *half) canonicalLow(x uint32) uint32 {
+	if x&0x7fff > h.format.nan()&^(1<<h.format.mant-1) {
+		return x&^0xffff | h.format.nan()
+	}
+	return x
+}
+
+// oobNaN is the NaN, of either sign, with which bulk copies can fill what is
+// outside of a tensor, as an H200 shows it.
+const oobNaN = 0x7ff7
+
+// outOfBounds is fma.oob, which gives 0 if a factor is that NaN.
+func (h half) outOfBounds() execFunc {
+	fma := func(a, b, c uint32) uint32 {
+		if a&0x7fff == oobNaN || b&0x7fff == oobNaN {
+			return 0
+		}
+		return h.out(fmaOdd(h.in(a), h.in(b), h.in(c)))
+	}
+	return lane3(func(a, b, c uint32) uint32 {
+		r := fma(a, b, c)
+		if h.packed {
+			r |= fma(a>>16, b>>16, c>>16) << 16
+		}
+		return r
+	})
 }

@@ -93,8 +93,8 @@ func mulHiS64(a, b int64) int64 {
 	return int64(hi) - a>>63&b - b>>63&a
 }
 
-// Division by zero gives all ones, as the hardware's sequence does; the ISA
-// leaves it open.
+// Quotient and remainder of a division by zero are all ones, as on the
+// hardware; the ISA leaves both open.
 func divU32(a, b uint32) uint32 {
 	if b == 0 {
 		return ^uint32(0)
@@ -131,7 +131,7 @@ func divS64(a, b int64) int64 {
 
 func remU32(a, b uint32) uint32 {
 	if b == 0 {
-		return a
+		return ^uint32(0)
 	}
 	return a % b
 }
@@ -139,7 +139,7 @@ func remU32(a, b uint32) uint32 {
 func remS32(a, b int32) int32 {
 	switch b {
 	case 0:
-		return a
+		return -1
 	case -1:
 		return 0
 	}
@@ -148,7 +148,7 @@ func remS32(a, b int32) int32 {
 
 func remU64(a, b uint64) uint64 {
 	if b == 0 {
-		return a
+		return ^uint64(0)
 	}
 	return a % b
 }
@@ -156,7 +156,7 @@ func remU64(a, b uint64) uint64 {
 func remS64(a, b int64) int64 {
 	switch b {
 	case 0:
-		return a
+		return -1
 	case -1:
 		return 0
 	}

@@ -273,6 +273,10 @@ func lowerLd(l *lowerer, i *ptx.Instr, f *form) {
 	if !ok || !l.args(i, 2, 3) { // a third operand is a cache policy
 		return
 	}
+	if mf.n > 1 && f.op.Has("mmio") {
+		l.bad(".mmio does not go with vectors")
+		return
+	}
 	t := mf.typ
 	p := l.memoryPlace(i.Args[1], mf.space)
 	aux := spaceCode(p.space) | log2(t.Size()*mf.n)<<accLog

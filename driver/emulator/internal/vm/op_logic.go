@@ -2,6 +2,7 @@ package vm
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"github.com/purecuda/cuda/ptx"
 )
@@ -469,7 +470,7 @@ func (l *lowerer) bfe(i *ptx.Instr, f *form, t ptx.Type) {
 // Bits beyond it repeat the sign of the field or of the value, which comes
 // sign-extended if signed.
 func bfe(a uint64, b, c, msb uint32, signed bool) uint64 {
-	pos, length := b&0xff, c&0xff
+	pos, length := fieldByte(b, msb), fieldByte(c, msb)
 	if length == 0 {
 		return 0
 	}
@@ -481,6 +482,15 @@ func bfe(a uint64, b, c, msb uint32, signed bool) uint64 {
 		return uint64(x)
 	}
 	return uint64(x << (64 - length) >> (64 - length))
+}
+
+// fieldByte is a position or length of a field. The ISA wants at most 255;
+// the hardware takes the low byte for 32 bits, and for 64 bits all of it.
+func fieldByte(x, msb uint32) uint32 {
+	if msb == 63 {
+		return min(x, 255)
+	}
+	return x & 0xff
 }
 
 func (l *lowerer) bfi(i *ptx.Instr, f *form, t ptx.Type) {
@@ -502,9 +512,10 @@ func (l *lowerer) bfi(i *ptx.Instr, f *form, t ptx.Type) {
 func execBfi[T uint32 | uint64](w *warp, in *inst, m uint32) {
 	d, a, b := col[T](w, in.d), col[T](w, in.a), col[T](w, in.b)
 	c, n := &w.r32[in.c], &w.r32[in.x.regs[0]]
+	msb := uint32(8*unsafe.Sizeof(d[0]) - 1)
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		pos, length := c[i]&0xff, n[i]&0xff
+		pos, length := fieldByte(c[i], msb), fieldByte(n[i], msb)
 		mask := (T(1)<<length - 1) << pos
 		d[i] = b[i]&^mask | a[i]<<pos&mask
 	}

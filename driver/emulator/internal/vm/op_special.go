@@ -17,6 +17,9 @@ func (l *lowerer) special(o *ptx.Reg) (reg, ptx.Type) {
 		l.fail(CompileUnsupported, "special register %s is not supported by the emulator", specialName(o))
 		return l.newReg(class32), ptx.B32
 	}
+	if strings.HasPrefix(o.Name, "%reserved_smem") {
+		l.b.prog.reserve = true
+	}
 	r := l.newReg(classOf(t))
 	l.emit(exec, r)
 	return r, t
@@ -109,8 +112,10 @@ func specialRegister(name, sel string) (execFunc, ptx.Type) {
 		return uniform(func(w *warp) uint32 { return uint32(globalTimer() >> 32) }), ptx.U32
 	case "dynamic_smem_size":
 		return uniform(func(w *warp) uint32 { return w.cta.run.opts.DynamicShared }), ptx.U32
-	case "total_smem_size", "aggr_smem_size":
-		return uniform(func(w *warp) uint32 { return uint32(w.cta.sharedRegion.Size) }), ptx.U32
+	case "total_smem_size": // in the units in which it is given out
+		return uniform(func(w *warp) uint32 { return alignUp(uint32(w.cta.run.sharedBytes()), sharedUnit) }), ptx.U32
+	case "aggr_smem_size":
+		return uniform(func(w *warp) uint32 { return uint32(w.cta.run.sharedBytes()) + w.cta.run.reservedShared() }), ptx.U32
 	}
 	return clusterRegister(name, sel)
 }
@@ -122,7 +127,7 @@ func clusterRegister(name, sel string) (execFunc, ptx.Type) {
 	switch name {
 	case "is_explicit_cluster":
 		return func(w *warp, in *inst, m uint32) {
-			setPred(&w.pr[in.d], m, w.cta.run.opts.Cluster.Count() > 1)
+			setPred(&w.pr[in.d], m, w.cta.run.opts.Cluster.Count() != 0)
 		}, ptx.Pred
 	case "clusterid":
 		f = func(w *warp) uint32 { return component(over(w.cta.id, w.cluster()), sel) }
@@ -140,6 +145,9 @@ func clusterRegister(name, sel string) (execFunc, ptx.Type) {
 	case "cluster_nctarank":
 		f = func(w *warp) uint32 { return uint32(w.cluster().Count()) }
 	default:
+		if f = reservedRegister(name); f != nil {
+			break
+		}
 		if !strings.HasPrefix(name, "envreg") {
 			return nil, ptx.NoType
 		}

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -173,8 +174,16 @@ func storeExec(t ptx.Type, d64, a64 bool) execFunc {
 }
 
 func lowerSt(l *lowerer, i *ptx.Instr, f *form) {
+	if slices.Contains(f.rest, "async") {
+		lowerStAsync(l, i, f)
+		return
+	}
 	mf, ok := l.memory(f)
 	if !ok || !l.args(i, 2, 3) {
+		return
+	}
+	if mf.n > 1 && f.op.Has("mmio") {
+		l.bad(".mmio does not go with vectors")
 		return
 	}
 	t := mf.typ

@@ -26,6 +26,8 @@ func immBits(i *ptx.Imm, t ptx.Type) uint64 {
 	switch {
 	case t == ptx.F32:
 		return uint64(i.Float32Bits())
+	case t == ptx.F64 && i.Kind == ptx.ImmF32:
+		return i.Bits // ptxas takes the pattern as it is, which is no conversion
 	case t == ptx.F64:
 		return i.Float64Bits()
 	case t == ptx.F16 && i.IsFloat():

@@ -33,7 +33,6 @@ type memForm struct {
 // memory checks the modifiers of a load or store.
 func (l *lowerer) memory(f *form) (mf memForm, ok bool) {
 	for _, r := range f.rest {
-		// Without mapa, a shared::cluster address is one of the own CTA.
 		if r != "shared::cluster" && !cacheMod(r) {
 			l.bad("modifier .%s is not known", r)
 			return mf, false

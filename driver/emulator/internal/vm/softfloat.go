@@ -120,6 +120,17 @@ func (f format) overflow(neg bool, r rounding) uint32 {
 	return inf
 }
 
+// smallest is the smallest normal number of the format.
+func (f format) smallest() float64 { return math.Ldexp(1, 2-1<<(f.exp-1)) }
+
+// limit replaces an infinity by the largest number of its sign.
+func (f format) limit(x uint32) uint32 {
+	if inf := uint32(1<<f.exp-1) << f.mant; x&(1<<(f.mant+f.exp)-1) == inf {
+		return x - 1
+	}
+	return x
+}
+
 // roundShift is sig >> shift, rounded.
 func roundShift(sig uint64, shift uint, neg bool, r rounding) uint64 {
 	if shift > 63 {

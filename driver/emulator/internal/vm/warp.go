@@ -73,9 +73,12 @@ type warp struct {
 	count     uint64 // warp instructions
 	laneCount uint64
 	scratch   syncScratch
+	arrived   uint32 // lanes that have arrived at the cluster's barrier
+	passed    uint32 // lanes that have and need not wait any more
 	epoch     uint32 // raised where its lanes synchronise
 	dyn       dynamicStack
-	addr      col64 // for instructions that compute addresses first
+	commits   [lateGroups]col32 // groups of copies that each lane has committed
+	addr      col64             // for instructions that compute addresses first
 }
 
 // setFrame makes f the running frame.
@@ -378,7 +381,7 @@ func (w *warp) lastTurn() uint32 {
 func (w *warp) branchTable(in *inst, budget *int) bool {
 	idx := &w.r32[in.a]
 	from := w.pc
-	first := int32(-1)
+	last := int32(-1)
 	for m := w.mask; m != 0; {
 		l := bits.TrailingZeros32(m)
 		i := idx[l]
@@ -392,23 +395,17 @@ func (w *warp) branchTable(in *inst, budget *int) bool {
 			}
 		}
 		m &^= g
-		t := in.x.table[i]
-		if first < 0 {
-			first = t
+		last = in.x.table[i]
+		if m == 0 {
+			break // these stay the running split
 		}
-		if m == 0 && g == w.mask {
-			break
-		}
-		w.splits = append(w.splits, split{pc: t, mask: g, frame: w.frame, turn: w.turn})
+		w.splits = append(w.splits, split{pc: last, mask: g, frame: w.frame, turn: w.turn})
 		w.mask &^= g
 	}
-	if w.mask == 0 {
-		return w.pick()
+	if last <= from {
+		return w.backEdge(last, budget)
 	}
-	if first <= from {
-		return w.backEdge(first, budget)
-	}
-	return w.reschedule(first)
+	return w.reschedule(last)
 }
 
 // exit ends the lanes in m.

@@ -58,7 +58,7 @@ func (launcher Range) Op(cfg driver.LaunchConfig, func_ driver.MemoryOf[uint32],
 // package graph. It does not allocate.
 func (launcher Range) Do(on driver.Doer, cfg driver.LaunchConfig, func_ driver.View[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, func_)
+	driver.PassView(call, 0, func_)
 	driver.Pass(call, 1, type_)
 	driver.Pass(call, 2, cfg_)
 	driver.Pass(call, 3, launch_)

@@ -55,8 +55,8 @@ func (launcher Axpy) Op(cfg driver.LaunchConfig, x driver.MemoryOf[float32], y d
 // package graph. It does not allocate.
 func (launcher Axpy) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[float32], y driver.View[float32], alpha float32, n uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, x)
-	driver.Pass(call, 1, y)
+	driver.PassView(call, 0, x)
+	driver.PassView(call, 1, y)
 	driver.Pass(call, 2, alpha)
 	driver.Pass(call, 3, n)
 	return call.Do(on)

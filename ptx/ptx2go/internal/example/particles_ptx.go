@@ -80,8 +80,8 @@ func (launcher MoveParticles) Op(cfg driver.LaunchConfig, p driver.MemoryOf[Part
 // package graph. It does not allocate.
 func (launcher MoveParticles) Do(on driver.Doer, cfg driver.LaunchConfig, p driver.View[Particle], by driver.View[float32], box Box, n int32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, p)
-	driver.Pass(call, 1, by)
+	driver.PassView(call, 0, p)
+	driver.PassView(call, 1, by)
 	driver.Pass(call, 2, box)
 	driver.Pass(call, 3, n)
 	return call.Do(on)
@@ -154,9 +154,9 @@ func (launcher GridTileFloat32) Op(cfg driver.LaunchConfig, a driver.MemoryOf[fl
 // package graph. It does not allocate.
 func (launcher GridTileFloat32) Do(on driver.Doer, cfg driver.LaunchConfig, a driver.View[float32], b driver.View[float32], sum driver.View[float32], rows uint32, cols uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, a)
-	driver.Pass(call, 1, b)
-	driver.Pass(call, 2, sum)
+	driver.PassView(call, 0, a)
+	driver.PassView(call, 1, b)
+	driver.PassView(call, 2, sum)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, cols)
 	return call.Do(on)
@@ -230,9 +230,9 @@ func (launcher GridTileInt32) Op(cfg driver.LaunchConfig, a driver.MemoryOf[int3
 // package graph. It does not allocate.
 func (launcher GridTileInt32) Do(on driver.Doer, cfg driver.LaunchConfig, a driver.View[int32], b driver.View[int32], sum driver.View[int32], rows uint32, cols uint32) error {
 	call := launcher.calls.Begin(cfg)
-	driver.Pass(call, 0, a)
-	driver.Pass(call, 1, b)
-	driver.Pass(call, 2, sum)
+	driver.PassView(call, 0, a)
+	driver.PassView(call, 1, b)
+	driver.PassView(call, 2, sum)
 	driver.Pass(call, 3, rows)
 	driver.Pass(call, 4, cols)
 	return call.Do(on)

@@ -129,15 +129,27 @@ func (g *generator) load(p *printer, u *unit, text string) {
 // of is the name of the constructor of a launcher from a kernel.
 func (k *kernel) of() string { return unexported("new_" + k.goName) }
 
-// embedded writes for each kernel how it is found in a context.
+// embedded writes how a text is found in a context, and each of its kernels.
 func (g *generator) embedded(p *printer, u *unit, text string) {
+	module := g.module(u)
+	p.f("// %s returns the code of %s as the context has it. It is loaded\n", module, u.base+".ptx")
+	p.f("// when it is first asked for and belongs to the context: nobody closes it.\n")
+	p.f("func %s(c *driver.Context) (*driver.Module, error) {\n", module)
+	p.f("return c.Embedded(%q, %s)\n}\n\n", u.base+".ptx of package "+g.opts.Package, text)
 	for _, k := range u.kernels {
-		p.f("// %sIn returns the kernel %s as the context has it. Its code is loaded when it\n", k.goName, k.name)
-		p.f("// is first asked for and belongs to the context: nobody closes it.\n")
+		p.f("// %sIn returns the kernel %s as the context has it: see [%s].\n", k.goName, k.name, module)
 		p.f("func %sIn(c *driver.Context) (%s, error) {\n", k.goName, k.goName)
-		p.f("m, err := c.Embedded(%q, %s)\nif err != nil {\nreturn %s{}, err\n}\n", g.opts.Package+" "+u.base+".ptx", text, k.goName)
+		p.f("m, err := %s(c)\nif err != nil {\nreturn %s{}, err\n}\n", module, k.goName)
 		p.f("return %s(m.Kernel(%q))\n}\n\n", k.of(), k.name)
 	}
+}
+
+// module is the name of the function that finds a text in a context.
+func (g *generator) module(u *unit) string {
+	if g.opts.Unexported {
+		return unexported(u.ident) + "Module"
+	}
+	return u.ident + "Module"
 }
 
 // set writes the type of all kernels.

@@ -157,13 +157,20 @@ func (p *printer) do(k *kernel) {
 	p.f("func (launcher %s) Do(on driver.Doer, %s) error {\n", k.goName, k.formal("driver.View[%s]"))
 	p.f("call := launcher.calls.Begin(cfg)\n")
 	for i, q := range k.params {
-		if q.memory && q.typ == "" {
-			p.f("driver.PassMemory(call, %d, %s)\n", i, q.arg)
-		} else {
-			p.f("driver.Pass(call, %d, %s)\n", i, q.arg)
-		}
+		p.f("driver.%s(call, %d, %s)\n", q.pass(), i, q.arg)
 	}
 	p.f("return call.Do(on)\n}\n\n")
+}
+
+// pass is the function of package driver that passes an argument to a call.
+func (q *param) pass() string {
+	switch {
+	case !q.memory:
+		return "Pass"
+	case q.typ == "":
+		return "PassMemory"
+	}
+	return "PassView"
 }
 
 // untyped reports whether memory of unknown elements is among the parameters.

@@ -179,6 +179,9 @@ func (g *generator) checkNames() error {
 		if i > 0 && g.units[i-1].base == u.base {
 			errs.add(place{file: u.path}.errorf("%s has the same name: both would become %s_ptx.go", g.units[i-1].path, u.base))
 		}
+		if g.opts.Embedded {
+			errs.add(g.name(g.module(u), place{file: u.path}))
+		}
 		for _, st := range u.structs {
 			errs.add(g.name(st.name, st.at))
 		}

@@ -130,7 +130,7 @@ func TestOptionsChooseAndName(t *testing.T) {
 	if strings.Contains(got, "f64") {
 		t.Error("a kernel that is not wanted was made")
 	}
-	contains(t, one(t, Options{Unexported: true, Embedded: true}, text), "type oneF32 struct", "func oneF32In(c *driver.Context) (oneF32, error)", `c.Embedded("p a.ptx", aPTX)`)
+	contains(t, one(t, Options{Unexported: true, Embedded: true}, text), "type oneF32 struct", "func oneF32In(c *driver.Context) (oneF32, error)", `c.Embedded("a.ptx of package p", aPTX)`)
 	contains(t, one(t, Options{Prefix: "My"}, text), "type MyTwoF64 struct")
 	contains(t, one(t, Options{Qualify: true}, entry("", "add", "")+entry("", "b_all", "")), "type Add struct", "type ABAll struct")
 	few := one(t, Options{Forms: Forms{Grid: true}}, text)

@@ -6,10 +6,14 @@ import (
 	"unicode"
 )
 
+// formats are the names of types that are written in capital letters.
+var formats = strings.NewReplacer("_bf16", "_BF16", "_tf32", "_TF32")
+
 // exported makes an exported Go name of a C or PTX name: scale_add and
 // scaleAdd become ScaleAdd. It is "" where nothing is left to name it by.
 func exported(name string) string {
 	var b strings.Builder
+	name = formats.Replace(name)
 	up := true
 	for _, r := range name {
 		switch {

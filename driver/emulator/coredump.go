@@ -1,0 +1,121 @@
+package emulator
+
+import (
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// What a program says about core dumps is kept and answered; none is written.
+
+// coredump is the settings of the process, or of a context.
+type coredump struct {
+	switches map[driver.CUcoredumpSettings]byte
+	flags    uint32
+	names    map[driver.CUcoredumpSettings]string
+}
+
+func newCoredump() coredump {
+	return coredump{
+		switches: make(map[driver.CUcoredumpSettings]byte),
+		names:    make(map[driver.CUcoredumpSettings]string),
+	}
+}
+
+// coredumpName is the most bytes of a file's name, with its NUL.
+const coredumpName = 1024
+
+var coredumpFunctions = functions{
+	"cuCoredumpGetAttribute":       {cuCoredumpGetAttribute, current},
+	"cuCoredumpSetAttribute":       {cuCoredumpSetAttribute, current},
+	"cuCoredumpGetAttributeGlobal": {cuCoredumpGetAttributeGlobal, afterInit},
+	"cuCoredumpSetAttributeGlobal": {cuCoredumpSetAttributeGlobal, afterInit},
+}
+
+func cuCoredumpGetAttributeGlobal(c call) result { return c.e.coredump.get(c) }
+func cuCoredumpSetAttributeGlobal(c call) result { return c.e.coredump.set(c) }
+
+func cuCoredumpGetAttribute(c call) result {
+	if !ofContext(c) {
+		return errInvalidValue
+	}
+	return c.ctx.coredump.get(c)
+}
+
+// cuCoredumpSetAttribute: the flags are the process's alone to set.
+func cuCoredumpSetAttribute(c call) result {
+	if !ofContext(c) || driver.CUcoredumpSettings(c.Uint32(0)) == driver.CU_COREDUMP_GENERATION_FLAGS {
+		return errInvalidValue
+	}
+	return c.ctx.coredump.set(c)
+}
+
+// ofContext reports whether a context has the attribute of argument 0.
+func ofContext(c call) bool {
+	switch driver.CUcoredumpSettings(c.Uint32(0)) {
+	case driver.CU_COREDUMP_ENABLE_USER_TRIGGER, driver.CU_COREDUMP_PIPE:
+		return false
+	}
+	return true
+}
+
+// coredumpSize is the size of an attribute's value, 0 for one that is none.
+func coredumpSize(a driver.CUcoredumpSettings) uintptr {
+	switch a {
+	case driver.CU_COREDUMP_ENABLE_ON_EXCEPTION, driver.CU_COREDUMP_TRIGGER_HOST,
+		driver.CU_COREDUMP_LIGHTWEIGHT, driver.CU_COREDUMP_ENABLE_USER_TRIGGER:
+		return 1
+	case driver.CU_COREDUMP_GENERATION_FLAGS:
+		return 4
+	case driver.CU_COREDUMP_FILE, driver.CU_COREDUMP_PIPE:
+		return coredumpName
+	}
+	return 0
+}
+
+// get answers (attribute, value, size); without room for a value it is the
+// value's size.
+func (d *coredump) get(c call) result {
+	a, size := driver.CUcoredumpSettings(c.Uint32(0)), at[uintptr](c, 2)
+	want := coredumpSize(a)
+	switch {
+	case want == 0 || size == nil:
+		return errInvalidValue
+	case c.Ptr(1) == nil:
+		*size = want
+		return success
+	case want == coredumpName:
+		out := unsafe.Slice((*byte)(c.Ptr(1)), *size)
+		clear(out[copy(out, d.names[a]):])
+		return success
+	case *size != want:
+		return errInvalidValue
+	case want == 4:
+		*at[uint32](c, 1) = d.flags
+		return success
+	}
+	*at[byte](c, 1) = d.switches[a]
+	return success
+}
+
+// set takes (attribute, value, size); no value changes nothing.
+func (d *coredump) set(c call) result {
+	a, size := driver.CUcoredumpSettings(c.Uint32(0)), at[uintptr](c, 2)
+	want := coredumpSize(a)
+	switch {
+	case want == 0 || size == nil:
+		return errInvalidValue
+	case c.Ptr(1) == nil:
+		return success
+	case want == coredumpName && *size <= coredumpName:
+		d.names[a] = string(unsafe.Slice((*byte)(c.Ptr(1)), *size))
+		return success
+	case *size != want:
+		return errInvalidValue
+	case want == 4:
+		d.flags = *at[uint32](c, 1)
+		return success
+	}
+	d.switches[a] = *at[byte](c, 1)
+	return success
+}

@@ -1,0 +1,104 @@
+package emulator
+
+import "github.com/purecuda/cuda/driver"
+
+var moreDeviceFunctions = functions{
+	"cuDeviceGetLuid":                     {cuDeviceGetLuid, afterInit},
+	"cuDeviceGetNvSciSyncAttributes":      {cuDeviceGetNvSciSyncAttributes, afterInit},
+	"cuDeviceGetHostAtomicCapabilities":   {cuDeviceGetHostAtomicCapabilities, afterInit},
+	"cuDeviceGetP2PAtomicCapabilities":    {cuDeviceGetP2PAtomicCapabilities, afterInit},
+	"cuDeviceRegisterAsyncNotification":   {cuDeviceRegisterAsyncNotification, afterInit},
+	"cuDeviceUnregisterAsyncNotification": {cuDeviceUnregisterAsyncNotification, afterInit},
+	"cuFlushGPUDirectRDMAWrites":          {cuFlushGPUDirectRDMAWrites, current},
+}
+
+// cuDeviceGetLuid is a function of drivers on Windows.
+func cuDeviceGetLuid(c call) result {
+	if deviceAt(c, 2) == nil {
+		return errInvalidDevice
+	}
+	return c.e.refuse("cuDeviceGetLuid", "LUIDs, which devices have on Windows only")
+}
+
+func cuDeviceGetNvSciSyncAttributes(c call) result {
+	if c.Ptr(0) == nil {
+		return errInvalidHandle
+	}
+	return c.e.refuse("cuDeviceGetNvSciSyncAttributes", "NvSciSync, which embedded systems have")
+}
+
+// cuDeviceGetHostAtomicCapabilities: over PCI Express there are none.
+func cuDeviceGetHostAtomicCapabilities(c call) result {
+	caps := list[uint32](c, 0, int(c.Uint32(2)))
+	switch {
+	case deviceAt(c, 3) == nil:
+		return errInvalidDevice
+	case caps == nil || c.Ptr(1) == nil:
+		return errInvalidValue
+	}
+	clear(caps)
+	return success
+}
+
+// allAtomics is what a device can do in the memory of another one.
+const allAtomics = driver.CU_ATOMIC_CAPABILITY_SIGNED | driver.CU_ATOMIC_CAPABILITY_UNSIGNED |
+	driver.CU_ATOMIC_CAPABILITY_REDUCTION | driver.CU_ATOMIC_CAPABILITY_SCALAR_32 | driver.CU_ATOMIC_CAPABILITY_SCALAR_64
+
+// cuDeviceGetP2PAtomicCapabilities: an emulated device does everything in the
+// memory of its peers.
+func cuDeviceGetP2PAtomicCapabilities(c call) result {
+	caps := list[uint32](c, 0, int(c.Uint32(2)))
+	a, b := deviceAt(c, 3), deviceAt(c, 4)
+	switch {
+	case a == nil || b == nil || a == b:
+		return errInvalidDevice
+	case caps == nil || c.Ptr(1) == nil:
+		return errInvalidValue
+	}
+	for i := range caps {
+		caps[i] = uint32(allAtomics)
+	}
+	return success
+}
+
+// notification is a function that wants to know what happens to a device, which
+// nothing here does.
+type notification struct {
+	handle uintptr
+	dev    *device
+}
+
+func cuDeviceRegisterAsyncNotification(c call) result {
+	d := deviceAt(c, 0)
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case c.Word(1) == 0 || c.Ptr(3) == nil:
+		return errInvalidValue
+	}
+	n := &notification{dev: d}
+	n.handle = c.e.register(n)
+	return put(c, 3, n.handle)
+}
+
+func cuDeviceUnregisterAsyncNotification(c call) result {
+	d, n := deviceAt(c, 0), handleAt[notification](c, 1)
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case n == nil || n.dev != d:
+		return errInvalidValue
+	}
+	c.e.forget(n.handle)
+	return success
+}
+
+// cuFlushGPUDirectRDMAWrites: nothing else writes to a device's memory.
+func cuFlushGPUDirectRDMAWrites(c call) result {
+	scope := driver.CUflushGPUDirectRDMAWritesScope(c.Uint32(1))
+	if driver.CUflushGPUDirectRDMAWritesTarget(c.Uint32(0)) != driver.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
+		scope != driver.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER && scope != driver.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES {
+		return errInvalidValue
+	}
+	return success
+}

@@ -1,0 +1,364 @@
+package vm
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Sums of floating-point products as an H200 makes them. What its tensor
+// cores do is not in the ISA; the rules here give its results bit for bit.
+//
+// A step adds up to 16 products and C at once. Products are exact. Each
+// addend is aligned to the one with the highest exponent, where a product
+// counts with the sum of its factors' exponents (also where the product of
+// the significands is above 2) and subnormal numbers with the lowest exponent
+// of their format. What is more than 25 bits below is cut off. The sum of what
+// is left is exact. It is then cut to f32, where what is beyond the largest
+// number is infinite, or rounded to f16, to nearest even. Subnormal numbers
+// are not flushed, neither inputs nor results; a zero is always positive; a
+// NaN has all bits set but the sign.
+
+// term is an element of A or B: sig * 2^exp. Of integers and bits it is sig
+// alone.
+type term struct {
+	sig, exp int32
+	neg      bool // also of zeros
+}
+
+// The exponents of what is no number.
+const (
+	expInf = 1 << 20
+	expNaN = 1 << 21
+)
+
+// keptBits is how far below the highest exponent a step's bits reach.
+const keptBits = 25
+
+// stepProducts are the most products that are added at once.
+const stepProducts = 16
+
+// tf32Products are those of a step of wmma in tf32.
+const tf32Products = 4
+
+// sumRule is how an instruction's sums are made.
+type sumRule struct {
+	sum      func(r *sumRule, a, b []term, c uint32) uint32
+	step     int   // products that are added at once
+	fraction int32 // bits of the fractions of both factors
+	f16      bool  // D is f16
+	c16      bool  // C is f16
+}
+
+// ruleFor is the rule of an instruction.
+func ruleFor(o *mmaOp) sumRule {
+	r := sumRule{sum: (*sumRule).steps, step: stepProducts, f16: o.d.typ == elemF16, c16: o.c.typ == elemF16}
+	r.fraction = int32(elemFormats[o.a.typ].mant + elemFormats[o.b.typ].mant)
+	switch {
+	case r.f16 != r.c16 && o.copies == 1:
+		r.sum = (*sumRule).mixed
+	case o.a.typ == elemTF32 && o.n == 16:
+		r.step = tf32Products
+	case o.copies > 1:
+		r.sum = (*sumRule).withoutTensorCores
+	case o.a.typ.fp8():
+		r.sum = (*sumRule).throughHalves
+	}
+	return r
+}
+
+var elemFormats = map[elemType]format{
+	elemF16: formatF16, elemBF16: formatBF16, elemTF32: {10, 8}, elemE4M3: formatE4M3, elemE5M2: formatE5M2,
+}
+
+// decoder makes terms of patterns.
+func (t elemType) decoder() func(x uint32) term {
+	switch t {
+	case elemS8:
+		return func(x uint32) term { return term{sig: int32(int8(x))} }
+	case elemS4:
+		return func(x uint32) term { return term{sig: int32(x<<28) >> 28} }
+	case elemU8, elemU4, elemB1:
+		return func(x uint32) term { return term{sig: int32(x)} }
+	case elemTF32:
+		return func(x uint32) term { return elemFormats[elemTF32].term(x >> 13) }
+	case elemE4M3:
+		return termE4M3
+	}
+	return elemFormats[t].term
+}
+
+// term is the value of a pattern.
+func (f format) term(x uint32) term {
+	t := term{sig: int32(x & (1<<f.mant - 1)), neg: x>>(f.mant+f.exp)&1 != 0}
+	exp := int32(x >> f.mant & (1<<f.exp - 1))
+	bias := int32(1)<<(f.exp-1) - 1
+	switch {
+	case exp == 1<<f.exp-1 && t.sig != 0:
+		t.exp = expNaN
+	case exp == 1<<f.exp-1:
+		t.sig, t.exp = 1, expInf
+	case exp == 0:
+		t.exp = 1 - bias - int32(f.mant)
+	default:
+		t.sig |= 1 << f.mant
+		t.exp = exp - bias - int32(f.mant)
+	}
+	if t.neg {
+		t.sig = -t.sig
+	}
+	return t
+}
+
+// termE4M3 is term for the format without infinities. Its subnormal numbers
+// are normal ones of f16, as which they are multiplied.
+func termE4M3(x uint32) term {
+	t := term{int32(8 | x&7), int32(x>>3&15) - 10, x&0x80 != 0}
+	switch {
+	case x&0x7f == 0x7f:
+		return term{sig: 1, exp: expNaN}
+	case x&0x78 == 0:
+		t.sig, t.exp = int32(x&7), -9
+		for t.sig != 0 && t.sig < 8 {
+			t.sig, t.exp = 2*t.sig, t.exp-1
+		}
+	}
+	if t.neg {
+		t.sig = -t.sig
+	}
+	return t
+}
+
+// termC is the value of C, with the fraction of f32.
+func termC(x uint32, f16 bool) term {
+	if !f16 {
+		return formatF32.term(x)
+	}
+	t := formatF16.term(x)
+	if t.exp < expInf {
+		t.sig, t.exp = t.sig<<13, t.exp-13
+	}
+	return t
+}
+
+// float32 is the term's value, which a float32 can hold.
+func (t term) float32() float32 {
+	switch {
+	case t.exp == expNaN:
+		return float32(math.NaN())
+	case t.exp == expInf:
+		return float32(math.Inf(int(t.sig)))
+	case t.sig == 0 && t.neg:
+		return float32(math.Copysign(0, -1))
+	}
+	return float32(math.Ldexp(float64(t.sig), int(t.exp)))
+}
+
+// floats multiplies floating-point numbers other than doubles.
+func (o *mmaOp) floats(w *mmaWork) {
+	for i := range o.copies * o.m {
+		from := i / o.m * o.n // B of the same copy
+		for j := range o.n {
+			a, b := o.factors(w, i, from+j)
+			w.d[i*o.n+j] = o.sum.sum(&o.sum, a, b, w.c[i*o.n+j])
+		}
+	}
+}
+
+// steps is the sum in steps, each rounded to the type of D.
+func (r *sumRule) steps(a, b []term, c uint32) uint32 {
+	t := termC(c, r.c16)
+	for {
+		n := min(r.step, len(a))
+		x := r.add(a[:n], b[:n], t)
+		if a, b = a[n:], b[n:]; len(a) == 0 {
+			return x
+		}
+		t = termC(x, r.f16)
+	}
+}
+
+// mixed is the sum with one of C and D a half, which is made in f32.
+func (r *sumRule) mixed(a, b []term, c uint32) uint32 {
+	q := sumRule{step: r.step, fraction: r.fraction}
+	if r.c16 {
+		return q.steps(a, b, math.Float32bits(halfToF32(c, false)))
+	}
+	sum := q.steps(a, b, c)
+	return formatF16.encode(float64(math.Float32frombits(sum)), roundRN)
+}
+
+// throughHalves is the sum of products of 8-bit numbers, for which an H200 has
+// no instruction: two steps over them as halves, the first and third pair of
+// each register in one, then an addition of C of its own.
+func (r *sumRule) throughHalves(a, b []term, c uint32) uint32 {
+	var x, y [2 * stepProducts]term
+	for k := range a {
+		at := k/4*2 + k&1 + k>>1&1*len(a)/2
+		x[at], y[at] = a[k], b[k]
+	}
+	q := *r
+	q.c16, q.step = r.f16, len(a)/2
+	sum := q.steps(x[:len(a)], y[:len(a)], 0)
+	if r.f16 {
+		return formatF16.encode(addOdd(float64(halfToF32(sum, false)), float64(halfToF32(c, false))), roundRN)
+	}
+	return f32Pattern(math.Float32frombits(sum) + math.Float32frombits(c))
+}
+
+// withoutTensorCores is the sum of mma.m8n8k4 of halves, which is made of
+// ordinary instructions since sm_80.
+func (r *sumRule) withoutTensorCores(a, b []term, c uint32) uint32 {
+	var x, y [4]float32
+	for k := range x {
+		x[k], y[k] = a[k].float32(), b[k].float32()
+	}
+	sum := math.Float32frombits(c)
+	if r.c16 {
+		sum = halfToF32(c, false)
+	}
+	if !r.f16 {
+		f := float32(0)
+		for k := range x {
+			f = fmaF32(x[k], y[k], f)
+		}
+		return f32Pattern(sum + f)
+	}
+	sum += fmaF32(x[1], y[1], float32(x[0]*y[0]))
+	sum += fmaF32(x[3], y[3], float32(x[2]*y[2]))
+	return formatF16.encode(float64(sum), roundRN)
+}
+
+// f32Pattern is the pattern of a result, with the NaN that f32 instructions
+// make.
+func f32Pattern(f float32) uint32 {
+	if f != f {
+		return canonicalNaN
+	}
+	return math.Float32bits(f)
+}
+
+// add is one step: the sum of the products and c, as a pattern of D's type.
+func (r *sumRule) add(a, b []term, c term) uint32 {
+	var sigs [stepProducts]int64
+	var exps [stepProducts]int32
+	top, wild := int32(math.MinInt32), c.exp
+	for k := range a {
+		s, e := int64(a[k].sig)*int64(b[k].sig), a[k].exp+b[k].exp
+		sigs[k], exps[k] = s, e
+		wild = max(wild, e)
+		if s != 0 {
+			top = max(top, e+r.fraction)
+		}
+	}
+	if wild >= expInf/2 {
+		return r.wildSum(a, b, c)
+	}
+	if c.sig != 0 {
+		top = max(top, c.exp+23)
+	}
+	low := top - keptBits
+	sum := shifted(int64(c.sig), int(c.exp-low))
+	for k := range a {
+		sum += shifted(sigs[k], int(exps[k]-low))
+	}
+	x := uint32(0)
+	if r.f16 {
+		x = formatF16.encodeInt(sum, int(low), roundRN)
+	} else {
+		x = truncateToF32(sum, int(low))
+	}
+	if x&(r.sign()-1) == 0 {
+		return 0
+	}
+	return x
+}
+
+// sign is the bit of the sign in D's type.
+func (r *sumRule) sign() uint32 {
+	if r.f16 {
+		return 1 << 15
+	}
+	return 1 << 31
+}
+
+// shifted is x * 2^n, cut off towards zero.
+func shifted(x int64, n int) int64 {
+	switch {
+	case x == 0:
+		return 0
+	case n >= 0:
+		return x << n
+	case n < -62:
+		return 0
+	case x < 0:
+		return -(-x >> -n)
+	}
+	return x >> -n
+}
+
+// wildSum is a step in which there are infinities or NaNs.
+func (r *sumRule) wildSum(a, b []term, c term) uint32 {
+	f := formatF32
+	if r.f16 {
+		f = formatF16
+	}
+	inf, nan := f.overflow(false, roundRN), f.nan()
+	var pos, neg bool
+	note := func(negative bool) { pos, neg = pos || !negative, neg || negative }
+	for k := range a {
+		x, y := a[k], b[k]
+		if max(x.exp, y.exp) < expInf {
+			continue
+		}
+		if max(x.exp, y.exp) >= expNaN || x.sig == 0 || y.sig == 0 {
+			return nan
+		}
+		note(x.neg != y.neg)
+	}
+	if c.exp == expInf {
+		note(c.neg)
+	}
+	switch {
+	case c.exp == expNaN || pos && neg:
+		return nan
+	case neg:
+		return inf | 1<<(f.mant+f.exp)
+	}
+	return inf
+}
+
+// truncateToF32 is sig * 2^exp cut to f32; what is too large is infinite.
+func truncateToF32(sig int64, exp int) uint32 {
+	if sig != 0 && bits.Len64(uint64(max(sig, -sig)))+exp > 128 {
+		return 0x7f800000 | b2u(sig < 0)<<31
+	}
+	return formatF32.encodeInt(sig, exp, roundRZ)
+}
+
+// encodeInt rounds sig * 2^exp to the format.
+func (f format) encodeInt(sig int64, exp int, r rounding) uint32 {
+	if sig == 0 {
+		return 0
+	}
+	neg := sig < 0
+	m := uint64(max(sig, -sig))
+	sign := b2u(neg) << (f.mant + f.exp)
+	top := bits.Len64(m) - 1
+	biased := exp + top + 1<<(f.exp-1) - 1
+	shift := top - int(f.mant)
+	if biased < 1 {
+		shift += 1 - biased
+		biased = 1
+	}
+	var q uint64
+	if shift <= 0 {
+		q = m << -shift
+	} else {
+		q = roundShift(m, uint(shift), neg, r)
+	}
+	out := uint64(biased-1)<<f.mant + q // a carry raises the exponent
+	if out >= (1<<f.exp-1)<<f.mant {
+		return sign | f.overflow(neg, r)
+	}
+	return sign | uint32(out)
+}

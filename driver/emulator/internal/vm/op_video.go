@@ -1,0 +1,198 @@
+package vm
+
+import (
+	"strings"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// The SIMD video instructions: vadd4, vabsdiff2 and so on, which work on the
+// two halves or four bytes of a register. (PTX ISA, "SIMD Video Instructions".)
+
+func init() {
+	for _, op := range []string{"vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax", "vset"} {
+		register(lowerVideo, op+"2", op+"4")
+	}
+}
+
+// video is the form of such an instruction.
+type video struct {
+	parts      int // 2 or 4
+	op         func(a, b int64) int64
+	signedA    bool
+	signedB    bool
+	signed     bool // the result
+	sat        bool
+	add        bool // the parts of the result are added to c
+	mask       uint // parts that are written
+	selA, selB [4]uint
+}
+
+func (v *video) width() uint { return 32 / uint(v.parts) }
+
+func videoOp(name string) func(a, b int64) int64 {
+	switch name {
+	case "vadd":
+		return func(a, b int64) int64 { return a + b }
+	case "vsub":
+		return func(a, b int64) int64 { return a - b }
+	case "vavrg": // rounded away from zero
+		return func(a, b int64) int64 { return (a + b + int64(1+(a+b)>>63)) >> 1 }
+	case "vabsdiff":
+		return func(a, b int64) int64 { return max(a-b, b-a) }
+	case "vmin":
+		return func(a, b int64) int64 { return min(a, b) }
+	case "vmax":
+		return func(a, b int64) int64 { return max(a, b) }
+	}
+	return nil
+}
+
+func videoCompare(cmp string) func(a, b int64) int64 {
+	test := map[string]func(a, b int64) bool{
+		"eq": func(a, b int64) bool { return a == b }, "ne": func(a, b int64) bool { return a != b },
+		"lt": func(a, b int64) bool { return a < b }, "le": func(a, b int64) bool { return a <= b },
+		"gt": func(a, b int64) bool { return a > b }, "ge": func(a, b int64) bool { return a >= b },
+	}[cmp]
+	if test == nil {
+		return nil
+	}
+	return func(a, b int64) int64 { return int64(b2u(test(a, b))) }
+}
+
+func lowerVideo(l *lowerer, i *ptx.Instr, f *form) {
+	name, parts := f.op.Name[:len(f.op.Name)-1], int(f.op.Name[len(f.op.Name)-1]-'0')
+	v := &video{parts: parts, op: videoOp(name), sat: f.has(flagSat)}
+	types := f.types
+	if name == "vset" {
+		v.op, types = videoCompare(f.cmp), append([]ptx.Type{ptx.U32}, types...)
+	}
+	v.add = len(f.rest) == 1 && f.rest[0] == "add"
+	if v.op == nil || len(types) != 3 || f.flags&^flagSat != 0 || len(f.rest) > 1 || len(f.rest) == 1 && !v.add || v.add && v.sat {
+		l.bad("form is not known")
+		return
+	}
+	for _, t := range types {
+		if t != ptx.U32 && t != ptx.S32 {
+			l.bad("type .%s is not possible", t)
+			return
+		}
+	}
+	v.signed, v.signedA, v.signedB = types[0] == ptx.S32, types[1] == ptx.S32, types[2] == ptx.S32
+	if l.args(i, 4, 4) {
+		l.emitVideo(i, v)
+	}
+}
+
+func (l *lowerer) emitVideo(i *ptx.Instr, v *video) {
+	d, mask := videoSelector(i.Args[0])
+	a, selA := videoSelector(i.Args[1])
+	b, selB := videoSelector(i.Args[2])
+	ok := v.setMask(mask) && v.selector(&v.selA, selA, 0) && v.selector(&v.selB, selB, uint(v.parts))
+	if !ok {
+		l.bad("selector is not known")
+		return
+	}
+	x, y, c := l.src(a, ptx.U32), l.src(b, ptx.U32), l.src(i.Args[3], ptx.U32)
+	l.emit(func(w *warp, in *inst, m uint32) { w.video(in, m, v) }, l.dst(d, ptx.U32), x, y, c)
+}
+
+// videoSelector splits an operand r.b3210 or r.h10.
+func videoSelector(o ptx.Operand) (ptx.Operand, string) {
+	r, ok := o.(*ptx.Reg)
+	if !ok || r.Sel == "" {
+		return o, ""
+	}
+	plain := *r
+	plain.Sel = ""
+	return &plain, r.Sel
+}
+
+// letter is what selectors begin with.
+func (v *video) letter() string { return map[int]string{2: "h", 4: "b"}[v.parts] }
+
+// setMask reads which parts of the result are written; without a selector all.
+func (v *video) setMask(sel string) bool {
+	v.mask = 1<<v.parts - 1
+	if sel == "" {
+		return true
+	}
+	digits, ok := strings.CutPrefix(sel, v.letter())
+	v.mask = 0
+	for _, c := range digits {
+		if c < '0' || c >= rune('0'+v.parts) {
+			return false
+		}
+		v.mask |= 1 << (c - '0')
+	}
+	return ok && digits != ""
+}
+
+// selector reads which parts of both sources stand for a source's own, the
+// highest first; from is the first of its own.
+func (v *video) selector(to *[4]uint, sel string, from uint) bool {
+	if sel == "" {
+		for k := range to {
+			to[k] = from + uint(k)
+		}
+		return true
+	}
+	digits, ok := strings.CutPrefix(sel, v.letter())
+	if !ok || len(digits) != v.parts {
+		return false
+	}
+	for k := range v.parts {
+		c := digits[v.parts-1-k]
+		if c < '0' || c >= byte('0'+2*v.parts) {
+			return false
+		}
+		to[k] = uint(c - '0')
+	}
+	return true
+}
+
+//go:norace
+func (w *warp) video(in *inst, m uint32, v *video) {
+	d, a, b, c := &w.r32[in.d], &w.r32[in.a], &w.r32[in.b], &w.r32[in.c]
+	for ; m != 0; m &= m - 1 {
+		i := first(m)
+		d[i] = v.of(uint64(b[i])<<32|uint64(a[i]), c[i])
+	}
+}
+
+// of is the result for one lane; ab holds the parts of both sources.
+func (v *video) of(ab uint64, c uint32) uint32 {
+	width, out := v.width(), c
+	for k := range uint(v.parts) {
+		if v.mask>>k&1 == 0 {
+			continue
+		}
+		r := v.op(part(ab, v.selA[k]*width, width, v.signedA), part(ab, v.selB[k]*width, width, v.signedB))
+		if v.add {
+			out += uint32(r)
+			continue
+		}
+		if v.sat {
+			r = v.saturate(r)
+		}
+		keep := uint32(1)<<width - 1
+		out = out&^(keep<<(k*width)) | uint32(r)&keep<<(k*width)
+	}
+	return out
+}
+
+func part(ab uint64, at, width uint, signed bool) int64 {
+	x := ab << (64 - at - width)
+	if signed {
+		return int64(x) >> (64 - width)
+	}
+	return int64(x >> (64 - width))
+}
+
+func (v *video) saturate(r int64) int64 {
+	if v.signed {
+		top := int64(1)<<(v.width()-1) - 1
+		return min(max(r, -top-1), top)
+	}
+	return min(max(r, 0), 1<<v.width()-1)
+}

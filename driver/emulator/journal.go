@@ -1,0 +1,144 @@
+package emulator
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
+)
+
+// journal is what cuLogs… is about: the driver's words about calls that failed.
+// Its last lines are kept, and functions of the program told of each.
+type journal struct {
+	lines     []string
+	first     uint32 // the number of lines[0]
+	why       string // of the call that is about to fail, if there is more to say
+	listeners []*listener
+	e         *Emulator
+}
+
+// listener is a function of the program, of C's type CUlogsCallback.
+type listener struct {
+	handle       uintptr
+	fn, userData uintptr
+}
+
+// journalLines are kept, and journalRoom are the bytes that a dump of them takes
+// at most.
+const (
+	journalLines = 100
+	journalRoom  = 25600
+)
+
+// failed notes a call that failed.
+func (j *journal) failed(symbol string, r result) {
+	line := fmt.Sprintf("%s: %s (%d)", symbol, r.String(), uint32(r))
+	if j.why != "" {
+		line += ": " + j.why
+		j.why = ""
+	}
+	j.add(line)
+}
+
+// add notes a line. The emulator's lock is held.
+func (j *journal) add(line string) {
+	line = line[:min(len(line), journalRoom/journalLines-2)] + "\n"
+	j.lines = append(j.lines, line)
+	if n := len(j.lines) - journalLines; n > 0 {
+		j.lines, j.first = slices.Delete(j.lines, 0, n), j.first+uint32(n)
+	}
+	for _, l := range j.listeners {
+		j.e.callbacks.post(func() { l.tell(line) })
+	}
+}
+
+// tell calls the function: (its data, the level, the text, its length).
+func (l *listener) tell(line string) {
+	text := append([]byte(line), 0)
+	var pin runtime.Pinner // C reads the text where it is
+	pin.Pin(&text[0])
+	defer pin.Unpin()
+	p := loader.AddrProc(l.fn)
+	p.Call(l.userData, uintptr(driver.CU_LOG_LEVEL_ERROR), uintptr(unsafe.Pointer(&text[0])), uintptr(len(line)))
+}
+
+// after is what was noted from a number on.
+func (j *journal) after(at uint32) string {
+	from := min(max(int(int32(at-j.first)), 0), len(j.lines))
+	return strings.Join(j.lines[from:], "")
+}
+
+// end is the number of the line that comes next.
+func (j *journal) end() uint32 { return j.first + uint32(len(j.lines)) }
+
+var journalFunctions = functions{
+	"cuLogsCurrent":            {cuLogsCurrent, anywhere},
+	"cuLogsDumpToMemory":       {cuLogsDumpToMemory, anywhere},
+	"cuLogsDumpToFile":         {cuLogsDumpToFile, anywhere},
+	"cuLogsRegisterCallback":   {cuLogsRegisterCallback, anywhere},
+	"cuLogsUnregisterCallback": {cuLogsUnregisterCallback, anywhere},
+}
+
+func cuLogsCurrent(c call) result { return put(c, 0, c.e.journal.end()) }
+
+// dump takes what is after the iterator of argument 0, or all that is kept, and
+// moves the iterator behind it once it is used.
+func (c call) dump() (text string, used func()) {
+	at, j := at[uint32](c, 0), &c.e.journal
+	if at == nil {
+		return j.after(j.first), func() {}
+	}
+	return j.after(*at), func() { *at = j.end() }
+}
+
+func cuLogsDumpToMemory(c call) result {
+	size := at[uintptr](c, 2)
+	text, used := c.dump()
+	if c.Ptr(1) == nil || size == nil || *size < uintptr(len(text)+1) {
+		return errInvalidValue
+	}
+	out := unsafe.Slice((*byte)(c.Ptr(1)), *size)
+	out[copy(out, text)] = 0
+	*size = uintptr(len(text))
+	used()
+	return success
+}
+
+func cuLogsDumpToFile(c call) result {
+	name, ok := c.text(1)
+	if !ok {
+		return errInvalidValue
+	}
+	text, used := c.dump()
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		return errInvalidValue
+	}
+	used()
+	return success
+}
+
+func cuLogsRegisterCallback(c call) result {
+	if c.Word(0) == 0 || c.Ptr(2) == nil {
+		return errInvalidValue
+	}
+	l := &listener{fn: c.Word(0), userData: c.Word(1)}
+	l.handle = c.e.register(l)
+	c.e.journal.listeners = append(c.e.journal.listeners, l)
+	return put(c, 2, l.handle)
+}
+
+func cuLogsUnregisterCallback(c call) result {
+	l := handleAt[listener](c, 0)
+	if l == nil {
+		return errInvalidValue
+	}
+	j := &c.e.journal
+	j.listeners = slices.DeleteFunc(j.listeners, func(other *listener) bool { return other == l })
+	c.e.forget(l.handle)
+	return success
+}

@@ -1,0 +1,22 @@
+package emulator_test
+
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+func TestAContextEndsWithItsLastUser(t *testing.T) {
+	if onGPU {
+		return // drivers were asked about primary contexts alone
+	}
+	r := newRig(t)
+	var ctx, again driver.CUcontext
+	r.ok(r.CuCtxCreate(&ctx, nil, 0, r.dev))
+	r.ok(r.CuCtxAttach(&again, 0))
+	r.ok(r.CuCtxDetach(ctx))
+	r.ok(r.CuCtxSynchronize())
+	r.ok(r.CuCtxDetach(ctx))
+	r.want("once more", r.CuCtxDetach(ctx), driver.CUDA_ERROR_INVALID_CONTEXT)
+	r.ok(r.CuCtxSetCurrent(r.ctx))
+}

@@ -1,0 +1,312 @@
+package emulator
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Managed memory does not move here, but what a program said about it, and
+// where it had it fetched to, is kept and answered.
+
+var rangeFunctions = functions{
+	"cuMemPrefetchAsync":                {cuMemPrefetchAsyncV1, current},
+	"cuMemPrefetchAsync_v2":             {cuMemPrefetchAsync, current},
+	"cuMemAdvise":                       {cuMemAdviseV1, current},
+	"cuMemAdvise_v2":                    {cuMemAdvise, current},
+	"cuMemRangeGetAttribute":            {cuMemRangeGetAttribute, current},
+	"cuMemRangeGetAttributes":           {cuMemRangeGetAttributes, current},
+	"cuMemPrefetchBatchAsync":           {cuMemPrefetchBatchAsync, current},
+	"cuMemDiscardBatchAsync":            {cuMemDiscardBatchAsync, current},
+	"cuMemDiscardAndPrefetchBatchAsync": {cuMemDiscardAndPrefetchBatchAsync, current},
+}
+
+// advised is what is known of a part of managed memory, from an address to
+// that of the next part.
+type advised struct {
+	from      uint64
+	mostly    bool
+	preferred driver.CUmemLocation // zero: none
+	fetched   driver.CUmemLocation
+	devices   uint64 // a bit for each device with SET_ACCESSED_BY
+	host      bool   // the host with SET_ACCESSED_BY
+}
+
+// parts are the parts of the allocation that overlap a range, which is a whole
+// number of parts afterwards.
+func (a *allocation) parts(addr, size uint64) []advised {
+	if a.advice == nil {
+		a.advice = []advised{{from: a.addr}}
+	}
+	first := a.split(addr)
+	return a.advice[first:a.split(addr+size)]
+}
+
+// split makes a part begin at an address and returns its index.
+func (a *allocation) split(addr uint64) int {
+	i, ok := slices.BinarySearchFunc(a.advice, addr, func(p advised, at uint64) int { return int(int64(p.from - at)) })
+	if !ok && addr < a.addr+a.size {
+		next := a.advice[i-1]
+		next.from = addr
+		a.advice = slices.Insert(a.advice, i, next)
+	}
+	return i
+}
+
+// managedAt is the managed memory that holds a range.
+func (e *Emulator) managedAt(addr, size uint64) (*allocation, result) {
+	a := e.allocationAt(addr)
+	if size == 0 || a == nil || a.kind != managedMemory || a.releasing || size > a.size-(addr-a.addr) {
+		return nil, errInvalidValue
+	}
+	return a, success
+}
+
+// locationIn reads a location that C passes by value, in one word.
+func locationIn(c call, i int) driver.CUmemLocation {
+	w := c.Uint64(i)
+	return driver.CUmemLocation{Type: driver.CUmemLocationType(uint32(w)), Id: int32(w >> 32)}
+}
+
+// oldLocation is the location that the first forms of the functions named by a
+// device, with -1 for the host.
+func oldLocation(c call, i int) driver.CUmemLocation {
+	if dev := c.Int32(i); dev != int32(driver.CU_DEVICE_CPU) {
+		return driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE, Id: dev}
+	}
+	return driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_HOST}
+}
+
+// fetchable says whether memory can be fetched to a location.
+func (e *Emulator) fetchable(l driver.CUmemLocation) result {
+	switch l.Type {
+	case driver.CU_MEM_LOCATION_TYPE_HOST, driver.CU_MEM_LOCATION_TYPE_HOST_NUMA, driver.CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+		return success
+	case driver.CU_MEM_LOCATION_TYPE_DEVICE:
+		if l.Id < 0 || int(l.Id) >= len(e.devices) {
+			return errInvalidDevice
+		}
+		return success
+	}
+	return errInvalidValue
+}
+
+func cuMemPrefetchAsync(c call) result {
+	if c.Uint32(3) != 0 {
+		return errInvalidValue
+	}
+	return prefetch(c, locationIn(c, 2), 4)
+}
+
+func cuMemPrefetchAsyncV1(c call) result { return prefetch(c, oldLocation(c, 2), 3) }
+
+func prefetch(c call, to driver.CUmemLocation, streamArg int) result {
+	s, r := streamAt(c, streamArg)
+	if r != success {
+		return r
+	}
+	a, r := c.e.managedAt(c.Uint64(0), c.Uint64(1))
+	if r != success {
+		return r
+	}
+	if r := c.e.fetchable(to); r != success {
+		return r
+	}
+	if r := s.uncapturable(); r != success {
+		return r
+	}
+	a.fetch(c.Uint64(0), c.Uint64(1), to)
+	return success
+}
+
+// uncapturable refuses, and breaks a capture, where a stream records.
+func (s *stream) uncapturable() result {
+	if s.cap != nil {
+		return s.cap.invalidate(errUnsupported)
+	}
+	return s.implicitlyCaptured()
+}
+
+func (a *allocation) fetch(addr, size uint64, to driver.CUmemLocation) {
+	parts := a.parts(addr, size)
+	for i := range parts {
+		parts[i].fetched = to
+	}
+}
+
+func cuMemAdvise(c call) result {
+	to := locationIn(c, 3)
+	if c.advisesPlace() && c.e.fetchable(to) != success {
+		return errInvalidValue
+	}
+	return advise(c, to)
+}
+
+func cuMemAdviseV1(c call) result {
+	to := oldLocation(c, 3)
+	if c.advisesPlace() {
+		if r := c.e.fetchable(to); r != success {
+			return r
+		}
+	}
+	return advise(c, to)
+}
+
+// advisesPlace reports whether the location of the advice counts.
+func (c call) advisesPlace() bool {
+	switch driver.CUmem_advise(c.Uint32(2)) {
+	case driver.CU_MEM_ADVISE_SET_PREFERRED_LOCATION, driver.CU_MEM_ADVISE_SET_ACCESSED_BY, driver.CU_MEM_ADVISE_UNSET_ACCESSED_BY:
+		return true
+	}
+	return false
+}
+
+func advise(c call, to driver.CUmemLocation) result {
+	advice := driver.CUmem_advise(c.Uint32(2))
+	a, r := c.e.managedAt(c.Uint64(0), c.Uint64(1))
+	switch {
+	case r != success:
+		return r
+	case advice < driver.CU_MEM_ADVISE_SET_READ_MOSTLY || advice > driver.CU_MEM_ADVISE_UNSET_ACCESSED_BY:
+		return errInvalidValue
+	case c.accessAdvice() && to.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE && to.Type != driver.CU_MEM_LOCATION_TYPE_HOST:
+		return errInvalidValue
+	}
+	parts := a.parts(c.Uint64(0), c.Uint64(1))
+	for i := range parts {
+		parts[i].take(advice, to)
+	}
+	return success
+}
+
+func (c call) accessAdvice() bool {
+	advice := driver.CUmem_advise(c.Uint32(2))
+	return advice == driver.CU_MEM_ADVISE_SET_ACCESSED_BY || advice == driver.CU_MEM_ADVISE_UNSET_ACCESSED_BY
+}
+
+// take notes one piece of advice.
+func (p *advised) take(advice driver.CUmem_advise, to driver.CUmemLocation) {
+	switch advice {
+	case driver.CU_MEM_ADVISE_SET_READ_MOSTLY, driver.CU_MEM_ADVISE_UNSET_READ_MOSTLY:
+		p.mostly = advice == driver.CU_MEM_ADVISE_SET_READ_MOSTLY
+	case driver.CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
+		p.preferred = to
+	case driver.CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
+		p.preferred = driver.CUmemLocation{}
+	default:
+		p.accessedBy(to, advice == driver.CU_MEM_ADVISE_SET_ACCESSED_BY)
+	}
+}
+
+func (p *advised) accessedBy(to driver.CUmemLocation, on bool) {
+	switch {
+	case to.Type == driver.CU_MEM_LOCATION_TYPE_HOST:
+		p.host = on
+	case on:
+		p.devices |= 1 << to.Id
+	default:
+		p.devices &^= 1 << to.Id
+	}
+}
+
+func cuMemRangeGetAttribute(c call) result {
+	return rangeAttribute(c, c.Ptr(0), c.Uint64(1), driver.CUmem_range_attribute(c.Uint32(2)), c.Uint64(3), c.Uint64(4))
+}
+
+func cuMemRangeGetAttributes(c call) result {
+	n := int(c.Word(3))
+	data, sizes := list[unsafe.Pointer](c, 0, n), list[uintptr](c, 1, n)
+	attrs := list[driver.CUmem_range_attribute](c, 2, n)
+	if data == nil || sizes == nil || attrs == nil {
+		return errInvalidValue
+	}
+	for i, attr := range attrs {
+		if r := rangeAttribute(c, data[i], uint64(sizes[i]), attr, c.Uint64(4), c.Uint64(5)); r != success {
+			return r
+		}
+	}
+	return success
+}
+
+// rangeAttribute stores an attribute of a range: one number, or as many as
+// there is room for of CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY.
+func rangeAttribute(c call, out unsafe.Pointer, room uint64, attr driver.CUmem_range_attribute, addr, size uint64) result {
+	a, r := c.e.managedAt(addr, size)
+	accessed := attr == driver.CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY
+	switch {
+	case r != success:
+		return r
+	case out == nil || room == 0 || room%4 != 0 || !accessed && room != 4,
+		attr < driver.CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY || attr > driver.CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
+		return errInvalidValue
+	}
+	parts := a.parts(addr, size)
+	numbers := unsafe.Slice((*int32)(out), room/4)
+	if accessed {
+		accessors(numbers, parts)
+		return success
+	}
+	numbers[0] = common(parts, attr)
+	return success
+}
+
+// noPlace is the answer where there is no location, or more than one.
+const noPlace = int32(driver.CU_DEVICE_INVALID)
+
+// common is the attribute of all parts, or what it is if they do not agree.
+func common(parts []advised, attr driver.CUmem_range_attribute) int32 {
+	v := parts[0].attribute(attr)
+	for i := range parts {
+		if parts[i].attribute(attr) != v {
+			return (&advised{}).attribute(attr)
+		}
+	}
+	return v
+}
+
+func (p *advised) attribute(attr driver.CUmem_range_attribute) int32 {
+	switch attr {
+	case driver.CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
+		return flag(p.mostly)
+	case driver.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
+		return int32(p.preferred.Type)
+	case driver.CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
+		return int32(p.fetched.Type)
+	case driver.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, driver.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
+		return placeNumber(p.preferred)
+	}
+	return placeNumber(p.fetched)
+}
+
+// placeNumber is a location as the attributes name it.
+func placeNumber(l driver.CUmemLocation) int32 {
+	switch l.Type {
+	case driver.CU_MEM_LOCATION_TYPE_INVALID:
+		return noPlace
+	case driver.CU_MEM_LOCATION_TYPE_HOST:
+		return int32(driver.CU_DEVICE_CPU)
+	}
+	return l.Id
+}
+
+// accessors lists who accesses all parts, and fills up.
+func accessors(out []int32, parts []advised) {
+	all := parts[0]
+	for _, p := range parts {
+		all.devices &= p.devices
+		all.host = all.host && p.host
+	}
+	var who []int32
+	for dev := range int32(64) {
+		if all.devices>>dev&1 != 0 {
+			who = append(who, dev)
+		}
+	}
+	if all.host {
+		who = append(who, int32(driver.CU_DEVICE_CPU))
+	}
+	for i := copy(out, who); i < len(out); i++ {
+		out[i] = noPlace
+	}
+}

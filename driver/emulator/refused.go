@@ -1,0 +1,92 @@
+package emulator
+
+// A device has more than the emulator emulates. What there is no emulation of
+// answers CUDA_ERROR_NOT_SUPPORTED, and the log says what is missing.
+
+// missingPart is something that is not emulated, with the functions that are
+// about it.
+type missingPart struct {
+	what    string
+	symbols []string
+}
+
+var missingParts = []missingPart{
+	{"textures and surfaces", []string{
+		"cuTexObjectCreate", "cuTexObjectDestroy", "cuTexObjectGetResourceDesc", "cuTexObjectGetResourceViewDesc", "cuTexObjectGetTextureDesc",
+		"cuSurfObjectCreate", "cuSurfObjectDestroy", "cuSurfObjectGetResourceDesc",
+		"cuTexRefCreate", "cuTexRefDestroy", "cuTexRefGetAddressMode", "cuTexRefGetAddress_v2", "cuTexRefGetArray", "cuTexRefGetBorderColor",
+		"cuTexRefGetFilterMode", "cuTexRefGetFlags", "cuTexRefGetFormat", "cuTexRefGetMaxAnisotropy", "cuTexRefGetMipmapFilterMode",
+		"cuTexRefGetMipmapLevelBias", "cuTexRefGetMipmapLevelClamp", "cuTexRefGetMipmappedArray",
+		"cuTexRefSetAddress2D_v3", "cuTexRefSetAddressMode", "cuTexRefSetAddress_v2", "cuTexRefSetArray", "cuTexRefSetBorderColor",
+		"cuTexRefSetFilterMode", "cuTexRefSetFlags", "cuTexRefSetFormat", "cuTexRefSetMaxAnisotropy", "cuTexRefSetMipmapFilterMode",
+		"cuTexRefSetMipmapLevelBias", "cuTexRefSetMipmapLevelClamp", "cuTexRefSetMipmappedArray",
+		"cuSurfRefGetArray", "cuSurfRefSetArray", "cuParamSetTexRef",
+	}},
+	{"mipmapped arrays, which only textures read", []string{
+		"cuMipmappedArrayCreate", "cuMipmappedArrayDestroy", "cuMipmappedArrayGetLevel",
+		"cuMipmappedArrayGetMemoryRequirements", "cuMipmappedArrayGetSparseProperties",
+	}},
+	{"sparse arrays", []string{"cuMemMapArrayAsync"}},
+	{"tensor maps, whose contents are the hardware's", []string{
+		"cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2colWide", "cuTensorMapEncodeTiled", "cuTensorMapReplaceAddress",
+	}},
+	{"memory and events of other processes", []string{
+		"cuIpcCloseMemHandle", "cuIpcGetEventHandle", "cuIpcGetMemHandle", "cuIpcOpenEventHandle", "cuIpcOpenMemHandle_v2",
+		"cuMemExportToShareableHandle", "cuMemImportFromShareableHandle", "cuMemGetHandleForAddressRange",
+		"cuMemPoolExportPointer", "cuMemPoolExportToShareableHandle", "cuMemPoolImportFromShareableHandle", "cuMemPoolImportPointer",
+	}},
+	{"memory of other APIs", []string{
+		"cuImportExternalMemory", "cuDestroyExternalMemory", "cuExternalMemoryGetMappedBuffer", "cuExternalMemoryGetMappedMipmappedArray",
+		"cuGraphicsMapResources", "cuGraphicsResourceGetMappedMipmappedArray", "cuGraphicsResourceGetMappedPointer_v2",
+		"cuGraphicsResourceSetMapFlags_v2", "cuGraphicsSubResourceGetMappedArray", "cuGraphicsUnmapResources", "cuGraphicsUnregisterResource",
+	}},
+	{"multicast between devices", []string{
+		"cuMulticastAddDevice", "cuMulticastBindAddr", "cuMulticastBindMem", "cuMulticastCreate", "cuMulticastGetGranularity", "cuMulticastUnbind",
+	}},
+	{"parts of a device and green contexts", []string{
+		"cuCtxFromGreenCtx", "cuCtxGetDevResource", "cuDevResourceGenerateDesc", "cuDevSmResourceSplitByCount", "cuDeviceGetDevResource",
+		"cuGreenCtxCreate", "cuGreenCtxDestroy", "cuGreenCtxGetDevResource", "cuGreenCtxGetId", "cuGreenCtxRecordEvent",
+		"cuGreenCtxStreamCreate", "cuGreenCtxWaitEvent",
+	}},
+	{"checkpoints of processes", []string{
+		"cuCheckpointProcessCheckpoint", "cuCheckpointProcessGetRestoreThreadId", "cuCheckpointProcessGetState",
+		"cuCheckpointProcessLock", "cuCheckpointProcessRestore", "cuCheckpointProcessUnlock",
+	}},
+	{"stream memory operations of the first version, which the device's attributes say it lacks", []string{
+		"cuStreamBatchMemOp", "cuStreamWaitValue32", "cuStreamWaitValue64", "cuStreamWriteValue32", "cuStreamWriteValue64",
+	}},
+	{"launches on several devices at a time, which the device's attributes say it lacks", []string{"cuLaunchCooperativeKernelMultiDevice"}},
+	{"decompression by hardware, which the device's attributes say it lacks", []string{"cuMemBatchDecompressAsync"}},
+	{"settings of the profiler, which CUDA 12 took away", []string{"cuProfilerInitialize"}},
+	{"private interfaces, which have no documents", []string{"cuGetExportTable"}},
+}
+
+// refusedFunctions are the functions of missingParts, and missingOf says which.
+var (
+	refusedFunctions = functions{}
+	missingOf        = make(map[string]string)
+)
+
+func init() {
+	for _, part := range missingParts {
+		for _, symbol := range part.symbols {
+			missingOf[symbol] = part.what
+			refusedFunctions[symbol] = function{func(c call) result { return c.e.refuse(symbol, part.what) }, afterInit}
+		}
+	}
+}
+
+// refuse says what is missing and answers the code for that.
+func (e *Emulator) refuse(symbol, what string) result {
+	e.cfg.Log.Warn("not emulated", "function", symbol, "what", what)
+	e.journal.why = "the emulator has no " + what
+	return errNotSupported
+}
+
+// Refused says of a function, by the symbol that Lookup takes, whether it is
+// there only to answer CUDA_ERROR_NOT_SUPPORTED, and what it is about that the
+// emulator does not emulate. docs/emulator-functions.md lists all functions.
+func Refused(symbol string) (what string, refused bool) {
+	what, refused = missingOf[symbol]
+	return what, refused
+}

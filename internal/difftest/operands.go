@@ -1,0 +1,140 @@
+package difftest
+
+import (
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+)
+
+// Operands are the operands of all threads, one tuple after the other. Even
+// tuples are edge values against edge values, odd ones are random.
+func (f *Form) Operands() []uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(f.Name))
+	r := rand.New(rand.NewPCG(h.Sum64(), 580))
+	n := len(f.In)
+	v := make([]uint64, n*Tuples)
+	for i := range Tuples {
+		t := v[i*n : i*n+n]
+		if i%2 == 0 {
+			f.edgeTuple(t, uint64(i/2))
+		} else {
+			f.randomTuple(t, r)
+		}
+	}
+	return v
+}
+
+// edgeTuple is the k-th combination of edge values. The step is coprime to
+// the number of combinations, so that all come, in a mixed order, if there are
+// no more than half the tuples.
+func (f *Form) edgeTuple(t []uint64, k uint64) {
+	all := uint64(1)
+	for _, in := range f.In {
+		all *= uint64(len(edges(kindOf(in))))
+	}
+	step := all*618/1000 + 1
+	for gcd(step, all) != 1 {
+		step++
+	}
+	k = k * step % all
+	for i, in := range f.In {
+		e := edges(kindOf(in))
+		t[i] = e[k%uint64(len(e))]
+		k /= uint64(len(e))
+	}
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func (f *Form) randomTuple(t []uint64, r *rand.Rand) {
+	for i, in := range f.In {
+		t[i] = random(kindOf(in), r)
+		if i > 0 && kindOf(in) == kindOf(f.In[0]) && r.IntN(6) == 0 {
+			t[i] = near(t[0], bitsOf(typeOf(in)), r) // cancellation and ties
+		}
+	}
+}
+
+// near is x, perhaps negated, and changed in its last bits.
+func near(x uint64, bits int, r *rand.Rand) uint64 {
+	x += uint64(r.IntN(5)) - 2
+	if r.IntN(2) == 0 {
+		x ^= 1 << (bits - 1)
+	}
+	return x & (1<<(bits-1)<<1 - 1)
+}
+
+// float describes a floating-point format for random values.
+type float struct{ exp, mant uint }
+
+var floats = map[string]float{
+	"f16": {5, 10}, "bf16": {8, 7}, "f32": {8, 23}, "f64": {11, 52}, "e4m3": {4, 3}, "e5m2": {5, 2},
+}
+
+// pairs are the packed kinds and what they are made of.
+var pairs = map[string]struct {
+	elem string
+	bits uint
+}{
+	"f16x2": {"f16", 16}, "bf16x2": {"bf16", 16}, "u16x2": {"u16", 16}, "s16x2": {"s16", 16},
+	"e4m3x2": {"e4m3", 8}, "e5m2x2": {"e5m2", 8},
+}
+
+// small are the kinds of values below a bound.
+var small = map[string]int{"pred": 2, "shift": 70, "pos": 300, "lane": 40, "sel": 65536, "nibble": 16, "six": 64}
+
+func random(kind string, r *rand.Rand) uint64 {
+	if p, ok := pairs[kind]; ok {
+		return random(p.elem, r) | random(p.elem, r)<<p.bits
+	}
+	if f, ok := floats[kind]; ok {
+		return f.random(r)
+	}
+	if n, ok := small[kind]; ok {
+		return uint64(r.IntN(n))
+	}
+	switch kind {
+	case "f16nan", "bf16nan":
+		e := edges(kind)
+		return e[r.IntN(len(e))]
+	case "f32int": // about the range of the integer types
+		return uint64(math.Float32bits(float32(r.NormFloat64() * math.Exp2(float64(r.IntN(66))))))
+	case "f64int":
+		return math.Float64bits(r.NormFloat64() * math.Exp2(float64(r.IntN(68))))
+	case "angle":
+		return uint64(math.Float32bits(float32((r.Float64()*2 - 1) * math.Pi)))
+	}
+	return randomInt(bitsOf(kind), r)
+}
+
+// random is any pattern, or a number near 1, or a short one.
+func (f float) random(r *rand.Rand) uint64 {
+	bits := 1 + f.exp + f.mant
+	x := r.Uint64() >> (64 - bits)
+	one := uint64(1)<<(f.exp-1) - 1
+	e := one + uint64(r.IntN(8)) - 4
+	switch r.IntN(4) {
+	case 0:
+		return x
+	case 1: // few bits in the significand: ties
+		x &^= 1<<(f.mant-f.mant/3) - 1
+	}
+	return x&(1<<f.mant-1|1<<(bits-1)) | e<<f.mant
+}
+
+func randomInt(bits int, r *rand.Rand) uint64 {
+	x := r.Uint64()
+	switch r.IntN(4) {
+	case 0: // of any length
+		x >>= r.IntN(64)
+	case 1: // negative, of any length
+		x = -(x >> r.IntN(64))
+	}
+	return x & (1<<(bits-1)<<1 - 1)
+}

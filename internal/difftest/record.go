@@ -1,0 +1,202 @@
+package difftest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"encoding/gob"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// Record is what is kept of a device's answer to a form.
+type Record struct {
+	Name string
+	Hash uint64 // Form.Hash of the form that was run
+	// Refused is set if the device's compiler does not take the form.
+	Refused bool
+	// First holds the results of the first Kept tuples, little endian, each
+	// in as many bytes as count of its type.
+	First []byte
+	// Sums are checksums of the results of each Span tuples.
+	Sums []uint32
+}
+
+const (
+	// Kept is the number of tuples whose results are kept.
+	Kept = 192
+	// Span is the number of tuples to a checksum.
+	Span = 128
+)
+
+// File is what a device answered for a group.
+type File struct {
+	Device  string
+	Driver  int
+	Records []Record
+}
+
+// NewRecord is what to keep of an answer.
+func NewRecord(f *Form, a Answer) Record {
+	r := Record{Name: f.Name, Hash: f.Hash(a.Operands), Refused: a.Refused != nil}
+	if r.Refused {
+		return r
+	}
+	r.First = f.encode(a.Results[:f.kept()*len(f.Out)], false)
+	if f.Bound == nil {
+		r.Sums = f.sums(a.Results)
+	}
+	return r
+}
+
+// kept is the number of tuples kept: of approximate forms, which checksums
+// say nothing about, more.
+func (f *Form) kept() int {
+	if f.Bound != nil {
+		return 4 * Kept
+	}
+	return Kept
+}
+
+func (f *Form) sums(results []uint64) []uint32 {
+	var s []uint32
+	for n := Span * len(f.Out); len(results) > 0; results = results[n:] {
+		s = append(s, crc32.ChecksumIEEE(f.encode(results[:n], true)))
+	}
+	return s
+}
+
+// encode packs results; canonical replaces NaNs whose payload is open.
+func (f *Form) encode(results []uint64, canonical bool) []byte {
+	var b []byte
+	for i, x := range results {
+		t := f.Out[i%len(f.Out)]
+		if canonical && !f.Payload {
+			x = canonicalNaN(t, x)
+		}
+		var w [8]byte
+		binary.LittleEndian.PutUint64(w[:], x)
+		b = append(b, w[:(bitsOf(t)+7)/8]...)
+	}
+	return b
+}
+
+// Decode is the inverse of encode.
+func (f *Form) Decode(b []byte) []uint64 {
+	var results []uint64
+	for len(b) > 0 {
+		var w [8]byte
+		n := (bitsOf(f.Out[len(results)%len(f.Out)]) + 7) / 8
+		copy(w[:], b[:n])
+		results, b = append(results, binary.LittleEndian.Uint64(w[:])), b[n:]
+	}
+	return results
+}
+
+// openNaN is x with a NaN whose payload the ISA leaves open replaced by one.
+func openNaN(t string, x uint64) uint64 {
+	if t != "f32" {
+		return x
+	}
+	return canonicalNaN(t, x)
+}
+
+// canonicalNaN is x with any NaN of type t replaced by one: for checksums,
+// which are to survive a refinement of what is compared.
+func canonicalNaN(t string, x uint64) uint64 {
+	if p, ok := pairs[t]; ok && p.bits == 16 && floats[p.elem].exp != 0 {
+		return canonicalNaN(p.elem, x&0xffff) | canonicalNaN(p.elem, x>>16)<<16
+	}
+	f, ok := floats[t]
+	if ok && x&(1<<(f.exp+f.mant)-1) > (1<<f.exp-1)<<f.mant {
+		return 1<<(f.exp+f.mant) - 1
+	}
+	return x
+}
+
+// Difference says where an answer differs from what is recorded, "" if
+// nowhere.
+func (f *Form) Difference(r *Record, a Answer) string {
+	if f.Bound != nil {
+		return ""
+	}
+	in, results := a.Operands, a.Results
+	for i, want := range f.Decode(r.First) {
+		got, t := results[i], f.Out[i%len(f.Out)]
+		if !f.Payload {
+			got, want = openNaN(t, got), openNaN(t, want)
+		}
+		if got != want {
+			n := len(f.In)
+			k := i / len(f.Out)
+			return fmt.Sprintf("operands %#x: %s is %#x, recorded is %#x", in[k*n:k*n+n], outRegs[i%len(f.Out)], got, want)
+		}
+	}
+	for i, s := range f.sums(results) {
+		if s != r.Sums[i] {
+			return fmt.Sprintf("tuples %d to %d: the checksum is another", i*Span, i*Span+Span-1)
+		}
+	}
+	return ""
+}
+
+// Outside counts the results of an approximate form that are outside of its
+// bound, and describes the first.
+func (f *Form) Outside(a Answer) (count int, first string) {
+	if f.Bound == nil {
+		return 0, ""
+	}
+	in, n := a.Operands, len(f.In)
+	for i, x := range a.Results {
+		if s := f.Check(in[i*n:i*n+n], x); s != "" {
+			if count++; count == 1 {
+				first = s
+			}
+		}
+	}
+	return count, first
+}
+
+// Encode and Decode are the form in which a File is kept.
+func (f *File) Encode() ([]byte, error) {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if err := gob.NewEncoder(z).Encode(f); err != nil {
+		return nil, err
+	}
+	err = z.Close()
+	return b.Bytes(), err
+}
+
+// Decode reads what Encode wrote.
+func Decode(data []byte) (*File, error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	all, err := io.ReadAll(z)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{}
+	return f, gob.NewDecoder(bytes.NewReader(all)).Decode(f)
+}
+
+// Differences lists where two complete answers differ, leaving out NaNs of
+// another payload; or only those, if payload is set.
+func (f *Form) Differences(want, got Answer, payload bool) []string {
+	var found []string
+	in, n := want.Operands, len(f.In)
+	for i, w := range want.Results {
+		k, t, g := i/len(f.Out), f.Out[i%len(f.Out)], got.Results[i]
+		same := openNaN(t, w) == openNaN(t, g)
+		if w != g && same == payload {
+			found = append(found, fmt.Sprintf("%#x: %s: gpu %#x, emulator %#x", in[k*n:k*n+n], outRegs[i%len(f.Out)], w, g))
+		}
+	}
+	return found
+}

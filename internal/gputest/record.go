@@ -1,0 +1,86 @@
+package gputest
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
+)
+
+// WriteCodes is the environment variable that names a file to which every test
+// adds the failures that its driver answered: of which function and with which
+// code, each once. Made here and on a GPU machine, the two files say where the
+// emulator and the driver differ.
+const WriteCodes = "PURECUDA_WRITE_CODES"
+
+// recorder is a library that notes failures.
+type recorder struct {
+	loader.Library
+	mu     sync.Mutex
+	failed map[string]bool
+}
+
+// Record wraps the library of a test if a file is named.
+func Record(t testing.TB, lib loader.Library) loader.Library {
+	name := os.Getenv(WriteCodes)
+	if name == "" {
+		return lib
+	}
+	rec := &recorder{Library: lib, failed: make(map[string]bool)}
+	t.Cleanup(func() { rec.write(t, name) })
+	return rec
+}
+
+func (rec *recorder) Lookup(symbol string) (loader.Proc, error) {
+	inner, err := rec.Library.Lookup(symbol)
+	if err != nil {
+		return inner, err
+	}
+	return loader.FuncProc(func(a loader.Args) uintptr {
+		ret := a.Forward(&inner)
+		if code := driver.CUresult(uint32(ret)); code != driver.CUDA_SUCCESS && code != driver.CUDA_ERROR_NOT_READY {
+			rec.mu.Lock()
+			rec.failed[fmt.Sprintf("%s %d", symbol, uint32(code))] = true
+			rec.mu.Unlock()
+		}
+		return ret
+	}), nil
+}
+
+func (rec *recorder) write(t testing.TB, name string) {
+	var lines []string
+	test := strings.TrimSuffix(strings.TrimSuffix(t.Name(), "/emulator"), "/gpu")
+	for failure := range rec.failed {
+		lines = append(lines, test+" "+failure+"\n")
+	}
+	slices.Sort(lines)
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(strings.Join(lines, "")); err != nil {
+		t.Error(err)
+	}
+}
+
+// system opens the system's driver, recorded if that is asked for.
+func system(t testing.TB) (*driver.Driver, error) {
+	if os.Getenv(WriteCodes) == "" {
+		return driver.Open()
+	}
+	lib, err := driver.SystemLibrary("")
+	if err != nil {
+		return nil, err
+	}
+	d, err := driver.New(Record(t, lib))
+	if err != nil {
+		return nil, err
+	}
+	return d, d.Init()
+}

@@ -1,0 +1,29 @@
+package launches_test
+
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/internal/launches"
+)
+
+// BenchmarkDo is what a launch costs on this side of the driver: its own launch
+// does nothing here. The names of the kernels are those with few and with many
+// parameters.
+func BenchmarkDo(b *testing.B) {
+	r := newRig(b, gputest.Silent(b, driver.FnCuLaunchKernel))
+	names := map[string]bool{"fill_b32": true, "add_f32": true, "sum_f32_f32": true, "layernorm_f32": true, "rope_f32": true, "strided_copy": true}
+	r.each(func(l launches.Launch, k *driver.Kernel, do launches.Do) {
+		if names[l.Kernel] {
+			b.Run(l.Kernel, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := do(r.s); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	})
+}

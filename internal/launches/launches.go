@@ -1,0 +1,72 @@
+// Package launches has a launch of every kernel of package launchers, with
+// arguments that leave it nothing to do. Tests and the comparison with C go
+// through them: they see what launching costs, with every signature there is.
+package launches
+
+import (
+	"errors"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
+)
+
+//go:generate go run ./internal/table ../../ptx/kernels/launchers table.go
+
+// Launch is how one kernel is launched.
+type Launch struct {
+	Text   string // name of the PTX file
+	Kernel string // name in it
+	in     func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error)
+}
+
+// Do launches a kernel by its launcher, all arguments anew.
+type Do func(on driver.Doer) error
+
+// All are the launches of all kernels, in the order of files and of kernels in
+// them.
+func All() []Launch { return table }
+
+// In finds the kernel in a context and returns it with what launches it.
+func (l Launch) In(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+	return l.in(c, a)
+}
+
+// Args are the arguments that are memory: all of them the same. Numbers are 0,
+// those of elements and rows among them.
+type Args struct {
+	buffer *driver.Buffer[byte]
+
+	u8   driver.View[uint8]
+	u16  driver.View[uint16]
+	u32  driver.View[uint32]
+	u64  driver.View[uint64]
+	i8   driver.View[int8]
+	i16  driver.View[int16]
+	i32  driver.View[int32]
+	i64  driver.View[int64]
+	f16  driver.View[launchers.F16]
+	bf16 driver.View[launchers.BF16]
+	f32  driver.View[float32]
+	f64  driver.View[float64]
+}
+
+// NewArgs allocates the memory.
+func NewArgs(c *driver.Context) (*Args, error) {
+	b, err := driver.Alloc[byte](c, 1024)
+	if err != nil {
+		return nil, err
+	}
+	a := &Args{buffer: b}
+	return a, errors.Join(
+		as(b, &a.u8), as(b, &a.u16), as(b, &a.u32), as(b, &a.u64),
+		as(b, &a.i8), as(b, &a.i16), as(b, &a.i32), as(b, &a.i64),
+		as(b, &a.f16), as(b, &a.bf16), as(b, &a.f32), as(b, &a.f64))
+}
+
+func as[T any](b *driver.Buffer[byte], v *driver.View[T]) (err error) {
+	*v, err = driver.ViewAs[T](b)
+	return err
+}
+
+// Close frees the memory.
+func (a *Args) Close() error { return a.buffer.Close() }

@@ -1,0 +1,5 @@
+//go:build !race
+
+package launches_test
+
+const raceDetector = false

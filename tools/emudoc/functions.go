@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/loader"
+)
+
+// status is what the emulator does with a function.
+type status int
+
+const (
+	implemented status = iota
+	refused
+	absent
+)
+
+// function is a function of the driver in one of its forms.
+type function struct {
+	driver.Function
+	status  status
+	missing string // what a refused one is about
+}
+
+// functions asks an emulator for all functions there are.
+func functions() ([]function, error) {
+	emu := emulator.New(emulator.Config{})
+	defer emu.Close()
+	var all []function
+	for f := range driver.Functions() {
+		row := function{Function: f}
+		_, err := emu.Lookup(f.Symbol())
+		what, no := emulator.Refused(f.Symbol())
+		switch {
+		case errors.Is(err, loader.ErrSymbolNotFound):
+			row.status = absent
+		case err != nil:
+			return nil, err
+		case no:
+			row.status, row.missing = refused, what
+		}
+		all = append(all, row)
+	}
+	return all, nil
+}
+
+func count(fs []function, s status) (n int) {
+	for _, f := range fs {
+		if f.status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// complete says which functions are not there at all.
+func complete(fs []function) error {
+	var errs []error
+	for _, f := range fs {
+		if f.status == absent {
+			errs = append(errs, fmt.Errorf("the emulator has no %s, not even to refuse it", f.Symbol()))
+		}
+	}
+	return errors.Join(errs...)
+}

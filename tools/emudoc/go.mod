@@ -1,0 +1,14 @@
+// The generator of docs/emulator-functions.md: a module of its own, so that it
+// reaches no user's build.
+module github.com/purecuda/cuda/tools/emudoc
+
+go 1.25.0
+
+require github.com/purecuda/cuda v0.0.0
+
+require (
+	github.com/ebitengine/purego v0.11.3 // indirect
+	golang.org/x/sys v0.46.0 // indirect
+)
+
+replace github.com/purecuda/cuda => ../../
