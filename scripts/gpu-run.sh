@@ -120,6 +120,11 @@ part_compare() {
 	status=$?
 	cat "$work/log" "$out/compare.md"
 	verdict $status "compare: every budget against C kept"
+	timeout 150 "$work/bench/compare" -kernels -cpus 4,5 -limit 120s -note "commit $commit" >"$out/compare-kernels.md" 2>"$work/log"
+	status=$?
+	cat "$work/log"
+	head -25 "$out/compare-kernels.md"
+	verdict $status "compare: launches of all kernels"
 }
 
 part_gobench() {
