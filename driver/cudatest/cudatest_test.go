@@ -130,15 +130,6 @@ func TestCallsAreCounted(t *testing.T) {
 	}
 }
 
-func TestCountingAllocatesNothing(t *testing.T) {
-	w := newWork(t, cudatest.Device(t, cudatest.OnEmulator()))
-	d := w.c.Driver()
-	var free, total uintptr
-	if n := testing.AllocsPerRun(100, func() { ok(t, d.CuMemGetInfo(&free, &total)) }); n != 0 {
-		t.Errorf("%v allocations for a call that is counted", n)
-	}
-}
-
 func TestEmulatorIsAskedForMore(t *testing.T) {
 	c := cudatest.Device(t, cudatest.OnEmulator(), cudatest.WithConfig(emulator.Config{Profile: true, CostModel: emulator.H200()}))
 	w := newWork(t, c)

@@ -1,0 +1,19 @@
+//go:build !purecuda_syscall && (amd64 || arm64)
+
+package cudatest_test
+
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/driver/cudatest"
+)
+
+// With the tag purecuda_syscall argument blocks go to the heap.
+func TestCountingAllocatesNothing(t *testing.T) {
+	w := newWork(t, cudatest.Device(t, cudatest.OnEmulator()))
+	d := w.c.Driver()
+	var free, total uintptr
+	if n := testing.AllocsPerRun(100, func() { ok(t, d.CuMemGetInfo(&free, &total)) }); n != 0 {
+		t.Errorf("%v allocations for a call that is counted", n)
+	}
+}
