@@ -68,11 +68,11 @@ func TestNVIDIAPrintedPTXGivesTheSameCode(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%+v", err)
 			}
-			original, err := assemble(t, ptxas, "sm_75", string(src), "-c")
+			original, err := assemble(t, ptxas, "sm_90", string(src), "-c")
 			if err != nil {
 				t.Fatal(err)
 			}
-			printed, err := assemble(t, ptxas, "sm_75", m.String(), "-c")
+			printed, err := assemble(t, ptxas, "sm_90", m.String(), "-c")
 			if err != nil {
 				t.Fatal(err)
 			}

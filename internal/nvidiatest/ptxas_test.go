@@ -29,7 +29,7 @@ func TestNVIDIAAssemblerTakesEveryPTXFile(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.cubin")
-			if text, err := exec.Command(ptxas, "-c", "--gpu-name", "sm_75", "-o", out, file).CombinedOutput(); err != nil {
+			if text, err := exec.Command(ptxas, "-c", "--gpu-name", "sm_90", "-o", out, file).CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, text)
 			}
 		})
