@@ -152,7 +152,23 @@ func runCases(t *testing.T, cases []threadCase) {
 				cfg := emulator.Config{Seed: seed + 1}
 				gputest.OnEmulator(t, cfg, func(t *testing.T, c *driver.Context) { k.run(t, c) })
 			}
+			k.runChecked(t, 0)
+			k.runChecked(t, 3)
 		})
+	}
+}
+
+// runChecked runs the case with all checks of kernels, and with counts: what is
+// right is not accused.
+func (k *threadCase) runChecked(t *testing.T, seed uint64) {
+	t.Helper()
+	e := emulator.New(emulator.Config{
+		Seed: seed, CostModel: costs(),
+		Check: emulator.CheckBarriers | emulator.CheckSharedRaces | emulator.CheckGlobalRaces | emulator.CheckUninitialized,
+	})
+	k.run(t, gputest.Context(t, gputest.Driver(t, e)))
+	for _, f := range e.Findings() {
+		t.Errorf("seed %d: %v", seed, f)
 	}
 }
 

@@ -46,6 +46,8 @@ type Config struct {
 	// the asynchronous copies of kernels (cp.async and its kin) as late as the
 	// kernel waits for them.
 	Seed uint64
+	// Check are the sanitizer's optional checks, for Emulator.Findings.
+	Check Check
 }
 
 const (

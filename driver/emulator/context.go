@@ -67,7 +67,7 @@ func (ctx *cudaContext) close(by string) {
 	for h, object := range e.handles {
 		if o, ok := object.(owned); ok && o.owner() == ctx {
 			if kind := leakKind(object); kind != "" && ctx.dev.fault == success {
-				e.reclaimed = append(e.reclaimed, Leak{Kind: kind, Handle: h, By: by})
+				e.reclaimed = append(e.reclaimed, Leak{Kind: kind, Handle: h, By: by, At: e.made[h].String()})
 			}
 			o.destroy()
 			e.forget(h)
@@ -99,6 +99,9 @@ type owned interface {
 func (ctx *cudaContext) wait() {
 	for _, d := range ctx.pending() {
 		d.wait()
+	}
+	for s := range ctx.streams {
+		ctx.e.hostLearns(dependency{s, s.submitted})
 	}
 }
 

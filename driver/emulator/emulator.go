@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
@@ -42,9 +43,15 @@ type Emulator struct {
 	journal     journal
 	coredump    coredump // of the process
 	lastFault   string
-	active      int             // streams with a goroutine
-	idle        *sync.Cond      // signalled when active becomes 0
-	running     context.Context // of kernels; cancelled by Close
+	found       findings
+	rounds      atomic.Uint64         // executions of plans
+	hostKnows   progress              // for the checks of order
+	signals     map[any]progress      // left at semaphores and words of memory
+	flights     []*flight             // for CheckHostMemory
+	made        map[uintptr]*vm.Trace // of handles, for CheckLeaks
+	active      int                   // streams with a goroutine
+	idle        *sync.Cond            // signalled when active becomes 0
+	running     context.Context       // of kernels; cancelled by Close
 	cancel      context.CancelFunc
 }
 
@@ -63,7 +70,10 @@ func New(cfg Config) *Emulator {
 		reserved:    make(map[uint64]uint64),
 		kept:        make(map[uintptr]any),
 		mem:         vm.NewMemory(),
+		hostKnows:   make(progress),
+		made:        make(map[uintptr]*vm.Trace),
 	}
+	e.mem.Track(e.cfg.Check.engine())
 	e.idle = sync.NewCond(&e.mu)
 	e.running, e.cancel = context.WithCancel(context.Background())
 	e.callbacks.init(e)
@@ -112,5 +122,6 @@ func (e *Emulator) Close() error {
 		e.idle.Wait()
 	}
 	e.callbacks.stop()
+	e.findLeaks()
 	return nil
 }

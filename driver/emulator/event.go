@@ -159,6 +159,7 @@ func cuEventQuery(c call) result {
 	}
 	if ev.mark != nil {
 		c.e.hostReached(ev.mark.end())
+		c.e.hostLearns(ev.mark.dependency)
 	}
 	return ev.ctx.dev.fault
 }
@@ -224,7 +225,11 @@ func cuStreamWaitEvent(c call) result {
 	if r := s.implicitlyCaptured(); r != success {
 		return r
 	}
-	if ev.mark != nil && !ev.mark.settled() {
+	if ev.mark == nil {
+		return success
+	}
+	s.learn(ev.mark.dependency)
+	if !ev.mark.settled() {
 		s.enqueue(nil, ev.mark.dependency)
 	}
 	return success
@@ -248,6 +253,9 @@ func cuCtxRecordEvent(c call) result {
 	}
 	m := &mark{dependency: dependency{s: ctx.legacy}}
 	ev.mark, ev.cap = m, nil
+	for s := range ctx.streams {
+		ctx.legacy.learn(dependency{s, s.submitted})
+	}
 	m.seq = ctx.legacy.enqueue((*recordMark)(m), ctx.pending()...)
 	return success
 }
@@ -265,7 +273,13 @@ func cuCtxWaitEvent(c call) result {
 	if r := c.e.refuseWhileCapturing(c.th, ctx); r != success {
 		return r
 	}
-	if ev.mark == nil || ev.mark.settled() {
+	if ev.mark == nil {
+		return success
+	}
+	for s := range ctx.streams {
+		s.learn(ev.mark.dependency)
+	}
+	if ev.mark.settled() {
 		return success
 	}
 	for s := range ctx.streams {

@@ -257,6 +257,10 @@ func cuGraphLaunch(c call) result {
 	if r := x.plan.prepareMemory(autoFree(x.flags)); r != success {
 		return r
 	}
+	c.e.checkPointers(x.plan)
+	if x.last.s != nil {
+		s.learn(x.last)
+	}
 	x.plan.inFlight++
 	x.plan.launched()
 	var deps []dependency
@@ -297,12 +301,18 @@ func (run *graphRun) run(x *execution) result {
 func (run *graphRun) steps(x *execution, p *plan) result {
 	t := x.timeline(p)
 	defer t.close()
+	whole := x.order
+	defer func() { x.order = whole }()
+	round := x.e.rounds.Add(1)
 	for i := range p.steps {
 		s := &p.steps[i]
 		t.begin(s)
 		if s.disabled {
 			t.end(i)
 			continue
+		}
+		if whole != nil {
+			x.order = whole.inStep(p, round, i)
 		}
 		if r := run.step(x, s); r != success {
 			return r

@@ -5,12 +5,18 @@ import "github.com/purecuda/cuda/driver"
 const errIllegalAddress = driver.CUDA_ERROR_ILLEGAL_ADDRESS
 
 // noteFault logs what ended a kernel and keeps it for LastFault.
-func (e *Emulator) noteFault(report string) {
+func (e *Emulator) noteFault(f Finding) {
 	e.stats.faults.Add(1)
-	e.cfg.Log.Error("kernel fault", "report", report)
+	e.cfg.Log.Error("kernel fault", "report", f.Report)
+	e.findFatal(f)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.lastFault = report
+	e.lastFault = f.Report
+}
+
+// noteMissing is noteFault for memory that a copy or a fill did not find.
+func (e *Emulator) noteMissing(what string, addr uint64) {
+	e.noteFault(Finding{Kind: kindCopy, Report: what + ": " + e.mem.Nearest(addr), Address: addr})
 }
 
 // LastFault is the report of the last kernel that failed: kernel, PTX line,
@@ -25,7 +31,7 @@ func (e *Emulator) LastFault() string {
 func (e *Emulator) reportCopyFault(op *copyOp) {
 	for _, p := range []*place{&op.dst, &op.src} {
 		if _, ok := p.row(e.mem, p.offset(0, 0), op.extent.width); !ok {
-			e.noteFault("copy: " + e.mem.Nearest(p.addr+p.offset(0, 0)))
+			e.noteMissing("copy", p.addr+p.offset(0, 0))
 		}
 	}
 }

@@ -63,9 +63,10 @@ func (op *fillOp) run(x *execution) result {
 	x.spend(func(m *CostModel) time.Duration { return m.fill(op.width * op.height * op.element) })
 	for y := range op.height {
 		if !op.row(x.e.mem, op.addr+y*op.pitch) {
-			x.e.noteFault("fill: " + x.e.mem.Nearest(op.addr))
+			x.e.noteMissing("fill", op.addr)
 			return errIllegalAddress
 		}
+		x.e.written(x.order, "a fill", op.addr+y*op.pitch, op.width*op.element)
 	}
 	return success
 }

@@ -1,5 +1,7 @@
 package emulator
 
+import "github.com/purecuda/cuda/driver/emulator/internal/vm"
+
 // Handles are numbers that are never used twice, so a destroyed object's
 // handle is recognised. They start well above the special stream handles and
 // small integers that a caller may pass by mistake.
@@ -12,6 +14,9 @@ const (
 func (e *Emulator) register(object any) uintptr {
 	e.nextHandle += handleStep
 	e.handles[e.nextHandle] = object
+	if e.checks(CheckLeaks) {
+		e.made[e.nextHandle] = vm.Here()
+	}
 	return e.nextHandle
 }
 
@@ -19,6 +24,7 @@ func (e *Emulator) register(object any) uintptr {
 func (e *Emulator) forget(h uintptr) {
 	delete(e.handles, h)
 	delete(e.kept, h)
+	delete(e.made, h)
 }
 
 // keep makes an array that was handed out live as long as a handle.

@@ -91,6 +91,7 @@ func (n *hostNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_T
 func (n *hostNode) run(x *execution) result {
 	x.e.stats.hostCalls.Add(1)
 	x.spend(func(m *CostModel) time.Duration { return m.HostFunction })
+	x.hostKnows()
 	x.e.callbacks.call(func() { loader.CallCallback(n.fn, n.userData) })
 	return success
 }
@@ -121,6 +122,7 @@ func (op *streamCallback) runsAfterFault() {}
 
 func (op *streamCallback) run(x *execution) result {
 	x.e.stats.hostCalls.Add(1)
+	x.hostKnows()
 	x.e.mu.Lock()
 	status := x.ctx.dev.fault
 	x.e.mu.Unlock()

@@ -126,12 +126,16 @@ func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 		Workers:     e.cfg.Workers,
 		Cooperative: n.attrs.cooperative != 0,
 		Seed:        e.cfg.Seed,
-		Checks:      vm.CheckBarriers,
+		Checks:      e.cfg.Check.engine(),
+		Report:      e.findInKernel,
 		Stdout:      e.cfg.Stdout,
 		Heap:        ctx.kernelHeap(),
 	}
 	if e.profiled() {
 		opts.Count, opts.Stats = true, &vm.Stats{}
+	}
+	if x.order != nil {
+		opts.Order = x.order
 	}
 	return opts
 }
@@ -147,12 +151,12 @@ func (e *Emulator) launchResult(err error) result {
 	case errors.As(err, &fault) && fault.Kind == vm.FaultAborted:
 		return errLaunchFailed
 	case errors.As(err, &fault):
-		e.noteFault(fault.Error())
+		e.noteFault(findingOf(fault, true))
 		return result(fault.Result())
 	case errors.As(err, &refused):
-		e.noteFault(refused.Error())
+		e.noteFault(Finding{Kind: "refused launch", Report: refused.Error()})
 		return result(refused.Result)
 	}
-	e.noteFault(err.Error())
+	e.noteFault(Finding{Kind: "failed launch", Report: err.Error()})
 	return errLaunchFailed
 }

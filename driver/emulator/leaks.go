@@ -14,6 +14,7 @@ type Leak struct {
 	Size    uint64  // of memory
 	MadeBy  string  // of memory: the function that allocated it
 	By      string  // the call that reclaimed it with its context; empty: it is still open
+	At      string  // the calls of the program that made it; of handles with CheckLeaks only
 }
 
 func (l Leak) String() string {
@@ -28,6 +29,9 @@ func (l Leak) String() string {
 	if l.MadeBy != "" {
 		fmt.Fprintf(&b, " from %s", l.MadeBy)
 	}
+	if l.At != "" {
+		fmt.Fprintf(&b, ", made at %s", l.At)
+	}
 	if l.By != "" {
 		fmt.Fprintf(&b, ", reclaimed by %s", l.By)
 	}
@@ -40,10 +44,15 @@ func (l Leak) String() string {
 func (e *Emulator) Leaks() []Leak {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.leaks()
+}
+
+// leaks is Leaks with the lock held.
+func (e *Emulator) leaks() []Leak {
 	leaks := slices.Clone(e.reclaimed)
 	for h, object := range e.handles {
 		if kind := leakKind(object); kind != "" && !lost(object) {
-			leaks = append(leaks, Leak{Kind: kind, Handle: h})
+			leaks = append(leaks, Leak{Kind: kind, Handle: h, At: e.made[h].String()})
 		}
 	}
 	for _, d := range e.devices {
@@ -56,7 +65,7 @@ func (e *Emulator) Leaks() []Leak {
 	}
 	for _, r := range e.mem.All() {
 		if a, ok := r.User.(*allocation); ok && !a.releasing && !a.array && a.dev.fault == success {
-			leaks = append(leaks, leakOf(a, ""))
+			leaks = append(leaks, e.leakOf(a, ""))
 		}
 	}
 	slices.SortStableFunc(leaks, func(a, b Leak) int {
@@ -75,8 +84,22 @@ func lost(object any) bool {
 	return ok && o.owner().dev.fault != success
 }
 
-func leakOf(a *allocation, by string) Leak {
-	return Leak{Kind: "memory", Address: a.addr, Size: a.size, MadeBy: a.by, By: by}
+func (e *Emulator) leakOf(a *allocation, by string) Leak {
+	l := Leak{Kind: "memory", Address: a.addr, Size: a.size, MadeBy: a.by, By: by}
+	if r, ok := e.mem.Find(a.addr); ok {
+		l.At = r.Made.String()
+	}
+	return l
+}
+
+// findLeaks makes findings of what is open when the emulator is closed.
+func (e *Emulator) findLeaks() {
+	if !e.checks(CheckLeaks) {
+		return
+	}
+	for _, l := range e.leaks() {
+		e.findPlain(kindLeak, fmt.Sprint(l.Kind, l.Handle, l.Address), l.String())
+	}
 }
 
 // leakKind names an object that its maker has to give back; what lives in

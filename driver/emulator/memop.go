@@ -104,12 +104,14 @@ func (n *memOpNode) step(x *execution, op *driver.CUstreamBatchMemOpParams) resu
 	w := op.WaitValue()
 	b, err := x.e.mem.Bytes(uint64(w.Address), size)
 	if err != nil {
-		x.e.noteFault("stream memory operation: " + x.e.mem.Nearest(uint64(w.Address)))
+		x.e.noteMissing("stream memory operation", uint64(w.Address))
 		return errIllegalAddress
 	}
 	switch *op.Operation() {
 	case driver.CU_STREAM_MEM_OP_WRITE_VALUE_32, driver.CU_STREAM_MEM_OP_WRITE_VALUE_64:
+		x.signal(uint64(w.Address))
 		storeWord(b, *w.Value64())
+		x.e.mem.Written(uint64(w.Address), size)
 		return success
 	}
 	for tries := 0; !reachedValue(loadWord(b), *w.Value64(), w.Flags, size); tries++ {
@@ -118,6 +120,7 @@ func (n *memOpNode) step(x *execution, op *driver.CUstreamBatchMemOpParams) resu
 		}
 		pause(tries)
 	}
+	x.awaited(uint64(w.Address))
 	return success
 }
 

@@ -103,7 +103,7 @@ func (e *Emulator) reclaimMemory(ctx *cudaContext, by string) {
 	for _, r := range e.mem.All() {
 		if a, ok := r.User.(*allocation); ok && a.ctx == ctx {
 			if ctx.dev.fault == success {
-				e.reclaimed = append(e.reclaimed, leakOf(a, by))
+				e.reclaimed = append(e.reclaimed, e.leakOf(a, by))
 			}
 			e.release(a, by)
 		}

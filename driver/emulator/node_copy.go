@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
 // copyNode is a copy by the parameters of CUDA_MEMCPY3D. It refers to the
@@ -12,6 +13,7 @@ type copyNode struct {
 	copyOp
 	ctx    *cudaContext
 	params driver.CUDA_MEMCPY3D
+	made   *vm.Trace // for CheckGraphPointers
 }
 
 func (*copyNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_MEMCPY }
@@ -22,6 +24,9 @@ func (e *Emulator) newCopyNode(p *driver.CUDA_MEMCPY3D, ctx *cudaContext) (*copy
 		return nil, errInvalidValue
 	}
 	n := &copyNode{ctx: ctx, params: *p}
+	if e.checks(CheckGraphPointers) {
+		n.made = vm.Here()
+	}
 	var r result
 	if n.extent, r = places3D(e, &n.params, &n.dst, &n.src); r != success {
 		return nil, r

@@ -36,6 +36,7 @@ func (n *eventWaitNode) run(x *execution) result {
 		m.s.cond.Wait()
 	}
 	x.now = max(x.now, m.end())
+	x.learn(m.dependency)
 	return success
 }
 

@@ -28,9 +28,10 @@ func (*semSignalNode) kind() driver.CUgraphNodeType {
 
 func (*semWaitNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT }
 
-func (n *semSignalNode) run(*execution) result {
-	for i, x := range n.sems {
-		x.sem.Signal(n.params[i].Params.Fence.Value)
+func (n *semSignalNode) run(x *execution) result {
+	for i, s := range n.sems {
+		x.signal(s)
+		s.sem.Signal(n.params[i].Params.Fence.Value)
 	}
 	return success
 }
@@ -40,6 +41,7 @@ func (n *semWaitNode) run(x *execution) result {
 		if s.sem.Wait(x.e.running, n.params[i].Params.Fence.Value) != nil {
 			return errLaunchFailed // the emulator was closed
 		}
+		x.awaited(s)
 	}
 	return success
 }

@@ -20,6 +20,7 @@ type execution struct {
 	ctx    *cudaContext
 	stream *stream
 	now    time.Duration // simulated
+	order  *taskOrder    // of what runs; nil unless a check asks
 }
 
 // dependency is work that must end first: a task of a stream.
@@ -31,11 +32,13 @@ type dependency struct {
 // met reports whether the work has ended.
 func (d dependency) met() bool { return d.s.done >= d.seq }
 
-// wait waits for the work on behalf of the host, with the emulator's lock held
-// before and after.
+// wait has the host wait for the work, with the emulator's lock held before
+// and after.
 func (d dependency) wait() {
 	d.block()
-	d.s.ctx.e.hostReached(d.end())
+	e := d.s.ctx.e
+	e.hostReached(d.end())
+	e.hostLearns(d)
 }
 
 // block waits for the work on a stream's goroutine, with the lock held.
@@ -51,6 +54,8 @@ type task struct {
 	deps []dependency
 	// submitted is the host's simulated time.
 	submitted time.Duration
+	// order is for the checks that ask; nil otherwise.
+	order *taskOrder
 }
 
 // appendPending adds the stream's last task, if it has not ended.
@@ -86,7 +91,8 @@ func (s *stream) implicitDeps(deps []dependency) []dependency {
 func (s *stream) enqueue(op operation, deps ...dependency) uint64 {
 	e := s.ctx.e
 	s.submitted++
-	s.queue = append(s.queue, task{op, s.implicitDeps(deps), e.submitted(op)})
+	order := s.order(deps)
+	s.queue = append(s.queue, task{op, s.implicitDeps(deps), e.submitted(op), order})
 	if !s.running {
 		s.running = true
 		e.active++
@@ -112,6 +118,8 @@ func (s *stream) work() {
 			d.block()
 		}
 		x.begin(&t)
+		t.settle(s)
+		x.order = t.order
 		s.runTask(x, t.op)
 		s.finish(x)
 		s.done++

@@ -30,6 +30,10 @@ type stream struct {
 
 	cap     *capture // nil: not capturing
 	capDeps []edge   // what the next captured node depends on
+
+	known  progress              // what comes before the next task
+	late   progress              // what tasks learned while they ran
+	orders map[uint64]*taskOrder // of the tasks; both for the checks of order
 }
 
 const (
@@ -208,6 +212,7 @@ func cuStreamQuery(c call) result {
 	}
 	if s.finished() {
 		s.ctx.e.hostReached(s.now)
+		s.seen()
 		return s.ctx.dev.fault
 	}
 	return errNotReady
@@ -261,6 +266,15 @@ func (s *stream) wait() {
 	for _, d := range s.barrier() {
 		d.wait()
 	}
+	s.seen()
+}
+
+// seen notes that the host knows all work of s to have ended.
+func (s *stream) seen() {
+	if !s.ctx.e.checks(ordering) {
+		return
+	}
+	s.ctx.e.hostLearns(append(s.before(), dependency{s, s.submitted})...)
 }
 
 func cuStreamAttachMemAsync(c call) result {

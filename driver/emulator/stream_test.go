@@ -125,6 +125,7 @@ func TestEvents(t *testing.T) {
 	r.want("elapsed before a record", r.CuEventElapsedTime(&ms, a, b), driver.CUDA_ERROR_INVALID_HANDLE)
 	g := r.gate()
 	r.ok(r.CuEventRecord(a, s))
+	r.ok(r.CuEventSynchronize(a)) // its time is not that of a late start
 	g.block(s)
 	r.ok(r.CuEventRecord(b, s))
 	r.ok(r.CuEventRecord(untimed, s))

@@ -6,7 +6,8 @@ import (
 )
 
 // How memory instructions reach memory: the check of each address, with the
-// region that was accessed last remembered, and the faults.
+// region that was accessed last remembered, and the faults. In a launch with
+// checks nothing is remembered, so that every access passes here.
 
 // access is what a memory instruction remembers of the region it touched
 // last: an access at address a is inside if a-addr < n.
@@ -117,6 +118,9 @@ func (w *warp) reach(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 			panic(w.accessFault(FaultIllegal, in, p, i, fmt.Sprintf("the block has %d bytes of shared memory", r.Size)))
 		}
 		*e = access{0, r.Size - size + 1, r.base, r}
+		if w.cta.shadow != nil {
+			w.sharedAccess(in, e, p, i)
+		}
 		return unsafe.Add(r.base, p)
 	case spaceLocal:
 		return w.reachLocal(in, p, i)
@@ -134,9 +138,12 @@ func (w *warp) reachIn(in *inst, e *access, r *Region, p uint64, i int) unsafe.P
 		panic(w.accessFault(FaultIllegal, in, p, i, "beyond the end of "+describe(r.Addr, r.Size, r.Tag)))
 	}
 	if r.ReadOnly && in.aux&accWrite != 0 {
-		panic(w.accessFault(FaultSpace, in, p, i, describe(r.Addr, r.Size, r.Tag)+" is read-only"))
+		panic(w.accessFault(FaultSpace, in, p, i, r.describe()+" is read-only"))
 	}
 	*e = access{r.Addr, r.Size - size + 1, r.base, r}
+	if w.cta.shadow != nil && r == w.cta.sharedRegion {
+		w.sharedAccess(in, e, off, i)
+	}
 	return unsafe.Add(r.base, off)
 }
 
@@ -148,6 +155,9 @@ func (w *warp) reachLocal(in *inst, off uint64, i int) unsafe.Pointer {
 	}
 	if off >= uint64(w.localN) || uint64(w.localN)-off < size {
 		panic(w.accessFault(FaultIllegal, in, off, i, fmt.Sprintf("the thread has %d bytes of local memory", w.localN)))
+	}
+	if w.cta.shadow != nil {
+		w.localAccess(in, off, i)
 	}
 	return unsafe.Pointer(&w.local[uint64(i)*uint64(w.localN)+off])
 }
@@ -168,11 +178,14 @@ func (w *warp) reachGlobal(in *inst, e *access, p uint64, i int) unsafe.Pointer 
 	case r.Size-off < size:
 		panic(w.accessFault(FaultIllegal, in, p, i, w.cta.run.mem.Nearest(p)))
 	case r.ReadOnly && in.aux&accWrite != 0:
-		panic(w.accessFault(FaultSpace, in, p, i, describe(r.Addr, r.Size, r.Tag)+" is read-only"))
+		panic(w.accessFault(FaultSpace, in, p, i, r.describe()+" is read-only"))
 	case !w.cta.run.mayAccess(r):
-		panic(w.accessFault(FaultIllegal, in, p, i, fmt.Sprintf("%s belongs to device %d, and peer access is not enabled", describe(r.Addr, r.Size, r.Tag), r.Device)))
+		panic(w.accessFault(FaultIllegal, in, p, i, fmt.Sprintf("%s belongs to device %d, and peer access is not enabled", r.describe(), r.Device)))
 	}
 	*e = access{r.Addr, r.Size - size + 1, r.base, r}
+	if w.cta.shadow != nil {
+		w.globalAccess(in, e, r, p, i)
+	}
 	return unsafe.Add(r.base, off)
 }
 

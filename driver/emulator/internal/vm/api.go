@@ -180,14 +180,16 @@ type Checks uint32
 // The optional checks. Out-of-bounds, use-after-free and misaligned accesses
 // need no flag: they are always found.
 const (
-	// CheckBarriers faults when a barrier is left waiting by exited threads.
+	// CheckBarriers reports barriers that exited threads do not reach, and those
+	// that a warp reaches at several places.
 	CheckBarriers Checks = 1 << iota
 	// CheckSharedRaces reports unordered accesses to shared memory.
 	CheckSharedRaces
-	// CheckUninitialized reports reads of shared memory that nobody wrote.
+	// CheckUninitialized reports reads of shared, local and global memory that
+	// nobody wrote; of global memory, what is allocated after Memory.Track.
 	CheckUninitialized
-	// CheckGlobalRaces reports unordered accesses to global memory. It is not
-	// implemented yet: a launch with it is refused with NOT_SUPPORTED.
+	// CheckGlobalRaces reports unordered accesses to global memory, within the
+	// launch and with others (see LaunchOptions.Order).
 	CheckGlobalRaces
 )
 
@@ -214,6 +216,9 @@ type LaunchOptions struct {
 	Seed uint64
 	// Checks are the optional sanitizer checks.
 	Checks Checks
+	// Order is the launch's place among others, for CheckGlobalRaces. nil is
+	// after all that began before.
+	Order Order
 	// Report receives findings of Checks, which do not end the kernel. It
 	// may be called from several goroutines at a time.
 	Report func(*Fault)

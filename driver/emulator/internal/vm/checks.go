@@ -7,8 +7,10 @@ import (
 )
 
 // The checks that are made on request. A checked launch runs a copy of the
-// program in which every memory instruction is wrapped, so that others pay
-// nothing.
+// program in which every memory instruction is wrapped, and remembers no
+// region, so that each access passes through warp.reach; other launches pay
+// nothing. Its blocks run on one goroutine, in an order that the seed says, so
+// what is found does not depend on timing.
 //
 // Order within a block is known from barriers and from operations that
 // synchronise lanes. An atomic or volatile access counts as if it ordered the
@@ -16,21 +18,23 @@ import (
 // across such an access are not found.
 
 // implementedChecks are the flags that have an effect.
-const implementedChecks = CheckBarriers | CheckSharedRaces | CheckUninitialized
+const implementedChecks = CheckBarriers | CheckSharedRaces | CheckUninitialized | CheckGlobalRaces
 
 // accessChecks are the flags for which memory instructions are wrapped.
-const accessChecks = CheckSharedRaces | CheckUninitialized
+const accessChecks = CheckSharedRaces | CheckUninitialized | CheckGlobalRaces
 
 // resultNotSupported is CUDA_ERROR_NOT_SUPPORTED.
 const resultNotSupported = 801
 
-// shadow is what is known of each byte of a block's shared memory.
+// shadow is what a checked block keeps of its accesses.
 type shadow struct {
-	bytes []shadowByte
-	epoch uint32 // of the block; raised where all its accesses become ordered
-	batch uint32 // instructions so far
-	hits  []hit  // of the instruction that is executing
-	old   []byte // what it overwrites
+	bytes  []shadowByte // of shared memory
+	epoch  uint32       // of the block; raised where all its accesses become ordered
+	batch  uint32       // instructions so far
+	hits   []hit        // of the instruction that is executing, in shared memory
+	old    []byte       // what it overwrites
+	global blockClock
+	local  map[*warp]*localShadow
 }
 
 // shadowByte is the last write and the last read of a byte.
@@ -49,6 +53,7 @@ type hit struct {
 	lane  int
 	addr  uint64
 	prev  touch
+	wrote bool // the earlier access is a write
 	waw   bool // both write
 	index int  // of the old bytes
 }
@@ -59,18 +64,33 @@ func (k *Kernel) checked() *program {
 		p := *k.prog
 		p.code = slices.Clone(k.prog.code)
 		for i := range p.code {
-			if in := &p.code[i]; in.aux&accMemory != 0 && in.ctl == ctlNone {
-				exec := in.exec
-				in.exec = func(w *warp, in *inst, m uint32) {
-					w.beforeAccess(in, m)
-					exec(w, in, m)
-					w.afterAccess(in)
-				}
+			switch in := &p.code[i]; {
+			case in.exec == nil || in.ctl != ctlNone && in.ctl != ctlSync:
+			case in.aux&accMemory != 0:
+				in.exec = checkedAccess(in.exec, p.lines[i].order)
+			case p.lines[i].order == orderFence:
+				in.exec = checkedFence(in.exec)
 			}
 		}
 		k.checkProg = &p
 	})
 	return k.checkProg
+}
+
+// checkedAccess is a memory instruction with the checks around it.
+func checkedAccess(exec execFunc, order memoryOrder) execFunc {
+	return func(w *warp, in *inst, m uint32) {
+		w.beforeAccess(in, m, order)
+		exec(w, in, m)
+		w.afterAccess(in)
+	}
+}
+
+func checkedFence(exec execFunc) execFunc {
+	return func(w *warp, in *inst, m uint32) {
+		w.cta.shadow.global.publish()
+		exec(w, in, m)
+	}
 }
 
 // resetShadow makes all of shared memory unwritten.
@@ -79,7 +99,8 @@ func (c *cta) resetShadow() {
 		c.shadow = nil
 		return
 	}
-	c.shadow = &shadow{bytes: make([]shadowByte, len(c.shared)), epoch: 1}
+	c.shadow = &shadow{bytes: make([]shadowByte, len(c.shared)), epoch: 1, local: map[*warp]*localShadow{}}
+	c.shadow.global.reset(c)
 }
 
 // ordered notes that all accesses of the block so far come before all later
@@ -90,40 +111,54 @@ func (c *cta) ordered() {
 	}
 }
 
-// beforeAccess looks at an instruction's accesses to shared memory.
-func (w *warp) beforeAccess(in *inst, m uint32) {
-	s := w.cta.shadow
-	space := in.aux & spaceMask
-	if s == nil || space != spaceShared && space != spaceGeneric {
+// waited notes that the block has learned of the end of a phase of an mbarrier
+// object, to which every block of its cluster may have contributed.
+func (c *cta) waited() {
+	if c.cluster != nil {
+		orderBlocks(c.cluster.ctas)
 		return
 	}
-	s.hits, s.old = s.hits[:0], s.old[:0]
-	s.batch++
-	if in.aux&(accAtomic|accSync) != 0 {
-		s.epoch++
-	}
-	pc := w.prog.pcOf(in, w.pc)
-	for ; m != 0; m &= m - 1 {
-		i := first(m)
-		at, ok := w.sharedOffset(in, i)
-		if ok && at <= uint64(len(s.bytes)) && uint64(len(s.bytes))-at >= in.size() {
-			w.touch(in, pc, i, at)
-		}
+	c.ordered()
+}
+
+// writtenOutside notes that n bytes of the block's shared memory were written
+// through the cluster. Races of such writes are not looked for.
+func (s *shadow) writtenOutside(at, n uint64) {
+	for k := at; k < at+n; k++ {
+		s.bytes[k].write = touch{thread: 1, pc: -1}
 	}
 }
 
-// sharedOffset is where lane i accesses shared memory, if it does.
-func (w *warp) sharedOffset(in *inst, i int) (uint64, bool) {
-	var at uint64
-	if in.aux&accWide != 0 {
-		at = w.r64[in.a][i] + in.imm
-	} else {
-		at = uint64(w.r32[in.a][i]) + in.imm
+// beforeAccess begins the checks of an instruction.
+func (w *warp) beforeAccess(in *inst, m uint32, order memoryOrder) {
+	s := w.cta.shadow
+	s.hits, s.old = s.hits[:0], s.old[:0]
+	s.batch++
+	s.global.event = nil
+	if in.aux&(accAtomic|accSync) != 0 {
+		s.epoch++
 	}
-	if in.aux&spaceMask == spaceShared {
-		return at, true
+	if order == orderRelease {
+		s.global.publish()
 	}
-	return at - sharedWindow, at&windowMask == sharedWindow
+	if in.aux&spaceMask == spaceLocal {
+		w.beforeLocal(in, m)
+	}
+}
+
+// unremember makes an instruction's next access pass through reach too.
+func (w *warp) unremember(in *inst, e *access) {
+	if int(in.slot) < len(w.cache) && e == &w.cache[in.slot] {
+		e.n = 0
+	}
+}
+
+// sharedAccess looks at lane i's access to shared memory at an offset.
+func (w *warp) sharedAccess(in *inst, e *access, at uint64, i int) {
+	w.unremember(in, e)
+	if s := w.cta.shadow; uint64(len(s.bytes)) >= at+in.size() {
+		w.touch(in, w.prog.pcOf(in, w.pc), i, at)
+	}
 }
 
 // touch records lane i's access at offset at, after comparing it with those
@@ -134,16 +169,16 @@ func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 	write := in.aux&accWrite != 0
 	sync := in.aux&(accAtomic|accSync) != 0
 	conflict, unwritten := touch{}, false
-	waw := false
+	wrote := false
 	for k := at; k < at+in.size(); k++ {
 		b := &s.bytes[k]
 		unwritten = unwritten || b.write.thread == 0
 		switch {
 		case sync:
 		case w.races(b.write, now):
-			conflict, waw = b.write, write
+			conflict, wrote = b.write, true
 		case write && w.races(b.read, now):
-			conflict, waw = b.read, false
+			conflict, wrote = b.read, false
 		}
 		if write {
 			b.write = now
@@ -153,7 +188,7 @@ func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 	}
 	checks := w.cta.run.opts.Checks
 	if conflict.thread != 0 && checks&CheckSharedRaces != 0 {
-		s.hits = append(s.hits, hit{i, at, conflict, waw, len(s.old)})
+		s.hits = append(s.hits, hit{i, at, conflict, wrote, wrote && write, len(s.old)})
 		s.old = append(s.old, w.shared[at:at+in.size()]...)
 	}
 	if unwritten && (!write || in.aux&accAtomic != 0) && checks&CheckUninitialized != 0 {
@@ -174,19 +209,27 @@ func (w *warp) races(t, now touch) bool {
 // afterAccess reports the conflicts. Two writes of the same value are none.
 func (w *warp) afterAccess(in *inst) {
 	s := w.cta.shadow
-	if s == nil {
-		return
-	}
 	for _, h := range s.hits {
 		t := int(h.prev.thread - 1)
 		if h.waw && w.sameValue(in, h, t%lanes) {
 			continue
 		}
 		o := w.cta.warps[t/lanes]
-		detail := fmt.Sprintf("unordered with the access of thread %v at line %d", o.thread(t%lanes), w.lineOf(h.prev.pc).line)
-		w.find(w.accessFault(FaultRace, in, h.addr, h.lane, detail), w.prog.pcOf(in, w.pc), h.prev.pc)
+		detail := fmt.Sprintf("unordered with the %s of thread %v at %s", verb(h.wrote), o.thread(t%lanes), w.prog.placeOf(h.prev.pc))
+		f := w.accessFault(FaultRace, in, h.addr, h.lane, detail)
+		f.Space = "shared"
+		w.find(f, w.prog.pcOf(in, w.pc), h.prev.pc)
 	}
 	s.hits = s.hits[:0]
+	w.afterGlobal(in)
+}
+
+// verb names a kind of access.
+func verb(write bool) string {
+	if write {
+		return "write"
+	}
+	return "read"
 }
 
 // sameValue reports whether the two writes of a conflict wrote the same: both
@@ -196,14 +239,34 @@ func (w *warp) sameValue(in *inst, h hit, other int) bool {
 	if h.prev.batch != s.batch {
 		return slices.Equal(w.shared[h.addr:h.addr+n], s.old[h.index:h.index+int(n)])
 	}
-	if in.x != nil {
+	return w.sameRegister(in, h.lane, other)
+}
+
+// sameRegister reports whether two lanes store the same.
+func (w *warp) sameRegister(in *inst, i, j int) bool {
+	n := in.size()
+	switch {
+	case in.x != nil || n > 8:
 		return false
-	}
-	if n == 8 {
-		return w.r64[in.b][h.lane] == w.r64[in.b][other]
+	case n == 8:
+		return w.r64[in.b][i] == w.r64[in.b][j]
 	}
 	keep := ^uint32(0) >> (32 - 8*n)
-	return (w.r32[in.b][h.lane]^w.r32[in.b][other])&keep == 0
+	return (w.r32[in.b][i]^w.r32[in.b][j])&keep == 0
+}
+
+// placeOf names an instruction: the PTX line, and the source line if there is
+// one.
+func (p *program) placeOf(pc int32) string {
+	if pc < 0 || int(pc) >= len(p.lines) {
+		return "an unknown line"
+	}
+	at := p.lines[pc]
+	s := fmt.Sprintf("line %d", at.line)
+	if at.loc > 0 {
+		s += " (" + p.locs[at.loc-1] + ")"
+	}
+	return s
 }
 
 // find reports a finding, once for each pair of instructions.
@@ -221,16 +284,11 @@ func (w *warp) find(f *Fault, pc, other int32) {
 	}
 }
 
-// unimplemented names the flags that have no effect yet.
+// unimplemented names the flags that have no effect.
 func (c Checks) unimplemented() string {
 	left := c &^ implementedChecks
 	if left == 0 {
 		return ""
 	}
-	names := map[Checks]string{CheckGlobalRaces: "CheckGlobalRaces"}
-	flag := Checks(1) << bits.TrailingZeros32(uint32(left))
-	if n := names[flag]; n != "" {
-		return n
-	}
-	return fmt.Sprintf("Checks(%#x)", uint32(flag))
+	return fmt.Sprintf("Checks(%#x)", uint32(1)<<bits.TrailingZeros32(uint32(left)))
 }

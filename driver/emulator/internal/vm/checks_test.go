@@ -38,7 +38,7 @@ func exchange(barrier, partner string) string {
 
 func TestSharedRacesAreFound(t *testing.T) {
 	f := findings(t, vm.CheckSharedRaces, 64, exchange("", "32"))
-	if len(f) != 2 || f[0].Kind != vm.FaultRace || !strings.Contains(f[0].Detail, "unordered with the access of thread") || f[0].Space != "shared" {
+	if len(f) != 2 || f[0].Kind != vm.FaultRace || !strings.Contains(f[0].Detail, " of thread ") || f[0].Space != "shared" {
 		t.Fatalf("without a barrier: %v", f)
 	}
 	if f := findings(t, vm.CheckSharedRaces, 64, exchange("bar.sync 0;", "32")); len(f) != 0 {
@@ -109,9 +109,9 @@ func TestExitBeforeABarrierIsFound(t *testing.T) {
 func TestAMissingCheckIsRefused(t *testing.T) {
 	m := load(t, `.visible .entry k() { ret; }`)
 	o := grid(1, 1)
-	o.Checks = vm.CheckGlobalRaces
+	o.Checks = 1 << 20
 	var e *vm.LaunchError
-	if err := m.launchWith("k", o); !errors.As(err, &e) || e.Result != 801 || !strings.Contains(e.Error(), "CheckGlobalRaces") {
+	if err := m.launchWith("k", o); !errors.As(err, &e) || e.Result != 801 || !strings.Contains(e.Error(), "Checks(0x100000)") {
 		t.Errorf("launch: %v", err)
 	}
 }

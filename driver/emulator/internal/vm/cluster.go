@@ -167,6 +167,12 @@ func (w *warp) reachCluster(in *inst, e *access, p, window uint64, i int) unsafe
 		panic(w.accessFault(FaultIllegal, in, p, i, fmt.Sprintf("block %v has %d bytes of shared memory", c.id, r.Size)))
 	}
 	*e = access{window + tag, r.Size - size + 1, r.base, r}
+	if c.shadow != nil {
+		w.unremember(in, e)
+		if in.aux&accWrite != 0 {
+			c.shadow.writtenOutside(off, size)
+		}
+	}
 	return unsafe.Add(r.base, off)
 }
 
@@ -234,8 +240,8 @@ func (k *cluster) tryOpen() {
 		for _, w := range c.warps {
 			w.passBarrier()
 		}
-		c.ordered()
 	}
+	orderBlocks(k.ctas)
 }
 
 // passBarrier lets go the lanes that wait at the cluster's barrier; those that

@@ -185,6 +185,61 @@ W:	mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
 	}
 }
 
+// What a block of the cluster wrote into another's shared memory counts as
+// written, and what it did before it arrived at a barrier object of the other
+// comes before what the other does after its wait.
+func TestChecksKnowClusters(t *testing.T) {
+	const others = arriveWait + `
+	xor.b32 %r6, %rank, 1; mapa.shared::cluster.u32 %r5, %r4, %r6; mov.u32 %r7, bar; mapa.shared::cluster.u32 %r8, %r7, %r6;
+	mul.lo.u32 %r9, %rank, 4; cvt.u64.u32 %rd1, %r9; add.u64 %rd2, %out, %rd1;
+	mul.lo.u32 %r9, %r6, 4; cvt.u64.u32 %rd1, %r9; add.u64 %rd3, %out, %rd1;
+`
+	const arrive = "@%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8];\n"
+	const wait = "W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [bar], 0; @!%p2 bra W;\n"
+	for _, k := range []struct {
+		name, body, want string
+	}{
+		{"shared memory", "@%p1 st.shared::cluster.u32 [%r5], 7;" + arriveWait + "ld.shared.u32 %r9, [s];", ""},
+		{"shared memory that nobody wrote", "@%p1 st.shared::cluster.u32 [%r5], 7;" + arriveWait + "ld.shared.u32 %r9, [s+4];", "uninitialized read"},
+		{"a store that an object is told of", "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 4;" + arriveWait +
+			"@%p1 st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r5], 7, [%r8];" + wait + "ld.shared.u32 %r9, [s];" + arriveWait, ""},
+		{"global memory, and an object", "@%p1 st.global.u32 [%rd2], 7;" + arrive + wait + "ld.global.u32 %r9, [%rd3];" + arriveWait, ""},
+		{"global memory, and the barrier", "@%p1 st.global.u32 [%rd2], 7;" + arriveWait + "ld.global.u32 %r9, [%rd3];", ""},
+		{"global memory, and nothing", "@%p1 st.global.u32 [%rd2], 7; ld.global.u32 %r9, [%rd3];" + arriveWait, "data race"},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			m := load(t, clusterKernel(others+k.body))
+			o := grid(2, 32)
+			o.Cluster = vm.Dim3{X: 2, Y: 1, Z: 1}
+			o.Checks = vm.CheckSharedRaces | vm.CheckUninitialized | vm.CheckGlobalRaces
+			found := ""
+			o.Report = func(f *vm.Fault) { found += f.Error() + "\n" }
+			if err := m.launchWith("k", o, upload(m, make([]uint32, 64))); err != nil {
+				t.Fatal(err)
+			}
+			if (found == "") != (k.want == "") || !strings.Contains(found, k.want) {
+				t.Errorf("found %q, want %q", found, k.want)
+			}
+		})
+	}
+}
+
+// A bulk copy to global memory counts as a write.
+func TestChecksKnowBulkCopiesToGlobalMemory(t *testing.T) {
+	m := newChecker(t, vm.CheckUninitialized|vm.CheckGlobalRaces, `
+	.shared .align 16 .b8 s[256];
+	mov.u32 %r4, s; mul.lo.u32 %r5, %t, 4; add.u32 %r4, %r4, %r5; st.shared.u32 [%r4], %t;
+	bar.sync 0; setp.eq.u32 %p1, %t, 0;
+	@%p1 cp.async.bulk.global.shared::cta.bulk_group [%p0], [s], 128;
+	@%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;
+	bar.sync 0; ld.global.u32 %r6, [%rd1];`)
+	for i, n := range map[int]int{32: 0, 64: 1} { // threads, and what they find
+		if found := m.run(1, i, nil); len(found) != n {
+			t.Errorf("%d threads: found %v, want %d", i, found, n)
+		}
+	}
+}
+
 func TestGridsOfClustersAreRefused(t *testing.T) {
 	text := strings.Replace(clusterKernel(""), "\n{", "\n.reqntid 32, 1, 1 .reqnctapercluster 2, 1, 1 .blocksareclusters\n{", 1)
 	if _, err := tryLoad(t, text); err == nil || !strings.Contains(err.Error(), ".blocksareclusters") {

@@ -29,6 +29,7 @@ type cta struct {
 	shadow       *shadow // nil unless accesses to shared memory are checked
 	sharedRegion *Region
 	rng          uint64
+	order        []int // of the warps' turns; nil: as they are numbered
 }
 
 // barrier is the state of a named barrier.
@@ -66,9 +67,9 @@ func (c *cta) step() stepState {
 			panic(c.warps[0].fault(FaultAborted, nil))
 		}
 		running, runnable := 0, 0
-		first := c.firstWarp()
+		c.shuffle()
 		for i := range c.warps {
-			w := c.warps[(i+first)%len(c.warps)]
+			w := c.warps[c.turn(i)]
 			if w.live == 0 {
 				continue
 			}
@@ -105,23 +106,6 @@ func (c *cta) runnable() bool {
 	return false
 }
 
-// firstWarp is the warp that has the first turn of a round: 0, or a random
-// one if the launch has a seed.
-func (c *cta) firstWarp() int {
-	if c.run.opts.Seed == 0 {
-		return 0
-	}
-	c.rng = splitmix(c.rng)
-	return int(c.rng % uint64(len(c.warps)))
-}
-
-func splitmix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 // deadlock describes a CTA in which every warp waits.
 func (c *cta) deadlock() *Fault {
 	for _, w := range c.warps {
@@ -152,9 +136,6 @@ func (c *cta) lanesExited(w *warp) {
 	c.live = live
 	for i := range c.bars {
 		if b := &c.bars[i]; b.waiting != 0 {
-			if c.run.opts.Checks&CheckBarriers != 0 {
-				c.run.report(w.fault(FaultBarrier, nil).withDetail("a thread exits while others of its block wait at a barrier"))
-			}
 			b.count(c, w)
 			c.tryOpen(i)
 		}
@@ -260,6 +241,7 @@ func (c *cta) tryOpen(id int) {
 	} else if b.arrived < c.live {
 		return
 	}
+	c.checkBarrier(id)
 	for _, w := range c.warps {
 		for i := range w.splits {
 			s := &w.splits[i]

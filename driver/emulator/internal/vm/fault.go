@@ -96,11 +96,7 @@ func (f *Fault) Error() string {
 	var b strings.Builder
 	b.WriteString(f.Kind.String())
 	if f.Size != 0 {
-		dir := "read"
-		if f.Write {
-			dir = "write"
-		}
-		fmt.Fprintf(&b, ": %s of %d bytes at %#x (%s)", dir, f.Size, f.Addr, f.Space)
+		fmt.Fprintf(&b, ": %s of %d bytes at %#x (%s)", verb(f.Write), f.Size, f.Addr, f.Space)
 	}
 	fmt.Fprintf(&b, " in kernel %s", f.Kernel)
 	if f.Line != 0 {
@@ -111,7 +107,7 @@ func (f *Fault) Error() string {
 	}
 	fmt.Fprintf(&b, ", block %v thread %v", f.Block, f.Thread)
 	if f.Instr != "" {
-		fmt.Fprintf(&b, ": %s", f.Instr)
+		fmt.Fprintf(&b, ": %s", strings.TrimSuffix(f.Instr, ";"))
 	}
 	if f.Detail != "" {
 		fmt.Fprintf(&b, "; %s", f.Detail)

@@ -78,6 +78,8 @@ type lineInfo struct {
 	file int32 // index of the source module
 	loc  int32 // index+1 into the program's source places
 	op   int32 // index+1 into the opcodes, where a PTX instruction begins
+	// order is how the instruction orders memory between blocks.
+	order memoryOrder
 }
 
 // class is the bank that a virtual register belongs to.

@@ -43,6 +43,7 @@ const (
 // launchRun is the state that the workers of one launch share.
 type launchRun struct {
 	kernel  *Kernel
+	id      uint64 // of the launch
 	ctx     context.Context
 	opts    *LaunchOptions
 	mem     *Memory
@@ -88,6 +89,9 @@ func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
 	return nil
 }
 
+// nextLaunch numbers launches, and copies among them.
+var nextLaunch atomic.Uint64
+
 // newRun takes the state of a launch from the pool, or makes one.
 func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
 	r, _ := k.runs.Get().(*launchRun)
@@ -95,6 +99,7 @@ func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
 		r = new(launchRun)
 	}
 	r.kernel, r.ctx, r.opts, r.mem, r.params = k, ctx, opts, k.module.mem, opts.Params
+	r.id = nextLaunch.Add(1)
 	r.threads = uint32(opts.Block.Count())
 	r.ctas = opts.Grid.Count()
 	r.units = r.ctas / opts.clusterSize().Count()
@@ -122,6 +127,10 @@ func (r *launchRun) release() {
 // work runs the CTAs on this goroutine and as many others as are useful.
 func (r *launchRun) work() {
 	n := r.opts.Workers
+	if r.opts.Checks&accessChecks != 0 {
+		n = 1 // what is found does not depend on timing
+		defer r.mem.track.forget(r)
+	}
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
@@ -218,25 +227,6 @@ func (r *launchRun) startCTA() *cta {
 	x, y := uint64(r.opts.Grid.X), uint64(r.opts.Grid.Y)
 	c.reset(Dim3{uint32(i % x), uint32(i / x % y), uint32(i / x / y)})
 	return c
-}
-
-// permute changes the order of CTAs if the launch has a seed.
-func (r *launchRun) permute(i uint64) uint64 {
-	if r.opts.Seed == 0 || r.units < 2 {
-		return i
-	}
-	a := splitmix(r.opts.Seed)%r.units | 1
-	for gcd(a, r.units) != 1 {
-		a += 2
-	}
-	return (i%r.units*(a%r.units) + r.opts.Seed%r.units) % r.units
-}
-
-func gcd(a, b uint64) uint64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // step runs c for a while and reports whether it has ended.

@@ -223,7 +223,8 @@ type lowered struct {
 	loc   int32
 	to    *label
 	table []*label
-	mem   bool   // accesses memory at the address in field a
+	mem   bool // accesses memory at the address in field a
+	order memoryOrder
 	op    string // the PTX instruction that begins here
 }
 
@@ -485,7 +486,7 @@ func (l *lowerer) args(i *ptx.Instr, least, most int) bool {
 // emit appends an instruction that writes dst and reads srcs: the first three
 // are a, b, c, further ones x.regs. Either may be noReg.
 func (l *lowerer) emit(exec execFunc, dst reg, srcs ...reg) *lowered {
-	n := &lowered{in: inst{exec: exec, target: -1}, pos: l.pos, loc: l.loc}
+	n := &lowered{in: inst{exec: exec, target: -1}, pos: l.pos, loc: l.loc, order: orderOf(l.cur)}
 	n.ref(fieldD, dst, true)
 	for i, s := range srcs {
 		if i < 3 {
@@ -581,6 +582,6 @@ func (l *lowerer) place() {
 			n.in.x.table = append(n.in.x.table, base+int32(t.at))
 		}
 		l.b.prog.code = append(l.b.prog.code, n.in)
-		l.b.prog.lines = append(l.b.prog.lines, lineInfo{n.pos.Line, int32(l.file.index), n.loc, l.b.opcode(n.op)})
+		l.b.prog.lines = append(l.b.prog.lines, lineInfo{n.pos.Line, int32(l.file.index), n.loc, l.b.opcode(n.op), n.order})
 	}
 }

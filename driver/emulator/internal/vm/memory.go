@@ -71,6 +71,7 @@ type AllocOptions struct {
 	ReadOnly bool   // kernels may not write
 	Tag      string // who allocated, for reports: "cuMemAlloc_v2", "module x"
 	User     any    // the driver's own record of the allocation
+	Made     *Trace // where the program allocated; nil: where Alloc or Map is called
 }
 
 // Region is one allocation. Its fields do not change after it was made.
@@ -82,6 +83,9 @@ type Region struct {
 	base unsafe.Pointer // first byte of data; nil if Size is 0
 	data []byte
 	dead atomic.Bool
+
+	written *byteSet      // nil unless reads of what nobody wrote are looked for
+	shadow  *globalShadow // nil until an access is checked for races; Memory.track guards it
 }
 
 // Bytes is the region's memory.
@@ -100,13 +104,15 @@ type Memory struct {
 	next     [maxDevices]uint64
 	freed    [freedKept]freedSpan
 	freedN   uint64
+	track    tracker
 }
 
 type span struct{ addr, size uint64 }
 
 type freedSpan struct {
 	span
-	tag, why string
+	tag, why    string
+	made, freed *Trace
 }
 
 // NewMemory makes an empty address space.
@@ -149,7 +155,7 @@ func (m *Memory) Alloc(size uint64, o AllocOptions) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	m.insert(newRegion(addr, buf, o))
+	m.insert(m.traced(newRegion(addr, buf, o)))
 	return addr, nil
 }
 
@@ -172,7 +178,7 @@ func (m *Memory) Map(addr uint64, b []byte, o AllocOptions) error {
 	if m.overlaps(addr, uint64(len(b))) {
 		return ErrOverlap
 	}
-	m.insert(newRegion(addr, b, o))
+	m.insert(m.traced(newRegion(addr, b, o)))
 	return nil
 }
 
@@ -231,7 +237,7 @@ func (m *Memory) Free(addr uint64, why string) (*Region, error) {
 	r := m.regions[i]
 	m.regions = append(m.regions[:i], m.regions[i+1:]...)
 	r.dead.Store(true)
-	m.freed[m.freedN%freedKept] = freedSpan{span{r.Addr, r.Size}, r.Tag, why}
+	m.freed[m.freedN%freedKept] = freedSpan{span{r.Addr, r.Size}, r.Tag, why, r.Made, r.freedAt()}
 	m.freedN++
 	return r, nil
 }
@@ -403,7 +409,8 @@ func (m *Memory) Nearest(addr uint64) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if f := m.lastFreed(addr); f != nil {
-		return fmt.Sprintf("%#x is %d bytes into %s, freed by %s", addr, addr-f.addr, describe(f.addr, f.size, f.tag), f.why)
+		return fmt.Sprintf("%#x is %d bytes into %s%s, freed by %s%s", addr, addr-f.addr,
+			describe(f.addr, f.size, f.tag), f.made.at(", allocated at "), f.why, f.freed.at(" at "))
 	}
 	i := m.search(addr)
 	best, dist := "", ^uint64(0)
@@ -411,22 +418,27 @@ func (m *Memory) Nearest(addr uint64) string {
 		r := m.regions[i]
 		switch end := r.Addr + r.Size; {
 		case addr < end:
-			return fmt.Sprintf("%#x is %d bytes into %s", addr, addr-r.Addr, describe(r.Addr, r.Size, r.Tag))
+			return fmt.Sprintf("%#x is %d bytes into %s", addr, addr-r.Addr, r.describe())
 		default:
 			dist = addr - end
-			best = fmt.Sprintf("%#x is %d bytes after the end of %s", addr, dist, describe(r.Addr, r.Size, r.Tag))
+			best = fmt.Sprintf("%#x is %d bytes after the end of %s", addr, dist, r.describe())
 		}
 	}
 	if i+1 < len(m.regions) {
 		if r := m.regions[i+1]; r.Addr-addr < dist {
 			dist = r.Addr - addr
-			best = fmt.Sprintf("%#x is %d bytes before %s", addr, r.Addr-addr, describe(r.Addr, r.Size, r.Tag))
+			best = fmt.Sprintf("%#x is %d bytes before %s", addr, r.Addr-addr, r.describe())
 		}
 	}
 	if best == "" || dist > farAway {
 		return fmt.Sprintf("there is no allocation near %#x", addr)
 	}
 	return "nearest allocation: " + best
+}
+
+// describe names the region, with where the program made it.
+func (r *Region) describe() string {
+	return describe(r.Addr, r.Size, r.Tag) + r.Made.at(", allocated at ")
 }
 
 func describe(addr, size uint64, tag string) string {

@@ -173,6 +173,7 @@ func (l *lowerer) emitBulk(i *ptx.Instr, dst, src string, c bulkCopy) {
 		n.more(mask, false)
 	}
 	l.slot(n).mem = false
+	n.in.aux = c.dCode | log2(bulkUnit)<<accLog // for reports
 }
 
 // wideAddress is the place of an operand with its base in a 64-bit column.
@@ -190,8 +191,25 @@ func (w *warp) bulkCopy(in *inst, m uint32, c *bulkCopy) {
 	w.synced = true
 	w.pc = w.prog.pcOf(in, w.pc) // for reports about its parts
 	for ; m != 0; m &= m - 1 {
-		i := first(m)
-		w.bulkLane(in, c, i)
+		w.beginBulk()
+		w.bulkLane(in, c, first(m))
+		w.endBulk(in)
+	}
+}
+
+// beginBulk and endBulk are around a lane's copy what checkedAccess is around
+// other instructions. Races are looked for in the first bytes only.
+func (w *warp) beginBulk() {
+	if s := w.cta.shadow; s != nil {
+		s.hits, s.old = s.hits[:0], s.old[:0]
+		s.batch++
+		s.global.event = nil
+	}
+}
+
+func (w *warp) endBulk(in *inst) {
+	if w.cta.shadow != nil {
+		w.afterAccess(in)
 	}
 }
 
@@ -296,16 +314,27 @@ func (w *warp) span(in *inst, code uint16, p uint64, n int, i int) []byte {
 	probe := inst{aux: code | log2(bulkUnit)<<accLog, slot: in.slot}
 	e := access{region: deadRegion}
 	at := w.pointer(&probe, &e, p, i)
+	if code&accWrite == 0 {
+		w.endBulk(&probe)
+	}
 	if left := e.n - (p - e.addr) + bulkUnit - 1; uint64(n) > left {
 		panic(w.accessFault(FaultIllegal, &probe, p, i, fmt.Sprintf("a bulk copy of %d bytes, %d are left in %s", n, left, describe(e.region.Addr, e.region.Size, e.region.Tag))))
 	}
 	return unsafe.Slice((*byte)(at), n)
 }
 
-// written tells the checks of shared memory that a copy wrote n bytes.
+// written tells the checks that a copy wrote n bytes.
 func (w *warp) written(code uint16, p uint64, n int) {
 	s := w.cta.shadow
-	if s == nil || code&spaceMask != spaceShared || p >= clusterBytes {
+	switch {
+	case s == nil:
+		return
+	case code&spaceMask == spaceGlobal:
+		w.cta.run.mem.Written(p, uint64(n))
+		return
+	case p >= clusterBytes:
+		o := w.cta.group().ctas[p>>clusterShift-1]
+		o.shadow.writtenOutside(p&(clusterBytes-1), uint64(n))
 		return
 	}
 	s.epoch++

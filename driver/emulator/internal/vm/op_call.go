@@ -116,6 +116,10 @@ func execCopyArg(w *warp, in *inst, m uint32) {
 			copy(theirs, mine)
 		}
 	}
+	if w.cta.shadow != nil {
+		w.localWritten(own, n, w.mask)
+		w.localWritten(other, n, w.mask)
+	}
 }
 
 // needLocal makes sure that each lane has n bytes of local memory.
@@ -250,6 +254,9 @@ func (w *warp) call(in *inst, fn *function) bool {
 	}
 	w.grow(need)
 	w.setFrame(f)
+	if w.cta.shadow != nil {
+		w.enterLocal(fn, w.mask)
+	}
 	w.fillConstants(fn, w.mask)
 	fill(&w.r32[fn.retPC], uint32(w.pc+1), w.mask)
 	w.pc = fn.entry

@@ -1,10 +1,6 @@
 package vm
 
-import (
-	"unsafe"
-
-	"github.com/purecuda/cuda/ptx"
-)
+import "github.com/purecuda/cuda/ptx"
 
 // ldmatrix, stmatrix and movmatrix: matrices of 8x8 elements of 16 bits, of
 // which each lane holds two neighbours of a row in a register.
@@ -79,7 +75,6 @@ func lowerMatrixMemory(l *lowerer, i *ptx.Instr, f *form) {
 func (w *warp) moveMatrices(in *inst, wide, trans bool, m uint32) {
 	e := w.site(in)
 	a := w.addresses(in, wide, m)
-	w.beginAccess(in)
 	for k, r := range in.x.regs[1:] {
 		c := &w.r32[r]
 		for row := range 8 {
@@ -87,7 +82,7 @@ func (w *warp) moveMatrices(in *inst, wide, trans bool, m uint32) {
 			if m>>lane&1 == 0 {
 				continue // a thread that is not there
 			}
-			p := (*[8]uint16)(w.matrixPointer(in, e, a[lane], lane))
+			p := (*[8]uint16)(w.pointer(in, e, a[lane], lane))
 			if in.aux&accWrite != 0 {
 				storeRow(c, p, row, trans)
 			} else {
@@ -95,7 +90,6 @@ func (w *warp) moveMatrices(in *inst, wide, trans bool, m uint32) {
 			}
 		}
 	}
-	w.afterAccess(in)
 }
 
 // holder is where element col of a row is: the lane and the shift.
@@ -145,28 +139,4 @@ func execMovmatrix(w *warp, in *inst, m uint32) {
 		}
 		d[lane] = x
 	}
-}
-
-// beginAccess and matrixPointer look at accesses to shared memory as the
-// checks of other instructions do; these have an address for each element or
-// row instead of one for each lane. afterAccess ends what beginAccess begins.
-func (w *warp) beginAccess(in *inst) {
-	if s := w.cta.shadow; s != nil {
-		s.hits, s.old = s.hits[:0], s.old[:0]
-		s.batch++
-	}
-}
-
-// matrixPointer is the memory at p, which lane i accesses.
-//
-//go:nocheckptr
-func (w *warp) matrixPointer(in *inst, e *access, p uint64, i int) unsafe.Pointer {
-	q := w.pointer(in, e, p, i)
-	if s := w.cta.shadow; s != nil {
-		at := uint64(uintptr(q) - uintptr(unsafe.Pointer(unsafe.SliceData(w.shared))))
-		if at < uint64(len(s.bytes)) {
-			w.touch(in, w.prog.pcOf(in, w.pc), i, at)
-		}
-	}
-	return q
 }

@@ -182,6 +182,9 @@ func (w *warp) mbarrier(in *inst, m uint32, mf mbarrierForm, result class, wide,
 		if wrong != "" {
 			panic(w.accessFault(FaultBarrier, in, a[i], i, wrong))
 		}
+		if mf.look && r != 0 {
+			w.cta.waited()
+		}
 		switch result {
 		case class64:
 			w.r64[in.d][i] = r

@@ -227,16 +227,14 @@ func (o *wmmaMove) exec(w *warp, in *inst, m uint32) {
 	stride := uint64(w.r32[in.x.regs[1]][first(m)])
 	regs := in.x.regs[2:]
 	e := w.site(in)
-	w.beginAccess(in)
 	per := o.typ.perRegister()
 	for k := m; k != 0; k &= k - 1 {
 		lane := first(k)
 		for x := 0; x < o.each; x += o.run {
-			p := w.matrixPointer(in, e, base+o.offset(int(o.at[lane*o.each+x]), stride), lane)
+			p := w.pointer(in, e, base+o.offset(int(o.at[lane*o.each+x]), stride), lane)
 			o.move(w, regs[x/per], lane, uint(x%per*o.typ.bits()), p)
 		}
 	}
-	w.afterAccess(in)
 }
 
 // offset is where element at of the matrix is, in bytes.

@@ -57,13 +57,9 @@ func (w *warp) accessFault(kind FaultKind, in *inst, p uint64, i int, detail str
 	return f
 }
 
-func (f *Fault) withDetail(detail string) *Fault {
-	f.Detail = detail
-	return f
-}
-
-// pcOf is the index of an instruction of the program, or otherwise if in is a
-// copy.
+// pcOf is the index of an instruction of the program. If in is the copy that
+// says where an instruction reads, it is that instruction's; otherwise, if it
+// is none of the program's.
 func (p *program) pcOf(in *inst, otherwise int32) int32 {
 	if in == nil || len(p.code) == 0 {
 		return otherwise
@@ -71,6 +67,11 @@ func (p *program) pcOf(in *inst, otherwise int32) int32 {
 	off := uintptr(unsafe.Pointer(in)) - uintptr(unsafe.Pointer(&p.code[0]))
 	if i := off / unsafe.Sizeof(*in); i < uintptr(len(p.code)) {
 		return int32(i)
+	}
+	for i := range p.code {
+		if x := p.code[i].x; x != nil && x.from == in {
+			return int32(i)
+		}
 	}
 	return otherwise
 }

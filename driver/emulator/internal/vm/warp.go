@@ -102,7 +102,7 @@ const (
 //
 //go:norace
 func (w *warp) run() runState {
-	budget := idleSplit
+	budget := w.cta.patience()
 	if w.mask == 0 && !w.pick() {
 		return w.idle()
 	}

@@ -1,0 +1,99 @@
+package emulator
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// Finding is something that a program did wrong: what ended a kernel, or what
+// one of the checks of Config.Check saw.
+type Finding struct {
+	Kind   string // "illegal address", "data race", "leak", ...
+	Report string // all that is known, on one line
+	Fatal  bool   // it ended the kernel or the copy, and broke the context
+
+	// Of findings in kernels; zero in others.
+	Kernel  string
+	File    string // the module
+	Line    int    // in the PTX text, from 1
+	Source  string // "file.cu:12" where the PTX has .loc
+	Instr   string // the instruction's line
+	Block   [3]uint32
+	Thread  [3]uint32
+	Address uint64
+	Size    int    // bytes of the access, 0 if it is about none
+	Space   string // "global", "shared", "local", "generic", ...
+	Write   bool
+}
+
+// String is the report.
+func (f Finding) String() string { return f.Report }
+
+// The kinds of findings that are not in kernels.
+const (
+	kindRace     = "data race"
+	kindHost     = "host access during a copy"
+	kindPageable = "pageable memory in a graph"
+	kindLeak     = "leak"
+	kindCopy     = "illegal address"
+)
+
+// findings are kept until the emulator is dropped, each once.
+type findings struct {
+	mu   sync.Mutex
+	list []Finding
+	seen map[string]bool
+}
+
+// Findings returns what was found so far, in the order in which it was. A
+// finding at the same place of the same program is kept once.
+func (e *Emulator) Findings() []Finding {
+	e.found.mu.Lock()
+	defer e.found.mu.Unlock()
+	return slices.Clone(e.found.list)
+}
+
+// find keeps a finding, unless one with the same key was kept already.
+func (e *Emulator) find(key string, f Finding) {
+	e.found.mu.Lock()
+	defer e.found.mu.Unlock()
+	if e.found.seen[key] {
+		return
+	}
+	if e.found.seen == nil {
+		e.found.seen = make(map[string]bool)
+	}
+	e.found.seen[key] = true
+	e.found.list = append(e.found.list, f)
+	e.cfg.Log.Warn("finding", "kind", f.Kind, "report", f.Report)
+}
+
+// findPlain keeps a finding that is not in a kernel.
+func (e *Emulator) findPlain(kind, key, report string) {
+	e.find(kind+key, Finding{Kind: kind, Report: kind + ": " + report})
+}
+
+// findInKernel is told what the engine finds. Findings of one kernel are the
+// same if they are of one kind and at one instruction.
+func (e *Emulator) findInKernel(f *vm.Fault) { e.find(keyOf(f), findingOf(f, false)) }
+
+func keyOf(f *vm.Fault) string { return fmt.Sprint(f.Kind, f.Kernel, f.File, f.Line, f.Instr, f.Space) }
+
+func findingOf(f *vm.Fault, fatal bool) Finding {
+	dim := func(d vm.Dim3) [3]uint32 { return [3]uint32{d.X, d.Y, d.Z} }
+	return Finding{
+		Kind: f.Kind.String(), Report: f.Error(), Fatal: fatal,
+		Kernel: f.Kernel, File: f.File, Line: f.Line, Source: f.Source, Instr: f.Instr,
+		Block: dim(f.Block), Thread: dim(f.Thread),
+		Address: f.Addr, Size: f.Size, Space: f.Space, Write: f.Write,
+	}
+}
+
+// findFatal keeps what ended a kernel; every one counts.
+func (e *Emulator) findFatal(f Finding) {
+	f.Fatal = true
+	e.find(fmt.Sprint("fatal", e.stats.faults.Load()), f)
+}

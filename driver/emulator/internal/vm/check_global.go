@@ -1,0 +1,342 @@
+package vm
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Races in global memory. Every granule of memory that a checked launch
+// touches has its last write and two last reads, of different warps where
+// there were such. Granules are of 4 bytes until something smaller is
+// accessed, then of one.
+
+// tracker guards what is known of the accesses to all memory.
+type tracker struct {
+	mu     sync.Mutex
+	checks Checks
+	sync   map[syncKey]clockSet // what was published at an address
+}
+
+type syncKey struct {
+	launch *launchRun
+	addr   uint64
+}
+
+// event is one execution of an instruction by a warp, or a copy.
+type event struct {
+	launch      *launchRun // while it runs; nil for a copy
+	id          uint64     // of the launch
+	order       Order
+	what        string // the kernel, or the copy
+	place       string // of the instruction
+	pc          int32
+	block       uint64
+	warp        uint32
+	epoch, lane uint32 // epochs of the block and of the warp
+	time        uint32 // of the block
+	batch       uint32
+	shape, grid Dim3
+}
+
+// mark is an event and the lane that made the access.
+type mark struct {
+	*event
+	thread uint8
+	wrote  bool
+}
+
+const (
+	granule     = 4
+	shadowPage  = 256 // bytes of memory
+	pageEntries = shadowPage / granule
+)
+
+// cell is what is known of a granule.
+type cell struct{ write, read, other mark }
+
+// globalShadow is the pages of a region.
+type globalShadow struct{ pages map[uint64][]cell }
+
+// globalHit is a conflict in global memory.
+type globalHit struct {
+	lane  int
+	addr  uint64
+	prev  mark
+	waw   bool
+	index int
+	data  []byte
+}
+
+// cells calls f with each granule of a range of a region.
+func (g *globalShadow) cells(off, n uint64, f func(*cell)) {
+	for end := off + n; off < end; {
+		page, stop := off/shadowPage, min(end, (off/shadowPage+1)*shadowPage)
+		cells := g.pages[page]
+		if cells == nil {
+			cells = make([]cell, pageEntries)
+		}
+		if len(cells) == pageEntries && (off%granule != 0 || stop%granule != 0) {
+			cells = toBytes(cells)
+		}
+		g.pages[page] = cells
+		size := uint64(shadowPage / len(cells))
+		for ; off < stop; off += size {
+			f(&cells[off%shadowPage/size])
+		}
+	}
+}
+
+// toBytes makes cells of bytes.
+func toBytes(cells []cell) []cell {
+	out := make([]cell, 0, shadowPage)
+	for _, c := range cells {
+		out = append(out, c, c, c, c)
+	}
+	return out
+}
+
+// globalAccess looks at lane i's access to a region.
+func (w *warp) globalAccess(in *inst, e *access, r *Region, p uint64, i int) {
+	w.unremember(in, e)
+	m := w.cta.run.mem
+	m.track.mu.Lock()
+	defer m.track.mu.Unlock()
+	checks := w.cta.run.opts.Checks
+	if checks&CheckUninitialized != 0 && r.written != nil {
+		w.uninitialized(in, r, p, i)
+	}
+	if checks&CheckGlobalRaces == 0 || r.ReadOnly {
+		return
+	}
+	if in.aux&(accAtomic|accSync) != 0 {
+		m.track.meet(w, in, p)
+	}
+	w.raceGlobal(in, r, p, i)
+}
+
+// meet is an atomic or volatile access: it picks up what others published at
+// the address, and if it writes leaves what its block did.
+func (t *tracker) meet(w *warp, in *inst, p uint64) {
+	b := &w.cta.shadow.global
+	key := syncKey{w.cta.run, p &^ 3}
+	left := t.sync[key]
+	b.knows.join(left)
+	if in.aux&accWrite == 0 || b.published == nil {
+		return
+	}
+	if left == nil {
+		if t.sync == nil {
+			t.sync = map[syncKey]clockSet{}
+		}
+		left = clockSet{}
+		t.sync[key] = left
+	}
+	left.join(b.published)
+}
+
+// forget drops what a launch that has ended published.
+func (t *tracker) forget(r *launchRun) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k := range t.sync {
+		if k.launch == r {
+			delete(t.sync, k)
+		}
+	}
+}
+
+// eventOf is the event of the instruction that is executing.
+func (w *warp) eventOf(in *inst) *event {
+	s, r := w.cta.shadow, w.cta.run
+	if s.global.event == nil {
+		pc := w.prog.pcOf(in, w.pc)
+		s.global.event = &event{
+			launch: r, id: r.id, order: r.opts.Order, what: "kernel " + r.kernel.name, place: w.prog.placeOf(pc), pc: pc,
+			block: s.global.block, warp: uint32(w.id), epoch: s.epoch, lane: w.epoch, time: s.global.time, batch: s.batch,
+			shape: r.opts.Block, grid: r.opts.Grid,
+		}
+	}
+	return s.global.event
+}
+
+// raceGlobal compares an access with those before and records it.
+func (w *warp) raceGlobal(in *inst, r *Region, p uint64, i int) {
+	if r.shadow == nil {
+		r.shadow = &globalShadow{pages: map[uint64][]cell{}}
+	}
+	write := in.aux&accWrite != 0
+	sync := in.aux&(accAtomic|accSync) != 0
+	now := mark{w.eventOf(in), uint8(i), write}
+	var conflict mark
+	waw := false
+	r.shadow.cells(p-r.Addr, in.size(), func(c *cell) {
+		if prev, both := c.conflict(now, write, w.cta.shadow.global.knows); !sync && prev.event != nil {
+			conflict, waw = prev, both
+		}
+		c.record(now, write)
+	})
+	if conflict.event != nil {
+		b := &w.cta.shadow.global
+		off := p - r.Addr
+		data := r.data[off : off+in.size()]
+		b.hits = append(b.hits, globalHit{i, p, conflict, waw, len(b.old), data})
+		b.old = append(b.old, data...)
+	}
+}
+
+// conflict is an earlier access that now is unordered with; both says that
+// both write.
+func (c *cell) conflict(now mark, write bool, knows clockSet) (prev mark, both bool) {
+	switch {
+	case c.write.unordered(now, knows):
+		return c.write, write
+	case write && c.read.unordered(now, knows):
+		return c.read, false
+	case write && c.other.unordered(now, knows):
+		return c.other, false
+	}
+	return mark{}, false
+}
+
+// record makes now the last access. Of reads, one by another warp is kept.
+func (c *cell) record(now mark, write bool) {
+	if write {
+		*c = cell{write: now}
+		return
+	}
+	if r := c.read; r.event != nil && (r.block != now.block || r.warp != now.warp || r.id != now.id) {
+		c.other = r
+	}
+	c.read = now
+}
+
+// unordered reports whether nothing puts an earlier access before one that is
+// made now by a block that knows what knows says.
+func (p mark) unordered(now mark, knows clockSet) bool {
+	switch {
+	case p.event == nil:
+		return false
+	case p.id != now.id:
+		return p.order != nil && now.order != nil && !now.order.After(p.order)
+	case p.launch == nil:
+		return false
+	case p.block != now.block:
+		return knows[p.block] < p.time
+	case p.epoch != now.epoch, p.warp == now.warp && p.thread == now.thread:
+		return false
+	}
+	return p.warp != now.warp || p.lane == now.lane
+}
+
+// afterGlobal reports the conflicts of an instruction in global memory. Two
+// writes of the same value are none.
+func (w *warp) afterGlobal(in *inst) {
+	b := &w.cta.shadow.global
+	for _, h := range b.hits {
+		if h.waw && w.sameGlobal(in, h) {
+			continue
+		}
+		where := w.cta.run.mem.Nearest(h.addr)
+		detail := fmt.Sprintf("unordered with the %s of %s; %s", verb(h.prev.wrote), h.prev.describe(w.cta.run), where)
+		f := w.accessFault(FaultRace, in, h.addr, h.lane, detail)
+		f.Space = "global"
+		w.find(f, w.prog.pcOf(in, w.pc), h.prev.pc)
+	}
+	b.hits, b.old = b.hits[:0], b.old[:0]
+}
+
+func (w *warp) sameGlobal(in *inst, h globalHit) bool {
+	if h.prev.event == w.cta.shadow.global.event {
+		return w.sameRegister(in, h.lane, int(h.prev.thread))
+	}
+	return string(h.data) == string(w.cta.shadow.global.old[h.index:h.index+len(h.data)])
+}
+
+// describe says who made an access, to a reader of a report on launch r.
+func (p mark) describe(r *launchRun) string {
+	if p.launch == nil {
+		return p.what
+	}
+	t := uint32(p.warp)*lanes + uint32(p.thread)
+	s := p.shape
+	thread := Dim3{t % s.X, t / s.X % s.Y, t / s.X / s.Y}
+	g := p.grid
+	block := Dim3{uint32(p.block % uint64(g.X)), uint32(p.block / uint64(g.X) % uint64(g.Y)), uint32(p.block / uint64(g.X) / uint64(g.Y))}
+	out := fmt.Sprintf("block %v thread %v at %s", block, thread, p.place)
+	if p.id != r.id {
+		out += " of an earlier launch of " + p.what
+	}
+	return out
+}
+
+// Track has accesses to regions that are made from now on checked for reads
+// of what nobody wrote. Races need no preparation.
+func (m *Memory) Track(c Checks) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.track.checks |= c
+}
+
+// traced completes a new region with where it was made and what is tracked of
+// it.
+func (m *Memory) traced(r *Region) *Region {
+	if r.Kind == RegionHeap {
+		r.Made = nil
+	} else if r.Made == nil {
+		r.Made = Here()
+	}
+	if m.track.checks&CheckUninitialized != 0 && (r.Kind == RegionDevice || r.Kind == RegionHeap) {
+		r.written = newByteSet(r.Size)
+	}
+	return r
+}
+
+// freedAt is where the program frees the region.
+func (r *Region) freedAt() *Trace {
+	if r.Kind == RegionHeap {
+		return nil
+	}
+	return Here()
+}
+
+// Touch is an access of a copy or a fill to a range, at its place in the
+// order. It returns a report for the first conflict with an earlier access,
+// or the empty string.
+func (m *Memory) Touch(addr, size uint64, write bool, order Order, what string) string {
+	found := ""
+	for size > 0 {
+		r := m.find(addr)
+		if r == nil || r.Size == 0 {
+			return found
+		}
+		off := addr - r.Addr
+		n := min(size, r.Size-off)
+		if s := m.touchRegion(r, off, n, write, order, what); found == "" {
+			found = s
+		}
+		addr, size = addr+n, size-n
+	}
+	return found
+}
+
+func (m *Memory) touchRegion(r *Region, off, n uint64, write bool, order Order, what string) string {
+	m.track.mu.Lock()
+	if r.shadow == nil {
+		r.shadow = &globalShadow{pages: map[uint64][]cell{}}
+	}
+	now := mark{event: &event{id: nextLaunch.Add(1), order: order, what: what}, wrote: write}
+	var conflict mark
+	at, cur := uint64(0), off
+	r.shadow.cells(off, n, func(c *cell) {
+		if prev, _ := c.conflict(now, write, nil); prev.event != nil && conflict.event == nil {
+			conflict, at = prev, cur
+		}
+		c.record(now, write)
+		cur = min(off+n, cur+granule)
+	})
+	m.track.mu.Unlock()
+	if conflict.event == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s is unordered with the %s of %s; %s", what, verb(conflict.wrote), conflict.describe(new(launchRun)), m.Nearest(r.Addr+at))
+}

@@ -1,0 +1,80 @@
+package vm
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// traceDepth is how many calls a Trace keeps, traceShown how many it prints.
+const (
+	traceDepth = 24
+	traceShown = 3
+)
+
+// Trace is where in a Go program something was made: the calls that led
+// there. It costs little to take and is only looked up when it is printed.
+type Trace struct{ calls []uintptr }
+
+// Here is the trace of the calling goroutine.
+func Here() *Trace {
+	var pcs [traceDepth]uintptr
+	n := runtime.Callers(2, pcs[:])
+	return &Trace{append([]uintptr(nil), pcs[:n]...)}
+}
+
+// String names the innermost calls that are not the library's own, innermost
+// first; it is empty if there are none, as on a goroutine of the emulator.
+func (t *Trace) String() string {
+	if t == nil || len(t.calls) == 0 {
+		return ""
+	}
+	var out []string
+	frames := runtime.CallersFrames(t.calls)
+	for more := true; more && len(out) < traceShown; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		if f.Function != "" && !ownCode(f.Function) {
+			out = append(out, fmt.Sprintf("%s (%s:%d)", shortName(f.Function), lastPart(f.File), f.Line))
+		}
+	}
+	return strings.Join(out, " < ")
+}
+
+// ownCode reports functions that say nothing about the program: those of the
+// library, of the Go runtime and of the testing package.
+func ownCode(function string) bool {
+	pkg := packageOf(function)
+	const module = "github.com/purecuda/cuda/"
+	switch strings.TrimPrefix(pkg, module) {
+	case "driver", "driver/emulator", "driver/emulator/internal/vm", "loader", "graph", "runtime", "testing":
+		return true
+	}
+	return false
+}
+
+// packageOf is the package of a function: up to the first dot after the last
+// slash.
+func packageOf(function string) string {
+	slash := strings.LastIndexByte(function, '/') + 1
+	name, _, _ := strings.Cut(function[slash:], ".")
+	return function[:slash] + name
+}
+
+func shortName(function string) string {
+	function = lastPart(function)
+	if i := strings.IndexByte(function, '['); i >= 0 { // type arguments
+		function = function[:i]
+	}
+	return function
+}
+
+func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// at puts " at" before a trace, if it says something.
+func (t *Trace) at(verb string) string {
+	if s := t.String(); s != "" {
+		return verb + s
+	}
+	return ""
+}

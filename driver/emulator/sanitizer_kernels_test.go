@@ -1,0 +1,138 @@
+package emulator_test
+
+import "strings"
+
+// bugs has a kernel for each thing that the sanitizer finds, all of the shape
+// (p *u32, a u32, b u32). Those that can be right are so if b is 1. The lines
+// of bugs.cu are what a compiler would have noted.
+var bugs = bugHeader + strings.Join([]string{
+	bug("outside", 10, `
+	mul.wide.u32 %rd2, %t, 4;
+	add.u64 %rd3, %p, %rd2;
+	.loc 1 12 3
+	st.global.u32 [%rd3], %t;`),
+	bug("misaligned", 20, `
+	.loc 1 21 3
+	ld.global.u32 %r1, [%p+2];`),
+	bug("constant", 30, `
+	mov.u64 %rd2, table;
+	cvta.const.u64 %rd2, %rd2;
+	.loc 1 32 3
+	st.u32 [%rd2], %t;`),
+	bug("shared_end", 40, `
+	mov.u32 %r1, tile;
+	.loc 1 42 3
+	st.shared.u32 [%r1+512], %t;`),
+
+	bug("early_exit", 50, `
+	setp.lt.u32 %q1, %t, %a;
+	not.pred %q2, %ok;
+	and.pred %q1, %q1, %q2;
+	.loc 1 52 3
+	@%q1 ret;
+	.loc 1 53 3
+	bar.sync 0;`),
+	bug("two_barriers", 60, `
+	and.b32 %r1, %t, 1;
+	setp.eq.u32 %q1, %r1, 1;
+	@%ok bra TOGETHER;
+	@%q1 bra ODD;
+	.loc 1 63 5
+	bar.sync 0;
+	ret;
+ODD:
+	.loc 1 65 5
+	bar.sync 0;
+	ret;
+TOGETHER:
+	bar.sync 0;`),
+
+	bug("shared_race", 70, `
+	mov.u32 %r1, tile;
+	mad.lo.u32 %r2, %t, 4, %r1;
+	.loc 1 72 3
+	st.shared.u32 [%r2], %t;
+	@!%ok bra READ;
+	bar.sync 0;
+READ:
+	xor.b32 %r3, %t, 32;
+	mad.lo.u32 %r3, %r3, 4, %r1;
+	.loc 1 74 3
+	ld.shared.u32 %r4, [%r3];`),
+	bug("block_race", 80, `
+	.loc 1 81 3
+	@%ok red.global.add.u32 [%p], %i;
+	@%ok ret;
+	.loc 1 83 3
+	ld.global.u32 %r1, [%p];
+	add.u32 %r1, %r1, %i;
+	.loc 1 84 3
+	st.global.u32 [%p], %r1;`),
+	bug("no_fence", 90, `
+	mul.wide.u32 %rd2, %i, 4;
+	add.u64 %rd2, %rd2, %p;
+	.loc 1 92 3
+	st.global.u32 [%rd2+4], %i;
+	@!%ok bra COUNT;
+	membar.gl;
+COUNT:
+	.loc 1 94 3
+	atom.global.add.u32 %r1, [%p], 1;
+	setp.ne.u32 %q1, %r1, %a;
+	@%q1 ret;
+	.loc 1 96 5
+	ld.global.u32 %r2, [%p+4];`),
+	bug("count", 100, `
+	mul.wide.u32 %rd2, %i, 4;
+	add.u64 %rd2, %rd2, %p;
+	.loc 1 102 3
+	ld.global.u32 %r1, [%rd2];
+	add.u32 %r1, %r1, 1;
+	.loc 1 103 3
+	st.global.u32 [%rd2], %r1;`),
+
+	bug("shared_unwritten", 110, `
+	mov.u32 %r1, tile;
+	@!%ok bra READ2;
+	st.shared.u32 [%r1+8], %t;
+READ2:
+	.loc 1 113 3
+	ld.shared.u32 %r2, [%r1+8];`),
+	bug("local_unwritten", 120, `
+	.local .align 4 .b8 own[16];
+	mov.u64 %rd2, own;
+	@!%ok bra READ3;
+	st.local.u32 [%rd2+4], %t;
+READ3:
+	.loc 1 123 3
+	ld.local.u32 %r2, [%rd2+4];`),
+}, "")
+
+const bugHeader = `
+.version 7.0
+.target sm_70
+.address_size 64
+.file 1 "bugs.cu"
+.const .align 4 .b8 table[64];
+`
+
+// bug is a kernel with %t the thread in the block, %i the thread in the grid,
+// and %ok whether it is to be right.
+func bug(name string, line int, body string) string {
+	return `
+.visible .entry ` + name + `(.param .u64 p, .param .u32 a, .param .u32 b)
+{
+	.reg .pred %q<4>, %ok; .reg .b32 %r<8>, %t, %i, %a; .reg .b64 %rd<4>, %p;
+	.shared .align 4 .b8 tile[512];
+	ld.param.u64 %p, [p];
+	ld.param.u32 %a, [a];
+	ld.param.u32 %r0, [b];
+	setp.eq.u32 %ok, %r0, 1;
+	mov.u32 %t, %tid.x;
+	mov.u32 %r1, %ctaid.x;
+	mov.u32 %r2, %ntid.x;
+	mad.lo.u32 %i, %r1, %r2, %t;` + body + `
+	ret;
+}
+`
+}

@@ -1,0 +1,51 @@
+package emulator
+
+import "fmt"
+
+// ScheduleError says which schedule made a program fail. An emulator with that
+// Seed and one worker repeats it.
+type ScheduleError struct {
+	Seed uint64
+	Err  error
+}
+
+func (e *ScheduleError) Error() string {
+	return fmt.Sprintf("with Config{Seed: %d, Workers: 1}: %v", e.Seed, e.Err)
+}
+
+// Unwrap returns what the program failed with.
+func (e *ScheduleError) Unwrap() error { return e.Err }
+
+// Schedules runs a program on n emulators, each of which runs blocks and warps
+// in another order: first the usual one, then those of the seeds 1 to n-1. It
+// stops at the first that fails, by the program's own error or by a finding of
+// cfg.Check, and returns a *ScheduleError. Each emulator is closed after its
+// run, so that leaks are among the findings if CheckLeaks is set.
+//
+// A program whose result depends on the order fails for some seeds only; the
+// seed in the error makes it fail again.
+func Schedules(n int, cfg Config, run func(*Emulator) error) error {
+	cfg.Workers = 1
+	for seed := range uint64(n) {
+		cfg.Seed = seed
+		if err := runSchedule(cfg, run); err != nil {
+			return &ScheduleError{seed, err}
+		}
+	}
+	return nil
+}
+
+func runSchedule(cfg Config, run func(*Emulator) error) error {
+	e := New(cfg)
+	defer e.Close()
+	if err := run(e); err != nil {
+		return err
+	}
+	if err := e.Close(); err != nil {
+		return err
+	}
+	if found := e.Findings(); len(found) > 0 {
+		return fmt.Errorf("%d findings, the first: %v", len(found), found[0])
+	}
+	return nil
+}
