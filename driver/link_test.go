@@ -297,7 +297,7 @@ func TestLinkerOptionsAreChecked(t *testing.T) {
 		wantError(t, l.Add("v", []byte(linkVar), driver.JITOptLevel(5)), driver.CUDA_ERROR_INVALID_VALUE, `"v"`, "0 to 4")
 		noError(t, l.Close())
 		l = must(c.NewLinker())(t)
-		wantError(t, l.AddFile(filepath.Join(t.TempDir(), "none.ptx")), os.ErrNotExist, "none.ptx")
+		wantError(t, l.AddFile(filepath.Join(gputest.TempDir(t), "none.ptx")), os.ErrNotExist, "none.ptx")
 		wantError(t, l.AddImage(nil), driver.ErrClosed)
 		wantError(t, l.Add("a\x00b", []byte(linkVar)), driver.CUDA_ERROR_INVALID_VALUE, "NUL")
 		noError(t, l.Close())

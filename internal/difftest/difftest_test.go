@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -59,13 +60,17 @@ func compare(t *testing.T, c *driver.Context, g difftest.Group) {
 	if len(f.Records) != len(g.Forms) {
 		t.Fatalf("%d forms, and %d are recorded: record again", len(g.Forms), len(f.Records))
 	}
-	refused := 0
+	refused, others := 0, 0
 	var forms []difftest.Form
 	for i := 0; i < len(g.Forms); i += stride {
 		forms = append(forms, g.Forms[i])
 	}
 	run(t, c, forms, func(i int, a difftest.Answer) {
 		form, r := &forms[i], &f.Records[i*stride]
+		if form.Name == r.Name && runtime.GOARCH != "amd64" && form.Hash(a.Operands) != r.Hash {
+			others++
+			return
+		}
 		if form.Name != r.Name || form.Hash(a.Operands) != r.Hash {
 			t.Errorf("%s: was changed after it was recorded (%s): record again", form.Name, r.Name)
 			return
@@ -75,7 +80,14 @@ func compare(t *testing.T, c *driver.Context, g difftest.Group) {
 		}
 		check(t, form, r, a)
 	})
-	t.Logf("%d forms on %d operand tuples each, and %d that %s refuses", len(forms)-refused, difftest.Tuples, refused, f.Device)
+	// The operands were made on amd64. Where a compiler fuses multiplications and
+	// additions, rand's normal numbers are others, once in a million.
+	if others > len(forms)/100 {
+		t.Errorf("%d of %d forms have other operands here than were recorded", others, len(forms))
+	} else if others > 0 {
+		t.Logf("%d forms are left out: their random operands are others on %s", others, runtime.GOARCH)
+	}
+	t.Logf("%d forms on %d operand tuples each, and %d that %s refuses", len(forms)-refused-others, difftest.Tuples, refused, f.Device)
 }
 
 // check compares one form's answer with its record.

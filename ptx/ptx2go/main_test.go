@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 const text = ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n\tret;\n}\n"
@@ -40,7 +42,7 @@ func fakeNVCC(args []string) int {
 // in runs the command in a directory with these files.
 func in(t *testing.T, files map[string]string) func(args ...string) (status int, out, errs string) {
 	t.Helper()
-	dir := t.TempDir()
+	dir := gputest.TempDir(t)
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 const text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry add(.param .u64 x) { ret; }\n"
@@ -25,7 +27,7 @@ func TestReport(t *testing.T) {
 }
 
 func TestSeveralFiles(t *testing.T) {
-	dir := t.TempDir()
+	dir := gputest.TempDir(t)
 	good, bad := filepath.Join(dir, "good.ptx"), filepath.Join(dir, "bad.ptx")
 	for name, data := range map[string]string{good: text, bad: text + ".global x;\n"} {
 		if err := os.WriteFile(name, []byte(data), 0o666); err != nil {

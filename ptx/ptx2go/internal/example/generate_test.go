@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/purecuda/cuda/internal/gputest"
+
 	"github.com/purecuda/cuda/ptx/ptx2go/internal/gen"
 )
 
@@ -16,7 +18,7 @@ import (
 var committed embed.FS
 
 func TestOutputIsWhatIsCommitted(t *testing.T) {
-	dir := t.TempDir()
+	dir := gputest.TempDir(t)
 	for _, pattern := range []string{"*.ptx", "*.cu"} {
 		for _, name := range must(fs.Glob(committed, pattern))(t) {
 			text := must(committed.ReadFile(name))(t)

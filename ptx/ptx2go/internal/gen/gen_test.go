@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 const head = ".version 7.0\n.target sm_52\n.address_size 64\n"
@@ -19,7 +21,7 @@ func entry(comment, name, params string) string {
 // text.
 func generate(t *testing.T, opts Options, files ...string) (map[string]string, error) {
 	t.Helper()
-	dir := t.TempDir()
+	dir := gputest.TempDir(t)
 	var inputs []string
 	for i := 0; i < len(files); i += 2 {
 		path := filepath.Join(dir, files[i])
@@ -183,7 +185,7 @@ func TestWhatIsWrongIsSaidWithFileAndLine(t *testing.T) {
 		_, err := generate(t, Options{}, "a.ptx", c.text)
 		if err == nil {
 			t.Errorf("%s: no error", c.name)
-		} else if text := regexp.MustCompile(`/\S*/`).ReplaceAllString(err.Error(), ""); !strings.Contains(text, c.want) {
+		} else if text := regexp.MustCompile(`(C:)?[/\\]\S*[/\\]`).ReplaceAllString(err.Error(), ""); !strings.Contains(text, c.want) {
 			t.Errorf("%s: the error is\n%s\nand does not say %q", c.name, text, c.want)
 		}
 	}
