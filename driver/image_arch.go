@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/purecuda/cuda/ptx"
 )
 
 // Arch is an architecture that code is made for, as compilers name it: sm_90,
@@ -72,26 +74,12 @@ func (a Arch) machineCodeFor(device Arch) string {
 
 // ptxFor says why PTX for a cannot be compiled for a device, "" if it can.
 func (a Arch) ptxFor(device Arch) string {
-	switch {
-	case a == (Arch{}):
+	if a == (Arch{}) {
 		return ""
-	case a.Suffix != 0:
-		return a.specificFor(device)
-	case a.above(device):
-		return fmt.Sprintf("PTX for %v compiles for devices from %s on", a, a.capability())
 	}
-	return ""
-}
-
-// specificFor is ptxFor for targets with a suffix: those of one architecture
-// and those of a family.
-func (a Arch) specificFor(device Arch) string {
-	same := a.Major == device.Major
-	switch {
-	case a.Suffix == 'a' && !(same && a.Minor == device.Minor):
-		return fmt.Sprintf("PTX for %v compiles for devices of compute capability %s only", a, a.capability())
-	case !same || a.above(device):
-		return fmt.Sprintf("PTX for %v compiles for devices from %s up to %d.9", a, a.capability(), a.Major)
+	t, _ := ptx.ParseTarget(a.String())
+	if t.RunsOn(device.Major, device.Minor) {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("PTX for %v compiles for devices of %s", a, t.Devices())
 }

@@ -113,7 +113,7 @@ func TestNoImageSaysWhyNot(t *testing.T) {
 	))(t)
 	_, err := set.Choose(arch(t, "sm_100"))
 	for _, word := range []string{
-		"capability 10.0", "new.ptx (PTX): PTX for sm_120 compiles for devices from 12.0 on", "special.ptx", "9.0 only",
+		"capability 10.0", "new.ptx (PTX): PTX for sm_120 compiles for devices of compute capability 12.0 or newer", "special.ptx", "9.0 only",
 		"old.cubin", "from 8.0 up to 8.9", "empty.fatbin (fat binary): it has no code", "add PTX for sm_100 or an older target",
 	} {
 		wantError(t, err, driver.CUDA_ERROR_NO_BINARY_FOR_GPU, word)

@@ -10,18 +10,17 @@ package gputest
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cudatest"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/loader"
 )
 
 // RequireGPU is the environment variable that turns "no GPU" into a failure: the
 // number of GPUs that there have to be.
-const RequireGPU = "PURECUDA_REQUIRE_GPU"
+const RequireGPU = cudatest.RequireGPU
 
 // Each runs test on the emulator and on the GPU, each time with the primary
 // context of the first device. The context is closed afterwards.
@@ -103,12 +102,7 @@ func GPUs(t testing.TB, n int) *driver.Driver {
 // missing skips a test about n GPUs, or fails it if there have to be so many.
 func missing(t testing.TB, n int, why string) {
 	t.Helper()
-	value := os.Getenv(RequireGPU)
-	required, err := strconv.Atoi(value)
-	if err != nil && value != "" {
-		t.Fatalf("%s=%s is no number of GPUs", RequireGPU, value)
-	}
-	if required >= n {
+	if required := cudatest.Required(t); required >= n {
 		t.Fatalf("%s=%d: %s", RequireGPU, required, why)
 	}
 	t.Skip(why)
@@ -118,21 +112,7 @@ func missing(t testing.TB, n int, why string) {
 // when the test ends.
 func Context(t testing.TB, d *driver.Driver) *driver.Context {
 	t.Helper()
-	dev, err := d.Device(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := dev.PrimaryContext()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		for _, err := range c.CleanupErrors() {
-			t.Errorf("deferred cleanup: %v", err)
-		}
-		check(t, "Context.Close", c.Close())
-	})
-	return c
+	return cudatest.Context(t, d, 0)
 }
 
 func withContext(t *testing.T, d *driver.Driver, test func(*testing.T, *driver.Context)) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,11 +73,16 @@ type kernelRatio struct {
 	allocs      float64
 }
 
+// enoughTurns is how many turns it takes to judge single kernels. With fewer, the
+// interval reaches from the lowest ratio to the highest and blames nobody.
+const enoughTurns = 24
+
 // kernelReport prints the tables. A kernel has missed the budget when its
 // interval lies above, one that holds for all kernels at once: of hundreds of
 // medians some are off by chance. The median over the kernels has no such excuse.
 func kernelReport(w io.Writer, r *results) (ok bool) {
 	var all []kernelRatio
+	turns := math.MaxInt
 	for _, row := range rows {
 		c, g := r.times(row.name, inC), r.times(row.name, inGo)
 		if len(c) == 0 || len(g) == 0 {
@@ -84,10 +90,15 @@ func kernelReport(w io.Writer, r *results) (ok bool) {
 			return false
 		}
 		k := kernelRatio{row: row, c: median(c), g: median(g), ratio: median(pairwise(g, c, ratio)), allocs: r.allocs(row.name, inGo)}
+		turns = min(turns, len(c), len(g))
 		k.low, k.high = intervalOf(pairwise(g, c, ratio), len(rows))
 		all = append(all, k)
 	}
 	ok = kernelSummary(w, all)
+	if turns < enoughTurns {
+		fmt.Fprintf(w, "Not kept: %d turns are too few to judge single kernels, it takes %d.\n\n", turns, enoughTurns)
+		ok = false
+	}
 	byParameters(w, all)
 	slices.SortStableFunc(all, func(a, b kernelRatio) int { return cmp.Compare(b.ratio, a.ratio) })
 	fmt.Fprintf(w, "\n| kernel | parameters | C | %s | to C |\n|---|--:|--:|--:|--:|\n", inGo)
