@@ -7,9 +7,11 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Add adds a node that does op, to run after deps. The graph keeps alive what
-// op refers to; op itself may be changed and used again at once, the driver
-// has copied its parameters.
+// Add adds a node that does op, to run after deps, which are nodes of the same
+// graph; without any it runs when the graph begins. The graph keeps alive what op
+// refers to; op itself may be changed and used again at once, the driver has
+// copied its parameters. Nodes of other graphs and operations of other drivers are
+// CUDA_ERROR_INVALID_VALUE; a copy of no bytes is an empty node.
 //
 // op may be of another context or device than the graph: it runs there. Memory of
 // several devices takes part in copies, and in kernels that can reach it.

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 // with is a launch of plus with more in its configuration.
@@ -53,8 +55,13 @@ func TestLaunchAttributesReachTheNode(t *testing.T) {
 		if v := k.attribute(n, clusterAttr); v.ClusterDim().X != 2 {
 			k.Errorf("cluster %+v", *v.ClusterDim())
 		}
+		// Two blocks of the last race on the same elements.
+		gputest.ExpectRace(k, func(f emulator.Finding) bool {
+			at := f.Address - uint64(b.Ptr())
+			return f.Kernel == "plus" && f.Space == "global" && f.Block == [3]uint32{1, 0, 0} && at < uint64(b.Bytes())
+		})
 		k.run(k.exec(g, graph.WithNodePriorities()))
-		k.expectAtLeast(b, 4) // two blocks of the last race on the same elements
+		k.expectAtLeast(b, 4)
 	})
 }
 
@@ -78,7 +85,8 @@ func TestAttributesFollowTheLaunch(t *testing.T) {
 		b := k.memory()
 		g := k.graph()
 		plain := k.launch(k.plus, b, 1)
-		n, untouched := k.add(g, plain), k.add(g, plain)
+		n := k.add(g, plain)
+		untouched := k.add(g, plain, n)
 		normal := k.attribute(untouched, priorityAttr)
 		for _, change := range []func(c *driver.LaunchConfig){cooperative, urgent, clustered} {
 			k.ok(n.Set(k.with(b, 1, change)))

@@ -308,10 +308,14 @@ func (bs *Bindings) launch(s *driver.Stream) error {
 		}
 		return k.launch(s)
 	}
-	if err := bs.send(s); err != nil {
+	if !k.follows(s) {
+		if err := k.move(s, func() error { return bs.send(s) }); err != nil {
+			return err
+		}
+	} else if err := bs.send(s); err != nil {
 		return err
 	}
-	k.launched(s)
+	k.launched()
 	runtime.KeepAlive(x)
 	return nil
 }

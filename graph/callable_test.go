@@ -278,10 +278,15 @@ func TestPendingOutputIsLostForGoodReasons(t *testing.T) {
 // blocked starts work that ends when the returned function is called.
 func (k *kit) blocked() (release func()) {
 	k.Helper()
+	return k.blockedOn(k.s)
+}
+
+func (k *kit) blockedOn(s *driver.Stream) (release func()) {
+	k.Helper()
 	gate := make(chan struct{})
 	h, err := driver.NewHostFunc(k.c, func() { <-gate })
 	k.ok(err)
-	k.ok(k.s.Do(h))
+	k.ok(s.Do(h))
 	return sync.OnceFunc(func() { close(gate) })
 }
 

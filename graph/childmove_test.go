@@ -21,6 +21,16 @@ func (k *kit) handed(ops ...driver.Op) (*graph.Graph, []graph.Node) {
 	return c, nodes
 }
 
+// nodes are those that a graph has now.
+func (k *kit) nodes(g *graph.Graph) (all []graph.Node) {
+	k.Helper()
+	for n, err := range g.Nodes() {
+		k.ok(err)
+		all = append(all, n)
+	}
+	return all
+}
+
 func TestAChildThatIsHandedOverBecomesAPart(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory()
@@ -84,8 +94,8 @@ func TestPartsOfAChildThatIsHandedOverMoveWithIt(t *testing.T) {
 		b := k.memory()
 		innermost := k.graph()
 		k.add(innermost, k.launch(k.plus, b, 1))
-		child, _ := k.handed(k.launch(k.plus, b, 2))
-		in, err := child.AddChild(innermost)
+		child, first := k.handed(k.launch(k.plus, b, 2))
+		in, err := child.AddChild(innermost, first...)
 		k.ok(err)
 		deep, err := in.ChildGraph()
 		k.ok(err)
@@ -97,7 +107,7 @@ func TestPartsOfAChildThatIsHandedOverMoveWithIt(t *testing.T) {
 		if same != deep {
 			k.Error("the graph inside is another one now")
 		}
-		k.add(deep, k.launch(k.plus, b, 10))
+		k.add(deep, k.launch(k.plus, b, 10), k.nodes(deep)...)
 		k.run(k.exec(g))
 		k.expect(b, 14)
 		k.ok(n.Destroy())

@@ -115,7 +115,12 @@
 // Errors name the objects and say what to do. Those of the driver, and those that
 // are found before it is asked, match its codes by errors.Is, such as
 // driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED; uses of what is closed match
-// driver.ErrClosed, and [ErrEnded] is for scopes whose capture is over.
+// driver.ErrClosed, and [ErrEnded] is for scopes whose capture is over. What
+// goes wrong while a graph runs is the error of a later call, mostly of a wait.
+//
+// That an update is not possible is no error: an [UpdateResult] says why not and at
+// which node. A capture that was invalidated says which call did it, as far as that
+// can be known, also where that call's own error was dropped.
 //
 // This package imports package driver, and of package loader the lock and the
 // frames of batches. Nothing else of the module.

@@ -2,8 +2,10 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/loader"
@@ -33,15 +35,13 @@ type Exec struct {
 // a launch runs through more of the driver than the cache holds, so what it
 // touches here lies together.
 type execKeep struct {
-	mu     loader.Latch // held during every driver call on raw
-	shut   bool         // Close was called
-	raw    driver.CUgraphExec
-	ctx    *driver.Context
-	own    *owners
-	staged *driver.Stream // where Stage sent something ahead of the next launch
-	lone   *lone          // of a graph that may have one exec only
+	mu   loader.Latch // held during every driver call on raw
+	shut bool         // Close was called
+	raw  driver.CUgraphExec
+	ctx  *driver.Context
+	own  *owners
+	lone *lone // of a graph that may have one exec only
 	retired
-	between *driver.Event // for orders between streams; made when needed
 }
 
 // Close destroys the executable graph. A launch that is under way ends, and
@@ -61,7 +61,7 @@ func (k *execKeep) destroy(d *driver.Driver) error {
 	err := d.CuGraphExecDestroy(k.raw)
 	k.lone.gone()
 	k.retire(keeper{sub: k.own})
-	return join([]error{err, k.close(), k.between.Close()})
+	return join([]error{err, k.close()})
 }
 
 // Raw returns the driver's handle, 0 for nil. Apply may change it.
@@ -111,7 +111,12 @@ func (x *Exec) String() string {
 
 // Launch sends the graph to s: it runs behind the work sent to s before, and
 // behind the launch of this Exec before, and the work sent to s afterwards runs
-// behind it. It does not wait.
+// behind it. It does not wait: what goes wrong when it runs is the error of a later
+// call, mostly of the wait.
+//
+// s may be any stream of the same driver, of other contexts too. What shall
+// be a part of a graph that is being captured is added to that with
+// [Graph.AddChild].
 func (x *Exec) Launch(s *driver.Stream) error {
 	if x == nil {
 		return nilExec
@@ -132,10 +137,22 @@ func (k *execKeep) launch(s *driver.Stream) error {
 	if err := k.ready(s); err != nil {
 		return err
 	}
+	if !k.follows(s) {
+		return k.launchElsewhere(s)
+	}
 	if err := s.Driver().CuGraphLaunch(k.raw, s.Raw()); err != nil {
 		return err
 	}
-	k.launched(s)
+	k.launched()
+	return nil
+}
+
+// launchElsewhere is for a stream that has to be held first.
+func (k *execKeep) launchElsewhere(s *driver.Stream) error {
+	if err := k.move(s, func() error { return s.Driver().CuGraphLaunch(k.raw, s.Raw()) }); err != nil {
+		return err
+	}
+	k.launched()
 	return nil
 }
 
@@ -146,7 +163,7 @@ func (k *execKeep) ready(s *driver.Stream) error {
 			return err
 		}
 	}
-	if k.staged != nil {
+	if k.staged.stream != nil {
 		return k.awaitStaged(s)
 	}
 	return nil
@@ -167,7 +184,8 @@ func (x *Exec) launchError(s *driver.Stream, err error) error {
 	return fmt.Errorf("cannot launch %v on %v: %w", x, s, x.memoryError(err))
 }
 
-// Run launches the graph on s and waits for it. On the per-thread stream it
+// Run launches the graph on s and waits for what was sent to s so far. If ctx ends
+// first its cause is returned, and the launch goes on. On the per-thread stream it
 // stays on its thread meanwhile.
 func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 	if x == nil {
@@ -198,28 +216,59 @@ func (x *Exec) settle(n uint64) {
 	if !x.keep.shut {
 		x.keep.settle(n)
 	}
+	runtime.KeepAlive(x) // what destroys a dropped exec takes no lock
 }
 
 // Wait waits until the last launch has ended, with the work that was sent to
-// the same stream since. Without a launch it returns at once. A launch on the
-// per-thread stream is waited for only from the thread that made it.
+// the same stream since, or returns the cause of ctx's end; the launch goes on then.
+// Without a launch it returns at once. Where the stream was closed since, or is the
+// per-thread stream, which is another one on another thread, it waits for the launch
+// alone.
 func (x *Exec) Wait(ctx context.Context) error {
 	if x == nil {
 		return nilExec
 	}
 	x.keep.mu.Lock()
-	err, s, n := x.life.Check(), x.keep.last, x.keep.replays
+	err, s, n := x.life.Check(), x.keep.stream, x.keep.replays
 	x.keep.mu.Unlock()
-	if err != nil || s == nil {
+	switch {
+	case err != nil || s == nil:
 		return err
+	case s.Raw() == driver.CU_STREAM_PER_THREAD:
+		return x.waitForLaunch(ctx)
 	}
 	if err := s.Wait(ctx); err != nil {
+		if !s.Open() && errors.Is(err, driver.ErrClosed) {
+			return x.waitForLaunch(ctx)
+		}
 		return err
 	}
-	if s.Raw() != driver.CU_STREAM_PER_THREAD { // of which thread nobody knows
-		x.settle(n)
-	}
+	x.settle(n)
 	return nil
+}
+
+// waitForLaunch waits for nothing but the launches.
+func (x *Exec) waitForLaunch(ctx context.Context) error {
+	for start := time.Now(); ; {
+		if over, err := x.over(); over || err != nil {
+			return err
+		}
+		if ctx != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		time.Sleep(nap(start))
+	}
+}
+
+// over reports whether all launches have ended.
+func (x *Exec) over() (bool, error) {
+	if err := x.lock(); err != nil {
+		return false, err
+	}
+	defer x.keep.mu.Unlock()
+	over, err := x.keep.over()
+	runtime.KeepAlive(x)
+	return over, err
 }
 
 // Upload sends the graph to the device without running it, so that the first

@@ -68,7 +68,7 @@ func (l *ledger) count() map[string]int {
 // more says what is open that was not when the ledger was made, unless that is
 // expected. What is given back behind work that ends later gets a moment.
 func (l *ledger) more(expected func(diff string) bool) string {
-	for end := time.Now().Add(time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		diff := l.diff()
 		if diff == "" || expected(diff) {
 			return ""

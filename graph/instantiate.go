@@ -72,15 +72,17 @@ func instantiateReason(r driver.CUgraphInstantiateResult) string {
 	case driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED:
 		return "a node's operation is not supported there"
 	case driver.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED:
-		return "its nodes are of several contexts, which these flags do not allow"
+		return "its nodes are of several contexts, which neither the body of a conditional node nor a graph for launches by a device may have"
 	case driver.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED:
 		return "a conditional handle belongs to no node"
 	}
 	return ""
 }
 
-// Instantiate makes an executable graph of the graph as it is now. The error
-// is an *InstantiateError where the driver refused.
+// Instantiate makes an executable graph of the graph as it is now. It costs far
+// more than a launch, so it is done once, and changes are made in the Exec. The
+// error is an *InstantiateError where the driver refused; it matches the driver's
+// code too.
 func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 	var o options
 	for _, opt := range opts {

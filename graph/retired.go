@@ -1,7 +1,7 @@
 package graph
 
 import (
-	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -13,28 +13,29 @@ import (
 // of the stream of the last launch is reached, all of them have ended.
 //
 // Steady state allocates nothing: things collect in fresh; when they are many,
-// the next launch records an event and they become waiting; when the event has
-// happened they are let go of.
+// the next launch records a mark and they become waiting; when that has been
+// reached they are let go of.
 type retired struct {
-	last     *driver.Stream // of the latest launch
-	replays  uint64
-	settled  uint64 // launches that are known to have ended
+	tail                   // of the latest launch
+	replays  uint64        // launches that succeeded
+	settled  uint64        // launches that are known to have ended
+	mem      *launchMemory // what launches leave allocated; nil: nothing
+	recorded bool          // users stands behind the launches that use what is waiting
 	fresh    []keeper
+	staged   tail // of what Stage sent ahead of the next launch; without a stream: nothing
 	waiting  []keeper
-	recorded bool // event stands behind the users of waiting
-	event    *driver.Event
-
-	mem *launchMemory // what launches leave allocated; nil: nothing
+	users    *milestone // apart from the tail's, which every look at that moves on
 }
 
-// enough is how many retired things are worth an event.
+// enough is how many retired things are worth a mark.
 const enough = 64
 
-// launched counts a launch.
-func (r *retired) launched(s *driver.Stream) {
+// launched counts a launch, in the stream of the tail.
+func (r *retired) launched() {
+	r.stands = r.stands && !r.quick // what move marked is behind the launch
 	r.replays++
-	if r.last != s {
-		r.last = s
+	if r.staged.stream != nil {
+		r.unstage()
 	}
 	if r.mem != nil {
 		r.mem.launched()
@@ -44,36 +45,50 @@ func (r *retired) launched(s *driver.Stream) {
 	}
 }
 
-// record has an event happen after the launch. Without one, things wait for a
-// later try, or for Run, Wait or Close.
+// record has a mark stand behind the launch. Without one, things wait for a later
+// try, or for Run, Wait or Close.
 func (r *retired) record() {
-	if !r.marksLast() {
+	if r.stream.Raw() == driver.CU_STREAM_PER_THREAD {
+		r.shareMark()
 		return
 	}
+	if !r.users.fits(r.stream) {
+		m, err := newMilestone(r.stream)
+		if err != nil {
+			return
+		}
+		r.use(m)
+	}
+	if stands, err := r.users.record(r.stream); err == nil && stands {
+		r.await()
+	}
+}
+
+// shareMark goes by the tail's own mark, which stands there since the launch; the
+// next launch makes another.
+func (r *retired) shareMark() {
+	if r.stands {
+		r.mark.refs.Add(1)
+		r.use(r.mark)
+		r.await()
+	}
+}
+
+func (r *retired) use(m *milestone) {
+	r.stream.Context().Lifetime().Note(r.users.drop()) // an event that nothing waits for
+	r.users = m
+}
+
+// await has what is fresh wait for the mark.
+func (r *retired) await() {
 	r.waiting, r.fresh = r.fresh, r.waiting[:0]
 	r.recorded = true
 }
 
-// mark has the event stand behind the launches on s. It reports false while s
-// is being captured: there every query and wait breaks the capture, and an
-// event that is recorded stands in the graph and not behind anything.
-func (r *retired) mark(s *driver.Stream) (bool, error) {
-	if r.event == nil {
-		e, err := s.Context().NewEvent()
-		if err != nil {
-			return false, err
-		}
-		r.event = e
-	}
-	if !capturing.keepOut(s) {
-		return false, nil
-	}
-	defer capturing.letIn(s)
-	status, _, err := s.CaptureStatus()
-	if err != nil || status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
-		return false, err
-	}
-	return true, s.Record(r.event)
+// unstage forgets what was staged, because a launch is behind it.
+func (r *retired) unstage() {
+	r.staged.release()
+	r.staged.stream, r.staged.stands = nil, false
 }
 
 // retire lets go of a thing as soon as no launch needs it.
@@ -93,7 +108,7 @@ func (r *retired) sweep() {
 	if !r.recorded || len(r.fresh) < enough {
 		return
 	}
-	if done, err := r.event.Query(); err == nil && done {
+	if done, err := r.users.happened(); err == nil && done {
 		letGoAll(&r.waiting)
 		r.recorded = false
 	}
@@ -102,7 +117,28 @@ func (r *retired) sweep() {
 // settle notes that the first n launches have ended.
 func (r *retired) settle(n uint64) {
 	r.settled = max(r.settled, n)
+	if r.settled == r.replays {
+		r.release()
+	}
 	r.sweep()
+}
+
+// over reports whether all launches have been seen to have ended, and what was
+// staged, with which are those before an Apply.
+func (r *retired) over() (bool, error) {
+	if r.staged.stream != nil {
+		if ended, err := r.staged.passed(); err != nil || !ended {
+			return false, err
+		}
+	}
+	if r.settled == r.replays {
+		return true, nil
+	}
+	ended, err := r.passed()
+	if ended {
+		r.settle(r.replays)
+	}
+	return ended, err
 }
 
 func (r *retired) letGo() {
@@ -133,79 +169,71 @@ func (r *retired) retireGone(o *owners) {
 }
 
 // depart is for an executable graph that another takes the place of: what it
-// refers to is let go of when its launches have ended, with which those of the
-// other have nothing to do.
+// refers to is let go of when its launches have ended. The driver does not know
+// that those of the other are to run behind them, so they are as what is staged.
 func (r *retired) depart() error {
-	old := &retired{last: r.last, replays: r.replays, settled: r.settled, fresh: r.fresh, waiting: r.waiting}
-	r.fresh, r.waiting, r.recorded = nil, nil, false
+	old := &retired{tail: r.tail, replays: r.replays, settled: r.settled, fresh: r.fresh, waiting: r.waiting, users: r.users}
+	r.tail = tail{stream: r.stream}
+	r.fresh, r.waiting, r.recorded, r.users = nil, nil, false, nil
 	r.settled = r.replays
-	return old.parkOrRelease()
+	if old.settled < old.replays && r.staged.stream == nil {
+		err := r.staged.mark.drop()
+		r.staged = old.tail.share()
+		return errors.Join(err, old.close())
+	}
+	return old.close()
 }
 
-// close ends the exec: nothing is retired any more.
+// close ends the exec: nothing is retired any more. What there is is let go of when
+// the last launch has ended: now, or on a goroutine that waits for that.
 func (r *retired) close() error {
-	return r.parkOrRelease()
-}
-
-// parkOrRelease lets go of everything when the last launch has ended: now, or
-// on a goroutine that waits for that.
-func (r *retired) parkOrRelease() error {
-	if r.settled < r.replays && !r.ended() {
-		parked.Go(r.park)
-		return nil
+	r.unstage()
+	if r.settled < r.replays {
+		if ended, err := r.passed(); err != nil || !ended {
+			parked.Go(r.park)
+			return nil
+		}
 	}
 	return r.end()
 }
 
-// ended reports whether the last launch has been seen to have ended.
-func (r *retired) ended() bool {
-	if !r.marksLast() {
-		return false
-	}
-	done, err := r.event.Query()
-	return done && err == nil
-}
-
-// marksLast is mark for the stream of the last launch, as far as that can be
-// marked: the per-thread stream is another one on another thread.
-func (r *retired) marksLast() bool {
-	if r.last.Raw() == driver.CU_STREAM_PER_THREAD {
-		return false
-	}
-	stands, err := r.mark(r.last)
-	return stands && err == nil
-}
-
-// end lets go of everything, the event included.
+// end lets go of everything.
 func (r *retired) end() error {
 	r.letGo()
-	err := r.event.Close()
-	r.event = nil
-	return err
+	return join([]error{r.users.drop(), r.staged.end(), r.tail.end()})
 }
 
 // parked counts the goroutines that wait for launches of execs that are gone.
 var parked sync.WaitGroup
 
-// park waits for the last launch, or if that cannot be asked about for its
-// context. If that fails too, the work is over one way or the other.
+// park waits for the last launch. It polls, as a wait would hold a thread for each
+// exec: what is left of a launch that is about to end is given back soon after.
 func (r *retired) park() {
-	if !r.waitForLast() {
-		_ = r.last.Context().Synchronize(context.Background())
+	for start := time.Now(); ; {
+		if ended, err := r.passed(); ended || neverAgain(err) {
+			break
+		}
+		time.Sleep(nap(start))
 	}
-	_ = r.end() // an event that cannot be destroyed, and nobody to be told
+	context := r.stream.Context().Lifetime()
+	context.Note(r.end()) // events that cannot be destroyed, and nobody to be told
 }
 
-// waitForLast waits for an event behind the last launch, as soon as a capture
-// that is open on the stream is over.
-func (r *retired) waitForLast() bool {
-	if r.last.Raw() == driver.CU_STREAM_PER_THREAD {
+// nap is how long to sleep between two looks at something awaited since start.
+func nap(start time.Time) time.Duration {
+	return min(max(time.Since(start)/8, 10*time.Microsecond), time.Millisecond)
+}
+
+// neverAgain reports whether an error means that nothing of the context runs any
+// more. Others may pass: memory that was short, a capture that is in the way.
+func neverAgain(err error) bool {
+	if err == nil {
 		return false
 	}
-	stands, err := r.mark(r.last)
-	for nap := 50 * time.Microsecond; err == nil && !stands; nap = min(2*nap, 20*time.Millisecond) {
-		time.Sleep(nap)
-		stands, err = r.mark(r.last)
+	switch resultOf(err) {
+	case driver.CUDA_ERROR_DEINITIALIZED, driver.CUDA_ERROR_NOT_INITIALIZED, driver.CUDA_ERROR_CONTEXT_IS_DESTROYED,
+		driver.CUDA_ERROR_INVALID_CONTEXT, driver.CUDA_ERROR_INVALID_HANDLE:
+		return true
 	}
-	return err == nil && r.event.Wait(context.Background()) == nil
+	return errors.Is(err, driver.ErrContextLost) || errors.Is(err, driver.ErrClosed)
 }

@@ -1,7 +1,7 @@
 package graph
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"runtime"
 
@@ -39,59 +39,45 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 	if err := k.awaitStaged(s); err != nil {
 		return err
 	}
-	if k.last != nil && k.last != s && k.settled < k.replays {
-		if err := k.order(k.last, s); err != nil {
+	if k.settled < k.replays && !isOrdered(k.stream, s) {
+		if err := k.precede(s); err != nil {
 			return err
 		}
 	}
-	for i, op := range ops {
-		if err := s.Do(op); err != nil {
-			return fmt.Errorf("operation %d: %w", i, err)
-		}
-		k.staged = s
+	if len(ops) == 0 {
+		return nil
 	}
-	return nil
+	var failed error
+	send := func() error {
+		for i, op := range ops {
+			if failed = s.Do(op); failed != nil {
+				failed = fmt.Errorf("operation %d: %w", i, failed)
+				if i == 0 {
+					return failed
+				}
+				break // those before it are staged
+			}
+		}
+		return nil
+	}
+	if !k.staged.follows(s) {
+		return cmp.Or(k.staged.move(s, send), failed)
+	}
+	k.staged.stands = false
+	return cmp.Or(send(), failed)
 }
 
-// awaitStaged has s wait for what was staged on another stream. If that is not
-// possible it stays staged.
+// awaitStaged has s wait for what was staged on another stream. It stays staged until
+// something that succeeds is behind it.
 func (k *execKeep) awaitStaged(s *driver.Stream) error {
-	if k.staged != nil && k.staged != s {
-		if err := k.order(k.staged, s); err != nil {
-			return err
-		}
+	if k.staged.stream == nil || isOrdered(k.staged.stream, s) {
+		return nil
 	}
-	k.staged = nil
-	return nil
+	return k.staged.precede(s)
 }
 
-// order has what is sent to s from now on run behind what from has now. A stream
-// that was closed takes no event any more: what it has is waited for here.
-func (k *execKeep) order(from, s *driver.Stream) error {
-	if !from.Open() {
-		return from.Context().Synchronize(context.Background())
-	}
-	e, err := k.orderer(from.Context())
-	if err != nil {
-		return err
-	}
-	if err := from.Record(e); err != nil {
-		return err
-	}
-	return s.WaitEvent(e)
-}
-
-// orderer returns the event for orders that begin in a context. One does for all
-// of them: a wait is for what was recorded last before it.
-func (k *execKeep) orderer(c *driver.Context) (*driver.Event, error) {
-	if k.between != nil && k.between.Context() == c {
-		return k.between, nil
-	}
-	e, err := c.NewEvent()
-	if err != nil {
-		return nil, err
-	}
-	old := k.between
-	k.between = e
-	return e, old.Close()
+// isOrdered reports whether what is sent to one stream is behind what was sent to
+// the other because they are the same. The per-thread stream may be another one now.
+func isOrdered(before, after *driver.Stream) bool {
+	return before == after && after.Raw() != driver.CU_STREAM_PER_THREAD
 }

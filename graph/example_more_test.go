@@ -1,0 +1,361 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+// A capture for code that fits into no function ends on every path.
+func ExampleRecording() {
+	_, s, plus, _, b := open()
+	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
+	must(err)
+	r, err := graph.Begin(s, graph.ModeThreadLocal)
+	must(err)
+	if err := r.Scope().Do(add); err != nil {
+		must(errors.Join(err, r.Abort()))
+	}
+	g, err := r.End()
+	must(err)
+	n, err := g.Len()
+	must(err)
+	fmt.Println(n, errors.Is(r.Scope().Do(add), graph.ErrEnded))
+	must(g.Close())
+	// Output: 1 true
+}
+
+// A capture that returns memory besides, ready to be launched.
+func ExampleCaptureReady() {
+	c, s, plus, _, b := open()
+	type output = *driver.Buffer[uint32]
+	ready, err := graph.CaptureReady(context.Background(), s, graph.ModeThreadLocal, func(sc *graph.Scope) (out output, err error) {
+		err = sc.Relaxed(func() (err error) {
+			out, err = driver.Alloc[uint32](c, elems)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
+		must(err)
+		copied, err := driver.CopyDevice(out, b)
+		must(err)
+		return out, sc.DoAll(add, copied)
+	})
+	must(err)
+	out, ok := ready.Output.Take()
+	must(ready.Exec.Run(context.Background(), s))
+	_, again := ready.Output.Take()
+	fmt.Println(first(out), ok, again)
+	must(ready.Close())
+	must(out.Close())
+	// Output: 3 true false
+}
+
+// A value that a capture returned has one owner.
+func ExampleOutput() {
+	_, s, plus, _, b := open()
+	g, output, err := graph.CaptureValue(s, graph.ModeThreadLocal, func(sc *graph.Scope) (string, error) {
+		add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
+		must(err)
+		return "adds 2", sc.Do(add)
+	})
+	must(err)
+	fmt.Println(output.Take())
+	fmt.Println(output.Take())
+	must(g.Close())
+	// Output:
+	// adds 2 true
+	//  false
+}
+
+// Arguments that change with each launch are bound once, and sent with it.
+func ExampleBindings() {
+	c, s, plus, _, b := open()
+	add, err := plus.Prepare(config, b, uint32(elems), uint32(0))
+	must(err)
+	g, err := graph.New(c)
+	must(err)
+	n, err := g.Add(add)
+	must(err)
+	x, err := g.Instantiate()
+	must(err)
+
+	bs := x.Bindings()
+	value, err := graph.Bind[uint32](bs, n, add, 2)
+	must(err)
+	for i := range 4 {
+		must(value.Set(uint32(i)))
+		must(bs.Launch(s))
+	}
+	must(x.Wait(context.Background()))
+	fmt.Println(first(b))
+	// Output: 7
+}
+
+// A parameter is bound by its name where the PTX has one.
+func ExampleParam() {
+	c, s, plus, _, b := open()
+	add, err := plus.Prepare(config, b, uint32(elems), uint32(0))
+	must(err)
+	g, err := graph.New(c)
+	must(err)
+	n, err := g.Add(add)
+	must(err)
+	x, err := g.Instantiate()
+	must(err)
+	value, err := graph.BindName[uint32](x.Bindings(), n, add, add.Kernel().ArgName(2))
+	must(err)
+	must(value.Set(41))
+	fmt.Println(x.Bindings().Changed(), value.Node() == n)
+	must(x.Bindings().Launch(s))
+	must(x.Wait(context.Background()))
+	fmt.Println(first(b))
+	// Output:
+	// 1 true
+	// 42
+}
+
+// A condition is set by a kernel, and looked at by the node.
+func ExampleCond() {
+	c, s, plus, _, b := open()
+	add, err := plus.Prepare(config, b, uint32(elems), uint32(5))
+	must(err)
+	g, err := graph.New(c)
+	must(err)
+	cond, err := g.NewCond()
+	must(err)
+	look, err := cond.SetFrom(b, graph.Less, 10) // 1 if b[0] < 10
+	must(err)
+	set, err := g.Add(look)
+	must(err)
+	_, body, err := g.AddIf(cond, set)
+	must(err)
+	_, err = body.Add(add)
+	must(err)
+	x, err := g.Instantiate()
+	must(err)
+	for range 3 {
+		must(x.Run(context.Background(), s))
+		fmt.Println(first(b))
+	}
+	// Output:
+	// 6
+	// 11
+	// 11
+}
+
+// A loop of exactly three rounds.
+func ExampleBound() {
+	c, s, plus, _, b := open()
+	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
+	must(err)
+	rounds, err := driver.Alloc[uint32](c, 1)
+	must(err)
+	g, err := graph.New(c)
+	must(err)
+	cond, err := g.NewCond()
+	must(err)
+	loop, err := cond.Within(rounds, 3)
+	must(err)
+	start, err := loop.Start()
+	must(err)
+	next, err := loop.Next()
+	must(err)
+	begin, err := g.Add(start)
+	must(err)
+	_, body, err := g.AddWhile(cond, begin)
+	must(err)
+	_, err = body.AddChain(nil, []driver.Op{add, next})
+	must(err)
+	x, err := g.Instantiate()
+	must(err)
+	must(x.Run(context.Background(), s))
+	fmt.Println(first(b), loop.Rounds())
+	// Output: 7 3
+}
+
+// Edges follow from the memory that operations use.
+func ExampleFlow() {
+	c, s, plus, times, b := open()
+	left, right := b.View(0, elems/2), b.View(elems/2, elems)
+	add, err := plus.Prepare(config, left, uint32(elems/2), uint32(2))
+	must(err)
+	mul, err := times.Prepare(config, right, uint32(elems/2), uint32(3))
+	must(err)
+	all, err := times.Prepare(config, b, uint32(elems), uint32(10))
+	must(err)
+
+	f := graph.NewFlow(c)
+	for _, op := range []driver.Op{add, mul, all} {
+		step, err := f.Add(op)
+		must(err)
+		fmt.Println("step", step.Index(), "runs after", step.Dependencies())
+	}
+	g, err := f.Build()
+	must(err)
+	x, err := g.Instantiate()
+	must(err)
+	must(x.Run(context.Background(), s))
+	fmt.Println(first(b))
+	// Output:
+	// step 0 runs after []
+	// step 1 runs after []
+	// step 2 runs after [0 1]
+	// 30
+}
+
+// What no memory tells is said.
+func ExampleStep() {
+	c, _, plus, times, b := open()
+	left, right := b.View(0, elems/2), b.View(elems/2, elems)
+	add, err := plus.Prepare(config, left, uint32(elems/2), uint32(2))
+	must(err)
+	mul, err := times.Prepare(config, right, uint32(elems/2), uint32(3))
+	must(err)
+	f := graph.NewFlow(c)
+	one, err := f.Add(add)
+	must(err)
+	two, err := f.Add(mul)
+	must(err)
+	must(two.After(one))
+	fmt.Println(two.Dependencies())
+	// Output: [0]
+}
+
+// Check finds nodes that touch the same memory without an order between them.
+func ExampleGraph_Check() {
+	c, _, plus, times, b := open()
+	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
+	must(err)
+	mul, err := times.Prepare(config, b, uint32(elems), uint32(3))
+	must(err)
+	g, err := graph.New(c)
+	must(err)
+	one, err := g.Add(add)
+	must(err)
+	two, err := g.Add(mul)
+	must(err)
+	found, err := g.Check()
+	must(err)
+	fmt.Println(found.OK(), len(found.Conflicts))
+
+	must(g.AddDependencies([]graph.Node{one}, []graph.Node{two}))
+	found, err = g.Check()
+	must(err)
+	fmt.Println(found.OK(), found.Err())
+	// Output:
+	// false 1
+	// true <nil>
+}
+
+// How long each node takes on the device, and the longest way through.
+func ExampleGraph_Profile() {
+	g := branches()
+	s, err := g.Context().NewStream()
+	must(err)
+	p, err := g.Profile(context.Background(), s, graph.ProfileRounds(3))
+	must(err)
+	path, total := p.CriticalPath()
+	fmt.Println(p.Rounds, "rounds;", len(path) > 0, total > 0)
+	// Output: 3 rounds; true true
+}
+
+func ExampleSummary() {
+	sum, err := branches().Summary()
+	must(err)
+	fmt.Println(sum.Nodes, "nodes,", sum.Depth, "deep,", sum.Width, "wide")
+	// Output: 4 nodes, 3 deep, 2 wide
+}
+
+// Whether an Exec can do what another graph does is an answer, not an error.
+func ExampleExec_Update() {
+	_, s, plus, _, b := open()
+	record := func(n int) *graph.Graph {
+		add, err := plus.Prepare(config, b, uint32(elems), uint32(n))
+		must(err)
+		ops := make([]driver.Op, n)
+		for i := range ops {
+			ops[i] = add
+		}
+		g, _, err := graph.Record(s, ops...)
+		must(err)
+		return g
+	}
+	x, err := record(2).Instantiate()
+	must(err)
+	for _, n := range []int{2, 3} {
+		r, err := x.Update(record(n))
+		must(err)
+		fmt.Println(r.Updated(), r)
+	}
+	// Output:
+	// true updated
+	// false not updated: the nodes or their dependencies are others
+}
+
+// A pool keeps what several graphs use, though its owner closes it.
+func ExamplePool() {
+	c, _, _, _, b := open()
+	pool, err := graph.NewPool(c)
+	must(err)
+	must(pool.Register(b.Ref()))
+	g, err := graph.New(c)
+	must(err)
+	must(g.Keep(pool))
+	must(b.Close())
+	fmt.Println(pool.Len(), pool.InUse())
+	must(g.Close())
+	fmt.Println(pool.InUse())
+	must(pool.Close())
+	// Output:
+	// 1 true
+	// false
+}
+
+// A call can be started now and waited for later.
+func ExampleCallable_Start() {
+	_, s, plus, _, _ := open()
+	f := func(t *graph.Trace[uint32]) (*driver.HostBuffer[uint32], error) {
+		x := graph.StageSlice(t, func(in uint32) []uint32 { return []uint32{in, in} })
+		t.Launch(plus, config, x, uint32(2), uint32(1))
+		return graph.Result(t, x), nil
+	}
+	call, err := graph.NewCallable(s, f, []uint32{0})
+	must(err)
+	defer call.Close()
+	pending, err := call.Start(context.Background(), 7)
+	must(err)
+	out, err := pending.Wait(context.Background()) // anything else meanwhile
+	must(err)
+	fmt.Println(out.Slice())
+	// Output: [8 8]
+}
+
+// The nodes that a plan was added as, in the order of its items.
+func ExampleNodes() {
+	c, s, plus, times, b := open()
+	add, err := plus.Prepare(config, b, uint32(elems), uint32(1))
+	must(err)
+	mul, err := times.Prepare(config, b, uint32(elems), uint32(10))
+	must(err)
+	plan, err := graph.NewChainPlan(c, []driver.Op{add, mul})
+	must(err)
+	defer plan.Close()
+	g, err := graph.New(c)
+	must(err)
+	once, err := g.AddPlan(plan)
+	must(err)
+	last := once.At(once.Len() - 1)
+	_, err = g.AddPlan(plan, last)
+	must(err)
+	x, err := g.Instantiate()
+	must(err)
+	must(x.Run(context.Background(), s))
+	fmt.Println(once.Len(), first(b))
+	// Output: 2 210
+}

@@ -1,0 +1,176 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// tail is where work of an exec ends in a stream: its latest launch, as CUDA orders
+// the launches of one exec one behind the other, or what was staged for the next.
+// It can be asked whether that was reached, and other streams can wait for it.
+//
+// It never asks the context. cuCtxSynchronize invalidates every capture that is
+// open in it, by whatever thread and in whatever mode, also when it is guarded
+// (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#prohibited-and-unhandled-operations).
+// So the stream is held, also beyond the program's Close of it, until the work is
+// known to have ended. A stream that the program borrowed cannot be held.
+type tail struct {
+	stream *driver.Stream
+	held   bool // a reference keeps the driver's stream
+	quick  bool // held, and more work there needs no more than that
+	stands bool // the mark stands behind the work
+	mark   *milestone
+}
+
+// follows reports whether more work in s is behind the work without more ado.
+func (t *tail) follows(s *driver.Stream) bool { return t.quick && t.stream == s }
+
+// move makes s the stream of the work, if send succeeds, which sends some.
+//
+// The per-thread stream is another one on another thread. So there the mark is
+// made before, and recorded behind the work while the thread is the same.
+func (t *tail) move(s *driver.Stream, send func() error) error {
+	if s.Raw() == driver.CU_STREAM_PER_THREAD {
+		return t.moveHere(s, send)
+	}
+	if err := s.Lifetime().Retain(); err != nil {
+		return err
+	}
+	if err := send(); err != nil {
+		s.Lifetime().Done()
+		return err
+	}
+	t.at(s, true)
+	return nil
+}
+
+// moveHere is move for the stream of this thread.
+func (t *tail) moveHere(s *driver.Stream, send func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := s.Lifetime().Retain(); err != nil {
+		return err
+	}
+	if err := t.fit(s); err != nil {
+		s.Lifetime().Done()
+		return err
+	}
+	if err := send(); err != nil {
+		s.Lifetime().Done()
+		return err
+	}
+	t.at(s, false)
+	t.stands = t.markHere()
+	return nil
+}
+
+// markHere has the mark stand behind the work in the stream of this thread. Where it
+// cannot, the work is waited for now, because later nobody knows which stream it is;
+// if that is not possible either the context is lost. During a capture nothing runs.
+func (t *tail) markHere() bool {
+	stands, err := t.mark.record(t.stream)
+	if err != nil && t.stream.Context().Guarded().CuStreamSynchronize(t.stream.Raw()) == nil {
+		stands, err = t.mark.record(t.stream)
+	}
+	return err == nil && stands
+}
+
+// at makes s, which is held, the stream.
+func (t *tail) at(s *driver.Stream, quick bool) {
+	t.release()
+	t.stream, t.held, t.quick, t.stands = s, true, quick, false
+}
+
+// release gives the stream back, whose work has ended or is ordered before what
+// comes.
+func (t *tail) release() {
+	if t.held {
+		t.held, t.quick = false, false
+		t.stream.Lifetime().Done()
+	}
+}
+
+// fit has a mark that can be recorded in s.
+func (t *tail) fit(s *driver.Stream) error {
+	if t.mark.fits(s) {
+		return nil
+	}
+	m, err := newMilestone(s)
+	if err != nil {
+		return err
+	}
+	err = t.mark.drop()
+	t.mark, t.stands = m, false
+	return err
+}
+
+// marked has the mark stand behind the work, if it does not yet. It reports false
+// while the stream is being captured.
+func (t *tail) marked() (bool, error) {
+	if t.stands {
+		return true, nil
+	}
+	if t.stream.Raw() == driver.CU_STREAM_PER_THREAD { // see markHere
+		return false, driver.CUDA_ERROR_CONTEXT_IS_DESTROYED
+	}
+	if err := t.fit(t.stream); err != nil {
+		return false, err
+	}
+	var err error
+	t.stands, err = t.mark.record(t.stream)
+	return t.stands, err
+}
+
+// passed reports whether the work has been seen to have ended. Where there can be
+// no mark the stream is asked, which is done later than the work at most.
+func (t *tail) passed() (bool, error) {
+	stands, err := t.marked()
+	if err == nil && stands {
+		return t.mark.happened()
+	}
+	if err == nil || t.stream.Raw() == driver.CU_STREAM_PER_THREAD {
+		return false, err
+	}
+	var done bool
+	_, err = outsideCaptures(t.stream, func() (err error) {
+		done, err = happened(t.stream.Context().Guarded().CuStreamQuery(t.stream.Raw()))
+		return err
+	})
+	return done, err
+}
+
+// precede has what is sent to s from now on run behind the work.
+func (t *tail) precede(s *driver.Stream) error {
+	stands, err := t.marked()
+	if err != nil {
+		return fmt.Errorf("%v: %w", t.stream, err)
+	}
+	if !stands {
+		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+			"this has to run behind what was sent to %v, which is being captured meanwhile: end that capture first, or wait before it begins", t.stream)
+	}
+	return s.Driver().CuStreamWaitEvent(s.Raw(), t.mark.event, 0)
+}
+
+// share returns a tail of the same work.
+func (t *tail) share() tail {
+	c := tail{stream: t.stream, held: t.held}
+	if t.held {
+		t.stream.Lifetime().RetainHeld()
+	}
+	if t.stands {
+		t.mark.refs.Add(1)
+		c.mark, c.stands = t.mark, true
+	}
+	return c
+}
+
+// end gives back everything. The context may go with the stream, so that is last.
+func (t *tail) end() error {
+	err := t.mark.drop()
+	t.mark, t.stands = nil, false
+	t.release()
+	return err
+}
