@@ -32,7 +32,7 @@ type Version struct {
 // Decl is a module-level directive: *Function, *Variable, *RegDecl (before the
 // ABI, PTX 1.x and 2.x), *Alias, *File, *Section, *Pragma, *Loc or *Raw.
 type Decl interface {
-	Position() Pos
+	Position() Pos // where it begins
 	decl()
 }
 
@@ -134,7 +134,7 @@ type Raw struct {
 // Stmt is what stands in a body: *Instr, *Label, *RegDecl, *Variable, *Block,
 // *BranchTargets, *CallTargets, *CallPrototype, *Pragma, *Loc, *File, *Section or *Raw.
 type Stmt interface {
-	Position() Pos
+	Position() Pos // where it begins
 	stmt()
 }
 
@@ -188,7 +188,7 @@ type Opcode struct {
 
 // Operand is *Reg, *RegSum, *Imm, *Sym, *Vec, *Addr, *Elem, *Pair, *List or *Sink.
 type Operand interface {
-	Position() Pos
+	Position() Pos // where it begins
 	operand()
 }
 

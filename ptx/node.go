@@ -1,31 +1,81 @@
 package ptx
 
-// Position implements Decl, Stmt and Operand.
-func (n *Function) Position() Pos      { return n.Pos }
-func (n *Variable) Position() Pos      { return n.Pos }
-func (n *Alias) Position() Pos         { return n.Pos }
-func (n *File) Position() Pos          { return n.Pos }
-func (n *Section) Position() Pos       { return n.Pos }
-func (n *Raw) Position() Pos           { return n.Pos }
-func (n *Block) Position() Pos         { return n.Pos }
-func (n *RegDecl) Position() Pos       { return n.Pos }
-func (n *Label) Position() Pos         { return n.Pos }
-func (n *Instr) Position() Pos         { return n.Pos }
-func (n *Reg) Position() Pos           { return n.Pos }
-func (n *RegSum) Position() Pos        { return n.Pos }
-func (n *Imm) Position() Pos           { return n.Pos }
-func (n *Sym) Position() Pos           { return n.Pos }
-func (n *Vec) Position() Pos           { return n.Pos }
-func (n *Addr) Position() Pos          { return n.Pos }
-func (n *Elem) Position() Pos          { return n.Pos }
-func (n *Pair) Position() Pos          { return n.Pos }
-func (n *List) Position() Pos          { return n.Pos }
-func (n *Sink) Position() Pos          { return n.Pos }
+// What each node is asked for by Decl, Stmt and Operand.
+
+// Position returns where it begins.
+func (n *Function) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Variable) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Alias) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *File) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Section) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Raw) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Block) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *RegDecl) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Label) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Instr) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Reg) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *RegSum) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Imm) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Sym) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Vec) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Addr) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Elem) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Pair) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *List) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Sink) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
 func (n *BranchTargets) Position() Pos { return n.Pos }
-func (n *CallTargets) Position() Pos   { return n.Pos }
+
+// Position returns where it begins.
+func (n *CallTargets) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
 func (n *CallPrototype) Position() Pos { return n.Pos }
-func (n *Pragma) Position() Pos        { return n.Pos }
-func (n *Loc) Position() Pos           { return n.Pos }
+
+// Position returns where it begins.
+func (n *Pragma) Position() Pos { return n.Pos }
+
+// Position returns where it begins.
+func (n *Loc) Position() Pos { return n.Pos }
 
 func (*Function) decl() {}
 func (*Variable) decl() {}

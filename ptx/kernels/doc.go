@@ -1,8 +1,8 @@
 // Package kernels is a small set of kernels that graph programs keep needing:
 // fills, casts, strided copies, elementwise arithmetic, reductions, softmax,
-// norms, products with vectors and the like. They are embedded as PTX, a file for
-// each family and only those that a program uses, and run on every device since compute capability 5.2
-// with every driver since CUDA 11.4.
+// norms, products with vectors and the like. They are embedded as PTX, and a
+// program has the texts of the families that it uses, no others. They run on every
+// device since compute capability 5.2 with every driver since CUDA 11.4.
 //
 // Each function makes an operation without running it: a [driver.Launch], which
 // runs on a stream, is captured, becomes a node of a graph or takes the place

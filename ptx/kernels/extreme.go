@@ -27,7 +27,7 @@ func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace) (*driver.Launc
 
 // MaxRows is Max for each row of a matrix: dst has an element for each.
 func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace) (*driver.Launch, error) {
-	return reduction{extremeSource, "max", "max_rows_" + typeName[T](), results(dst), src.operand("src"), work}.prepare()
+	return reduction{extremeSource, "max", "max_rows_" + typeName[T](), results(dst), src.operand("src"), work, nil}.prepare()
 }
 
 // Min is Max for the smallest element. That of no elements is the greatest value
@@ -38,7 +38,7 @@ func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace) (*driver.Launc
 
 // MinRows is Min for each row of a matrix: dst has an element for each.
 func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace) (*driver.Launch, error) {
-	return reduction{extremeSource, "min", "min_rows_" + typeName[T](), results(dst), src.operand("src"), work}.prepare()
+	return reduction{extremeSource, "min", "min_rows_" + typeName[T](), results(dst), src.operand("src"), work, nil}.prepare()
 }
 
 // Argmax is the operation that writes to dst, which has one element, where the
@@ -53,5 +53,5 @@ func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work 
 // ArgmaxRows is Argmax for each row of a matrix: dst has an element for each,
 // the column.
 func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace) (*driver.Launch, error) {
-	return reduction{argmaxSource, "argmax", "argmax_" + typeName[T](), results(dst), src.operand("src"), work}.prepare()
+	return reduction{argmaxSource, "argmax", "argmax_" + typeName[T](), results(dst), src.operand("src"), work, rowsSm80}.prepare()
 }

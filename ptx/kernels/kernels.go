@@ -10,13 +10,8 @@ import (
 // are loaded together.
 type source func(*driver.Context) (*driver.Module, error)
 
-// prepare makes the operation that launches a kernel of the file, or the one that
-// takes its place on newer devices.
+// prepare makes the operation that launches a kernel of the file.
 func (s source) prepare(c *driver.Context, kernel string, cfg driver.LaunchConfig, args ...any) (*driver.Launch, error) {
-	s, kernel, err := s.suited(c, kernel)
-	if err != nil {
-		return nil, err
-	}
 	m, err := s(c)
 	if err != nil {
 		return nil, err

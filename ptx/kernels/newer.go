@@ -17,26 +17,25 @@ type newer struct {
 	kernels      []string // without the suffix
 }
 
-// newest are such files; where several have a kernel the first is taken that
-// suits the device.
-var newest = []newer{{
+// rowsSm80 is such a file. Only what makes the operations of its kernels may name
+// it, because the linker keeps a file in every program in which a use of it is.
+var rowsSm80 = &newer{
 	launchers.RowsSm80Module, 8, 0, "_sm80",
-	[]string{"softmax_bf16", "rmsnorm_bf16", "layernorm_bf16"},
-}}
+	[]string{"softmax_bf16", "rmsnorm_bf16", "layernorm_bf16", "argmax_f16", "argmax_bf16"},
+}
 
-// suited is where the device's best text of a kernel is, and its name there.
-func (s source) suited(c *driver.Context, kernel string) (source, string, error) {
-	for _, n := range newest {
-		if !slices.Contains(n.kernels, kernel) {
-			continue
-		}
-		major, minor, err := c.Device().ComputeCapability()
-		if err != nil {
-			return nil, "", err
-		}
-		if major > n.major || major == n.major && minor >= n.minor {
-			return n.source, kernel + n.suffix, nil
-		}
+// orOlder is where the device's text of a kernel of s is, and its name there: in
+// n, if that has it and suits the device. No n is fine.
+func (n *newer) orOlder(s source, c *driver.Context, kernel string) (source, string, error) {
+	if n == nil || !slices.Contains(n.kernels, kernel) {
+		return s, kernel, nil
+	}
+	major, minor, err := c.Device().ComputeCapability()
+	if err != nil {
+		return nil, "", err
+	}
+	if major > n.major || major == n.major && minor >= n.minor {
+		return n.source, kernel + n.suffix, nil
 	}
 	return s, kernel, nil
 }

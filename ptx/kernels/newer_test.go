@@ -27,6 +27,12 @@ func TestOperationsOnRowsOnDevicesOfEachText(t *testing.T) {
 		softmaxes[kernels.BF16](k)
 		norms[kernels.F16](k)
 		norms[kernels.BF16](k)
+		w := workspace(k)
+		extremes[kernels.F16](k, w)
+		specials[kernels.F16](k, w)
+		specials[kernels.BF16](k, w)
+		manyNaNs(k, w, nansF16)
+		manyNaNs(k, w, nansBF16)
 	})
 }
 
@@ -36,6 +42,7 @@ func TestNewDevicesHaveATextOfTheirOwn(t *testing.T) {
 		f := kernels.MatrixOf(alloc[float32](k, 64), 4, 16)
 		for _, op := range []*driver.Launch{
 			k.made(kernels.Softmax(m, m, 1)), k.made(kernels.RMSNorm(m, m, nil, eps)), k.made(kernels.LayerNorm(m, m, nil, nil, eps)),
+			k.made(kernels.ArgmaxRows(alloc[int64](k, 4), m, nil)),
 		} {
 			if got, want := strings.HasSuffix(op.Kernel().Name(), "_bf16_sm80"), capability[0] >= 8; got != want {
 				k.Errorf("%v: %v", capability, op.Kernel().Name())

@@ -9,6 +9,7 @@ type reduction struct {
 	kernel   string
 	dst, src box
 	work     *Workspace
+	newer    *newer // where the kernel is for newer devices, or nil
 }
 
 // ahead is how many packs a thread of a reduction has on their way at a time.
@@ -24,7 +25,12 @@ func (r reduction) prepare() (*driver.Launch, error) {
 	if err != nil {
 		return nil, opError(r.op, err)
 	}
-	l, err := r.source.prepare(r.dst.mem.Context(), r.kernel, deal(uint64(r.src.rows)*parts, threads),
+	c := r.dst.mem.Context()
+	file, kernel, err := r.newer.orOlder(r.source, c, r.kernel)
+	if err != nil {
+		return nil, opError(r.op, err)
+	}
+	l, err := file.prepare(c, kernel, deal(uint64(r.src.rows)*parts, threads),
 		driver.Out(r.dst.mem), driver.In(r.src.mem), uint64(r.src.rows), uint64(r.src.cols), uint64(r.src.pitch),
 		uint32(parts), r.work.arg())
 	if err != nil {

@@ -212,6 +212,91 @@ func specials[T kernels.Ordered](k *kit, w *kernels.Workspace) {
 	}
 }
 
+// nansOf are NaNs with and without a sign, quiet and signalling.
+var (
+	nansF16  = []kernels.F16{0xfe00, 0x7e00, 0x7fff, 0xffff, 0x7c01, 0xfd23}
+	nansBF16 = []kernels.BF16{0xffc0, 0x7fc0, 0x7fff, 0xffff, 0x7f81, 0xffa5}
+)
+
+// All NaNs are equal: the first one counts, whatever its bits and those of a later
+// one, and numbers before it do not.
+func TestTheFirstNaNIsTheLargestWhateverItsBits(t *testing.T) {
+	each(t, func(k *kit) {
+		w := workspace(k)
+		firstNaNs(k, w, nansF16)
+		firstNaNs(k, w, nansBF16)
+		firstNaNs(k, w, floatsOf(math.Float32frombits, 0xffc00000, 0x7fc00000, 0x7fffffff, 0xffffffff, 0x7f800001, 0xff812345))
+		firstNaNs(k, w, floatsOf(math.Float64frombits, 0xfff8<<48, 0x7ff8<<48, math.MaxInt64, math.MaxUint64, 0x7ff0<<48|1, 0xfff1<<48))
+	})
+}
+
+func floatsOf[T any, B uint32 | uint64](value func(B) T, patterns ...B) (v []T) {
+	for _, p := range patterns {
+		v = append(v, value(p))
+	}
+	return v
+}
+
+func firstNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
+	k.Helper()
+	manyNaNs(k, w, nans)
+	longWithNaNs(k, w, nans)
+}
+
+// manyNaNs has rows with an earlier and a later NaN, for each pair of them: in one
+// pack of 16 bytes, of one thread, of different threads, warps and, where a row is
+// long, blocks.
+func manyNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
+	k.Helper()
+	for _, cols := range []int{7, 200, 5003} {
+		for _, at := range [][2]int{{0, 1}, {2, 5}, {0, cols - 1}, {3, cols / 2}, {cols / 3, cols/3 + 8}, {cols / 2, cols - 1}} {
+			at[1] = min(at[1], cols-1)
+			rows := len(nans) * len(nans)
+			v := elements[T](random(rows*cols, 5))
+			for r := range rows {
+				v[r*cols+at[0]] = nans[r/len(nans)]
+				v[r*cols+at[1]] = nans[r%len(nans)]
+				if at[0] > 0 {
+					v[r*cols] = element[T](math.Inf(1))
+				}
+			}
+			for _, skip := range []int{0, 1} { // packs, and single elements
+				src := kernels.MatrixOf(device(k, skip, v), rows, cols)
+				dst := alloc[int64](k, rows)
+				for _, w := range []*kernels.Workspace{nil, w} {
+					k.run(kernels.ArgmaxRows(dst, src, w))
+					for r, got := range host(k, dst) {
+						if got != int64(at[0]) {
+							k.Errorf("argmax of %T, %d columns, %#x at %d and %#x at %d: %d", v[0], cols, v[r*cols+at[0]], at[0], v[r*cols+at[1]], at[1], got)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// longWithNaNs is manyNaNs for a row that goes to many blocks.
+func longWithNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
+	k.Helper()
+	const first, second = 20000, 40000
+	src, dst := device(k, 0, elements[T](random(50001, 6))), alloc[int64](k, 1)
+	op := k.made(kernels.Argmax(dst, src, w))
+	if g := op.Config().Grid.X; g < 2 {
+		k.Fatalf("a grid of %d does not share the work", g)
+	}
+	for _, a := range nans {
+		for _, b := range nans {
+			k.ok(src.View(first, first+1).CopyFrom([]T{a}))
+			k.ok(src.View(second, second+1).CopyFrom([]T{b}))
+			k.run(op, nil)
+			if got := host(k, dst)[0]; got != first {
+				k.Errorf("argmax of %T, %#x at %d and %#x at %d: %d", a, a, first, b, second, got)
+			}
+		}
+	}
+}
+
 // With a workspace a long row goes to many blocks, and what they leave there must
 // not disturb the next: other operations use it too.
 func TestReductionsInAGraphAreTheSameEachTime(t *testing.T) {

@@ -64,17 +64,22 @@ const held = 32
 const longEach = 2
 
 // perRow prepares an operation on rows that are read once if their team can hold
-// them.
+// them. It is for kernels that newer devices have in rowsSm80, in the types that
+// gain by it.
 func (s source) perRow(kernel string, dst box, args ...any) (*driver.Launch, error) {
-	rows, cols := uint64(dst.rows), uint64(dst.cols)
+	c, rows, cols := dst.mem.Context(), uint64(dst.rows), uint64(dst.cols)
 	if cols > held*mostTeam {
-		n, err := dst.mem.Context().Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+		n, err := c.Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
 		if err != nil {
 			return nil, err
 		}
 		rows = min(rows, longEach*uint64(n))
 	}
-	return s.prepare(dst.mem.Context(), kernel, deal(rows, team(cols, held, mostTeam)), args...)
+	s, kernel, err := rowsSm80.orOlder(s, c, kernel)
+	if err != nil {
+		return nil, err
+	}
+	return s.prepare(c, kernel, deal(rows, team(cols, held, mostTeam)), args...)
 }
 
 // optional is memory as an argument that is only read, or none.

@@ -46,7 +46,7 @@ func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], wo
 	if !slices.Contains(sums, name) {
 		return nil, opError("sum", invalid("there is no sum of %s in %s; there are (elements_sum) %v", typeName[T](), typeName[S](), sums))
 	}
-	return reduction{sumSource, "sum", "sum_" + name, results(dst), src.operand("src"), work}.prepare()
+	return reduction{sumSource, "sum", "sum_" + name, results(dst), src.operand("src"), work, nil}.prepare()
 }
 
 // oneRow is all of memory as one row.

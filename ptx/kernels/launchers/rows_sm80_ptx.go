@@ -44,6 +44,24 @@ func LayernormBF16Sm80In(c *driver.Context) (LayernormBF16Sm80, error) {
 	return newLayernormBF16Sm80(m.Kernel("layernorm_bf16_sm80"))
 }
 
+// ArgmaxF16Sm80In returns the kernel argmax_f16_sm80 as the context has it: see [RowsSm80Module].
+func ArgmaxF16Sm80In(c *driver.Context) (ArgmaxF16Sm80, error) {
+	m, err := RowsSm80Module(c)
+	if err != nil {
+		return ArgmaxF16Sm80{}, err
+	}
+	return newArgmaxF16Sm80(m.Kernel("argmax_f16_sm80"))
+}
+
+// ArgmaxBF16Sm80In returns the kernel argmax_bf16_sm80 as the context has it: see [RowsSm80Module].
+func ArgmaxBF16Sm80In(c *driver.Context) (ArgmaxBF16Sm80, error) {
+	m, err := RowsSm80Module(c)
+	if err != nil {
+		return ArgmaxBF16Sm80{}, err
+	}
+	return newArgmaxBF16Sm80(m.Kernel("argmax_bf16_sm80"))
+}
+
 // SoftmaxBF16Sm80 launches the kernel softmax_bf16_sm80.
 type SoftmaxBF16Sm80 struct{ calls *driver.Calls }
 
@@ -306,6 +324,174 @@ func (launcher LayernormBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.Me
 		return nil, err
 	}
 	if args.Eps, err = driver.ArgOf[float32](launch, 8); err != nil {
+		return nil, err
+	}
+	return args, nil
+}
+
+// ArgmaxF16Sm80 launches the kernel argmax_f16_sm80.
+type ArgmaxF16Sm80 struct{ calls *driver.Calls }
+
+// Kernel is the kernel itself, nil for a zero ArgmaxF16Sm80.
+func (launcher ArgmaxF16Sm80) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
+
+func newArgmaxF16Sm80(kernel *driver.Kernel, err error) (ArgmaxF16Sm80, error) {
+	if err != nil {
+		return ArgmaxF16Sm80{}, err
+	}
+	calls, err := driver.NewCalls(kernel, driver.Writes, driver.Reads, 0, 0, 0, 0, driver.ReadsWrites)
+	return ArgmaxF16Sm80{calls}, err
+}
+
+// Grid has a thread for each of n elements, in blocks of 256.
+func (ArgmaxF16Sm80) Grid(n int) driver.LaunchConfig {
+	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
+}
+
+// Op describes a launch without making it: an operation for streams, captures
+// and graphs. It keeps the code and the memory among the arguments reachable.
+func (launcher ArgmaxF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
+}
+
+// Do launches the kernel on a stream, or records the launch in a scope of
+// package graph. It does not allocate.
+func (launcher ArgmaxF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+	call := launcher.calls.Begin(cfg)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
+	driver.Pass(call, 2, rows)
+	driver.Pass(call, 3, cols)
+	driver.Pass(call, 4, pitch)
+	driver.Pass(call, 5, parts)
+	driver.PassView(call, 6, work)
+	return call.Do(on)
+}
+
+// ArgmaxF16Sm80Args is a prepared launch of ArgmaxF16Sm80 whose arguments are set
+// one by one, without allocating, as a program does from step to step.
+type ArgmaxF16Sm80Args struct {
+	Launch *driver.Launch
+
+	Dst   driver.Arg[driver.View[int64]]  // .u64
+	Src   driver.Arg[driver.View[F16]]    // .u64
+	Rows  driver.Arg[uint64]              // .u64
+	Cols  driver.Arg[uint64]              // .u64
+	Pitch driver.Arg[uint64]              // .u64
+	Parts driver.Arg[uint32]              // .u32
+	Work  driver.Arg[driver.View[uint64]] // .u64
+}
+
+// Prepare is Op for a launch whose arguments are changed.
+func (launcher ArgmaxF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF16Sm80Args, error) {
+	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
+	if err != nil {
+		return nil, err
+	}
+	args := &ArgmaxF16Sm80Args{Launch: launch}
+	if args.Dst, err = driver.ArgOf[driver.View[int64]](launch, 0); err != nil {
+		return nil, err
+	}
+	if args.Src, err = driver.ArgOf[driver.View[F16]](launch, 1); err != nil {
+		return nil, err
+	}
+	if args.Rows, err = driver.ArgOf[uint64](launch, 2); err != nil {
+		return nil, err
+	}
+	if args.Cols, err = driver.ArgOf[uint64](launch, 3); err != nil {
+		return nil, err
+	}
+	if args.Pitch, err = driver.ArgOf[uint64](launch, 4); err != nil {
+		return nil, err
+	}
+	if args.Parts, err = driver.ArgOf[uint32](launch, 5); err != nil {
+		return nil, err
+	}
+	if args.Work, err = driver.ArgOf[driver.View[uint64]](launch, 6); err != nil {
+		return nil, err
+	}
+	return args, nil
+}
+
+// ArgmaxBF16Sm80 launches the kernel argmax_bf16_sm80.
+type ArgmaxBF16Sm80 struct{ calls *driver.Calls }
+
+// Kernel is the kernel itself, nil for a zero ArgmaxBF16Sm80.
+func (launcher ArgmaxBF16Sm80) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
+
+func newArgmaxBF16Sm80(kernel *driver.Kernel, err error) (ArgmaxBF16Sm80, error) {
+	if err != nil {
+		return ArgmaxBF16Sm80{}, err
+	}
+	calls, err := driver.NewCalls(kernel, driver.Writes, driver.Reads, 0, 0, 0, 0, driver.ReadsWrites)
+	return ArgmaxBF16Sm80{calls}, err
+}
+
+// Grid has a thread for each of n elements, in blocks of 256.
+func (ArgmaxBF16Sm80) Grid(n int) driver.LaunchConfig {
+	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
+}
+
+// Op describes a launch without making it: an operation for streams, captures
+// and graphs. It keeps the code and the memory among the arguments reachable.
+func (launcher ArgmaxBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
+	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
+}
+
+// Do launches the kernel on a stream, or records the launch in a scope of
+// package graph. It does not allocate.
+func (launcher ArgmaxBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
+	call := launcher.calls.Begin(cfg)
+	driver.PassView(call, 0, dst)
+	driver.PassView(call, 1, src)
+	driver.Pass(call, 2, rows)
+	driver.Pass(call, 3, cols)
+	driver.Pass(call, 4, pitch)
+	driver.Pass(call, 5, parts)
+	driver.PassView(call, 6, work)
+	return call.Do(on)
+}
+
+// ArgmaxBF16Sm80Args is a prepared launch of ArgmaxBF16Sm80 whose arguments are set
+// one by one, without allocating, as a program does from step to step.
+type ArgmaxBF16Sm80Args struct {
+	Launch *driver.Launch
+
+	Dst   driver.Arg[driver.View[int64]]  // .u64
+	Src   driver.Arg[driver.View[BF16]]   // .u64
+	Rows  driver.Arg[uint64]              // .u64
+	Cols  driver.Arg[uint64]              // .u64
+	Pitch driver.Arg[uint64]              // .u64
+	Parts driver.Arg[uint32]              // .u32
+	Work  driver.Arg[driver.View[uint64]] // .u64
+}
+
+// Prepare is Op for a launch whose arguments are changed.
+func (launcher ArgmaxBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxBF16Sm80Args, error) {
+	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
+	if err != nil {
+		return nil, err
+	}
+	args := &ArgmaxBF16Sm80Args{Launch: launch}
+	if args.Dst, err = driver.ArgOf[driver.View[int64]](launch, 0); err != nil {
+		return nil, err
+	}
+	if args.Src, err = driver.ArgOf[driver.View[BF16]](launch, 1); err != nil {
+		return nil, err
+	}
+	if args.Rows, err = driver.ArgOf[uint64](launch, 2); err != nil {
+		return nil, err
+	}
+	if args.Cols, err = driver.ArgOf[uint64](launch, 3); err != nil {
+		return nil, err
+	}
+	if args.Pitch, err = driver.ArgOf[uint64](launch, 4); err != nil {
+		return nil, err
+	}
+	if args.Parts, err = driver.ArgOf[uint32](launch, 5); err != nil {
+		return nil, err
+	}
+	if args.Work, err = driver.ArgOf[driver.View[uint64]](launch, 6); err != nil {
 		return nil, err
 	}
 	return args, nil

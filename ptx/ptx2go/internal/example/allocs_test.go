@@ -1,3 +1,5 @@
+//go:build !purecuda_syscall && (amd64 || arm64)
+
 package example
 
 import (
@@ -9,9 +11,12 @@ import (
 )
 
 // onlyLaunches runs test on the GPU, and on an emulator whose launches do
-// nothing: what the emulator allocates is not the launcher's.
+// nothing: what the emulator allocates is not the launcher's. With the tag
+// purecuda_syscall argument blocks go to the heap.
 func onlyLaunches(t *testing.T, test func(r *rig)) {
-	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) { test(newRig(t, c)) })
+	t.Run("gpu", func(t *testing.T) {
+		gputest.OnGPU(t, func(t *testing.T, c *driver.Context) { test(newRig(t, c)) })
+	})
 	t.Run("silent", func(t *testing.T) { test(newRig(t, gputest.Silent(t, driver.FnCuLaunchKernel))) })
 }
 

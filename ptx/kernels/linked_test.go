@@ -1,0 +1,108 @@
+package kernels_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/ptx/kernels/launchers"
+)
+
+// A program has the texts that its operations may need on some device, and none
+// besides.
+func TestProgramsHaveTheTextsTheyUse(t *testing.T) {
+	goTool(t)
+	for _, p := range []struct {
+		uses string
+		want []string
+	}{
+		{"launchers.AddF32In(nil)", []string{"arith_f32.ptx"}},
+		{"kernels.Fill[float32](nil, 1)", []string{"fill.ptx"}},
+		{"kernels.Add[float32](nil, nil, nil)", arith()},
+		{"kernels.Max[kernels.BF16](nil, nil, nil)", []string{"extreme.ptx"}},
+		{"kernels.Argmax[kernels.BF16](nil, nil, nil)", []string{"argmax.ptx", "rows_sm80.ptx"}},
+		{"kernels.Softmax(kernels.Matrix[kernels.BF16]{}, kernels.Matrix[kernels.BF16]{}, 1)", []string{"rows_sm80.ptx", "softmax.ptx"}},
+	} {
+		name, _, _ := strings.Cut(p.uses, "(")
+		t.Run(name, func(t *testing.T) {
+			if got := linked(t, p.uses); !slices.Equal(got, p.want) {
+				t.Errorf("the program has %v, want %v", got, p.want)
+			}
+		})
+	}
+}
+
+// goTool skips a test that builds programs where only its binary is: "go test"
+// itself always has the go tool in the path.
+func goTool(t *testing.T) {
+	t.Helper()
+	_, err := exec.LookPath("go")
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("kernels.go"); errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the sources are not here")
+	}
+}
+
+// linked builds a program of one expression, and returns the files whose text it
+// has.
+func linked(t *testing.T, uses string) (names []string) {
+	t.Helper()
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	imported, _, _ := strings.Cut(uses, ".")
+	text := "package main\n\nimport \"github.com/purecuda/cuda/ptx/" +
+		map[string]string{"kernels": "kernels", "launchers": "kernels/launchers"}[imported] +
+		"\"\n\nfunc main() {\n\t_, err := " + uses + "\n\tprintln(err)\n}\n"
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, text, out)
+	}
+	binary, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files(t) {
+		if bytes.Contains(binary, text) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// files are the texts by their names.
+func files(t *testing.T) map[string][]byte {
+	t.Helper()
+	all, err := launchers.Texts.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := make(map[string][]byte)
+	for _, f := range all {
+		if texts[f.Name()], err = launchers.Texts.ReadFile(f.Name()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return texts
+}
+
+// arith are the files of arithmetic, of which the types decide when it runs.
+func arith() (names []string) {
+	for _, t := range []string{"bf16", "f16", "f32", "f64", "i32", "i64", "u32", "u64"} {
+		names = append(names, "arith_"+t+".ptx")
+	}
+	return names
+}
