@@ -21,6 +21,9 @@ const (
 	// differencesFile has the questions that the emulator answers otherwise,
 	// with the reason.
 	differencesFile = "testdata/differences.txt"
+	// unaskedFile has the questions that only a driver is asked, because the
+	// emulator has nothing to ask about, with the reason.
+	unaskedFile = "testdata/unasked.txt"
 	// writeAnswers names a file that the answers are added to, which is how
 	// the kept file is made on a GPU machine.
 	writeAnswers = "PURECUDA_WRITE_ANSWERS"
@@ -64,6 +67,7 @@ var questions = []struct {
 func TestAnswersAreThoseOfTheDriver(t *testing.T) {
 	kept := readLines(t, answersFile)
 	differences := readLines(t, differencesFile)
+	unasked := readLines(t, unaskedFile)
 	asked := make(map[string]bool)
 	for _, group := range questions {
 		t.Run(group.group, func(t *testing.T) {
@@ -79,12 +83,42 @@ func TestAnswersAreThoseOfTheDriver(t *testing.T) {
 	if len(kept) == 0 {
 		t.Error(answersFile, "has no answers")
 	}
+	if os.Getenv(writeAnswers) == "" { // else the kept ones are old
+		for _, question := range forgotten(kept, unasked, asked) {
+			t.Errorf("%s was answered by the driver and is not asked", question)
+		}
+	}
+	for question := range unasked {
+		switch {
+		case kept[question] == "":
+			t.Errorf("%s is said not to be asked, and no driver was", question)
+		case !onGPU && asked[question]:
+			t.Errorf("%s is said not to be asked, and is", question)
+		}
+	}
 	for question := range differences {
 		if !asked[question] {
 			t.Errorf("%s is said to differ and is not asked", question)
 		}
 	}
 	t.Logf("%d answers, %d of them differ and are explained", len(asked), len(differences))
+}
+
+// forgotten lists the kept questions that nobody asked and should have.
+func forgotten(kept, unasked map[string]string, asked map[string]bool) (list []string) {
+	for question := range kept {
+		if _, not := unasked[question]; !asked[question] && (onGPU || !not) {
+			list = append(list, question)
+		}
+	}
+	return list
+}
+
+func TestForgottenQuestionsAreNoticed(t *testing.T) {
+	kept := map[string]string{"asked": "0", "forgotten": "0"}
+	if list := forgotten(kept, nil, map[string]bool{"asked": true}); len(list) != 1 || list[0] != "forgotten" {
+		t.Errorf("noticed %q", list)
+	}
 }
 
 // compare holds an answer against the kept one.

@@ -1,6 +1,8 @@
 package emulator
 
 import (
+	"log/slog"
+	"runtime"
 	"unsafe"
 
 	"github.com/purecuda/cuda/loader"
@@ -64,10 +66,10 @@ func (e *Emulator) bind(symbol string, f function) loader.GoFunc {
 	return func(a loader.Args) uintptr {
 		e.stats.calls.Add(1)
 		e.mu.Lock()
-		defer e.mu.Unlock()
+		defer e.unlock()
 		r := e.invoke(f, a)
 		if r != success && r != errNotReady {
-			e.cfg.Log.Debug("call failed", "function", symbol, "result", uint32(r))
+			e.say(slog.LevelDebug, "call failed", "function", symbol, "result", uint32(r))
 			e.journal.failed(symbol, r)
 		}
 		return uintptr(r)
@@ -157,7 +159,15 @@ func (e *Emulator) cString(s string) *byte {
 
 // unlocked runs f without the emulator's lock: where time passes.
 func (e *Emulator) unlocked(f func()) {
-	e.mu.Unlock()
+	e.unlock()
 	defer e.mu.Lock()
 	f()
+}
+
+// notReady is the answer to a question that a program may ask again at once and
+// for ever: where goroutines share one thread and none is interrupted (wasm),
+// the device would not get anywhere meanwhile.
+func (e *Emulator) notReady() result {
+	e.unlocked(runtime.Gosched)
+	return errNotReady
 }

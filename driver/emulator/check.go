@@ -31,7 +31,10 @@ const (
 	CheckUninitialized
 	// CheckHostMemory finds page-locked memory that the host writes while an
 	// asynchronous copy from or to it is in flight. It compares contents, so it
-	// sees no reads and no writes of what was there already.
+	// sees no reads and no writes of what was there already, and it looks away
+	// where the device may write too: other copies, fills, graphs, and kernels
+	// with a pointer to that memory among their arguments. The host may go by a
+	// word that a stream writes, but not by one that a kernel does.
 	CheckHostMemory
 	// CheckGraphPointers finds copy nodes that refer to pageable host memory,
 	// which a graph reads or writes at each launch, long after the call that

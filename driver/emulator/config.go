@@ -27,8 +27,10 @@ type Config struct {
 	LimitMemory uint64
 	// DriverVersion is what cuDriverGetVersion answers; 0 means 13000.
 	DriverVersion int
-	// Log receives one record for each failed call, kernel fault and refused
-	// module; nil drops them.
+	// Log receives one record for each failed call, kernel fault, finding and
+	// refused module; nil drops them. Its handler may ask the emulator and call
+	// CUDA. But what a kernel does is told while it runs: there, a call that
+	// waits for the kernel waits for ever.
 	Log *slog.Logger
 	// Stdout receives what kernels print; nil is the program's own, where a
 	// driver prints too. io.Discard drops it.

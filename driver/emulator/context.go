@@ -27,7 +27,7 @@ type cudaContext struct {
 	coredump  coredump
 	attached  int          // by cuCtxAttach
 	heaps     []*vm.Heap   // of malloc in kernels; the last one is in use
-	gone      []dependency // work of streams that were destroyed before it ended
+	gone      []dependency // work of streams that were destroyed before it ended, or the host knew
 }
 
 // usable says whether the context can take a call.
@@ -78,6 +78,11 @@ func (ctx *cudaContext) close(by string) {
 		h.Release()
 	}
 	ctx.alive = false
+	for s := range ctx.streams { // which ctx.wait waited for
+		if e.checks(ordering) {
+			e.retire(s)
+		}
+	}
 	ctx.streams, ctx.perThread = nil, nil
 	contexts := ctx.dev.contexts[:0]
 	for _, other := range ctx.dev.contexts {
@@ -97,11 +102,25 @@ type owned interface {
 
 // wait waits for everything that was submitted to the context so far.
 func (ctx *cudaContext) wait() {
-	for _, d := range ctx.pending() {
+	waitAll(ctx)
+}
+
+// waitAll waits for contexts.
+func waitAll(contexts ...*cudaContext) {
+	var deps, ends []dependency
+	for _, ctx := range contexts {
+		deps = append(deps, ctx.pending()...)
+		if ctx.e.checks(ordering) {
+			for s := range ctx.streams {
+				ends = append(ends, s.last())
+			}
+		}
+	}
+	for _, d := range deps {
 		d.wait()
 	}
-	for s := range ctx.streams {
-		ctx.e.hostLearns(dependency{s, s.submitted})
+	for _, d := range ends {
+		d.s.ctx.e.hostLearns(d)
 	}
 }
 
@@ -126,8 +145,13 @@ func (ctx *cudaContext) pending() []dependency {
 	for s := range ctx.streams {
 		deps = s.appendPending(deps)
 	}
-	ctx.gone = slices.DeleteFunc(ctx.gone, dependency.settled)
+	ctx.forgetGone()
 	return append(deps, ctx.gone...)
+}
+
+// forgetGone forgets the work of destroyed streams that need not be waited for.
+func (ctx *cudaContext) forgetGone() {
+	ctx.gone = slices.DeleteFunc(ctx.gone, func(d dependency) bool { return d.settled() && d.learnt() })
 }
 
 func validContextFlags(f uint32) bool {

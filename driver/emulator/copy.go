@@ -108,12 +108,10 @@ func (op *copyOp) run(x *execution) result {
 	way := x.e.direction(&op.dst, &op.src)
 	x.e.stats.copied(op.extent.bytes(), way)
 	x.spend(func(m *CostModel) time.Duration { return m.copy(op.extent.bytes(), way) })
-	op.took(x.e, true)
-	if !copyMemory(x.e.mem, &op.dst, &op.src, op.extent) {
+	if !op.move(x.e) {
 		x.e.reportCopyFault(op)
 		return errIllegalAddress
 	}
-	op.took(x.e, false)
 	x.e.copied(x.order, &op.dst, &op.src, op.extent)
 	return success
 }
@@ -190,9 +188,12 @@ func (e *Emulator) copyHere(ctx *cudaContext, dst, src *place, n extent) result 
 		e.hostTime += m.Submit + m.copy(n.bytes(), way)
 	}
 	order := e.hostOrder()
-	e.mu.Unlock()
+	e.unlock()
 	ok := copyMemory(e.mem, dst, src, n)
 	e.copied(order, dst, src, n)
+	if order != nil {
+		order.memo = nil
+	}
 	e.mu.Lock()
 	if !ok {
 		ctx.dev.fault = errIllegalAddress
@@ -238,6 +239,5 @@ func enqueueCopy(s *stream, dst, src *place, n extent) {
 	op := &copyOp{extent: n}
 	op.dst = place{bytes: dst.bytes, addr: dst.addr, pitch: dst.pitch, height: dst.height, x: dst.x, y: dst.y, z: dst.z}
 	op.src = place{bytes: src.bytes, addr: src.addr, pitch: src.pitch, height: src.height, x: src.x, y: src.y, z: src.z}
-	s.ctx.e.depart(s, op)
 	s.enqueue(op)
 }

@@ -59,7 +59,8 @@ func H200() *CostModel {
 
 // kernel is the time that a kernel takes.
 func (m *CostModel) kernel(n *kernelNode, sms int, s *vm.Stats) time.Duration {
-	used := float64(min(n.grid.Count(), uint64(sms)))
+	grid, _ := n.shape()
+	used := float64(min(grid.Count(), uint64(sms)))
 	g := &s.Counts.Global
 	sectors := g.Loads.Transactions + g.Stores.Transactions + g.Atomics.Transactions
 	const sector = 32

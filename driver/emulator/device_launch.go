@@ -18,5 +18,5 @@ func (g *graph) deviceLaunch(flags uint64) *refusal {
 			return &refusal{errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, n}
 		}
 	}
-	return nil
+	return g.e.oneDevice(g)
 }

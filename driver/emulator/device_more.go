@@ -3,28 +3,11 @@ package emulator
 import "github.com/purecuda/cuda/driver"
 
 var moreDeviceFunctions = functions{
-	"cuDeviceGetLuid":                     {cuDeviceGetLuid, afterInit},
-	"cuDeviceGetNvSciSyncAttributes":      {cuDeviceGetNvSciSyncAttributes, afterInit},
 	"cuDeviceGetHostAtomicCapabilities":   {cuDeviceGetHostAtomicCapabilities, afterInit},
 	"cuDeviceGetP2PAtomicCapabilities":    {cuDeviceGetP2PAtomicCapabilities, afterInit},
 	"cuDeviceRegisterAsyncNotification":   {cuDeviceRegisterAsyncNotification, afterInit},
 	"cuDeviceUnregisterAsyncNotification": {cuDeviceUnregisterAsyncNotification, afterInit},
 	"cuFlushGPUDirectRDMAWrites":          {cuFlushGPUDirectRDMAWrites, current},
-}
-
-// cuDeviceGetLuid is a function of drivers on Windows.
-func cuDeviceGetLuid(c call) result {
-	if deviceAt(c, 2) == nil {
-		return errInvalidDevice
-	}
-	return c.e.refuse("cuDeviceGetLuid", "LUIDs, which devices have on Windows only")
-}
-
-func cuDeviceGetNvSciSyncAttributes(c call) result {
-	if c.Ptr(0) == nil {
-		return errInvalidHandle
-	}
-	return c.e.refuse("cuDeviceGetNvSciSyncAttributes", "NvSciSync, which embedded systems have")
 }
 
 // cuDeviceGetHostAtomicCapabilities: over PCI Express there are none.

@@ -43,11 +43,16 @@ type Emulator struct {
 	journal     journal
 	coredump    coredump // of the process
 	lastFault   string
+	said        []record
 	found       findings
-	rounds      atomic.Uint64         // executions of plans
-	hostKnows   progress              // for the checks of order
+	rounds      atomic.Uint64 // executions of plans
+	hostKnows   progress      // for the checks of order
+	hostNodes   []*taskOrder  // nodes of running graphs that the host knows to be reached
+	leaving     []*stream     // destroyed, and the host does not know their work to have ended
+	retirements uint64
 	signals     map[any]progress      // left at semaphores and words of memory
 	flights     []*flight             // for CheckHostMemory
+	writers     []writer              // for it too
 	made        map[uintptr]*vm.Trace // of handles, for CheckLeaks
 	active      int                   // streams with a goroutine
 	idle        *sync.Cond            // signalled when active becomes 0
@@ -77,7 +82,8 @@ func New(cfg Config) *Emulator {
 	e.idle = sync.NewCond(&e.mu)
 	e.running, e.cancel = context.WithCancel(context.Background())
 	e.callbacks.init(e)
-	e.journal.e, e.coredump = e, newCoredump()
+	e.journal.init(e)
+	e.coredump = newCoredump()
 	for i := range e.cfg.Devices {
 		e.devices = append(e.devices, newDevice(e, i))
 	}
@@ -112,7 +118,7 @@ func (e *Emulator) Lookup(symbol string) (loader.Proc, error) {
 // CUDA_ERROR_DEINITIALIZED. It may be called twice.
 func (e *Emulator) Close() error {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	if e.closed {
 		return nil
 	}

@@ -114,7 +114,7 @@ func recordEvent(c call, flags uint32) result {
 func (ev *event) record(s *stream) {
 	m := &mark{dependency: dependency{s: s}}
 	ev.mark, ev.cap = m, nil
-	m.seq = s.enqueue((*recordMark)(m))
+	m.dependency = s.enqueue((*recordMark)(m))
 }
 
 // recordMark is the operation that takes the time of a mark.
@@ -155,7 +155,7 @@ func cuEventQuery(c call) result {
 		return r
 	}
 	if !ev.reached() {
-		return errNotReady
+		return c.e.notReady()
 	}
 	if ev.mark != nil {
 		c.e.hostReached(ev.mark.end())
@@ -193,10 +193,12 @@ func cuEventElapsedTime(c call) result {
 		return errInvalidValue
 	case start.cap != nil || end.cap != nil:
 		return errCapturedEvent
+	case start.ctx.dev != end.ctx.dev: // each has a clock of its own
+		return errInvalidHandle
 	case (start.flags|end.flags)&untimed != 0, start.mark == nil, end.mark == nil:
 		return errInvalidHandle
 	case !start.reached() || !end.reached():
-		return errNotReady
+		return c.e.notReady()
 	}
 	*out = float32((end.mark.at - start.mark.at).Seconds() * 1e3)
 	return success
@@ -254,9 +256,9 @@ func cuCtxRecordEvent(c call) result {
 	m := &mark{dependency: dependency{s: ctx.legacy}}
 	ev.mark, ev.cap = m, nil
 	for s := range ctx.streams {
-		ctx.legacy.learn(dependency{s, s.submitted})
+		ctx.legacy.learn(s.last())
 	}
-	m.seq = ctx.legacy.enqueue((*recordMark)(m), ctx.pending()...)
+	m.dependency = ctx.legacy.enqueue((*recordMark)(m), ctx.pending()...)
 	return success
 }
 

@@ -136,6 +136,9 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	if bad := g.misplaced(false); bad != nil {
 		return nil, &refusal{errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, bad}
 	}
+	if bad := c.e.manyDevices(g); bad != nil {
+		return nil, bad
+	}
 	p, bad := g.plan()
 	if bad != nil {
 		return nil, bad
@@ -158,13 +161,19 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	return x, nil
 }
 
-func execAt(c call, i int) (*exec, result) {
-	if c.Word(i) == 0 {
-		return nil, errInvalidValue
+// deviceHandle is what kernels of the graph read as %current_graph_exec: its
+// handle, if it is made for launches by the device, or 0.
+func (x *exec) deviceHandle() uint64 {
+	if x.flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) == 0 {
+		return 0
 	}
+	return uint64(x.handle)
+}
+
+func execAt(c call, i int) (*exec, result) {
 	x := handleAt[exec](c, i)
 	if x == nil {
-		return nil, errInvalidHandle
+		return nil, errInvalidValue
 	}
 	return x, success
 }
@@ -208,7 +217,7 @@ func (*cleanup) runsAfterFault() {}
 
 func (f *cleanup) run(x *execution) result {
 	x.e.mu.Lock()
-	defer x.e.mu.Unlock()
+	defer x.e.unlock()
 	(*f)()
 	return success
 }
@@ -268,7 +277,7 @@ func cuGraphLaunch(c call) result {
 		deps = append(deps, x.last)
 	}
 	c.e.stats.graphLaunches.Add(1)
-	x.last = dependency{s, s.enqueue(&graphRun{exec: x, plan: x.plan}, deps...)}
+	x.last = s.enqueue(&graphRun{exec: x, plan: x.plan}, deps...)
 	return success
 }
 
@@ -283,7 +292,7 @@ func (*graphRun) runsAfterFault() {}
 func (run *graphRun) run(x *execution) result {
 	x.e.mu.Lock()
 	fault := x.ctx.dev.fault
-	x.e.mu.Unlock()
+	x.e.unlock()
 	r := success
 	if fault == success && x.e.running.Err() == nil {
 		run.resetConditions(x.e, run.plan)
@@ -293,7 +302,7 @@ func (run *graphRun) run(x *execution) result {
 	x.e.mu.Lock()
 	run.plan.inFlight--
 	run.plan.ended(x.e)
-	x.e.mu.Unlock()
+	x.e.unlock()
 	return r
 }
 
@@ -314,7 +323,11 @@ func (run *graphRun) steps(x *execution, p *plan) result {
 		if whole != nil {
 			x.order = whole.inStep(p, round, i)
 		}
-		if r := run.step(x, s); r != success {
+		r := run.step(x, s)
+		if x.order != nil {
+			x.order.memo = nil
+		}
+		if r != success {
 			return r
 		}
 		t.end(i)

@@ -190,5 +190,6 @@ func cuDestroyExternalSemaphore(c call) result {
 		return errInvalidHandle
 	}
 	c.e.forget(x.handle)
+	delete(c.e.signals, x)
 	return success
 }

@@ -6,9 +6,9 @@ const errIllegalAddress = driver.CUDA_ERROR_ILLEGAL_ADDRESS
 
 // noteFault logs what ended a kernel and keeps it for LastFault.
 func (e *Emulator) noteFault(f Finding) {
-	e.stats.faults.Add(1)
+	n := e.stats.faults.Add(1)
 	e.cfg.Log.Error("kernel fault", "report", f.Report)
-	e.findFatal(f)
+	e.findFatal(n, f)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.lastFault = f.Report

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -56,24 +57,42 @@ func (e *Emulator) Findings() []Finding {
 	return slices.Clone(e.found.list)
 }
 
-// find keeps a finding, unless one with the same key was kept already.
-func (e *Emulator) find(key string, f Finding) {
-	e.found.mu.Lock()
-	defer e.found.mu.Unlock()
-	if e.found.seen[key] {
-		return
+// add keeps a finding, unless one with the same key was kept already.
+func (l *findings) add(key string, f Finding) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen[key] {
+		return false
 	}
-	if e.found.seen == nil {
-		e.found.seen = make(map[string]bool)
+	if l.seen == nil {
+		l.seen = make(map[string]bool)
 	}
-	e.found.seen[key] = true
-	e.found.list = append(e.found.list, f)
-	e.cfg.Log.Warn("finding", "kind", f.Kind, "report", f.Report)
+	l.seen[key] = true
+	l.list = append(l.list, f)
+	return true
 }
 
-// findPlain keeps a finding that is not in a kernel.
-func (e *Emulator) findPlain(kind, key, report string) {
-	e.find(kind+key, Finding{Kind: kind, Report: kind + ": " + report})
+// find keeps and logs a finding. No lock may be held: see say.
+func (e *Emulator) find(key string, f Finding) {
+	if e.found.add(key, f) {
+		e.cfg.Log.Warn("finding", "kind", f.Kind, "report", f.Report)
+	}
+}
+
+// plain is a finding that is not in a kernel, and its key.
+func plain(kind, key, report string) (string, Finding) {
+	return kind + key, Finding{Kind: kind, Report: kind + ": " + report}
+}
+
+// findPlain keeps a finding that is not in a kernel; no lock may be held.
+func (e *Emulator) findPlain(kind, key, report string) { e.find(plain(kind, key, report)) }
+
+// findLocked is findPlain with the emulator's lock held.
+func (e *Emulator) findLocked(kind, key, report string) {
+	key, f := plain(kind, key, report)
+	if e.found.add(key, f) {
+		e.say(slog.LevelWarn, "finding", "kind", f.Kind, "report", f.Report)
+	}
 }
 
 // findInKernel is told what the engine finds. Findings of one kernel are the
@@ -92,8 +111,9 @@ func findingOf(f *vm.Fault, fatal bool) Finding {
 	}
 }
 
-// findFatal keeps what ended a kernel; every one counts.
-func (e *Emulator) findFatal(f Finding) {
+// findFatal keeps what ended a kernel; every one counts, so its number is its
+// key.
+func (e *Emulator) findFatal(n uint64, f Finding) {
 	f.Fatal = true
-	e.find(fmt.Sprint("fatal", e.stats.faults.Load()), f)
+	e.find(fmt.Sprint("fatal", n), f)
 }

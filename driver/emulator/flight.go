@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
+	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -15,7 +17,8 @@ import (
 // write that memory.
 
 // flight is one side of such a copy: its contents as they were when the device
-// had last to do with them.
+// had last to do with them. The emulator's lock guards all of it; while the copy
+// runs, which is without that lock, its own is held.
 type flight struct {
 	dependency
 	addr   uint64
@@ -26,36 +29,94 @@ type flight struct {
 	mu   sync.Mutex
 	live []byte
 	was  []byte
-	over bool // the device writes the memory after the copy
+	kept bool // was says what the memory has to hold
+	over bool // something else writes the memory: nothing is known any more
 }
 
-// depart begins the flights of a copy that is about to be submitted to s.
-func (e *Emulator) depart(s *stream, op *copyOp) {
-	if !e.checks(CheckHostMemory) {
+// writer is work that may write page-locked memory.
+type writer struct {
+	dependency
+	addr, size uint64
+}
+
+// depart is told of work that is submitted: it notes what that may write, and
+// begins the flights of a copy.
+func (e *Emulator) depart(last dependency, op operation) {
+	e.writers = slices.DeleteFunc(e.writers, func(w writer) bool { return w.met() })
+	e.writes(last, op)
+	c, ok := op.(*copyOp)
+	if !ok {
 		return
 	}
-	e.overwritten(op.dst.addr+op.dst.offset(0, 0), op.dst.span(op.extent)-op.dst.offset(0, 0))
-	for _, p := range []*place{&op.src, &op.dst} {
+	for _, p := range []*place{&c.src, &c.dst} {
 		first := p.offset(0, 0)
-		addr, n := p.addr+first, p.span(op.extent)-first
-		if a := e.allocationAt(addr); p.bytes != nil || a == nil || !a.isHost() || !op.extent.dense(p) {
+		addr, n := p.addr+first, p.span(c.extent)-first
+		if p.bytes != nil || !e.isHostMemory(addr) || !c.extent.dense(p) {
 			continue
 		}
 		b, err := e.mem.Bytes(addr, n)
 		if err != nil {
 			continue
 		}
-		f := &flight{dependency: dependency{s, s.submitted + 1}, addr: addr, size: n, target: p == &op.dst, made: vm.Here(), live: b, was: bytes.Clone(b)}
+		f := &flight{dependency: last, addr: addr, size: n, target: p == &c.dst, made: vm.Here(), live: b}
+		if !e.unfinished(f) {
+			f.keep()
+		}
 		e.flights = append(e.flights, f)
-		op.flights = append(op.flights, f)
+		c.flights = append(c.flights, f)
+	}
+}
+
+func (e *Emulator) isHostMemory(addr uint64) bool {
+	a := e.allocationAt(addr)
+	return a != nil && a.isHost()
+}
+
+// writes notes what an operation may write. That is what the arguments of a
+// kernel point to, and anything if it is a function of the host.
+func (e *Emulator) writes(last dependency, op operation) {
+	switch op := op.(type) {
+	case *copyOp:
+		e.overwritten(last, op.dst.addr+op.dst.offset(0, 0), op.dst.span(op.extent)-op.dst.offset(0, 0))
+	case *copyNode:
+		e.writes(last, &op.copyOp)
+	case *fillOp:
+		if op.width*op.height != 0 {
+			e.overwritten(last, op.addr, op.span())
+		}
+	case *fillNode:
+		e.writes(last, &op.fillOp)
+	case *memOpNode:
+		for i := range op.ops {
+			switch w := &op.ops[i]; *w.Operation() {
+			case driver.CU_STREAM_MEM_OP_WRITE_VALUE_32, driver.CU_STREAM_MEM_OP_WRITE_VALUE_64:
+				e.overwritten(last, uint64(w.WaitValue().Address), memOpSize(*w.Operation()))
+			}
+		}
+	case *kernelNode:
+		for i := 0; i+8 <= len(op.args); i += 4 {
+			if a := e.allocationAt(binary.LittleEndian.Uint64(op.args[i:])); a != nil && a.isHost() {
+				e.overwritten(last, a.addr, a.size)
+			}
+		}
+	case *graphRun:
+		op.plan.each(func(n nodeParams) { e.writes(last, n) })
+	case *hostNode, *streamCallback:
+		// The copies before it end when it begins, so that only later ones are
+		// to know of it.
+		e.writers = append(e.writers, writer{last, 0, math.MaxUint64})
 	}
 }
 
 // overwritten ends the looking at memory that the device is told to write.
-func (e *Emulator) overwritten(addr, n uint64) {
+func (e *Emulator) overwritten(last dependency, addr, n uint64) {
+	if !e.isHostMemory(addr) {
+		return
+	}
+	e.writers = append(e.writers, writer{last, addr, n})
 	for _, f := range e.flights {
-		if addr < f.addr+f.size && f.addr < addr+n {
-			f.look(e)
+		if f.overlaps(addr, n) {
+			e.look(f)
 			f.mu.Lock()
 			f.over = true
 			f.mu.Unlock()
@@ -63,59 +124,104 @@ func (e *Emulator) overwritten(addr, n uint64) {
 	}
 }
 
-// overwrittenBy is overwritten for a kernel: it may write what its arguments
-// point to.
-func (e *Emulator) overwrittenBy(n *kernelNode) {
-	for i := 0; len(e.flights) != 0 && i+8 <= len(n.args); i += 4 {
-		if a := e.allocationAt(binary.LittleEndian.Uint64(n.args[i:])); a != nil && a.isHost() {
-			e.overwritten(a.addr, a.size)
-		}
-	}
+func (f *flight) overlaps(addr, n uint64) bool {
+	return addr < f.addr+f.size && f.addr-min(f.addr, addr) < n
 }
 
-// look compares the memory with what it was.
-func (f *flight) look(e *Emulator) {
+// unfinished reports whether other work may be writing the memory.
+func (e *Emulator) unfinished(f *flight) bool {
+	return slices.ContainsFunc(e.writers, func(w writer) bool {
+		return !w.met() && (w.s != f.s || w.seq != f.seq) && f.overlaps(w.addr, w.size)
+	})
+}
+
+// keep notes what the memory has to hold from now on.
+func (f *flight) keep() { f.was, f.kept = append(f.was[:0], f.live...), true }
+
+// changed is the first byte that is not what it was, or -1.
+func (f *flight) changed() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.over || bytes.Equal(f.live, f.was) {
-		return
+	if f.over || !f.kept || bytes.Equal(f.live, f.was) {
+		return -1
 	}
 	at := 0
 	for f.live[at] == f.was[at] {
 		at++
 	}
 	f.over = true
+	return at
+}
+
+// look compares the memory with what it was. The emulator's lock is held.
+func (e *Emulator) look(f *flight) {
+	at := f.changed()
+	if at < 0 {
+		return
+	}
 	side := "source"
 	if f.target {
 		side = "destination"
 	}
-	e.findPlain(kindHost, f.made.String()+side, fmt.Sprintf(
+	e.findLocked(kindHost, f.made.String()+side, fmt.Sprintf(
 		"the host wrote byte %d of the %s of an asynchronous copy of %d bytes before it made sure that the copy had ended; the copy was submitted at %s; %s",
 		at, side, f.size, f.made, e.mem.Nearest(f.addr)))
 }
 
-// took is told when the copy has run: the destination is now as it made it.
-func (op *copyOp) took(e *Emulator, before bool) {
-	for _, f := range op.flights {
-		if before {
-			f.look(e)
-			continue
+// move makes the copy.
+func (op *copyOp) move(e *Emulator) bool {
+	if len(op.flights) == 0 {
+		return copyMemory(e.mem, &op.dst, &op.src, op.extent)
+	}
+	e.begin(op.flights)
+	defer func() {
+		for _, f := range op.flights {
+			if f.target && !f.over {
+				f.keep() // however much of it was made
+			}
+			f.mu.Unlock()
 		}
+	}()
+	return copyMemory(e.mem, &op.dst, &op.src, op.extent)
+}
+
+// begin looks at the memory of a copy whose turn has come, and keeps others from
+// looking. What work before it wrote is seen only now.
+func (e *Emulator) begin(flights []*flight) {
+	e.mu.Lock()
+	for _, f := range flights {
+		e.look(f)
+	}
+	e.unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, f := range flights {
 		f.mu.Lock()
-		copy(f.was, f.live)
-		f.mu.Unlock()
+		switch {
+		case f.over || f.kept:
+		case e.unfinished(f):
+			f.over = true
+		case !f.target:
+			f.keep()
+		}
 	}
 }
 
-// landed ends the flights that the host knows to have ended.
-func (e *Emulator) landed() {
+// landed ends the flights of copies that come before something that the host
+// knows.
+func (e *Emulator) landed(known progress) {
 	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool {
-		if e.hostKnows[f.s.id] < f.seq {
+		if !known.has(f.s.lane, f.seq) {
 			return false
 		}
-		f.look(e)
+		e.look(f)
 		return true
 	})
+}
+
+// unflown forgets the flights of memory that is freed.
+func (e *Emulator) unflown(addr, size uint64) {
+	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool { return f.overlaps(addr, size) })
 }
 
 // checkPointers looks at the copy nodes of a graph that is launched.
@@ -133,7 +239,7 @@ func (e *Emulator) checkPointers(p *plan) {
 			verb string
 		}{{&c.src, "reads"}, {&c.dst, "writes"}} {
 			if s.p.host != nil {
-				e.findPlain(kindPageable, fmt.Sprint(s.p.host, s.verb, c.made), fmt.Sprintf(
+				e.findLocked(kindPageable, fmt.Sprint(s.p.host, s.verb, c.made), fmt.Sprintf(
 					"a copy node %s %d bytes of pageable host memory at each launch of its graph; it was made at %s. "+
 						"Use page-locked memory, or registered memory, that lives as long as the graph", s.verb, c.extent.bytes(), c.made))
 			}

@@ -158,10 +158,7 @@ func graphAt(c call, i int) (*graph, result) {
 		return nil, errInvalidValue
 	}
 	g := handleAt[graph](c, i)
-	switch {
-	case g == nil:
-		return nil, errInvalidHandle
-	case g.broken:
+	if g == nil || g.broken { // driver 580 has no other code for one that was destroyed
 		return nil, errInvalidValue
 	}
 	return g, success
@@ -202,10 +199,8 @@ func cuGraphCreate(c call) result {
 func cuGraphDestroy(c call) result {
 	g := handleAt[graph](c, 0)
 	switch {
-	case c.Word(0) == 0:
-		return errInvalidValue
 	case g == nil:
-		return errInvalidHandle
+		return errInvalidValue
 	case g.parent != nil || g.broken:
 		return errInvalidValue
 	case g.capturing:

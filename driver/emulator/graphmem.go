@@ -1,6 +1,9 @@
 package emulator
 
 import (
+	"log/slog"
+	"slices"
+
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
@@ -19,12 +22,14 @@ type allocNode struct {
 	addr         uint64
 	size         uint64
 	props        driver.CUmemPoolProps
-	buf          []byte // the memory behind the address, kept between launches
-	freed        *graph // the graph that has the free node; nil: none
-	freedOutside bool   // by cuMemFree or cuMemFreeAsync, after a launch
-	live         bool   // by the order of submission: a launch left it allocated
-	mapped       bool   // now
-	orphan       bool   // its graph is gone
+	descs        []driver.CUmemAccessDesc
+	reach        *vm.Reach // what descs say
+	buf          []byte    // the memory behind the address, kept between launches
+	freed        *graph    // the graph that has the free node; nil: none
+	freedOutside bool      // by cuMemFree or cuMemFreeAsync, after a launch
+	live         bool      // by the order of submission: a launch left it allocated
+	mapped       bool      // now
+	orphan       bool      // its graph is gone
 	execs        int
 	pending      int // launches that have not ended
 }
@@ -34,12 +39,12 @@ func (*allocNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TY
 func (n *allocNode) run(x *execution) result {
 	e := x.e
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	if n.mapped { // AUTO_FREE_ON_LAUNCH
 		n.unmap(e, "the next launch of its graph")
 	}
 	a := &allocation{addr: n.addr, size: n.size, kind: graphMemoryKind, ctx: nil, dev: n.ctx.dev, node: n, id: e.id(), by: "a graph's allocation node"}
-	err := e.mem.Map(n.addr, n.buf, vm.AllocOptions{Device: n.ctx.dev.ordinal, Kind: vm.RegionMapped, Tag: a.by, User: a})
+	err := e.mem.Map(n.addr, n.buf, vm.AllocOptions{Device: n.ctx.dev.ordinal, Kind: vm.RegionMapped, Tag: a.by, User: a, Reach: n.reach})
 	if err != nil {
 		return errOutOfMemory
 	}
@@ -75,7 +80,7 @@ func (n *allocNode) collect(e *Emulator) {
 	n.dropBuffer()
 	delete(e.graphAllocs, n.addr)
 	if err := e.mem.Unreserve(n.addr); err != nil {
-		e.cfg.Log.Error("graph memory", "error", err)
+		e.say(slog.LevelError, "graph memory", "error", err)
 	}
 }
 
@@ -120,8 +125,11 @@ func (n *allocNode) executableGone(e *Emulator) {
 }
 
 // newAllocNode sets an address aside.
-func (c call) newAllocNode(ctx *cudaContext, props *driver.CUmemPoolProps, size uint64) (*allocNode, result) {
+func (c call) newAllocNode(ctx *cudaContext, props *driver.CUmemPoolProps, size uint64, descs []driver.CUmemAccessDesc) (*allocNode, result) {
 	d, r := c.e.poolDevice(props)
+	if r == success {
+		r = c.e.checkAccess(d, descs)
+	}
 	switch {
 	case r != success:
 		return nil, r
@@ -135,14 +143,16 @@ func (c call) newAllocNode(ctx *cudaContext, props *driver.CUmemPoolProps, size 
 	if err != nil {
 		return nil, errOutOfMemory
 	}
-	n := &allocNode{ctx: ctx, addr: addr, size: size, props: *props}
+	n := &allocNode{ctx: ctx, addr: addr, size: size, props: *props, descs: slices.Clone(descs), reach: new(vm.Reach)}
+	n.reach.Set(d.ordinal, true, true)
+	setAccess(n.reach, descs)
 	c.e.graphAllocs[addr] = n
 	return n, success
 }
 
 // allocFrom makes an allocation node and returns its address in dptr.
-func (c call) allocFrom(props *driver.CUmemPoolProps, size uintptr, dptr *driver.CUdeviceptr) (*allocNode, result) {
-	n, r := c.newAllocNode(c.ctx, props, uint64(size))
+func (c call) allocFrom(props *driver.CUmemPoolProps, descs []driver.CUmemAccessDesc, size uintptr, dptr *driver.CUdeviceptr) (*allocNode, result) {
+	n, r := c.newAllocNode(c.ctx, props, uint64(size), descs)
 	if r != success {
 		return nil, r
 	}
@@ -157,7 +167,7 @@ func (*freeNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYP
 
 func (n *freeNode) run(x *execution) result {
 	x.e.mu.Lock()
-	defer x.e.mu.Unlock()
+	defer x.e.unlock()
 	n.alloc.unmap(x.e, "a graph's free node")
 	return success
 }
@@ -191,7 +201,7 @@ func (*unmapOp) runsAfterFault() {}
 
 func (op *unmapOp) run(x *execution) result {
 	x.e.mu.Lock()
-	defer x.e.mu.Unlock()
+	defer x.e.unlock()
 	(*allocNode)(op).unmap(x.e, "cuMemFreeAsync")
 	return success
 }

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -22,7 +23,7 @@ func cuGraphAddMemAllocNode(c call) result {
 		return errInvalidValue
 	}
 	return addNode(c, -1, 3, func(g *graph) (nodeParams, result) {
-		n, r := c.allocFrom(&p.PoolProps, p.Bytesize, &p.Dptr)
+		n, r := c.allocFrom(&p.PoolProps, accessDescs(p.AccessDescs, p.AccessDescCount), p.Bytesize, &p.Dptr)
 		if r != success {
 			return nil, r
 		}
@@ -38,6 +39,7 @@ func cuGraphMemAllocNodeGetParams(c call) result {
 	}
 	return put(c, 1, driver.CUDA_MEM_ALLOC_NODE_PARAMS{
 		PoolProps: n.props, Bytesize: uintptr(n.size), Dptr: driver.CUdeviceptr(n.addr),
+		AccessDescs: unsafe.SliceData(n.descs), AccessDescCount: uintptr(len(n.descs)),
 	})
 }
 

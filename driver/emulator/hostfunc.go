@@ -43,7 +43,7 @@ func (t *callbackThread) call(run func()) {
 	done := make(chan struct{})
 	t.e.mu.Lock()
 	t.post(func() { defer close(done); run() })
-	t.e.mu.Unlock()
+	t.e.unlock()
 	<-done
 }
 
@@ -53,7 +53,7 @@ func (t *callbackThread) loop() {
 	runtime.LockOSThread()
 	defer close(t.ended)
 	t.e.mu.Lock()
-	defer t.e.mu.Unlock()
+	defer t.e.unlock()
 	self := t.e.thread()
 	self.callback = true
 	defer delete(t.e.threads, self.id)
@@ -125,10 +125,9 @@ func (op *streamCallback) run(x *execution) result {
 	x.hostKnows()
 	x.e.mu.Lock()
 	status := x.ctx.dev.fault
-	x.e.mu.Unlock()
+	x.e.unlock()
 	x.e.callbacks.call(func() {
-		p := loader.AddrProc(op.fn)
-		p.Call(op.stream, uintptr(status), op.userData)
+		loader.CallCallback(op.fn, op.stream, uintptr(status), op.userData)
 	})
 	return success
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"unsafe"
 
@@ -98,7 +99,7 @@ func (e *Emulator) readImage(image unsafe.Pointer, o *jitOptions) ([]source, res
 func (e *Emulator) refuseImage(o *jitOptions, why string) result {
 	msg := why + ": the emulator executes PTX text only; compile with nvcc -ptx or keep the PTX"
 	o.err.write(msg)
-	e.cfg.Log.Error("module refused", "reason", msg)
+	e.say(slog.LevelError, "module refused", "reason", msg)
 	return driver.CUDA_ERROR_NO_BINARY_FOR_GPU
 }
 
@@ -121,7 +122,7 @@ func (ctx *cudaContext) compile(sources []source, o *jitOptions) (code *vm.Modul
 	}
 	log := jitText(err)
 	o.err.write(log)
-	e.cfg.Log.Error("module refused", "result", uint32(r), "log", log)
+	e.say(slog.LevelError, "module refused", "result", uint32(r), "log", log)
 	return nil, r
 }
 
@@ -161,6 +162,8 @@ func compileResult(err error) result {
 	switch all[0].Kind {
 	case vm.CompileMemory:
 		return errOutOfMemory
+	case vm.CompileUnsupported:
+		return errNotSupported
 	}
 	return driver.CUDA_ERROR_INVALID_PTX
 }

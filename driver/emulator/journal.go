@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
@@ -19,13 +20,19 @@ type journal struct {
 	first     uint32 // the number of lines[0]
 	why       string // of the call that is about to fail, if there is more to say
 	listeners []*listener
+	told      *sync.Cond // signalled when a listener returns
 	e         *Emulator
 }
 
+func (j *journal) init(e *Emulator) { j.e, j.told = e, sync.NewCond(&e.mu) }
+
 // listener is a function of the program, of C's type CUlogsCallback.
 type listener struct {
+	j            *journal
 	handle       uintptr
 	fn, userData uintptr
+	gone         bool // unregistered: its data may be no more
+	telling      bool
 }
 
 // journalLines are kept, and journalRoom are the bytes that a dump of them takes
@@ -45,26 +52,44 @@ func (j *journal) failed(symbol string, r result) {
 	j.add(line)
 }
 
-// add notes a line. The emulator's lock is held.
+// add notes a line. The emulator's lock is held. What fails on the thread on
+// which listeners run is not told to them: a listener that calls CUDA fails, and
+// would be told of that for ever.
 func (j *journal) add(line string) {
 	line = line[:min(len(line), journalRoom/journalLines-2)] + "\n"
 	j.lines = append(j.lines, line)
 	if n := len(j.lines) - journalLines; n > 0 {
 		j.lines, j.first = slices.Delete(j.lines, 0, n), j.first+uint32(n)
 	}
+	if len(j.listeners) == 0 || j.e.thread().callback {
+		return
+	}
 	for _, l := range j.listeners {
 		j.e.callbacks.post(func() { l.tell(line) })
 	}
 }
 
-// tell calls the function: (its data, the level, the text, its length).
+// tell calls the function, unless it was unregistered since the line came:
+// (its data, the level, the text, its length).
 func (l *listener) tell(line string) {
+	e := l.j.e
+	e.mu.Lock()
+	defer e.unlock()
+	if l.gone {
+		return
+	}
+	l.telling = true
+	e.unlocked(func() { l.call(line) })
+	l.telling = false
+	l.j.told.Broadcast()
+}
+
+func (l *listener) call(line string) {
 	text := append([]byte(line), 0)
 	var pin runtime.Pinner // C reads the text where it is
 	pin.Pin(&text[0])
 	defer pin.Unpin()
-	p := loader.AddrProc(l.fn)
-	p.Call(l.userData, uintptr(driver.CU_LOG_LEVEL_ERROR), uintptr(unsafe.Pointer(&text[0])), uintptr(len(line)))
+	loader.CallCallback(l.fn, l.userData, uintptr(driver.CU_LOG_LEVEL_ERROR), uintptr(unsafe.Pointer(&text[0])), uintptr(len(line)))
 }
 
 // after is what was noted from a number on.
@@ -126,12 +151,14 @@ func cuLogsRegisterCallback(c call) result {
 	if c.Word(0) == 0 || c.Ptr(2) == nil {
 		return errInvalidValue
 	}
-	l := &listener{fn: c.Word(0), userData: c.Word(1)}
+	l := &listener{j: &c.e.journal, fn: c.Word(0), userData: c.Word(1)}
 	l.handle = c.e.register(l)
 	c.e.journal.listeners = append(c.e.journal.listeners, l)
 	return put(c, 2, l.handle)
 }
 
+// cuLogsUnregisterCallback returns when the function runs no more, unless it is
+// the function that calls it.
 func cuLogsUnregisterCallback(c call) result {
 	l := handleAt[listener](c, 0)
 	if l == nil {
@@ -140,5 +167,8 @@ func cuLogsUnregisterCallback(c call) result {
 	j := &c.e.journal
 	j.listeners = slices.DeleteFunc(j.listeners, func(other *listener) bool { return other == l })
 	c.e.forget(l.handle)
+	for l.gone = true; l.telling && !c.e.thread().callback; {
+		j.told.Wait()
+	}
 	return success
 }

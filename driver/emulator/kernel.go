@@ -22,7 +22,8 @@ func (n *kernelNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE
 
 // check refuses what a driver refuses before a launch.
 func (n *kernelNode) check() result {
-	f, g, b := n.fn, n.grid, n.block
+	f := n.fn
+	g, b := n.shape()
 	threads := b.Count()
 	switch {
 	case g.X == 0 || g.Y == 0 || g.Z == 0, g.X > 1<<31-1, g.Y > 65535, g.Z > 65535,
@@ -71,11 +72,12 @@ func (n *kernelNode) checkCluster() result {
 		limit = min(limit, most)
 	}
 	required := n.fn.info.ReqCluster
+	grid, _ := n.shape()
 	switch {
 	case !limitsOf(n.fn.mod.ctx.e.cfg.ComputeCapability).clusters:
 		return errNotSupported
 	case d.Count() == 0 || d.Count() > limit,
-		n.grid.X%d.X != 0 || n.grid.Y%d.Y != 0 || n.grid.Z%d.Z != 0:
+		grid.X%d.X != 0 || grid.Y%d.Y != 0 || grid.Z%d.Z != 0:
 		return errInvalidCluster
 	case required != vm.Dim3{} && required != d:
 		return errInvalidCluster
@@ -89,7 +91,7 @@ func (n *kernelNode) run(x *execution) result { return n.launch(x, nil) }
 // launch executes the kernel; user is what its extern functions find.
 func (n *kernelNode) launch(x *execution, user *graphRun) result {
 	e := x.e
-	if n.fn.mod.gone {
+	if n.fn.mod.gone.Load() {
 		e.cfg.Log.Error("kernel of an unloaded module", "kernel", n.fn.code.Name())
 		return errLaunchFailed
 	}
@@ -98,6 +100,7 @@ func (n *kernelNode) launch(x *execution, user *graphRun) result {
 	start := func(m *CostModel) time.Duration { return m.Kernel }
 	if user != nil {
 		opts.User = user
+		opts.Device.GraphExec = user.exec.deviceHandle()
 		start = func(m *CostModel) time.Duration { return m.GraphKernel }
 	}
 	err := n.fn.code.Launch(e.running, opts)
@@ -112,8 +115,9 @@ func (n *kernelNode) launch(x *execution, user *graphRun) result {
 // options translates the launch for the engine.
 func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 	e, ctx := x.e, n.fn.mod.ctx
+	grid, block := n.shape()
 	opts := &vm.LaunchOptions{
-		Grid: n.grid, Block: n.block, Cluster: n.cluster(),
+		Grid: grid, Block: block, Cluster: n.cluster(),
 		DynamicShared: n.shared,
 		Params:        n.args,
 		Device: vm.DeviceInfo{

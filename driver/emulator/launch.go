@@ -91,7 +91,6 @@ func launch(c call, h uintptr, spec *launchSpec, attrs launchAttrs) result {
 		if r := s.implicitlyCaptured(); r != success {
 			return r
 		}
-		c.e.overwrittenBy(n)
 		s.enqueue(n)
 		return attrs.events(s)
 	}

@@ -17,6 +17,7 @@ type Leak struct {
 	At      string  // the calls of the program that made it; of handles with CheckLeaks only
 }
 
+// String names it, and says who made it where that is known.
 func (l Leak) String() string {
 	var b strings.Builder
 	b.WriteString(l.Kind)
@@ -98,7 +99,7 @@ func (e *Emulator) findLeaks() {
 		return
 	}
 	for _, l := range e.leaks() {
-		e.findPlain(kindLeak, fmt.Sprint(l.Kind, l.Handle, l.Address), l.String())
+		e.findLocked(kindLeak, fmt.Sprint(l.Kind, l.Handle, l.Address), l.String())
 	}
 }
 

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"log/slog"
 	"os"
 	"unsafe"
 
@@ -34,7 +35,7 @@ func (k *kernel) in(c call) (*kernelFunc, result) {
 
 // in returns the module that the library is in a context.
 func (l *library) in(ctx *cudaContext) (*module, result) {
-	if m := l.modules[ctx]; m != nil && !m.gone {
+	if m := l.modules[ctx]; m != nil && !m.gone.Load() {
 		return m, success
 	}
 	code, r := ctx.compile(l.sources, &jitOptions{})
@@ -115,7 +116,7 @@ func loadLibrary(c call, image unsafe.Pointer) result {
 	if ctx.alive {
 		lib.modules[ctx] = ctx.newModule(code, lib)
 	} else if err := code.Close(); err != nil {
-		c.e.cfg.Log.Error("unload", "error", err)
+		c.e.say(slog.LevelError, "unload", "error", err)
 	}
 	return put(c, 0, lib.handle)
 }
@@ -126,7 +127,7 @@ func cuLibraryUnload(c call) result {
 		return errInvalidHandle
 	}
 	for ctx, m := range lib.modules {
-		if ctx.alive && !m.gone {
+		if ctx.alive && !m.gone.Load() {
 			ctx.wait()
 			m.unload()
 			c.e.forget(m.handle)

@@ -3,6 +3,7 @@ package emulator
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"unsafe"
@@ -158,7 +159,7 @@ func (l *linkState) add(kind driver.CUjitInputType, name, data string) result {
 	case driver.CU_JIT_INPUT_FATBINARY:
 		return l.addFatbin(name, data)
 	case driver.CU_JIT_INPUT_OBJECT, driver.CU_JIT_INPUT_LIBRARY:
-		l.ctx.e.cfg.Log.Error("input refused", "input", name, "reason", "the emulator links PTX only")
+		l.ctx.e.say(slog.LevelError, "input refused", "input", name, "reason", "the emulator links PTX only")
 		return l.refuse(driver.CUDA_ERROR_NO_BINARY_FOR_GPU)
 	case driver.CU_JIT_INPUT_NVVM:
 		return l.refuse(driver.CUDA_ERROR_JIT_COMPILER_NOT_FOUND)

@@ -123,6 +123,9 @@ func cuMemcpyPeerAsync(c call) result {
 	if handleAt[cudaContext](c, 1) == nil || handleAt[cudaContext](c, 3) == nil {
 		return errInvalidContext
 	}
+	if s.cap != nil { // seen on driver 580
+		return s.cap.invalidate(errUnsupported)
+	}
 	dst, src := devicePlace(c.Uint64(0)), devicePlace(c.Uint64(2))
 	return copyLater(c, s, &dst, &src, line(n))
 }

@@ -164,5 +164,8 @@ func cuMemcpy3DPeerAsync(c call) result {
 	if r != success {
 		return r
 	}
+	if s.cap != nil { // seen on driver 580
+		return s.cap.invalidate(errUnsupported)
+	}
 	return copyLater(c, s, &dst, &src, n)
 }

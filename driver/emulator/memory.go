@@ -88,6 +88,8 @@ func (e *Emulator) release(a *allocation, by string) {
 	if _, err := e.mem.Free(a.addr, by); err != nil {
 		return // its region is gone already
 	}
+	e.unflown(a.addr, a.size)
+	e.unsignalled(a.addr, a.size)
 	switch a.kind {
 	case deviceMemory, managedMemory:
 		a.dev.refund(a.size)
@@ -178,13 +180,7 @@ func cuMemFree(c call) result {
 
 // wait waits for all work of the device's contexts.
 func (d *device) wait() {
-	var deps []dependency
-	for _, ctx := range d.contexts {
-		deps = append(deps, ctx.pending()...)
-	}
-	for _, dep := range deps {
-		dep.wait()
-	}
+	waitAll(d.contexts...)
 }
 
 func cuMemGetInfo(c call) result {

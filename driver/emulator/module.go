@@ -1,7 +1,9 @@
 package emulator
 
 import (
+	"log/slog"
 	"os"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
@@ -17,7 +19,7 @@ type module struct {
 	library *library // nil: loaded as a module
 	funcs   map[string]*kernelFunc
 	order   []*kernelFunc
-	gone    bool
+	gone    atomic.Bool // kernels may be under way, which is a fault of the program
 }
 
 func (m *module) owner() *cudaContext { return m.ctx }
@@ -27,15 +29,14 @@ func (m *module) destroy() { m.unload() }
 // unload ends the module's functions and frees its variables. Work that uses
 // it must have ended.
 func (m *module) unload() {
-	if m.gone {
+	if m.gone.Swap(true) {
 		return
 	}
-	m.gone = true
 	for _, f := range m.order {
 		m.ctx.e.forget(f.handle)
 	}
 	if err := m.code.Close(); err != nil {
-		m.ctx.e.cfg.Log.Error("unload", "error", err)
+		m.ctx.e.say(slog.LevelError, "unload", "error", err)
 	}
 }
 

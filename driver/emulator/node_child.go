@@ -18,10 +18,8 @@ func (n *childNode) graphs() []*graph { return []*graph{n.graph} }
 func childFrom(c call, parent *graph, h uintptr, move bool) (nodeParams, result) {
 	g := find[graph](c.e, h)
 	switch {
-	case h == 0:
-		return nil, errInvalidValue
 	case g == nil:
-		return nil, errInvalidHandle
+		return nil, errInvalidValue
 	case g == parent.root() || g.parent != nil && move:
 		return nil, errInvalidValue
 	case g.hasConditional():

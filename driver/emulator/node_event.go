@@ -20,7 +20,7 @@ func (*eventWaitNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NOD
 func (n *eventRecordNode) run(x *execution) result {
 	x.e.mu.Lock()
 	defer x.e.mu.Unlock()
-	m := &mark{dependency: dependency{x.stream, x.stream.done + 1}}
+	m := &mark{dependency: dependency{x.stream, x.stream.done + 1, x.order}}
 	n.ev.mark, n.ev.cap = m, nil
 	return (*recordMark)(m).locked(x)
 }

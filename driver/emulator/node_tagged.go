@@ -73,7 +73,7 @@ func (c call) tagged(g *graph, p *driver.CUgraphNodeParams, old nodeParams) (nod
 			return nil, errNotSupported
 		}
 		a := p.Alloc()
-		n, r := c.allocFrom(&a.PoolProps, a.Bytesize, &a.Dptr)
+		n, r := c.allocFrom(&a.PoolProps, accessDescs(a.AccessDescs, a.AccessDescCount), a.Bytesize, &a.Dptr)
 		if r == success {
 			n.graph = g
 		}

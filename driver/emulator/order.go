@@ -3,6 +3,8 @@ package emulator
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
@@ -12,29 +14,60 @@ import (
 // what happens to have ended, so that a race is found whatever the timing was.
 // All host threads count as one.
 
-// progress is the last task of each stream, by the stream's id, that comes
-// before something. hostID stands for the host's own copies.
-type progress map[uint64]uint64
+// lane is what tells a stream from others in the order, for as long as anything
+// refers to its tasks.
+type lane struct {
+	retired atomic.Uint64 // the number of its retirement; 0: it may have work
+}
 
-const hostID = 0
+// progress is the last task of each stream that comes before something. A
+// stream that was destroyed retires when the host knows all its work to have
+// ended. From then on it is not listed: the number of the last retirement
+// says that it comes before.
+type progress map[*lane]uint64
+
+var (
+	hostLane    = new(lane) // the host's own copies
+	retiredLane = new(lane) // retirements
+)
 
 func (p progress) join(o progress) {
-	for s, seq := range o {
-		p[s] = max(p[s], seq)
+	for l, seq := range o {
+		p[l] = max(p[l], seq)
+	}
+}
+
+// has reports whether a task comes before.
+func (p progress) has(l *lane, seq uint64) bool {
+	if p[l] >= seq {
+		return true
+	}
+	r := l.retired.Load()
+	return r != 0 && p[retiredLane] >= r
+}
+
+// shorten drops what the number of retirements says.
+func (p progress) shorten() {
+	for l := range p {
+		if r := l.retired.Load(); r != 0 && p[retiredLane] >= r {
+			delete(p, l)
+		}
 	}
 }
 
 // taskOrder is a task's place in the order; for a node of a graph, also in
 // that graph's launch.
 type taskOrder struct {
-	stream, seq uint64
-	before      progress
-	made        *vm.Trace
+	lane   *lane
+	seq    uint64
+	before progress
+	nodes  []*taskOrder // of graphs that run, which come before too
+	made   *vm.Trace
 
 	plan  *plan
 	round uint64 // of the execution of the plan
 	step  int
-	memo  map[*taskOrder]bool
+	memo  map[*taskOrder]bool // while it runs: it would hold all earlier tasks
 }
 
 // After implements vm.Order.
@@ -53,30 +86,46 @@ func (t *taskOrder) After(earlier vm.Order) bool {
 
 func (t *taskOrder) after(p *taskOrder) bool {
 	switch {
-	case t.stream != p.stream || t.seq != p.seq:
-		return t.before[p.stream] >= p.seq
+	case t.lane != p.lane || t.seq != p.seq:
+		return t.before.has(p.lane, p.seq) || p.plan != nil && t.afterNode(p)
 	case t.plan == nil || t.plan != p.plan || t.round != p.round:
 		return true
 	}
 	return t.plan.reaches(p.step, t.step)
 }
 
-// reaches reports whether a step comes before a later one by the edges.
+// afterNode reports whether a node comes before by what the host learned of
+// the graph while it ran.
+func (t *taskOrder) afterNode(p *taskOrder) bool {
+	return slices.ContainsFunc(t.nodes, func(n *taskOrder) bool {
+		return n.lane == p.lane && n.seq == p.seq && n.after(p)
+	})
+}
+
+// reaches reports whether a step comes before a later one by the edges. It
+// looks at each step in between once: a graph may have far more paths.
 func (p *plan) reaches(from, to int) bool {
 	if from >= to {
 		return from == to
 	}
-	for _, d := range p.steps[to].deps {
-		if p.reaches(from, d.step) {
-			return true
+	earlier := make([]bool, to-from+1) // of the steps from the first one on
+	earlier[to-from] = true
+	for i := to; i > from; i-- {
+		if !earlier[i-from] {
+			continue
+		}
+		for _, d := range p.steps[i].deps {
+			if d.step >= from {
+				earlier[d.step-from] = true
+			}
 		}
 	}
-	return false
+	return earlier[0]
 }
 
 // inStep is the order of a step of a launched graph.
 func (t *taskOrder) inStep(p *plan, round uint64, step int) *taskOrder {
-	return &taskOrder{stream: t.stream, seq: t.seq, before: t.before, made: t.made, plan: p, round: round, step: step}
+	return &taskOrder{lane: t.lane, seq: t.seq, before: t.before, nodes: t.nodes, made: t.made, plan: p, round: round, step: step}
 }
 
 // order gives a new task of the stream its place. e.mu is held.
@@ -87,13 +136,15 @@ func (s *stream) order(deps []dependency) *taskOrder {
 	}
 	s.learn(s.before()...)
 	s.learn(deps...)
-	if s.known == nil {
-		s.known, s.orders = progress{}, map[uint64]*taskOrder{}
-	}
 	s.known.join(e.hostKnows)
-	t := &taskOrder{stream: s.id, seq: s.submitted, before: maps.Clone(s.known), made: vm.Here()}
-	s.known[s.id] = s.submitted
-	s.orders[s.submitted] = t
+	if s.shortened != e.retirements {
+		s.shortened = e.retirements
+		s.known.shorten()
+		s.late.shorten()
+	}
+	t := &taskOrder{lane: s.lane, seq: s.submitted, before: maps.Clone(s.known), nodes: e.hostNodes, made: vm.Here()}
+	s.known[s.lane] = s.submitted
+	s.latest = t
 	return t
 }
 
@@ -105,11 +156,11 @@ func (s *stream) before() []dependency {
 	case s.isLegacy():
 		for other := range s.ctx.streams {
 			if other.blocking() {
-				deps = append(deps, dependency{other, other.submitted})
+				deps = append(deps, other.last())
 			}
 		}
 	case s.blocking():
-		deps = append(deps, dependency{s.ctx.legacy, s.ctx.legacy.submitted})
+		deps = append(deps, s.ctx.legacy.last())
 	}
 	return deps
 }
@@ -120,7 +171,7 @@ func (s *stream) learn(deps ...dependency) {
 		return
 	}
 	if s.known == nil {
-		s.known, s.orders = progress{}, map[uint64]*taskOrder{}
+		s.known = progress{}
 	}
 	for _, d := range deps {
 		s.known.join(d.progress())
@@ -129,9 +180,9 @@ func (s *stream) learn(deps ...dependency) {
 
 // progress is what is ended when the task is.
 func (d dependency) progress() progress {
-	p := progress{d.s.id: d.seq}
-	if t := d.s.orders[d.seq]; t != nil {
-		p.join(t.before)
+	p := progress{d.s.lane: d.seq}
+	if d.order != nil {
+		p.join(d.order.before)
 	}
 	return p
 }
@@ -145,7 +196,53 @@ func (e *Emulator) hostLearns(deps ...dependency) {
 	for _, d := range deps {
 		e.hostKnows.join(d.progress())
 	}
-	e.landed()
+	e.hostLearned()
+}
+
+// hostLearned ends what waits for the host to learn something.
+func (e *Emulator) hostLearned() {
+	e.hostKnows.shorten()
+	e.landed(e.hostKnows)
+	known := func(n *taskOrder) bool { return e.hostKnows.has(n.lane, n.seq) }
+	if slices.ContainsFunc(e.hostNodes, known) {
+		e.hostNodes = slices.DeleteFunc(slices.Clone(e.hostNodes), known) // tasks have the old list
+	}
+	e.leaving = slices.DeleteFunc(e.leaving, func(s *stream) bool {
+		if !e.hostKnows.has(s.lane, s.submitted) {
+			return false
+		}
+		e.retire(s)
+		return true
+	})
+}
+
+// retire is for a stream that was destroyed and whose work the host knows to
+// have ended.
+func (e *Emulator) retire(s *stream) {
+	e.retirements++
+	s.lane.retired.Store(e.retirements)
+	e.hostKnows[retiredLane] = e.retirements
+	delete(e.hostKnows, s.lane)
+}
+
+// leave is for a stream that is destroyed. What it has done is kept until the
+// host knows.
+func (s *stream) leave() {
+	e := s.ctx.e
+	if !e.checks(ordering) {
+		s.ctx.gone = s.appendPending(s.ctx.gone)
+		return
+	}
+	s.ctx.forgetGone()
+	s.ctx.gone = append(s.ctx.gone, s.last())
+	e.leaving = append(e.leaving, s)
+	e.hostLearned()
+}
+
+// learnt reports whether the host knows the work to have ended, if anybody asks.
+func (d dependency) learnt() bool {
+	e := d.s.ctx.e
+	return !e.checks(ordering) || e.hostKnows.has(d.s.lane, d.seq)
 }
 
 // hostOrder is the place of a copy that the host makes itself.
@@ -153,8 +250,8 @@ func (e *Emulator) hostOrder() *taskOrder {
 	if !e.checks(ordering) {
 		return nil
 	}
-	t := &taskOrder{stream: hostID, seq: e.hostKnows[hostID] + 1, before: maps.Clone(e.hostKnows), made: vm.Here()}
-	e.hostKnows[hostID] = t.seq
+	t := &taskOrder{lane: hostLane, seq: e.hostKnows[hostLane] + 1, before: maps.Clone(e.hostKnows), nodes: e.hostNodes, made: vm.Here()}
+	e.hostKnows[hostLane] = t.seq
 	return t
 }
 
@@ -165,14 +262,32 @@ func (x *execution) signal(at any) {
 		return
 	}
 	x.e.mu.Lock()
-	defer x.e.mu.Unlock()
-	p := progress{x.order.stream: x.order.seq}
+	defer x.e.unlock()
+	p := progress{x.order.lane: x.order.seq}
 	p.join(x.order.before)
+	x.e.shown(at, p)
 	p.join(x.e.signals[at])
+	p.shorten()
 	if x.e.signals == nil {
 		x.e.signals = make(map[any]progress)
 	}
 	x.e.signals[at] = p
+}
+
+// unsignalled forgets what was left at words of memory that is freed.
+func (e *Emulator) unsignalled(addr, size uint64) {
+	maps.DeleteFunc(e.signals, func(at any, _ progress) bool {
+		word, ok := at.(uint64)
+		return ok && word-addr < size
+	})
+}
+
+// shown ends the flights of copies before a signal that the host may look for
+// itself. That is all that it is taken for: whether the host did is not known.
+func (e *Emulator) shown(at any, p progress) {
+	if addr, ok := at.(uint64); !ok || e.isHostMemory(addr) {
+		e.landed(p)
+	}
 }
 
 // awaited is for an operation that waited for such a signal. It may have been
@@ -186,7 +301,7 @@ func (x *execution) awaited(at any) {
 	x.learned(x.e.signals[at])
 	for s := range x.ctx.streams {
 		if s.done > 0 {
-			x.learned(dependency{s, s.done}.progress())
+			x.learned(dependency{s, s.done, s.reached}.progress())
 		}
 	}
 }
@@ -196,10 +311,14 @@ func (x *execution) awaited(at any) {
 func (x *execution) learned(p progress) {
 	x.order.before.join(p)
 	x.stream.known.join(p)
-	if x.stream.late == nil {
-		x.stream.late = progress{}
+	x.stream.learnLate(p)
+}
+
+func (s *stream) learnLate(p progress) {
+	if s.late == nil {
+		s.late = progress{}
 	}
-	x.stream.late.join(p)
+	s.late.join(p)
 }
 
 // settle completes a task's place when its turn has come, with what was not
@@ -208,19 +327,28 @@ func (t *task) settle(s *stream) {
 	if t.order == nil {
 		return
 	}
-	t.order.before.join(s.late)
 	for _, d := range t.deps {
-		t.order.before.join(d.progress())
+		s.learnLate(d.progress()) // what that task learned while it ran
 	}
+	t.order.before.join(s.late)
 }
 
-// hostKnows is for an operation that tells the host how far the stream is.
+// hostKnows is for an operation that tells the host how far the stream is. If it
+// is a node, the host learns of those before it only.
 func (x *execution) hostKnows() {
-	if x.order != nil {
-		x.e.mu.Lock()
-		defer x.e.mu.Unlock()
-		x.e.hostLearns(dependency{x.stream, x.order.seq})
+	if x.order == nil {
+		return
 	}
+	e := x.e
+	e.mu.Lock()
+	defer e.unlock()
+	if x.order.plan == nil {
+		e.hostLearns(dependency{x.stream, x.order.seq, x.order})
+		return
+	}
+	e.hostKnows.join(x.order.before)
+	e.hostNodes = append(slices.Clip(e.hostNodes), x.order)
+	e.hostLearned()
 }
 
 // learn is for an operation that waits for a task while it runs. e.mu is held.

@@ -2,10 +2,12 @@ package emulator_test
 
 import (
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/loader"
 )
 
 // What puts a launch in one stream before one in another, and what does not.
@@ -41,6 +43,24 @@ var orders = []struct {
 		r.ok(r.CuEventSynchronize(ev))
 	}},
 	{"a wait of the host for the context", true, func(r *rig, a, b driver.CUstream) { r.ok(r.CuCtxSynchronize()) }},
+	{"a wait of the host for the context, which has the stream no more", true, func(r *rig, a, b driver.CUstream) {
+		r.passed(a)
+		r.ok(r.CuStreamDestroy(a))
+		r.ok(r.CuCtxSynchronize())
+	}},
+	{"the stream's end", false, func(r *rig, a, b driver.CUstream) {
+		r.passed(a)
+		r.ok(r.CuStreamDestroy(a))
+	}},
+	{"ends of streams that were waited for", true, func(r *rig, a, b driver.CUstream) {
+		r.ok(r.CuStreamSynchronize(a))
+		r.ok(r.CuStreamDestroy(a))
+		for range 3 { // which the order forgets
+			var s driver.CUstream
+			r.ok(r.CuStreamCreate(&s, uint32(driver.CU_STREAM_NON_BLOCKING)))
+			r.ok(r.CuStreamDestroy(s))
+		}
+	}},
 	{"a query that says that all is done", true, func(r *rig, a, b driver.CUstream) {
 		for code(r.CuStreamQuery(a)) != 0 {
 		}
@@ -121,6 +141,132 @@ func TestGraphLaunchesAreOrderedLikeOtherWork(t *testing.T) {
 		r.settle()
 		if found := r.emu.Findings(); (len(found) == 0) != ordered {
 			t.Errorf("with a wait after the graph %v: found %v", ordered, found)
+		}
+	}
+}
+
+// A graph of forks and joins has more paths than anybody can follow.
+func TestRacesInGraphsOfManyPathsAreFoundSoon(t *testing.T) {
+	r := checkedRig(t, emulator.CheckGlobalRaces)
+	p, g := r.alloc(256), r.graph()
+	f := r.function(r.module(bugs), "count")
+	r.addKernel(g, f, p, 0, 0) // which no edge leaves
+	end := r.addKernel(g, f, r.alloc(256), 0, 0)
+	for range 40 {
+		var left, right, join driver.CUgraphNode
+		r.ok(r.CuGraphAddEmptyNode(&left, g, &end, 1))
+		r.ok(r.CuGraphAddEmptyNode(&right, g, &end, 1))
+		both := []driver.CUgraphNode{left, right}
+		r.ok(r.CuGraphAddEmptyNode(&join, g, &both[0], 2))
+		end = join
+	}
+	r.addKernel(g, f, p, 0, 0, end)
+	r.ok(r.CuGraphLaunch(r.instantiate(g), 0))
+	r.settle()
+	if len(r.emu.Findings()) == 0 {
+		t.Error("nothing was found")
+	}
+}
+
+// What a stream learns from a flag that is written later is known to streams
+// that wait for it, also in the tasks after the wait.
+func TestWhatATaskLearnsIsPassedOn(t *testing.T) {
+	r := checkedRig(t, emulator.CheckGlobalRaces)
+	p, a, b, c := r.alloc(256), r.stream(), r.stream(), r.stream()
+	hold, flag, ev := r.gate(), r.gate(), r.event(0)
+	r.start("count", a, 1, 64, p, 0, true)
+	hold.block(a)
+	r.ok(r.CuStreamWriteValue32(a, flag.p, 1, 0))
+	flag.block(c)
+	r.ok(r.CuEventRecord(ev, c))
+	r.ok(r.CuStreamWaitEvent(b, ev, 0))
+	r.start("count", b, 1, 64, p, 0, true)
+	hold.open()
+	r.settle()
+	for _, f := range r.emu.Findings() {
+		t.Errorf("found %v", f)
+	}
+}
+
+// What others submit while the host waits is not waited for.
+func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
+	waits := map[string]func(r *rig, s driver.CUstream) error{
+		"stream":  func(r *rig, s driver.CUstream) error { return r.CuStreamSynchronize(s) },
+		"context": func(r *rig, s driver.CUstream) error { return r.CuCtxSynchronize() },
+	}
+	for name, wait := range waits {
+		t.Run(name, func(t *testing.T) {
+			r := checkedRig(t, emulator.CheckGlobalRaces)
+			p, a, b := r.alloc(256), r.stream(), r.stream()
+			hold := r.gate()
+			goOn := map[driver.CUstream]chan bool{a: make(chan bool), b: make(chan bool)}
+			submit := func(s driver.CUstream) { // a kernel behind a function of the host
+				fn := loader.NewCallback(func(uintptr) { <-goOn[s] })
+				r.ok(r.CuLaunchHostFunc(s, driver.CUhostFn(fn), nil))
+				r.start("count", s, 1, 64, p, 0, true)
+			}
+			hold.block(a)
+			calls := r.emu.Stats().Calls
+			waited := make(chan bool)
+			go func() {
+				defer close(waited)
+				r.elsewhere(func() {
+					if err := wait(r, a); err != nil {
+						t.Error(err)
+					}
+				})
+			}()
+			for r.emu.Stats().Calls < calls+2 { // to make the context current, and to wait
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(20 * time.Millisecond) // the call is counted before it looks
+			submit(a)
+			hold.open()
+			select {
+			case <-waited:
+			case <-time.After(time.Minute):
+				t.Fatal("the wait does not end")
+			}
+			submit(b)
+			close(goOn[a])
+			r.quietlyPassed(a) // so that its kernel is the first
+			close(goOn[b])
+			r.settle()
+			if len(r.emu.Findings()) == 0 {
+				t.Error("no race was found with work that was not waited for")
+			}
+		})
+	}
+}
+
+// A function of the host in a graph says that the nodes before it have ended.
+func TestAHostNodeTellsOfTheNodesBeforeIt(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		r := checkedRig(t, emulator.CheckGlobalRaces)
+		p, a, b, g := r.alloc(256), r.stream(), r.stream(), r.graph()
+		told, goOn, last := make(chan bool), make(chan bool), make(chan bool)
+		fn := loader.NewCallback(func(uintptr) { close(told); <-goOn })
+		f := r.function(r.module(bugs), "count")
+		var deps []driver.CUgraphNode
+		if before {
+			deps = append(deps, r.addKernel(g, f, p, 0, 0))
+		}
+		var n driver.CUgraphNode
+		r.ok(r.CuGraphAddHostNode(&n, g, first(deps), uintptr(len(deps)), &driver.CUDA_HOST_NODE_PARAMS{Fn: driver.CUhostFn(fn)}))
+		if !before {
+			r.addKernel(g, f, p, 0, 0, n)
+		}
+		r.ok(r.CuGraphLaunch(r.instantiate(g), a))
+		<-told
+		wait := loader.NewCallback(func(uintptr) { <-last })
+		r.ok(r.CuLaunchHostFunc(b, driver.CUhostFn(wait), nil))
+		r.start("count", b, 1, 64, p, 0, true)
+		close(goOn)
+		r.quietlyPassed(a) // so that the graph's kernel is the first
+		close(last)
+		r.settle()
+		if found := r.emu.Findings(); (len(found) == 0) != before {
+			t.Errorf("a kernel before the function %v: found %v", before, found)
 		}
 	}
 }

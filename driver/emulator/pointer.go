@@ -138,6 +138,10 @@ func (c call) reaches(r *vm.Region) bool {
 	if c.ctx == nil || r.Device == vm.HostDevice || r.Device == c.ctx.dev.ordinal {
 		return true
 	}
+	if r.Reach != nil {
+		read, _ := r.Reach.May(c.ctx.dev.ordinal)
+		return read
+	}
 	for peer := range c.ctx.peers {
 		if peer.dev.ordinal == r.Device {
 			return true

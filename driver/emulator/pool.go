@@ -15,6 +15,7 @@ type pool struct {
 	maxSize   uint64
 	threshold uint64
 	reuse     [3]int32
+	reach     vm.Reach // the devices that may use its memory
 
 	used, usedHigh         uint64
 	reserved, reservedHigh uint64
@@ -31,6 +32,7 @@ const poolUnit = 32 << 20
 
 func (d *device) newPool(fixed bool) *pool {
 	p := &pool{dev: d, fixed: fixed, reuse: [3]int32{1, 1, 1}}
+	p.reach.Set(d.ordinal, true, true)
 	p.props.AllocType = driver.CU_MEM_ALLOCATION_TYPE_PINNED
 	p.props.Location = driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(d.ordinal)}
 	p.handle = d.e.register(p)
@@ -106,7 +108,7 @@ func (p *pool) allocate(ctx *cudaContext, size uint64, by string) (uint64, resul
 		}
 	}
 	a := &allocation{size: size, kind: pooledMemory, ctx: ctx, dev: p.dev, pool: p, id: e.id(), by: by}
-	addr, err := e.mem.Alloc(size, vm.AllocOptions{Device: p.dev.ordinal, Kind: vm.RegionDevice, Tag: by, User: a})
+	addr, err := e.mem.Alloc(size, vm.AllocOptions{Device: p.dev.ordinal, Kind: vm.RegionDevice, Tag: by, User: a, Reach: &p.reach})
 	if err != nil {
 		p.giveBack(size)
 		return 0, errOutOfMemory
@@ -168,7 +170,7 @@ func allocAsync(c call, s *stream, p *pool, by string) result {
 		return put(c, 0, driver.CUdeviceptr(0))
 	}
 	if s.cap != nil {
-		n, r := c.newAllocNode(s.ctx, &p.props, size)
+		n, r := c.newAllocNode(s.ctx, &p.props, size, p.descs(c.e))
 		if r != success {
 			return r
 		}
@@ -205,7 +207,7 @@ func (*freeOp) runsAfterFault() {}
 
 func (op *freeOp) run(x *execution) result {
 	x.e.mu.Lock()
-	defer x.e.mu.Unlock()
+	defer x.e.unlock()
 	x.e.release(op.a, op.by)
 	return success
 }

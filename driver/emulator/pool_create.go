@@ -110,23 +110,22 @@ func cuMemPoolGetAttribute(c call) result {
 	return errInvalidValue
 }
 
-// cuMemPoolSetAccess checks; every emulated device reaches every other's pools.
+// cuMemPoolSetAccess sets nothing if one of the descriptions is wrong.
 func cuMemPoolSetAccess(c call) result {
 	p := handleAt[pool](c, 0)
 	descs := list[driver.CUmemAccessDesc](c, 1, int(c.Word(2)))
 	if p == nil || descs == nil {
 		return errInvalidValue
 	}
+	if r := c.e.checkAccess(p.dev, descs); r != success {
+		return r
+	}
 	for _, d := range descs {
-		switch {
-		case d.Location.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE:
-			return errInvalidValue
-		case d.Location.Id < 0 || int(d.Location.Id) >= len(c.e.devices):
-			return errInvalidDevice
-		case int(d.Location.Id) == p.dev.ordinal && d.Flags != driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE:
-			return errInvalidValue // its own device can not be locked out
+		if d.Flags == driver.CU_MEM_ACCESS_FLAGS_PROT_READ {
+			return errNotSupported // seen on driver 580
 		}
 	}
+	setAccess(&p.reach, descs)
 	return success
 }
 
@@ -135,8 +134,5 @@ func cuMemPoolGetAccess(c call) result {
 	if p == nil || loc == nil {
 		return errInvalidValue
 	}
-	if int(loc.Id) == p.dev.ordinal {
-		return put(c, 0, driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-	}
-	return put(c, 0, driver.CU_MEM_ACCESS_FLAGS_PROT_NONE)
+	return put(c, 0, accessFlags(p.reach.May(int(loc.Id))))
 }

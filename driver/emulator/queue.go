@@ -25,8 +25,9 @@ type execution struct {
 
 // dependency is work that must end first: a task of a stream.
 type dependency struct {
-	s   *stream
-	seq uint64
+	s     *stream
+	seq   uint64
+	order *taskOrder // of the task; nil unless a check asks
 }
 
 // met reports whether the work has ended.
@@ -58,9 +59,12 @@ type task struct {
 	order *taskOrder
 }
 
+// last is the last task of the stream.
+func (s *stream) last() dependency { return dependency{s, s.submitted, s.latest} }
+
 // appendPending adds the stream's last task, if it has not ended.
 func (s *stream) appendPending(deps []dependency) []dependency {
-	if last := (dependency{s, s.submitted}); !last.settled() {
+	if last := s.last(); !last.settled() {
 		deps = append(deps, last)
 	}
 	return deps
@@ -87,18 +91,21 @@ func (s *stream) implicitDeps(deps []dependency) []dependency {
 	return deps
 }
 
-// enqueue appends work to the stream and returns its number.
-func (s *stream) enqueue(op operation, deps ...dependency) uint64 {
+// enqueue appends work to the stream and returns the task.
+func (s *stream) enqueue(op operation, deps ...dependency) dependency {
 	e := s.ctx.e
 	s.submitted++
 	order := s.order(deps)
+	if e.checks(CheckHostMemory) {
+		e.depart(s.last(), op)
+	}
 	s.queue = append(s.queue, task{op, s.implicitDeps(deps), e.submitted(op), order})
 	if !s.running {
 		s.running = true
 		e.active++
 		go s.work()
 	}
-	return s.submitted
+	return s.last()
 }
 
 // work is the stream's goroutine: it ends when the queue is empty.
@@ -106,7 +113,7 @@ func (s *stream) work() {
 	e := s.ctx.e
 	x := &execution{e: e, ctx: s.ctx, stream: s, now: s.now}
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
 	for head := 0; ; head++ {
 		if head == len(s.queue) {
 			s.queue = s.queue[:0]
@@ -123,6 +130,9 @@ func (s *stream) work() {
 		s.runTask(x, t.op)
 		s.finish(x)
 		s.done++
+		if t.order != nil {
+			s.reached, t.order.memo = t.order, nil
+		}
 		s.cond.Broadcast()
 	}
 	s.running = false

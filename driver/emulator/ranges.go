@@ -40,7 +40,8 @@ func (a *allocation) parts(addr, size uint64) []advised {
 		a.advice = []advised{{from: a.addr}}
 	}
 	first := a.split(addr)
-	return a.advice[first:a.split(addr+size)]
+	end := a.split(addr + size) // which may move the list
+	return a.advice[first:end]
 }
 
 // split makes a part begin at an address and returns its index.

@@ -1,5 +1,7 @@
 package emulator
 
+import "log/slog"
+
 // A device has more than the emulator emulates. What there is no emulation of
 // answers CUDA_ERROR_NOT_SUPPORTED, and the log says what is missing.
 
@@ -59,6 +61,15 @@ var missingParts = []missingPart{
 	{"decompression by hardware, which the device's attributes say it lacks", []string{"cuMemBatchDecompressAsync"}},
 	{"settings of the profiler, which CUDA 12 took away", []string{"cuProfilerInitialize"}},
 	{"private interfaces, which have no documents", []string{"cuGetExportTable"}},
+	{"LUIDs, which devices have on Windows only", []string{"cuDeviceGetLuid"}},
+	{"NvSciSync, which embedded systems have", []string{"cuDeviceGetNvSciSyncAttributes"}},
+}
+
+// argumentChecks are of the missing functions that look at their arguments
+// before anything else.
+var argumentChecks = map[string]func(call) result{
+	"cuDeviceGetLuid":                checkLuid,
+	"cuDeviceGetNvSciSyncAttributes": checkNvSciSync,
 }
 
 // refusedFunctions are the functions of missingParts, and missingOf says which.
@@ -71,14 +82,37 @@ func init() {
 	for _, part := range missingParts {
 		for _, symbol := range part.symbols {
 			missingOf[symbol] = part.what
-			refusedFunctions[symbol] = function{func(c call) result { return c.e.refuse(symbol, part.what) }, afterInit}
+			refusedFunctions[symbol] = function{func(c call) result { return part.refuse(c, symbol) }, afterInit}
 		}
 	}
 }
 
+func (p *missingPart) refuse(c call, symbol string) result {
+	if check := argumentChecks[symbol]; check != nil {
+		if r := check(c); r != success {
+			return r
+		}
+	}
+	return c.e.refuse(symbol, p.what)
+}
+
+func checkLuid(c call) result {
+	if deviceAt(c, 2) == nil {
+		return errInvalidDevice
+	}
+	return success
+}
+
+func checkNvSciSync(c call) result {
+	if c.Ptr(0) == nil {
+		return errInvalidHandle
+	}
+	return success
+}
+
 // refuse says what is missing and answers the code for that.
 func (e *Emulator) refuse(symbol, what string) result {
-	e.cfg.Log.Warn("not emulated", "function", symbol, "what", what)
+	e.say(slog.LevelWarn, "not emulated", "function", symbol, "what", what)
 	e.journal.why = "the emulator has no " + what
 	return errNotSupported
 }

@@ -22,7 +22,7 @@ func TestNoFunctionOfTheDriverIsMissing(t *testing.T) {
 
 func TestARefusalSaysWhatIsNotEmulated(t *testing.T) {
 	if onGPU {
-		return
+		t.Skip("a driver refuses other things")
 	}
 	var log bytes.Buffer
 	r := newRigWith(t, emulator.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -41,6 +41,14 @@ func TestARefusalSaysWhatIsNotEmulated(t *testing.T) {
 	if what, refused := emulator.Refused("cuTexObjectCreate"); !refused || what != "textures and surfaces" {
 		t.Errorf("%q, %v", what, refused)
 	}
+	for _, symbol := range []string{"cuDeviceGetLuid", "cuDeviceGetNvSciSyncAttributes"} { // which look at their arguments first
+		if _, refused := emulator.Refused(symbol); !refused {
+			t.Errorf("%s is not refused", symbol)
+		}
+	}
+	var luid [8]byte
+	var mask uint32
+	r.want("no device", r.CuDeviceGetLuid(&luid[0], &mask, 99), driver.CUDA_ERROR_INVALID_DEVICE)
 	if what, refused := emulator.Refused("cuMemAlloc_v2"); refused {
 		t.Errorf("what is implemented: %q", what)
 	}
@@ -57,7 +65,7 @@ func (r *rig) dump(at *driver.CUlogIterator) string {
 
 func TestTheJournalKeepsTheLastFailures(t *testing.T) {
 	if onGPU {
-		return // what a driver writes is its own
+		t.Skip("what a driver writes is its own")
 	}
 	r := newRig(t)
 	var at, middle driver.CUlogIterator

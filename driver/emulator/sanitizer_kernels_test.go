@@ -106,11 +106,35 @@ READ2:
 READ3:
 	.loc 1 123 3
 	ld.local.u32 %r2, [%rd2+4];`),
+
+	bug("two_numbers", 130, `
+	setp.lt.u32 %q1, %t, 32;
+	@%ok bra SAME;
+	.loc 1 133 3
+	@%q1 bar.sync 1;
+SAME:
+	bar.sync 0;`),
+	bug("no_arrival", 140, `
+	.shared .align 8 .b64 object;
+	setp.eq.u32 %q1, %t, 0;
+	@%q1 mbarrier.init.shared.b64 [object], 65;
+	bar.sync 0;
+	mbarrier.arrive.shared.b64 %rd2, [object];
+	and.pred %q2, %q1, %ok;
+	@%q2 mbarrier.arrive.shared.b64 %rd3, [object];
+WAIT:
+	.loc 1 147 3
+	mbarrier.test_wait.shared.b64 %q3, [object], %rd2;
+	@!%q3 bra WAIT;`),
+	bug("traps", 150, `
+	setp.ge.u32 %q1, %t, %a;
+	.loc 1 152 3
+	@%q1 trap;`),
 }, "")
 
 const bugHeader = `
 .version 7.0
-.target sm_70
+.target sm_80
 .address_size 64
 .file 1 "bugs.cu"
 .const .align 4 .b8 table[64];

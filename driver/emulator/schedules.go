@@ -9,6 +9,7 @@ type ScheduleError struct {
 	Err  error
 }
 
+// Error gives the configuration that repeats the failure.
 func (e *ScheduleError) Error() string {
 	return fmt.Sprintf("with Config{Seed: %d, Workers: 1}: %v", e.Seed, e.Err)
 }

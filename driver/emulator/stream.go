@@ -31,9 +31,13 @@ type stream struct {
 	cap     *capture // nil: not capturing
 	capDeps []edge   // what the next captured node depends on
 
-	known  progress              // what comes before the next task
-	late   progress              // what tasks learned while they ran
-	orders map[uint64]*taskOrder // of the tasks; both for the checks of order
+	// For the checks of order.
+	lane      *lane
+	known     progress   // what comes before the next task
+	late      progress   // what tasks learned while they ran
+	shortened uint64     // the retirements that both follow
+	latest    *taskOrder // of the last task
+	reached   *taskOrder // of the last task that ended
 }
 
 const (
@@ -50,6 +54,7 @@ func newStream(ctx *cudaContext, handle uintptr, flags uint32, priority int32) *
 		priority: min(max(priority, greatestPriority), leastPriority),
 		special:  handle == legacyHandle || handle == perThreadHandle,
 		cond:     sync.NewCond(&ctx.e.mu),
+		lane:     new(lane),
 	}
 	if handle == 0 {
 		s.handle = ctx.e.register(s)
@@ -143,7 +148,7 @@ func cuStreamDestroy(c call) result {
 	}
 	s.destroyed = true
 	delete(s.ctx.streams, s)
-	s.ctx.gone = s.appendPending(s.ctx.gone)
+	s.leave()
 	c.e.forget(s.handle)
 	return s.ctx.dev.fault
 }
@@ -212,10 +217,10 @@ func cuStreamQuery(c call) result {
 	}
 	if s.finished() {
 		s.ctx.e.hostReached(s.now)
-		s.seen()
+		s.ctx.e.hostLearns(s.end()...)
 		return s.ctx.dev.fault
 	}
-	return errNotReady
+	return c.e.notReady()
 }
 
 func cuStreamSynchronize(c call) result {
@@ -263,18 +268,20 @@ func (s *stream) finished() bool {
 
 // wait waits until what was submitted so far has ended.
 func (s *stream) wait() {
+	ends := s.end() // others may submit more meanwhile
 	for _, d := range s.barrier() {
 		d.wait()
 	}
-	s.seen()
+	s.ctx.e.hostLearns(ends...)
 }
 
-// seen notes that the host knows all work of s to have ended.
-func (s *stream) seen() {
+// end lists what the host knows to have ended when it has waited for s; nothing
+// unless a check asks.
+func (s *stream) end() []dependency {
 	if !s.ctx.e.checks(ordering) {
-		return
+		return nil
 	}
-	s.ctx.e.hostLearns(append(s.before(), dependency{s, s.submitted})...)
+	return append(s.before(), s.last())
 }
 
 func cuStreamAttachMemAsync(c call) result {

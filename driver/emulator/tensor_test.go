@@ -5,10 +5,12 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"hash/crc32"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +30,9 @@ func TestTensorCoresAreThoseOfAnH200(t *testing.T) {
 	kept := keptSums(t)
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		onlyOnHopper(t, c)
+		for _, name := range otherForms(kept, tensorForms()) {
+			t.Errorf("%s: results were kept of a form that is not run", name)
+		}
 		forms, refused, products, words := 0, 0, 0, 0
 		for _, f := range tensorForms() {
 			if !f.check(t, c, kept[f.name]) {
@@ -64,6 +69,8 @@ func (f *tensorForm) check(t *testing.T, c *driver.Context, want []string) bool 
 	got, err := f.run(c)
 	line := strings.Fields(f.line(got, err))[1:]
 	switch {
+	case err != nil && !refusedByJIT(err):
+		t.Errorf("%s: %v", f.name, err)
 	case len(want) == 0:
 		t.Errorf("%s: no results were kept", f.name)
 	case line[0] != want[0]:
@@ -78,6 +85,47 @@ func (f *tensorForm) check(t *testing.T, c *driver.Context, want []string) bool 
 		return f.same(t, line[1:], want[1:])
 	}
 	return false
+}
+
+// otherForms are the names in kept that no form has.
+func otherForms(kept map[string][]string, forms []tensorForm) (names []string) {
+	for name := range kept {
+		if !slices.ContainsFunc(forms, func(f tensorForm) bool { return f.name == name }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// refusedByJIT reports whether an error is about the PTX, and not one of what
+// it computes or of the machine.
+func refusedByJIT(err error) bool {
+	switch code(err) {
+	case driver.CUDA_ERROR_INVALID_PTX, driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+		return true
+	}
+	return false
+}
+
+func TestOnlyTheJITRefusesForms(t *testing.T) {
+	for err, want := range map[driver.CUresult]bool{
+		driver.CUDA_ERROR_INVALID_PTX: true, driver.CUDA_ERROR_ILLEGAL_ADDRESS: false,
+		driver.CUDA_ERROR_OUT_OF_MEMORY: false, driver.CUDA_ERROR_NOT_SUPPORTED: false,
+	} {
+		if got := refusedByJIT(&driver.Error{Result: err}); got != want {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+	if refusedByJIT(errors.New("another")) {
+		t.Error("any error is one of the JIT")
+	}
+}
+
+func TestFormsThatAreNotRunAreNoticed(t *testing.T) {
+	kept := map[string][]string{"run": nil, "not run": nil}
+	if names := otherForms(kept, []tensorForm{{name: "run"}}); len(names) != 1 || names[0] != "not run" {
+		t.Errorf("noticed %q", names)
+	}
 }
 
 func (f *tensorForm) same(t *testing.T, got, want []string) bool {
@@ -169,6 +217,9 @@ func TestWriteTensorResults(t *testing.T) {
 		z := gzip.NewWriter(file)
 		for _, f := range tensorForms() {
 			got, err := f.run(c)
+			if err != nil && !refusedByJIT(err) {
+				t.Fatalf("%s: %v", f.name, err)
+			}
 			if err != nil {
 				t.Logf("%s: %v", f.name, err)
 			}

@@ -19,10 +19,7 @@ type physical struct {
 }
 
 // mapping is physical memory at an address.
-type mapping struct {
-	phys   *physical
-	access driver.CUmemAccess_flags
-}
+type mapping struct{ phys *physical }
 
 // virtualUnit is what sizes and addresses must be multiples of.
 const virtualUnit = 2 << 20
@@ -143,7 +140,7 @@ func cuMemMap(c call) result {
 		return errNotSupported
 	}
 	err := c.e.mem.Map(addr, p.buf, vm.AllocOptions{
-		Device: p.dev.ordinal, Kind: vm.RegionMapped, Tag: "cuMemMap", User: &mapping{phys: p},
+		Device: p.dev.ordinal, Kind: vm.RegionMapped, Tag: "cuMemMap", User: &mapping{phys: p}, Reach: new(vm.Reach),
 	})
 	if err != nil {
 		return errInvalidValue
@@ -203,19 +200,29 @@ func cuMemUnmap(c call) result {
 	}
 	c.e.mappings(addr, size, func(r *vm.Region, m *mapping) {
 		if _, err := c.e.mem.Free(r.Addr, "cuMemUnmap"); err == nil {
+			c.e.unsignalled(r.Addr, r.Size)
 			m.phys.release()
 		}
 	})
 	return success
 }
 
-// cuMemSetAccess notes the access; a mapping without it is reachable all the
-// same here.
+// cuMemSetAccess lets devices access what is mapped; without it none may.
 func cuMemSetAccess(c call) result {
 	descs := list[driver.CUmemAccessDesc](c, 2, int(c.Word(3)))
-	if descs == nil || !c.e.mappings(c.Uint64(0), c.Uint64(1), func(_ *vm.Region, m *mapping) { m.access = descs[0].Flags }) {
+	if descs == nil || !c.e.mappings(c.Uint64(0), c.Uint64(1), func(*vm.Region, *mapping) {}) {
 		return errInvalidValue
 	}
+	var devices []driver.CUmemAccessDesc // what the host may do is not restricted here
+	for _, d := range descs {
+		if d.Location.Type == driver.CU_MEM_LOCATION_TYPE_DEVICE {
+			devices = append(devices, d)
+		}
+	}
+	if r := c.e.checkAccessors(devices); r != success {
+		return r
+	}
+	c.e.mappings(c.Uint64(0), c.Uint64(1), func(r *vm.Region, _ *mapping) { setAccess(r.Reach, devices) })
 	return success
 }
 
@@ -224,11 +231,11 @@ func cuMemGetAccess(c call) result {
 	if !ok {
 		return errInvalidValue
 	}
-	m, ok := r.User.(*mapping)
-	if !ok {
+	at := at[driver.CUmemLocation](c, 1)
+	if r.Reach == nil || at == nil || at.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE {
 		return put(c, 0, uint64(driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
 	}
-	return put(c, 0, uint64(m.access))
+	return put(c, 0, uint64(accessFlags(r.Reach.May(int(at.Id)))))
 }
 
 func cuMemRetainAllocationHandle(c call) result {

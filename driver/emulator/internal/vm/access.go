@@ -179,6 +179,8 @@ func (w *warp) reachGlobal(in *inst, e *access, p uint64, i int) unsafe.Pointer 
 		panic(w.accessFault(FaultIllegal, in, p, i, w.cta.run.mem.Nearest(p)))
 	case r.ReadOnly && in.aux&accWrite != 0:
 		panic(w.accessFault(FaultSpace, in, p, i, r.describe()+" is read-only"))
+	case r.Reach != nil && !w.cta.run.allowed(r, in.aux&accWrite != 0):
+		panic(w.accessFault(FaultIllegal, in, p, i, fmt.Sprintf("device %d was not given this access to %s", w.cta.run.opts.Device.Ordinal, r.describe())))
 	case !w.cta.run.mayAccess(r):
 		panic(w.accessFault(FaultIllegal, in, p, i, fmt.Sprintf("%s belongs to device %d, and peer access is not enabled", r.describe(), r.Device)))
 	}
@@ -191,7 +193,7 @@ func (w *warp) reachGlobal(in *inst, e *access, p uint64, i int) unsafe.Pointer 
 
 // mayAccess reports whether the launch's device can reach the region.
 func (r *launchRun) mayAccess(g *Region) bool {
-	return g.Device == HostDevice || g.Device == r.opts.Device.Ordinal || r.opts.Peers>>uint(g.Device)&1 != 0
+	return g.Reach != nil || g.Device == HostDevice || g.Device == r.opts.Device.Ordinal || r.opts.Peers>>uint(g.Device)&1 != 0
 }
 
 // lookup finds the live region at p, first among those found last.

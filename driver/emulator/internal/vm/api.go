@@ -154,6 +154,7 @@ type Attributes struct {
 	ParamBytes  int
 	MaxCluster  int  // .maxclusterrank, 0 if none
 	Explicit    bool // .explicitcluster: a launch must say the cluster's size
+	ClusterGrid bool // .blocksareclusters: a launch's grid counts clusters
 }
 
 // Dim3 is a size or an index in up to three dimensions.
@@ -172,6 +173,7 @@ type DeviceInfo struct {
 	WarpsPerSM        int    // %nwarpid; 0 counts as 64
 	ClockKHz          int    // rate of %clock; 0 counts as 1,000,000
 	GridID            uint64 // %gridid of this launch
+	GraphExec         uint64 // %current_graph_exec of this launch
 }
 
 // Checks switches on the sanitizer's optional findings for one launch.

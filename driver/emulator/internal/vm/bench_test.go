@@ -200,6 +200,15 @@ func BenchmarkMatmul256(b *testing.B) {
 	measure(b, m, "matmul", o, buf, upload(m, random32(n*n, 2)), upload(m, make([]float32, n*n)), uint32(n))
 }
 
+// BenchmarkMma is 1000 products of 16x8x16 halves, 2048 multiplications each,
+// in one warp.
+func BenchmarkMma(b *testing.B) {
+	m := load(b, accumulate)
+	o := grid(1, 32)
+	o.Workers = 1
+	measure(b, m, "k", o, upload(m, make([]float32, 32)), uint32(1000))
+}
+
 // BenchmarkCompile is the compilation of 16 kernels, 100 kB of PTX.
 func BenchmarkCompile(b *testing.B) {
 	text, err := os.ReadFile("testdata/cuda/optimised.ptx")

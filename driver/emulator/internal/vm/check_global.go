@@ -6,8 +6,8 @@ import (
 )
 
 // Races in global memory. Every granule of memory that a checked launch
-// touches has its last write and two last reads, of different warps where
-// there were such. Granules are of 4 bytes until something smaller is
+// touches has its last write and three last reads, of different threads and
+// warps where there were such. Granules are of 4 bytes until something smaller is
 // accessed, then of one.
 
 // tracker guards what is known of the accesses to all memory.
@@ -52,7 +52,7 @@ const (
 )
 
 // cell is what is known of a granule.
-type cell struct{ write, read, other mark }
+type cell struct{ write, read, mate, other mark }
 
 // globalShadow is the pages of a region.
 type globalShadow struct{ pages map[uint64][]cell }
@@ -98,20 +98,30 @@ func toBytes(cells []cell) []cell {
 // globalAccess looks at lane i's access to a region.
 func (w *warp) globalAccess(in *inst, e *access, r *Region, p uint64, i int) {
 	w.unremember(in, e)
+	if w.trackGlobal(in, r, p, i) {
+		w.uninitialized(in, p, i)
+	}
+}
+
+// trackGlobal notes an access and reports whether it reads what nobody wrote,
+// which is not said before the lock is released: whoever is told may ask for
+// anything.
+func (w *warp) trackGlobal(in *inst, r *Region, p uint64, i int) (unwritten bool) {
 	m := w.cta.run.mem
 	m.track.mu.Lock()
 	defer m.track.mu.Unlock()
 	checks := w.cta.run.opts.Checks
 	if checks&CheckUninitialized != 0 && r.written != nil {
-		w.uninitialized(in, r, p, i)
+		unwritten = r.written.access(p-r.Addr, in)
 	}
 	if checks&CheckGlobalRaces == 0 || r.ReadOnly {
-		return
+		return unwritten
 	}
 	if in.aux&(accAtomic|accSync) != 0 {
 		m.track.meet(w, in, p)
 	}
 	w.raceGlobal(in, r, p, i)
+	return unwritten
 }
 
 // meet is an atomic or volatile access: it picks up what others published at
@@ -190,22 +200,30 @@ func (c *cell) conflict(now mark, write bool, knows clockSet) (prev mark, both b
 	switch {
 	case c.write.unordered(now, knows):
 		return c.write, write
-	case write && c.read.unordered(now, knows):
+	case !write:
+	case c.read.unordered(now, knows):
 		return c.read, false
-	case write && c.other.unordered(now, knows):
+	case c.mate.unordered(now, knows):
+		return c.mate, false
+	case c.other.unordered(now, knows):
 		return c.other, false
 	}
 	return mark{}, false
 }
 
-// record makes now the last access. Of reads, one by another warp is kept.
+// record makes now the last access. Of reads, one by another lane of the warp
+// and one by another warp are kept.
 func (c *cell) record(now mark, write bool) {
 	if write {
 		*c = cell{write: now}
 		return
 	}
-	if r := c.read; r.event != nil && (r.block != now.block || r.warp != now.warp || r.id != now.id) {
-		c.other = r
+	switch r := c.read; {
+	case r.event == nil:
+	case r.block != now.block || r.warp != now.warp || r.id != now.id:
+		c.other, c.mate = r, mark{}
+	case r.thread != now.thread:
+		c.mate = r
 	}
 	c.read = now
 }

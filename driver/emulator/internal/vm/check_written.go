@@ -37,17 +37,22 @@ func (s *byteSet) hasAll(off, n uint64) bool {
 	return true
 }
 
-// uninitialized looks at lane i's access to a region whose writes are known.
-func (w *warp) uninitialized(in *inst, r *Region, p uint64, i int) {
-	off, n := p-r.Addr, in.size()
+// access notes an instruction's access, and reports whether it reads what
+// nobody wrote.
+func (s *byteSet) access(off uint64, in *inst) (unwritten bool) {
+	n := in.size()
 	write := in.aux&accWrite != 0
-	if (!write || in.aux&accAtomic != 0) && !r.written.hasAll(off, n) {
-		detail := "global memory that nobody has written; " + w.cta.run.mem.Nearest(p)
-		w.find(w.accessFault(FaultUninitialized, in, p, i, detail), w.prog.pcOf(in, w.pc), -1)
-	}
+	unwritten = (!write || in.aux&accAtomic != 0) && !s.hasAll(off, n)
 	if write {
-		r.written.add(off, n)
+		s.add(off, n)
 	}
+	return unwritten
+}
+
+// uninitialized reports lane i's read of global memory.
+func (w *warp) uninitialized(in *inst, p uint64, i int) {
+	detail := "global memory that nobody has written; " + w.cta.run.mem.Nearest(p)
+	w.find(w.accessFault(FaultUninitialized, in, p, i, detail), w.prog.pcOf(in, w.pc), -1)
 }
 
 // Written notes that a range of memory has contents.

@@ -37,8 +37,34 @@ type shadow struct {
 	local  map[*warp]*localShadow
 }
 
-// shadowByte is the last write and the last read of a byte.
-type shadowByte struct{ write, read touch }
+// shadowByte is the last write and the last reads of a byte: the last one, the
+// last before it of another lane of the same warp, and of another warp.
+type shadowByte struct{ write, read, mate, other touch }
+
+// reads records a read.
+func (b *shadowByte) reads(now touch) {
+	switch r := b.read; {
+	case r.thread == 0 || r.thread == now.thread:
+	case (r.thread-1)/lanes == (now.thread-1)/lanes:
+		b.mate = r
+	default:
+		b.other, b.mate = r, touch{}
+	}
+	b.read = now
+}
+
+// race is an earlier access that w's one is unordered with.
+func (b *shadowByte) race(w *warp, now touch, write bool) (prev touch, wrote bool) {
+	if w.races(b.write, now) {
+		return b.write, true
+	}
+	for _, r := range []*touch{&b.read, &b.mate, &b.other} {
+		if write && w.races(*r, now) {
+			return *r, false
+		}
+	}
+	return touch{}, false
+}
 
 // touch is one access. thread 0 is none, others count from 1.
 type touch struct {
@@ -173,17 +199,13 @@ func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 	for k := at; k < at+in.size(); k++ {
 		b := &s.bytes[k]
 		unwritten = unwritten || b.write.thread == 0
-		switch {
-		case sync:
-		case w.races(b.write, now):
-			conflict, wrote = b.write, true
-		case write && w.races(b.read, now):
-			conflict, wrote = b.read, false
+		if prev, by := b.race(w, now, write); !sync && prev.thread != 0 {
+			conflict, wrote = prev, by
 		}
 		if write {
 			b.write = now
 		} else {
-			b.read = now
+			b.reads(now)
 		}
 	}
 	checks := w.cta.run.opts.Checks

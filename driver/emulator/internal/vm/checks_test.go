@@ -2,6 +2,7 @@ package vm_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -142,6 +143,32 @@ func TestClusterRegisters(t *testing.T) {
 	for i, v := range download[uint32](m, out, 8) {
 		if v != uint32(200+i) {
 			t.Errorf("block %d: %d, want %d", i, v, 200+i)
+		}
+	}
+}
+
+// A thread that reads again what another has read, before it writes there,
+// does not hide the other's read; nor do two of its warp.
+func TestReadsOfOthersAreRemembered(t *testing.T) {
+	for space, base := range map[string]string{
+		"shared": ".shared .u32 v[64]; mov.u32 %r1, v; st.shared.u32 [%r1], 1; bar.sync 0;", "global": "sub.u64 %r1, %out, %rd0;",
+	} {
+		for _, last := range []int{1, 2} { // threads that read again
+			body := base + fmt.Sprintf(`
+	ld.SPACE.u32 %%d, [%%r1];
+	setp.lt.u32 %%p2, %%r0, %d; setp.eq.u32 %%p1, %%r0, 0;
+	@%%p2 ld.SPACE.u32 %%r3, [%%r1]; @%%p1 ld.SPACE.u32 %%r3, [%%r1];
+	@%%p1 st.SPACE.u32 [%%r1], %%r3;`, last)
+			body = strings.ReplaceAll(body, "SPACE", space)
+			if space == "global" {
+				body = strings.ReplaceAll(body, "%r1", "%rd1")
+			}
+			for _, threads := range []int{2, 32, 64} {
+				f := findings(t, vm.CheckSharedRaces|vm.CheckGlobalRaces, threads, body)
+				if len(f) == 0 || !strings.Contains(f[0].Detail, "the read of ") {
+					t.Errorf("%s, %d threads, %d read again: %v", space, threads, last, f)
+				}
+			}
 		}
 	}
 }

@@ -22,6 +22,7 @@ const (
 type cluster struct {
 	ctas  []*cta // by rank
 	ended []bool
+	stuck int // turns in which all blocks waited, see stuck.go
 }
 
 // group is the block's cluster; a block of a launch without clusters is one
@@ -93,6 +94,7 @@ func (k *cluster) step() stepState {
 	case left == waiting && !k.runnable():
 		panic(k.deadlock())
 	}
+	k.lookStuck()
 	return stepYield
 }
 

@@ -239,10 +239,3 @@ func TestChecksKnowBulkCopiesToGlobalMemory(t *testing.T) {
 		}
 	}
 }
-
-func TestGridsOfClustersAreRefused(t *testing.T) {
-	text := strings.Replace(clusterKernel(""), "\n{", "\n.reqntid 32, 1, 1 .reqnctapercluster 2, 1, 1 .blocksareclusters\n{", 1)
-	if _, err := tryLoad(t, text); err == nil || !strings.Contains(err.Error(), ".blocksareclusters") {
-		t.Errorf("got %v", err)
-	}
-}

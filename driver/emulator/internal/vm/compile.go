@@ -55,8 +55,8 @@ func compile(opts CompileOptions, mods []*ptx.Module) (*Module, error) {
 	c.initialise()
 	for _, s := range c.sources {
 		for _, d := range s.mod.Decls {
-			if f, ok := d.(*ptx.Function); ok && f.Entry && f.Body != nil {
-				c.kernel(s, f)
+			if f, ok := d.(*ptx.Function); ok && f.Entry {
+				c.entry(s, f)
 			}
 		}
 	}

@@ -28,6 +28,7 @@ type cta struct {
 	tally        *tally  // nil unless the launch counts
 	shadow       *shadow // nil unless accesses to shared memory are checked
 	sharedRegion *Region
+	stuck        stuckCTA
 	rng          uint64
 	order        []int // of the warps' turns; nil: as they are numbered
 }
@@ -94,6 +95,7 @@ func (c *cta) step() stepState {
 			panic(c.deadlock())
 		}
 	}
+	c.lookStuck()
 	return stepYield
 }
 
@@ -281,7 +283,7 @@ func setPred(p *uint32, m uint32, v bool) {
 
 // reset makes c the block at index id, with all threads at the kernel's entry.
 func (c *cta) reset(id Dim3) {
-	c.id, c.cluster = id, nil
+	c.id, c.cluster, c.stuck = id, nil, stuckCTA{}
 	c.live = 0
 	for i := range c.bars {
 		clear(c.bars[i].masks)
@@ -322,7 +324,7 @@ func (w *warp) reset() {
 	w.splits = w.splits[:0]
 	w.dyn.top = col64{}
 	w.synced = false
-	w.arrived, w.passed = 0, 0
+	w.arrived, w.passed, w.loop = 0, 0, waitLoop{}
 	if w.delays() {
 		w.commits = [lateGroups]col32{}
 	}

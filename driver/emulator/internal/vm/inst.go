@@ -195,5 +195,6 @@ type program struct {
 	byID    map[int]*function
 	slots   int32
 	cluster map[int32]bool // slots of the instructions with .shared::cluster
+	looks   map[int32]bool // slots of the instructions that wait for mbarrier objects
 	reserve bool           // some instruction asks for reserved shared memory
 }

@@ -176,6 +176,10 @@ func (k *Kernel) check(o *LaunchOptions) error {
 	return nil
 }
 
+// oneThread is set where no goroutine is interrupted: a CTA that waits for the
+// host, or for another launch, would wait for ever if nobody gave way.
+const oneThread = runtime.GOARCH == "wasm"
+
 // worker runs CTAs until none is left. CTAs that only wait for others are
 // put aside, so that a CTA may wait for one that was not started yet.
 func (r *launchRun) worker() {
@@ -196,6 +200,9 @@ func (r *launchRun) worker() {
 			i %= len(resident)
 			c = resident[i]
 			if !r.step(c) {
+				if oneThread {
+					runtime.Gosched()
+				}
 				continue
 			}
 			resident = append(resident[:i], resident[i+1:]...)

@@ -32,7 +32,6 @@ func (c *compiler) kernel(s *source, f *ptx.Function) {
 	}
 	k := &Kernel{name: f.Name, module: c.mod, prog: b.prog}
 	errs := len(c.errs)
-	c.checkPerf(s, f)
 	k.main = b.function(s, s.syms[f.Name])
 	for len(b.queue) > 0 {
 		sym := b.queue[0]
@@ -169,6 +168,8 @@ func (k *Kernel) describe(s *source, f *ptx.Function, b *builder) {
 			}
 		case "explicitcluster":
 			at32.Explicit = true
+		case "blocksareclusters":
+			at32.ClusterGrid = true
 		case "maxnreg":
 			if len(d.Args) > 0 {
 				at32.NumRegs = min(at32.NumRegs, int(d.Args[0]))
@@ -411,7 +412,7 @@ func (l *lowerer) instruction(i *ptx.Instr) {
 	}
 	lower := lowering[i.Op.Name]
 	if lower == nil {
-		l.unsupported()
+		l.unknown(i.Op.Name)
 		return
 	}
 	start := len(l.code)
@@ -468,11 +469,6 @@ func (l *lowerer) fail(kind CompileErrorKind, format string, args ...any) {
 
 // bad records PTX that is not valid.
 func (l *lowerer) bad(format string, args ...any) { l.fail(CompileInvalid, format, args...) }
-
-// unsupported records an instruction that this engine does not execute.
-func (l *lowerer) unsupported() {
-	l.fail(CompileUnsupported, "instruction is not supported by the emulator")
-}
 
 // args checks the number of operands.
 func (l *lowerer) args(i *ptx.Instr, least, most int) bool {

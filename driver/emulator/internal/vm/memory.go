@@ -71,6 +71,7 @@ type AllocOptions struct {
 	ReadOnly bool   // kernels may not write
 	Tag      string // who allocated, for reports: "cuMemAlloc_v2", "module x"
 	User     any    // the driver's own record of the allocation
+	Reach    *Reach // which devices may access it; nil: its own, and peers of it
 	Made     *Trace // where the program allocated; nil: where Alloc or Map is called
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// NaNs. The PTX ISA promises the payload of f64 NaNs and leaves that of f32
-// open. Which of several is handed on is what the hardware shows; it is stated
+// NaNs. The PTX ISA promises the payload of f64 NaNs. An instruction of f32 makes
+// one NaN of all. Which of several is handed on is what the hardware shows; it is stated
 // here, as processors differ.
 
 // defaultNaN64 is the NaN of an invalid operation.
@@ -19,6 +19,14 @@ func quiet64(x float64) float64 { return math.Float64frombits(math.Float64bits(x
 func canonical32(x uint32) uint32 {
 	if x&0x7fffffff > 0x7f800000 {
 		return canonicalNaN
+	}
+	return x
+}
+
+// canonicalF32 is canonical32 of a value.
+func canonicalF32(x float32) float32 {
+	if x != x {
+		return math.Float32frombits(canonicalNaN)
 	}
 	return x
 }

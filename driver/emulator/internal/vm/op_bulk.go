@@ -48,7 +48,7 @@ func (l *lowerer) bulk(i *ptx.Instr) {
 	case head == "prefetch" && len(mods) > 1 && mods[1] == "L2":
 		return
 	case head == "tensor" || head == "prefetch":
-		l.unsupported()
+		l.missing("tensor maps")
 	default:
 		l.bulkCopy(i, mods, reduce)
 	}

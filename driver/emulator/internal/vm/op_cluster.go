@@ -130,12 +130,3 @@ func execIsShared(w *warp, in *inst, m uint32) {
 	}
 	w.setPred(in, r, m)
 }
-
-// checkPerf refuses directives that change what a launch means.
-func (c *compiler) checkPerf(s *source, f *ptx.Function) {
-	for _, d := range f.Perf {
-		if d.Name == "blocksareclusters" {
-			c.fail(s, f.Pos, CompileUnsupported, "kernel %s: .blocksareclusters is not supported by the emulator", f.Name)
-		}
-	}
-}

@@ -25,70 +25,70 @@ func isHalf(t ptx.Type) bool {
 	return false
 }
 
-// Loops for what kernels execute most: f32 and f64 to nearest, without .ftz
-// and .sat. Explicit conversions keep the compiler from fusing.
+// Loops for what kernels execute most: f32 to nearest, without .ftz and .sat.
+// Explicit conversions keep the compiler from fusing.
 
 //go:norace
 //go:nocheckptr
-func execAddF[T float32 | float64](w *warp, in *inst, m uint32) {
-	d, a, b := col[T](w, in.d), col[T](w, in.a), col[T](w, in.b)
+func execAddF32(w *warp, in *inst, m uint32) {
+	d, a, b := col[float32](w, in.d), col[float32](w, in.a), col[float32](w, in.b)
 	if m == full {
 		for i := 0; i < lanes; i += 4 {
-			d[i] = a[i] + b[i]
-			d[i+1] = a[i+1] + b[i+1]
-			d[i+2] = a[i+2] + b[i+2]
-			d[i+3] = a[i+3] + b[i+3]
+			d[i] = canonicalF32(a[i] + b[i])
+			d[i+1] = canonicalF32(a[i+1] + b[i+1])
+			d[i+2] = canonicalF32(a[i+2] + b[i+2])
+			d[i+3] = canonicalF32(a[i+3] + b[i+3])
 		}
 		return
 	}
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		d[i] = a[i] + b[i]
+		d[i] = canonicalF32(a[i] + b[i])
 	}
 }
 
 //go:norace
 //go:nocheckptr
-func execSubF[T float32 | float64](w *warp, in *inst, m uint32) {
-	d, a, b := col[T](w, in.d), col[T](w, in.a), col[T](w, in.b)
+func execSubF32(w *warp, in *inst, m uint32) {
+	d, a, b := col[float32](w, in.d), col[float32](w, in.a), col[float32](w, in.b)
 	if m == full {
 		for i := range d {
-			d[i] = a[i] - b[i]
+			d[i] = canonicalF32(a[i] - b[i])
 		}
 		return
 	}
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		d[i] = a[i] - b[i]
+		d[i] = canonicalF32(a[i] - b[i])
 	}
 }
 
 //go:norace
 //go:nocheckptr
-func execMulF[T float32 | float64](w *warp, in *inst, m uint32) {
-	d, a, b := col[T](w, in.d), col[T](w, in.a), col[T](w, in.b)
+func execMulF32(w *warp, in *inst, m uint32) {
+	d, a, b := col[float32](w, in.d), col[float32](w, in.a), col[float32](w, in.b)
 	if m == full {
 		for i := 0; i < lanes; i += 4 {
-			d[i] = T(a[i] * b[i])
-			d[i+1] = T(a[i+1] * b[i+1])
-			d[i+2] = T(a[i+2] * b[i+2])
-			d[i+3] = T(a[i+3] * b[i+3])
+			d[i] = canonicalF32(a[i] * b[i])
+			d[i+1] = canonicalF32(a[i+1] * b[i+1])
+			d[i+2] = canonicalF32(a[i+2] * b[i+2])
+			d[i+3] = canonicalF32(a[i+3] * b[i+3])
 		}
 		return
 	}
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		d[i] = T(a[i] * b[i])
+		d[i] = canonicalF32(a[i] * b[i])
 	}
 }
 
 //go:norace
 //go:nocheckptr
-func execDivF[T float32 | float64](w *warp, in *inst, m uint32) {
-	d, a, b := col[T](w, in.d), col[T](w, in.a), col[T](w, in.b)
+func execDivF32(w *warp, in *inst, m uint32) {
+	d, a, b := col[float32](w, in.d), col[float32](w, in.a), col[float32](w, in.b)
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		d[i] = a[i] / b[i]
+		d[i] = canonicalF32(a[i] / b[i])
 	}
 }
 
@@ -102,8 +102,8 @@ func execFmaF32(w *warp, in *inst, m uint32) {
 		for i := range d {
 			s := float64(float64(a[i])*float64(b[i])) + float64(c[i])
 			u := math.Float64bits(s)
-			if u&0x1fffffff == 0x10000000 || u&^(1<<63) < 0x3820_0000_0000_0000 {
-				d[i] = float32(fmaOdd(float64(a[i]), float64(b[i]), float64(c[i])))
+			if u&0x1fffffff == 0x10000000 || u&^(1<<63)-quickFma > infinity64-quickFma {
+				d[i] = canonicalF32(float32(fmaOdd(float64(a[i]), float64(b[i]), float64(c[i]))))
 			} else {
 				d[i] = float32(s)
 			}
@@ -215,17 +215,17 @@ func binaryF32(f *form) execFunc {
 	switch f.op.Name {
 	case "add":
 		if f.plain() {
-			return execAddF[float32]
+			return execAddF32
 		}
 		return mode32(f, addF32)
 	case "sub":
 		if f.plain() {
-			return execSubF[float32]
+			return execSubF32
 		}
 		return mode32(f, func(a, b float32, r rounding) float32 { return addF32(a, -b, r) })
 	case "mul":
 		if f.plain() {
-			return execMulF[float32]
+			return execMulF32
 		}
 		return mode32(f, mulF32)
 	case "div":
@@ -233,7 +233,7 @@ func binaryF32(f *form) execFunc {
 			return mode32(f, divApprox)
 		}
 		if f.plain() {
-			return execDivF[float32]
+			return execDivF32
 		}
 		return mode32(f, divF32)
 	}
@@ -245,13 +245,13 @@ func divApprox(a, b float32, _ rounding) float32 {
 	if x := math.Abs(float64(b)); x > 0x1p126 && !math.IsInf(x, 0) {
 		switch {
 		case a != a || math.IsInf(float64(a), 0):
-			return float32(math.NaN())
+			return math.Float32frombits(canonicalNaN)
 		case math.Signbit(float64(a)) != math.Signbit(float64(b)):
 			return float32(math.Copysign(0, -1))
 		}
 		return 0
 	}
-	return a / b
+	return canonicalF32(a / b)
 }
 
 func binaryF64(f *form) execFunc {
@@ -510,9 +510,9 @@ func (l *lowerer) floatAbsNeg(i *ptx.Instr, f *form) {
 	case t == ptx.F32 && ftz:
 		exec = lane1(func(a float32) float32 {
 			if neg {
-				return -flush(a)
+				return canonicalF32(-flush(a))
 			}
-			return float32(math.Abs(float64(flush(a))))
+			return canonicalF32(float32(math.Abs(float64(flush(a)))))
 		})
 	case t == ptx.F32 && neg:
 		exec = lane1(func(a uint32) uint32 { return canonical32(a ^ 1<<31) })
@@ -610,7 +610,7 @@ func unaryF64(f *form) execFunc {
 			return coarse(fn(flush64(math.Float64frombits(math.Float64bits(x) &^ 0xffffffff))))
 		})
 	case f.flags == flagApprox && name == "rsqrt":
-		return lane1(functionOf(name))
+		return unary64(functionOf(name))
 	case f.flags != 0:
 		return nil
 	case name == "rcp":

@@ -150,6 +150,9 @@ func (l *lowerer) emitMbarrier(d reg, p place, x reg, mf mbarrierForm) {
 	wide, wideX, class := p.base.class == class64, x.class == class64, d.class
 	n := l.slot(l.emit(func(w *warp, in *inst, m uint32) { w.mbarrier(in, m, mf, class, wide, wideX) }, d, p.base, x))
 	n.in.imm = p.imm
+	if mf.look {
+		l.b.prog.looksAt(n.in.slot)
+	}
 	n.in.aux = spaceCode(p.space) | 3<<accLog | accWrite
 	if !mf.fresh {
 		n.in.aux |= accAtomic
@@ -166,6 +169,9 @@ func (w *warp) mbarrier(in *inst, m uint32, mf mbarrierForm, result class, wide,
 	}
 	e := w.site(in)
 	a := w.addresses(in, wide, m)
+	if !mf.look {
+		w.loop.times = 0
+	}
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
 		b := w.mbarrierAt(in, e, a[i], i)
@@ -183,6 +189,7 @@ func (w *warp) mbarrier(in *inst, m uint32, mf mbarrierForm, result class, wide,
 			panic(w.accessFault(FaultBarrier, in, a[i], i, wrong))
 		}
 		if mf.look && r != 0 {
+			w.loop.times = 0
 			w.cta.waited()
 		}
 		switch result {

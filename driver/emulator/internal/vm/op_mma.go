@@ -39,6 +39,8 @@ type mmaWork struct {
 	c64, d64 [256]float64
 	places   [1024]uint8 // of A\'s elements along k, where A is sparse
 	column   [64]term    // of B, where A is sparse
+
+	quickA, quickB quickFactors // where the form is quick
 }
 
 // mmaWork is the CTA's. Its warps run one at a time.
@@ -246,12 +248,17 @@ func (o *mmaOp) exec() execFunc {
 		product = o.floats
 	}
 	decodeA, decodeB := o.a.typ.decoder(), o.b.typ.decoder()
+	quick := o.quick()
 	return func(w *warp, in *inst, m uint32) {
 		k := w.cta.mmaWork()
 		x := in.x.regs
+		o.c.gather(w, x[at[3]:], &k.c)
+		if quick && k.quickA.gather(w, &o.a, x[at[1]:]) && k.quickB.gather(w, &o.b, x[at[2]:]) && o.quickFloats(k) {
+			o.d.scatter(w, x[at[0]:], &k.d, m)
+			return
+		}
 		o.a.gatherTerms(w, x[at[1]:], &k.a, decodeA)
 		o.b.gatherTerms(w, x[at[2]:], &k.b, decodeB)
-		o.c.gather(w, x[at[3]:], &k.c)
 		if o.sparsity != nil {
 			o.places(w, x[at[3]+o.c.regs], &k.places)
 		}

@@ -261,11 +261,16 @@ func (r *sumRule) add(a, b []term, c term) uint32 {
 	for k := range a {
 		sum += shifted(sigs[k], int(exps[k]-low))
 	}
+	return r.pattern(sum, int(low))
+}
+
+// pattern is sum * 2^low in D's type.
+func (r *sumRule) pattern(sum int64, low int) uint32 {
 	x := uint32(0)
 	if r.f16 {
-		x = formatF16.encodeInt(sum, int(low), roundRN)
+		x = formatF16.encodeInt(sum, low, roundRN)
 	} else {
-		x = truncateToF32(sum, int(low))
+		x = truncateToF32(sum, low)
 	}
 	if x&(r.sign()-1) == 0 {
 		return 0

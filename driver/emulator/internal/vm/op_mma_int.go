@@ -14,6 +14,7 @@ func (o *mmaOp) integers(w *mmaWork) {
 		for j := range o.n {
 			a, b := o.factors(w, i, j)
 			sum := int64(int32(w.c[i*o.n+j]))
+			b = b[:len(a)]
 			for k := range a {
 				sum += int64(a[k].sig * b[k].sig)
 			}

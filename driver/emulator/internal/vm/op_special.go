@@ -98,6 +98,8 @@ func specialRegister(name, sel string) (execFunc, ptx.Type) {
 		return perLane(func(i uint32) uint32 { return ^(1<<i - 1) }), ptx.U32
 	case "gridid":
 		return uniform64(func(w *warp) uint64 { return w.cta.run.opts.Device.GridID }), ptx.U64
+	case "current_graph_exec":
+		return uniform64(func(w *warp) uint64 { return w.cta.run.opts.Device.GraphExec }), ptx.U64
 	case "clock":
 		return uniform(func(w *warp) uint32 { return uint32(w.clock()) }), ptx.U32
 	case "clock_hi":
@@ -117,7 +119,31 @@ func specialRegister(name, sel string) (execFunc, ptx.Type) {
 	case "aggr_smem_size":
 		return uniform(func(w *warp) uint32 { return uint32(w.cta.run.sharedBytes()) + w.cta.run.reservedShared() }), ptx.U32
 	}
+	if t := counterType(name); t != ptx.NoType {
+		return noCounter(t), t
+	}
 	return clusterRegister(name, sel)
+}
+
+// counterType is the type of one of the counters %pm0 to %pm7 and %pm0_64 to
+// %pm7_64, which only a profiler sets going.
+func counterType(name string) ptx.Type {
+	n, wide := strings.CutSuffix(name, "_64")
+	switch {
+	case len(n) != 3 || n[:2] != "pm" || n[2] < '0' || n[2] > '7':
+		return ptx.NoType
+	case wide:
+		return ptx.U64
+	}
+	return ptx.U32
+}
+
+// noCounter reads a counter that does not run.
+func noCounter(t ptx.Type) execFunc {
+	if t == ptx.U64 {
+		return uniform64(func(*warp) uint64 { return 0 })
+	}
+	return uniform(func(*warp) uint32 { return 0 })
 }
 
 // clusterRegister reads the registers of clusters. Without a cluster each CTA

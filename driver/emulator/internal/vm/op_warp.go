@@ -347,6 +347,8 @@ type syncScratch struct {
 	r32 [][lanes]uint32
 	r64 [][lanes]uint64
 	pr  []uint32
+	in  inst // the instruction on these columns
+	x   extra
 }
 
 // syncLanes executes an operation with a member mask for the lanes of the
@@ -461,16 +463,15 @@ func (w *warp) meet(in *inst, here uint32) {
 		sc.r32, sc.r64, sc.pr = make([][lanes]uint32, n), make([][lanes]uint64, n), make([]uint32, n)
 	}
 	w.exchange(in, false)
-	v := *in
-	x := *in.x
-	x.regs = append([]uint32(nil), in.x.regs...)
-	v.x = &x
+	v, regs := &sc.in, append(sc.x.regs[:0], in.x.regs...)
+	*v, sc.x = *in, *in.x
+	v.x, sc.x.regs = &sc.x, regs
 	for k, o := range in.x.sync.operands {
 		v.set(o.field, uint32(k))
 	}
 	old := w.frame
 	w.r32, w.r64, w.pr = sc.r32, sc.r64, sc.pr
-	v.exec(w, &v, here)
+	v.exec(w, v, here)
 	w.setFrame(old)
 	w.exchange(in, true)
 	for i := range w.splits {

@@ -222,7 +222,7 @@ func saturate64(x float64) float64 {
 // addF32 is a+b in any rounding mode.
 func addF32(a, b float32, r rounding) float32 {
 	if r == roundRN {
-		return a + b
+		return canonicalF32(a + b)
 	}
 	x := addOdd(float64(a), float64(b))
 	if x == 0 {
@@ -242,7 +242,7 @@ func zeroSum(a, b float64, r rounding) float32 {
 
 func mulF32(a, b float32, r rounding) float32 {
 	if r == roundRN {
-		return float32(a * b)
+		return canonicalF32(float32(a * b))
 	}
 	return toF32(float64(a)*float64(b), r)
 }
@@ -253,13 +253,20 @@ func fmaF32(a, b, c float32) float32 {
 	s := p + float64(c)
 	// s is rounded to 53 bits. Rounding it again is wrong only where s is
 	// halfway between two float32: then its low 29 bits are 1 and 28 zeros,
-	// or it is near the subnormal range, where fewer bits are kept.
+	// or it is near the subnormal range, where fewer bits are kept. The second
+	// comparison is also true of NaNs.
 	u := math.Float64bits(s)
-	if u&0x1fffffff == 0x10000000 || u&^(1<<63) < 0x3820_0000_0000_0000 {
-		return float32(fmaOdd(float64(a), float64(b), float64(c)))
+	if u&0x1fffffff == 0x10000000 || u&^(1<<63)-quickFma > infinity64-quickFma {
+		return canonicalF32(float32(fmaOdd(float64(a), float64(b), float64(c))))
 	}
 	return float32(s)
 }
+
+// The patterns of the magnitudes between which fmaF32 may round twice.
+const (
+	quickFma   = 0x3820_0000_0000_0000
+	infinity64 = 0x7ff << 52
+)
 
 func fmaF32Mode(a, b, c float32, r rounding) float32 {
 	if r == roundRN {
@@ -275,21 +282,21 @@ func fmaF32Mode(a, b, c float32, r rounding) float32 {
 
 func divF32(a, b float32, r rounding) float32 {
 	if r == roundRN {
-		return a / b
+		return canonicalF32(a / b)
 	}
 	return toF32(divOdd(float64(a), float64(b)), r)
 }
 
 func sqrtF32(a float32, r rounding) float32 {
 	if r == roundRN {
-		return float32(math.Sqrt(float64(a)))
+		return canonicalF32(float32(math.Sqrt(float64(a))))
 	}
 	return toF32(sqrtOdd(float64(a)), r)
 }
 
 // The float64 operations in directed modes: the result to nearest, moved by
-// one step where the exact result is on the other side. Exactness comes from
-// math/big; these modes are rare.
+// one step where the exact result is on the other side. Which side that is
+// comes from math/big where softfloat_quick.go does not know.
 
 // direct moves y, the nearest float64 to a value whose difference from y has
 // the sign of rest, to where mode r wants it.
@@ -343,6 +350,9 @@ func addF64(a, b float64, r rounding) float64 {
 	if y == 0 {
 		return float64(zeroSum(a, b, r))
 	}
+	if rest, ok := restOfSum(a, b, y); ok {
+		return direct(y, rest, r)
+	}
 	return nearest(exact(a).Add(exact(a), exact(b)), r)
 }
 
@@ -351,6 +361,9 @@ func mulF64(a, b float64, r rounding) float64 {
 	if r == roundRN || !finite(a, b) || a == 0 || b == 0 {
 		return y
 	}
+	if rest, ok := restOfProduct(a, b, y); ok {
+		return direct(y, rest, r)
+	}
 	return nearest(exact(a).Mul(exact(a), exact(b)), r)
 }
 
@@ -358,6 +371,9 @@ func fmaF64(a, b, c float64, r rounding) float64 {
 	y := math.FMA(a, b, c)
 	if r == roundRN || !finite(a, b, c) {
 		return y
+	}
+	if rest, ok := restOfFMA(a, b, c, y); ok {
+		return direct(y, rest, r)
 	}
 	x := new(big.Float).SetPrec(exactBits).Mul(exact(a), exact(b))
 	x.Add(x, exact(c))
@@ -371,6 +387,9 @@ func divF64(a, b float64, r rounding) float64 {
 	y := a / b
 	if r == roundRN || !finite(a, b) || a == 0 || b == 0 {
 		return y
+	}
+	if rest, ok := restOfQuotient(a, b, y); ok {
+		return direct(y, rest, r)
 	}
 	if math.IsInf(y, 0) {
 		return nearest(exact(a).Quo(exact(a), exact(b)), r)
@@ -388,6 +407,9 @@ func sqrtF64(a float64, r rounding) float64 {
 	y := math.Sqrt(a)
 	if r == roundRN || !finite(a) || a <= 0 {
 		return y
+	}
+	if rest, ok := restOfRoot(a, y); ok {
+		return direct(y, rest, r)
 	}
 	rest := exact(a)
 	rest.Sub(rest, new(big.Float).SetPrec(exactBits).Mul(exact(y), exact(y)))

@@ -76,6 +76,7 @@ type warp struct {
 	arrived   uint32 // lanes that have arrived at the cluster's barrier
 	passed    uint32 // lanes that have and need not wait any more
 	epoch     uint32 // raised where its lanes synchronise
+	loop      waitLoop
 	dyn       dynamicStack
 	commits   [lateGroups]col32 // groups of copies that each lane has committed
 	addr      col64             // for instructions that compute addresses first
@@ -329,12 +330,12 @@ func (w *warp) branch(target int32, m uint32, budget *int) bool {
 		w.mask = m
 		w.splits = append(w.splits, rest)
 		if target <= from {
-			return w.backEdge(target, budget)
+			return w.backEdge(from, target, budget)
 		}
 		return w.reschedule(target)
 	}
 	if target <= from {
-		return w.backEdge(target, budget)
+		return w.backEdge(from, target, budget)
 	}
 	w.pc = target
 	if len(w.splits) != 0 {
@@ -344,7 +345,8 @@ func (w *warp) branch(target int32, m uint32, budget *int) bool {
 }
 
 // backEdge goes to target, unless the running split has looped long enough.
-func (w *warp) backEdge(target int32, budget *int) bool {
+func (w *warp) backEdge(from, target int32, budget *int) bool {
+	w.loop.turn(from, target)
 	w.pc = target
 	cost := 1
 	if w.synced {
@@ -403,7 +405,7 @@ func (w *warp) branchTable(in *inst, budget *int) bool {
 		w.mask &^= g
 	}
 	if last <= from {
-		return w.backEdge(last, budget)
+		return w.backEdge(from, last, budget)
 	}
 	return w.reschedule(last)
 }

@@ -1,0 +1,30 @@
+package emulator_test
+
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// A kernel that is declared has to be defined, as ptxas has it, unless it is
+// .extern.
+func TestDeclaredKernels(t *testing.T) {
+	const head = ".version 7.0\n.target sm_52\n.address_size 64\n"
+	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
+	for text, want := range map[string]driver.CUresult{
+		".visible .entry k;": driver.CUDA_ERROR_INVALID_PTX,
+		".entry k;":          driver.CUDA_ERROR_INVALID_PTX,
+		".extern .entry k;":  driver.CUDA_SUCCESS,
+		".visible .entry k;\n.visible .entry k(){ ret; }": driver.CUDA_SUCCESS,
+	} {
+		m, err := c.LoadModule([]byte(head + text))
+		if code(err) != want {
+			t.Errorf("%s: %v, want %v", text, err, want)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

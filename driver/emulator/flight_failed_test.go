@@ -1,0 +1,49 @@
+package emulator
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// A copy that fails may have written some of its rows. That was not the host.
+func TestTheRowsOfAFailedCopyAreNotTheHosts(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	e := New(Config{Check: CheckHostMemory})
+	d, err := driver.New(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ctx driver.CUcontext
+	var host unsafe.Pointer
+	var p driver.CUdeviceptr
+	if err := errors.Join(d.CuInit(0), d.CuCtxCreate(&ctx, nil, 0, 0), d.CuMemHostAlloc(&host, 8, 0),
+		d.CuMemAlloc(&p, 256), d.CuMemsetD8(p, 1, 256)); err != nil {
+		t.Fatal(err)
+	}
+	e.mu.Lock()
+	s := find[cudaContext](e, uintptr(ctx)).legacy
+	to := place{addr: uint64(uintptr(host)), pitch: 4, height: 2}
+	from := place{addr: uint64(p), pitch: 1 << 20, height: 2} // the second row is nowhere
+	enqueueCopy(s, &to, &from, extent{4, 2, 1})
+	e.mu.Unlock()
+	var failed *driver.Error
+	if err := d.CuCtxSynchronize(); !errors.As(err, &failed) || failed.Result != errIllegalAddress {
+		t.Error("the copy:", err)
+	}
+	if *(*byte)(host) != 1 {
+		t.Error("no row was copied")
+	}
+	for _, f := range e.Findings() {
+		if f.Kind != kindCopy {
+			t.Errorf("found %v", f)
+		}
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}

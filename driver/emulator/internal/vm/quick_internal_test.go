@@ -1,0 +1,133 @@
+package vm
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// operand is a double of any kind, often with few bits, so that results are
+// exact, halfway between doubles or cancel.
+func operand(r *rand.Rand) float64 {
+	sig := r.Uint64() >> (11 + r.IntN(53))
+	exp := r.IntN(120) - 60
+	switch r.IntN(8) {
+	case 0:
+		exp = r.IntN(2000) - 1000
+	case 1:
+		exp = -950 + r.IntN(120)
+	}
+	x := math.Ldexp(float64(sig), exp-r.IntN(53))
+	if r.IntN(2) == 0 {
+		return -x
+	}
+	return x
+}
+
+// The sign of what a double is short of is the one that exact numbers give.
+func TestQuickRestsAreExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	known := make(map[string]int)
+	judge := func(what string, rest int, ok bool, want *big.Float, y float64, xs ...float64) {
+		t.Helper()
+		if !ok || math.IsInf(y, 0) {
+			return
+		}
+		known[what]++
+		if w := want.Cmp(exact(y)); rest != w {
+			t.Fatalf("%s of %x: the exact result is on side %d of %x, not %d", what, xs, w, y, rest)
+		}
+	}
+	wide := func() *big.Float { return new(big.Float).SetPrec(exactBits) }
+	const rounds = 3000
+	for range rounds {
+		a, b, c := operand(r), operand(r), operand(r)
+		y := a + b
+		rest, ok := restOfSum(a, b, y)
+		judge("sum", rest, ok, wide().Add(exact(a), exact(b)), y, a, b)
+		y = float64(a * b)
+		rest, ok = restOfProduct(a, b, y)
+		judge("product", rest, ok, wide().Mul(exact(a), exact(b)), y, a, b)
+		if r.IntN(2) == 0 {
+			c = -math.Float64frombits(math.Float64bits(y) + uint64(r.IntN(5)) - 2)
+		}
+		if !finite(c) {
+			continue
+		}
+		y = math.FMA(a, b, c)
+		rest, ok = restOfFMA(a, b, c, y)
+		product := wide().Mul(exact(a), exact(b))
+		judge("fma", rest, ok, product.Add(product, exact(c)), y, a, b, c)
+		if b != 0 {
+			y = a / b
+			rest, ok = restOfQuotient(a, b, y)
+			judge("quotient", rest, ok, wide().Quo(exact(a), exact(b)), y, a, b)
+		}
+		a = math.Abs(a)
+		y = math.Sqrt(a)
+		rest, ok = restOfRoot(a, y)
+		judge("root", rest, ok, wide().Sqrt(exact(a)), y, a)
+	}
+	for _, what := range []string{"sum", "product", "fma", "quotient", "root"} {
+		if known[what] < rounds/2 {
+			t.Errorf("%s: known in %d of %d cases", what, known[what], rounds)
+		}
+	}
+}
+
+// A step of a matrix product made by doubles is the one made by integers.
+func TestQuickSumsAreTheGeneralOnes(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	w := new(mmaWork)
+	for _, typ := range []elemType{elemF16, elemBF16, elemTF32} {
+		for _, f16 := range []bool{false, true} {
+			f := elemFormats[typ]
+			rule := sumRule{step: stepProducts, fraction: int32(2 * f.mant), f16: f16, c16: f16}
+			for range 20000 {
+				testQuickSum(t, r, w, f, &rule)
+			}
+		}
+	}
+}
+
+func testQuickSum(t *testing.T, r *rand.Rand, w *mmaWork, f format, rule *sumRule) {
+	t.Helper()
+	a, b := w.a[:stepProducts], w.b[:stepProducts]
+	spread := uint32(1 + r.IntN(1<<f.exp))
+	numbers := true
+	for k := range a {
+		x, y := randomPattern(r, f, spread), randomPattern(r, f, spread)
+		a[k], b[k] = f.term(x), f.term(y)
+		number := w.quickA.put(uint16(k), x, f)
+		numbers = w.quickB.put(uint16(k), y, f) && number && numbers
+	}
+	c := r.Uint32()
+	if r.IntN(4) == 0 {
+		c = 0
+	}
+	if rule.c16 {
+		c &= 0xffff
+	}
+	want := rule.add(a, b, termC(c, rule.c16))
+	got, ok := rule.quickSteps(w, 0, 0, stepProducts, c)
+	if ok && numbers && got != want {
+		t.Fatalf("%+v: %v times %v plus %#x is %#x, want %#x", *rule, a, b, c, got, want)
+	}
+	if wild := termC(c, rule.c16).exp >= expInf; ok == wild {
+		t.Fatalf("%+v: plus %#x is quick: %v", *rule, c, ok)
+	}
+}
+
+// randomPattern is an element with one of spread exponents; now and then a
+// zero, or what has the highest exponent.
+func randomPattern(r *rand.Rand, f format, spread uint32) uint32 {
+	exp := r.Uint32N(spread)
+	switch r.IntN(200) {
+	case 0:
+		exp = 1<<f.exp - 1
+	case 1, 2, 3, 4, 5, 6, 7, 8:
+		return r.Uint32N(2) << (f.exp + f.mant)
+	}
+	return r.Uint32N(1<<f.mant) | exp<<f.mant | r.Uint32N(2)<<(f.exp+f.mant)
+}

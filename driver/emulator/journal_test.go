@@ -1,0 +1,124 @@
+package emulator_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
+)
+
+// journalData stands where it is for as long as the program runs.
+var journalData byte
+
+func journalRig(t *testing.T) *rig {
+	t.Helper()
+	if onGPU {
+		t.Skip("what a driver writes a line about is its own")
+	}
+	return newRig(t)
+}
+
+// listen registers a listener.
+func (r *rig) listen(f func()) driver.CUlogsCallbackHandle {
+	r.t.Helper()
+	fn := loader.NewCallback(func(uintptr) { f() })
+	var h driver.CUlogsCallbackHandle
+	r.ok(r.CuLogsRegisterCallback(driver.CUlogsCallback(fn), nil, &h))
+	return h
+}
+
+// fail makes a call that fails.
+func (r *rig) fail() {
+	r.t.Helper()
+	r.want("nowhere", r.CuMemAlloc(nil, 4), driver.CUDA_ERROR_INVALID_VALUE)
+}
+
+// hostFunc queues a host function, behind what its thread has to do already.
+func (r *rig) hostFunc(f func()) {
+	r.t.Helper()
+	r.ok(r.CuLaunchHostFunc(0, driver.CUhostFn(loader.NewCallback(func(uintptr) { f() })), nil))
+}
+
+func TestTheJournalTellsOfEachFailure(t *testing.T) {
+	r := journalRig(t)
+	told := make(chan uintptr, 8)
+	fn := loader.NewCallback(func(userData uintptr) { told <- userData })
+	data := unsafe.Pointer(&journalData)
+	var h driver.CUlogsCallbackHandle
+	r.ok(r.CuLogsRegisterCallback(driver.CUlogsCallback(fn), data, &h))
+	r.want("nowhere", r.CuMemAlloc(nil, 4), driver.CUDA_ERROR_INVALID_VALUE)
+	if got := <-told; got != uintptr(data) {
+		t.Errorf("told with %#x", got)
+	}
+	r.ok(r.CuLogsUnregisterCallback(h))
+	r.want("nowhere", r.CuMemAlloc(nil, 4), driver.CUDA_ERROR_INVALID_VALUE)
+	r.ok(r.CuLaunchHostFunc(0, driver.CUhostFn(fn), nil)) // behind what is queued for the same thread
+	if got := <-told; got != 0 {
+		t.Errorf("told with %#x after the end", got)
+	}
+}
+
+func TestAListenerIsNotToldAfterItsEnd(t *testing.T) {
+	r := journalRig(t)
+	busy, goOn := make(chan bool), make(chan bool)
+	r.hostFunc(func() { busy <- true; <-goOn })
+	<-busy
+	told := false
+	h := r.listen(func() { told = true })
+	r.fail()
+	r.ok(r.CuLogsUnregisterCallback(h))
+	close(goOn)
+	r.hostFunc(func() {})
+	r.settle()
+	if told {
+		t.Error("told of a call before its end, but after it")
+	}
+}
+
+func TestTheEndOfAListenerWaitsForIt(t *testing.T) {
+	r := journalRig(t)
+	begun := make(chan bool)
+	var ended atomic.Bool
+	h := r.listen(func() {
+		begun <- true
+		time.Sleep(50 * time.Millisecond)
+		ended.Store(true)
+	})
+	r.fail()
+	<-begun
+	r.ok(r.CuLogsUnregisterCallback(h))
+	if !ended.Load() {
+		t.Error("it still runs")
+	}
+}
+
+func TestAListenerMayEndItself(t *testing.T) {
+	r := journalRig(t)
+	var h driver.CUlogsCallbackHandle
+	done := make(chan error)
+	h = r.listen(func() { done <- r.CuLogsUnregisterCallback(h) })
+	r.fail()
+	r.ok(<-done)
+	r.want("again", r.CuLogsUnregisterCallback(h), driver.CUDA_ERROR_INVALID_VALUE)
+}
+
+func TestAListenerIsNotToldOfItsOwnFailures(t *testing.T) {
+	r := journalRig(t)
+	told := 0
+	h := r.listen(func() {
+		told++
+		r.want("a call in a listener", r.CuMemAlloc(nil, 4), driver.CUDA_ERROR_NOT_PERMITTED)
+	})
+	r.fail()
+	for range 3 {
+		r.hostFunc(func() {})
+		r.settle()
+	}
+	r.ok(r.CuLogsUnregisterCallback(h))
+	if told != 1 {
+		t.Errorf("told %d times of one failure", told)
+	}
+}

@@ -1,0 +1,81 @@
+package emulator
+
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// deviceMask has a bit for each device that a node works on or with.
+func (e *Emulator) deviceMask(p nodeParams) (mask uint64) {
+	with := func(d *device) { mask |= 1 << d.ordinal }
+	switch n := p.(type) {
+	case *kernelNode:
+		with(n.fn.mod.ctx.dev)
+	case *fillNode:
+		with(n.ctx.dev)
+	case *copyNode:
+		with(n.ctx.dev)
+		for _, at := range []*place{&n.dst, &n.src} {
+			if r, ok := e.mem.Find(at.addr); ok && r.Device != vm.HostDevice {
+				with(e.deviceOf(r))
+			}
+		}
+	}
+	return mask
+}
+
+// strays returns the first node, also of graphs inside, that works with other
+// devices than home.
+func (e *Emulator) strays(g *graph, home *device) *node {
+	for _, n := range g.nodes {
+		if e.deviceMask(n.params)&^(1<<home.ordinal) != 0 {
+			return n
+		}
+		inner, ok := n.params.(nested)
+		if !ok {
+			continue
+		}
+		for _, g := range inner.graphs() {
+			if bad := e.strays(g, home); bad != nil {
+				return bad
+			}
+		}
+	}
+	return nil
+}
+
+// manyDevices refuses bodies of conditional nodes with work of another device
+// than the condition's, as driver 580 does.
+func (e *Emulator) manyDevices(g *graph) *refusal {
+	for _, n := range g.nodes {
+		inner, ok := n.params.(nested)
+		if !ok {
+			continue
+		}
+		cond, isCond := inner.(*conditionalNode)
+		for _, body := range inner.graphs() {
+			if isCond && e.strays(body, cond.cond.ctx.dev) != nil {
+				return &refusal{result: errInvalidValue, reason: driver.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED}
+			}
+			if bad := e.manyDevices(body); bad != nil {
+				return bad
+			}
+		}
+	}
+	return nil
+}
+
+// oneDevice refuses a graph for launches by a device that works with several.
+func (e *Emulator) oneDevice(g *graph) *refusal {
+	var first uint64
+	for _, n := range g.nodes {
+		mask := e.deviceMask(n.params)
+		if first == 0 {
+			first = mask
+		}
+		if mask != 0 && mask != first {
+			return &refusal{errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED, n}
+		}
+	}
+	return nil
+}

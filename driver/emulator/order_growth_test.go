@@ -1,0 +1,73 @@
+package emulator
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+	"weak"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// A program that runs for long has checks that remember no more of it.
+func TestTheOrderDoesNotGrow(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	e := New(Config{Check: CheckGlobalRaces | CheckHostMemory})
+	d, err := driver.New(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ctx driver.CUcontext
+	var p driver.CUdeviceptr
+	ok(d.CuInit(0), d.CuCtxCreate(&ctx, nil, 0, 0), d.CuMemAlloc(&p, 256))
+	var legacy *stream
+	var orders []weak.Pointer[taskOrder]
+	const rounds = 100
+	for range rounds {
+		var a, b driver.CUstream
+		var word driver.CUdeviceptr
+		var ev driver.CUevent
+		ok(d.CuStreamCreate(&a, uint32(driver.CU_STREAM_NON_BLOCKING)), d.CuStreamCreate(&b, uint32(driver.CU_STREAM_NON_BLOCKING)),
+			d.CuMemAlloc(&word, 4), d.CuEventCreate(&ev, 0))
+		ok(d.CuMemsetD8Async(p, 1, 256, a), d.CuStreamWriteValue32(a, word, 1, 0), d.CuEventRecord(ev, a), d.CuStreamWaitEvent(b, ev, 0))
+		ok(d.CuMemsetD8Async(p, 2, 256, b), d.CuEventRecord(ev, b), d.CuStreamWaitEvent(0, ev, 0), d.CuMemsetD8Async(p, 3, 256, 0))
+		ok(d.CuStreamDestroy(a), d.CuStreamDestroy(b), d.CuCtxSynchronize(), d.CuEventQuery(ev))
+		ok(d.CuEventDestroy(ev), d.CuMemFree(word))
+		e.mu.Lock()
+		legacy = find[cudaContext](e, uintptr(ctx)).legacy
+		orders = append(orders, weak.Make(legacy.latest))
+		e.mu.Unlock()
+	}
+	runtime.GC()
+	e.mu.Lock()
+	sizes := map[string]int{
+		"what the host knows": len(e.hostKnows), "what a stream knows": len(legacy.known), "signals": len(e.signals),
+		"what a stream learned late": len(legacy.late), "streams that leave": len(e.leaving), "work of such": len(find[cudaContext](e, uintptr(ctx)).gone),
+	}
+	e.mu.Unlock()
+	kept := 0
+	for _, w := range orders {
+		if w.Value() != nil {
+			kept++
+		}
+	}
+	sizes["tasks"] = kept
+	for what, n := range sizes {
+		if n > rounds/10 {
+			t.Errorf("%s: %d after %d rounds", what, n, rounds)
+		}
+	}
+	for _, f := range e.Findings() {
+		t.Errorf("found %v", f)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,80 @@
+package emulator
+
+import (
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// rights are what flags allow.
+func rights(flags driver.CUmemAccess_flags) (read, write bool) {
+	write = flags == driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+	return write || flags == driver.CU_MEM_ACCESS_FLAGS_PROT_READ, write
+}
+
+// accessFlags is the reverse of rights.
+func accessFlags(read, write bool) driver.CUmemAccess_flags {
+	switch {
+	case write:
+		return driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+	case read:
+		return driver.CU_MEM_ACCESS_FLAGS_PROT_READ
+	}
+	return driver.CU_MEM_ACCESS_FLAGS_PROT_NONE
+}
+
+// checkAccess judges what devices shall be allowed with memory of d, which can
+// not be locked out itself.
+func (e *Emulator) checkAccess(d *device, descs []driver.CUmemAccessDesc) result {
+	for i, a := range descs {
+		if r := e.checkAccessors(descs[i : i+1]); r != success {
+			return r
+		}
+		if int(a.Location.Id) == d.ordinal && a.Flags != driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
+			return errInvalidValue
+		}
+	}
+	return success
+}
+
+// checkAccessors says whether all are devices that are there.
+func (e *Emulator) checkAccessors(descs []driver.CUmemAccessDesc) result {
+	for _, a := range descs {
+		switch {
+		case a.Location.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE:
+			return errInvalidValue
+		case a.Location.Id < 0 || int(a.Location.Id) >= len(e.devices):
+			return errInvalidDevice
+		}
+	}
+	return success
+}
+
+func setAccess(r *vm.Reach, descs []driver.CUmemAccessDesc) {
+	for _, a := range descs {
+		read, write := rights(a.Flags)
+		r.Set(int(a.Location.Id), read, write)
+	}
+}
+
+// accessDescs is a list as a node's parameters have it.
+func accessDescs(p *driver.CUmemAccessDesc, n uintptr) []driver.CUmemAccessDesc {
+	if p == nil {
+		return nil
+	}
+	return unsafe.Slice(p, n)
+}
+
+// descs is what other devices may do with the pool's memory.
+func (p *pool) descs(e *Emulator) (list []driver.CUmemAccessDesc) {
+	for i := range e.devices {
+		flags := accessFlags(p.reach.May(i))
+		if i == p.dev.ordinal || flags == driver.CU_MEM_ACCESS_FLAGS_PROT_NONE {
+			continue
+		}
+		loc := driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(i)}
+		list = append(list, driver.CUmemAccessDesc{Location: loc, Flags: flags})
+	}
+	return list
+}
