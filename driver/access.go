@@ -3,7 +3,7 @@ package driver
 // Access is memory that an operation uses: a range, or the rows of a box in
 // pitched memory. Addresses of the host and the device are one address space.
 type Access struct {
-	Addr  uint64
+	Addr  uint64 // of the first byte
 	Bytes uint64 // from the first byte to the last, gaps between rows included
 	Mode  AccessMode
 	Host  bool   // page-locked host memory

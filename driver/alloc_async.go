@@ -67,7 +67,9 @@ func (a *allocation) freeOn(s *Stream) error {
 // AllocAsync allocates device memory for n elements in the order of s: work
 // sent to s afterwards may use it, work in other streams when it is ordered
 // behind. The memory comes from the device's current pool, without a call to
-// the operating system in the steady state.
+// the operating system in the steady state if the pool may keep some, see
+// [MemPool.SetReleaseThreshold]. A device without pools (Properties.MemoryPools)
+// is CUDA_ERROR_NOT_SUPPORTED.
 //
 // Close and FreeAsync free it in the order of a stream. Memory that is dropped
 // without either is freed in the order of s, so work that uses it in other

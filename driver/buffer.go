@@ -13,7 +13,9 @@ type Buffer[T any] struct {
 }
 
 // Alloc allocates device memory for n elements, which are not initialised. No
-// elements need no memory: such a buffer has the address 0.
+// elements need no memory: such a buffer has the address 0. If there is too little
+// memory the error matches CUDA_ERROR_OUT_OF_MEMORY and says how many bytes were
+// asked for.
 //
 // This is cuMemAlloc, which waits for the device now and then and is refused
 // inside a stream capture. AllocAsync is the one for steady state.

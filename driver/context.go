@@ -114,7 +114,9 @@ func newContext(dev Device, raw CUcontext, release func(*Driver) error) *Context
 // destroy runs when the last object of the context is gone. The context itself
 // is released by a call that is not bound to it.
 func (core *contextCore) destroy(d *Driver) error {
-	core.marks.destroy(d)
+	if err := core.marks.destroy(d); err != nil {
+		core.recordCleanup(err) // they are not the program's
+	}
 	return errors.Join(core.unload(d), core.release(core.dev.driver.Guarded()))
 }
 
@@ -165,6 +167,14 @@ func (c *Context) Guarded() *Driver {
 	return c.core.guarded
 }
 
+// Lifetime is the context's ownership record, nil for a nil context.
+func (c *Context) Lifetime() *Lifetime {
+	if c == nil || c.core == nil {
+		return nil
+	}
+	return &c.core.life
+}
+
 // String names the context and its device.
 func (c *Context) String() string {
 	if c == nil || c.core == nil {
@@ -210,7 +220,9 @@ func (c *Context) MemInfo() (free, total uint64, err error) {
 	return uint64(f), uint64(t), err
 }
 
-// Limit returns one of the context's resource limits.
+// Limit returns one of the context's resource limits, in the limit's own unit:
+// bytes for stacks, buffers, heaps and caches, a number for depths and counts. One
+// that the device does not have is CUDA_ERROR_UNSUPPORTED_LIMIT.
 func (c *Context) Limit(l CUlimit) (uint64, error) {
 	if err := c.check(); err != nil {
 		return 0, err

@@ -201,7 +201,7 @@ func (o *CopyOp) send(s *Stream) error {
 	case copyDevice:
 		return s.self.CuMemcpyDtoDAsync(o.dst, o.src, o.bytes, s.raw)
 	case copyPeer:
-		return s.d.CuMemcpyPeerAsync(o.dst, o.ctx.Raw(), o.src, o.other.Raw(), o.bytes, s.raw)
+		return o.sendPeer(s)
 	}
 	return s.d.CuMemcpy3DAsync(&o.params, s.raw)
 }

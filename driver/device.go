@@ -24,7 +24,8 @@ func (d *Driver) DeviceCount() (int, error) {
 	return int(n), err
 }
 
-// Device returns the device with the given ordinal, 0 for the first.
+// Device returns the device with the given ordinal, 0 for the first. The error
+// for an ordinal without a device is CUDA_ERROR_INVALID_DEVICE.
 func (d *Driver) Device(ordinal int) (Device, error) {
 	if d == nil {
 		return Device{}, nilError("driver")

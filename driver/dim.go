@@ -18,7 +18,9 @@ func D2(x, y int) Dim3 { return Dim3{dim(x), dim(y), 1} }
 // D3 is x × y × z.
 func D3(x, y, z int) Dim3 { return Dim3{dim(x), dim(y), dim(z)} }
 
-// Blocks is the grid that covers n elements with blocks of block threads.
+// Blocks is the grid that covers n elements with blocks of block threads: n by
+// block, rounded up. For no elements there is no grid, and a launch with it is
+// refused.
 func Blocks(n, block int) Dim3 {
 	if n <= 0 || block <= 0 {
 		return Dim3{0, 1, 1}

@@ -56,7 +56,10 @@ func New(lib loader.Library) (*Driver, error) {
 }
 
 // Open opens the system's driver and initialises it. Its errors say what to do
-// where there is no usable one.
+// where there is no usable one: no library (a [*loader.OpenError] with each name
+// that was tried), no GPU (CUDA_ERROR_NO_DEVICE), a driver that is too old
+// ([ErrDriverTooOld]), a build or a platform that cannot open one
+// ([loader.ErrStatic], [loader.ErrUnsupportedPlatform]).
 func Open() (*Driver, error) {
 	lib, err := SystemLibrary("")
 	if err != nil {

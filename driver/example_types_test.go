@@ -9,6 +9,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/ptx"
 )
 
 // A program opens the system's driver with driver.Open. Another library, such
@@ -124,6 +125,40 @@ func ExampleContext_LoadModule() {
 	// axpy
 	// true
 	// true CUDA_ERROR_INVALID_PTX: the PTX does not compile; the log names the line true
+}
+
+// Before anything is loaded the header of a text says whether this driver and
+// device take it; if not, why, and what to do.
+func ExampleContext_CanLoad() {
+	c := exampleContext()
+	fmt.Println(c.CanLoad([]byte(workPTX)))
+	err := c.CanLoad([]byte(".version 8.7\n.target sm_120\n.address_size 64\n"))
+	var unmet *ptx.UnmetError
+	fmt.Println(errors.As(err, &unmet), errors.Is(err, driver.CUDA_ERROR_INVALID_PTX))
+	fmt.Println("problem:", unmet.Problem)
+	fmt.Println("advice:", unmet.Advice)
+	check(c.Close())
+	// Output:
+	// <nil>
+	// true true
+	// problem: code for sm_120 runs on devices of compute capability 12.0 or newer, and this one has 9.0
+	// advice: compile it for compute_90 or older (nvcc -arch=compute_90), or use a newer device
+}
+
+// The compiler has something to say where nothing is wrong, too: for each kernel
+// the registers and the memory that it takes. An emulator makes no machine code,
+// so it has none to report.
+func ExampleJITVerbose() {
+	c := exampleContext()
+	m, err := c.LoadModule([]byte(workPTX), driver.JITVerbose())
+	check(err)
+	if log := m.Log(); log != "" {
+		fmt.Println(log)
+	} else {
+		fmt.Println("nothing to report")
+	}
+	check(m.Close(), c.Close())
+	// Output: nothing to report
 }
 
 // Page-locked memory is what copies run from and to while the program goes on.

@@ -51,7 +51,7 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_NOT_MAPPED, CUDA_ERROR_NOT_MAPPED_AS_ARRAY, CUDA_ERROR_NOT_MAPPED_AS_POINTER:
 		return "the resource is not mapped, or not in the form asked for"
 	case CUDA_ERROR_ECC_UNCORRECTABLE:
-		return "the GPU's memory had an error that ECC could not repair; the process must end, and the GPU may need a reset"
+		return "the GPU's memory had an error that ECC could not repair; " + lostHint + "; the GPU may need a reset"
 	case CUDA_ERROR_UNSUPPORTED_LIMIT:
 		return "the device has no such limit"
 	case CUDA_ERROR_CONTEXT_ALREADY_IN_USE:
@@ -63,7 +63,7 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_INVALID_GRAPHICS_CONTEXT:
 		return "the OpenGL or Direct3D context is not valid"
 	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-		return "NVLink had an error that could not be repaired; the process must end"
+		return "NVLink had an error that could not be repaired; " + lostHint
 	case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
 		return "the driver's PTX compiler library (libnvidia-ptxjitcompiler) is not installed"
 	case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
@@ -75,7 +75,7 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC:
 		return "the module calls cudaDeviceSynchronize on the device, which this device no longer has"
 	case CUDA_ERROR_CONTAINED:
-		return "an error of the device was contained; this process cannot use it any more and must end"
+		return "an error of the device was contained; " + lostHint
 
 	case CUDA_ERROR_INVALID_SOURCE:
 		return "the device code cannot be compiled"
@@ -100,11 +100,11 @@ func (r CUresult) hint() string {
 		return "work that was sent earlier is not done yet"
 
 	case CUDA_ERROR_ILLEGAL_ADDRESS:
-		return "a kernel or copy touched memory that is not mapped for it; the context is lost"
+		return "a kernel or copy touched memory that is not mapped for it; " + lostHint
 	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
 		return "a block needs more registers, shared memory or threads than a multiprocessor has; use smaller blocks, or check the arguments' total size"
 	case CUDA_ERROR_LAUNCH_TIMEOUT:
-		return "the kernel ran longer than the display's watchdog allows; the context is lost"
+		return "the kernel ran longer than the display's watchdog allows; " + lostHint
 	case CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING:
 		return "the kernel's textures do not fit this launch"
 	case CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED:
@@ -116,7 +116,7 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
 		return "the thread's context was destroyed"
 	case CUDA_ERROR_ASSERT:
-		return "an assert in a kernel failed; the context is lost"
+		return "an assert in a kernel failed; " + lostHint
 	case CUDA_ERROR_TOO_MANY_PEERS:
 		return "no more connections between these devices are possible"
 	case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
@@ -124,21 +124,21 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED:
 		return "this host memory was not page-locked by a call"
 	case CUDA_ERROR_HARDWARE_STACK_ERROR:
-		return "a kernel's call stack broke, most often by too deep a recursion; the context is lost"
+		return "a kernel's call stack broke, most often by too deep a recursion; " + lostHint
 	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-		return "a kernel ran into an instruction that the device does not have; the context is lost"
+		return "a kernel ran into an instruction that the device does not have; " + lostHint
 	case CUDA_ERROR_MISALIGNED_ADDRESS:
-		return "a kernel accessed an address that is not a multiple of the access size; the context is lost"
+		return "a kernel accessed an address that is not a multiple of the access size; " + lostHint
 	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-		return "a kernel used an address with an instruction for another memory (global, shared, local); the context is lost"
+		return "a kernel used an address with an instruction for another memory (global, shared, local); " + lostHint
 	case CUDA_ERROR_INVALID_PC:
-		return "a kernel jumped out of its code; the context is lost"
+		return "a kernel jumped out of its code; " + lostHint
 	case CUDA_ERROR_LAUNCH_FAILED:
-		return "a kernel failed while it ran; the context is lost (compute-sanitizer finds where)"
+		return "a kernel failed while it ran; " + lostHint + " (compute-sanitizer finds where)"
 	case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
 		return "a cooperative launch needs all its blocks on the device at once; use fewer blocks (see the kernel's occupancy)"
 	case CUDA_ERROR_TENSOR_MEMORY_LEAK:
-		return "a kernel ended without giving its tensor memory back; the context is lost"
+		return "a kernel ended without giving its tensor memory back; " + lostHint
 
 	case CUDA_ERROR_NOT_PERMITTED:
 		return "not allowed here, for example a CUDA call inside a host callback"
@@ -161,7 +161,7 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED:
 		return "the device has as many connections as it can"
 	case CUDA_ERROR_MPS_CLIENT_TERMINATED:
-		return "the MPS server ended this client; the process must end"
+		return "the MPS server ended this client; " + lostHint
 	case CUDA_ERROR_CDP_NOT_SUPPORTED:
 		return "the module launches kernels from kernels, which this device or mode does not have"
 	case CUDA_ERROR_CDP_VERSION_MISMATCH:
@@ -190,7 +190,7 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE:
 		return "the graph differs from the instantiated one in more than parameters; instantiate it anew"
 	case CUDA_ERROR_EXTERNAL_DEVICE:
-		return "another device than a GPU failed while it worked for this context; the process must end"
+		return "another device than a GPU failed while it worked for this context; " + lostHint
 	case CUDA_ERROR_INVALID_CLUSTER_SIZE:
 		return "the cluster does not fit the device, the grid or the kernel"
 	case CUDA_ERROR_FUNCTION_NOT_LOADED:
@@ -198,9 +198,9 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_INVALID_RESOURCE_TYPE, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION:
 		return "the resources of a green context are not of a kind or number that is possible"
 	case CUDA_ERROR_KEY_ROTATION:
-		return "the keys of confidential computing are being changed; the context is lost"
+		return "the keys of confidential computing are being changed; " + lostHint
 	case CUDA_ERROR_UNKNOWN:
-		return "the driver gives no reason; look at the kernel log (dmesg) for NVRM or Xid lines"
+		return "the driver gives no reason; look at the kernel log (dmesg) for NVRM or Xid lines, and ask Context.Lost whether anything still works"
 	}
 	return ""
 }

@@ -42,7 +42,9 @@ func hostFlags(opts []HostOption) hostOptions {
 	return o
 }
 
-// AllocHost allocates page-locked memory for n elements. It is zeroed.
+// AllocHost allocates page-locked memory for n elements. It is zeroed. It takes
+// much longer than memory of Go's heap does, so make it once and keep it. If the
+// host has too little the error matches CUDA_ERROR_OUT_OF_MEMORY.
 func AllocHost[T any](c *Context, n int, opts ...HostOption) (*HostBuffer[T], error) {
 	kind, bytes, err := newHostBuffer[T](n)
 	if err != nil {

@@ -146,7 +146,8 @@ func (k *Kernel) load(d *Driver) error {
 }
 
 // Launch prepares the kernel with the given arguments, sends it to s and
-// forgets it: the convenient form of Prepare and Stream.Do.
+// forgets it: the convenient form of Prepare and Stream.Do. It does not wait, and
+// it allocates: what is launched again and again is prepared once.
 func (k *Kernel) Launch(s *Stream, cfg LaunchConfig, args ...any) error {
 	if err := k.check(); err != nil {
 		return err

@@ -209,8 +209,11 @@ func (c *Context) canReach(m span) error {
 	}
 	var here CUdeviceptr
 	err := c.Guarded().CuPointerGetAttribute(unsafe.Pointer(&here), CU_POINTER_ATTRIBUTE_DEVICE_POINTER, m.ptr)
-	if err == nil || errors.Is(err, ErrNotSupported) {
+	switch {
+	case err == nil || errors.Is(err, ErrNotSupported):
 		return nil
+	case !errors.Is(err, CUDA_ERROR_INVALID_VALUE): // which is the answer for what cannot be reached
+		return fmt.Errorf("%v of %v: cannot find out whether %v reaches it: %w", m, m.a.ctx, c, err)
 	}
 	return &invalidError{fmt.Sprintf("%v belongs to %v and cannot be reached from %v; call EnablePeerAccess, or SetAccess of its pool (%v)",
 		m, m.a.ctx, c, err)}
@@ -248,7 +251,9 @@ func (l *Launch) argError(i int, err error) error {
 	return &argError{text: fmt.Sprintf("launch of %v: argument %d%s: %v", l.k, i, name, err), cause: err}
 }
 
-// argError is an argument that was refused before the driver saw it.
+// argError is an argument that was refused before the driver saw it. It matches
+// CUDA_ERROR_INVALID_VALUE, unless the driver was asked about the argument and
+// failed: then it matches what the driver answered.
 type argError struct {
 	text  string
 	cause error
@@ -257,7 +262,8 @@ type argError struct {
 func (e *argError) Error() string { return e.text }
 func (e *argError) Unwrap() error { return e.cause }
 func (e *argError) Is(target error) bool {
-	return target == error(CUDA_ERROR_INVALID_VALUE)
+	var answer *Error
+	return target == error(CUDA_ERROR_INVALID_VALUE) && !errors.As(e.cause, &answer)
 }
 
 // ArgAccess declares what the kernel does to the memory of argument i, for

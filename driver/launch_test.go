@@ -309,6 +309,26 @@ func TestBufferThatCannotBeReachedIsRefused(t *testing.T) {
 	wantError(t, l.SetArg(0, b.x), driver.CUDA_ERROR_INVALID_VALUE, "(x)", "another driver")
 }
 
+// On a context that is lost nobody can say whether memory can be reached: that is
+// no mistake in the argument.
+func TestBufferOfAnotherContextWhenTheContextIsLost(t *testing.T) {
+	a := newAxpy(t)
+	other := must(a.c.Device().NewContext(0))(t)
+	far := must(driver.Alloc[float32](other, 64))(t)
+	l := a.prepare(t)
+	a.reached = driver.CUDA_ERROR_ILLEGAL_ADDRESS
+	args := a.args()
+	args[0] = far
+	_, prepared := a.k.Prepare(a.config(), args...)
+	for _, err := range []error{l.SetArg(1, far), prepared} {
+		wantError(t, err, driver.ErrContextLost, "argument", "cannot find out")
+		wantError(t, err, driver.CUDA_ERROR_ILLEGAL_ADDRESS)
+		if errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+			t.Errorf("%v is called an invalid value", err)
+		}
+	}
+}
+
 func TestBinaryKernelsAreCheckedBySize(t *testing.T) {
 	f := newFakeDevice()
 	f.kernels, f.params = []string{"k"}, []uintptr{8, 4}

@@ -12,6 +12,14 @@ func (l *Lifetime) SetHint(h uint32) { l.hint.Store(h) }
 // the object exists and may be held again even after Close.
 func (l *Lifetime) RetainHeld() { l.refs.Add(1) }
 
+// Note keeps an error, unless it is nil, for Context.CleanupErrors: of what is given
+// back when nobody waits for the answer any more.
+func (l *Lifetime) Note(err error) {
+	if err != nil {
+		l.core.recordCleanup(err)
+	}
+}
+
 // Holders is how many references there are besides the owner's, which Close
 // gives up: children, graphs, waits. It is a snapshot.
 func (l *Lifetime) Holders() int {

@@ -3,7 +3,7 @@ package driver
 import "fmt"
 
 // Properties are the attributes of a device that programs commonly ask for.
-// Device.Attribute has the rest.
+// Device.Attribute has the rest. Sizes of memory are in bytes.
 type Properties struct {
 	Name     string
 	UUID     UUID
@@ -18,7 +18,7 @@ type Properties struct {
 	MaxThreadsPerMultiprocessor int
 	MaxBlocksPerMultiprocessor  int
 	MaxBlock, MaxGrid           [3]int // x, y, z
-	RegistersPerBlock           int
+	RegistersPerBlock           int    // of 32 bits
 	RegistersPerMultiprocessor  int
 
 	SharedMemPerBlock          int // bytes, without opting in
@@ -27,25 +27,25 @@ type Properties struct {
 	ReservedSharedMemPerBlock  int
 	ConstantMem                int
 	L2Cache                    int
-	MaxPersistingL2Cache       int
+	MaxPersistingL2Cache       int // of L2Cache, for lines that are kept
 
 	ClockKHz, MemoryClockKHz int
 	MemoryBusBits            int
-	AsyncEngines             int
+	AsyncEngines             int // copies that can run beside kernels, at the same time
 
 	Integrated            bool // shares memory with the host (Jetson)
-	UnifiedAddressing     bool
+	UnifiedAddressing     bool // host and device share one address space
 	ManagedMemory         bool
-	ConcurrentManaged     bool
+	ConcurrentManaged     bool // host and device may use managed memory at the same time
 	ConcurrentKernels     bool
-	CooperativeLaunch     bool
-	ClusterLaunch         bool
+	CooperativeLaunch     bool // LaunchConfig.Cooperative
+	ClusterLaunch         bool // LaunchConfig.Cluster
 	MemoryPools           bool // stream-ordered allocation
 	StreamPriorities      bool
-	CanMapHostMemory      bool
+	CanMapHostMemory      bool // HostBuffer.Device
 	ECC                   bool
 	ComputePreemption     bool
-	PageableMemoryAccess  bool
+	PageableMemoryAccess  bool // kernels reach memory that is not page-locked
 	HostRegisterSupported bool
 }
 

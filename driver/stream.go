@@ -109,7 +109,9 @@ func (c *Context) PerThreadStream() *Stream {
 
 // BorrowStream returns a Stream for a handle that other code owns, for example
 // a library that made its own stream in this context. Closing it does nothing;
-// the owner keeps the handle valid while the Stream is in use.
+// the owner keeps the handle valid while the Stream is in use. In use it also is
+// by an executable graph that was launched into it last, until the launch has been
+// waited for by the Exec's own Wait or Run, or the Exec is closed and it has ended.
 func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -207,7 +209,9 @@ func (s *Stream) String() string {
 	return fmt.Sprintf("stream %#x of %v", uintptr(s.raw), s.ctx.Device())
 }
 
-// Close destroys the stream. Work that was sent to it still runs.
+// Close destroys the stream, if nothing waits for it: an executable graph that was
+// launched here keeps it until the launch is known to have ended. Work that was
+// sent to it still runs.
 func (s *Stream) Close() error {
 	if s == nil || !s.owned {
 		return nil
@@ -217,7 +221,9 @@ func (s *Stream) Close() error {
 	return err
 }
 
-// Do sends an operation to the stream; during a capture that records it.
+// Do sends an operation to the stream; during a capture that records it. It does
+// not wait: what goes wrong when the operation runs is the error of a later call,
+// mostly of Wait.
 func (s *Stream) Do(op Op) error {
 	if !s.quiet() {
 		if err := s.ready(); err != nil {
@@ -331,7 +337,8 @@ func (s *Stream) waitBusy(ctx context.Context) error {
 	return await(ctx, m)
 }
 
-// Priority returns the stream's priority.
+// Priority returns the stream's priority: lower numbers go first, 0 is the
+// default.
 func (s *Stream) Priority() (int, error) {
 	if err := s.check(); err != nil {
 		return 0, err

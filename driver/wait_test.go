@@ -125,7 +125,10 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 		for range n {
 			go func() { done <- wait(context.Background()) }()
 		}
-		time.Sleep(20 * time.Millisecond)
+		eventually(t, "two blocking calls", func() bool {
+			return f.countSince(before, driver.FnCuStreamSynchronize) >= 2
+		})
+		time.Sleep(20 * time.Millisecond) // for more of them, which must not come
 		blocked := f.countSince(before, driver.FnCuStreamSynchronize)
 		f.setBusy(0, false)
 		for range n {

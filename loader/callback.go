@@ -32,8 +32,9 @@ func NewCallback(fn Callback) uintptr {
 
 // CallCallback calls the function at addr: an emulated driver does so where
 // the real one would. A callback made by NewCallback is called directly, any
-// other address as a C function.
-func CallCallback(addr, userData uintptr) {
+// other address as a C function. Functions of some types get more words than the
+// first; a callback does not see them, as it would not if C called it.
+func CallCallback(addr, userData uintptr, more ...uintptr) {
 	callbacks.RLock()
 	fn := callbacks.byAddr[addr]
 	callbacks.RUnlock()
@@ -42,5 +43,5 @@ func CallCallback(addr, userData uintptr) {
 		return
 	}
 	p := AddrProc(addr)
-	p.Call(userData)
+	p.Call(append([]uintptr{userData}, more...)...)
 }

@@ -25,8 +25,8 @@ func ExampleDevice() {
 			t.Errorf("filling a buffer is %v", n)
 		}
 	}
-	passed := testing.RunTests(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "TestFill", F: test}})
-	fmt.Println(passed)
+	// Below go test, func TestFill(t *testing.T) is all that there is to write.
+	fmt.Println(passes("TestFill", test))
 	// Output: true
 }
 

@@ -1,0 +1,242 @@
+package driver_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+)
+
+// A fill is an operation; on memory itself it is a method that runs at once.
+func ExampleFill() {
+	c := exampleContext()
+	s, err := c.NewStream()
+	check(err)
+	b, err := driver.AllocFrom(c, []int16{1, 1, 1, 1})
+	check(err)
+	fill, err := driver.Fill(b.View(2, 4), int16(7))
+	check(err)
+	check(s.Do(fill), s.Wait(context.Background()))
+	got := make([]int16, 4)
+	check(b.CopyTo(got))
+	fmt.Println(fill, got)
+	check(b.Close(), s.Close(), c.Close())
+	// Output: fill of 4 bytes [1 1 7 7]
+}
+
+// Events are recorded and waited for by operations, too, so that a list of
+// operations can use several streams.
+func ExampleRecordOp() {
+	c := exampleContext()
+	s, err := c.NewStream()
+	check(err)
+	e, err := c.NewEvent()
+	check(err)
+	reached := driver.RecordOp(e)
+	check(s.Do(reached))
+	check(e.Wait(context.Background()))
+	fmt.Println(reached.Event() == e)
+	check(e.Close(), s.Close(), c.Close())
+	// Output: true
+}
+
+// What a stream is sent behind this runs when the event has happened.
+func ExampleWaitOp() {
+	c := exampleContext()
+	first, err := c.NewStream()
+	check(err)
+	second, err := c.NewStream()
+	check(err)
+	e, err := c.NewEvent()
+	check(err)
+	b, err := driver.AllocFrom(c, []int32{0})
+	check(err)
+	one, err := driver.Fill(b, int32(1))
+	check(err)
+	two, err := driver.Fill(b, int32(2))
+	check(err)
+
+	check(first.Do(one), first.Do(driver.RecordOp(e)))
+	check(second.Do(driver.WaitOp(e)), second.Do(two), second.Wait(context.Background()))
+	got := make([]int32, 1)
+	check(b.CopyTo(got))
+	fmt.Println(got)
+	check(b.Close(), e.Close(), second.Close(), first.Close(), c.Close())
+	// Output: [2]
+}
+
+// Streams write and wait for words by themselves, without a kernel.
+func ExampleMemOp() {
+	c := exampleContext()
+	first, err := c.NewStream()
+	check(err)
+	second, err := c.NewStream()
+	check(err)
+	flag, err := driver.AllocFrom(c, []uint32{0, 0})
+	check(err)
+	wait, err := driver.NewMemOp(c, driver.WaitWord(flag, 0, uint32(1), driver.CU_STREAM_WAIT_VALUE_GEQ), driver.WriteWord(flag, 1, uint32(5), 0))
+	check(err)
+	signal, err := driver.NewMemOp(c, driver.WriteWord(flag, 0, uint32(1), 0))
+	check(err)
+
+	check(first.Do(wait), second.Do(signal))
+	check(first.Wait(context.Background()))
+	got := make([]uint32, 2)
+	check(flag.CopyTo(got))
+	fmt.Println(got)
+	check(flag.Close(), second.Close(), first.Close(), c.Close())
+	// Output: [1 5]
+}
+
+// A Go function between the work of a stream.
+func ExampleHostFunc() {
+	c := exampleContext()
+	s, err := c.NewStream()
+	check(err)
+	host, err := driver.AllocHost[int32](c, 2)
+	check(err)
+	b, err := driver.AllocFrom(c, []int32{3, 4})
+	check(err)
+	down, err := driver.Download(host, b)
+	check(err)
+	sum := int32(0)
+	add, err := driver.NewHostFunc(c, func() { sum += host.Slice()[0] + host.Slice()[1] })
+	check(err)
+	for range 2 {
+		check(s.Do(down), s.Do(add)) // add runs when down is done
+	}
+	check(s.Wait(context.Background()))
+	fmt.Println(sum)
+	check(b.Close(), host.Close(), s.Close(), c.Close())
+	// Output: 14
+}
+
+// An argument that changes with every step is checked once.
+func ExampleArgOf() {
+	c := exampleContext()
+	m, err := c.LoadModule([]byte(workPTX))
+	check(err)
+	axpy, err := m.Kernel("axpy")
+	check(err)
+	s, err := c.NewStream()
+	check(err)
+	x, err := driver.AllocFrom(c, []float32{1, 2})
+	check(err)
+	y, err := driver.AllocFrom(c, []float32{0, 0})
+	check(err)
+	step, err := axpy.Prepare(driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(32)}, x, y, float32(0), uint32(2))
+	check(err)
+	alpha, err := driver.ArgOf[float32](step, 2)
+	check(err)
+	for i := range 3 {
+		check(alpha.Set(float32(i)), s.Do(step))
+	}
+	check(s.Wait(context.Background()))
+	got := make([]float32, 2)
+	check(y.CopyTo(got))
+	fmt.Println(got)
+	_, err = driver.ArgOf[float64](step, 2)
+	fmt.Println(err != nil)
+	check(y.Close(), x.Close(), s.Close(), m.Close(), c.Close())
+	// Output:
+	// [3 6]
+	// true
+}
+
+// Allocations and frees in the order of a stream are operations of their own:
+// only what may allocate takes them.
+func ExampleNewAlloc() {
+	c := exampleContext()
+	s, err := c.NewStream()
+	check(err)
+	op, err := driver.NewAlloc[float32](c, nil, 100)
+	check(err)
+	check(s.Allocate(op))
+	b, err := op.Buffer()
+	check(err)
+	fmt.Println(b.Len(), b.FreeAsync(s), s.Wait(context.Background()))
+	check(s.Close(), c.Close())
+	// Output: 100 <nil> <nil>
+}
+
+// A free is an operation, too; the buffer is closed when it is sent.
+func ExampleNewFree() {
+	c := exampleContext()
+	s, err := c.NewStream()
+	check(err)
+	b, err := driver.AllocAsync[float32](s, 100)
+	check(err)
+	free, err := driver.NewFree(b)
+	check(err)
+	fmt.Println(free.Ptr() == b.Ptr())
+	check(b.FreeAsync(s), s.Wait(context.Background())) // the same, as a method
+	check(s.Close(), c.Close())
+	// Output: true
+}
+
+// semaphores returns a stream, and both sides of a semaphore of another API:
+// here the emulator has the other side.
+func semaphores() (*driver.Stream, *driver.ExternalSemaphore, *emulator.Semaphore) {
+	const kind = driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
+	emu := emulator.New(emulator.Config{})
+	d, err := driver.New(emu)
+	check(err)
+	check(d.Init())
+	dev, err := d.Device(0)
+	check(err)
+	c, err := dev.PrimaryContext()
+	check(err)
+	s, err := c.NewStream()
+	check(err)
+	theirs, err := emu.NewSemaphore(kind)
+	check(err)
+	ours, err := c.ImportSemaphoreFD(kind, int(theirs.Export()))
+	check(err)
+	return s, ours, theirs
+}
+
+// A semaphore of another API is imported once. The device waits for its values
+// and signals them, in the order of a stream.
+func ExampleExternalSemaphore() {
+	s, ours, theirs := semaphores()
+	wait, err := driver.NewSemaphoreWait(driver.SemaphorePoint{Semaphore: ours, Value: 1})
+	check(err)
+	signal, err := driver.NewSemaphoreSignal(driver.SemaphorePoint{Semaphore: ours, Value: 2})
+	check(err)
+	check(s.Do(wait), s.Do(signal)) // neither holds the program up
+	theirs.Signal(1)
+	check(theirs.Wait(context.Background(), 2), s.Wait(context.Background()))
+	fmt.Println(theirs.Value())
+	check(ours.Close(), s.Close())
+	// Output: 2
+}
+
+// The value of a signal changes from step to step.
+func ExampleNewSemaphoreSignal() {
+	s, ours, theirs := semaphores()
+	signal, err := driver.NewSemaphoreSignal(driver.SemaphorePoint{Semaphore: ours})
+	check(err)
+	for step := range uint64(3) {
+		check(signal.SetValue(0, step+1), s.Do(signal))
+	}
+	check(s.Wait(context.Background()))
+	fmt.Println(theirs.Value())
+	check(ours.Close(), s.Close())
+	// Output: 3
+}
+
+// What is sent behind a wait runs when the semaphore has the value.
+func ExampleNewSemaphoreWait() {
+	s, ours, theirs := semaphores()
+	wait, err := driver.NewSemaphoreWait(driver.SemaphorePoint{Semaphore: ours, Value: 5})
+	check(err)
+	check(s.Do(wait))
+	done, err := s.Query()
+	check(err)
+	fmt.Println(done)
+	theirs.Signal(5)
+	check(s.Wait(context.Background()))
+	check(ours.Close(), s.Close())
+	// Output: false
+}

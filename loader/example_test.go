@@ -1,0 +1,15 @@
+package loader_test
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/loader"
+)
+
+// A function of a library is an address, or a Go function: a caller sees no
+// difference.
+func ExampleProc() {
+	add := loader.FuncProc(func(a loader.Args) uintptr { return a.Word(0) + a.Word(1) })
+	fmt.Println(add.IsGo(), add.Call(2, 3))
+	// Output: true 5
+}
