@@ -17,7 +17,7 @@ import (
 var ptx []byte
 
 const (
-	elements = 1000
+	elements = 300
 	kernels  = 20
 	replays  = 50
 )

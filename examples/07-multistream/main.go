@@ -18,7 +18,7 @@ import (
 var ptx []byte
 
 const (
-	elements = 1000
+	elements = 300
 	rounds   = 200
 )
 

@@ -72,8 +72,15 @@ func (e *example) loop() error {
 		return err
 	}
 	for _, start := range []uint32{1, 6, 27, 97} {
-		if err := errors.Join(e.x.Fill(start), e.steps.Fill(0), exec.Run(context.Background(), e.Stream)); err != nil {
-			return err
+		// One after the other: without its start the loop would not end.
+		for _, step := range []func() error{
+			func() error { return e.x.Fill(start) },
+			func() error { return e.steps.Fill(0) },
+			func() error { return exec.Run(context.Background(), e.Stream) },
+		} {
+			if err := step(); err != nil {
+				return err
+			}
 		}
 		want := stepsTo1(start)
 		if err := errors.Join(demo.All(e.x, 1), demo.All(e.steps, want)); err != nil {
@@ -198,7 +205,10 @@ func (e *example) ownKernel() error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(e.x.Fill(rounds), exec.Run(context.Background(), e.Stream), demo.All(e.x, 0)); err != nil {
+	if err := e.x.Fill(rounds); err != nil {
+		return err
+	}
+	if err := errors.Join(exec.Run(context.Background(), e.Stream), demo.All(e.x, 0)); err != nil {
 		return err
 	}
 	e.Printf("a kernel counted down from %d in one launch", rounds)

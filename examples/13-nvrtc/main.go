@@ -152,7 +152,7 @@ func check[T float32 | float64](d *demo.Demo, k *driver.Kernel, tolerance float6
 		return err
 	}
 	for i, got := range out {
-		if want := polynomial(float64(in[i])); math.Abs(float64(got)-want) > tolerance*7 {
+		if want := polynomial(float64(in[i])); !(math.Abs(float64(got)-want) <= tolerance*7) { // so that no number fails
 			return fmt.Errorf("wrong result: element %d is %v, it should be %v", i, got, want)
 		}
 	}

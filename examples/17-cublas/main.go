@@ -35,12 +35,12 @@ func run(d *demo.Demo) error {
 		return nil
 	}
 	lib, err := openCUBLAS(d.Context)
-	if err != nil && cublas.Override() != "" {
-		return fmt.Errorf("the library that %s names: %w", cublas.Variable, err)
-	}
-	if err != nil {
+	if demo.NotInstalled(cublas, err) {
 		d.Printf("There is nothing to show: cuBLAS is not installed. Install the CUDA toolkit, and have CUDA_PATH name its folder if cuBLAS is not found then.\n%v", err)
 		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cuBLAS cannot be used: %w", err)
 	}
 	return layers(d, lib)
 }
@@ -77,7 +77,7 @@ func layers(d *demo.Demo, lib loader.Library) error {
 		return err
 	}
 	for i := range replays {
-		if err := l.step(fmt.Sprintf("in replay %d", i+1), func() error { return exec.Launch(d.Stream) }); err != nil {
+		if err := l.step(fmt.Sprintf("in replay %d", i+1), func() error { return exec.Run(context.Background(), d.Stream) }); err != nil {
 			return err
 		}
 	}

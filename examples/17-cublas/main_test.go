@@ -68,9 +68,11 @@ func TestExampleSaysWhyThereIsNothingToShow(t *testing.T) {
 func TestExampleOnAGPU(t *testing.T) {
 	c := gputest.Context(t, gputest.GPU(t))
 	want := "3 replays, each with another input: all results are right"
-	if _, err := openCUBLAS(c); err != nil {
+	if _, err := openCUBLAS(c); demo.NotInstalled(cublas, err) {
 		t.Logf("without cuBLAS: %v", err)
 		want = "cuBLAS is not installed. Install"
+	} else if err != nil {
+		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	if err := demo.Run("gpu", &out, run); err != nil {

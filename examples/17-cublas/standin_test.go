@@ -18,6 +18,7 @@ type standIn struct {
 	stream         driver.CUstream
 	workspace      uintptr
 	handles        int
+	failed         error // why a launch was not made, which no status says
 }
 
 func newStandIn(d *demo.Demo) (*standIn, error) {
@@ -111,6 +112,7 @@ func (s *standIn) launch(k *driver.Kernel, a loader.Args, c, x, y, lda, ldb, ldc
 		params = append(params, unsafe.Pointer(&numbers[i]))
 	}
 	if err := s.driver.CuLaunchKernel(k.Raw(), (m*n+127)/128, 1, 1, 128, 1, 1, 0, s.stream, &params[0], nil); err != nil {
+		s.failed = err
 		return statusInvalidValue
 	}
 	return statusOK

@@ -46,10 +46,13 @@ func openGPU() (*machine, error) {
 	return newMachine(d, false)
 }
 
-func openEmulator() (*machine, error) {
-	d, err := driver.New(emulator.New(emulator.Config{}))
+func openEmulator() (*machine, error) { return openEmulated(emulator.New(emulator.Config{})) }
+
+// openEmulated opens an emulator, or a library around one.
+func openEmulated(lib loader.Library) (*machine, error) {
+	d, err := driver.New(lib)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, lib.Close())
 	}
 	if err := d.Init(); err != nil {
 		return nil, errors.Join(err, d.Close())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -63,5 +64,8 @@ func (s *stack) instantiate(r *recording) (*recording, error) {
 	return r, nil
 }
 
-// Close gives back the executable graph and the graph.
-func (r *recording) Close() error { return errors.Join(r.exec.Close(), r.graph.Close()) }
+// Close waits for the last replay, so that the graph and its executable one are
+// given back when it returns.
+func (r *recording) Close() error {
+	return errors.Join(r.exec.Wait(context.Background()), r.exec.Close(), r.graph.Close())
+}

@@ -42,7 +42,7 @@ const minDim = 16
 // errComparison is what run returns when a result differs from the reference.
 var errComparison = errors.New("results differ from the reference")
 
-func run(o options, out io.Writer) (err error) {
+func run(o options, out io.Writer) error {
 	if o.dim < minDim || o.layers < 1 || o.steps < 0 {
 		return fmt.Errorf("-dim must be at least %d, -layers at least 1, -steps at least 0", minDim)
 	}
@@ -51,6 +51,11 @@ func run(o options, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	return pipeline(m, o, out)
+}
+
+// pipeline runs the stack of blocks, prints the report and closes the machine.
+func pipeline(m *machine, o options, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, m.Close()) }()
 	if o.steps == 0 {
 		o.steps = 200

@@ -81,7 +81,7 @@ func (r *random) uniform() float64 {
 func (r *random) vector(n int, mean, spread float64) []float32 {
 	v := make([]float32, n)
 	for i := range v {
-		v[i] = float32(mean + spread*r.uniform())
+		v[i] = float32(mean + float64(spread*r.uniform())) // not fused on any machine
 	}
 	return v
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/loader"
 )
 
 // Demo is what an example runs with.
@@ -19,14 +20,19 @@ type Demo struct {
 	Out      io.Writer
 	Emulated bool // times say nothing about a GPU
 
-	closers []io.Closer
+	devices  int // that an emulator has
+	closers  []io.Closer
+	contexts []*driver.Context // all that were opened
 }
 
 // Main is the main function of an example: it ends with 1 if example fails.
-func Main(name string, example func(*Demo) error) {
+func Main(name string, example func(*Demo) error) { MainOn(1, name, example) }
+
+// MainOn is Main for an example about several devices: the emulator has so many.
+func MainOn(devices int, name string, example func(*Demo) error) {
 	device := flag.String("device", "auto", "auto, gpu or emulator")
 	flag.Parse()
-	if err := Run(*device, os.Stdout, example); err != nil {
+	if err := RunOn(devices, *device, os.Stdout, example); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)
 	}
@@ -34,10 +40,25 @@ func Main(name string, example func(*Demo) error) {
 
 // Run runs an example on the device called auto, gpu or emulator, and closes
 // everything afterwards.
-func Run(device string, out io.Writer, example func(*Demo) error) (err error) {
-	d := &Demo{Out: out}
+func Run(device string, out io.Writer, example func(*Demo) error) error {
+	return RunOn(1, device, out, example)
+}
+
+// RunOn is Run with an emulator that has several devices.
+func RunOn(devices int, device string, out io.Writer, example func(*Demo) error) error {
+	return run(devices, out, func(d *Demo) error { return d.open(device) }, example)
+}
+
+// RunWith runs an example on an emulator, or on a library that wraps one, and
+// closes that too: for tests.
+func RunWith(lib loader.Library, out io.Writer, example func(*Demo) error) error {
+	return run(1, out, func(d *Demo) error { return d.openEmulated(lib) }, example)
+}
+
+func run(devices int, out io.Writer, open, example func(*Demo) error) (err error) {
+	d := &Demo{Out: out, devices: devices}
 	defer func() { err = errors.Join(err, d.close()) }()
-	if err := d.open(device); err != nil {
+	if err := open(d); err != nil {
 		return err
 	}
 	if d.Stream, err = d.Context.NewStream(); err != nil {
@@ -55,25 +76,28 @@ func (d *Demo) close() error {
 	for i := len(d.closers) - 1; i >= 0; i-- {
 		errs = append(errs, d.closers[i].Close())
 	}
+	// What the library gave back on its own account, nobody was told of yet. What
+	// was in use up to here goes with the driver.
+	for _, c := range d.contexts {
+		for _, err := range c.CleanupErrors() {
+			if !errors.Is(err, driver.ErrClosed) {
+				errs = append(errs, err)
+			}
+		}
+	}
 	return errors.Join(errs...)
 }
+
+// Opened returns the contexts that the example has by now, one of each device that
+// it uses.
+func (d *Demo) Opened() []*driver.Context { return d.contexts }
 
 // Printf prints a line.
 func (d *Demo) Printf(format string, args ...any) { fmt.Fprintf(d.Out, format+"\n", args...) }
 
 // Kernels loads PTX and finds kernels in it.
 func (d *Demo) Kernels(ptx []byte, kernels map[string]**driver.Kernel) error {
-	m, err := d.Context.LoadModule(ptx)
-	if err != nil {
-		return err
-	}
-	d.Close(m)
-	for name, k := range kernels {
-		if *k, err = m.Kernel(name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.KernelsOn(d.Context, ptx, kernels)
 }
 
 // NewStream returns one more stream.
@@ -88,12 +112,7 @@ func (d *Demo) NewStream() (*driver.Stream, error) {
 
 // Memory returns device memory that holds n times v.
 func Memory[T any](d *Demo, n int, v T) (*driver.Buffer[T], error) {
-	b, err := driver.Alloc[T](d.Context, n)
-	if err != nil {
-		return nil, err
-	}
-	d.Close(b)
-	return b, b.Fill(v)
+	return MemoryOn(d, d.Context, n, v)
 }
 
 // MemoryFrom returns device memory that holds what src does.

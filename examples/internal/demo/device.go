@@ -47,9 +47,14 @@ func (d *Demo) openGPU() error {
 }
 
 func (d *Demo) openEmulator() error {
-	drv, err := driver.New(emulator.New(emulator.Config{}))
+	return d.openEmulated(emulator.New(emulator.Config{Devices: d.devices}))
+}
+
+// openEmulated opens an emulator, or a library around one.
+func (d *Demo) openEmulated(lib loader.Library) error {
+	drv, err := driver.New(lib)
 	if err != nil {
-		return err
+		return errors.Join(err, lib.Close())
 	}
 	if err := drv.Init(); err != nil {
 		return errors.Join(err, drv.Close())
@@ -66,6 +71,7 @@ func (d *Demo) use(drv *driver.Driver) error {
 	if d.Context, err = device.PrimaryContext(); err != nil {
 		return errors.Join(err, drv.Close())
 	}
+	d.contexts = append(d.contexts, d.Context)
 	d.Close(drv, d.Context)
 	return nil
 }

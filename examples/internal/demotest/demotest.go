@@ -15,17 +15,23 @@ import (
 // all of want must be in what it prints.
 func Run(t *testing.T, example func(*demo.Demo) error, want ...string) {
 	t.Helper()
-	t.Run("emulator", func(t *testing.T) { shows(t, "emulator", example, want) })
+	RunOn(t, 1, example, want...)
+}
+
+// RunOn is Run for an example about several devices.
+func RunOn(t *testing.T, devices int, example func(*demo.Demo) error, want ...string) {
+	t.Helper()
+	t.Run("emulator", func(t *testing.T) { shows(t, devices, "emulator", example, want) })
 	t.Run("gpu", func(t *testing.T) {
-		gputest.GPU(t)
-		shows(t, "gpu", example, want)
+		gputest.GPUs(t, devices)
+		shows(t, devices, "gpu", example, want)
 	})
 }
 
-func shows(t *testing.T, device string, example func(*demo.Demo) error, want []string) {
+func shows(t *testing.T, devices int, device string, example func(*demo.Demo) error, want []string) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := demo.Run(device, &out, example); err != nil {
+	if err := demo.RunOn(devices, device, &out, example); err != nil {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	for _, w := range append(want, "Running on ") {

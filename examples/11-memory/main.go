@@ -1,0 +1,70 @@
+// Command 11-memory shows memory that is allocated in the order of work: in a
+// stream, from a pool that keeps what was freed until it is trimmed; by nodes of
+// a graph, for what it needs in between and for its output; and what each costs
+// and holds.
+package main
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/examples/internal/demo"
+)
+
+//go:embed kernels.ptx
+var ptx []byte
+
+const elements = 10_000
+
+func main() { demo.Main("11-memory", run) }
+
+// example computes 2*3 + 1, with memory for what comes in between.
+type example struct {
+	*demo.Demo
+	scale, add *driver.Kernel
+	out        *driver.Buffer[float32]
+}
+
+func run(d *demo.Demo) (err error) {
+	e := &example{Demo: d}
+	if err := d.Kernels(ptx, map[string]**driver.Kernel{"scale": &e.scale, "add": &e.add}); err != nil {
+		return err
+	}
+	if e.out, err = demo.Memory[float32](d, elements, 0); err != nil {
+		return err
+	}
+	for _, show := range []func() error{e.pools, e.scratch, e.output} {
+		if err := show(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// program is the work, on memory that lives as long as it runs.
+func (e *example) program(a, b *driver.Buffer[float32]) ([]driver.Op, error) {
+	cfg, n := demo.PerElement(elements), uint32(elements)
+	two, err := driver.Fill(a, float32(2))
+	if err != nil {
+		return nil, err
+	}
+	one, err := driver.Fill(b, float32(1))
+	if err != nil {
+		return nil, err
+	}
+	scale, err := e.scale.Prepare(cfg, a, a, float32(3), n)
+	if err != nil {
+		return nil, err
+	}
+	add, err := e.add.Prepare(cfg, e.out, a, b, n)
+	return []driver.Op{two, one, scale, add}, err
+}
+
+// is waits for the stream and checks the result.
+func (e *example) is(want float32) error {
+	if err := e.Stream.Wait(context.Background()); err != nil {
+		return err
+	}
+	return demo.All(e.out, want)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+)
+
+// config is the shape of a model: one of the Llama family, in float32.
+type config struct {
+	vocabulary int
+	dim        int // of the vector that runs through the layers
+	layers     int
+	heads      int     // of queries
+	pairs      int     // of keys and values: heads/pairs queries share one
+	hidden     int     // of the vectors inside a layer's MLP
+	base       float64 // of the frequencies of the position embedding
+	epsilon    float64 // of the norms
+}
+
+// threads is the size of a block of the kernel attend.
+const threads = 256
+
+// small is for the emulator, launchBound for a GPU: so little work in each kernel
+// that what counts is how kernels are started.
+var (
+	small       = config{vocabulary: 96, dim: 48, layers: 2, heads: 6, pairs: 2, hidden: 72, base: 10000, epsilon: 1e-5}
+	launchBound = config{vocabulary: 1024, dim: 256, layers: 12, heads: 4, pairs: 2, hidden: 512, base: 10000, epsilon: 1e-5}
+)
+
+// head is the dimension of a head.
+func (c config) head() int { return c.dim / c.heads }
+
+// projected is the length of a token's queries, keys and values together.
+func (c config) projected() int { return (c.heads + 2*c.pairs) * c.head() }
+
+// with is c with what is not zero in o.
+func (c config) with(o config) config {
+	c.vocabulary, c.dim, c.layers = cmp.Or(o.vocabulary, c.vocabulary), cmp.Or(o.dim, c.dim), cmp.Or(o.layers, c.layers)
+	c.heads, c.pairs, c.hidden = cmp.Or(o.heads, c.heads), cmp.Or(o.pairs, c.pairs), cmp.Or(o.hidden, c.hidden)
+	c.base, c.epsilon = cmp.Or(o.base, c.base), cmp.Or(o.epsilon, c.epsilon)
+	return c
+}
+
+// check says whether the kernels can compute a model of that shape.
+func (c config) check() error {
+	if min(c.vocabulary, c.dim, c.layers, c.heads, c.pairs, c.hidden) < 1 {
+		return fmt.Errorf("a model needs at least one of everything: %v", c)
+	}
+	if c.dim%c.heads != 0 || c.heads%c.pairs != 0 {
+		return fmt.Errorf("%d heads do not divide dim %d, or are no multiple of the %d of keys", c.heads, c.dim, c.pairs)
+	}
+	if c.head()%4 != 0 || threads%c.head() != 0 {
+		return fmt.Errorf("heads have %d elements; it must be a power of two from 4 to %d", c.head(), threads)
+	}
+	if !(c.base > 0) || !(c.epsilon >= 0) {
+		return errors.New("the base of the positions and the epsilon of the norms must be positive")
+	}
+	return nil
+}
+
+func (c config) String() string {
+	return fmt.Sprintf("%d layers, dim %d, %d heads (%d of keys and values), hidden %d, vocabulary %d",
+		c.layers, c.dim, c.heads, c.pairs, c.hidden, c.vocabulary)
+}

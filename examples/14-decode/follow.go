@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// agreement is how far logits are from those of the reference.
+type agreement struct {
+	logits int
+	worst  float64 // relative to the largest of a token's logits
+}
+
+// tolerance is some hundred times what float32 costs; a key of another position,
+// or an angle that is wrong, costs far more than that.
+const tolerance = 1e-4
+
+// follow decodes by launches and compares each logit of the first n tokens with
+// the reference, which gets the tokens that the device chose.
+func (m *model) follow(n int) (a agreement, err error) {
+	if err := m.reset(); err != nil {
+		return a, err
+	}
+	ref, logits := newReference(m.weights), make([]float32, m.vocabulary)
+	for i := range m.tokens {
+		if err := m.launches(); err != nil {
+			return a, err
+		}
+		if err := m.Stream.Wait(context.Background()); err != nil {
+			return a, err
+		}
+		if i >= n {
+			continue
+		}
+		if err := m.logits.CopyTo(logits); err != nil {
+			return a, err
+		}
+		if err := m.compare(&a, i, logits, ref.step(int(m.seen.Slice()[i]))); err != nil {
+			return a, fmt.Errorf("position %d: %w", i, err)
+		}
+	}
+	return a, nil
+}
+
+// compare looks at the logits, and that the token after them is the best: of two
+// that are equal but for rounding either may be.
+func (m *model) compare(a *agreement, position int, got []float32, want []float64) error {
+	largest := 0.0
+	for _, w := range want {
+		largest = max(largest, math.Abs(w))
+	}
+	for i, w := range want {
+		diff := math.Abs(float64(got[i])-w) / largest
+		if !(diff <= tolerance) { // so that no number fails
+			return fmt.Errorf("logit %d is %v, the reference says %v", i, got[i], w)
+		}
+		a.worst = max(a.worst, diff)
+		a.logits++
+	}
+	if position+1 < len(m.prompt) {
+		return nil
+	}
+	chosen := int(m.seen.Slice()[position+1])
+	if chosen < 0 || chosen >= len(want) {
+		return fmt.Errorf("token %d is none of %d", chosen, len(want))
+	}
+	least := m.score(position, chosen, want[chosen])
+	slack := 2 * (m.score(position, 0, tolerance*largest) - m.score(position, 0, 0))
+	for i, w := range want {
+		if m.score(position, i, w) > least+slack+1e-5 {
+			return fmt.Errorf("token %d was chosen, the reference prefers %d", chosen, i)
+		}
+	}
+	return nil
+}
+
+// score is what is compared between tokens.
+func (m *model) score(position, token int, logit float64) float64 {
+	if m.temperature == 0 {
+		return logit
+	}
+	return logit/m.temperature + noise(uint32(m.seed), position, token)
+}

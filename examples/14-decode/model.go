@@ -1,0 +1,131 @@
+package main
+
+import (
+	_ "embed"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/ptx/kernels"
+)
+
+//go:embed kernels.ptx
+var ptx []byte
+
+type vector = *driver.Buffer[float32]
+
+// model is a model on the device, with one sequence of limited length.
+type model struct {
+	*demo.Demo
+	*weights
+	options
+
+	append, attend, perturb, advance *driver.Kernel
+
+	token    *driver.Buffer[int64]     // the one to feed in, then the one that was chosen
+	position *driver.Buffer[int32]     // of that token
+	sequence *driver.Buffer[int32]     // all tokens
+	seen     *driver.HostBuffer[int32] // the sequence again, as the host last saw it
+
+	frequencies, x, normed, back, mean vector // dim; frequencies are fewer
+	projected, both                    vector // queries, keys and values; gate and up
+	logits, scores                     vector // vocabulary
+	work                               *kernels.Workspace
+
+	ops []driver.Op // a step, as prepare made it
+}
+
+// newModel brings weights to the device and prepares the operations of a step.
+// Everything is closed with the demo.
+func newModel(d *demo.Demo, w *weights, o options) (*model, error) {
+	m := &model{Demo: d, weights: w, options: o}
+	if err := d.Kernels(ptx, map[string]**driver.Kernel{
+		"append": &m.append, "attend": &m.attend, "perturb": &m.perturb, "advance": &m.advance,
+	}); err != nil {
+		return nil, err
+	}
+	if err := m.allocate(); err != nil {
+		return nil, err
+	}
+	if err := m.allocateSequence(); err != nil {
+		return nil, err
+	}
+	return m, m.prepare()
+}
+
+func (m *model) allocate() (err error) {
+	for _, a := range []struct {
+		buffer *vector
+		n      int
+	}{
+		{&m.x, m.dim}, {&m.normed, m.dim}, {&m.back, m.dim}, {&m.mean, m.dim},
+		{&m.projected, m.config.projected()}, {&m.both, 2 * m.hidden}, {&m.logits, m.vocabulary}, {&m.scores, m.vocabulary},
+	} {
+		if *a.buffer, err = demo.Memory[float32](m.Demo, a.n, 0); err != nil {
+			return err
+		}
+	}
+	if m.frequencies, err = demo.MemoryFrom(m.Demo, kernels.RopeFrequencies(m.head()/2, m.base)); err != nil {
+		return err
+	}
+	if m.work, err = kernels.NewWorkspace(m.Context); err == nil {
+		m.Close(m.work)
+	}
+	return err
+}
+
+func (m *model) allocateSequence() (err error) {
+	if m.token, err = demo.Memory[int64](m.Demo, 1, 0); err != nil {
+		return err
+	}
+	if m.position, err = demo.Memory[int32](m.Demo, 1, 0); err != nil {
+		return err
+	}
+	if m.sequence, err = demo.Memory[int32](m.Demo, m.tokens+1, 0); err != nil {
+		return err
+	}
+	if m.seen, err = driver.AllocHost[int32](m.Context, m.tokens+1); err == nil {
+		m.Close(m.seen)
+	}
+	return err
+}
+
+// reset begins the sequence again. Nothing of it may be under way. What the
+// caches hold of the old one is written again before it is read.
+func (m *model) reset() error {
+	tokens := make([]int32, m.tokens+1)
+	copy(tokens, m.prompt)
+	if err := m.sequence.CopyFrom(tokens); err != nil {
+		return err
+	}
+	if err := m.position.Fill(0); err != nil {
+		return err
+	}
+	return m.token.Fill(int64(tokens[0]))
+}
+
+// memory is a block's on the device: its weights, and the keys and values of all
+// positions.
+type memory struct {
+	attentionNorm, projections, output, mlpNorm, gateUp, down vector
+	keys, values                                              vector
+}
+
+func (m *model) upload(l layer) (w memory, err error) {
+	for _, u := range []struct {
+		buffer *vector
+		from   []float32
+	}{
+		{&w.attentionNorm, l.attentionNorm}, {&w.projections, l.projections}, {&w.output, l.output},
+		{&w.mlpNorm, l.mlpNorm}, {&w.gateUp, l.gateUp}, {&w.down, l.down},
+	} {
+		if *u.buffer, err = demo.MemoryFrom(m.Demo, u.from); err != nil {
+			return w, err
+		}
+	}
+	rows := m.tokens * m.pairs * m.head()
+	if w.keys, err = demo.Memory[float32](m.Demo, rows, 0); err != nil {
+		return w, err
+	}
+	w.values, err = demo.Memory[float32](m.Demo, rows, 0)
+	return w, err
+}

@@ -1,0 +1,126 @@
+package main
+
+import "math"
+
+// reference is the model on the CPU in float64. It shares nothing with the
+// kernels but the weights and the noise's definition.
+type reference struct {
+	*weights
+	keys, values [][][]float64 // of each layer, of each position
+}
+
+func newReference(w *weights) *reference {
+	return &reference{w, make([][][]float64, w.layers), make([][][]float64, w.layers)}
+}
+
+// step appends a token to the sequence and returns the logits of the next one.
+func (r *reference) step(token int) []float64 {
+	x := make([]float64, r.dim)
+	for i := range x {
+		x[i] = float64(r.embedding[token*r.dim+i])
+	}
+	for i, l := range r.blocks {
+		add(x, times(l.output, r.attention(i, times(l.projections, r.normed(x, l.attentionNorm)))))
+		both := times(l.gateUp, r.normed(x, l.mlpNorm))
+		gate, up := both[:r.hidden], both[r.hidden:]
+		for j, v := range gate {
+			gate[j] = v / (1 + math.Exp(-v)) * up[j]
+		}
+		add(x, times(l.down, gate))
+	}
+	return times(r.last, r.normed(x, r.norm))
+}
+
+// attention is that of a layer: projected is the token's queries, keys and
+// values.
+func (r *reference) attention(layer int, projected []float64) []float64 {
+	d, position := r.head(), len(r.keys[layer])
+	for h := range r.heads + r.pairs {
+		r.turn(projected[h*d:(h+1)*d], position)
+	}
+	keys := projected[r.dim : r.dim+r.pairs*d]
+	r.keys[layer] = append(r.keys[layer], keys)
+	r.values[layer] = append(r.values[layer], projected[r.dim+r.pairs*d:])
+	out := make([]float64, r.dim)
+	for h := range r.heads {
+		at := h / (r.heads / r.pairs) * d
+		r.mean(out[h*d:(h+1)*d], projected[h*d:(h+1)*d], layer, at)
+	}
+	return out
+}
+
+// mean is that of the values, from element at on, weighted by the softmax of the
+// products of query and keys.
+func (r *reference) mean(out, query []float64, layer, at int) {
+	scores, top := make([]float64, len(r.keys[layer])), math.Inf(-1)
+	for t, key := range r.keys[layer] {
+		for i, q := range query {
+			scores[t] += q * key[at+i] / math.Sqrt(float64(len(query)))
+		}
+		top = max(top, scores[t])
+	}
+	sum := 0.0
+	for _, s := range scores {
+		sum += math.Exp(s - top)
+	}
+	for t, value := range r.values[layer] {
+		for i := range out {
+			out[i] += math.Exp(scores[t]-top) / sum * value[at+i]
+		}
+	}
+}
+
+// turn turns each pair of elements (i, i+n) by its angle.
+func (r *reference) turn(head []float64, position int) {
+	n := len(head) / 2
+	for i := range n {
+		angle := float64(position) * math.Pow(r.base, -float64(i)/float64(n))
+		sin, cos := math.Sincos(angle)
+		x, y := head[i], head[i+n]
+		head[i], head[i+n] = x*cos-y*sin, x*sin+y*cos
+	}
+}
+
+func (r *reference) normed(x []float64, weight []float32) []float64 {
+	squares := 0.0
+	for _, v := range x {
+		squares += v * v
+	}
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = v / math.Sqrt(squares/float64(len(x))+r.epsilon) * float64(weight[i])
+	}
+	return out
+}
+
+func add(x, y []float64) {
+	for i, v := range y {
+		x[i] += v
+	}
+}
+
+// times is a matrix by a vector.
+func times(w []float32, x []float64) []float64 {
+	y := make([]float64, len(w)/len(x))
+	for row := range y {
+		sum := 0.0
+		for i, v := range w[row*len(x) : (row+1)*len(x)] {
+			sum += float64(v) * x[i]
+		}
+		y[row] = sum
+	}
+	return y
+}
+
+// noise is what the kernel perturb adds: of Gumbel's distribution, from a seed, a
+// position and a place.
+func noise(seed uint32, position, i int) float64 {
+	bits := mix(mix(mix(seed)+uint32(position)) + uint32(i))
+	return -math.Log(-math.Log((float64(bits>>9) + 0.5) / (1 << 23)))
+}
+
+func mix(h uint32) uint32 {
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return h ^ h>>16
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"math"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/ptx/kernels"
+)
+
+// step collects the operations of a step until one cannot be made.
+type step struct {
+	*model
+	err error
+}
+
+func (s *step) do(op driver.Op, err error) {
+	if s.err == nil {
+		s.err = err
+	}
+	s.ops = append(s.ops, op)
+}
+
+func (s *step) launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...any) {
+	s.do(k.Prepare(cfg, args...))
+}
+
+// array is a buffer or a view of one.
+type array interface {
+	driver.MemoryOf[float32]
+	Len() int
+}
+
+// multiply is y = matrix · x.
+func (s *step) multiply(y array, matrix vector, x array) {
+	s.do(kernels.Gemv(y, kernels.MatrixOf(matrix, y.Len(), x.Len()), x))
+}
+
+// norm is normed = x, normed, times weight.
+func (s *step) norm(weight vector) {
+	s.do(kernels.RMSNorm(kernels.MatrixOf(s.normed, 1, s.dim), kernels.MatrixOf(s.x, 1, s.dim), weight, float32(s.epsilon)))
+}
+
+// prepare makes the operations of a step: a token goes in, the next one comes
+// out. They are the same at every position. What differs is in the device's
+// memory, where the step before left it.
+func (m *model) prepare() error {
+	embedding, err := demo.MemoryFrom(m.Demo, m.embedding)
+	if err != nil {
+		return err
+	}
+	norm, err := demo.MemoryFrom(m.Demo, m.norm)
+	if err != nil {
+		return err
+	}
+	last, err := demo.MemoryFrom(m.Demo, m.last)
+	if err != nil {
+		return err
+	}
+	s := &step{model: m}
+	s.do(kernels.Gather(m.x, embedding, m.token, m.dim))
+	for _, l := range m.blocks {
+		w, err := m.upload(l)
+		if err != nil {
+			return err
+		}
+		s.attention(w)
+		s.mlp(w)
+	}
+	s.norm(norm)
+	s.multiply(m.logits, last, m.normed)
+	s.choose()
+	s.do(driver.Download(m.seen, m.sequence))
+	return s.err
+}
+
+// attention is x += output · attention(norm(x)).
+func (s *step) attention(w memory) {
+	d, queries, keys := s.head(), s.dim, s.pairs*s.head()
+	query, key := s.projected.View(0, queries), s.projected.View(queries, queries+keys)
+	value, turned := s.projected.View(queries+keys, queries+2*keys), s.projected.View(0, queries+keys)
+	heads := kernels.Heads[float32]{Mem: turned, Tokens: 1, Heads: s.heads + s.pairs, Dim: d}
+
+	s.norm(w.attentionNorm)
+	s.multiply(s.projected, w.projections, s.normed)
+	s.do(kernels.Rope(heads, heads, s.position, s.frequencies, kernels.Halves))
+	s.launch(s.append, demo.PerElement(keys), driver.InOut(w.keys), driver.InOut(w.values),
+		driver.In(key), driver.In(value), driver.In(s.position), uint32(keys))
+	s.launch(s.attend, driver.LaunchConfig{Grid: driver.D1(s.heads), Block: driver.D1(threads)},
+		driver.Out(s.mean), driver.In(query), driver.In(w.keys), driver.In(w.values), driver.In(s.position),
+		uint32(d), uint32(keys), uint32(s.heads/s.pairs), float32(1/math.Sqrt(float64(d))))
+	s.multiply(s.back, w.output, s.mean)
+	s.do(kernels.Add(s.x, s.x, s.back))
+}
+
+// mlp is x += down · (silu(gate · norm(x)) * up · norm(x)).
+func (s *step) mlp(w memory) {
+	gate, up := s.both.View(0, s.hidden), s.both.View(s.hidden, 2*s.hidden)
+	s.norm(w.mlpNorm)
+	s.multiply(s.both, w.gateUp, s.normed)
+	s.do(kernels.SiLU(gate, gate))
+	s.do(kernels.Mul(gate, gate, up))
+	s.multiply(s.back, w.down, gate)
+	s.do(kernels.Add(s.x, s.x, s.back))
+}
+
+// choose takes the token with the largest logit or, at a temperature, a sample of
+// their softmax, and goes to the next position.
+func (s *step) choose() {
+	from := s.logits
+	if s.temperature > 0 {
+		from = s.scores
+		s.launch(s.perturb, demo.PerElement(s.vocabulary), driver.Out(s.scores), driver.In(s.logits), driver.In(s.position),
+			uint32(s.vocabulary), uint32(s.seed), float32(1/s.temperature))
+	}
+	s.do(kernels.Argmax(s.token, from, s.work))
+	s.launch(s.advance, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)},
+		driver.InOut(s.sequence), driver.InOut(s.token), driver.InOut(s.position), int32(len(s.prompt)))
+}

@@ -1,0 +1,12 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/examples/internal/demotest"
+)
+
+func TestFaults(t *testing.T) {
+	demotest.FaultsOn(t, 2, func(d *demo.Demo) error { return withStandIn(d, "") })
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/purecuda/cuda/examples/internal/demotest"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// asProgram has the test binary be the program, for tests of how it ends.
+const asProgram = "PURECUDA_SERVICE_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestExample(t *testing.T) {
+	demotest.Run(t, run, "200 clients sent 1000 requests: all scores are right", "requests each",
+		`service_requests_total{code="200"} 1000`, "service_device_memory_free_bytes")
+}
+
+// process is the service as a process of its own.
+type process struct {
+	*exec.Cmd
+	log  *bufio.Scanner
+	seen []string
+}
+
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(os.Args[0], append([]string{"-listen", "127.0.0.1:0"}, args...)...)}
+	p.Env = append(os.Environ(), asProgram+"=1")
+	stderr, err := p.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Process.Kill() }) // an error says that it has ended
+	p.log = bufio.NewScanner(stderr)
+	return p
+}
+
+// address is where the program serves, by its log.
+func (p *process) address(t *testing.T) string {
+	t.Helper()
+	for p.log.Scan() {
+		p.seen = append(p.seen, p.log.Text())
+		var line struct{ Msg, Address string }
+		if json.Unmarshal(p.log.Bytes(), &line) == nil && line.Msg == "serving" {
+			return "http://" + line.Address
+		}
+	}
+	t.Fatalf("it does not serve: %s", strings.Join(p.seen, "\n"))
+	return ""
+}
+
+// end waits for the end of the program and returns its exit status and its log.
+func (p *process) end() (code int, log string) {
+	kill := time.AfterFunc(time.Minute, func() { _ = p.Process.Kill() })
+	defer kill.Stop()
+	for p.log.Scan() {
+		p.seen = append(p.seen, p.log.Text())
+	}
+	_ = p.Wait() // the status says it
+	return p.ProcessState.ExitCode(), strings.Join(p.seen, "\n")
+}
+
+func TestLostGPUEndsTheProcess(t *testing.T) {
+	t.Run("emulator", func(t *testing.T) { losesItsGPU(t, "emulator") })
+	t.Run("gpu", func(t *testing.T) {
+		gputest.GPU(t)
+		losesItsGPU(t, "gpu")
+	})
+}
+
+func losesItsGPU(t *testing.T, device string) {
+	p := start(t, "-device", device, "-lose-after", "50ms")
+	health := p.address(t) + "/healthz"
+	for range 200 { // the probe of an orchestrator
+		r, err := http.Get(health)
+		if err != nil {
+			break // it has ended
+		}
+		r.Body.Close()
+		time.Sleep(10 * time.Millisecond)
+	}
+	code, log := p.end()
+	if code != 1 {
+		t.Errorf("it ends with %d", code)
+	}
+	for _, want := range []string{"the GPU is lost", "CUDA_ERROR_ILLEGAL_ADDRESS", "so that a new process starts"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("it does not say %q:\n%s", want, log)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/purecuda/cuda/examples/internal/demo"
+)
+
+var (
+	errBusy      = errors.New("too many requests are waiting")
+	errDraining  = errors.New("the service is shutting down")
+	errLost      = errors.New("the GPU is lost")
+	errNotFinite = errors.New("the scores of this input are not finite numbers")
+)
+
+// stuckAfter is how long a batch may take before the service says that it is not
+// well.
+const stuckAfter = 30 * time.Second
+
+// job is a request that waits. done has room for its answer: who gave up waiting
+// holds up nobody.
+type job struct {
+	ctx   context.Context
+	input []float32
+	done  chan answer
+}
+
+type answer struct {
+	scores []float32
+	err    error
+}
+
+// pool is the workers and the queue in front of them. A worker takes as many
+// requests as are waiting when it has time, so a busy service has large batches
+// and an idle one answers at once.
+type pool struct {
+	workers []*worker
+	metrics *metrics
+	running sync.WaitGroup
+
+	mu    sync.RWMutex // held by senders: who closes the queue has it alone
+	queue chan *job    // nil after close
+
+	gone   chan struct{} // closed when the GPU is lost
+	lost   sync.Once
+	why    error         // of gone
+	failed atomic.Uint64 // batches that failed
+	first  atomic.Pointer[error]
+}
+
+// newPool starts n workers. Demo closes what they have after the pool, which has
+// to be closed before.
+func newPool(d *demo.Demo, m *model, ms *metrics, n, depth int) (*pool, error) {
+	p := &pool{metrics: ms, queue: make(chan *job, depth), gone: make(chan struct{})}
+	for range n {
+		w, err := newWorker(d, m)
+		if err != nil {
+			return nil, err
+		}
+		p.workers = append(p.workers, w)
+	}
+	d.Close(p)
+	for _, w := range p.workers {
+		p.running.Add(1)
+		go p.work(w, p.queue)
+	}
+	return p, nil
+}
+
+// score sends a request to the workers and waits for the answer, or for ctx.
+func (p *pool) score(ctx context.Context, input []float32) ([]float32, error) {
+	j := &job{ctx, input, make(chan answer, 1)}
+	if err := p.send(j); err != nil {
+		return nil, err
+	}
+	select {
+	case a := <-j.done:
+		return a.scores, a.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// send never waits: what does not fit into the queue is turned away.
+func (p *pool) send(j *job) error {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.queue == nil {
+		return errDraining
+	}
+	select {
+	case p.queue <- j:
+		return nil
+	default:
+		return errBusy
+	}
+}
+
+// work is a worker's goroutine. It ends when the queue is closed and empty.
+func (p *pool) work(w *worker, queue <-chan *job) {
+	defer p.running.Done()
+	batch := make([]*job, 0, maxRows)
+	for first := range queue {
+		batch = gather(append(batch[:0], first), queue)
+		if len(batch) > 0 {
+			p.run(w, batch)
+		}
+	}
+}
+
+// gather adds what waits to a batch. Requests whose clients have gone are left
+// out.
+func gather(batch []*job, queue <-chan *job) []*job {
+	if batch[0].ctx.Err() != nil {
+		batch = batch[:0]
+	}
+	for len(batch) < cap(batch) {
+		select {
+		case j, open := <-queue:
+			if !open {
+				return batch
+			}
+			if j.ctx.Err() == nil {
+				batch = append(batch, j)
+			}
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+func (p *pool) run(w *worker, batch []*job) {
+	if p.isLost() != nil {
+		for _, j := range batch {
+			j.done <- answer{err: errLost}
+		}
+		return
+	}
+	p.metrics.launched(len(batch))
+	if err := w.run(batch); err != nil {
+		p.failed.Add(1)
+		p.note(err)
+		if err := w.lost(); err != nil {
+			p.lose(err)
+		}
+	}
+}
+
+// note keeps the first error of the driver, which clients are not told.
+func (p *pool) note(err error) { p.first.CompareAndSwap(nil, &err) }
+
+// firstError is nil if there was none.
+func (p *pool) firstError() error {
+	if err := p.first.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// lose notes, once, that nothing will work any more and why.
+func (p *pool) lose(err error) {
+	p.lost.Do(func() {
+		p.why = fmt.Errorf("%w: %w", errLost, err)
+		close(p.gone)
+	})
+}
+
+// isLost is nil as long as the GPU is there, as far as anybody noticed.
+func (p *pool) isLost() error {
+	select {
+	case <-p.gone:
+		return p.why
+	default:
+		return nil
+	}
+}
+
+// health asks the device, which notices a lost GPU before a request does.
+func (p *pool) health() error {
+	for _, w := range p.workers {
+		if err := p.isLost(); err != nil {
+			return err
+		}
+		if w.stuck(stuckAfter) {
+			return fmt.Errorf("a batch has been under way for more than %v", stuckAfter)
+		}
+		if _, err := w.stream.Query(); err != nil {
+			p.lose(err)
+		}
+	}
+	return p.isLost()
+}
+
+// Close answers what waits, ends the goroutines and waits for them.
+func (p *pool) Close() error {
+	p.mu.Lock()
+	queue := p.queue
+	p.queue = nil
+	p.mu.Unlock()
+	if queue != nil {
+		close(queue)
+	}
+	p.running.Wait()
+	return nil
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/ptx/kernels"
+)
+
+// worker is a stream, an instantiated graph for up to maxRows requests, and the
+// page-locked memory that the graph copies from and to. One goroutine uses it.
+type worker struct {
+	stream  *driver.Stream
+	in, out *driver.HostBuffer[float32]
+	launch  *graph.Bindings
+	rows    [2]graph.Param[uint32] // of both layers
+
+	began atomic.Int64 // when the batch that is under way did, in ns; 0: none
+}
+
+func newWorker(d *demo.Demo, m *model) (w *worker, err error) {
+	w = new(worker)
+	if w.stream, err = d.NewStream(); err != nil {
+		return nil, err
+	}
+	if w.in, err = hostMemory(d, maxRows*inputs); err != nil {
+		return nil, err
+	}
+	if w.out, err = hostMemory(d, maxRows*outputs); err != nil {
+		return nil, err
+	}
+	return w, w.build(d, m)
+}
+
+func hostMemory(d *demo.Demo, n int) (*driver.HostBuffer[float32], error) {
+	b, err := driver.AllocHost[float32](d.Context, n)
+	if err != nil {
+		return nil, err
+	}
+	d.Close(b)
+	return b, nil
+}
+
+// build makes the graph: what came in goes to the device, through both layers,
+// and the scores come back. How many rows count is all that changes from one
+// launch to the next; the copies always move the whole batch, which is small.
+func (w *worker) build(d *demo.Demo, m *model) error {
+	var memory [3]*driver.Buffer[float32]
+	for i, n := range []int{inputs, hidden, outputs} {
+		var err error
+		if memory[i], err = demo.Memory[float32](d, maxRows*n, 0); err != nil {
+			return err
+		}
+	}
+	x, h, y := memory[0], memory[1], memory[2]
+	first, err := m.dense.Prepare(perRow(hidden), driver.Out(h), driver.In(x), m.onFirst.weights, m.onFirst.bias,
+		uint32(inputs), uint32(0), float32(0))
+	if err != nil {
+		return err
+	}
+	second, err := m.dense.Prepare(perRow(outputs), driver.Out(y), driver.In(h), m.onSec.weights, m.onSec.bias,
+		uint32(hidden), uint32(0), float32(math.Inf(-1)))
+	if err != nil {
+		return err
+	}
+	rows := kernels.MatrixOf[float32](y, maxRows, outputs)
+	normed, err := kernels.Softmax(rows, rows, 1)
+	if err != nil {
+		return err
+	}
+	up, err := driver.Upload(x, w.in)
+	if err != nil {
+		return err
+	}
+	down, err := driver.Download(w.out, y)
+	if err != nil {
+		return err
+	}
+	return w.instantiate(d, []driver.Op{up, first, second, normed, down})
+}
+
+// perRow is a block for each row, a thread for each output.
+func perRow(n int) driver.LaunchConfig {
+	return driver.LaunchConfig{Grid: driver.D1(maxRows), Block: driver.D1(n)}
+}
+
+// instantiate makes a chain of ops and binds the rows of the two layers, which
+// are its second and third node.
+func (w *worker) instantiate(d *demo.Demo, ops []driver.Op) error {
+	g, err := graph.New(d.Context)
+	if err != nil {
+		return err
+	}
+	d.Close(g)
+	nodes, err := g.AddChain(nil, ops)
+	if err != nil {
+		return err
+	}
+	exec, err := g.Instantiate(graph.WithUpload(w.stream))
+	if err != nil {
+		return err
+	}
+	d.Close(exec)
+	w.launch = exec.Bindings()
+	for i := range w.rows {
+		if w.rows[i], err = graph.BindName[uint32](w.launch, nodes[1+i], ops[1+i].(*driver.Launch), "rows"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run answers up to maxRows requests by one launch. It returns an error that has
+// been given to all of them.
+func (w *worker) run(jobs []*job) error {
+	w.began.Store(time.Now().UnixNano())
+	defer w.began.Store(0)
+	for i, j := range jobs {
+		copy(w.in.Slice()[i*inputs:], j.input)
+	}
+	err := w.replay(uint32(len(jobs)))
+	for i, j := range jobs {
+		if err != nil {
+			j.done <- answer{err: err}
+			continue
+		}
+		scores := make([]float32, outputs)
+		copy(scores, w.out.Slice()[i*outputs:])
+		j.done <- answer{scores: scores}
+	}
+	return err
+}
+
+// [replay]
+
+func (w *worker) replay(rows uint32) error {
+	for _, p := range w.rows {
+		if err := p.Set(rows); err != nil {
+			return err
+		}
+	}
+	if err := w.launch.Launch(w.stream); err != nil {
+		return err
+	}
+	// The graph then knows that it is not running, and lets go of memory at once when it is closed.
+	return w.launch.Exec().Wait(context.Background())
+}
+
+// [end]
+
+// [lost]
+
+// lost asks, after an error, whether the GPU is lost. A kernel that went wrong
+// takes its context with it: from then on every call answers the same error,
+// until the process ends. Another error is of one batch.
+func (w *worker) lost() error {
+	done, err := w.stream.Query()
+	if err == nil && !done {
+		return errors.New("work is under way that could not be waited for")
+	}
+	return err
+}
+
+// [end]
+
+// stuck reports whether a batch has been under way for longer than limit.
+func (w *worker) stuck(limit time.Duration) bool {
+	began := w.began.Load()
+	return began != 0 && time.Since(time.Unix(0, began)) > limit
+}

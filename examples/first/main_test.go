@@ -1,0 +1,7 @@
+package main
+
+// It prints the same on a GPU and on the emulator.
+func Example() {
+	main()
+	// Output: [2047 3071 4095]
+}

@@ -1,0 +1,214 @@
+package demotest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/internal/faulty"
+	"github.com/purecuda/cuda/loader"
+)
+
+// Faults runs an example on the emulator again and again, each time with
+// something going wrong: every driver call fails in turn, the device is lost
+// before some of them, and memory runs out. Each time the example ends, with an
+// error that says what failed, and leaves nothing behind: nothing open in the
+// driver, nothing for the garbage collector to find, no goroutine.
+func Faults(t *testing.T, example func(*demo.Demo) error) {
+	t.Helper()
+	newRig(t, 1, program(example)).all(t)
+}
+
+// FaultsOn is Faults for an example that takes several devices.
+func FaultsOn(t *testing.T, devices int, example func(*demo.Demo) error) {
+	t.Helper()
+	newRig(t, devices, program(example)).all(t)
+}
+
+// SomeFaults is Faults for an example that takes long to begin: the first call of
+// each function fails, and then one call in every.
+func SomeFaults(t *testing.T, every int, example func(*demo.Demo) error) {
+	t.Helper()
+	r := newRig(t, 1, program(example))
+	r.stride *= every
+	r.all(t)
+}
+
+func program(example func(*demo.Demo) error) Program {
+	return func(lib loader.Library, out io.Writer, closing func(...*driver.Context)) error {
+		return demo.RunWith(lib, out, func(d *demo.Demo) error {
+			defer func() { closing(d.Opened()...) }() // those that the example opens, too
+			return example(d)
+		})
+	}
+}
+
+// FaultsOf is Faults for a program that is given its driver's library, which it
+// closes too. It calls closing, with its contexts, when it is through but for what
+// it has to close.
+func FaultsOf(t *testing.T, program Program) {
+	t.Helper()
+	newRig(t, 1, program).all(t)
+}
+
+func (r *rig) all(t *testing.T) {
+	t.Helper()
+	calls := r.count()
+	t.Logf("%d driver calls", len(calls))
+	t.Run("every call fails", func(t *testing.T) { r.on(t).everyCall(calls) })
+	t.Run("the device is lost", func(t *testing.T) { r.on(t).lostDevice(len(calls)) })
+	t.Run("memory runs out", func(t *testing.T) { r.on(t).littleMemory(calls) })
+	r.sameGoroutines()
+}
+
+// Program is what Faults runs.
+type Program func(lib loader.Library, out io.Writer, closing func(...*driver.Context)) error
+
+// codes are what calls fail with.
+var codes = []driver.CUresult{driver.CUDA_ERROR_UNKNOWN, driver.CUDA_ERROR_OUT_OF_MEMORY, driver.CUDA_ERROR_LAUNCH_FAILED}
+
+// count returns the driver calls of an example where nothing fails.
+func (r *rig) count() []faulty.Call {
+	r.Helper()
+	lib := r.library(emulator.Config{})
+	lib.Count()
+	err, out := r.run(lib)
+	calls := lib.Stop()
+	if err != nil || len(calls) == 0 {
+		r.Fatalf("without a fault: %d calls, %v\n%s", len(calls), err, out)
+	}
+	r.nothingLeft("nothing goes wrong", lib, nil)
+	return calls
+}
+
+// everyCall fails each call with one of the codes, or, where tests are slow, one
+// in so many and the first of each function. Elsewhere that fails with all codes.
+func (r *rig) everyCall(calls []faulty.Call) {
+	seen := map[string]bool{}
+	for i, call := range calls {
+		var with []driver.CUresult
+		switch {
+		case !seen[call.Symbol] && stride == 1:
+			with = codes
+		case !seen[call.Symbol] || i%r.stride == 0:
+			with = codes[i/r.stride%len(codes):][:1]
+		}
+		seen[call.Symbol] = true
+		for _, code := range with {
+			r.failOnce(i+1, code)
+		}
+	}
+}
+
+func (r *rig) failOnce(nth int, code driver.CUresult) {
+	lib := r.library(emulator.Config{})
+	lib.FailNth(nth, uint32(code))
+	err, out := r.run(lib)
+	failed := ""
+	for _, c := range lib.Stop() {
+		if c.Failed {
+			failed = c.Symbol
+		}
+	}
+	what := fmt.Sprintf("call %d (%s) fails with %v", nth, failed, code)
+	switch {
+	case failed == "" && err != nil: // a wait that was over sooner made fewer calls
+		r.Errorf("call %d was not made, and yet the example ended with %v", nth, err)
+	case failed == "":
+	case err == nil && int64(nth) > lib.atEnd.Load() && (!faulty.GivesBack(failed) || r.told(lib, code)):
+	case err == nil && givenUp(failed):
+	case err == nil:
+		r.Errorf("%s, and the example does not say so:\n%s", what, out)
+	case !binds(failed) && !(errors.Is(err, code) && saysWhich(err, failed)):
+		r.Errorf("%s, and the cause is lost: %v", what, err)
+	}
+	r.nothingLeft(what, lib, func(left []string) bool { return binds(failed) && len(left) <= 2 })
+}
+
+// givenUp reports whether a call may be that of a wait that was given up, which
+// nobody hears of.
+func givenUp(symbol string) bool {
+	return binds(symbol) || symbol == driver.FnCuEventSynchronize.Symbol()
+}
+
+// told reports whether a context says what went wrong where nobody could be
+// told: what is in use when it is closed, or was when a wait was given up, is given
+// back later, which may be after the example. (Calls that only find out whether
+// something is in use have a second way, if they fail.)
+func (r *rig) told(lib *library, code driver.CUresult) bool {
+	for end := time.Now().Add(r.grace); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if errors.Is(lib.cleanup(), code) {
+			return true
+		}
+	}
+	return false
+}
+
+// saysWhich reports whether an error names the function that failed.
+func saysWhich(err error, symbol string) bool {
+	name, _, _ := strings.Cut(symbol, "_v")
+	return strings.Contains(err.Error(), name)
+}
+
+// binds reports whether a call is part of others: it makes their context current.
+// Where it fails for a call that gives something back, that is not given back;
+// there is no other way to do it.
+func binds(symbol string) bool { return symbol == "cuCtxGetCurrent" || symbol == "cuCtxSetCurrent" }
+
+// lostDevice has a kernel trap before some of the calls, by itself and in a
+// stream of its own: from then on the driver answers CUDA_ERROR_LAUNCH_FAILED. An
+// example that only closes what it has need not notice.
+func (r *rig) lostDevice(calls int) {
+	const points = 12
+	for nth := 1; nth <= calls; nth += max(1, calls/points) {
+		lib := r.library(emulator.Config{})
+		lib.lose = int64(nth)
+		err, out := r.run(lib)
+		what := fmt.Sprintf("the device is lost before call %d", nth)
+		switch {
+		case lib.loseErr != nil:
+			r.Errorf("%s: %v", what, lib.loseErr)
+		case err == nil && lib.atEnd.Load() >= int64(nth):
+			r.Errorf("%s, and the example does not say so:\n%s", what, out)
+		case err != nil && !errors.Is(err, driver.CUDA_ERROR_LAUNCH_FAILED):
+			r.Errorf("%s, and the cause is lost: %v", what, err)
+		}
+		r.nothingLeft(what, lib, nil)
+	}
+}
+
+// littleMemory gives the device less and less, until an example that allocates
+// cannot.
+func (r *rig) littleMemory(calls []faulty.Call) {
+	ranOut := false
+	for limit := uint64(1 << 24); limit > 0; limit /= 16 {
+		lib := r.library(emulator.Config{LimitMemory: limit})
+		err, out := r.run(lib)
+		ranOut = ranOut || err != nil
+		if err != nil && !errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY) {
+			r.Errorf("with %d bytes: %v\n%s", limit, err, out)
+		}
+		r.nothingLeft(fmt.Sprintf("with %d bytes", limit), lib, nil)
+	}
+	allocates := func(c faulty.Call) bool { return strings.HasPrefix(c.Symbol, "cuMemAlloc") }
+	if !ranOut && slices.ContainsFunc(calls, allocates) {
+		r.Error("with a byte of memory the example ends as if there were enough")
+	}
+}
+
+// run runs the example and fails the test if that does not end.
+func (r *rig) run(lib *library) (error, string) {
+	r.Helper()
+	var out bytes.Buffer
+	ended := make(chan error, 1)
+	go func() { ended <- r.program(lib, &out, lib.closing) }()
+	return r.within(ended), out.String()
+}

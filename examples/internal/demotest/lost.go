@@ -1,0 +1,76 @@
+package demotest
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+)
+
+//go:embed testdata/trap.ptx
+var trapPTX []byte
+
+// lose has a kernel trap, as another user of the process's context would. Its
+// calls disturb no capture.
+func lose(e *emulator.Emulator) (err error) {
+	d, err := driver.New(keep{e})
+	if err != nil {
+		return err
+	}
+	if err := d.Init(); err != nil {
+		return err
+	}
+	// The call before which this happens may be of another device's context.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var current driver.CUcontext
+	if err := d.CuCtxGetCurrent(&current); err != nil {
+		return err
+	}
+	defer func() {
+		back := d.CuCtxSetCurrent(current)
+		if !errors.Is(back, driver.CUDA_ERROR_CONTEXT_IS_DESTROYED) { // no call needs that one any more
+			err = errors.Join(err, back)
+		}
+	}()
+	dev, err := d.Device(0)
+	if err != nil {
+		return err
+	}
+	c, err := dev.PrimaryContext()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }() // answers that the device is lost
+	return trap(d.Bound(c.Raw()).Guarded())
+}
+
+func trap(d *driver.Driver) error {
+	var m driver.CUmodule
+	var f driver.CUfunction
+	var s driver.CUstream
+	text, name := append(trapPTX, 0), []byte("give_up\x00")
+	for _, step := range []func() error{
+		func() error { return d.CuModuleLoadData(&m, unsafe.Pointer(&text[0])) },
+		func() error { return d.CuModuleGetFunction(&f, m, &name[0]) },
+		func() error { return d.CuStreamCreate(&s, uint32(driver.CU_STREAM_NON_BLOCKING)) },
+		func() error { return d.CuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, nil, nil) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if err := d.CuStreamSynchronize(s); !errors.Is(err, driver.CUDA_ERROR_LAUNCH_FAILED) {
+		return fmt.Errorf("a trap gave %v", err)
+	}
+	return nil
+}
+
+// keep is an emulator that its driver does not close.
+type keep struct{ *emulator.Emulator }
+
+func (keep) Close() error { return nil }

@@ -1,0 +1,121 @@
+package guides
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+// advice is what a program does about an error.
+type advice int
+
+const (
+	goOn advice = iota
+	giveUp
+	tryLess
+	useAnotherWay
+	endTheProcess
+)
+
+// [act]
+
+// act decides by the code, wherever in the chain of wrapped errors it is.
+func act(err error) advice {
+	switch {
+	case err == nil:
+		return goOn
+	case errors.Is(err, driver.ErrContextLost): // first: after it every call fails, whatever it is about
+		return endTheProcess
+	case errors.Is(err, driver.ErrNotSupported): // the driver is too old, or the device cannot
+		return useAnotherWay
+	case errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY): // the device, or page-locked memory
+		return tryLess
+	}
+	return giveUp
+}
+
+// [end]
+
+// [lost]
+
+// healthy is what a service answers those who supervise it: an error of its work
+// that ends the context ends the process, and one that says nothing is asked
+// about.
+func healthy(ctx *driver.Context, last error) error {
+	if errors.Is(last, driver.ErrContextLost) {
+		return last
+	}
+	return ctx.Lost() // asks the driver; waits for nothing
+}
+
+// [end]
+
+// [as]
+
+// describe takes an error apart.
+func describe(err error) string {
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return "found before the driver was asked: " + err.Error()
+	}
+	switch {
+	case e.Missing:
+		return fmt.Sprintf("the driver has no %v, which came with CUDA %d.%d", e.Func, e.Func.Since()/1000, e.Func.Since()%1000/10)
+	case e.Log != "":
+		return fmt.Sprintf("%v answered %s, and its compiler said:\n%s", e.Func, e.Result.String(), e.Log)
+	}
+	return fmt.Sprintf("%v answered %s (%d): %s", e.Func, e.Result.String(), uint32(e.Result), e.Hint)
+}
+
+// [end]
+
+// [load]
+
+// load shows the two ways to print an error of code that does not compile.
+func load(ctx *driver.Context, name string, ptx []byte) (*driver.Module, error) {
+	m, err := ctx.LoadModule(ptx)
+	if err != nil {
+		return nil, driver.Named(name, err) // fmt.Errorf would hide the log from %+v
+	}
+	return m, nil
+}
+
+// [end]
+
+// [update]
+
+// refresh brings exec to g. That an update is not possible is an answer and no
+// error: only a call that failed is one.
+func refresh(w io.Writer, exec *graph.Exec, g *graph.Graph) (*graph.Exec, error) {
+	answer, err := exec.Update(g)
+	if err != nil || answer.Updated() {
+		return exec, err
+	}
+	fmt.Fprintln(w, "made anew:", answer) // the reason, and the node
+	fresh, err := g.Instantiate()
+	var refused *graph.InstantiateError
+	if errors.As(err, &refused) {
+		return exec, fmt.Errorf("at node %v: %w", refused.Node, err)
+	}
+	if err != nil {
+		return exec, err
+	}
+	return fresh, exec.Close()
+}
+
+// [end]
+
+// [available]
+
+// openOrSay opens the system's driver, or says in one line why there is none.
+func openOrSay() (*driver.Driver, error) {
+	if err := driver.Available(); err != nil {
+		return nil, fmt.Errorf("this program needs a GPU: %w", err)
+	}
+	return driver.Open()
+}
+
+// [end]

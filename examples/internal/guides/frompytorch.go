@@ -1,0 +1,67 @@
+package guides
+
+import (
+	"context"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+// [torch-static]
+
+// replayStatic is the pattern with static inputs: page-locked memory that the
+// program writes before each replay, and memory that it reads behind it.
+func replayStatic(s *driver.Stream, in, out *driver.HostBuffer[float32], ops []driver.Op, batches [][]float32) (sum float32, err error) {
+	g, err := graph.Capture(s, graph.ModeThreadLocal, func(sc *graph.Scope) error { return sc.DoAll(ops...) })
+	if err != nil {
+		return 0, err
+	}
+	defer g.Close()
+	exec, err := g.Instantiate(graph.WithUpload(s))
+	if err != nil {
+		return 0, err
+	}
+	defer exec.Close()
+	for _, batch := range batches {
+		copy(in.Slice(), batch)
+		if err := exec.Run(context.Background(), s); err != nil { // launches, and waits
+			return 0, err
+		}
+		sum += out.Slice()[0]
+	}
+	return sum, nil
+}
+
+// [end]
+
+// [torch-callable]
+
+// batch is the input of a call.
+type batch struct {
+	x []float32
+	a float32
+}
+
+// graphed is make_graphed_callables: f runs once, its work is replayed by every
+// call, and a batch of another length gets a graph and memory of its own.
+func graphed(s *driver.Stream, saxpy *driver.Kernel) (*graph.Callable[batch, *driver.HostBuffer[float32]], error) {
+	f := func(t *graph.Trace[batch]) (*driver.HostBuffer[float32], error) {
+		x := graph.StageSlice(t, func(b batch) []float32 { return b.x }) // copied in each call
+		a := graph.Constant(t, func(b batch) float32 { return b.a })     // another value updates the graph
+		y := graph.Scratch[float32](t, x.Len())
+		if err := t.Err(); err != nil {
+			return nil, err
+		}
+		zero, err := driver.Fill(y, 0)
+		if err != nil {
+			return nil, err
+		}
+		t.Do(zero)
+		cfg := driver.LaunchConfig{Grid: driver.Blocks(x.Len(), 128), Block: driver.D1(128)}
+		t.Launch(saxpy, cfg, x, y, a, uint32(x.Len()))
+		return graph.Result(t, y), t.Err()
+	}
+	return graph.NewCallable(s, f, nil)
+}
+
+// [end]

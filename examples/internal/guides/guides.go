@@ -1,0 +1,34 @@
+// Package guides is the code that the guides in docs show: what a program does
+// with errors, what makes it fast, and how programs in other languages look
+// here. Its tests run all of it.
+package guides
+
+import (
+	_ "embed"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+//go:embed saxpy.ptx
+var saxpyPTX []byte
+
+// threads is the size of a block.
+const threads = 128
+
+// vectors is what most of the guides work on: y += a * x.
+type vectors struct {
+	ctx    *driver.Context
+	stream *driver.Stream
+	module *driver.Module
+	saxpy  *driver.Kernel
+	x, y   *driver.Buffer[float32]
+}
+
+func (v *vectors) config() driver.LaunchConfig {
+	return driver.LaunchConfig{Grid: driver.Blocks(v.x.Len(), threads), Block: driver.D1(threads)}
+}
+
+// add is y += a * x as an operation.
+func (v *vectors) add(a float32) (*driver.Launch, error) {
+	return v.saxpy.Prepare(v.config(), v.x, v.y, a, uint32(v.x.Len()))
+}

@@ -1,0 +1,78 @@
+package safetensors
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Type is the type of a tensor's elements, under its name in files.
+type Type string
+
+// The types that Float32s converts.
+const (
+	F32  Type = "F32"
+	F16  Type = "F16"
+	BF16 Type = "BF16"
+)
+
+// Size is the bytes of an element, 0 for a type that is not known.
+func (t Type) Size() int {
+	switch t {
+	case "BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2":
+		return 1
+	case F16, BF16, "U16", "I16":
+		return 2
+	case F32, "U32", "I32":
+		return 4
+	case "F64", "U64", "I64":
+		return 8
+	}
+	return 0
+}
+
+// Tensor is an array in a file, its last index running fastest.
+type Tensor struct {
+	Name  string
+	Type  Type
+	Shape []int
+	Data  []byte // little-endian
+
+	begin uint64 // of Data in the file's
+}
+
+// Float32s are the elements, converted exactly.
+func (t Tensor) Float32s() ([]float32, error) {
+	switch t.Type {
+	case F32:
+		return convert(t.Data, 4, func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }), nil
+	case BF16:
+		return convert(t.Data, 2, func(b []byte) float32 {
+			return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16)
+		}), nil
+	case F16:
+		return convert(t.Data, 2, func(b []byte) float32 { return half(binary.LittleEndian.Uint16(b)) }), nil
+	}
+	return nil, fmt.Errorf("tensor %q has elements of type %s; %s, %s and %s can be read", t.Name, t.Type, F32, F16, BF16)
+}
+
+func convert(data []byte, size int, value func([]byte) float32) []float32 {
+	list := make([]float32, len(data)/size)
+	for i := range list {
+		list[i] = value(data[i*size:])
+	}
+	return list
+}
+
+// half is the number that the 16 bits of IEEE 754 stand for.
+func half(h uint16) float32 {
+	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
+	switch exponent {
+	case 0: // subnormal: units of 2^-24
+		v := float32(fraction) / (1 << 24)
+		return math.Float32frombits(sign | math.Float32bits(v))
+	case 31: // infinities and NaN
+		return math.Float32frombits(sign | 255<<23 | fraction<<13)
+	}
+	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
+}
