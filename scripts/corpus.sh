@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # Compiles internal/corpus/cuda/*.cu to PTX and packs one archive per build into
 # DIRECTORY (default: internal/corpus/testdata): scripts/corpus.sh [DIRECTORY]
 #
@@ -6,7 +6,8 @@
 # the compiler only. After a change of a source, also the results have to be made
 # anew on an H200: run internal/corpus's tests there with PURECUDA_CORPUS_RESULTS
 # naming the file, then here with -update.
-set -eu
+set -euo pipefail
+shopt -s inherit_errexit
 root=$(cd "$(dirname "$0")/.." && pwd)
 to=${1:-$root/internal/corpus/testdata}
 mkdir -p "$to"
@@ -15,7 +16,9 @@ nvcc=${NVCC:-nvcc}
 # ARCHITECTURES and NVCCFLAGS are for trying a source with another compiler.
 builds=${ARCHITECTURES:-75 80 90 100 90_O0}
 
-# Debug information names the folder, so that is the same everywhere.
+# Debug information names the folder, and an archive has the order of names, so both
+# are the same everywhere.
+export LC_ALL=C
 work=/tmp/purecuda-corpus
 rm -rf "$work"
 mkdir -p "$work"
@@ -23,6 +26,7 @@ trap 'rm -rf "$work"' EXIT
 cp "$root"/internal/corpus/cuda/*.cu "$work"
 cd "$work"
 
+sources=(*.cu)
 for build in $builds; do
 	mkdir "compute_$build"
 	case $build in
@@ -30,9 +34,11 @@ for build in $builds; do
 	*) flags="-arch=compute_$build -O3" ;;
 	esac
 	# shellcheck disable=SC2086 # flags are words
-	ls ./*.cu | sed 's/\.cu$//' | xargs -P "$(nproc)" -I{} sh -c \
+	printf '%s\n' "${sources[@]%.cu}" | xargs -P "$(nproc)" -I{} sh -c \
 		"$nvcc -std=c++17 -ptx $flags ${NVCCFLAGS:-} {}.cu -o compute_$build/{}.ptx || { echo corpus: {} for $build failed >&2; exit 1; }"
+	files=("${sources[@]/%.cu/.ptx}") # tar fails if one is missing
 	tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=644 -C "compute_$build" \
-		-cf - $(cd "compute_$build" && ls) | gzip -9n >"$to/compute_$build.tar.gz"
-	echo "compute_$build: $(ls "compute_$build" | wc -l) files, $(wc -c <"$to/compute_$build.tar.gz") bytes"
+		-cf - "${files[@]}" | gzip -9n >"compute_$build.tar.gz"
+	mv "compute_$build.tar.gz" "$to"
+	echo "compute_$build: ${#files[@]} files, $(stat -c %s "$to/compute_$build.tar.gz") bytes"
 done

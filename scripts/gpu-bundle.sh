@@ -1,44 +1,69 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # Cross-builds everything that is worth running on a GPU into one folder, for a
-# linux/amd64 machine that has a driver but no Go: scripts/gpu-bundle.sh [FOLDER]
+# linux/amd64 machine that has a driver but no Go: scripts/gpu-bundle.sh [FOLDER [PART...]]
+#
+# A part is the folder of a package with tests (graph, internal/parity), an example
+# (examples/14-decode, with its tests), bench or soak. Without any it is all of them.
 #
 # The folder (default: bundle) holds run.sh and one archive. In the archive the
 # programs share most of their bytes, so they are packed together.
-set -eu
+set -euo pipefail
+shopt -s inherit_errexit
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "${1:-$root/bundle}"
 to=$(cd "${1:-$root/bundle}" && pwd)
+[ $# -eq 0 ] || shift
+parts=("$@")
+declare -A packed
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$root"
 export GOOS=linux GOARCH=amd64 CGO_ENABLED=0
 
 build() { # build OUTPUT PACKAGE [FLAG...]
-	out=$1 package=$2
+	local out=$1 package=$2
 	shift 2
 	go build -trimpath -ldflags "-s -w" -o "$work/$out" "$@" "$package"
 }
 
+wanted() { # wanted PART
+	local part
+	[ ${#parts[@]} -gt 0 ] || return 0
+	for part in "${parts[@]}"; do
+		if [ "$part" = "$1" ]; then
+			packed[$part]=yes
+			return 0
+		fi
+	done
+	return 1
+}
+
 # Tests: a binary per package, to be run in a copy of its folder's data.
 mkdir -p "$work/tests" "$work/data"
-go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./... |
-	while read -r package dir; do
-		folder=${dir#"$root"}
-		folder=${folder#/}
-		name=$(echo "${folder:-root}" | tr / _)
-		go test -c -trimpath -ldflags "-s -w" -o "$work/tests/$name" "$package"
-		mkdir -p "$work/data/$folder"
-		echo "$name ${folder:-.}" >>"$work/tests.list"
-	done
-git ls-files -co --exclude-standard -- '*/testdata/*' '*.ptx' '*_ptx.go' '*.txt' '*.md' go.mod |
-	tar -cf - -T - | tar -xf - -C "$work/data"
+packages=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./...)
+while read -r package dir; do
+	folder=${dir#"$root"}
+	folder=${folder#/}
+	wanted "$folder" || continue
+	name=${folder:-root}
+	name=${name//\//_}
+	go test -c -trimpath -ldflags "-s -w" -o "$work/tests/$name" "$package"
+	mkdir -p "$work/data/$folder"
+	echo "$name ${folder:-.}" >>"$work/tests.list"
+done <<<"$packages"
+git ls-files -z -co --exclude-standard -- '*/testdata/*' '*.ptx' '*_ptx.go' '*.txt' '*.md' go.mod |
+	while IFS= read -r -d '' f; do if [ -e "$f" ]; then printf '%s\0' "$f"; fi; done |
+	tar --null -T - -cf - | tar -xf - -C "$work/data"
 
-for dir in examples/quickstart/ examples/[0-9]*/; do
-	build "$(basename "$dir")" "./$dir"
+for dir in examples/quickstart examples/first examples/[0-9]*; do
+	! wanted "$dir" || build "$(basename "$dir")" "./$dir"
 done
-build quickstart-static ./examples/quickstart -tags static
-build soak ./internal/soak
-bench/build.sh "$work/bench"
+! wanted examples/quickstart || build quickstart-static ./examples/quickstart -tags static
+! wanted soak || build soak ./internal/soak
+! wanted bench || bench/build.sh "$work/bench"
+for part in "${parts[@]}"; do
+	[ -n "${packed[$part]-}" ] || { echo "gpu-bundle.sh: there is no part $part" >&2; exit 2; }
+done
 git describe --always --dirty >"$work/commit" 2>/dev/null || echo unknown >"$work/commit"
 
 # A dictionary larger than all programs together finds what they share.

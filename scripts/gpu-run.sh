@@ -4,7 +4,7 @@
 #     ./run.sh                  everything
 #     ./run.sh tests soak       some parts
 #
-# Parts: info tests kernels quickstart examples compare gobench soak memcheck graphsoak
+# Parts: info tests kernels quickstart examples decode compare gobench soak memcheck graphsoak
 # (8 minutes, or $GRAPHSOAK). $COMPARE: further flags of compare. Each ends in a line PASS or
 # FAIL; the exit status is 0 if all passed. What the parts printed is left in
 # $OUT (default: out, beside this script). A test that wants a GPU and finds
@@ -23,7 +23,7 @@ gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 export PURECUDA_REQUIRE_GPU="$gpus"
 # A toolkit brings NVRTC: then its tests may not be skipped either.
 [ ! -e /usr/local/cuda ] || export PURECUDA_REQUIRE_NVRTC=1
-commit=$(cat "$work/commit")
+commit=$(cat "$work/commit") || exit 2
 : >"$out/summary.txt"
 failed=0
 
@@ -41,6 +41,14 @@ verdict() {
 	fi
 }
 
+# tests_for PART: whether there are tests. A bundle of named parts may have none,
+# but then it cannot be asked for what consists of them.
+tests_for() {
+	[ ! -s "$work/tests.list" ] || return 0
+	verdict 1 "$1: there is no test in this bundle"
+	return 1
+}
+
 part_info() {
 	{
 		date -u +%Y-%m-%dT%H:%MZ
@@ -55,6 +63,7 @@ part_info() {
 
 part_tests() {
 	: >"$out/tests.txt"
+	tests_for tests || return 0
 	while read -r name folder; do
 		echo "=== $folder" >>"$out/tests.txt"
 		(cd "$work/data/$folder" && timeout 190 "$work/tests/$name" -test.v -test.timeout 180s) </dev/null >"$work/log" 2>&1
@@ -74,6 +83,7 @@ part_kernels() {
 	(cd "$work/data/ptx/kernels" && PURECUDA_BENCH=1 timeout 130 "$work/tests/ptx_kernels" -test.v -test.timeout 120s -test.run Bandwidth) </dev/null >"$out/kernels.txt" 2>&1
 	status=$?
 	grep -v '^=== ' "$out/kernels.txt" | sed 's/^/     /'
+	grep -q '^ *--- PASS' "$out/kernels.txt" || [ $status -ne 0 ] || status=1
 	verdict $status "kernels: bandwidths"
 }
 
@@ -102,7 +112,19 @@ quickstart() { # quickstart SUFFIX FLAG...
 }
 
 part_examples() {
+	# NCCL as a Python package brings it, where the system has none.
+	if [ -z "${PURECUDA_NCCL:-}" ] && ! ldconfig -p 2>/dev/null | grep -q 'libnccl\.so\.2'; then
+		nccl=$(find / -path '*/nvidia/nccl/lib/libnccl.so.2' 2>/dev/null | head -1)
+		[ -z "$nccl" ] || export PURECUDA_NCCL="$nccl"
+	fi
 	: >"$out/examples.txt"
+	{
+		echo "\$ first"
+		timeout 60 "$work/first"
+		status=$?
+		echo
+	} >>"$out/examples.txt" 2>&1
+	verdict $status "example first"
 	for program in "$work"/[0-9]*; do
 		name=$(basename "$program")
 		{
@@ -113,6 +135,14 @@ part_examples() {
 		} >>"$out/examples.txt" 2>&1
 		verdict $status "example $name"
 	done
+}
+
+# The bars of 14-decode, which needs no second program to compare with.
+part_decode() {
+	timeout 60 "$work/14-decode" -device gpu -bench >"$out/decode.txt" 2>&1
+	status=$?
+	sed 's/^/     /' "$out/decode.txt"
+	verdict $status "decode: a graph makes 1.3 times the tokens per second and takes 20 times less host time than launches"
 }
 
 part_compare() {
@@ -129,6 +159,7 @@ part_compare() {
 
 part_gobench() {
 	: >"$out/gobench.txt"
+	tests_for gobench || return 0
 	while read -r name folder; do
 		(cd "$work/data/$folder" && timeout 200 "$work/tests/$name" -test.run '^$' -test.bench . -test.benchmem -test.benchtime 200ms) </dev/null >"$work/log" 2>&1
 		status=$?
@@ -137,6 +168,7 @@ part_gobench() {
 			verdict $status "benchmarks $folder: $(grep -c '^Benchmark.*ns/op' "$work/log") run"
 		fi
 	done <"$work/tests.list"
+	[ -s "$out/gobench.txt" ] || verdict 1 "gobench: there is no benchmark in this bundle"
 }
 
 part_soak() {
@@ -167,7 +199,9 @@ memcheck() { # memcheck BINARY FOLDER OPTION FLAG...
 	status=$?
 	cat "$work/log" >>"$out/memcheck.txt"
 	grep -E 'ERROR SUMMARY|^=========.*(Invalid|Error)|--- FAIL' "$work/log" | head -20 | sed 's/^/     /'
-	verdict $status "memcheck $folder $option: $(grep -c '^ *--- PASS.*/gpu' "$work/log") passed, $(grep -c '^ *--- SKIP.*/gpu' "$work/log") skipped"
+	passed=$(grep -c '^ *--- PASS.*/gpu' "$work/log")
+	[ "$passed" -gt 0 ] || [ $status -ne 0 ] || status=1 # a pattern that fits no test checks nothing
+	verdict $status "memcheck $folder $option: $passed passed, $(grep -c '^ *--- SKIP.*/gpu' "$work/log") skipped"
 }
 
 part_graphsoak() {
@@ -177,10 +211,10 @@ part_graphsoak() {
 	verdict $status "graphsoak: 16 goroutines, ${GRAPHSOAK:-480s}"
 }
 
-[ $# -gt 0 ] || set -- info tests kernels quickstart examples compare gobench soak memcheck graphsoak
+[ $# -gt 0 ] || set -- info tests kernels quickstart examples decode compare gobench soak memcheck graphsoak
 for part; do
 	case $part in
-	info | tests | kernels | quickstart | examples | compare | gobench | soak | memcheck | graphsoak) part_$part ;;
+	info | tests | kernels | quickstart | examples | decode | compare | gobench | soak | memcheck | graphsoak) part_$part ;;
 	*)
 		echo "run.sh: no part $part" >&2
 		exit 2

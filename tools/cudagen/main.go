@@ -1,7 +1,7 @@
 // Command cudagen writes the raw layer of package driver from NVIDIA's
 // headers: the Driver's methods, its types, enums and constants.
 //
-//	go run -C tools/cudagen . -header /usr/local/cuda/include -out ../../driver
+//	go run -C tools ./cudagen -header /usr/local/cuda/include -out ../driver
 //
 // With -check it writes nothing and fails if a file would change. With -layout
 // it prints a C program, to be compiled against the same headers, which prints
@@ -26,7 +26,7 @@ import (
 
 func main() {
 	header := flag.String("header", "/usr/local/cuda/include", "the directory with cuda.h")
-	out := flag.String("out", "../../driver", "the directory to write to")
+	out := flag.String("out", "../driver", "the directory to write to")
 	check := flag.Bool("check", false, "write nothing, fail if a file would change")
 	layout := flag.Bool("layout", false, "print the C program that prints the layouts")
 	flag.Parse()

@@ -1,8 +1,9 @@
 // Command emudoc writes docs/emulator-functions.md: what the emulator does with
 // each function of the driver, and where its answers differ from those of a
-// driver on a GPU.
+// driver on a GPU; and docs/emulator-instructions.md: the same of each
+// instruction form.
 //
-//	go run -C tools/emudoc . -root ../..
+//	go run -C tools ./emudoc -root ..
 //
 // With -check it writes nothing and fails if the file would change, or if there
 // is a function that the emulator does not have.
@@ -13,26 +14,19 @@
 package main
 
 import (
-	"bytes"
 	"errors"
-	"flag"
-	"fmt"
-	"os"
 	"path/filepath"
+
+	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// output is the file that is written, below the root.
-const output = "docs/emulator-functions.md"
+// The files that are written, below the root.
+const (
+	output             = "docs/emulator-functions.md"
+	outputInstructions = "docs/emulator-instructions.md"
+)
 
-func main() {
-	root := flag.String("root", "../..", "the folder of the library's module")
-	check := flag.Bool("check", false, "write nothing, fail if the file would change")
-	flag.Parse()
-	if err := run(*root, *check); err != nil {
-		fmt.Fprintln(os.Stderr, "emudoc:", err)
-		os.Exit(1)
-	}
-}
+func main() { doc.Main("emudoc", run) }
 
 func run(root string, check bool) error {
 	fs, err := functions()
@@ -43,21 +37,16 @@ func run(root string, check bool) error {
 	if err != nil {
 		return err
 	}
-	text := markdown(fs, answers)
-	path := filepath.Join(root, output)
-	if !check {
-		return os.WriteFile(path, text, 0o644)
-	}
-	return errors.Join(compare(path, text), complete(fs))
-}
-
-func compare(path string, want []byte) error {
-	got, err := os.ReadFile(path)
+	ps, err := patterns()
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(got, want) {
-		return fmt.Errorf("%s is not what the code says: make docs", output)
+	errs := []error{
+		doc.Write(filepath.Join(root, output), markdown(fs, answers), check, "make docs"),
+		doc.Write(filepath.Join(root, outputInstructions), instructions(ps), check, "make docs"),
 	}
-	return nil
+	if check {
+		errs = append(errs, complete(fs))
+	}
+	return errors.Join(errs...)
 }

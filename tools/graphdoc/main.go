@@ -1,7 +1,7 @@
 // Command graphdoc writes docs/graph-functions.md: every graph, capture and
 // user-object function of cuda.h with the typed API that calls it.
 //
-//	go run -C tools/graphdoc . -root ../..
+//	go run -C tools ./graphdoc -root ..
 //
 // With -check it writes nothing and fails if the file would change. With
 // -complete it fails if there is a function that no typed API calls.
@@ -12,27 +12,21 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
 // output is the file that is written, below the root.
 const output = "docs/graph-functions.md"
 
 func main() {
-	root := flag.String("root", "../..", "the folder of the library's module")
-	check := flag.Bool("check", false, "write nothing, fail if the file would change")
 	complete := flag.Bool("complete", false, "fail if no typed API calls some function")
-	flag.Parse()
-	if err := run(*root, *check, *complete); err != nil {
-		fmt.Fprintln(os.Stderr, "graphdoc:", err)
-		os.Exit(1)
-	}
+	doc.Main("graphdoc", func(root string, check bool) error { return run(root, check, *complete) })
 }
 
 func run(root string, check, complete bool) error {
@@ -40,12 +34,7 @@ func run(root string, check, complete bool) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(root, output)
-	if check {
-		err = compare(path, t.markdown())
-	} else {
-		err = os.WriteFile(path, t.markdown(), 0o644)
-	}
+	err = doc.Write(filepath.Join(root, output), t.markdown(), check, "make docs")
 	if complete {
 		err = errors.Join(err, t.complete())
 	}
@@ -62,17 +51,6 @@ func tableOf(root string) (table, error) {
 		return nil, err
 	}
 	return fill(fs, read(pkgs)), nil
-}
-
-func compare(path string, want []byte) error {
-	got, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(got, want) {
-		return fmt.Errorf("%s is not what the code says: make docs", output)
-	}
-	return nil
 }
 
 // complete says which functions no typed API calls.

@@ -75,9 +75,3 @@ func TestFunctionsThatNothingCallsAreNamed(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestAStaleFileIsRefused(t *testing.T) {
-	if err := compare("../../"+output, []byte("something else")); err == nil {
-		t.Error("no error")
-	}
-}

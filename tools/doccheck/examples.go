@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"slices"
+	"strings"
+)
+
+// examples finds the main types that no example is about. A main type is a
+// struct that a function of its package returns and that has a method; errors
+// are not, and neither is what is generated. An example is about a type if it is named after it or after one of
+// its methods, or after a function or a method that returns it, and it is run,
+// which takes a comment that says what it prints.
+func (p *pkg) examples() []error {
+	var errs []error
+	shown := p.shown()
+	for _, t := range p.mainTypes() {
+		if !slices.ContainsFunc(t.names, func(n string) bool { return shown[n] }) {
+			errs = append(errs, fmt.Errorf("%s: main type %s has no example that is run: add Example%s", p.path, t.name, t.name))
+		}
+	}
+	return errs
+}
+
+// shown are the names after which examples that are run are named.
+func (p *pkg) shown() map[string]bool {
+	m := map[string]bool{}
+	for _, e := range doc.Examples(p.tests...) {
+		if e.Output != "" || e.EmptyOutput {
+			name, method, _ := strings.Cut(e.Name, "_")
+			method, _, _ = strings.Cut(method, "_")
+			m[name], m[name+"."+method] = true, true
+		}
+	}
+	return m
+}
+
+// exempt are, by package, what only packages that build on others use, as its
+// comment says; what has CUDA's own name and shape; and what needs a library
+// that a test cannot count on.
+var exempt = map[string][]string{
+	"driver": {"Batch", "Call", "Calls", "Declared", "GraphMemory", "Launches", "Lifetime", "PendingGraphBuffer",
+		"CUstreamBatchMemOpParams_v1_WaitValue", "CUstreamBatchMemOpParams_v1_WriteValue"},
+	"loader":    {"Batch", "DynamicLibrary", "Frame"},
+	"ptx/nvrtc": {"Cache", "Compiler", "Result"},
+}
+
+// A mainType is a type and the functions that return it.
+type mainType struct {
+	name  string
+	names []string
+}
+
+func (p *pkg) mainTypes() []*mainType {
+	structs, methods, makers := map[string]bool{}, map[string]bool{}, map[string][]string{}
+	for _, f := range p.files {
+		if ast.IsGenerated(f) {
+			continue
+		}
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.GenDecl:
+				noteStructs(d, structs)
+			case *ast.FuncDecl:
+				noteFunction(d, methods, makers)
+			}
+		}
+	}
+	var ts []*mainType
+	for name := range structs {
+		if methods[name] && makers[name] != nil && !strings.HasSuffix(name, "Error") && !slices.Contains(exempt[p.path], name) {
+			ts = append(ts, &mainType{name, append(makers[name], name)})
+		}
+	}
+	slices.SortFunc(ts, func(a, b *mainType) int { return strings.Compare(a.name, b.name) })
+	return ts
+}
+
+func noteStructs(d *ast.GenDecl, structs map[string]bool) {
+	for _, s := range d.Specs {
+		if t, ok := s.(*ast.TypeSpec); ok && t.Name.IsExported() {
+			if _, ok := t.Type.(*ast.StructType); ok {
+				structs[t.Name.Name] = true
+			}
+		}
+	}
+}
+
+func noteFunction(d *ast.FuncDecl, methods map[string]bool, makers map[string][]string) {
+	if !d.Name.IsExported() {
+		return
+	}
+	if d.Recv != nil {
+		methods[receiver(d.Recv.List[0].Type)] = true
+	}
+	if d.Type.Results == nil {
+		return
+	}
+	for _, r := range d.Type.Results.List {
+		name := receiver(r.Type)
+		maker := d.Name.Name
+		if d.Recv != nil {
+			maker = receiver(d.Recv.List[0].Type) + "." + maker
+		}
+		makers[name] = append(makers[name], maker)
+	}
+}

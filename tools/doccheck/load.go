@@ -1,0 +1,79 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A pkg is the files of one package, whatever their build constraints.
+type pkg struct {
+	path  string // below the root, with slashes
+	fset  *token.FileSet
+	files []*ast.File
+	tests []*ast.File // those that may hold examples
+}
+
+// load reads the packages that pkg.go.dev shows.
+func load(root string) ([]*pkg, error) {
+	var pkgs []*pkg
+	err := filepath.WalkDir(root, func(dir string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if dir != root && hidden(dir) {
+			return filepath.SkipDir
+		}
+		p, err := read(root, dir)
+		if p != nil {
+			pkgs = append(pkgs, p)
+		}
+		return err
+	})
+	return pkgs, err
+}
+
+// hidden reports whether nothing below a folder can be imported by others.
+func hidden(dir string) bool {
+	name := filepath.Base(dir)
+	if name == "internal" || name == "testdata" || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+// read parses the package in dir; nil is none, or a command. A program beside a
+// package, such as a generator, is not part of it.
+func read(root, dir string) (*pkg, error) {
+	rel, err := filepath.Rel(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &pkg{path: filepath.ToSlash(rel), fset: token.NewFileSet()}
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		f, err := parser.ParseFile(p.fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		switch {
+		case err != nil:
+			return nil, err
+		case strings.HasSuffix(name, "_test.go"):
+			p.tests = append(p.tests, f)
+		case f.Name.Name == "main":
+			continue
+		default:
+			p.files = append(p.files, f)
+		}
+	}
+	if len(p.files) == 0 {
+		return nil, nil
+	}
+	return p, nil
+}

@@ -1,0 +1,63 @@
+// Command doccheck fails if an exported name of the library has no comment.
+//
+//	go run -C tools ./doccheck -root ..
+//
+// Names are those that pkg.go.dev shows: of every package of the module that is
+// not internal and not a command, on every system, its constants, variables,
+// functions, types and methods, and the package itself. A comment on a group of
+// constants or variables is one for all of them.
+//
+// With -fields it also fails for a field of a struct that nothing says anything
+// about, in files that are not generated. With -examples it also fails for a main type without a runnable example: see
+// examples.go.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+)
+
+func main() {
+	root := flag.String("root", "..", "the folder of the library's module")
+	examples := flag.Bool("examples", false, "also fail for a main type without an example")
+	fields := flag.Bool("fields", false, "also fail for a field without a comment")
+	flag.Parse()
+	if err := run(*root, *fields, *examples); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(root string, fields, examples bool) error {
+	pkgs, err := load(root)
+	if err != nil {
+		return err
+	}
+	if len(pkgs) == 0 {
+		return fmt.Errorf("no package below %s", root)
+	}
+	var errs []error
+	names := 0
+	for _, p := range pkgs {
+		r := p.check(fields)
+		names += r.names
+		errs = append(errs, r.errs...)
+		if examples {
+			errs = append(errs, p.examples()...)
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("%w\n%d of %d names in %d packages lack something", errors.Join(errs...), len(errs), names, len(pkgs))
+	}
+	fmt.Printf("doccheck: %d exported names in %d packages have a comment%s\n", names, len(pkgs), also(examples))
+	return nil
+}
+
+func also(examples bool) string {
+	if examples {
+		return ", and every main type an example"
+	}
+	return ""
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// module is a folder with a package p of one file, and its tests.
+func module(t *testing.T, text, tests string) string {
+	t.Helper()
+	root := t.TempDir()
+	write(t, filepath.Join(root, "go.mod"), "module m\n")
+	write(t, filepath.Join(root, "p/p.go"), text)
+	write(t, filepath.Join(root, "p/gen.go"), "//go:build ignore\n\npackage main\n\nfunc X() {}\n")
+	write(t, filepath.Join(root, "p/internal/q/q.go"), "package q\n\nfunc X() {}\n")
+	write(t, filepath.Join(root, "tools/go.mod"), "module tools\n")
+	write(t, filepath.Join(root, "tools/q.go"), "package q\n\nfunc X() {}\n")
+	if tests != "" {
+		write(t, filepath.Join(root, "p/p_test.go"), tests)
+	}
+	return root
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const documented = `// Package p is documented.
+package p
+
+// A group.
+const (
+	A = 1
+	B = 2
+)
+
+var (
+	C int // beside it
+	// D is above it.
+	D int
+	e int
+)
+
+// T is a type.
+type T struct {
+	X int // beside it
+
+	// Y and Z share this.
+	Y int
+	Z int
+}
+
+// M is a method.
+func (t *T) M() {}
+
+func (t *T) m() {}
+
+type hidden struct{}
+
+func (h hidden) M() {}
+
+// I has one method.
+type I interface{ Do() }
+
+// New makes one.
+func New() (*T, error) { return nil, nil }
+`
+
+func TestDocumentedNamesPass(t *testing.T) {
+	if err := run(module(t, documented, ""), true, false); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNamesWithoutACommentAreFound(t *testing.T) {
+	for text, want := range map[string]string{
+		"package p\n": "p: the package has no comment",
+		"// Package p.\npackage p\n\nfunc F() {}\n":                                              "p/p.go:4: F has no comment",
+		"// Package p.\npackage p\n\n//go:noinline\nfunc F() {}\n":                               "F has no comment",
+		"// Package p.\npackage p\n\nconst (\n\ta = 1\n\tB = 2\n)\n":                             "p/p.go:6: B has no comment",
+		"// Package p.\npackage p\n\n// T.\ntype T[E any] int\n\nfunc (t T[E]) M() {}\n":         "T.M has no comment",
+		"// Package p.\npackage p\n\n// I.\ntype I interface {\n\t// A.\n\tA()\n\n\tB()\n}\n":    "I.B has no comment",
+		"// Package p.\npackage p\n\n// T.\ntype T struct {\n\tA int // a\n\n\tB int\n}\n":       "T.B has no comment",
+		"// Package p.\npackage p\n\n// T.\ntype T struct {\n\t// A.\n\tA int\n\n\n\tB int\n}\n": "T.B has no comment",
+	} {
+		err := run(module(t, text, ""), true, false)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestMainTypesNeedAnExampleThatIsRun(t *testing.T) {
+	for tests, want := range map[string]bool{
+		"": false,
+		"package p\n\nfunc ExampleT() {\n\t// Output: x\n}\n":         true,
+		"package p\n\nfunc ExampleT_M() {\n\t// Output: x\n}\n":       true,
+		"package p\n\nfunc ExampleNew() {\n\t// Output:\n}\n":         true,
+		"package p\n\nfunc ExampleT() {\n}\n":                         false,
+		"package p\n\nfunc ExampleOther() {\n\t// Output: x\n}\n":     false,
+		"package p\n\nfunc ExampleT_suffix() {\n\t// Output: x\n}\n":  true,
+		"package p\n\nfunc ExampleTother() {\n\t// Output: x\n}\n":    false,
+		"package p\n\nfunc Example_suffix() {\n\t// Output: x\n}\n\n": false,
+	} {
+		if err := run(module(t, documented, tests), false, true); (err == nil) != want {
+			t.Errorf("%q: %v", tests, err)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+// Command doclinks checks the links of the Markdown documents without a network.
+//
+//	go run -C tools ./doclinks -root ..
+//
+// A relative link must lead to a file or a folder of the repository, and its
+// anchor to a heading there, or to a line (#L10) of a file that has so many.
+// Paths are compared as a system does that knows upper from lower case. Of an
+// absolute link only the form is checked: https, a host, nothing odd.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/purecuda/cuda/tools/internal/doc"
+)
+
+func main() {
+	root := flag.String("root", "..", "the folder of the repository")
+	flag.Parse()
+	if err := run(*root); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(root string) error {
+	names, err := doc.Documents(root)
+	if err != nil {
+		return err
+	}
+	c := &checker{root: root, read: map[string]*document{}}
+	for _, name := range names {
+		c.check(name)
+	}
+	if len(c.errs) == 0 {
+		fmt.Printf("doclinks: %d links in %d documents\n", c.links, len(names))
+	}
+	return errors.Join(c.errs...)
+}

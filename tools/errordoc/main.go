@@ -1,0 +1,27 @@
+// Command errordoc writes docs/error-codes.md: every code that the driver can
+// answer, and what package driver says about it.
+//
+//	go run -C tools ./errordoc -root ..
+//
+// With -check it writes nothing and fails if the file would change.
+package main
+
+import (
+	"errors"
+	"path/filepath"
+
+	"github.com/purecuda/cuda/tools/internal/doc"
+)
+
+const output = "docs/error-codes.md"
+
+func main() { doc.Main("errordoc", run) }
+
+func run(root string, check bool) error {
+	cs := codes()
+	err := doc.Write(filepath.Join(root, output), markdown(cs), check, "make docs")
+	if check {
+		err = errors.Join(complete(cs), err)
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+//go:build cgo
+
+// Command cshared is a C library in which Go uses CUDA. It needs cgo, as every
+// library of Go for C does.
+//
+//	CGO_ENABLED=1 go build -buildmode=c-shared -o libadd.so ./cshared
+package main
+
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/purecuda/cuda/tools/robust/work"
+)
+
+var device struct {
+	sync.Mutex
+	*work.Device
+}
+
+// AddOpen opens a device, once; 0 if it could.
+//
+//export AddOpen
+func AddOpen(emulated C.int) C.int {
+	device.Lock()
+	defer device.Unlock()
+	if device.Device != nil {
+		return 0
+	}
+	d, err := work.Open(emulated != 0)
+	if err == nil {
+		device.Device = d
+	}
+	return answer(err)
+}
+
+// AddSelftest uses memory of the library's own. Any thread may call it.
+//
+//export AddSelftest
+func AddSelftest() C.int { return answer(device.Selftest()) }
+
+// AddTo adds to memory of the caller, in the primary context of device 0.
+//
+//export AddTo
+func AddTo(address C.ulonglong, n C.int, by C.uint, replays C.int) C.int {
+	return answer(device.Add(uint64(address), int(n), uint32(by), int(replays)))
+}
+
+// AddClose closes the device.
+//
+//export AddClose
+func AddClose() C.int {
+	device.Lock()
+	defer device.Unlock()
+	err := device.Close()
+	device.Device = nil
+	return answer(err)
+}
+
+func answer(err error) C.int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, "libadd:", err)
+	return 1
+}
+
+func main() {}

@@ -1,0 +1,2 @@
+// Package robust has the tests that build and run the programs of this module.
+package robust

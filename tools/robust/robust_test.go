@@ -1,0 +1,114 @@
+package robust
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/tools/robust/work"
+)
+
+// gpuVariable is the environment variable that has the programs use the system's driver.
+const gpuVariable = "PURECUDA_REQUIRE_GPU"
+
+func emulated() bool { return os.Getenv(gpuVariable) == "" }
+
+// builder builds programs of this module into a folder of the test.
+type builder struct {
+	t   *testing.T
+	dir string
+}
+
+// withCgo is a builder of programs that need cgo. A machine without a C compiler
+// cannot make them.
+func withCgo(t *testing.T) builder {
+	if runtime.GOOS != "linux" {
+		t.Skip("these programs are for Linux")
+	}
+	if _, err := exec.LookPath(compiler()); err != nil {
+		t.Skipf("no C compiler: %v", err)
+	}
+	return builder{t, t.TempDir()}
+}
+
+func compiler() string {
+	if cc := os.Getenv("CC"); cc != "" {
+		return cc
+	}
+	return "cc"
+}
+
+// build builds a package and returns the path of what came out.
+func (b builder) build(out, cgo string, flags ...string) string {
+	path := filepath.Join(b.dir, out)
+	cmd := exec.Command("go", append([]string{"build", "-o", path}, flags...)...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
+	b.done(cmd)
+	return path
+}
+
+// run runs a program, which has to say what is wanted.
+func (b builder) run(want, program string, args ...string) {
+	b.t.Helper()
+	if out := b.done(exec.Command(program, args...)); !strings.Contains(out, want) {
+		b.t.Errorf("%s does not say %q:\n%s", filepath.Base(program), want, out)
+	}
+}
+
+func (b builder) done(cmd *exec.Cmd) string {
+	b.t.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.t.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+	return string(out)
+}
+
+// device is the argument of programs that take one.
+func device() []string {
+	if emulated() {
+		return []string{"emulator"}
+	}
+	return nil
+}
+
+func TestOnce(t *testing.T) {
+	if err := work.Once(emulated()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCSharedLibrary(t *testing.T) {
+	b := withCgo(t)
+	lib := b.build("libadd.so", "1", "-buildmode=c-shared", "./cshared")
+	host := filepath.Join(b.dir, "host")
+	b.done(exec.Command(compiler(), "-o", host, "cshared/testdata/host.c", "-ldl", "-lpthread"))
+	number := "0"
+	if emulated() {
+		number = "1"
+	}
+	b.run("c-shared: 0 failures", host, lib, number)
+}
+
+func TestPlugin(t *testing.T) {
+	b := withCgo(t)
+	lib := b.build("add.so", "1", "-buildmode=plugin", "./plugin")
+	host := b.build("pluginhost", "1", "./pluginhost")
+	b.run("plugin: it and its host work", host, append([]string{lib}, device()...)...)
+}
+
+func TestBesideCgo(t *testing.T) {
+	b := withCgo(t)
+	b.run("besidecgo:", b.build("besidecgo", "1", "./besidecgo"), device()...)
+}
+
+func TestBesidePurego(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("this program is for Linux")
+	}
+	b := builder{t, t.TempDir()}
+	b.run("besidepurego: both work", b.build("besidepurego", "0", "./besidepurego"), device()...)
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"go/importer"
+	"go/token"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// surface is an exported API: for each package, named below the module, its
+// lines in order.
+type surface map[string][]string
+
+// api writes api/*.txt, a file for each package, or with -check fails if they
+// would change. It fails too if what the last tag had is gone.
+func api(o options) error {
+	now, err := surfaceOf(o.root)
+	if err != nil {
+		return err
+	}
+	if o.check {
+		err = now.compareFiles(filepath.Join(o.root, "api"))
+	} else {
+		err = now.write(filepath.Join(o.root, "api"))
+	}
+	if err != nil {
+		return err
+	}
+	return now.compareTag(o)
+}
+
+// surfaceOf collects the API of the module in root on every platform.
+func surfaceOf(root string) (surface, error) {
+	on := make(map[string]map[string][]platform) // package, line
+	for _, p := range platforms {
+		if err := collect(root, p, on); err != nil {
+			return nil, fmt.Errorf("%v: %w", p, err)
+		}
+	}
+	s := make(surface)
+	for name, lines := range on {
+		for line, where := range lines {
+			s[name] = append(s[name], qualify(line, where)...)
+		}
+		slices.Sort(s[name])
+	}
+	return s, nil
+}
+
+// qualify gives a line that is not the same everywhere once for each platform
+// that has it.
+func qualify(line string, where []platform) []string {
+	if len(where) == len(platforms) {
+		return []string{line}
+	}
+	var all []string
+	for _, p := range where {
+		all = append(all, line+" ("+p.String()+")")
+	}
+	return all
+}
+
+func collect(root string, p platform, on map[string]map[string][]platform) error {
+	list, err := goList(root, p, "-export", "-deps", "-json=ImportPath,Name,Export,Module", "./...")
+	if err != nil {
+		return err
+	}
+	exports := make(map[string]string)
+	for _, l := range list {
+		exports[l.ImportPath] = l.Export
+	}
+	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
+	imports := importer.ForCompiler(token.NewFileSet(), "gc", open)
+	for _, l := range list {
+		name, ok := public(l)
+		if !ok {
+			continue
+		}
+		pkg, err := imports.Import(l.ImportPath)
+		if err != nil {
+			return err
+		}
+		if on[name] == nil {
+			on[name] = make(map[string][]platform)
+		}
+		for _, line := range declarations(pkg) {
+			on[name][line] = append(on[name][line], p)
+		}
+	}
+	return nil
+}
+
+// public names a package below its module if others may import it.
+func public(l listed) (string, bool) {
+	if l.Module == nil || !l.Module.Main || l.Name == "main" {
+		return "", false
+	}
+	name := strings.TrimPrefix(strings.TrimPrefix(l.ImportPath, l.Module.Path), "/")
+	if slices.Contains(strings.Split(name, "/"), "internal") || strings.HasPrefix(name, "examples") {
+		return "", false
+	}
+	return name, true
+}
+
+// fileOf is where a package's API is written.
+func fileOf(name string) string { return strings.ReplaceAll(name, "/", ".") + ".txt" }
+
+func (s surface) write(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for name, lines := range s {
+		text := strings.Join(lines, "\n") + "\n"
+		if err := os.WriteFile(filepath.Join(dir, fileOf(name)), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	for _, stale := range s.stale(dir) {
+		if err := os.Remove(stale); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stale are files of packages that there are not.
+func (s surface) stale(dir string) []string {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.txt"))
+	return slices.DeleteFunc(files, func(f string) bool {
+		is := func(name string) bool { return fileOf(name) == filepath.Base(f) }
+		return filepath.Base(f) == removedFile || slices.ContainsFunc(slices.Collect(maps.Keys(s)), is)
+	})
+}
+
+// compareFiles fails if the files in dir are not this API.
+func (s surface) compareFiles(dir string) error {
+	was := make(surface)
+	for name := range s {
+		text, err := os.ReadFile(filepath.Join(dir, fileOf(name)))
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		was[name] = lines(string(text))
+	}
+	removed, added := was.minus(s), s.minus(was)
+	for _, f := range s.stale(dir) {
+		removed = append(removed, f)
+	}
+	if len(removed)+len(added) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the exported API is not what api/*.txt says; after a look at the difference, run \"make api\":\n%s",
+		strings.Join(append(marked("-", removed), marked("+", added)...), "\n"))
+}
+
+func lines(text string) []string {
+	return slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return l == "" || strings.HasPrefix(l, "#") })
+}
+
+func marked(mark string, lines []string) []string {
+	var all []string
+	for _, l := range lines {
+		all = append(all, mark+" "+l)
+	}
+	return all
+}
+
+// minus lists what s has and other lacks, as "package: line".
+func (s surface) minus(other surface) []string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		has := make(map[string]bool)
+		for _, l := range other[name] {
+			has[l] = true
+		}
+		for _, l := range s[name] {
+			if !has[l] {
+				all = append(all, name+": "+l)
+			}
+		}
+	}
+	return all
+}

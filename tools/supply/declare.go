@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"go/types"
+	"strings"
+)
+
+// declarations writes what a package exports, a line for each thing that a user
+// can depend on: a constant with its value, a field, a method. Parameters have
+// no names, because these may change.
+func declarations(pkg *types.Package) []string {
+	var all []string
+	for _, name := range pkg.Scope().Names() {
+		obj := pkg.Scope().Lookup(name)
+		if !obj.Exported() {
+			continue
+		}
+		switch obj := obj.(type) {
+		case *types.Const:
+			all = append(all, "const "+name+" "+typeText(obj.Type())+" = "+value(obj))
+		case *types.Var:
+			all = append(all, "var "+name+" "+typeText(obj.Type()))
+		case *types.Func:
+			all = append(all, "func "+name+signature(obj.Type()))
+		case *types.TypeName:
+			all = append(all, typeLines(obj)...)
+		}
+	}
+	return all
+}
+
+// value writes a constant; a long text in full.
+func value(c *types.Const) string {
+	if c.Val().Kind() == constant.String {
+		return c.Val().ExactString()
+	}
+	return c.Val().String()
+}
+
+func typeLines(t *types.TypeName) []string {
+	head := "type " + t.Name()
+	if t.IsAlias() {
+		return []string{head + " = " + typeText(types.Unalias(t.Type()))}
+	}
+	named := t.Type().(*types.Named)
+	head += parameters(named.TypeParams())
+	var all []string
+	switch u := named.Underlying().(type) {
+	case *types.Struct:
+		all = append([]string{head + " struct" + comparable(named)}, fields(head, u)...)
+	case *types.Interface:
+		all = []string{head + " " + typeText(u)}
+	default:
+		all = []string{head + " " + typeText(u)}
+	}
+	return append(all, methods(t.Name(), named)...)
+}
+
+// comparable says so of a struct that cannot be compared, or be a key.
+func comparable(t types.Type) string {
+	if types.Comparable(t) {
+		return ""
+	}
+	return ", not comparable"
+}
+
+func fields(head string, s *types.Struct) []string {
+	var all []string
+	for f := range s.Fields() {
+		if !f.Exported() {
+			continue
+		}
+		kind := ""
+		if f.Embedded() {
+			kind = "embedded "
+		}
+		all = append(all, head+" struct, "+kind+f.Name()+" "+typeText(f.Type()))
+	}
+	return all
+}
+
+// methods are those of a type that is no interface, with those of what it
+// embeds.
+func methods(name string, t *types.Named) []string {
+	if types.IsInterface(t) {
+		return nil
+	}
+	var all []string
+	value := types.NewMethodSet(t)
+	for m := range types.NewMethodSet(types.NewPointer(t)).Methods() {
+		f := m.Obj()
+		if !f.Exported() {
+			continue
+		}
+		receiver := "*" + name
+		if value.Lookup(f.Pkg(), f.Name()) != nil {
+			receiver = name
+		}
+		all = append(all, "method ("+receiver+") "+f.Name()+signature(m.Type()))
+	}
+	return all
+}
+
+func parameters(list *types.TypeParamList) string {
+	if list.Len() == 0 {
+		return ""
+	}
+	var all []string
+	for p := range list.TypeParams() {
+		all = append(all, p.Obj().Name()+" "+typeText(p.Constraint()))
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+func signature(t types.Type) string {
+	s := t.(*types.Signature)
+	plain := types.NewSignatureType(nil, nil, nil, s.Params(), s.Results(), s.Variadic())
+	return parameters(s.TypeParams()) + strings.TrimPrefix(typeText(plain), "func")
+}
+
+// typeText writes a type, packages by their names and parameters without.
+func typeText(t types.Type) string {
+	text := types.TypeString(t, (*types.Package).Name)
+	expr, err := parser.ParseExpr(text)
+	if err != nil {
+		return text // such as a constraint that stands for an interface
+	}
+	ast.Inspect(expr, func(n ast.Node) bool {
+		if f, ok := n.(*ast.FuncType); ok {
+			unname(f.Params)
+			unname(f.Results)
+		}
+		return true
+	})
+	var b bytes.Buffer
+	if err := printer.Fprint(&b, token.NewFileSet(), expr); err != nil {
+		return fmt.Sprint(err)
+	}
+	return oneLine.Replace(strings.Join(strings.Fields(strings.ReplaceAll(b.String(), "\n", " ; ")), " "))
+}
+
+// oneLine tidies what is left of line ends.
+var oneLine = strings.NewReplacer("{ ; ", "{ ", " ; }", " }", " ; ", "; ")
+
+func unname(list *ast.FieldList) {
+	if list == nil {
+		return
+	}
+	var all []*ast.Field
+	for _, f := range list.List {
+		for range max(len(f.Names), 1) {
+			all = append(all, &ast.Field{Type: f.Type})
+		}
+	}
+	list.List = all
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// listed is what the go command says of a package.
+type listed struct {
+	ImportPath, Name, Export string
+	Standard                 bool
+	Module                   *module
+}
+
+// module is a module as the go command writes it.
+type module struct {
+	Path, Version, Sum, Dir string
+	Main                    bool
+	Replace                 *module
+}
+
+// platform is what a build is for.
+type platform struct {
+	os, arch string
+	tags     string // with commas between them
+}
+
+func (p platform) String() string {
+	if p.tags != "" {
+		return p.os + "-" + p.arch + "-" + p.tags
+	}
+	return p.os + "-" + p.arch
+}
+
+// platforms are those that are compiled; the first is the one that most of the
+// documentation is about.
+var platforms = []platform{
+	{"linux", "amd64", ""}, {"linux", "arm64", ""}, {"windows", "amd64", ""},
+	{"windows", "arm64", ""}, {"darwin", "arm64", ""}, {"linux", "amd64", "static"},
+}
+
+// goList asks the go command in dir for packages, with the flags and patterns
+// in args.
+func goList(dir string, p platform, args ...string) ([]listed, error) {
+	args = append([]string{"list", "-tags", p.tags}, args...)
+	out, err := command(dir, []string{"GOOS=" + p.os, "GOARCH=" + p.arch, "CGO_ENABLED=0", "GOWORK=off"}, "go", args...)
+	if err != nil {
+		return nil, err
+	}
+	var all []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+}
+
+// command runs a program in dir and gives what it prints.
+func command(dir string, env []string, name string, args ...string) ([]byte, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, stderr.Bytes())
+	}
+	return out, nil
+}

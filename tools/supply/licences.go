@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/purecuda/cuda/tools/internal/doc"
+)
+
+// allowed are the licences (as SPDX names them) that what is linked into a
+// program may have: those that ask for no more than their text beside it.
+var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"}
+
+// dependency is a module and what it is needed for.
+type dependency struct {
+	module
+	use     string // "programs", "tests" or a module of ours, such as tools
+	licence string
+	notice  bool
+}
+
+// licences writes the table of dependencies, or checks it. It fails if one that
+// goes into programs has a licence that is not allowed, or none that is known.
+func licences(o options) error {
+	all, err := dependencies(o.root)
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		if d.use == "programs" && !slices.Contains(allowed, d.licence) {
+			return fmt.Errorf("%s %s has the licence %q; what goes into programs may have %s", d.Path, d.Version, d.licence, strings.Join(allowed, ", "))
+		}
+		if d.licence == "" {
+			return fmt.Errorf("%s %s (for %s) has no licence that is known here", d.Path, d.Version, d.use)
+		}
+	}
+	return doc.Write(filepath.Join(o.root, "docs", "dependencies.md"), []byte(table(all)), o.check, "make licences")
+}
+
+// dependencies lists the modules that packages of this repository import, on
+// any platform.
+func dependencies(root string) ([]dependency, error) {
+	dirs, err := ownModules(root)
+	if err != nil {
+		return nil, err
+	}
+	var all []dependency
+	for _, dir := range dirs {
+		for _, tests := range []bool{false, true} {
+			use := cmp.Or(dir, "programs")
+			if tests {
+				use = strings.TrimSpace(dir + " tests")
+			}
+			some, err := dependenciesOf(filepath.Join(root, dir), use, tests)
+			if err != nil {
+				return nil, err
+			}
+			all = merge(all, some)
+		}
+	}
+	return all, nil
+}
+
+// ownModules are the folders below root that have a go.mod, "" first.
+func ownModules(root string) ([]string, error) {
+	out, err := command(root, nil, "git", "ls-files", "-co", "--exclude-standard", "--", "*go.mod")
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, f := range strings.Fields(string(out)) {
+		if dir := strings.TrimSuffix(strings.TrimSuffix(f, "go.mod"), "/"); !strings.Contains(dir, "testdata") {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	return dirs, nil
+}
+
+// merge leaves out what is there for a use that asks more of a licence, or for
+// the same module's programs.
+func merge(all, some []dependency) []dependency {
+	for _, d := range some {
+		if !slices.ContainsFunc(all, func(a dependency) bool {
+			return a.Path == d.Path && a.Version == d.Version && (a.use == "programs" || strings.HasPrefix(d.use, a.use))
+		}) {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+func dependenciesOf(dir, use string, tests bool) ([]dependency, error) {
+	seen := make(map[string]dependency)
+	on := platforms
+	if use != "programs" {
+		on = on[:1] // tools run where we work
+	}
+	for _, p := range on {
+		list, err := goList(dir, p, "-deps", fmt.Sprint("-test=", tests), "-json=ImportPath,Standard,Module", "./...")
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range list {
+			m := l.Module
+			if m == nil || m.Main || m.Replace != nil && m.Replace.Version == "" {
+				continue // the standard library's, and ours
+			}
+			if seen[m.Path], err = licensed(*m, use); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return sorted(seen), nil
+}
+
+func sorted(seen map[string]dependency) []dependency {
+	var all []dependency
+	for _, d := range seen {
+		all = append(all, d)
+	}
+	slices.SortFunc(all, func(a, b dependency) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+// licensed looks for the licence in a module's folder.
+func licensed(m module, use string) (dependency, error) {
+	d := dependency{module: m, use: use}
+	if m.Dir == "" {
+		return d, fmt.Errorf("%s %s is not in the module cache: run \"go mod download\"", m.Path, m.Version)
+	}
+	entries, err := os.ReadDir(m.Dir)
+	if err != nil {
+		return d, err
+	}
+	for _, e := range entries {
+		name := strings.ToUpper(e.Name())
+		d.notice = d.notice || strings.HasPrefix(name, "NOTICE")
+		if e.IsDir() || !strings.HasPrefix(name, "LICEN") && !strings.HasPrefix(name, "COPYING") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(m.Dir, e.Name()))
+		if err != nil {
+			return d, err
+		}
+		d.licence = cmp.Or(d.licence, identify(text))
+	}
+	return d, nil
+}
+
+var blanks = regexp.MustCompile(`[\s*#/]+`)
+
+// identify names a licence by the words that no other has.
+func identify(text []byte) string {
+	s := strings.ToLower(string(blanks.ReplaceAll(bytes.TrimSpace(text), []byte(" "))))
+	has := func(words string) bool { return strings.Contains(s, words) }
+	switch {
+	case has("gnu general public license") || has("gnu lesser general public license"):
+		return "" // never by accident
+	case has("apache license version 2.0"):
+		return "Apache-2.0"
+	case has("mozilla public license version 2.0"):
+		return "MPL-2.0"
+	case has("redistribution and use in source and binary forms") && has("neither the name"):
+		return "BSD-3-Clause"
+	case has("redistribution and use in source and binary forms"):
+		return "BSD-2-Clause"
+	case has("permission to use, copy, modify, and or distribute") || has("permission to use, copy, modify, and distribute"):
+		return "ISC"
+	case has("permission is hereby granted, free of charge"):
+		return "MIT"
+	}
+	return ""
+}
+
+func table(all []dependency) string {
+	var b strings.Builder
+	b.WriteString("# Modules that this one needs\n\nGenerated by `make licences` from what packages and tests import on any platform, and from the texts in the module\n" +
+		"cache. \"programs\" are those that import this module's packages; the rest reaches no user's build.\n\n" +
+		"| module | version | licence | NOTICE file | needed by |\n|---|---|---|---|---|\n")
+	for _, d := range all {
+		fmt.Fprintf(&b, "| [`%s`](https://pkg.go.dev/%s@%s) | %s | %s | %s | %s |\n", d.Path, d.Path, d.Version, d.Version, d.licence, yes(d.notice), d.use)
+	}
+	return b.String()
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

@@ -1,0 +1,4 @@
+package small
+
+// OnWindows is there on Windows only.
+func OnWindows(handles ...uintptr) {}

@@ -1,0 +1,4 @@
+// Package sub is a second file.
+package sub
+
+var Sub int
