@@ -24,6 +24,13 @@ type Result struct {
 // Run loads the PTX of a source as b made it, does all steps that are for b, and
 // returns what each left. The module is unloaded and all memory freed.
 func (src *Source) Run(c *driver.Context, b Build, ptx string) ([]Result, error) {
+	return src.run(c, b, ptx, nil)
+}
+
+// again is told of a launch that was done once; see Repeat.
+type again func(step string, refill func() error, launch func(n int) error) error
+
+func (src *Source) run(c *driver.Context, b Build, ptx string, again again) ([]Result, error) {
 	m, err := c.LoadModule([]byte(ptx))
 	if err != nil {
 		return nil, &LoadError{err}
@@ -32,7 +39,7 @@ func (src *Source) Run(c *driver.Context, b Build, ptx string) ([]Result, error)
 	if err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	r := runner{src: src, m: m, stream: stream, seen: make(map[string]int)}
+	r := runner{src: src, m: m, stream: stream, seen: make(map[string]int), again: again}
 	results, err := r.steps(b)
 	return results, errors.Join(err, stream.Close(), m.Close())
 }
@@ -48,6 +55,7 @@ type runner struct {
 	m      *driver.Module
 	stream *driver.Stream
 	seen   map[string]int
+	again  again // or nil
 }
 
 func (r *runner) steps(b Build) (all []Result, err error) {
@@ -118,7 +126,10 @@ func (r *runner) launch(name string, s *Step) (outputs []Output, err error) {
 	if err := r.stream.Wait(context.Background()); err != nil {
 		return nil, err
 	}
-	return mem.outputs()
+	if outputs, err = mem.outputs(); err != nil {
+		return nil, err
+	}
+	return outputs, r.repeat(name, launch, &mem)
 }
 
 // memory is the buffers of one launch, in the order of the arguments.

@@ -6,7 +6,7 @@
 // of the PTX and the operands that made it; the PTX itself is derived from the
 // table again.
 //
-// Exact forms have to agree bit for bit, except for the payload of a NaN where
-// the PTX ISA leaves that open. Approximate forms have to be as near to the
-// exact function as the ISA says, on the GPU too.
+// Exact forms have to agree bit for bit, in NaNs too. Approximate forms have to be
+// as near to the exact function as the ISA says, on the GPU too, and to give the
+// same NaNs.
 package difftest

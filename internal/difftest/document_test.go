@@ -45,11 +45,10 @@ the first tuples and as checksums for all, with a hash of the PTX and the operan
 are derived from the table again.
 
 ` + "`go test ./internal/difftest`" + ` runs every form on the emulator, and on the GPU where there is one, and compares with what is
-kept. Exact results agree bit for bit, the payload of NaNs too, but in f32 arithmetic, where the ISA leaves the payload
-open. (There the H200 makes 0x7fffffff of every NaN; the emulator does so in most forms, but not in the frequent ones.)
-Checksums say nothing about payloads of f32, f64 and conversions; the results that are kept in full do. Approximate
-results are within the ISA's bound of the exact function, on both. Forms that the GPU's driver refuses to load are
-refused by the emulator, too.
+kept. Exact results agree bit for bit, the sign and the payload of NaNs too: f32 arithmetic makes 0x7fffffff of every
+NaN. Checksums say nothing about payloads of f64 and conversions; the results that are kept in full do. Approximate
+results are within the ISA's bound of the exact function, on both, and the same NaNs. Forms that the GPU's driver
+refuses to load are refused by the emulator, too.
 
 To record again, on a machine with a GPU: ` + "`go test ./internal/difftest -run TestRecord -record testdata`" + `.
 

@@ -11,7 +11,8 @@ type Form struct {
 	In, Out []string
 	// Body is the PTX that computes the results.
 	Body string
-	// Payload: NaN results have to agree in all bits.
+	// Payload: checksums are of NaNs as they are, too. What is kept in full has to
+	// agree in all bits in any case.
 	Payload bool
 	// Bound checks an approximate form; nil where results are exact.
 	Bound *Bound

@@ -12,12 +12,12 @@ func (f *Form) Operands() []uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(f.Name))
 	r := rand.New(rand.NewPCG(h.Sum64(), 580))
-	n := len(f.In)
+	n, g := len(f.In), f.grid()
 	v := make([]uint64, n*Tuples)
 	for i := range Tuples {
 		t := v[i*n : i*n+n]
 		if i%2 == 0 {
-			f.edgeTuple(t, uint64(i/2))
+			g.tuple(t, uint64(i/2))
 		} else {
 			f.randomTuple(t, r)
 		}
@@ -25,21 +25,31 @@ func (f *Form) Operands() []uint64 {
 	return v
 }
 
-// edgeTuple is the k-th combination of edge values. The step is coprime to
-// the number of combinations, so that all come, in a mixed order, if there are
-// no more than half the tuples.
-func (f *Form) edgeTuple(t []uint64, k uint64) {
-	all := uint64(1)
+// grid is all combinations of a form's edge values. The step is coprime to
+// their number, so that all come, in a mixed order, if there are no more than
+// half the tuples.
+type grid struct {
+	lists     [][]uint64
+	all, step uint64
+}
+
+func (f *Form) grid() grid {
+	g := grid{all: 1}
 	for _, in := range f.In {
-		all *= uint64(len(edges(kindOf(in))))
+		g.lists = append(g.lists, edges(kindOf(in)))
+		g.all *= uint64(len(g.lists[len(g.lists)-1]))
 	}
-	step := all*618/1000 + 1
-	for gcd(step, all) != 1 {
-		step++
+	g.step = g.all*618/1000 + 1
+	for gcd(g.step, g.all) != 1 {
+		g.step++
 	}
-	k = k * step % all
-	for i, in := range f.In {
-		e := edges(kindOf(in))
+	return g
+}
+
+// tuple is the k-th combination.
+func (g *grid) tuple(t []uint64, k uint64) {
+	k = k * g.step % g.all
+	for i, e := range g.lists {
 		t[i] = e[k%uint64(len(e))]
 		k /= uint64(len(e))
 	}

@@ -33,14 +33,29 @@ func TestAnyChangedBitOfAResultIsFound(t *testing.T) {
 	}
 }
 
-func TestNaNsOfF32AreEqualAndOfF64AreNot(t *testing.T) {
-	for name, payload := range map[string]uint64{"f32": 0x7fc00000, "f64": 0x7ff8000000000000} {
-		f := difftest.Form{Name: "nan", In: []string{"u32"}, Out: []string{name}}
-		r := difftest.NewRecord(&f, answered(&f, func([]uint64) uint64 { return payload }))
-		s := f.Difference(&r, answered(&f, func([]uint64) uint64 { return payload | 1 }))
-		if (s == "") != (name == "f32") {
-			t.Errorf("%s: the difference of two payloads is %q", name, s)
+func TestAnotherNaNIsADifference(t *testing.T) {
+	for name, nan := range map[string]uint64{"f32": 0x7fc00000, "f64": 0x7ff8000000000000, "f16x2": 0x7e003c00} {
+		for _, bound := range []*difftest.Bound{nil, {Exact: func([]float64) float64 { return math.NaN() }}} {
+			f := difftest.Form{Name: "nan", In: []string{"u32"}, Out: []string{name}, Bound: bound}
+			is := func(x uint64) difftest.Answer { return answered(&f, func([]uint64) uint64 { return x }) }
+			r := difftest.NewRecord(&f, is(nan))
+			if s := f.Difference(&r, is(nan)); s != "" {
+				t.Errorf("%s: a difference of equal NaNs: %s", name, s)
+			}
+			if f.Difference(&r, is(nan|1<<16)) == "" {
+				t.Errorf("%s: another NaN is no difference", name)
+			}
 		}
+	}
+}
+
+// What approximate numbers may be, their bound says.
+func TestApproximateNumbersAreNotCompared(t *testing.T) {
+	f := difftest.Form{Name: "half", In: []string{"u32"}, Out: []string{"f16x2"}, Bound: &difftest.Bound{}}
+	is := func(x uint64) difftest.Answer { return answered(&f, func([]uint64) uint64 { return x }) }
+	r := difftest.NewRecord(&f, is(0x7fff3c00))
+	if s := f.Difference(&r, is(0x7fff3c01)); s != "" {
+		t.Error(s)
 	}
 }
 

@@ -10,6 +10,7 @@ package gputest
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
@@ -54,7 +55,12 @@ func OnGPU(t *testing.T, test func(t *testing.T, c *driver.Context)) {
 // fail it and the driver is closed.
 func Emulator(t testing.TB, cfg emulator.Config) *driver.Driver {
 	t.Helper()
-	return Driver(t, emulator.New(cfg))
+	if os.Getenv(CheckRaces) != "" {
+		cfg.Check |= emulator.CheckSharedRaces | emulator.CheckGlobalRaces
+	}
+	emu := emulator.New(cfg)
+	watchRaces(t, emu)
+	return Driver(t, emu)
 }
 
 // Driver is Emulator for any library, for example a wrapped emulator.

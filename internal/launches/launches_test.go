@@ -99,18 +99,3 @@ func TestEveryLauncherLaunches(t *testing.T) {
 		r.wait()
 	})
 }
-
-func TestNoLauncherAllocates(t *testing.T) {
-	test := func(t *testing.T, c *driver.Context) {
-		r := newRig(t, c)
-		r.each(func(_ launches.Launch, k *driver.Kernel, do launches.Do) {
-			if n := testing.AllocsPerRun(100, func() { r.ok(do(r.s)) }); n != 0 && !raceDetector {
-				t.Errorf("%v: %v allocations", k, n)
-			}
-			r.wait()
-		})
-	}
-	gputest.OnGPU(t, test)
-	// What the emulator allocates is not the launcher's.
-	t.Run("silent", func(t *testing.T) { test(t, gputest.Silent(t, driver.FnCuLaunchKernel)) })
-}

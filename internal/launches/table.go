@@ -1849,6 +1849,20 @@ var table = []Launch{
 			return k.Do(on, cfg, a.bf16, a.bf16, a.bf16, a.bf16, 0, 0, 0, 0, 0)
 		}, err
 	}},
+	{"rows_sm80.ptx", "argmax_f16_sm80", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.ArgmaxF16Sm80In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.i64, a.f16, 0, 0, 0, 0, a.u64)
+		}, err
+	}},
+	{"rows_sm80.ptx", "argmax_bf16_sm80", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.ArgmaxBF16Sm80In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.i64, a.bf16, 0, 0, 0, 0, a.u64)
+		}, err
+	}},
 	{"softmax.ptx", "softmax_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.SoftmaxF32In(c)
 		cfg := k.Grid(1)

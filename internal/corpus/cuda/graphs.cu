@@ -8,8 +8,9 @@ extern "C" __global__ void breadth(const unsigned char *edges, int *depth) {
     __syncthreads();
     for (int level = 0;; level++) {
         if (t == 0) changed = 0;
+        bool mine = depth[t] == level;
         __syncthreads();
-        if (depth[t] == level)
+        if (mine)
             for (int e = 0; e < 4; e++) {
                 int to = edges[t * 4 + e];
                 if (atomicCAS(&depth[to], -1, level + 1) == -1) changed = 1;

@@ -16,7 +16,7 @@ extern "C" __global__ void eliminate(double *a, double *x) {
         __syncthreads();
         double f = t == k ? 0 : m[t][k] / m[k][k];
         __syncthreads();
-        for (int j = k; j < 17; j++) m[t][j] = fma(-f, m[k][j], m[t][j]);
+        if (t != k) for (int j = k; j < 17; j++) m[t][j] = fma(-f, m[k][j], m[t][j]);
         __syncthreads();
     }
     x[t] = m[t][16] / m[t][t];

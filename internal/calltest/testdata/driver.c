@@ -1,0 +1,118 @@
+/* Stands in for the driver's library on any platform. It keeps what it is given
+ * for the test to look at. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _WIN32
+#include <windows.h>
+#define API __declspec(dllexport)
+#else
+#include <pthread.h>
+#define API __attribute__((visibility("default")))
+#endif
+
+typedef unsigned long long word;
+typedef struct { char reserved[64]; } handle;
+typedef struct { int type; int id; } location;
+
+/* What the last call of cuLaunchKernel or cuIpcOpenMemHandle was given. */
+static word seen[16];
+
+API int cuInit(unsigned flags) { return (int)flags; }
+
+API int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
+
+/* The answers of cuGetProcAddress count, not the exported names. */
+static int asked_synchronize(void) { return 42; }
+
+API int cuCtxSynchronize(void) { return 41; }
+
+API int cuGetProcAddress_v2(const char *name, void **out, int version, word flags, int *found)
+{
+	*out = strcmp(name, "cuCtxSynchronize") ? NULL : (void *)asked_synchronize;
+	*found = *out == NULL;
+	return version > 13000 || flags != 0;
+}
+
+/* Eleven arguments, of 4 and of 8 bytes. The first parameter of the kernel is an
+ * int, of which twice the value goes where the second one points. */
+API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		       unsigned shared, void *stream, void **params, void **extra)
+{
+	word all[] = { (size_t)f, gx, gy, gz, bx, by, bz, shared, (size_t)stream, params != NULL, (size_t)extra };
+	memcpy(seen, all, sizeof all);
+	if (params)
+		**(int **)params[1] = 2 * *(int *)params[0];
+	return 0;
+}
+
+/* A struct of 64 bytes by value, between two words. */
+API int cuIpcOpenMemHandle_v2(word *out, handle h, unsigned flags)
+{
+	*out = 0;
+	for (size_t i = 0; i < sizeof h.reserved; i++)
+		*out = *out * 31 + (unsigned char)h.reserved[i];
+	h.reserved[0] = 99; /* the caller's is not this one */
+	return (int)flags;
+}
+
+/* A struct of 8 bytes by value. */
+API int cuMemPrefetchAsync_v2(word ptr, size_t count, location where, unsigned flags, void *stream)
+{
+	return (int)(ptr + 10 * count + 100 * where.type + 1000 * where.id + 10000 * flags + 100000 * (size_t)stream);
+}
+
+/* Floats. */
+API int cuTexRefSetMipmapLevelClamp(void *ref, float min, float max)
+{
+	return (int)(size_t)ref + (int)(min * 100) + (int)(max * 10000);
+}
+
+/* C writes to Go's memory. */
+API int cuMemcpyDtoH_v2(void *to, word from, size_t bytes)
+{
+	if (from != 0 || bytes > sizeof seen)
+		return 1;
+	memcpy(to, seen, bytes);
+	return 0;
+}
+
+/* A callback before the call returns. */
+API int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *f, size_t (*shared)(int), size_t fixed, int limit)
+{
+	*grid = (int)shared(limit) + (int)fixed + (int)(size_t)f;
+	*block = limit;
+	return 0;
+}
+
+/* A callback on a thread of the library's own. */
+typedef void (*host_function)(void *);
+struct task { host_function fn; void *data; };
+
+static void run(struct task *t)
+{
+	t->fn(t->data);
+	free(t);
+}
+
+#ifdef _WIN32
+static DWORD WINAPI main_of_thread(LPVOID t) { run(t); return 0; }
+#else
+static void *main_of_thread(void *t) { run(t); return NULL; }
+#endif
+
+API int cuLaunchHostFunc(void *stream, host_function fn, void *data)
+{
+	struct task *t = malloc(sizeof *t);
+	(void)stream;
+	t->fn = fn;
+	t->data = data;
+#ifdef _WIN32
+	HANDLE thread = CreateThread(NULL, 0, main_of_thread, t, 0, NULL);
+	return thread == NULL || !CloseHandle(thread);
+#else
+	pthread_t thread;
+	return pthread_create(&thread, NULL, main_of_thread, t) || pthread_detach(thread);
+#endif
+}

@@ -1,0 +1,27 @@
+//go:build !purecuda_syscall && (amd64 || arm64)
+
+package launches_test
+
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/internal/launches"
+)
+
+// With the tag purecuda_syscall argument blocks go to the heap.
+func TestNoLauncherAllocates(t *testing.T) {
+	test := func(t *testing.T, c *driver.Context) {
+		r := newRig(t, c)
+		r.each(func(_ launches.Launch, k *driver.Kernel, do launches.Do) {
+			if n := testing.AllocsPerRun(100, func() { r.ok(do(r.s)) }); n != 0 && !raceDetector {
+				t.Errorf("%v: %v allocations", k, n)
+			}
+			r.wait()
+		})
+	}
+	t.Run("gpu", func(t *testing.T) { gputest.OnGPU(t, test) })
+	// What the emulator allocates is not the launcher's.
+	t.Run("silent", func(t *testing.T) { test(t, gputest.Silent(t, driver.FnCuLaunchKernel)) })
+}

@@ -1,0 +1,21 @@
+package robust
+
+import (
+	"os"
+	"strconv"
+	"testing"
+)
+
+// tasks are the threads of the process.
+func tasks(t *testing.T) map[int]bool {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/task")
+	ok(t, err)
+	ids := make(map[int]bool)
+	for _, e := range entries {
+		id, err := strconv.Atoi(e.Name())
+		ok(t, err)
+		ids[id] = true
+	}
+	return ids
+}

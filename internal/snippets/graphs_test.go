@@ -1,0 +1,281 @@
+package snippets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/ptx/kernels"
+)
+
+func Example_graphsCapture() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	// [capture]
+	double := must(kernels.MulScalar(x, x, float32(2))) // x = x · 2
+	addOne := must(kernels.AddScalar(x, x, float32(1))) // x = x + 1
+
+	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
+		return s.DoAll(double, addOne) // recorded; nothing runs yet
+	}))
+	defer g.Close()
+	exec := must(g.Instantiate())
+	defer exec.Close()
+
+	for range 10 {
+		check(exec.Launch(stream))
+	}
+	check(exec.Wait(context.Background()))
+	// [end]
+	fmt.Println(contents(x))
+	// Output: [2047 2047 2047 2047]
+}
+
+func Example_graphsBegin() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	double := must(kernels.MulScalar(x, x, float32(2)))
+	// [begin]
+	record := func() (*graph.Graph, error) {
+		r, err := graph.Begin(stream, graph.ModeThreadLocal)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.Scope().Do(double); err != nil {
+			return nil, errors.Join(err, r.Abort()) // a capture must end
+		}
+		return r.End()
+	}
+	// [end]
+	g := must(record())
+	check(must(g.Instantiate()).Run(context.Background(), stream))
+	fmt.Println(contents(x))
+	// Output: [2 2 2 2]
+}
+
+func Example_graphsBranches() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	double := must(kernels.MulScalar(x, x, float32(2)))
+	left := must(kernels.AddScalar(x.View(0, 2), x.View(0, 2), float32(1)))
+	right := must(kernels.AddScalar(x.View(2, 4), x.View(2, 4), float32(5)))
+	// [branches]
+	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
+		if err := s.Do(double); err != nil {
+			return err
+		}
+		return s.Parallel( // side by side, both behind double
+			func(s *graph.Scope) error { return s.Do(left) },
+			func(s *graph.Scope) error { return s.Do(right) })
+	}))
+	// [end]
+	check(must(g.Instantiate()).Run(context.Background(), stream))
+	fmt.Println(contents(x))
+	// Output: [3 3 7 7]
+}
+
+func Example_graphsByHand() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	double := must(kernels.MulScalar(x, x, float32(2)))
+	left := must(kernels.AddScalar(x.View(0, 2), x.View(0, 2), float32(1)))
+	right := must(kernels.AddScalar(x.View(2, 4), x.View(2, 4), float32(5)))
+	// [hand]
+	g := must(graph.New(ctx))
+	first := must(g.Add(double))
+	l := must(g.Add(left, first)) // after first
+	r := must(g.Add(right, first))
+	must(g.Add(double, l, r)) // after both; the same operation again
+	// [end]
+	check(must(g.Instantiate()).Run(context.Background(), stream))
+	fmt.Println(contents(x))
+	// Output: [6 6 14 14]
+}
+
+func Example_graphsSet() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	kernel := affine(ctx)
+	// [set]
+	step := must(kernel.Prepare(config, x, uint32(x.Len()), float32(2), float32(0))) // x, n, a, b
+	g := must(graph.New(ctx))
+	node := must(g.Add(step))
+	exec := must(g.Instantiate())
+
+	check(driver.SetArg(step, 3, float32(7))) // b of the operation, not yet of the graph
+	check(exec.Set(node, step))               // now of the graph
+	check(exec.Run(context.Background(), stream))
+	// [end]
+	fmt.Println(contents(x))
+	// Output: [9 9 9 9]
+}
+
+func Example_graphsBindings() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	kernel := affine(ctx)
+	step := must(kernel.Prepare(config, x, uint32(x.Len()), float32(1), float32(0)))
+	g := must(graph.New(ctx))
+	node := must(g.Add(step))
+	exec := must(g.Instantiate())
+	// [bindings]
+	bindings := exec.Bindings()
+	b := must(graph.BindName[float32](bindings, node, step, "b"))
+	for i := range 4 {
+		check(b.Set(float32(i)))
+		check(bindings.Launch(stream)) // what changed and the launch, in one crossing
+	}
+	// [end]
+	check(exec.Wait(context.Background()))
+	fmt.Println(contents(x))
+	// Output: [7 7 7 7]
+}
+
+func Example_graphsApply() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	record := func(values ...float32) *graph.Graph {
+		return must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
+			for _, v := range values {
+				if err := s.Do(must(kernels.AddScalar(x, x, v))); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+	// [apply]
+	exec := must(record(1, 2).Instantiate())
+	for _, values := range [][]float32{{3, 4}, {5, 6, 7}} {
+		how := must(exec.Apply(record(values...))) // updated, or instantiated anew
+		fmt.Println(how)
+		check(exec.Run(context.Background(), stream))
+	}
+	// [end]
+	// Output:
+	// updated
+	// not updated: the nodes or their dependencies are others; instantiated anew
+}
+
+func Example_graphsWhile() {
+	_, ctx, stream := open()
+	x := must(driver.AllocFrom(ctx, []uint32{1}))
+	// [while]
+	double := must(kernels.MulScalar(x, x, uint32(2)))
+	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
+		small := must(s.NewCond(graph.WithDefault(1))) // enter the loop
+		look := must(small.SetFrom(x, graph.Less, 1000))
+		return s.While(small, func(body *graph.Scope) error {
+			return body.DoAll(double, look) // once more if x[0] < 1000
+		})
+	}))
+	// [end]
+	check(must(g.Instantiate()).Run(context.Background(), stream))
+	fmt.Println(contents(x))
+	// Output: [1024]
+}
+
+func Example_graphsScalar() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	// [scalar]
+	factor := must(graph.NewScalar(ctx, float32(1)))
+	defer factor.Close()
+	square := must(kernels.Mul(factor, factor, factor)) // of one element each
+	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
+		return s.DoAll(square, must(driver.CopyDevice(x.View(0, 1), factor.All())))
+	}))
+	exec := must(g.Instantiate())
+	for _, v := range []float32{3, 5} {
+		check(factor.Set(stream, v)) // the next replay finds it
+		check(exec.Run(context.Background(), stream))
+		fmt.Println(contents(x)[0])
+	}
+	// [end]
+	// Output:
+	// 9
+	// 25
+}
+
+func Example_graphsAlloc() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	// [alloc]
+	scratch := must(driver.NewAlloc[float32](ctx, nil, elements))
+	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
+		tmp, err := graph.Allocate(s, scratch) // a node that allocates at each replay
+		if err != nil {
+			return err
+		}
+		sum := must(kernels.Add(tmp, x, x))
+		back := must(driver.CopyDevice(x, tmp))
+		return errors.Join(s.DoAll(sum, back), s.Free(must(driver.NewFree(tmp))))
+	}))
+	// [end]
+	check(must(g.Instantiate()).Run(context.Background(), stream))
+	fmt.Println(contents(x))
+	// Output: [2 2 2 2]
+}
+
+func Example_graphsFlow() {
+	_, ctx, stream := open()
+	x, y, sum := ones(ctx), ones(ctx), ones(ctx)
+	// [flow]
+	flow := graph.NewFlow(ctx)
+	for _, op := range []driver.Op{
+		must(kernels.MulScalar(x, x, float32(2))),
+		must(kernels.MulScalar(y, y, float32(3))), // beside the first: other memory
+		must(kernels.Add(sum, x, y)),              // behind both: it reads what they write
+	} {
+		must(flow.Add(op))
+	}
+	g := must(flow.Build())
+	fmt.Println(must(g.Summary()))
+	// [end]
+	check(must(g.Instantiate()).Run(context.Background(), stream))
+	fmt.Println(contents(sum))
+	// Output:
+	// 3 nodes, 2 edges, 2 roots, 1 leaf, depth 2, width 2
+	// 3 × kernel
+	// [5 5 5 5]
+}
+
+func Example_graphsCheck() {
+	_, ctx, _ := open()
+	x := ones(ctx)
+	// [check]
+	g := must(graph.New(ctx))
+	must(g.Add(must(kernels.MulScalar(x, x, float32(2)))))
+	must(g.Add(must(kernels.AddScalar(x, x, float32(1))))) // an edge is missing
+	found := must(g.Check())
+	fmt.Println(found.OK(), len(found.Conflicts))
+	// [end]
+	// Output: false 1
+}
+
+func Example_graphsDraw() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	g, _ := must2(graph.Record(stream, must(kernels.MulScalar(x, x, float32(2)))))
+	// [draw]
+	check(g.WriteMermaid(os.Stdout)) // or WriteDOT, WriteSummary
+	p := must(g.Profile(context.Background(), stream))
+	path, total := p.CriticalPath()
+	// [end]
+	fmt.Println(len(path), total > 0)
+	// Output:
+	// ---
+	// title: "graph"
+	// ---
+	// flowchart TD
+	// 	n0["0: mul_scalar_f32<br/>kernel"]
+	// 1 true
+}
+
+func must2[A, B any](a A, b B, err error) (A, B) {
+	check(err)
+	return a, b
+}

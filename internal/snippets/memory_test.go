@@ -1,0 +1,132 @@
+package snippets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/ptx/kernels"
+)
+
+func Example_memoryBuffer() {
+	_, ctx, _ := open()
+	// [buffer]
+	x := must(driver.Alloc[float32](ctx, 4)) // four elements; what they hold is not defined
+	defer x.Close()
+	check(x.Fill(1))
+	check(x.View(2, 4).CopyFrom([]float32{5, 6})) // elements 2 and 3
+	got := make([]float32, x.Len())
+	check(x.CopyTo(got)) // waits
+	// [end]
+	fmt.Println(got)
+	// Output: [1 1 5 6]
+}
+
+func Example_memoryHost() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	// [host]
+	host := must(driver.AllocHost[float32](ctx, 4)) // page-locked
+	defer host.Close()
+	copy(host.Slice(), []float32{1, 2, 3, 4})
+	up := must(driver.Upload(x, host))
+	double := must(kernels.MulScalar(x, x, float32(2)))
+	down := must(driver.Download(host, x))
+	check(stream.Do(up), stream.Do(double), stream.Do(down)) // none of them waits
+	check(stream.Wait(context.Background()))                 // from here on the slice is the program's
+	fmt.Println(host.Slice())
+	// [end]
+	// Output: [2 4 6 8]
+}
+
+func Example_memoryPool() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	// [pool]
+	pool := must(ctx.NewMemPool())
+	defer pool.Close()
+	check(pool.SetReleaseThreshold(1 << 20)) // bytes to keep for the next step
+	for range 3 {
+		tmp := must(driver.AllocFromPool[float32](stream, pool, x.Len()))
+		check(stream.Do(must(kernels.Add(tmp, x, x))))
+		check(stream.Do(must(driver.CopyDevice(x, tmp))))
+		check(tmp.FreeAsync(stream)) // behind the copy; nobody waits
+	}
+	check(stream.Wait(context.Background()))
+	// [end]
+	fmt.Println(contents(x))
+	// Output: [8 8 8 8]
+}
+
+func Example_memoryCache() {
+	_, ctx, stream := open()
+	// [cache]
+	cache := must(graph.NewCache(ctx))
+	defer cache.Close()
+	for range 3 {
+		tmp := must(graph.AllocFrom[float32](cache, stream, 1000))
+		check(stream.Do(must(driver.Fill(tmp, float32(0)))))
+		check(cache.Free(stream, tmp)) // the next round gets the same block
+	}
+	// [end]
+	check(stream.Wait(context.Background()))
+	fmt.Println(cache.Stats().Free > 0)
+	// Output: true
+}
+
+func Example_memoryOrder() {
+	_, ctx, stream := open()
+	// [order]
+	x := must(driver.Alloc[float32](ctx, 4))
+	check(ctx.Close())               // no new objects from here on
+	check(x.Fill(1))                 // what is there works
+	check(stream.Close(), x.Close()) // the last one releases the context
+	fmt.Println(errors.Is(x.Fill(1), driver.ErrClosed), x.Close())
+	// [end]
+	// Output: true <nil>
+}
+
+func Example_memoryKept() {
+	_, ctx, stream := open()
+	x, y := ones(ctx), ones(ctx)
+	// [kept]
+	step := must(kernels.MulScalar(x, x, float32(2)))
+	g := must(graph.New(ctx))
+	must(g.Add(step))
+	must(g.Add(must(driver.CopyDevice(y, x)), must(firstNode(g))))
+	exec := must(g.Instantiate())
+	check(x.Close(), g.Close()) // the Exec still has what it needs
+	check(exec.Run(context.Background(), stream))
+	check(exec.Close()) // now the memory of x is freed
+	// [end]
+	fmt.Println(contents(y))
+	// Output: [2 2 2 2]
+}
+
+func firstNode(g *graph.Graph) (graph.Node, error) {
+	for n, err := range g.Nodes() {
+		return n, err
+	}
+	return graph.Node{}, errors.New("no node")
+}
+
+func Example_memoryLeaks() {
+	_, ctx, _ := open()
+	leaks := make(chan string)
+	report := func(l driver.Leak) {
+		if l.Kind == "buffer of float64" { // other tests drop other things
+			leaks <- l.Kind
+		}
+	}
+	// [leaks]
+	driver.SetLeakHook(func(l driver.Leak) { report(l) }) // l.Stack: where it was made
+	must(driver.Alloc[float64](ctx, 1000))                // dropped without Close
+	runtime.GC()                                          // destroys it, and reports it
+	// [end]
+	fmt.Println(<-leaks)
+	driver.SetLeakHook(nil)
+	// Output: buffer of float64
+}

@@ -1,0 +1,61 @@
+package snippets
+
+import (
+	_ "embed"
+	"log"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+)
+
+//go:embed affine.ptx
+var affinePTX []byte
+
+// elements is how many the memory of the snippets has.
+const elements = 4
+
+// config is for kernels with a thread for each of them.
+var config = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(32)}
+
+// [must]
+// must returns a value, or ends the program with the error.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+// check ends the program if one of the errors is one.
+func check(errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+// [end]
+
+// open opens an emulated device.
+func open() (*driver.Driver, *driver.Context, *driver.Stream) {
+	drv := must(driver.New(emulator.New(emulator.Config{})))
+	check(drv.Init())
+	ctx := must(must(drv.Device(0)).PrimaryContext())
+	return drv, ctx, must(ctx.NewStream())
+}
+
+// affine is the kernel x[i] = a·x[i] + b with the parameters x, n, a, b.
+func affine(ctx *driver.Context) *driver.Kernel {
+	return must(must(ctx.LoadModule(affinePTX)).Kernel("affine"))
+}
+
+// ones is memory that holds ones.
+func ones(ctx *driver.Context) *driver.Buffer[float32] {
+	return must(driver.AllocFrom(ctx, []float32{1, 1, 1, 1}))
+}
+
+// contents is what memory holds.
+func contents[T any](m driver.MemoryOf[T]) []T {
+	v := make([]T, m.All().Len())
+	check(m.All().CopyTo(v))
+	return v
+}
