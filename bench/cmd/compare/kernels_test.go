@@ -10,7 +10,7 @@ import (
 
 func TestKernelRowsAreTheLines(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "list.txt")
-	if err := os.WriteFile(list, []byte("/tmp/fill.ptx fill_b8 1 1 1 256 1 1 3 -1 8 1 \n"), 0o666); err != nil {
+	if err := os.WriteFile(list, []byte("kernels/fill.ptx fill_b8 1 1 1 256 1 1 3 -1 8 1 \n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := kernelRows(list)
