@@ -321,6 +321,43 @@ func TestWhatFailsBehindAClosedExecIsWithTheContext(t *testing.T) {
 	k.ok(errors.Join(s.Close(), other.Close(), b.Close()))
 }
 
+// A launch that fails leaves the one before as it was: also where it is one in another
+// context's per-thread stream, which needs another event.
+func TestAFailedLaunchElsewhereLeavesTheOneBefore(t *testing.T) {
+	lib := faulty.Wrap(emulator.New(emulator.Config{}))
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
+	there := k.beside()
+	b := k.memory()
+	g := k.graph()
+	k.add(g, k.launch(k.plus, b, 2))
+	x := k.exec(g)
+	gate := make(chan struct{})
+	release := sync.OnceFunc(func() { close(gate) })
+	defer release()
+	h, err := driver.NewHostFunc(k.c, func() { <-gate })
+	k.ok(err)
+	k.ok(onOtherThread(func() error {
+		s := k.c.PerThreadStream()
+		return errors.Join(s.Do(h), x.Launch(s))
+	}))
+	lib.FailCall("cuGraphLaunch", 1, uint32(injected))
+	if err := x.Launch(there.c.PerThreadStream()); !errors.Is(err, injected) {
+		t.Errorf("the launch elsewhere: %v", err)
+	}
+	lib.Stop()
+	ctx, cancel := context.WithTimeout(background, 20*time.Millisecond)
+	defer cancel()
+	if err := x.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the first launch is under way: %v", err)
+	}
+	release()
+	k.ok(x.Wait(background))
+	k.expect(b, 3)
+	k.ok(x.Launch(there.c.PerThreadStream()))
+	k.ok(x.Wait(background))
+	k.expect(b, 5)
+}
+
 // allocated reports whether there is memory at an address.
 func (k *kit) allocated(p driver.CUdeviceptr) bool {
 	var base driver.CUdeviceptr

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -53,15 +54,20 @@ func (t *tail) moveHere(s *driver.Stream, send func() error) error {
 	if err := s.Lifetime().Retain(); err != nil {
 		return err
 	}
-	if err := t.fit(s); err != nil {
+	mark, err := t.fitting(s)
+	if err != nil {
 		s.Lifetime().Done()
 		return err
 	}
-	if err := send(); err != nil {
+	if err := send(); err != nil { // and the work before has the mark it had
+		if mark != t.mark {
+			err = errors.Join(err, mark.drop())
+		}
 		s.Lifetime().Done()
 		return err
 	}
 	t.at(s, false)
+	_ = t.use(mark) // only a lost context does not destroy an event, which whatever is asked of it says
 	t.stands = t.markHere()
 	return nil
 }
@@ -92,16 +98,21 @@ func (t *tail) release() {
 	}
 }
 
-// fit has a mark that can be recorded in s.
-func (t *tail) fit(s *driver.Stream) error {
+// fitting returns a mark that can be recorded in s: the one that is there, or a new
+// one for use.
+func (t *tail) fitting(s *driver.Stream) (*milestone, error) {
 	if t.mark.fits(s) {
+		return t.mark, nil
+	}
+	return newMilestone(s)
+}
+
+// use has m be the mark, in place of the one that is there.
+func (t *tail) use(m *milestone) error {
+	if m == t.mark {
 		return nil
 	}
-	m, err := newMilestone(s)
-	if err != nil {
-		return err
-	}
-	err = t.mark.drop()
+	err := t.mark.drop()
 	t.mark, t.stands = m, false
 	return err
 }
@@ -115,10 +126,13 @@ func (t *tail) marked() (bool, error) {
 	if t.stream.Raw() == driver.CU_STREAM_PER_THREAD { // see markHere
 		return false, driver.CUDA_ERROR_CONTEXT_IS_DESTROYED
 	}
-	if err := t.fit(t.stream); err != nil {
+	mark, err := t.fitting(t.stream)
+	if err != nil {
 		return false, err
 	}
-	var err error
+	if err := t.use(mark); err != nil {
+		return false, err
+	}
 	t.stands, err = t.mark.record(t.stream)
 	return t.stands, err
 }
