@@ -51,7 +51,8 @@ type launchRun struct {
 	threads uint32
 	ctas    uint64
 	units   uint64 // what is started at a time: clusters, or CTAs if there are none
-	started atomic.Uint64
+	shares  []*share
+	joined  atomic.Int32 // workers
 	aborted atomic.Bool
 	fault   atomic.Pointer[Fault]
 
@@ -115,7 +116,7 @@ func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
 // release returns the state to the pool. A launch that failed keeps its own.
 func (r *launchRun) release() {
 	r.ctx, r.opts, r.params, r.paramRegion.data, r.paramRegion.base = nil, nil, nil, nil, nil
-	r.started.Store(0)
+	r.joined.Store(0)
 	r.warpInsts.Store(0)
 	r.laneInsts.Store(0)
 	r.ownHeap, r.heapOnce = nil, sync.Once{}
@@ -135,6 +136,7 @@ func (r *launchRun) work() {
 		n = runtime.GOMAXPROCS(0)
 	}
 	n = int(min(uint64(n), r.units))
+	r.divide(n)
 	if n == 1 {
 		r.worker()
 		return
@@ -184,6 +186,7 @@ const oneThread = runtime.GOARCH == "wasm"
 // put aside, so that a CTA may wait for one that was not started yet.
 func (r *launchRun) worker() {
 	var resident []*cta
+	me := int(r.joined.Add(1)) - 1
 	limit := maxResident
 	if r.opts.Cooperative {
 		limit = int(min(r.ctas, 1<<30))
@@ -191,7 +194,7 @@ func (r *launchRun) worker() {
 	for i := 0; ; i++ {
 		var c *cta
 		if len(resident) < limit {
-			c = r.startCTA()
+			c = r.startCTA(me)
 		}
 		if c == nil {
 			if len(resident) == 0 {
@@ -218,12 +221,12 @@ func (r *launchRun) worker() {
 }
 
 // startCTA makes the next CTA of the grid ready, nil if all were started.
-func (r *launchRun) startCTA() *cta {
+func (r *launchRun) startCTA(worker int) *cta {
 	if r.aborted.Load() {
 		return nil
 	}
-	i := r.started.Add(1) - 1
-	if i >= r.units {
+	i, left := r.take(worker)
+	if !left {
 		return nil
 	}
 	i = r.permute(i)
