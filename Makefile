@@ -29,24 +29,33 @@ unit:
 	CGO_ENABLED=0 $(GO) test ./...
 	set -e; for m in $(MODULES); do CGO_ENABLED=0 $(GO) -C $$m test ./...; done
 
-# The race detector needs a C compiler, and is also the run with cgo on.
+# The race detector needs a C compiler, and is also the run with cgo on. With -short,
+# here and below, what "unit" has run whole runs in part: every seventh instruction
+# form, some of the failures that are injected. Nothing is vetted a second time.
 race:
 ifneq ($(HAVE_CC),)
-	CGO_ENABLED=1 $(GO) test -race ./...
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off ./...
 else
 	@echo "race: no C compiler here, so no run with the race detector and none with cgo on"
 endif
 
-# The two other ways to call: without a loader, and through purego.SyscallN. With
-# -short, here and below, results of instructions are compared for every seventh form.
-tags:
-	CGO_ENABLED=0 $(GO) test -short -tags static ./...
-	CGO_ENABLED=0 $(GO) test -short -tags purecuda_syscall ./...
+# The two other ways to call: without a loader, and through purego.SyscallN. All is
+# compiled, and tested is what makes calls.
+TAGGED := ./loader ./driver/... ./graph ./internal/launches ./internal/parity ./internal/robust ./examples/first ./examples/quickstart
 
+tags:
+	set -e; for t in static purecuda_syscall; do \
+		CGO_ENABLED=0 $(GO) build -tags $$t ./...; \
+		CGO_ENABLED=0 $(GO) test -short -vet=off -tags $$t $(TAGGED); \
+	done
+
+# Vetted for another system are the packages of which it has other files.
 cross:
-	set -e; for t in $(TARGETS); do echo "cross: $$t"; \
-		CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./...; \
+	set -e; differ=$$(CGO_ENABLED=0 $(GO) list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./...); \
+	[ -n "$$differ" ] || { echo "cross: there is no package to vet"; exit 1; }; \
+	for t in $(TARGETS); do echo "cross: $$t"; \
 		CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./...; \
+		CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet $$differ; \
 	done
 
 generate:
@@ -83,12 +92,12 @@ test-nvidia:
 # The arm64 tests under user-mode emulation (Debian: qemu-user-static, libc6-arm64-cross).
 # Left out are those that start their own binary, which the system cannot.
 test-arm64:
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -short -exec "qemu-aarch64-static -L /usr/aarch64-linux-gnu" -skip '^(TestSourcesAreCompiled|TestLostGPUEndsTheProcess|TestSignalsEndTheProcessInOrder)$$' ./...
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -short -vet=off -exec "qemu-aarch64-static -L /usr/aarch64-linux-gnu" -skip '^(TestSourcesAreCompiled|TestLostGPUEndsTheProcess|TestSignalsEndTheProcessInOrder)$$' ./...
 
-# The windows/amd64 tests under Wine. One package at a time: the first makes the prefix.
+# The windows/amd64 tests under Wine.
 # Left out are the two that delete a file, which Wine 8 does not do the way Go asks.
 test-windows:
-	CGO_ENABLED=0 GOOS=windows WINEPREFIX=$(abspath $(BUILD)/wine) $(GO) test -short -p 1 -exec "$(abspath scripts/wine-run.sh)" \
+	CGO_ENABLED=0 GOOS=windows WINEPREFIX=$(abspath $(BUILD)/wine) $(GO) test -short -vet=off -exec "$(abspath scripts/wine-run.sh)" \
 		-skip '^(TestGraphQueries|TestDriverDOT)$$' ./...
 
 # The quickstart and the examples where nothing else runs them: static binaries
@@ -104,7 +113,7 @@ test-platforms:
 WASM_SKIP ?= ^(TestEveryCallMayFail|TestTimeIsLinear|TestNoTextIsSlow|TestCheckOfLargeGraphs|TestFlowsHaveNoConflictUntilAnEdgeIsMissing)$$
 
 test-wasm:
-	CGO_ENABLED=0 GOOS=wasip1 GOARCH=wasm $(GO) test -exec "$(abspath scripts/wasm-run.sh)" -skip '$(WASM_SKIP)' ./ptx ./driver ./driver/emulator ./graph
+	CGO_ENABLED=0 GOOS=wasip1 GOARCH=wasm $(GO) test -vet=off -exec "$(abspath scripts/wasm-run.sh)" -skip '$(WASM_SKIP)' ./ptx ./driver ./driver/emulator ./graph
 
 # Everything that reads bytes of strangers, for FUZZTIME each. The minimiser would
 # take most of the time where an input is large.

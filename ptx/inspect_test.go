@@ -196,6 +196,9 @@ func TestSummaryReportsTheWritersError(t *testing.T) {
 
 // Ten megabytes are read and inspected in seconds at most, on a slow machine too.
 func TestInspectIsQuick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("how the time grows with the text is the same everywhere: without -short")
+	}
 	m, err := ptx.Parse("", synthetic(10<<20))
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,9 @@ const (
 // minutes when it is quadratic. The limit leaves room for slow machines and the
 // race detector.
 func TestTimeIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("how the time grows with the text is the same everywhere: without -short")
+	}
 	const limit = 5 * time.Second
 	for name, src := range pathological((1 << 19) / raceSlack) {
 		text := []byte(src)
@@ -40,6 +43,9 @@ func TestTimeIsLinear(t *testing.T) {
 }
 
 func TestNoTextIsSlow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("how the time grows with the text is the same everywhere: without -short")
+	}
 	limit := slowness()
 	texts := pathological(1 << 15)
 	var slowest time.Duration

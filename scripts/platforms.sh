@@ -16,7 +16,7 @@
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
-export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:--trimpath}"
+export CGO_ENABLED=0
 
 known=(amd64 arm64 windows static wasip1 js)
 platforms=("${known[@]}")

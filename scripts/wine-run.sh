@@ -10,17 +10,21 @@ set -eu
 : "${WINEPREFIX:?names the folder for Wine}"
 export WINEPREFIX WINEARCH=win64 WINEDEBUG=-all
 
+mkdir -p "$WINEPREFIX"
 dll=$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll
+exec 9>"$WINEPREFIX/lock"
+flock 9 # whoever comes first makes the prefix, and the others wait for it
 if [ ! -e "$dll" ]; then
-	mkdir -p "$WINEPREFIX"
 	# What tests leave in Wine's folders is not of this module.
 	echo "module wine" >"$WINEPREFIX/go.mod"
-	wineboot -i >/dev/null 2>&1
+	wineboot -i >/dev/null 2>&1 9>&- # the server that it starts would keep the lock
 	cat >"$WINEPREFIX/prng.c" <<'C'
 #include <windows.h>
 BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
 __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE p, SIZE_T n) { return SystemFunction036(p, (ULONG)n); }
 C
-	x86_64-w64-mingw32-gcc -shared -o "$dll" "$WINEPREFIX/prng.c" -ladvapi32
+	x86_64-w64-mingw32-gcc -shared -o "$WINEPREFIX/prng.dll" "$WINEPREFIX/prng.c" -ladvapi32
+	mv "$WINEPREFIX/prng.dll" "$dll"
 fi
+exec 9>&-
 exec wine "$@"

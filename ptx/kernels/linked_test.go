@@ -17,6 +17,9 @@ import (
 // A program has the texts that its operations may need on some device, and none
 // besides.
 func TestProgramsHaveTheTextsTheyUse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("programs are built for this, some seconds for each: without -short")
+	}
 	goTool(t)
 	for _, p := range []struct {
 		uses string

@@ -96,7 +96,7 @@ func (r *rig) everyCall(calls []faulty.Call) {
 	for i, call := range calls {
 		var with []driver.CUresult
 		switch {
-		case !seen[call.Symbol] && stride == 1:
+		case !seen[call.Symbol] && stride() == 1:
 			with = codes
 		case !seen[call.Symbol] || i%r.stride == 0:
 			with = codes[i/r.stride%len(codes):][:1]
@@ -167,7 +167,10 @@ func binds(symbol string) bool { return symbol == "cuCtxGetCurrent" || symbol ==
 // stream of its own: from then on the driver answers CUDA_ERROR_LAUNCH_FAILED. An
 // example that only closes what it has need not notice.
 func (r *rig) lostDevice(calls int) {
-	const points = 12
+	points := 12
+	if testing.Short() {
+		points = 4
+	}
 	for nth := 1; nth <= calls; nth += max(1, calls/points) {
 		lib := r.library(emulator.Config{})
 		lib.lose = int64(nth)

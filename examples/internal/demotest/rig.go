@@ -28,7 +28,7 @@ type rig struct {
 
 func newRig(t testing.TB, devices int, program Program) *rig {
 	t.Helper()
-	r := &rig{TB: t, program: program, devices: devices, dropped: new(atomic.Int64), grace: 2 * time.Second, stride: stride}
+	r := &rig{TB: t, program: program, devices: devices, dropped: new(atomic.Int64), grace: 2 * time.Second, stride: stride()}
 	previous := driver.SetLeakHook(func(driver.Leak) { r.dropped.Add(1) })
 	t.Cleanup(func() { driver.SetLeakHook(previous) })
 	// The first run makes what is made once.

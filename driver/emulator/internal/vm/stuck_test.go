@@ -81,6 +81,9 @@ func TestWaitsForBarrierObjectsThatNeverEnd(t *testing.T) {
 			"counted": func(o *vm.LaunchOptions) { o.Count, o.Stats = true, new(vm.Stats) },
 			"checked": func(o *vm.LaunchOptions) { o.Checks = vm.CheckSharedRaces | vm.CheckUninitialized },
 		} {
+			if what != "" && testing.Short() {
+				continue // these are the slow ones, and differ in no way that a system or build could
+			}
 			t.Run(k.name+" "+what, func(t *testing.T) {
 				m := load(t, clusterKernel(k.body))
 				o := grid(2, 64)
