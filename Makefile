@@ -49,13 +49,11 @@ tags:
 		CGO_ENABLED=0 $(GO) test -short -vet=off -tags $$t $(TAGGED); \
 	done
 
-# Vetted for another system are the packages of which it has other files.
+# To vet is also what compiles the tests for systems on which none runs.
 cross:
-	set -e; differ=$$(CGO_ENABLED=0 $(GO) list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./...); \
-	[ -n "$$differ" ] || { echo "cross: there is no package to vet"; exit 1; }; \
-	for t in $(TARGETS); do echo "cross: $$t"; \
+	set -e; for t in $(TARGETS); do echo "cross: $$t"; \
+		CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./...; \
 		CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./...; \
-		CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet $$differ; \
 	done
 
 generate:

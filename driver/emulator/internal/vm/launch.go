@@ -186,15 +186,16 @@ const oneThread = runtime.GOARCH == "wasm"
 // put aside, so that a CTA may wait for one that was not started yet.
 func (r *launchRun) worker() {
 	var resident []*cta
-	me := int(r.joined.Add(1)) - 1
+	me, none := int(r.joined.Add(1))-1, false // none is left to start
 	limit := maxResident
 	if r.opts.Cooperative {
 		limit = int(min(r.ctas, 1<<30))
 	}
 	for i := 0; ; i++ {
 		var c *cta
-		if len(resident) < limit {
+		if !none && len(resident) < limit {
 			c = r.startCTA(me)
+			none = c == nil
 		}
 		if c == nil {
 			if len(resident) == 0 {

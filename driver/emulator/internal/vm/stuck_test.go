@@ -82,7 +82,7 @@ func TestWaitsForBarrierObjectsThatNeverEnd(t *testing.T) {
 			"checked": func(o *vm.LaunchOptions) { o.Checks = vm.CheckSharedRaces | vm.CheckUninitialized },
 		} {
 			if what != "" && testing.Short() {
-				continue // these are the slow ones, and differ in no way that a system or build could
+				continue // slow, and in the run of all
 			}
 			t.Run(k.name+" "+what, func(t *testing.T) {
 				m := load(t, clusterKernel(k.body))
