@@ -148,32 +148,6 @@ func TestCallsAreMadeWithinCalls(t *testing.T) {
 	})
 }
 
-// packs moves the arguments of a launch to another place, and changes one.
-type packs struct{ s *driver.Stream }
-
-func (p packs) Do(op driver.Op) error {
-	l := op.(*driver.Launch)
-	l.Pack()
-	if err := p.s.Do(l); err != nil {
-		return err
-	}
-	return driver.SetArg(l, 1, driver.CUdeviceptr(0))
-}
-
-func TestCallsSetAnewWhatWasChanged(t *testing.T) {
-	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		w := newWork(t, c)
-		x, y := w.floats(1, 2), w.floats(10, 20)
-		calls := must(driver.NewCalls(w.kernel("axpy"), driver.Reads, driver.ReadsWrites, 0, 0))(t)
-		cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(2)}
-		for _, on := range []driver.Doer{w.s, packs{w.s}, w.s, packs{w.s}, packs{w.s}} {
-			noError(t, calls.Do(on, &cfg, &axpyArgs{x.All(), y.All(), 10, 2}))
-		}
-		w.wait()
-		expect(w, "y", contents(w, y), []float32{60, 120})
-	})
-}
-
 // Each launch has the arguments of its goroutine, whatever the collector lets go of.
 func TestCallsOfManyGoroutines(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
