@@ -2,10 +2,11 @@ package driver
 
 import (
 	"fmt"
-	"reflect"
 	"runtime"
 	"sync"
-	"unsafe"
+	"weak"
+
+	"github.com/purecuda/cuda/loader"
 )
 
 // Doer is what takes operations: a *Stream, which runs them, or a scope of
@@ -14,16 +15,19 @@ type Doer interface{ Do(op Op) error }
 
 // Calls makes launches of one kernel, each described anew by its arguments,
 // without allocating: the launches are used again. It is what the launchers
-// are made of that ptx2go generates; with it they know the number and the types
-// of the arguments beforehand.
+// are made of that ptx2go generates.
 //
 // A Calls is used by any number of goroutines. It keeps the kernel's code
 // reachable; the memory of latest calls it lets the collector have, though not at
 // once: forgetting it after each call would cost more than the call's check.
 type Calls struct {
+	latch loader.Latch // held by who uses first
+	used  bool         // since the collector ran
+	first call
+	spare sync.Pool // of *call, for goroutines that find the latch held
 	k     *Kernel
 	modes []AccessMode
-	pool  sync.Pool // of *Call; what it has not used for two collections is gone
+	idle  *idle // nil while the collector is awaited
 }
 
 // NewCalls returns the calls of a kernel. Modes say what the kernel does to the
@@ -40,7 +44,9 @@ func NewCalls(k *Kernel, modes ...AccessMode) (*Calls, error) {
 	if len(k.params) != len(modes) {
 		return nil, invalidf("calls of %v: it takes %d arguments (%s), not %d", k, len(k.params), signature(k.params), len(modes))
 	}
-	return &Calls{k: k, modes: modes}, nil
+	c := &Calls{k: k, modes: modes}
+	c.idle = &idle{weak.Make(c)}
+	return c, nil
 }
 
 // Kernel is the kernel that is called, nil for nil Calls.
@@ -51,157 +57,72 @@ func (c *Calls) Kernel() *Kernel {
 	return c.k
 }
 
-// Call is one launch that is being described: by Pass for each argument, then
-// by Call.Do, which ends it.
-type Call struct {
-	of    *Calls
-	l     *Launch
-	n     int      // arguments so far
-	err   error    // the first
-	words []passed // of arguments that were numbers: their type needs no check again
-}
-
-// passed is where an argument of at most a word is stored.
-type passed struct {
-	at  unsafe.Pointer // into Launch.store; nil: there is more to do
-	typ typeWord
-}
-
-// Begin starts a call with that configuration. What is wrong with it is said by
-// the Call's Do.
-func (c *Calls) Begin(cfg LaunchConfig) *Call {
+// Do sends a launch with that configuration. Args points to a struct with a field
+// for each argument, in order, of a type that Prepare takes or a Memory. What the
+// struct is made of is checked when its type is another one than the time before;
+// what is in it each time.
+func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 	if c == nil {
-		return &Call{err: nilError("kernel")}
+		return nilError("kernel")
 	}
-	call, _ := c.pool.Get().(*Call)
-	if call == nil {
-		call = c.newCall()
+	s, ok := on.(*Stream)
+	if !ok || !c.latch.TryLock() {
+		return c.doSpare(on, cfg, args)
 	}
-	call.n, call.err = 0, nil
-	if l := call.l; l.node.GridDimX == 0 || !l.cfg.same(&cfg) {
-		call.err = l.SetConfig(cfg)
+	c.used = true
+	err := c.first.set(c, cfg, args)
+	if err == nil {
+		err = c.first.send(s)
 	}
-	return call
-}
-
-func (c *Calls) newCall() *Call {
-	call := &Call{of: c, l: newLaunch(c.k), words: make([]passed, len(c.modes))}
-	for i, mode := range c.modes {
-		if mode != 0 {
-			call.l.slots[i].mode = mode
-		}
-	}
-	return call
-}
-
-// Pass sets argument i of the call, counted from 0: all of them, in order. Where
-// memory has a type, PassView is faster.
-func Pass[T any](c *Call, i int, v T) {
-	if i == c.n && i < len(c.words) && c.words[i].typ == wordOf(reflect.TypeFor[T]()) {
-		c.n = i + 1
-		*(*uint64)(c.words[i].at) = passedWord(v)
-		return
-	}
-	pass(c, i, v)
-}
-
-// passedWord is a value of at most a word as it is stored: an argument has whole words
-// to itself, see copyArg.
-func passedWord[T any](v T) uint64 {
-	switch unsafe.Sizeof(v) {
-	case 1:
-		return uint64(*(*uint8)(unsafe.Pointer(&v)))
-	case 2:
-		return uint64(*(*uint16)(unsafe.Pointer(&v)))
-	case 4:
-		return uint64(*(*uint32)(unsafe.Pointer(&v)))
-	}
-	return *(*uint64)(unsafe.Pointer(&v))
-}
-
-// pass is Pass for what is not a number, or not yet known to be one.
-func pass[T any](c *Call, i int, v T) {
-	if !c.next(i) {
-		return
-	}
-	if c.err = SetArg(c.l, i, v); c.err != nil {
-		return
-	}
-	s := &c.l.slots[i]
-	switch unsafe.Sizeof(v) {
-	case 1, 2, 4, 8:
-		if s.form == formPlain && s.size == unsafe.Sizeof(v) {
-			c.words[i] = passed{s.at, s.typ}
-			return
-		}
-	}
-	c.words[i] = passed{}
-}
-
-// next reports whether argument i is due.
-func (c *Call) next(i int) bool {
-	if c.err != nil {
-		return false
-	}
-	if i != c.n {
-		c.err = invalidf("launch of %v: argument %d is passed where %d is due", c.l.k, i, c.n)
-		return false
-	}
-	c.n++
-	return true
-}
-
-// PassView is Pass for a View.
-func PassView[T any](c *Call, i int, v View[T]) {
-	if !c.span(i, v.mem) {
-		pass(c, i, v)
-	}
-}
-
-// PassMemory is Pass for memory whose elements are not known.
-func PassMemory(c *Call, i int, m Memory) {
-	if _, declared := m.(Declared); m == nil || declared || !c.span(i, m.span()) {
-		pass(c, i, m)
-	}
-}
-
-// span sets an argument that is memory, where the one before was: it reports
-// false if there is more to check than that the memory is open.
-func (c *Call) span(i int, m span) bool {
-	if l := c.l; i == c.n && i < len(c.words) {
-		s := &l.slots[i]
-		if (s.form == formView || s.form == formBuffer) && m.a != nil && m.a.ctx == l.ctx && !m.a.life.closed.Load() {
-			c.n = i + 1
-			if use := &l.uses[s.mem]; l.mem[s.mem] != m.a || use.Addr != uint64(m.ptr) || use.Bytes != uint64(m.bytes) {
-				l.hold(s, &m)
-			}
-			return true
-		}
-	}
-	return false
-}
-
-// Do sends the launch and ends the call.
-func (c *Call) Do(on Doer) error {
-	if c.of == nil {
-		return c.err
-	}
-	err := c.send(on)
-	c.of.pool.Put(c)
-	runtime.KeepAlive(c.of)
+	c.latch.Unlock()
 	return err
 }
 
-func (c *Call) send(on Doer) error {
-	switch {
-	case c.err != nil:
-		return c.err
-	case c.n != len(c.l.slots):
-		return invalidf("launch of %v: it takes %d arguments (%s), got %d", c.l.k, len(c.l.slots), signature(c.l.k.params), c.n)
-	case on == nil:
-		return nilError("stream")
+// doSpare is Do for goroutines that find the first call in use, and for what is no
+// stream: it may remember the launch, so that it gets none that others use.
+func (c *Calls) doSpare(on Doer, cfg *LaunchConfig, args any) error {
+	spare, _ := c.spare.Get().(*call)
+	if spare == nil {
+		spare = new(call)
 	}
-	return on.Do(c.l)
+	err := spare.set(c, cfg, args)
+	if err == nil {
+		err = spare.give(on)
+	}
+	c.spare.Put(spare)
+	return err
+}
+
+// idle waits for the collector to run, by being what it finds. When it ran twice
+// without a call in between, the first call forgets its memory. Spare calls need
+// none of that: a pool forgets them.
+type idle struct{ of weak.Pointer[Calls] }
+
+// watch begins to wait, if nobody does.
+func (c *Calls) watch() {
+	if i := c.idle; i != nil {
+		c.idle = nil
+		runtime.SetFinalizer(i, (*idle).collected)
+	}
+}
+
+func (i *idle) collected() {
+	c := i.of.Value()
+	if c == nil {
+		return
+	}
+	if !c.latch.TryLock() {
+		runtime.SetFinalizer(i, (*idle).collected)
+		return
+	}
+	c.idle = i
+	if c.used {
+		c.used = false
+		c.watch()
+	} else {
+		c.first.forget()
+	}
+	c.latch.Unlock()
 }
 
 // String names the kernel.

@@ -9,6 +9,21 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
+// The arguments of the kernel axpy.
+type (
+	axpyArgs struct {
+		x, y  driver.View[float32]
+		alpha float32
+		n     uint32
+	}
+	axpyAny struct {
+		x     driver.View[float32]
+		y     driver.Memory
+		alpha float32
+		n     uint32
+	}
+)
+
 func TestCallsLaunchWhatIsPassed(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -16,12 +31,8 @@ func TestCallsLaunchWhatIsPassed(t *testing.T) {
 		calls := must(driver.NewCalls(w.kernel("axpy"), driver.Reads, driver.ReadsWrites, 0, 0))(t)
 		cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(2)}
 		for _, alpha := range []float32{1, 10} {
-			call := calls.Begin(cfg)
-			driver.Pass(call, 0, x.All())
-			driver.PassMemory(call, 1, y)
-			driver.Pass(call, 2, alpha)
-			driver.Pass(call, 3, uint32(2))
-			noError(t, call.Do(w.s))
+			args := axpyAny{x.All(), y, alpha, 2}
+			noError(t, calls.Do(w.s, &cfg, &args))
 		}
 		w.wait()
 		expect(w, "y", contents(w, y), []float32{21, 42})
@@ -39,19 +50,20 @@ func TestCallsThatAreNotWholeAreRefused(t *testing.T) {
 		calls := must(driver.NewCalls(k, 0, 0, 0, 0))(t)
 		cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
-		call := calls.Begin(cfg)
-		driver.Pass(call, 0, x.All())
-		wantError(t, call.Do(w.s), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "takes 4", "got 1")
-		call = calls.Begin(cfg)
-		driver.Pass(call, 1, x.All())
-		wantError(t, call.Do(w.s), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "argument 1 is passed where 0 is due")
-		call = calls.Begin(driver.LaunchConfig{})
-		driver.Pass(call, 0, x.All())
-		wantError(t, call.Do(w.s), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "grid dimension X is 0")
+		args := axpyArgs{x.All(), x.All(), 1, 0}
+		for range 2 { // what was refused is not remembered, nor is what was right before
+			wantError(t, calls.Do(w.s, &cfg, &struct{ x driver.View[float32] }{x.All()}), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "takes 4", "got 1")
+			wantError(t, calls.Do(w.s, &cfg, args), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "not a pointer to a struct")
+			wantError(t, calls.Do(w.s, &cfg, (*axpyArgs)(nil)), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "arguments are nil")
+			wantError(t, calls.Do(w.s, &cfg, nil), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "arguments are nil")
+			wantError(t, calls.Do(w.s, &driver.LaunchConfig{}, &args), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "grid dimension X is 0")
+			wantError(t, calls.Do(nil, &cfg, &args), driver.ErrClosed, "nil stream")
+			wantError(t, calls.Do((*driver.Stream)(nil), &cfg, &args), driver.ErrClosed, "nil stream")
+			noError(t, calls.Do(w.s, &cfg, &args))
+		}
+		w.wait()
 		var none *driver.Calls
-		call = none.Begin(cfg)
-		driver.Pass(call, 0, x.All())
-		wantError(t, call.Do(w.s), driver.ErrClosed, "nil kernel")
+		wantError(t, none.Do(w.s, &cfg, &args), driver.ErrClosed, "nil kernel")
 		if none.Kernel() != nil || calls.Kernel() != k {
 			t.Error("not the kernel")
 		}
@@ -66,9 +78,9 @@ func TestCallsLetTheCollectorHaveTheirArguments(t *testing.T) {
 	gone := make(chan bool, 1)
 	func() {
 		b := must(driver.Alloc[float32](c, 1))(t)
-		call := calls.Begin(cfg)
-		driver.Pass(call, 0, b.All())
-		noError(t, call.Do(w.s))
+		args := struct{ out driver.View[float32] }{b.All()}
+		noError(t, calls.Do(w.s, &cfg, &args))
+		noError(t, calls.Do(within{calls, w.s, cfg, &args}, &cfg, &args)) // the spare call has it, too
 		noError(t, b.Close())
 		runtime.AddCleanup(b.Ref().Lifetime(), func(gone chan bool) { gone <- true }, gone)
 	}()
@@ -90,9 +102,8 @@ func TestCallsOfAClosedModuleAreRefused(t *testing.T) {
 		m := must(c.LoadModule([]byte(workPTX)))(t)
 		calls := must(driver.NewCalls(must(m.Kernel("set"))(t), driver.Writes))(t)
 		noError(t, m.Close())
-		call := calls.Begin(driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)})
-		driver.Pass(call, 0, driver.CUdeviceptr(0))
-		if err := call.Do(w.s); !errors.Is(err, driver.ErrClosed) {
+		args := struct{ out driver.CUdeviceptr }{0}
+		if err := calls.Do(w.s, &driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}, &args); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("%v is not %v", err, driver.ErrClosed)
 		}
 	})

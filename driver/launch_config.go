@@ -31,6 +31,11 @@ func (c *LaunchConfig) same(o *LaunchConfig) bool {
 		c.Programmatic == o.Programmatic && c.Attributes == nil && o.Attributes == nil
 }
 
+// plain reports whether there are no launch attributes.
+func (c *LaunchConfig) plain() bool {
+	return !c.Cooperative && c.Cluster.IsZero() && c.Priority == 0 && !c.Programmatic && c.Attributes == nil
+}
+
 // attributes appends the launch attributes to list.
 func (c *LaunchConfig) attributes(list []CUlaunchAttribute) []CUlaunchAttribute {
 	if c.Cooperative {

@@ -127,6 +127,21 @@ func TestLaunchWithAttributesGoesThroughLaunchKernelEx(t *testing.T) {
 	}
 }
 
+func TestCallsHaveTheAttributesOfEachConfiguration(t *testing.T) {
+	a := newAxpy(t)
+	nothing := must(a.m.Kernel("nothing"))(t)
+	calls := must(driver.NewCalls(nothing))(t)
+	plain := a.config()
+	prior := plain
+	prior.Priority = -2
+	for i, cfg := range []driver.LaunchConfig{plain, plain, prior, prior, plain, prior, plain} {
+		noError(t, calls.Do(a.s, &cfg, &struct{}{}))
+		if a.launch.ex != (cfg.Priority != 0) || a.launch.stream != uintptr(a.s.Raw()) {
+			t.Errorf("launch %d: %+v", i, a.launch)
+		}
+	}
+}
+
 func TestWrongArgumentsNameTheParameter(t *testing.T) {
 	a := newAxpy(t)
 	var none *driver.Buffer[float32]

@@ -22,6 +22,9 @@ func (l *Latch) Lock() {
 	}
 }
 
+// TryLock takes the latch if it is free, and reports whether it did.
+func (l *Latch) TryLock() bool { return l.held.CompareAndSwap(0, 1) }
+
 // Unlock gives the latch back.
 func (l *Latch) Unlock() {
 	storeRelease(&l.held)

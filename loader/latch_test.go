@@ -27,6 +27,19 @@ func TestLatchKeepsOthersOut(t *testing.T) {
 	}
 }
 
+func TestTryLockDoesNotWait(t *testing.T) {
+	var l loader.Latch
+	for range 2 {
+		if !l.TryLock() {
+			t.Error("an open latch was not taken")
+		}
+		if l.TryLock() {
+			t.Error("a latch was taken twice")
+		}
+		l.Unlock()
+	}
+}
+
 func BenchmarkLatch(b *testing.B) {
 	var l loader.Latch
 	for b.Loop() {

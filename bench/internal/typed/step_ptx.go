@@ -55,10 +55,10 @@ func (launcher Step) Op(cfg driver.LaunchConfig, p driver.MemoryOf[uint32], n ui
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher Step) Do(on driver.Doer, cfg driver.LaunchConfig, p driver.View[uint32], n uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, p)
-	driver.Pass(call, 1, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		p driver.View[uint32]
+		n uint32
+	}{p, n})
 }
 
 // StepArgs is a prepared launch of Step whose arguments are set

@@ -99,15 +99,15 @@ func (launcher ArgmaxF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ArgmaxF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int64]
+		src   driver.View[float32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // ArgmaxF32Args is a prepared launch of ArgmaxF32 whose arguments are set
@@ -183,15 +183,15 @@ func (launcher ArgmaxF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ArgmaxF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int64]
+		src   driver.View[F16]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // ArgmaxF16Args is a prepared launch of ArgmaxF16 whose arguments are set
@@ -267,15 +267,15 @@ func (launcher ArgmaxBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ArgmaxBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int64]
+		src   driver.View[BF16]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // ArgmaxBF16Args is a prepared launch of ArgmaxBF16 whose arguments are set
@@ -351,15 +351,15 @@ func (launcher ArgmaxF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ArgmaxF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int64]
+		src   driver.View[float64]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // ArgmaxF64Args is a prepared launch of ArgmaxF64 whose arguments are set
@@ -435,15 +435,15 @@ func (launcher ArgmaxI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ArgmaxI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int64]
+		src   driver.View[int32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // ArgmaxI32Args is a prepared launch of ArgmaxI32 whose arguments are set
@@ -519,15 +519,15 @@ func (launcher ArgmaxI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ArgmaxI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int64]
+		src   driver.View[int64]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // ArgmaxI64Args is a prepared launch of ArgmaxI64 whose arguments are set

@@ -172,13 +172,13 @@ func (launcher AddBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   driver.View[BF16]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // AddBF16Args is a prepared launch of AddBF16 whose arguments are set
@@ -246,13 +246,13 @@ func (launcher SubBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   driver.View[BF16]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // SubBF16Args is a prepared launch of SubBF16 whose arguments are set
@@ -320,13 +320,13 @@ func (launcher MulBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   driver.View[BF16]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MulBF16Args is a prepared launch of MulBF16 whose arguments are set
@@ -394,13 +394,13 @@ func (launcher DivBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   driver.View[BF16]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // DivBF16Args is a prepared launch of DivBF16 whose arguments are set
@@ -468,13 +468,13 @@ func (launcher MaxBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   driver.View[BF16]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MaxBF16Args is a prepared launch of MaxBF16 whose arguments are set
@@ -542,13 +542,13 @@ func (launcher MinBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b driver.View[BF16], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   driver.View[BF16]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MinBF16Args is a prepared launch of MinBF16 whose arguments are set
@@ -616,12 +616,12 @@ func (launcher AddScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   BF16
+	}{dst, n, a, b})
 }
 
 // AddScalarBF16Args is a prepared launch of AddScalarBF16 whose arguments are set
@@ -688,12 +688,12 @@ func (launcher MulScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   BF16
+	}{dst, n, a, b})
 }
 
 // MulScalarBF16Args is a prepared launch of MulScalarBF16 whose arguments are set
@@ -760,12 +760,12 @@ func (launcher MaxScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   BF16
+	}{dst, n, a, b})
 }
 
 // MaxScalarBF16Args is a prepared launch of MaxScalarBF16 whose arguments are set
@@ -832,12 +832,12 @@ func (launcher MinScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   BF16
+	}{dst, n, a, b})
 }
 
 // MinScalarBF16Args is a prepared launch of MinScalarBF16 whose arguments are set
@@ -904,12 +904,12 @@ func (launcher SubScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   BF16
+	}{dst, n, a, b})
 }
 
 // SubScalarBF16Args is a prepared launch of SubScalarBF16 whose arguments are set
@@ -976,12 +976,12 @@ func (launcher DivScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   BF16
+	}{dst, n, a, b})
 }
 
 // DivScalarBF16Args is a prepared launch of DivScalarBF16 whose arguments are set
@@ -1048,12 +1048,12 @@ func (launcher SubfromScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryO
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubfromScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   BF16
+	}{dst, n, a, b})
 }
 
 // SubfromScalarBF16Args is a prepared launch of SubfromScalarBF16 whose arguments are set
@@ -1120,12 +1120,12 @@ func (launcher DivintoScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryO
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivintoScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, a driver.View[BF16], b BF16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		a   driver.View[BF16]
+		b   BF16
+	}{dst, n, a, b})
 }
 
 // DivintoScalarBF16Args is a prepared launch of DivintoScalarBF16 whose arguments are set

@@ -172,13 +172,13 @@ func (launcher AddF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   driver.View[F16]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // AddF16Args is a prepared launch of AddF16 whose arguments are set
@@ -246,13 +246,13 @@ func (launcher SubF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   driver.View[F16]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // SubF16Args is a prepared launch of SubF16 whose arguments are set
@@ -320,13 +320,13 @@ func (launcher MulF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   driver.View[F16]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MulF16Args is a prepared launch of MulF16 whose arguments are set
@@ -394,13 +394,13 @@ func (launcher DivF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   driver.View[F16]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // DivF16Args is a prepared launch of DivF16 whose arguments are set
@@ -468,13 +468,13 @@ func (launcher MaxF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   driver.View[F16]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MaxF16Args is a prepared launch of MaxF16 whose arguments are set
@@ -542,13 +542,13 @@ func (launcher MinF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b driver.View[F16], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   driver.View[F16]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MinF16Args is a prepared launch of MinF16 whose arguments are set
@@ -616,12 +616,12 @@ func (launcher AddScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   F16
+	}{dst, n, a, b})
 }
 
 // AddScalarF16Args is a prepared launch of AddScalarF16 whose arguments are set
@@ -688,12 +688,12 @@ func (launcher MulScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   F16
+	}{dst, n, a, b})
 }
 
 // MulScalarF16Args is a prepared launch of MulScalarF16 whose arguments are set
@@ -760,12 +760,12 @@ func (launcher MaxScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   F16
+	}{dst, n, a, b})
 }
 
 // MaxScalarF16Args is a prepared launch of MaxScalarF16 whose arguments are set
@@ -832,12 +832,12 @@ func (launcher MinScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   F16
+	}{dst, n, a, b})
 }
 
 // MinScalarF16Args is a prepared launch of MinScalarF16 whose arguments are set
@@ -904,12 +904,12 @@ func (launcher SubScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   F16
+	}{dst, n, a, b})
 }
 
 // SubScalarF16Args is a prepared launch of SubScalarF16 whose arguments are set
@@ -976,12 +976,12 @@ func (launcher DivScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   F16
+	}{dst, n, a, b})
 }
 
 // DivScalarF16Args is a prepared launch of DivScalarF16 whose arguments are set
@@ -1048,12 +1048,12 @@ func (launcher SubfromScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubfromScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   F16
+	}{dst, n, a, b})
 }
 
 // SubfromScalarF16Args is a prepared launch of SubfromScalarF16 whose arguments are set
@@ -1120,12 +1120,12 @@ func (launcher DivintoScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivintoScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, a driver.View[F16], b F16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		a   driver.View[F16]
+		b   F16
+	}{dst, n, a, b})
 }
 
 // DivintoScalarF16Args is a prepared launch of DivintoScalarF16 whose arguments are set

@@ -171,13 +171,13 @@ func (launcher AddF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   driver.View[float32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // AddF32Args is a prepared launch of AddF32 whose arguments are set
@@ -245,13 +245,13 @@ func (launcher SubF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   driver.View[float32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // SubF32Args is a prepared launch of SubF32 whose arguments are set
@@ -319,13 +319,13 @@ func (launcher MulF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   driver.View[float32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MulF32Args is a prepared launch of MulF32 whose arguments are set
@@ -393,13 +393,13 @@ func (launcher DivF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   driver.View[float32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // DivF32Args is a prepared launch of DivF32 whose arguments are set
@@ -467,13 +467,13 @@ func (launcher MaxF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   driver.View[float32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MaxF32Args is a prepared launch of MaxF32 whose arguments are set
@@ -541,13 +541,13 @@ func (launcher MinF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b driver.View[float32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   driver.View[float32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MinF32Args is a prepared launch of MinF32 whose arguments are set
@@ -615,12 +615,12 @@ func (launcher AddScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   float32
+	}{dst, n, a, b})
 }
 
 // AddScalarF32Args is a prepared launch of AddScalarF32 whose arguments are set
@@ -684,12 +684,12 @@ func (launcher MulScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   float32
+	}{dst, n, a, b})
 }
 
 // MulScalarF32Args is a prepared launch of MulScalarF32 whose arguments are set
@@ -753,12 +753,12 @@ func (launcher MaxScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   float32
+	}{dst, n, a, b})
 }
 
 // MaxScalarF32Args is a prepared launch of MaxScalarF32 whose arguments are set
@@ -822,12 +822,12 @@ func (launcher MinScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   float32
+	}{dst, n, a, b})
 }
 
 // MinScalarF32Args is a prepared launch of MinScalarF32 whose arguments are set
@@ -891,12 +891,12 @@ func (launcher SubScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   float32
+	}{dst, n, a, b})
 }
 
 // SubScalarF32Args is a prepared launch of SubScalarF32 whose arguments are set
@@ -960,12 +960,12 @@ func (launcher DivScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   float32
+	}{dst, n, a, b})
 }
 
 // DivScalarF32Args is a prepared launch of DivScalarF32 whose arguments are set
@@ -1029,12 +1029,12 @@ func (launcher SubfromScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubfromScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   float32
+	}{dst, n, a, b})
 }
 
 // SubfromScalarF32Args is a prepared launch of SubfromScalarF32 whose arguments are set
@@ -1098,12 +1098,12 @@ func (launcher DivintoScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivintoScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, a driver.View[float32], b float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		a   driver.View[float32]
+		b   float32
+	}{dst, n, a, b})
 }
 
 // DivintoScalarF32Args is a prepared launch of DivintoScalarF32 whose arguments are set

@@ -171,13 +171,13 @@ func (launcher AddF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   driver.View[float64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // AddF64Args is a prepared launch of AddF64 whose arguments are set
@@ -245,13 +245,13 @@ func (launcher SubF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   driver.View[float64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // SubF64Args is a prepared launch of SubF64 whose arguments are set
@@ -319,13 +319,13 @@ func (launcher MulF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   driver.View[float64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MulF64Args is a prepared launch of MulF64 whose arguments are set
@@ -393,13 +393,13 @@ func (launcher DivF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   driver.View[float64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // DivF64Args is a prepared launch of DivF64 whose arguments are set
@@ -467,13 +467,13 @@ func (launcher MaxF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   driver.View[float64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MaxF64Args is a prepared launch of MaxF64 whose arguments are set
@@ -541,13 +541,13 @@ func (launcher MinF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b driver.View[float64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   driver.View[float64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MinF64Args is a prepared launch of MinF64 whose arguments are set
@@ -615,12 +615,12 @@ func (launcher AddScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   float64
+	}{dst, n, a, b})
 }
 
 // AddScalarF64Args is a prepared launch of AddScalarF64 whose arguments are set
@@ -684,12 +684,12 @@ func (launcher MulScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   float64
+	}{dst, n, a, b})
 }
 
 // MulScalarF64Args is a prepared launch of MulScalarF64 whose arguments are set
@@ -753,12 +753,12 @@ func (launcher MaxScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   float64
+	}{dst, n, a, b})
 }
 
 // MaxScalarF64Args is a prepared launch of MaxScalarF64 whose arguments are set
@@ -822,12 +822,12 @@ func (launcher MinScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   float64
+	}{dst, n, a, b})
 }
 
 // MinScalarF64Args is a prepared launch of MinScalarF64 whose arguments are set
@@ -891,12 +891,12 @@ func (launcher SubScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   float64
+	}{dst, n, a, b})
 }
 
 // SubScalarF64Args is a prepared launch of SubScalarF64 whose arguments are set
@@ -960,12 +960,12 @@ func (launcher DivScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   float64
+	}{dst, n, a, b})
 }
 
 // DivScalarF64Args is a prepared launch of DivScalarF64 whose arguments are set
@@ -1029,12 +1029,12 @@ func (launcher SubfromScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubfromScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   float64
+	}{dst, n, a, b})
 }
 
 // SubfromScalarF64Args is a prepared launch of SubfromScalarF64 whose arguments are set
@@ -1098,12 +1098,12 @@ func (launcher DivintoScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivintoScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, a driver.View[float64], b float64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		a   driver.View[float64]
+		b   float64
+	}{dst, n, a, b})
 }
 
 // DivintoScalarF64Args is a prepared launch of DivintoScalarF64 whose arguments are set

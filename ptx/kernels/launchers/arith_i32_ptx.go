@@ -171,13 +171,13 @@ func (launcher AddI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   driver.View[int32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // AddI32Args is a prepared launch of AddI32 whose arguments are set
@@ -245,13 +245,13 @@ func (launcher SubI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   driver.View[int32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // SubI32Args is a prepared launch of SubI32 whose arguments are set
@@ -319,13 +319,13 @@ func (launcher MulI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   driver.View[int32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MulI32Args is a prepared launch of MulI32 whose arguments are set
@@ -393,13 +393,13 @@ func (launcher DivI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   driver.View[int32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // DivI32Args is a prepared launch of DivI32 whose arguments are set
@@ -467,13 +467,13 @@ func (launcher MaxI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   driver.View[int32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MaxI32Args is a prepared launch of MaxI32 whose arguments are set
@@ -541,13 +541,13 @@ func (launcher MinI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b driver.View[int32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   driver.View[int32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MinI32Args is a prepared launch of MinI32 whose arguments are set
@@ -615,12 +615,12 @@ func (launcher AddScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   int32
+	}{dst, n, a, b})
 }
 
 // AddScalarI32Args is a prepared launch of AddScalarI32 whose arguments are set
@@ -684,12 +684,12 @@ func (launcher MulScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   int32
+	}{dst, n, a, b})
 }
 
 // MulScalarI32Args is a prepared launch of MulScalarI32 whose arguments are set
@@ -753,12 +753,12 @@ func (launcher MaxScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   int32
+	}{dst, n, a, b})
 }
 
 // MaxScalarI32Args is a prepared launch of MaxScalarI32 whose arguments are set
@@ -822,12 +822,12 @@ func (launcher MinScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   int32
+	}{dst, n, a, b})
 }
 
 // MinScalarI32Args is a prepared launch of MinScalarI32 whose arguments are set
@@ -891,12 +891,12 @@ func (launcher SubScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   int32
+	}{dst, n, a, b})
 }
 
 // SubScalarI32Args is a prepared launch of SubScalarI32 whose arguments are set
@@ -960,12 +960,12 @@ func (launcher DivScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   int32
+	}{dst, n, a, b})
 }
 
 // DivScalarI32Args is a prepared launch of DivScalarI32 whose arguments are set
@@ -1029,12 +1029,12 @@ func (launcher SubfromScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubfromScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   int32
+	}{dst, n, a, b})
 }
 
 // SubfromScalarI32Args is a prepared launch of SubfromScalarI32 whose arguments are set
@@ -1098,12 +1098,12 @@ func (launcher DivintoScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivintoScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], n uint64, a driver.View[int32], b int32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		n   uint64
+		a   driver.View[int32]
+		b   int32
+	}{dst, n, a, b})
 }
 
 // DivintoScalarI32Args is a prepared launch of DivintoScalarI32 whose arguments are set

@@ -171,13 +171,13 @@ func (launcher AddI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   driver.View[int64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // AddI64Args is a prepared launch of AddI64 whose arguments are set
@@ -245,13 +245,13 @@ func (launcher SubI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   driver.View[int64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // SubI64Args is a prepared launch of SubI64 whose arguments are set
@@ -319,13 +319,13 @@ func (launcher MulI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   driver.View[int64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MulI64Args is a prepared launch of MulI64 whose arguments are set
@@ -393,13 +393,13 @@ func (launcher DivI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   driver.View[int64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // DivI64Args is a prepared launch of DivI64 whose arguments are set
@@ -467,13 +467,13 @@ func (launcher MaxI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   driver.View[int64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MaxI64Args is a prepared launch of MaxI64 whose arguments are set
@@ -541,13 +541,13 @@ func (launcher MinI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b driver.View[int64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   driver.View[int64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MinI64Args is a prepared launch of MinI64 whose arguments are set
@@ -615,12 +615,12 @@ func (launcher AddScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   int64
+	}{dst, n, a, b})
 }
 
 // AddScalarI64Args is a prepared launch of AddScalarI64 whose arguments are set
@@ -684,12 +684,12 @@ func (launcher MulScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   int64
+	}{dst, n, a, b})
 }
 
 // MulScalarI64Args is a prepared launch of MulScalarI64 whose arguments are set
@@ -753,12 +753,12 @@ func (launcher MaxScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   int64
+	}{dst, n, a, b})
 }
 
 // MaxScalarI64Args is a prepared launch of MaxScalarI64 whose arguments are set
@@ -822,12 +822,12 @@ func (launcher MinScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   int64
+	}{dst, n, a, b})
 }
 
 // MinScalarI64Args is a prepared launch of MinScalarI64 whose arguments are set
@@ -891,12 +891,12 @@ func (launcher SubScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   int64
+	}{dst, n, a, b})
 }
 
 // SubScalarI64Args is a prepared launch of SubScalarI64 whose arguments are set
@@ -960,12 +960,12 @@ func (launcher DivScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   int64
+	}{dst, n, a, b})
 }
 
 // DivScalarI64Args is a prepared launch of DivScalarI64 whose arguments are set
@@ -1029,12 +1029,12 @@ func (launcher SubfromScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubfromScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   int64
+	}{dst, n, a, b})
 }
 
 // SubfromScalarI64Args is a prepared launch of SubfromScalarI64 whose arguments are set
@@ -1098,12 +1098,12 @@ func (launcher DivintoScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivintoScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], n uint64, a driver.View[int64], b int64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		n   uint64
+		a   driver.View[int64]
+		b   int64
+	}{dst, n, a, b})
 }
 
 // DivintoScalarI64Args is a prepared launch of DivintoScalarI64 whose arguments are set

@@ -171,13 +171,13 @@ func (launcher AddU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   driver.View[uint32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // AddU32Args is a prepared launch of AddU32 whose arguments are set
@@ -245,13 +245,13 @@ func (launcher SubU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   driver.View[uint32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // SubU32Args is a prepared launch of SubU32 whose arguments are set
@@ -319,13 +319,13 @@ func (launcher MulU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   driver.View[uint32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MulU32Args is a prepared launch of MulU32 whose arguments are set
@@ -393,13 +393,13 @@ func (launcher DivU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   driver.View[uint32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // DivU32Args is a prepared launch of DivU32 whose arguments are set
@@ -467,13 +467,13 @@ func (launcher MaxU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   driver.View[uint32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MaxU32Args is a prepared launch of MaxU32 whose arguments are set
@@ -541,13 +541,13 @@ func (launcher MinU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b driver.View[uint32], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   driver.View[uint32]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MinU32Args is a prepared launch of MinU32 whose arguments are set
@@ -615,12 +615,12 @@ func (launcher AddScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   uint32
+	}{dst, n, a, b})
 }
 
 // AddScalarU32Args is a prepared launch of AddScalarU32 whose arguments are set
@@ -684,12 +684,12 @@ func (launcher MulScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   uint32
+	}{dst, n, a, b})
 }
 
 // MulScalarU32Args is a prepared launch of MulScalarU32 whose arguments are set
@@ -753,12 +753,12 @@ func (launcher MaxScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   uint32
+	}{dst, n, a, b})
 }
 
 // MaxScalarU32Args is a prepared launch of MaxScalarU32 whose arguments are set
@@ -822,12 +822,12 @@ func (launcher MinScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   uint32
+	}{dst, n, a, b})
 }
 
 // MinScalarU32Args is a prepared launch of MinScalarU32 whose arguments are set
@@ -891,12 +891,12 @@ func (launcher SubScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   uint32
+	}{dst, n, a, b})
 }
 
 // SubScalarU32Args is a prepared launch of SubScalarU32 whose arguments are set
@@ -960,12 +960,12 @@ func (launcher DivScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   uint32
+	}{dst, n, a, b})
 }
 
 // DivScalarU32Args is a prepared launch of DivScalarU32 whose arguments are set
@@ -1029,12 +1029,12 @@ func (launcher SubfromScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubfromScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   uint32
+	}{dst, n, a, b})
 }
 
 // SubfromScalarU32Args is a prepared launch of SubfromScalarU32 whose arguments are set
@@ -1098,12 +1098,12 @@ func (launcher DivintoScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivintoScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, a driver.View[uint32], b uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		n   uint64
+		a   driver.View[uint32]
+		b   uint32
+	}{dst, n, a, b})
 }
 
 // DivintoScalarU32Args is a prepared launch of DivintoScalarU32 whose arguments are set

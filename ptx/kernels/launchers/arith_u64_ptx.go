@@ -171,13 +171,13 @@ func (launcher AddU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   driver.View[uint64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // AddU64Args is a prepared launch of AddU64 whose arguments are set
@@ -245,13 +245,13 @@ func (launcher SubU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   driver.View[uint64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // SubU64Args is a prepared launch of SubU64 whose arguments are set
@@ -319,13 +319,13 @@ func (launcher MulU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   driver.View[uint64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MulU64Args is a prepared launch of MulU64 whose arguments are set
@@ -393,13 +393,13 @@ func (launcher DivU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   driver.View[uint64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // DivU64Args is a prepared launch of DivU64 whose arguments are set
@@ -467,13 +467,13 @@ func (launcher MaxU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   driver.View[uint64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MaxU64Args is a prepared launch of MaxU64 whose arguments are set
@@ -541,13 +541,13 @@ func (launcher MinU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b driver.View[uint64], m uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.PassView(call, 3, b)
-	driver.Pass(call, 4, m)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   driver.View[uint64]
+		m   uint64
+	}{dst, n, a, b, m})
 }
 
 // MinU64Args is a prepared launch of MinU64 whose arguments are set
@@ -615,12 +615,12 @@ func (launcher AddScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AddScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   uint64
+	}{dst, n, a, b})
 }
 
 // AddScalarU64Args is a prepared launch of AddScalarU64 whose arguments are set
@@ -684,12 +684,12 @@ func (launcher MulScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MulScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   uint64
+	}{dst, n, a, b})
 }
 
 // MulScalarU64Args is a prepared launch of MulScalarU64 whose arguments are set
@@ -753,12 +753,12 @@ func (launcher MaxScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   uint64
+	}{dst, n, a, b})
 }
 
 // MaxScalarU64Args is a prepared launch of MaxScalarU64 whose arguments are set
@@ -822,12 +822,12 @@ func (launcher MinScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   uint64
+	}{dst, n, a, b})
 }
 
 // MinScalarU64Args is a prepared launch of MinScalarU64 whose arguments are set
@@ -891,12 +891,12 @@ func (launcher SubScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   uint64
+	}{dst, n, a, b})
 }
 
 // SubScalarU64Args is a prepared launch of SubScalarU64 whose arguments are set
@@ -960,12 +960,12 @@ func (launcher DivScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   uint64
+	}{dst, n, a, b})
 }
 
 // DivScalarU64Args is a prepared launch of DivScalarU64 whose arguments are set
@@ -1029,12 +1029,12 @@ func (launcher SubfromScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SubfromScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   uint64
+	}{dst, n, a, b})
 }
 
 // SubfromScalarU64Args is a prepared launch of SubfromScalarU64 whose arguments are set
@@ -1098,12 +1098,12 @@ func (launcher DivintoScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher DivintoScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, a driver.View[uint64], b uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, a)
-	driver.Pass(call, 3, b)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		n   uint64
+		a   driver.View[uint64]
+		b   uint64
+	}{dst, n, a, b})
 }
 
 // DivintoScalarU64Args is a prepared launch of DivintoScalarU64 whose arguments are set

@@ -82,12 +82,12 @@ func (launcher AxpyF16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[F16], n ui
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AxpyF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[F16], n uint64, a F16, x driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, y)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.PassView(call, 3, x)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		y driver.View[F16]
+		n uint64
+		a F16
+		x driver.View[F16]
+	}{y, n, a, x})
 }
 
 // AxpyF16Args is a prepared launch of AxpyF16 whose arguments are set
@@ -154,12 +154,12 @@ func (launcher AxpyBF16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[BF16], n 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AxpyBF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[BF16], n uint64, a BF16, x driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, y)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.PassView(call, 3, x)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		y driver.View[BF16]
+		n uint64
+		a BF16
+		x driver.View[BF16]
+	}{y, n, a, x})
 }
 
 // AxpyBF16Args is a prepared launch of AxpyBF16 whose arguments are set
@@ -226,12 +226,12 @@ func (launcher AxpyF32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AxpyF32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], n uint64, a float32, x driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, y)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.PassView(call, 3, x)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		y driver.View[float32]
+		n uint64
+		a float32
+		x driver.View[float32]
+	}{y, n, a, x})
 }
 
 // AxpyF32Args is a prepared launch of AxpyF32 whose arguments are set
@@ -295,12 +295,12 @@ func (launcher AxpyF64) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float64], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AxpyF64) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float64], n uint64, a float64, x driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, y)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, a)
-	driver.PassView(call, 3, x)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		y driver.View[float64]
+		n uint64
+		a float64
+		x driver.View[float64]
+	}{y, n, a, x})
 }
 
 // AxpyF64Args is a prepared launch of AxpyF64 whose arguments are set

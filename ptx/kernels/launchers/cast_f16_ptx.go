@@ -144,11 +144,11 @@ func (launcher CastF16I8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int8],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF16I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int8], src driver.View[F16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int8]
+		src driver.View[F16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF16I8Args is a prepared launch of CastF16I8 whose arguments are set
@@ -208,11 +208,11 @@ func (launcher CastF16U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF16U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[F16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint8]
+		src driver.View[F16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF16U8Args is a prepared launch of CastF16U8 whose arguments are set
@@ -272,11 +272,11 @@ func (launcher CastF16I16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF16I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int16], src driver.View[F16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int16]
+		src driver.View[F16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF16I16Args is a prepared launch of CastF16I16 whose arguments are set
@@ -336,11 +336,11 @@ func (launcher CastF16U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint1
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF16U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[F16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint16]
+		src driver.View[F16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF16U16Args is a prepared launch of CastF16U16 whose arguments are set
@@ -400,11 +400,11 @@ func (launcher CastF16I32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF16I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[F16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		src driver.View[F16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF16I32Args is a prepared launch of CastF16I32 whose arguments are set
@@ -464,11 +464,11 @@ func (launcher CastF16U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[F16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		src driver.View[F16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF16U32Args is a prepared launch of CastF16U32 whose arguments are set
@@ -528,11 +528,11 @@ func (launcher CastF16I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF16I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[F16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		src driver.View[F16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF16I64Args is a prepared launch of CastF16I64 whose arguments are set
@@ -592,11 +592,11 @@ func (launcher CastF16U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint6
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[F16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		src driver.View[F16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF16U64Args is a prepared launch of CastF16U64 whose arguments are set
@@ -656,11 +656,11 @@ func (launcher CastF16BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[F16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		src driver.View[F16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF16BF16Args is a prepared launch of CastF16BF16 whose arguments are set
@@ -720,11 +720,11 @@ func (launcher CastF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[F16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		src driver.View[F16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF16F32Args is a prepared launch of CastF16F32 whose arguments are set
@@ -784,11 +784,11 @@ func (launcher CastF16F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[F16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		src driver.View[F16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF16F64Args is a prepared launch of CastF16F64 whose arguments are set

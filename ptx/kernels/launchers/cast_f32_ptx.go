@@ -144,11 +144,11 @@ func (launcher CastF32I8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int8],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF32I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int8], src driver.View[float32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int8]
+		src driver.View[float32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF32I8Args is a prepared launch of CastF32I8 whose arguments are set
@@ -208,11 +208,11 @@ func (launcher CastF32U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF32U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[float32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint8]
+		src driver.View[float32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF32U8Args is a prepared launch of CastF32U8 whose arguments are set
@@ -272,11 +272,11 @@ func (launcher CastF32I16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF32I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int16], src driver.View[float32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int16]
+		src driver.View[float32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF32I16Args is a prepared launch of CastF32I16 whose arguments are set
@@ -336,11 +336,11 @@ func (launcher CastF32U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint1
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF32U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[float32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint16]
+		src driver.View[float32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF32U16Args is a prepared launch of CastF32U16 whose arguments are set
@@ -400,11 +400,11 @@ func (launcher CastF32I32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF32I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[float32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		src driver.View[float32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF32I32Args is a prepared launch of CastF32I32 whose arguments are set
@@ -464,11 +464,11 @@ func (launcher CastF32U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF32U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[float32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		src driver.View[float32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF32U32Args is a prepared launch of CastF32U32 whose arguments are set
@@ -528,11 +528,11 @@ func (launcher CastF32I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF32I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		src driver.View[float32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF32I64Args is a prepared launch of CastF32I64 whose arguments are set
@@ -592,11 +592,11 @@ func (launcher CastF32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint6
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[float32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		src driver.View[float32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF32U64Args is a prepared launch of CastF32U64 whose arguments are set
@@ -656,11 +656,11 @@ func (launcher CastF32F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[float32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		src driver.View[float32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF32F16Args is a prepared launch of CastF32F16 whose arguments are set
@@ -720,11 +720,11 @@ func (launcher CastF32BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[float32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		src driver.View[float32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF32BF16Args is a prepared launch of CastF32BF16 whose arguments are set
@@ -784,11 +784,11 @@ func (launcher CastF32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		src driver.View[float32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF32F64Args is a prepared launch of CastF32F64 whose arguments are set

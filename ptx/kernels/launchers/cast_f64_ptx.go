@@ -144,11 +144,11 @@ func (launcher CastF64I8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int8],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF64I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int8], src driver.View[float64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int8]
+		src driver.View[float64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF64I8Args is a prepared launch of CastF64I8 whose arguments are set
@@ -208,11 +208,11 @@ func (launcher CastF64U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF64U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[float64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint8]
+		src driver.View[float64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF64U8Args is a prepared launch of CastF64U8 whose arguments are set
@@ -272,11 +272,11 @@ func (launcher CastF64I16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF64I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int16], src driver.View[float64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int16]
+		src driver.View[float64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF64I16Args is a prepared launch of CastF64I16 whose arguments are set
@@ -336,11 +336,11 @@ func (launcher CastF64U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint1
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF64U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[float64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint16]
+		src driver.View[float64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF64U16Args is a prepared launch of CastF64U16 whose arguments are set
@@ -400,11 +400,11 @@ func (launcher CastF64I32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF64I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[float64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int32]
+		src driver.View[float64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF64I32Args is a prepared launch of CastF64I32 whose arguments are set
@@ -464,11 +464,11 @@ func (launcher CastF64U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF64U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[float64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		src driver.View[float64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF64U32Args is a prepared launch of CastF64U32 whose arguments are set
@@ -528,11 +528,11 @@ func (launcher CastF64I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF64I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[float64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[int64]
+		src driver.View[float64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF64I64Args is a prepared launch of CastF64I64 whose arguments are set
@@ -592,11 +592,11 @@ func (launcher CastF64U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint6
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF64U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[float64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		src driver.View[float64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF64U64Args is a prepared launch of CastF64U64 whose arguments are set
@@ -656,11 +656,11 @@ func (launcher CastF64F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[float64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		src driver.View[float64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF64F16Args is a prepared launch of CastF64F16 whose arguments are set
@@ -720,11 +720,11 @@ func (launcher CastF64BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[float64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		src driver.View[float64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF64BF16Args is a prepared launch of CastF64BF16 whose arguments are set
@@ -784,11 +784,11 @@ func (launcher CastF64F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastF64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		src driver.View[float64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastF64F32Args is a prepared launch of CastF64F32 whose arguments are set

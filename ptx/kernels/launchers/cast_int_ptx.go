@@ -531,11 +531,11 @@ func (launcher CastI8F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI8F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[int8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		src driver.View[int8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI8F16Args is a prepared launch of CastI8F16 whose arguments are set
@@ -595,11 +595,11 @@ func (launcher CastI8BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI8BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[int8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		src driver.View[int8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI8BF16Args is a prepared launch of CastI8BF16 whose arguments are set
@@ -659,11 +659,11 @@ func (launcher CastI8F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI8F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[int8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		src driver.View[int8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI8F32Args is a prepared launch of CastI8F32 whose arguments are set
@@ -723,11 +723,11 @@ func (launcher CastI8F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float6
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI8F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[int8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		src driver.View[int8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI8F64Args is a prepared launch of CastI8F64 whose arguments are set
@@ -787,11 +787,11 @@ func (launcher CastI8U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI8U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[int8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint16]
+		src driver.View[int8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI8U16Args is a prepared launch of CastI8U16 whose arguments are set
@@ -851,11 +851,11 @@ func (launcher CastI8U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI8U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[int8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		src driver.View[int8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI8U32Args is a prepared launch of CastI8U32 whose arguments are set
@@ -915,11 +915,11 @@ func (launcher CastI8U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI8U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[int8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		src driver.View[int8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI8U64Args is a prepared launch of CastI8U64 whose arguments are set
@@ -979,11 +979,11 @@ func (launcher CastU8F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU8F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[uint8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		src driver.View[uint8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU8F16Args is a prepared launch of CastU8F16 whose arguments are set
@@ -1043,11 +1043,11 @@ func (launcher CastU8BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU8BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[uint8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		src driver.View[uint8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU8BF16Args is a prepared launch of CastU8BF16 whose arguments are set
@@ -1107,11 +1107,11 @@ func (launcher CastU8F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU8F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[uint8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		src driver.View[uint8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU8F32Args is a prepared launch of CastU8F32 whose arguments are set
@@ -1171,11 +1171,11 @@ func (launcher CastU8F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float6
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU8F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[uint8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		src driver.View[uint8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU8F64Args is a prepared launch of CastU8F64 whose arguments are set
@@ -1235,11 +1235,11 @@ func (launcher CastU8U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU8U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint16]
+		src driver.View[uint8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU8U16Args is a prepared launch of CastU8U16 whose arguments are set
@@ -1299,11 +1299,11 @@ func (launcher CastU8U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU8U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		src driver.View[uint8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU8U32Args is a prepared launch of CastU8U32 whose arguments are set
@@ -1363,11 +1363,11 @@ func (launcher CastU8U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU8U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		src driver.View[uint8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU8U64Args is a prepared launch of CastU8U64 whose arguments are set
@@ -1427,11 +1427,11 @@ func (launcher CastI16F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI16F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[int16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		src driver.View[int16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI16F16Args is a prepared launch of CastI16F16 whose arguments are set
@@ -1491,11 +1491,11 @@ func (launcher CastI16BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[int16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		src driver.View[int16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI16BF16Args is a prepared launch of CastI16BF16 whose arguments are set
@@ -1555,11 +1555,11 @@ func (launcher CastI16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[int16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		src driver.View[int16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI16F32Args is a prepared launch of CastI16F32 whose arguments are set
@@ -1619,11 +1619,11 @@ func (launcher CastI16F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[int16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		src driver.View[int16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI16F64Args is a prepared launch of CastI16F64 whose arguments are set
@@ -1683,11 +1683,11 @@ func (launcher CastI16U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[int16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		src driver.View[int16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI16U32Args is a prepared launch of CastI16U32 whose arguments are set
@@ -1747,11 +1747,11 @@ func (launcher CastI16U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint6
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[int16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		src driver.View[int16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI16U64Args is a prepared launch of CastI16U64 whose arguments are set
@@ -1811,11 +1811,11 @@ func (launcher CastU16F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU16F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[uint16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		src driver.View[uint16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU16F16Args is a prepared launch of CastU16F16 whose arguments are set
@@ -1875,11 +1875,11 @@ func (launcher CastU16BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[uint16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		src driver.View[uint16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU16BF16Args is a prepared launch of CastU16BF16 whose arguments are set
@@ -1939,11 +1939,11 @@ func (launcher CastU16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[uint16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		src driver.View[uint16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU16F32Args is a prepared launch of CastU16F32 whose arguments are set
@@ -2003,11 +2003,11 @@ func (launcher CastU16F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[uint16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		src driver.View[uint16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU16F64Args is a prepared launch of CastU16F64 whose arguments are set
@@ -2067,11 +2067,11 @@ func (launcher CastU16U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU16U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint8]
+		src driver.View[uint16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU16U8Args is a prepared launch of CastU16U8 whose arguments are set
@@ -2131,11 +2131,11 @@ func (launcher CastU16U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		src driver.View[uint16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU16U32Args is a prepared launch of CastU16U32 whose arguments are set
@@ -2195,11 +2195,11 @@ func (launcher CastU16U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint6
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		src driver.View[uint16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU16U64Args is a prepared launch of CastU16U64 whose arguments are set
@@ -2259,11 +2259,11 @@ func (launcher CastI32F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[int32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		src driver.View[int32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI32F16Args is a prepared launch of CastI32F16 whose arguments are set
@@ -2323,11 +2323,11 @@ func (launcher CastI32BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[int32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		src driver.View[int32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI32BF16Args is a prepared launch of CastI32BF16 whose arguments are set
@@ -2387,11 +2387,11 @@ func (launcher CastI32F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[int32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		src driver.View[int32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI32F32Args is a prepared launch of CastI32F32 whose arguments are set
@@ -2451,11 +2451,11 @@ func (launcher CastI32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[int32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		src driver.View[int32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI32F64Args is a prepared launch of CastI32F64 whose arguments are set
@@ -2515,11 +2515,11 @@ func (launcher CastI32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint6
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[int32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		src driver.View[int32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI32U64Args is a prepared launch of CastI32U64 whose arguments are set
@@ -2579,11 +2579,11 @@ func (launcher CastU32F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[uint32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		src driver.View[uint32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU32F16Args is a prepared launch of CastU32F16 whose arguments are set
@@ -2643,11 +2643,11 @@ func (launcher CastU32BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[uint32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		src driver.View[uint32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU32BF16Args is a prepared launch of CastU32BF16 whose arguments are set
@@ -2707,11 +2707,11 @@ func (launcher CastU32F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[uint32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		src driver.View[uint32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU32F32Args is a prepared launch of CastU32F32 whose arguments are set
@@ -2771,11 +2771,11 @@ func (launcher CastU32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[uint32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		src driver.View[uint32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU32F64Args is a prepared launch of CastU32F64 whose arguments are set
@@ -2835,11 +2835,11 @@ func (launcher CastU32U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU32U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint8]
+		src driver.View[uint32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU32U8Args is a prepared launch of CastU32U8 whose arguments are set
@@ -2899,11 +2899,11 @@ func (launcher CastU32U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint1
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU32U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint16]
+		src driver.View[uint32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU32U16Args is a prepared launch of CastU32U16 whose arguments are set
@@ -2963,11 +2963,11 @@ func (launcher CastU32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint6
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		src driver.View[uint32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU32U64Args is a prepared launch of CastU32U64 whose arguments are set
@@ -3027,11 +3027,11 @@ func (launcher CastI64F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[int64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		src driver.View[int64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI64F16Args is a prepared launch of CastI64F16 whose arguments are set
@@ -3091,11 +3091,11 @@ func (launcher CastI64BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[int64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		src driver.View[int64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI64BF16Args is a prepared launch of CastI64BF16 whose arguments are set
@@ -3155,11 +3155,11 @@ func (launcher CastI64F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[int64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		src driver.View[int64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI64F32Args is a prepared launch of CastI64F32 whose arguments are set
@@ -3219,11 +3219,11 @@ func (launcher CastI64F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastI64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[int64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		src driver.View[int64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastI64F64Args is a prepared launch of CastI64F64 whose arguments are set
@@ -3283,11 +3283,11 @@ func (launcher CastU64F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[uint64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		src driver.View[uint64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU64F16Args is a prepared launch of CastU64F16 whose arguments are set
@@ -3347,11 +3347,11 @@ func (launcher CastU64BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[uint64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		src driver.View[uint64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU64BF16Args is a prepared launch of CastU64BF16 whose arguments are set
@@ -3411,11 +3411,11 @@ func (launcher CastU64F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[uint64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		src driver.View[uint64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU64F32Args is a prepared launch of CastU64F32 whose arguments are set
@@ -3475,11 +3475,11 @@ func (launcher CastU64F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[uint64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		src driver.View[uint64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU64F64Args is a prepared launch of CastU64F64 whose arguments are set
@@ -3539,11 +3539,11 @@ func (launcher CastU64U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU64U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint8]
+		src driver.View[uint64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU64U8Args is a prepared launch of CastU64U8 whose arguments are set
@@ -3603,11 +3603,11 @@ func (launcher CastU64U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint1
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU64U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint16]
+		src driver.View[uint64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU64U16Args is a prepared launch of CastU64U16 whose arguments are set
@@ -3667,11 +3667,11 @@ func (launcher CastU64U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CastU64U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		src driver.View[uint64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CastU64U32Args is a prepared launch of CastU64U32 whose arguments are set
@@ -3731,11 +3731,11 @@ func (launcher CopyB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], s
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CopyB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint8], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint8]
+		src driver.View[uint8]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CopyB8Args is a prepared launch of CopyB8 whose arguments are set
@@ -3795,11 +3795,11 @@ func (launcher CopyB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CopyB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint16], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint16]
+		src driver.View[uint16]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CopyB16Args is a prepared launch of CopyB16 whose arguments are set
@@ -3859,11 +3859,11 @@ func (launcher CopyB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CopyB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint32], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint32]
+		src driver.View[uint32]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CopyB32Args is a prepared launch of CopyB32 whose arguments are set
@@ -3923,11 +3923,11 @@ func (launcher CopyB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher CopyB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint64], n uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[uint64]
+		src driver.View[uint64]
+		n   uint64
+	}{dst, src, n})
 }
 
 // CopyB64Args is a prepared launch of CopyB64 whose arguments are set

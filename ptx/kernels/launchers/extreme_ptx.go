@@ -153,15 +153,15 @@ func (launcher MaxRowsF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxRowsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[float32]
+		src   driver.View[float32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // MaxRowsF32Args is a prepared launch of MaxRowsF32 whose arguments are set
@@ -237,15 +237,15 @@ func (launcher MinRowsF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinRowsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[float32]
+		src   driver.View[float32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // MinRowsF32Args is a prepared launch of MinRowsF32 whose arguments are set
@@ -321,15 +321,15 @@ func (launcher MaxRowsF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxRowsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[F16]
+		src   driver.View[F16]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // MaxRowsF16Args is a prepared launch of MaxRowsF16 whose arguments are set
@@ -405,15 +405,15 @@ func (launcher MinRowsF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinRowsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[F16]
+		src   driver.View[F16]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // MinRowsF16Args is a prepared launch of MinRowsF16 whose arguments are set
@@ -489,15 +489,15 @@ func (launcher MaxRowsBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxRowsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[BF16]
+		src   driver.View[BF16]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // MaxRowsBF16Args is a prepared launch of MaxRowsBF16 whose arguments are set
@@ -573,15 +573,15 @@ func (launcher MinRowsBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinRowsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[BF16]
+		src   driver.View[BF16]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // MinRowsBF16Args is a prepared launch of MinRowsBF16 whose arguments are set
@@ -657,15 +657,15 @@ func (launcher MaxRowsF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxRowsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[float64]
+		src   driver.View[float64]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // MaxRowsF64Args is a prepared launch of MaxRowsF64 whose arguments are set
@@ -741,15 +741,15 @@ func (launcher MinRowsF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinRowsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[float64]
+		src   driver.View[float64]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // MinRowsF64Args is a prepared launch of MinRowsF64 whose arguments are set
@@ -825,15 +825,15 @@ func (launcher MaxRowsI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxRowsI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int32]
+		src   driver.View[int32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // MaxRowsI32Args is a prepared launch of MaxRowsI32 whose arguments are set
@@ -909,15 +909,15 @@ func (launcher MinRowsI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinRowsI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int32], src driver.View[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int32]
+		src   driver.View[int32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // MinRowsI32Args is a prepared launch of MinRowsI32 whose arguments are set
@@ -993,15 +993,15 @@ func (launcher MaxRowsI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MaxRowsI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int64]
+		src   driver.View[int64]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // MaxRowsI64Args is a prepared launch of MaxRowsI64 whose arguments are set
@@ -1077,15 +1077,15 @@ func (launcher MinRowsI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MinRowsI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int64]
+		src   driver.View[int64]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // MinRowsI64Args is a prepared launch of MinRowsI64 whose arguments are set

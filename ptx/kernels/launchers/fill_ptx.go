@@ -81,11 +81,11 @@ func (launcher FillB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher FillB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], n uint64, value uint8) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, value)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[uint8]
+		n     uint64
+		value uint8
+	}{dst, n, value})
 }
 
 // FillB8Args is a prepared launch of FillB8 whose arguments are set
@@ -145,11 +145,11 @@ func (launcher FillB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher FillB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], n uint64, value uint16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, value)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[uint16]
+		n     uint64
+		value uint16
+	}{dst, n, value})
 }
 
 // FillB16Args is a prepared launch of FillB16 whose arguments are set
@@ -209,11 +209,11 @@ func (launcher FillB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher FillB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, value uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, value)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[uint32]
+		n     uint64
+		value uint32
+	}{dst, n, value})
 }
 
 // FillB32Args is a prepared launch of FillB32 whose arguments are set
@@ -273,11 +273,11 @@ func (launcher FillB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher FillB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, value uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, value)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[uint64]
+		n     uint64
+		value uint64
+	}{dst, n, value})
 }
 
 // FillB64Args is a prepared launch of FillB64 whose arguments are set

@@ -64,14 +64,14 @@ func (launcher GatherI32) Op(cfg driver.LaunchConfig, dst driver.Memory, n uint6
 // package graph. It does not allocate where memory is a *Buffer; a View does, as
 // a value in an interface.
 func (launcher GatherI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.View[int32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassMemory(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, width)
-	driver.PassMemory(call, 3, src)
-	driver.Pass(call, 4, rows)
-	driver.PassView(call, 5, index)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.Memory
+		n     uint64
+		width uint64
+		src   driver.Memory
+		rows  uint64
+		index driver.View[int32]
+	}{dst, n, width, src, rows, index})
 }
 
 // GatherI32Args is a prepared launch of GatherI32 whose arguments are set
@@ -144,14 +144,14 @@ func (launcher GatherI64) Op(cfg driver.LaunchConfig, dst driver.Memory, n uint6
 // package graph. It does not allocate where memory is a *Buffer; a View does, as
 // a value in an interface.
 func (launcher GatherI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.View[int64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassMemory(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, width)
-	driver.PassMemory(call, 3, src)
-	driver.Pass(call, 4, rows)
-	driver.PassView(call, 5, index)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.Memory
+		n     uint64
+		width uint64
+		src   driver.Memory
+		rows  uint64
+		index driver.View[int64]
+	}{dst, n, width, src, rows, index})
 }
 
 // GatherI64Args is a prepared launch of GatherI64 whose arguments are set

@@ -90,14 +90,14 @@ func (launcher GemvF32F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GemvF32F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], a driver.View[float32], x driver.View[float32], rows uint64, cols uint64, pitch uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, y)
-	driver.PassView(call, 1, a)
-	driver.PassView(call, 2, x)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, cols)
-	driver.Pass(call, 5, pitch)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		y     driver.View[float32]
+		a     driver.View[float32]
+		x     driver.View[float32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+	}{y, a, x, rows, cols, pitch})
 }
 
 // GemvF32F32Args is a prepared launch of GemvF32F32 whose arguments are set
@@ -169,14 +169,14 @@ func (launcher GemvF16F16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[F16], a
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GemvF16F16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[F16], a driver.View[F16], x driver.View[F16], rows uint64, cols uint64, pitch uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, y)
-	driver.PassView(call, 1, a)
-	driver.PassView(call, 2, x)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, cols)
-	driver.Pass(call, 5, pitch)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		y     driver.View[F16]
+		a     driver.View[F16]
+		x     driver.View[F16]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+	}{y, a, x, rows, cols, pitch})
 }
 
 // GemvF16F16Args is a prepared launch of GemvF16F16 whose arguments are set
@@ -248,14 +248,14 @@ func (launcher GemvF16F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GemvF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], a driver.View[F16], x driver.View[float32], rows uint64, cols uint64, pitch uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, y)
-	driver.PassView(call, 1, a)
-	driver.PassView(call, 2, x)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, cols)
-	driver.Pass(call, 5, pitch)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		y     driver.View[float32]
+		a     driver.View[F16]
+		x     driver.View[float32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+	}{y, a, x, rows, cols, pitch})
 }
 
 // GemvF16F32Args is a prepared launch of GemvF16F32 whose arguments are set
@@ -327,14 +327,14 @@ func (launcher GemvBF16BF16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[BF16]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GemvBF16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[BF16], a driver.View[BF16], x driver.View[BF16], rows uint64, cols uint64, pitch uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, y)
-	driver.PassView(call, 1, a)
-	driver.PassView(call, 2, x)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, cols)
-	driver.Pass(call, 5, pitch)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		y     driver.View[BF16]
+		a     driver.View[BF16]
+		x     driver.View[BF16]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+	}{y, a, x, rows, cols, pitch})
 }
 
 // GemvBF16BF16Args is a prepared launch of GemvBF16BF16 whose arguments are set
@@ -406,14 +406,14 @@ func (launcher GemvBF16F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GemvBF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.View[float32], a driver.View[BF16], x driver.View[float32], rows uint64, cols uint64, pitch uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, y)
-	driver.PassView(call, 1, a)
-	driver.PassView(call, 2, x)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, cols)
-	driver.Pass(call, 5, pitch)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		y     driver.View[float32]
+		a     driver.View[BF16]
+		x     driver.View[float32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+	}{y, a, x, rows, cols, pitch})
 }
 
 // GemvBF16F32Args is a prepared launch of GemvBF16F32 whose arguments are set

@@ -118,12 +118,12 @@ func (launcher IotaB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher IotaB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], n uint64, start uint8, step uint8) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, start)
-	driver.Pass(call, 3, step)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[uint8]
+		n     uint64
+		start uint8
+		step  uint8
+	}{dst, n, start, step})
 }
 
 // IotaB8Args is a prepared launch of IotaB8 whose arguments are set
@@ -187,12 +187,12 @@ func (launcher IotaB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher IotaB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], n uint64, start uint16, step uint16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, start)
-	driver.Pass(call, 3, step)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[uint16]
+		n     uint64
+		start uint16
+		step  uint16
+	}{dst, n, start, step})
 }
 
 // IotaB16Args is a prepared launch of IotaB16 whose arguments are set
@@ -256,12 +256,12 @@ func (launcher IotaB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher IotaB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], n uint64, start uint32, step uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, start)
-	driver.Pass(call, 3, step)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[uint32]
+		n     uint64
+		start uint32
+		step  uint32
+	}{dst, n, start, step})
 }
 
 // IotaB32Args is a prepared launch of IotaB32 whose arguments are set
@@ -325,12 +325,12 @@ func (launcher IotaB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher IotaB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], n uint64, start uint64, step uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, start)
-	driver.Pass(call, 3, step)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[uint64]
+		n     uint64
+		start uint64
+		step  uint64
+	}{dst, n, start, step})
 }
 
 // IotaB64Args is a prepared launch of IotaB64 whose arguments are set
@@ -394,12 +394,12 @@ func (launcher IotaF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher IotaF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, start F16, step F16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, start)
-	driver.Pass(call, 3, step)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[F16]
+		n     uint64
+		start F16
+		step  F16
+	}{dst, n, start, step})
 }
 
 // IotaF16Args is a prepared launch of IotaF16 whose arguments are set
@@ -469,12 +469,12 @@ func (launcher IotaBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher IotaBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, start BF16, step BF16) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, start)
-	driver.Pass(call, 3, step)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[BF16]
+		n     uint64
+		start BF16
+		step  BF16
+	}{dst, n, start, step})
 }
 
 // IotaBF16Args is a prepared launch of IotaBF16 whose arguments are set
@@ -544,12 +544,12 @@ func (launcher IotaF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher IotaF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, start float32, step float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, start)
-	driver.Pass(call, 3, step)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[float32]
+		n     uint64
+		start float32
+		step  float32
+	}{dst, n, start, step})
 }
 
 // IotaF32Args is a prepared launch of IotaF32 whose arguments are set
@@ -613,12 +613,12 @@ func (launcher IotaF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher IotaF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, start float64, step float64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.Pass(call, 2, start)
-	driver.Pass(call, 3, step)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[float64]
+		n     uint64
+		start float64
+		step  float64
+	}{dst, n, start, step})
 }
 
 // IotaF64Args is a prepared launch of IotaF64 whose arguments are set

@@ -72,21 +72,21 @@ func (launcher RopeF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher RopeF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], positions driver.View[int32], frequencies driver.View[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.PassView(call, 2, positions)
-	driver.PassView(call, 3, frequencies)
-	driver.Pass(call, 4, tokens)
-	driver.Pass(call, 5, heads)
-	driver.Pass(call, 6, dim)
-	driver.Pass(call, 7, pairs)
-	driver.Pass(call, 8, dstToken)
-	driver.Pass(call, 9, dstHead)
-	driver.Pass(call, 10, srcToken)
-	driver.Pass(call, 11, srcHead)
-	driver.Pass(call, 12, halves)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst         driver.View[float32]
+		src         driver.View[float32]
+		positions   driver.View[int32]
+		frequencies driver.View[float32]
+		tokens      uint64
+		heads       uint32
+		dim         uint32
+		pairs       uint32
+		dstToken    uint64
+		dstHead     uint64
+		srcToken    uint64
+		srcHead     uint64
+		halves      uint32
+	}{dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves})
 }
 
 // RopeF32Args is a prepared launch of RopeF32 whose arguments are set
@@ -186,21 +186,21 @@ func (launcher RopeF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], sr
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher RopeF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], positions driver.View[int32], frequencies driver.View[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.PassView(call, 2, positions)
-	driver.PassView(call, 3, frequencies)
-	driver.Pass(call, 4, tokens)
-	driver.Pass(call, 5, heads)
-	driver.Pass(call, 6, dim)
-	driver.Pass(call, 7, pairs)
-	driver.Pass(call, 8, dstToken)
-	driver.Pass(call, 9, dstHead)
-	driver.Pass(call, 10, srcToken)
-	driver.Pass(call, 11, srcHead)
-	driver.Pass(call, 12, halves)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst         driver.View[F16]
+		src         driver.View[F16]
+		positions   driver.View[int32]
+		frequencies driver.View[float32]
+		tokens      uint64
+		heads       uint32
+		dim         uint32
+		pairs       uint32
+		dstToken    uint64
+		dstHead     uint64
+		srcToken    uint64
+		srcHead     uint64
+		halves      uint32
+	}{dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves})
 }
 
 // RopeF16Args is a prepared launch of RopeF16 whose arguments are set
@@ -300,21 +300,21 @@ func (launcher RopeBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher RopeBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], positions driver.View[int32], frequencies driver.View[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.PassView(call, 2, positions)
-	driver.PassView(call, 3, frequencies)
-	driver.Pass(call, 4, tokens)
-	driver.Pass(call, 5, heads)
-	driver.Pass(call, 6, dim)
-	driver.Pass(call, 7, pairs)
-	driver.Pass(call, 8, dstToken)
-	driver.Pass(call, 9, dstHead)
-	driver.Pass(call, 10, srcToken)
-	driver.Pass(call, 11, srcHead)
-	driver.Pass(call, 12, halves)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst         driver.View[BF16]
+		src         driver.View[BF16]
+		positions   driver.View[int32]
+		frequencies driver.View[float32]
+		tokens      uint64
+		heads       uint32
+		dim         uint32
+		pairs       uint32
+		dstToken    uint64
+		dstHead     uint64
+		srcToken    uint64
+		srcHead     uint64
+		halves      uint32
+	}{dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves})
 }
 
 // RopeBF16Args is a prepared launch of RopeBF16 whose arguments are set

@@ -90,15 +90,15 @@ func (launcher SoftmaxBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SoftmaxBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, dstPitch)
-	driver.Pass(call, 5, srcPitch)
-	driver.Pass(call, 6, scale)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst      driver.View[BF16]
+		src      driver.View[BF16]
+		rows     uint64
+		cols     uint64
+		dstPitch uint64
+		srcPitch uint64
+		scale    float32
+	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
 // SoftmaxBF16Sm80Args is a prepared launch of SoftmaxBF16Sm80 whose arguments are set
@@ -174,16 +174,16 @@ func (launcher RmsnormBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher RmsnormBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], weight driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.PassView(call, 2, weight)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, cols)
-	driver.Pass(call, 5, dstPitch)
-	driver.Pass(call, 6, srcPitch)
-	driver.Pass(call, 7, eps)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst      driver.View[BF16]
+		src      driver.View[BF16]
+		weight   driver.View[BF16]
+		rows     uint64
+		cols     uint64
+		dstPitch uint64
+		srcPitch uint64
+		eps      float32
+	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
 // RmsnormBF16Sm80Args is a prepared launch of RmsnormBF16Sm80 whose arguments are set
@@ -263,17 +263,17 @@ func (launcher LayernormBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryO
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher LayernormBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], weight driver.View[BF16], bias driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.PassView(call, 2, weight)
-	driver.PassView(call, 3, bias)
-	driver.Pass(call, 4, rows)
-	driver.Pass(call, 5, cols)
-	driver.Pass(call, 6, dstPitch)
-	driver.Pass(call, 7, srcPitch)
-	driver.Pass(call, 8, eps)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst      driver.View[BF16]
+		src      driver.View[BF16]
+		weight   driver.View[BF16]
+		bias     driver.View[BF16]
+		rows     uint64
+		cols     uint64
+		dstPitch uint64
+		srcPitch uint64
+		eps      float32
+	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
 // LayernormBF16Sm80Args is a prepared launch of LayernormBF16Sm80 whose arguments are set
@@ -357,15 +357,15 @@ func (launcher ArgmaxF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[in
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ArgmaxF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int64]
+		src   driver.View[F16]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // ArgmaxF16Sm80Args is a prepared launch of ArgmaxF16Sm80 whose arguments are set
@@ -441,15 +441,15 @@ func (launcher ArgmaxBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ArgmaxBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int64]
+		src   driver.View[BF16]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // ArgmaxBF16Sm80Args is a prepared launch of ArgmaxBF16Sm80 whose arguments are set

@@ -56,11 +56,11 @@ func (launcher StridedCopy) Op(cfg driver.LaunchConfig, dst driver.Memory, src d
 // package graph. It does not allocate where memory is a *Buffer; a View does, as
 // a value in an interface.
 func (launcher StridedCopy) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Memory, src driver.Memory, s Strided) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassMemory(call, 0, dst)
-	driver.PassMemory(call, 1, src)
-	driver.Pass(call, 2, s)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.Memory
+		src driver.Memory
+		s   Strided
+	}{dst, src, s})
 }
 
 // StridedCopyArgs is a prepared launch of StridedCopy whose arguments are set

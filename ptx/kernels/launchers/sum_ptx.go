@@ -126,15 +126,15 @@ func (launcher SumF32F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SumF32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[float32]
+		src   driver.View[float32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // SumF32F32Args is a prepared launch of SumF32F32 whose arguments are set
@@ -210,15 +210,15 @@ func (launcher SumF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SumF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[float32]
+		src   driver.View[F16]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // SumF16F32Args is a prepared launch of SumF16F32 whose arguments are set
@@ -294,15 +294,15 @@ func (launcher SumBF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SumBF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[float32]
+		src   driver.View[BF16]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // SumBF16F32Args is a prepared launch of SumBF16F32 whose arguments are set
@@ -378,15 +378,15 @@ func (launcher SumF64F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float6
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SumF64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[float64]
+		src   driver.View[float64]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // SumF64F64Args is a prepared launch of SumF64F64 whose arguments are set
@@ -462,15 +462,15 @@ func (launcher SumF32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float6
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SumF32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], src driver.View[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[float64]
+		src   driver.View[float32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // SumF32F64Args is a prepared launch of SumF32F64 whose arguments are set
@@ -546,15 +546,15 @@ func (launcher SumI32I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SumI32I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int64]
+		src   driver.View[int32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // SumI32I64Args is a prepared launch of SumI32I64 whose arguments are set
@@ -630,15 +630,15 @@ func (launcher SumI64I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SumI64I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[int64], src driver.View[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[int64]
+		src   driver.View[int64]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // SumI64I64Args is a prepared launch of SumI64I64 whose arguments are set
@@ -714,15 +714,15 @@ func (launcher SumU32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SumU32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[uint64]
+		src   driver.View[uint32]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // SumU32U64Args is a prepared launch of SumU32U64 whose arguments are set
@@ -798,15 +798,15 @@ func (launcher SumU64U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SumU64U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.View[uint64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, pitch)
-	driver.Pass(call, 5, parts)
-	driver.PassView(call, 6, work)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst   driver.View[uint64]
+		src   driver.View[uint64]
+		rows  uint64
+		cols  uint64
+		pitch uint64
+		parts uint32
+		work  driver.View[uint64]
+	}{dst, src, rows, cols, pitch, parts, work})
 }
 
 // SumU64U64Args is a prepared launch of SumU64U64 whose arguments are set

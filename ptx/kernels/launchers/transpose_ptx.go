@@ -81,13 +81,13 @@ func (launcher TransposeB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher TransposeB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint8], src driver.View[uint8], batches uint64, rows uint64, columns uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, batches)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, columns)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst     driver.View[uint8]
+		src     driver.View[uint8]
+		batches uint64
+		rows    uint64
+		columns uint64
+	}{dst, src, batches, rows, columns})
 }
 
 // TransposeB8Args is a prepared launch of TransposeB8 whose arguments are set
@@ -155,13 +155,13 @@ func (launcher TransposeB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher TransposeB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint16], src driver.View[uint16], batches uint64, rows uint64, columns uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, batches)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, columns)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst     driver.View[uint16]
+		src     driver.View[uint16]
+		batches uint64
+		rows    uint64
+		columns uint64
+	}{dst, src, batches, rows, columns})
 }
 
 // TransposeB16Args is a prepared launch of TransposeB16 whose arguments are set
@@ -229,13 +229,13 @@ func (launcher TransposeB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher TransposeB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint32], src driver.View[uint32], batches uint64, rows uint64, columns uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, batches)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, columns)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst     driver.View[uint32]
+		src     driver.View[uint32]
+		batches uint64
+		rows    uint64
+		columns uint64
+	}{dst, src, batches, rows, columns})
 }
 
 // TransposeB32Args is a prepared launch of TransposeB32 whose arguments are set
@@ -303,13 +303,13 @@ func (launcher TransposeB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher TransposeB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[uint64], src driver.View[uint64], batches uint64, rows uint64, columns uint64) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, batches)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, columns)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst     driver.View[uint64]
+		src     driver.View[uint64]
+		batches uint64
+		rows    uint64
+		columns uint64
+	}{dst, src, batches, rows, columns})
 }
 
 // TransposeB64Args is a prepared launch of TransposeB64 whose arguments are set

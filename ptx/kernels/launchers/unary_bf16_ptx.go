@@ -153,11 +153,11 @@ func (launcher NegBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher NegBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		src driver.View[BF16]
+	}{dst, n, src})
 }
 
 // NegBF16Args is a prepared launch of NegBF16 whose arguments are set
@@ -217,11 +217,11 @@ func (launcher AbsBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AbsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		src driver.View[BF16]
+	}{dst, n, src})
 }
 
 // AbsBF16Args is a prepared launch of AbsBF16 whose arguments are set
@@ -281,11 +281,11 @@ func (launcher ReluBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ReluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		src driver.View[BF16]
+	}{dst, n, src})
 }
 
 // ReluBF16Args is a prepared launch of ReluBF16 whose arguments are set
@@ -345,11 +345,11 @@ func (launcher GeluBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GeluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		src driver.View[BF16]
+	}{dst, n, src})
 }
 
 // GeluBF16Args is a prepared launch of GeluBF16 whose arguments are set
@@ -409,11 +409,11 @@ func (launcher GelutanhBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GelutanhBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		src driver.View[BF16]
+	}{dst, n, src})
 }
 
 // GelutanhBF16Args is a prepared launch of GelutanhBF16 whose arguments are set
@@ -473,11 +473,11 @@ func (launcher SiluBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SiluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		src driver.View[BF16]
+	}{dst, n, src})
 }
 
 // SiluBF16Args is a prepared launch of SiluBF16 whose arguments are set
@@ -537,11 +537,11 @@ func (launcher SigmoidBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SigmoidBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		src driver.View[BF16]
+	}{dst, n, src})
 }
 
 // SigmoidBF16Args is a prepared launch of SigmoidBF16 whose arguments are set
@@ -601,11 +601,11 @@ func (launcher TanhBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher TanhBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		src driver.View[BF16]
+	}{dst, n, src})
 }
 
 // TanhBF16Args is a prepared launch of TanhBF16 whose arguments are set
@@ -665,11 +665,11 @@ func (launcher ExpBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ExpBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		src driver.View[BF16]
+	}{dst, n, src})
 }
 
 // ExpBF16Args is a prepared launch of ExpBF16 whose arguments are set
@@ -729,11 +729,11 @@ func (launcher LogBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher LogBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		src driver.View[BF16]
+	}{dst, n, src})
 }
 
 // LogBF16Args is a prepared launch of LogBF16 whose arguments are set
@@ -793,11 +793,11 @@ func (launcher SqrtBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SqrtBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		src driver.View[BF16]
+	}{dst, n, src})
 }
 
 // SqrtBF16Args is a prepared launch of SqrtBF16 whose arguments are set
@@ -857,11 +857,11 @@ func (launcher RsqrtBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher RsqrtBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], n uint64, src driver.View[BF16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[BF16]
+		n   uint64
+		src driver.View[BF16]
+	}{dst, n, src})
 }
 
 // RsqrtBF16Args is a prepared launch of RsqrtBF16 whose arguments are set

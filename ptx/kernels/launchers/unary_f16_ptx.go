@@ -153,11 +153,11 @@ func (launcher NegF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher NegF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		src driver.View[F16]
+	}{dst, n, src})
 }
 
 // NegF16Args is a prepared launch of NegF16 whose arguments are set
@@ -217,11 +217,11 @@ func (launcher AbsF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AbsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		src driver.View[F16]
+	}{dst, n, src})
 }
 
 // AbsF16Args is a prepared launch of AbsF16 whose arguments are set
@@ -281,11 +281,11 @@ func (launcher ReluF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ReluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		src driver.View[F16]
+	}{dst, n, src})
 }
 
 // ReluF16Args is a prepared launch of ReluF16 whose arguments are set
@@ -345,11 +345,11 @@ func (launcher GeluF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GeluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		src driver.View[F16]
+	}{dst, n, src})
 }
 
 // GeluF16Args is a prepared launch of GeluF16 whose arguments are set
@@ -409,11 +409,11 @@ func (launcher GelutanhF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GelutanhF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		src driver.View[F16]
+	}{dst, n, src})
 }
 
 // GelutanhF16Args is a prepared launch of GelutanhF16 whose arguments are set
@@ -473,11 +473,11 @@ func (launcher SiluF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SiluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		src driver.View[F16]
+	}{dst, n, src})
 }
 
 // SiluF16Args is a prepared launch of SiluF16 whose arguments are set
@@ -537,11 +537,11 @@ func (launcher SigmoidF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SigmoidF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		src driver.View[F16]
+	}{dst, n, src})
 }
 
 // SigmoidF16Args is a prepared launch of SigmoidF16 whose arguments are set
@@ -601,11 +601,11 @@ func (launcher TanhF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher TanhF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		src driver.View[F16]
+	}{dst, n, src})
 }
 
 // TanhF16Args is a prepared launch of TanhF16 whose arguments are set
@@ -665,11 +665,11 @@ func (launcher ExpF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ExpF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		src driver.View[F16]
+	}{dst, n, src})
 }
 
 // ExpF16Args is a prepared launch of ExpF16 whose arguments are set
@@ -729,11 +729,11 @@ func (launcher LogF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n u
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher LogF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		src driver.View[F16]
+	}{dst, n, src})
 }
 
 // LogF16Args is a prepared launch of LogF16 whose arguments are set
@@ -793,11 +793,11 @@ func (launcher SqrtF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n 
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SqrtF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		src driver.View[F16]
+	}{dst, n, src})
 }
 
 // SqrtF16Args is a prepared launch of SqrtF16 whose arguments are set
@@ -857,11 +857,11 @@ func (launcher RsqrtF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher RsqrtF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], n uint64, src driver.View[F16]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[F16]
+		n   uint64
+		src driver.View[F16]
+	}{dst, n, src})
 }
 
 // RsqrtF16Args is a prepared launch of RsqrtF16 whose arguments are set

@@ -153,11 +153,11 @@ func (launcher NegF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher NegF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		src driver.View[float32]
+	}{dst, n, src})
 }
 
 // NegF32Args is a prepared launch of NegF32 whose arguments are set
@@ -217,11 +217,11 @@ func (launcher AbsF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AbsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		src driver.View[float32]
+	}{dst, n, src})
 }
 
 // AbsF32Args is a prepared launch of AbsF32 whose arguments are set
@@ -281,11 +281,11 @@ func (launcher ReluF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ReluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		src driver.View[float32]
+	}{dst, n, src})
 }
 
 // ReluF32Args is a prepared launch of ReluF32 whose arguments are set
@@ -345,11 +345,11 @@ func (launcher GeluF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GeluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		src driver.View[float32]
+	}{dst, n, src})
 }
 
 // GeluF32Args is a prepared launch of GeluF32 whose arguments are set
@@ -409,11 +409,11 @@ func (launcher GelutanhF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GelutanhF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		src driver.View[float32]
+	}{dst, n, src})
 }
 
 // GelutanhF32Args is a prepared launch of GelutanhF32 whose arguments are set
@@ -473,11 +473,11 @@ func (launcher SiluF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SiluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		src driver.View[float32]
+	}{dst, n, src})
 }
 
 // SiluF32Args is a prepared launch of SiluF32 whose arguments are set
@@ -537,11 +537,11 @@ func (launcher SigmoidF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SigmoidF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		src driver.View[float32]
+	}{dst, n, src})
 }
 
 // SigmoidF32Args is a prepared launch of SigmoidF32 whose arguments are set
@@ -601,11 +601,11 @@ func (launcher TanhF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher TanhF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		src driver.View[float32]
+	}{dst, n, src})
 }
 
 // TanhF32Args is a prepared launch of TanhF32 whose arguments are set
@@ -665,11 +665,11 @@ func (launcher ExpF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ExpF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		src driver.View[float32]
+	}{dst, n, src})
 }
 
 // ExpF32Args is a prepared launch of ExpF32 whose arguments are set
@@ -729,11 +729,11 @@ func (launcher LogF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher LogF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		src driver.View[float32]
+	}{dst, n, src})
 }
 
 // LogF32Args is a prepared launch of LogF32 whose arguments are set
@@ -793,11 +793,11 @@ func (launcher SqrtF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SqrtF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		src driver.View[float32]
+	}{dst, n, src})
 }
 
 // SqrtF32Args is a prepared launch of SqrtF32 whose arguments are set
@@ -857,11 +857,11 @@ func (launcher RsqrtF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher RsqrtF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], n uint64, src driver.View[float32]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float32]
+		n   uint64
+		src driver.View[float32]
+	}{dst, n, src})
 }
 
 // RsqrtF32Args is a prepared launch of RsqrtF32 whose arguments are set

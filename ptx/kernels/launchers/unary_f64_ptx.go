@@ -153,11 +153,11 @@ func (launcher NegF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher NegF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		src driver.View[float64]
+	}{dst, n, src})
 }
 
 // NegF64Args is a prepared launch of NegF64 whose arguments are set
@@ -217,11 +217,11 @@ func (launcher AbsF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher AbsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		src driver.View[float64]
+	}{dst, n, src})
 }
 
 // AbsF64Args is a prepared launch of AbsF64 whose arguments are set
@@ -281,11 +281,11 @@ func (launcher ReluF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ReluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		src driver.View[float64]
+	}{dst, n, src})
 }
 
 // ReluF64Args is a prepared launch of ReluF64 whose arguments are set
@@ -345,11 +345,11 @@ func (launcher GeluF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GeluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		src driver.View[float64]
+	}{dst, n, src})
 }
 
 // GeluF64Args is a prepared launch of GeluF64 whose arguments are set
@@ -409,11 +409,11 @@ func (launcher GelutanhF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GelutanhF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		src driver.View[float64]
+	}{dst, n, src})
 }
 
 // GelutanhF64Args is a prepared launch of GelutanhF64 whose arguments are set
@@ -473,11 +473,11 @@ func (launcher SiluF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SiluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		src driver.View[float64]
+	}{dst, n, src})
 }
 
 // SiluF64Args is a prepared launch of SiluF64 whose arguments are set
@@ -537,11 +537,11 @@ func (launcher SigmoidF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SigmoidF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		src driver.View[float64]
+	}{dst, n, src})
 }
 
 // SigmoidF64Args is a prepared launch of SigmoidF64 whose arguments are set
@@ -601,11 +601,11 @@ func (launcher TanhF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher TanhF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		src driver.View[float64]
+	}{dst, n, src})
 }
 
 // TanhF64Args is a prepared launch of TanhF64 whose arguments are set
@@ -665,11 +665,11 @@ func (launcher ExpF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher ExpF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		src driver.View[float64]
+	}{dst, n, src})
 }
 
 // ExpF64Args is a prepared launch of ExpF64 whose arguments are set
@@ -729,11 +729,11 @@ func (launcher LogF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher LogF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		src driver.View[float64]
+	}{dst, n, src})
 }
 
 // LogF64Args is a prepared launch of LogF64 whose arguments are set
@@ -793,11 +793,11 @@ func (launcher SqrtF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64]
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SqrtF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		src driver.View[float64]
+	}{dst, n, src})
 }
 
 // SqrtF64Args is a prepared launch of SqrtF64 whose arguments are set
@@ -857,11 +857,11 @@ func (launcher RsqrtF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher RsqrtF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float64], n uint64, src driver.View[float64]) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.Pass(call, 1, n)
-	driver.PassView(call, 2, src)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst driver.View[float64]
+		n   uint64
+		src driver.View[float64]
+	}{dst, n, src})
 }
 
 // RsqrtF64Args is a prepared launch of RsqrtF64 whose arguments are set

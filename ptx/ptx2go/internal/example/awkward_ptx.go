@@ -57,17 +57,17 @@ func (launcher Range) Op(cfg driver.LaunchConfig, func_ driver.MemoryOf[uint32],
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher Range) Do(on driver.Doer, cfg driver.LaunchConfig, func_ driver.View[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, func_)
-	driver.Pass(call, 1, type_)
-	driver.Pass(call, 2, cfg_)
-	driver.Pass(call, 3, launch_)
-	driver.Pass(call, 4, float32_)
-	driver.Pass(call, 5, err_)
-	driver.Pass(call, 6, driver_)
-	driver.Pass(call, 7, nil_)
-	driver.Pass(call, 8, launcher_)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		func_     driver.View[uint32]
+		type_     uint32
+		cfg_      uint32
+		launch_   uint32
+		float32_  float32
+		err_      uint32
+		driver_   uint32
+		nil_      uint32
+		launcher_ uint32
+	}{func_, type_, cfg_, launch_, float32_, err_, driver_, nil_, launcher_})
 }
 
 // RangeArgs is a prepared launch of Range whose arguments are set
@@ -153,8 +153,8 @@ func (launcher Nothing) Op(cfg driver.LaunchConfig) (*driver.Launch, error) {
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher Nothing) Do(on driver.Doer, cfg driver.LaunchConfig) error {
-	call := launcher.calls.Begin(cfg)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+	}{})
 }
 
 // NothingArgs is a prepared launch of Nothing whose arguments are set

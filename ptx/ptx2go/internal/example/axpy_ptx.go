@@ -54,12 +54,12 @@ func (launcher Axpy) Op(cfg driver.LaunchConfig, x driver.MemoryOf[float32], y d
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher Axpy) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[float32], y driver.View[float32], alpha float32, n uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, x)
-	driver.PassView(call, 1, y)
-	driver.Pass(call, 2, alpha)
-	driver.Pass(call, 3, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		x     driver.View[float32]
+		y     driver.View[float32]
+		alpha float32
+		n     uint32
+	}{x, y, alpha, n})
 }
 
 // AxpyArgs is a prepared launch of Axpy whose arguments are set

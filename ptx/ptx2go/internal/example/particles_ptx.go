@@ -79,12 +79,12 @@ func (launcher MoveParticles) Op(cfg driver.LaunchConfig, p driver.MemoryOf[Part
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher MoveParticles) Do(on driver.Doer, cfg driver.LaunchConfig, p driver.View[Particle], by driver.View[float32], box Box, n int32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, p)
-	driver.PassView(call, 1, by)
-	driver.Pass(call, 2, box)
-	driver.Pass(call, 3, n)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		p   driver.View[Particle]
+		by  driver.View[float32]
+		box Box
+		n   int32
+	}{p, by, box, n})
 }
 
 // MoveParticlesArgs is a prepared launch of MoveParticles whose arguments are set
@@ -153,13 +153,13 @@ func (launcher GridTileFloat32) Op(cfg driver.LaunchConfig, a driver.MemoryOf[fl
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GridTileFloat32) Do(on driver.Doer, cfg driver.LaunchConfig, a driver.View[float32], b driver.View[float32], sum driver.View[float32], rows uint32, cols uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, a)
-	driver.PassView(call, 1, b)
-	driver.PassView(call, 2, sum)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, cols)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		a    driver.View[float32]
+		b    driver.View[float32]
+		sum  driver.View[float32]
+		rows uint32
+		cols uint32
+	}{a, b, sum, rows, cols})
 }
 
 // GridTileFloat32Args is a prepared launch of GridTileFloat32 whose arguments are set
@@ -229,13 +229,13 @@ func (launcher GridTileInt32) Op(cfg driver.LaunchConfig, a driver.MemoryOf[int3
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher GridTileInt32) Do(on driver.Doer, cfg driver.LaunchConfig, a driver.View[int32], b driver.View[int32], sum driver.View[int32], rows uint32, cols uint32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, a)
-	driver.PassView(call, 1, b)
-	driver.PassView(call, 2, sum)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, cols)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		a    driver.View[int32]
+		b    driver.View[int32]
+		sum  driver.View[int32]
+		rows uint32
+		cols uint32
+	}{a, b, sum, rows, cols})
 }
 
 // GridTileInt32Args is a prepared launch of GridTileInt32 whose arguments are set

@@ -155,22 +155,18 @@ func (p *printer) do(k *kernel) {
 		p.f("// package graph. It does not allocate.\n")
 	}
 	p.f("func (launcher %s) Do(on driver.Doer, %s) error {\n", k.goName, k.formal("driver.View[%s]"))
-	p.f("call := launcher.calls.Begin(cfg)\n")
+	p.f("return launcher.calls.Do(on, &cfg, &struct {\n")
+	for _, q := range k.params {
+		p.f("%s %s\n", q.arg, q.goType("driver.View[%s]"))
+	}
+	p.f("}{")
 	for i, q := range k.params {
-		p.f("driver.%s(call, %d, %s)\n", q.pass(), i, q.arg)
+		if i > 0 {
+			p.f(", ")
+		}
+		p.f("%s", q.arg)
 	}
-	p.f("return call.Do(on)\n}\n\n")
-}
-
-// pass is the function of package driver that passes an argument to a call.
-func (q *param) pass() string {
-	switch {
-	case !q.memory:
-		return "Pass"
-	case q.typ == "":
-		return "PassMemory"
-	}
-	return "PassView"
+	p.f("})\n}\n\n")
 }
 
 // untyped reports whether memory of unknown elements is among the parameters.

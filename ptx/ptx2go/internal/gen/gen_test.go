@@ -74,7 +74,7 @@ func TestParametersHaveTheTypesOfTheirDeclarations(t *testing.T) {
 	got := one(t, Options{}, entry("", "scale_all", `.param .u64 .ptr .global .align 4 data, .param .f32 f, .param .s16 s,
 		.param .u8 c, .param .b16 h, .param .f64 d, .param .align 8 .b8 by[24], .param .u64 n, .param .u64 .ptr .shared .align 4 room`))
 	contains(t, got, "type ScaleAll struct", "data driver.Memory, f float32, s int16, c uint8, h uint16, d float64, by [24]byte, n uint64, room uint64) (*driver.Launch, error)",
-		"driver.PassMemory(call, 0, data)", `driver.Pass(call, 7, n)`, "a View does, as // a value in an interface. func", "Data driver.Arg[driver.View[byte]] // .u64")
+		"return launcher.calls.Do(on, &cfg, &struct { data driver.Memory f float32", "}{data, f, s, c, h, d, by, n, room}) }", "a View does, as // a value in an interface. func", "Data driver.Arg[driver.View[byte]] // .u64")
 }
 
 func TestCommentsGiveTypesNamesAndModes(t *testing.T) {

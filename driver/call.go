@@ -1,0 +1,323 @@
+package driver
+
+import (
+	"reflect"
+	"runtime"
+	"unsafe"
+
+	"github.com/purecuda/cuda/loader"
+)
+
+// call is a launch that one goroutine at a time describes and sends.
+//
+// What the driver does between two launches throws most else out of the nearest
+// caches, so that what counts is how many lines of memory and of code a launch
+// touches. That is why the words of the driver call stay where they are from one
+// launch to the next, why the arguments are compared with what is noted here
+// instead of where a Launch has it, and why the way to a stream is not that of
+// other operations.
+type call struct {
+	typ    typeWord // of the pointer to the arguments; nil: all has to be set anew
+	fields []field
+	store  unsafe.Pointer // the launch's
+	kept   []keptMemory   // of the fields that are memory, in order
+	block  launchBlock
+	ctx    *Context
+	life   *Lifetime    // of the code
+	direct bool         // the launch has no attributes
+	d      *Driver      // for which the block is
+	args   reflect.Type // the struct's
+	l      *Launch
+}
+
+// field is how an argument comes out of the struct of arguments.
+type field struct {
+	from uint32 // bytes from the struct's beginning
+	to   uint16 // words from the beginning of store
+	kind fieldKind
+}
+
+type fieldKind uint8
+
+const (
+	fieldAny    fieldKind = iota // an interface
+	fieldMemory                  // Memory, which is one, too
+	fieldOther                   // set as SetArg does
+	fieldSpan                    // a View
+	fieldWord                    // a number of 8 bytes
+	fieldHalf                    // a number of 4 bytes
+)
+
+// keptMemory is memory that was an argument: of the launch's own context, so that
+// there is nothing to check but that it is open.
+type keptMemory struct {
+	a     *allocation
+	bytes uintptr
+}
+
+// launchBlock is a call of cuLaunchKernel.
+type launchBlock struct {
+	c              loader.Call
+	f              uintptr
+	grid           [3]uintptr
+	block          [3]uintptr
+	sharedMemBytes uintptr
+	stream         uintptr
+	kernelParams   *unsafe.Pointer
+	extra          *unsafe.Pointer
+}
+
+// set gives the launch a configuration and arguments. After an error nothing of
+// what was set before counts.
+func (x *call) set(c *Calls, cfg *LaunchConfig, args any) error {
+	typ, at := wordsOf(&args)
+	var err error
+	if typ == x.typ && at != nil {
+		err = x.setAgain(cfg, at)
+	} else {
+		err = x.setAnew(c, cfg, typ, at)
+	}
+	if err != nil {
+		x.typ = nil
+	}
+	return err
+}
+
+// wordsOf returns the two words of a value in an interface: its type and, of a
+// pointer, the address. That what it points to would escape it hides from the
+// compiler: of arguments nothing is kept but copies.
+//
+//go:nosplit
+func wordsOf(v *any) (typeWord, unsafe.Pointer) {
+	w := (*[2]uintptr)(unsafe.Pointer(v))
+	typ, at := w[0], w[1]
+	return *(*typeWord)(unsafe.Pointer(&typ)), *(*unsafe.Pointer)(unsafe.Pointer(&at))
+}
+
+// setAgain sets arguments of the same type as before.
+func (x *call) setAgain(cfg *LaunchConfig, args unsafe.Pointer) error {
+	if !x.configured(cfg) {
+		if err := x.configure(cfg); err != nil {
+			return err
+		}
+	}
+	spans := 0
+	for i, f := range x.fields {
+		from, to := unsafe.Add(args, f.from), unsafe.Add(x.store, uintptr(f.to)*wordSize)
+		switch f.kind {
+		case fieldWord:
+			*(*uint64)(to) = *(*uint64)(from)
+		case fieldHalf:
+			*(*uint64)(to) = uint64(*(*uint32)(from)) // as copyArg does
+		case fieldSpan:
+			m, k := (*span)(from), &x.kept[spans]
+			spans++
+			if !k.is(m, *(*CUdeviceptr)(to)) {
+				if err := x.setSpan(i, m, k); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := x.setOther(i, f.kind, from); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// is reports whether m is the memory that was kept with that address, and open.
+func (k *keptMemory) is(m *span, ptr CUdeviceptr) bool {
+	return k.a != nil && m.a == k.a && m.bytes == k.bytes && m.ptr == ptr && !k.a.life.closed.Load()
+}
+
+// setSpan sets an argument to other memory than before, or says what is wrong with
+// it. Memory of another context is looked at each time.
+func (x *call) setSpan(i int, m *span, k *keptMemory) error {
+	if x.l.setSpan(&x.l.slots[i], m) {
+		*k = keptMemory{m.a, m.bytes}
+		return nil
+	}
+	*k = keptMemory{}
+	return x.setAny(i, unsafe.Pointer(m))
+}
+
+func (x *call) setOther(i int, kind fieldKind, from unsafe.Pointer) error {
+	s := &x.l.slots[i]
+	switch kind {
+	case fieldMemory:
+		m := *(*Memory)(from)
+		if _, declared := m.(Declared); m != nil && !declared {
+			if span := m.span(); x.l.setSpan(s, &span) {
+				return nil
+			}
+		}
+	case fieldOther:
+		if x.l.setFast(s, from) {
+			return nil
+		}
+	}
+	return x.setAny(i, from)
+}
+
+// setAny sets an argument to what is in its field, whatever that is.
+func (x *call) setAny(i int, from unsafe.Pointer) error {
+	return x.l.setAny(i, reflect.NewAt(x.args.Field(i).Type, from).Elem().Interface())
+}
+
+// setAnew sets everything and notes what setAgain needs.
+func (x *call) setAnew(c *Calls, cfg *LaunchConfig, typ typeWord, args unsafe.Pointer) error {
+	if x.l == nil {
+		x.prepare(c)
+	}
+	if x == &c.first {
+		c.watch()
+	}
+	if err := x.configure(cfg); err != nil {
+		return err
+	}
+	t, err := x.l.argsType(typ, args)
+	if err != nil {
+		return err
+	}
+	x.args, x.fields, x.kept = t, x.fields[:0], x.kept[:0]
+	for i := range x.l.slots {
+		f := t.Field(i)
+		from := unsafe.Add(args, f.Offset)
+		if err := x.setAny(i, from); err != nil {
+			return err
+		}
+		x.note(i, f, from)
+	}
+	x.point()
+	x.typ = typ
+	return nil
+}
+
+// prepare makes the launch.
+func (x *call) prepare(c *Calls) {
+	l := newLaunch(c.k)
+	for i, mode := range c.modes {
+		if mode != 0 {
+			l.slots[i].mode = mode
+		}
+	}
+	x.l, x.ctx, x.life = l, l.ctx, l.life
+}
+
+// argsType is the type of the struct that holds the arguments.
+func (l *Launch) argsType(typ typeWord, args unsafe.Pointer) (reflect.Type, error) {
+	if args == nil {
+		return nil, invalidf("launch of %v: the arguments are nil", l.k)
+	}
+	var v any
+	*(*typeWord)(unsafe.Pointer(&v)) = typ
+	t := reflect.TypeOf(v)
+	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		return nil, invalidf("launch of %v: the arguments are a %v, not a pointer to a struct", l.k, t)
+	}
+	if n := t.Elem().NumField(); n != len(l.slots) {
+		return nil, invalidf("launch of %v: it takes %d arguments (%s), got %d", l.k, len(l.slots), signature(l.k.params), n)
+	}
+	return t.Elem(), nil
+}
+
+// note adds what setAgain has to know of argument i, which was set.
+func (x *call) note(i int, t reflect.StructField, from unsafe.Pointer) {
+	s := &x.l.slots[i]
+	f := field{from: uint32(t.Offset), to: uint16((uintptr(s.at) - uintptr(unsafe.Pointer(unsafe.SliceData(x.l.store)))) / wordSize)}
+	switch {
+	case t.Type == memoryType:
+		f.kind = fieldMemory
+	case t.Type.Kind() == reflect.Interface:
+	case s.form == formView:
+		f.kind = fieldSpan
+		k, m := keptMemory{}, (*span)(from)
+		if m.a.ctx == x.ctx {
+			k = keptMemory{m.a, m.bytes}
+		}
+		x.kept = append(x.kept, k)
+	case s.form == formPlain && s.size == 8:
+		f.kind = fieldWord
+	case s.form == formPlain && s.size == 4:
+		f.kind = fieldHalf
+	default:
+		f.kind = fieldOther
+	}
+	x.fields = append(x.fields, f)
+}
+
+// configured reports whether the launch has that configuration. One with
+// attributes is compared by configure.
+func (x *call) configured(cfg *LaunchConfig) bool {
+	b := &x.block
+	return uintptr(cfg.Grid.X) == b.grid[0] && uintptr(cfg.Grid.Y) == b.grid[1] && uintptr(cfg.Grid.Z) == b.grid[2] &&
+		uintptr(cfg.Block.X) == b.block[0] && uintptr(cfg.Block.Y) == b.block[1] && uintptr(cfg.Block.Z) == b.block[2] &&
+		uintptr(cfg.SharedMem) == b.sharedMemBytes && x.direct && cfg.plain()
+}
+
+// configure gives the launch a configuration.
+func (x *call) configure(cfg *LaunchConfig) error {
+	if err := x.l.SetConfig(*cfg); err != nil {
+		return err
+	}
+	n := &x.l.node
+	x.block.f = uintptr(n.Func)
+	x.block.grid = [3]uintptr{uintptr(n.GridDimX), uintptr(n.GridDimY), uintptr(n.GridDimZ)}
+	x.block.block = [3]uintptr{uintptr(n.BlockDimX), uintptr(n.BlockDimY), uintptr(n.BlockDimZ)}
+	x.block.sharedMemBytes = uintptr(n.SharedMemBytes)
+	x.direct = len(x.l.attrs) == 0
+	return nil
+}
+
+// point notes where the launch has its arguments.
+func (x *call) point() {
+	x.store = unsafe.Pointer(unsafe.SliceData(x.l.store))
+	x.block.kernelParams = x.l.node.KernelParams
+}
+
+// send is Stream.Do, in one go where nothing stands against it.
+func (x *call) send(s *Stream) error {
+	if x.direct && s.quiet() && s.ctx == x.ctx && !x.life.closed.Load() {
+		return x.launch(s)
+	}
+	return s.Do(x.l)
+}
+
+// launch makes the driver call.
+func (x *call) launch(s *Stream) error {
+	b := &x.block
+	if x.d != s.d {
+		x.d = s.d
+		b.c.Proc, b.c.Scope, b.c.N = &s.d.fn.cuLaunchKernel, s.d.scope, launchWords
+	}
+	b.stream = uintptr(s.raw)
+	err := s.d.result(FnCuLaunchKernel, loader.Invoke(&b.c))
+	runtime.KeepAlive(s)
+	if err != nil {
+		return x.l.failed(err)
+	}
+	return nil
+}
+
+// give has something else take the launch, or the stream say why it does not. What
+// takes it may change it.
+func (x *call) give(on Doer) error {
+	if on == nil {
+		return nilError("stream")
+	}
+	was := x.l.accesses
+	err := on.Do(x.l)
+	if x.l.accesses != was {
+		x.typ = nil
+	}
+	x.point()
+	return err
+}
+
+// forget lets go of the memory among the arguments.
+func (x *call) forget() {
+	x.typ = nil
+	clear(x.kept)
+	x.l.drop()
+}
