@@ -1807,6 +1807,48 @@ var table = []Launch{
 			return k.Do(on, cfg, a.bf16, a.bf16, a.bf16, a.bf16, 0, 0, 0, 0, 0)
 		}, err
 	}},
+	{"norm_sm90.ptx", "rmsnorm_f32_sm90", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.RmsnormF32Sm90In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f32, a.f32, a.f32, 0, 0, 0, 0, 0)
+		}, err
+	}},
+	{"norm_sm90.ptx", "layernorm_f32_sm90", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.LayernormF32Sm90In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f32, a.f32, a.f32, a.f32, 0, 0, 0, 0, 0)
+		}, err
+	}},
+	{"norm_sm90.ptx", "rmsnorm_f16_sm90", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.RmsnormF16Sm90In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f16, a.f16, a.f16, 0, 0, 0, 0, 0)
+		}, err
+	}},
+	{"norm_sm90.ptx", "layernorm_f16_sm90", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.LayernormF16Sm90In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f16, a.f16, a.f16, a.f16, 0, 0, 0, 0, 0)
+		}, err
+	}},
+	{"norm_sm90.ptx", "rmsnorm_bf16_sm90", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.RmsnormBF16Sm90In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.bf16, a.bf16, a.bf16, 0, 0, 0, 0, 0)
+		}, err
+	}},
+	{"norm_sm90.ptx", "layernorm_bf16_sm90", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.LayernormBF16Sm90In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.bf16, a.bf16, a.bf16, a.bf16, 0, 0, 0, 0, 0)
+		}, err
+	}},
 	{"rope.ptx", "rope_f32", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.RopeF32In(c)
 		cfg := k.Grid(1)
@@ -1879,6 +1921,27 @@ var table = []Launch{
 	}},
 	{"softmax.ptx", "softmax_bf16", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 		k, err := launchers.SoftmaxBF16In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.bf16, a.bf16, 0, 0, 0, 0, 0)
+		}, err
+	}},
+	{"softmax_sm90.ptx", "softmax_f32_sm90", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.SoftmaxF32Sm90In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f32, a.f32, 0, 0, 0, 0, 0)
+		}, err
+	}},
+	{"softmax_sm90.ptx", "softmax_f16_sm90", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.SoftmaxF16Sm90In(c)
+		cfg := k.Grid(1)
+		return k.Kernel(), cfg, func(on driver.Doer) error {
+			return k.Do(on, cfg, a.f16, a.f16, 0, 0, 0, 0, 0)
+		}, err
+	}},
+	{"softmax_sm90.ptx", "softmax_bf16_sm90", func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
+		k, err := launchers.SoftmaxBF16Sm90In(c)
 		cfg := k.Grid(1)
 		return k.Kernel(), cfg, func(on driver.Doer) error {
 			return k.Do(on, cfg, a.bf16, a.bf16, 0, 0, 0, 0, 0)

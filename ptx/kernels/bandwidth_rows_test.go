@@ -63,17 +63,17 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 		{"min " + name, k.made(kernels.Min(one, src, w)), enough, true},
 		{"argmax " + name, k.made(kernels.Argmax(place.View(0, 1), src, w)), enough, true},
 	}
-	for _, cols := range []int{64, 1024, 4096, 8192, 1 << 17} {
-		usual := cols >= 1024 && cols <= 8192
+	for _, cols := range []int{64, 256, 1024, 4096, 8192, 16384, 1 << 15, 1 << 17} {
+		short := cols <= 16384 // longer rows of weights have no room beside the others
 		rows, size := n/cols, fmt.Sprintf(" of %d %s", cols, name)
 		from, to := kernels.MatrixOf(src, rows, cols), kernels.MatrixOf(dst, rows, cols)
 		weight := src.View(0, cols)
 		list = append(list,
-			measured{"sums" + size, k.made(kernels.SumRows(sum.View(0, rows), from, w)), enough, usual},
-			measured{"argmax" + size, k.made(kernels.ArgmaxRows(place.View(0, rows), from, w)), enough, usual},
-			measured{"softmax" + size, k.made(kernels.Softmax(to, from, 1)), 2 * enough, usual},
-			measured{"RMS norm" + size, k.made(kernels.RMSNorm(to, from, weight, eps)), 2 * enough, usual},
-			measured{"layer norm" + size, k.made(kernels.LayerNorm(to, from, weight, weight, eps)), 2 * enough, usual},
+			measured{"sums" + size, k.made(kernels.SumRows(sum.View(0, rows), from, w)), enough, true},
+			measured{"argmax" + size, k.made(kernels.ArgmaxRows(place.View(0, rows), from, w)), enough, cols > 64},
+			measured{"softmax" + size, k.made(kernels.Softmax(to, from, 1)), 2 * enough, true},
+			measured{"RMS norm" + size, k.made(kernels.RMSNorm(to, from, weight, eps)), 2 * enough, short},
+			measured{"layer norm" + size, k.made(kernels.LayerNorm(to, from, weight, weight, eps)), 2 * enough, short},
 		)
 	}
 	rows := n / 1003

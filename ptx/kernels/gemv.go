@@ -42,7 +42,7 @@ func gemvLaunch(kernel string, a box, args ...any) (*driver.Launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gemvSource.prepare(c, kernel, deal(pairs, threads), args...)
+	return gemvSource.prepare(c, kernel, deal(pairs, max(threads, warp)), args...)
 }
 
 func gemvOperands(y, a box, x operand, noX bool) error {

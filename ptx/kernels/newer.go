@@ -24,6 +24,15 @@ var rowsSm80 = &newer{
 	[]string{"softmax_bf16", "rmsnorm_bf16", "layernorm_bf16", "argmax_f16", "argmax_bf16"},
 }
 
+// softmaxSm90 and normSm90 have clusters of blocks for rows that are too long for one.
+var (
+	softmaxSm90 = &newer{launchers.SoftmaxSm90Module, 9, 0, "_sm90", []string{"softmax_f32", "softmax_f16", "softmax_bf16"}}
+	normSm90    = &newer{
+		launchers.NormSm90Module, 9, 0, "_sm90",
+		[]string{"rmsnorm_f32", "rmsnorm_f16", "rmsnorm_bf16", "layernorm_f32", "layernorm_f16", "layernorm_bf16"},
+	}
+)
+
 // orOlder is where the device's text of a kernel of s is, and its name there: in
 // n, if that has it and suits the device. No n is fine.
 func (n *newer) orOlder(s source, c *driver.Context, kernel string) (source, string, error) {

@@ -23,7 +23,8 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 	if err := normOperands(d, s, w); err != nil {
 		return nil, opError("RMS norm", err)
 	}
-	l, err := normSource.perRow("rmsnorm_"+typeName[T](), d, driver.Out(d.mem), driver.In(s.mem), optional(w),
+	l, err := rowwise{normSource, "rmsnorm_" + typeName[T](), d, s, []operand{w}, normSm90}.prepare(
+		driver.Out(d.mem), driver.In(s.mem), optional(w),
 		uint64(d.rows), uint64(d.cols), uint64(d.pitch), uint64(s.pitch), eps)
 	if err != nil {
 		return nil, opError("RMS norm", err)
@@ -50,7 +51,8 @@ func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], 
 	if err := normOperands(d, s, w, b); err != nil {
 		return nil, opError("layer norm", err)
 	}
-	l, err := normSource.perRow("layernorm_"+typeName[T](), d, driver.Out(d.mem), driver.In(s.mem), optional(w), optional(b),
+	l, err := rowwise{normSource, "layernorm_" + typeName[T](), d, s, []operand{w, b}, normSm90}.prepare(
+		driver.Out(d.mem), driver.In(s.mem), optional(w), optional(b),
 		uint64(d.rows), uint64(d.cols), uint64(d.pitch), uint64(s.pitch), eps)
 	if err != nil {
 		return nil, opError("layer norm", err)

@@ -58,11 +58,11 @@ func (r reduction) check() error {
 func (r reduction) divide(each uint64) (threads int, parts uint64, err error) {
 	c, rows, cols := r.dst.mem.Context(), uint64(r.src.rows), uint64(r.src.cols)
 	if r.work != nil && 0 < rows && rows <= workRows {
-		n, err := c.Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+		n, err := multiprocessors(c)
 		if err != nil {
 			return 0, 0, err
 		}
-		parts = min(min(uint64(n)*blocksEach, workParts)/rows, cols/(each*fullBlock))
+		parts = min(min(n*blocksEach, workParts)/rows, cols/(each*fullBlock))
 	}
 	if parts >= 2 {
 		return fullBlock, parts, nil

@@ -1,6 +1,11 @@
 package kernels
 
-import "github.com/purecuda/cuda/driver"
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+)
 
 // A team of threads has a row to itself. These are the limits of its size, and
 // how many threads a block of several teams has.
@@ -17,10 +22,13 @@ const blocksEach = 4
 const mostBlocks = 1 << 20
 
 // team is how many threads share a row of which each takes so many elements, up
-// to a limit.
+// to a limit: whole warps, or 1, 2, 4, 8 or 16 threads of one.
 func team(cols, each uint64, most int) int {
-	warps := (cols + each*warp - 1) / (each * warp)
-	return warp * int(min(max(warps, 1), uint64(most)/warp))
+	threads := max((cols+each-1)/each, 1)
+	if threads < warp {
+		return 1 << bits.Len64(threads-1)
+	}
+	return warp * int(min((threads+warp-1)/warp, uint64(most)/warp))
 }
 
 // teamFor is team for threads that go over their row in steps of so many
@@ -28,25 +36,33 @@ func team(cols, each uint64, most int) int {
 // taking several steps, so that little is spent on bringing together what they
 // found.
 func teamFor(c *driver.Context, rows, cols, step uint64) (int, error) {
-	n, err := c.Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+	n, err := multiprocessors(c)
 	if err != nil {
 		return 0, err
 	}
-	if rows >= uint64(n)*manyRows {
-		return team(cols, 4*step, fullBlock), nil
+	if rows < n*manyRows {
+		return team(cols, step, mostTeam), nil
 	}
-	return team(cols, step, mostTeam), nil
+	if near := (cols + 2*step) / (4 * step); near <= warp {
+		return max(team(near, 1, warp), 2), nil
+	}
+	return team(cols, 4*step, fullBlock), nil
 }
 
 // manyRows is how many rows for each multiprocessor are enough for small teams:
 // with the smallest, as many as it has room for.
 const manyRows = 64
 
+func multiprocessors(c *driver.Context) (uint64, error) {
+	n, err := c.Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+	return uint64(n), err
+}
+
 // deal is the launch of teams for rows: small ones share a block.
 func deal(rows uint64, team int) driver.LaunchConfig {
 	teams := 1
-	if team == warp {
-		teams = fullBlock / warp
+	if team <= warp {
+		teams = fullBlock / team
 	}
 	blocks := (rows + uint64(teams) - 1) / uint64(teams)
 	return driver.LaunchConfig{
@@ -55,31 +71,115 @@ func deal(rows uint64, team int) driver.LaunchConfig {
 	}
 }
 
-// held is how many elements of a row a thread can keep in registers.
-const held = 32
+// held is how many elements of a row a thread can keep in registers, where rows
+// begin and end with packs, and heldShort how many it best does of very short ones
+// where they do not.
+const (
+	held      = 32
+	heldShort = 8
+)
 
 // longEach is how many longer rows are worked on at a time by each multiprocessor.
 // They are read twice, so no more than keep it busy: the fewer, the more of them
 // is still in the cache.
 const longEach = 2
 
-// perRow prepares an operation on rows that are read once if their team can hold
-// them. It is for kernels that newer devices have in rowsSm80, in the types that
-// gain by it.
-func (s source) perRow(kernel string, dst box, args ...any) (*driver.Launch, error) {
-	c, rows, cols := dst.mem.Context(), uint64(dst.rows), uint64(dst.cols)
+// rowwise is an operation from rows to rows that are read once if their team can
+// hold them.
+type rowwise struct {
+	source   source
+	kernel   string
+	dst, src box
+	columns  []operand // what has an element per column, or is nil
+	long     *newer    // the kernel for rows that are too long for a block
+}
+
+func (r rowwise) prepare(args ...any) (*driver.Launch, error) {
+	c, rows, cols := r.dst.mem.Context(), uint64(r.dst.rows), uint64(r.dst.cols)
 	if cols > held*mostTeam {
-		n, err := c.Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+		s, kernel, err := r.long.orOlder(r.source, c, r.kernel)
 		if err != nil {
 			return nil, err
 		}
-		rows = min(rows, longEach*uint64(n))
+		if kernel != r.kernel {
+			return r.prepareClusters(s, kernel, args)
+		}
 	}
-	s, kernel, err := rowsSm80.orOlder(s, c, kernel)
+	s, kernel, err := rowsSm80.orOlder(r.source, c, r.kernel)
 	if err != nil {
 		return nil, err
 	}
-	return s.prepare(c, kernel, deal(rows, team(cols, held, mostTeam)), args...)
+	n, err := multiprocessors(c)
+	if err != nil {
+		return nil, err
+	}
+	threads := r.team(cols)
+	switch {
+	case cols > held*mostTeam:
+		rows = min(rows, longEach*n)
+	case threads > fullBlock:
+		rows = min(rows, largeEach*n)
+	}
+	return s.prepare(c, kernel, deal(rows, threads), args...)
+}
+
+// largeEach is how many large blocks there are for each multiprocessor at most: to
+// begin one costs more than to go on.
+const largeEach = 64
+
+// team is how many threads share a row. Where that is not of packs, it is read
+// twice unless it is short; the second time from the nearest cache.
+func (r rowwise) team(cols uint64) int {
+	packs := 4 * pack(r.dst.size)
+	switch {
+	case r.packed() && cols <= packs*warp:
+		return team(cols, packs, warp)
+	case r.packed():
+		return team(cols, held, mostTeam)
+	case r.dst.size == 4 && cols <= heldShort*16:
+		return team(cols, heldShort, warp)
+	case r.dst.size == 4 && cols <= 2*heldShort*warp:
+		return team(cols, 2*heldShort, warp)
+	}
+	return max(team((cols+packs)/(2*packs), 1, mostTeam), 2)
+}
+
+// packed reports whether rows can be read and written in packs of 16 bytes, as
+// the function of this name in rows.cuh.
+func (r rowwise) packed() bool {
+	for _, b := range []box{r.dst, r.src} {
+		if n := int(pack(b.size)); uint64(b.mem.Ptr())%16 != 0 || b.pitch%n != 0 || b.cols%n != 0 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(r.columns, func(o operand) bool { return o.mem != nil && uint64(o.mem.Ptr())%16 != 0 })
+}
+
+// clusterBlocks is how many blocks have a long row where there are clusters, as
+// cluster.cuh says.
+const clusterBlocks = 8
+
+// prepareClusters is prepare for rows that no block can hold. As many clusters work
+// as fit the device at a time: what is over would begin when they have ended.
+func (r rowwise) prepareClusters(s source, kernel string, args []any) (*driver.Launch, error) {
+	threads := max(team((uint64(r.dst.cols)+clusterBlocks-1)/clusterBlocks, held, mostTeam), warp)
+	cfg := driver.LaunchConfig{
+		Grid:      driver.D1(clusterBlocks),
+		Block:     driver.D1(threads),
+		SharedMem: uint32(threads * held * int(r.dst.size)), // for what they hold of the next row
+		Cluster:   driver.D1(clusterBlocks),
+	}
+	l, err := s.prepare(r.dst.mem.Context(), kernel, cfg, args...)
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := l.Kernel().MaxActiveClusters(cfg)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Grid = driver.D1(clusterBlocks * max(min(r.dst.rows, clusters), 1))
+	cfg.Cluster = driver.Dim3{} // the kernel knows
+	return l, l.SetConfig(cfg)
 }
 
 // optional is memory as an argument that is only read, or none.

@@ -12,7 +12,7 @@ import (
 // grid is made smaller than the operations make it.
 func TestAGridOfAnySizeDoesAllRows(t *testing.T) {
 	each(t, func(k *kit) {
-		const rows, cols = 50, 64
+		const rows, cols = 300, 64
 		src := device(k, 0, elements[float32](random(rows*cols, 15)))
 		x, pos, freq := device(k, 0, elements[float32](random(cols, 16))), alloc[int32](k, rows), device(k, 0, kernels.RopeFrequencies(cols/4, 100))
 		k.ok(pos.Fill(3))

@@ -23,16 +23,17 @@ type NetFloat interface {
 // 2e-38 may be 0. A row with a NaN, with +Inf
 // or of nothing but -Inf becomes NaN; an element of -Inf becomes 0.
 //
-// Rows of up to 16,384 elements are read once, where those of dst and of src are
-// equally far from a multiple of 16 bytes; others are read twice. Arguments: 0
-// dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5 pitch of src (uint64 all), 6
-// scale (float32).
+// Rows of up to 16,384 elements are read once where they begin and end with
+// multiples of 16 bytes, of up to 131,072 on devices since compute capability 9.0,
+// which have clusters of blocks; so are short rows of float32. Others are read
+// twice. Arguments: 0 dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5 pitch of
+// src (uint64 all), 6 scale (float32).
 func Softmax[T NetFloat](dst, src Matrix[T], scale float32) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	if err := sameRows(d, s); err != nil {
 		return nil, opError("softmax", err)
 	}
-	l, err := softmaxSource.perRow("softmax_"+typeName[T](), d, driver.Out(d.mem), driver.In(s.mem),
+	l, err := rowwise{softmaxSource, "softmax_" + typeName[T](), d, s, nil, softmaxSm90}.prepare(driver.Out(d.mem), driver.In(s.mem),
 		uint64(d.rows), uint64(d.cols), uint64(d.pitch), uint64(s.pitch), scale)
 	if err != nil {
 		return nil, opError("softmax", err)

@@ -31,7 +31,8 @@ var sums = []string{
 // absolute values: u is 6e-8 for float32 and 1.1e-16 for float64, n the number of
 // 16-byte packs of elements and t that of threads, which is 1,024 for each
 // multiprocessor where there is a workspace and much to do, else up to 512 for a
-// row, or 256 where rows are many. In practice it is a small part of that.
+// row or, where rows are many, one for each 16 packs or so, from 2 to 256. In
+// practice it is a small part of that.
 //
 // work may be nil; see [Workspace]. Arguments: 0 dst, 1 src, 2 rows (uint64, 1
 // here), 3 columns (uint64), 4 pitch (uint64), 5 parts (uint32) and 6 the

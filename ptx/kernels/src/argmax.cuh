@@ -31,18 +31,21 @@ template <class E> struct ArgMax {
 	static __device__ __forceinline__ Value overWarp(Value p) {
 		V most = p.v;
 #pragma unroll
-		for (int d = 16; d > 0; d /= 2) most = upper(most, shuffled(most, d));
-		if (__any_sync(0xffffffff, isNaN(p.v))) most = notANumber(most);
+		for (int d = 16; d > 0; d /= 2)
+			if (d < blockDim.x) most = upper(most, shuffled(most, d));
+		if (anyOfTeam(isNaN(p.v))) most = notANumber(most);
 		bool mine = p.i >= 0 && (isNaN(most) ? isNaN(p.v) : p.v == most);
 		u64 i = mine ? (u64)p.i : ~0ull;
 		if (__any_sync(0xffffffff, mine && i >> 32)) {
 #pragma unroll
-			for (int d = 16; d > 0; d /= 2) i = min(i, shuffled(i, d));
+			for (int d = 16; d > 0; d /= 2)
+				if (d < blockDim.x) i = min(i, shuffled(i, d));
 		} else {
 			u32 low = mine ? (u32)i : ~0u;
 #pragma unroll
-			for (int d = 16; d > 0; d /= 2) low = min(low, shuffled(low, d));
-			i = __any_sync(0xffffffff, mine) ? low : ~0ull;
+			for (int d = 16; d > 0; d /= 2)
+				if (d < blockDim.x) low = min(low, shuffled(low, d));
+			i = anyOfTeam(mine) ? low : ~0ull;
 		}
 		p.v = most;
 		p.i = (i64)i;
@@ -93,12 +96,24 @@ DEVICE u32 upperPair(bf16, u32 a, u32 b) {
 	asm("max.NaN.bf16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
 	return a;
 }
-DEVICE i32 mostOfWarp(i32 v) {
-	asm volatile("redux.sync.max.s32 %0, %0, 0xffffffff;" : "+r"(v));
+DEVICE i32 mostOfTeam(i32 v) {
+	if (blockDim.x >= 32) {
+		asm volatile("redux.sync.max.s32 %0, %0, 0xffffffff;" : "+r"(v));
+		return v;
+	}
+#pragma unroll
+	for (int d = 8; d > 0; d /= 2)
+		if (d < blockDim.x) v = max(v, shuffled(v, d));
 	return v;
 }
-DEVICE u32 leastOfWarp(u32 v) {
-	asm volatile("redux.sync.min.u32 %0, %0, 0xffffffff;" : "+r"(v));
+DEVICE u32 leastOfTeam(u32 v) {
+	if (blockDim.x >= 32) {
+		asm volatile("redux.sync.min.u32 %0, %0, 0xffffffff;" : "+r"(v));
+		return v;
+	}
+#pragma unroll
+	for (int d = 8; d > 0; d /= 2)
+		if (d < blockDim.x) v = min(v, shuffled(v, d));
 	return v;
 }
 
@@ -140,13 +155,14 @@ template <class E> struct ArgMaxOfRanks {
 		return first ? a : b;
 	}
 	static __device__ __forceinline__ Value overWarp(Value p) {
-		i32 most = mostOfWarp(p.v);
+		i32 most = mostOfTeam(p.v);
 		u64 i = p.v == most ? (u64)p.i : ~0ull;
 		if (__any_sync(0xffffffff, p.v == most && i >> 32)) {
 #pragma unroll
-			for (int d = 16; d > 0; d /= 2) i = min(i, shuffled(i, d));
+			for (int d = 16; d > 0; d /= 2)
+				if (d < blockDim.x) i = min(i, shuffled(i, d));
 		} else {
-			i = leastOfWarp((u32)i);
+			i = leastOfTeam((u32)i);
 		}
 		p.v = most;
 		p.i = (i64)i;

@@ -15,16 +15,16 @@ set -eu
 cd "$(dirname "$0")"
 nvcc=${NVCC:-nvcc}
 ptxas=${PTXAS:-ptxas}
-version=7.0
 
 [ $# -gt 0 ] || set -- $(ls ./*.cu | sed 's|^\./||; s|\.cu$||')
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 for name; do
-	# A text for newer devices has their name.
+	# A text for newer devices has their name. Those have newer drivers too.
 	case $name in
-	*_sm80) target=sm_80 ;;
-	*) target=sm_52 ;;
+	*_sm90) target=sm_90 version=7.8 ;;
+	*_sm80) target=sm_80 version=7.0 ;;
+	*) target=sm_52 version=7.0 ;;
 	esac
 	"$nvcc" -ptx -O3 -std=c++17 "-arch=compute_${target#sm_}" -o "$tmp/$name.ptx" "$name.cu"
 	awk -v version=$version -v target=$target -v from="src/$name.cu" -f params.awk "$name.cu" "$tmp/$name.ptx" >"$tmp/out.ptx"

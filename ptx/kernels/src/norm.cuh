@@ -16,6 +16,13 @@ template <class P> DEVICE void less(P &p, f32 mean) {
 	for (f32 &x : p.v) x -= mean;
 }
 
+// rootOf is 1 by the root of x, but for the last bit or two.
+DEVICE f32 rootOf(f32 x) {
+	f32 y;
+	asm("rsqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+
 template <class P> DEVICE f32 squares(const P &p) {
 	f32 sum = 0;
 #pragma unroll
@@ -35,44 +42,35 @@ template <bool ANY, class T, int N> DEVICE void finish(Piece<T, N> &p, const T *
 	for (int e = 0; e < N; e++) p.v[e] = p.v[e] * factor * w.v[e] + b.v[e];
 }
 
-template <bool CENTRE, class T>
-DEVICE void normPacked(T *dst, const T *src, const T *weight, const T *bias, u32 cols, f32 eps) {
-	const int N = 16 / sizeof(T);
-	Piece<T, N> p[held / N];
+// normHeld has cols of the columns of a row, part being 1 by their number.
+template <bool CENTRE, int N, class T, class Row, class Team>
+DEVICE void normHeld(Team &team, T *dst, Row src, const T *weight, const T *bias, u32 cols, f32 part, f32 eps) {
+	Words<sizeof(T) * N> w[pieces<N>()]; // all of them before any is taken apart, which waits for it
+	src.template load<N>(w, cols, 0);
+	Piece<T, N> p[pieces<N>()];
 	f32 sum = 0;
-	EACH_HELD(k, i, N) {
-		p[k].set(0);
-		if (i < cols) p[k].load(src + i);
-	}
+	eachHeld<N>(cols, [&](int k, bool is, u32) {
+		p[k].of(w[k]);
+		sum += CENTRE ? p[k].sum() : squares(p[k]);
+	});
+	src.next(cols);
 	if (CENTRE) {
-		EACH_HELD(k, i, N) sum += p[k].sum();
-		f32 mean = across<Add>(sum) / cols;
+		const f32 mean = team.template across<Add>(sum) * part;
 		sum = 0;
-		EACH_HELD(k, i, N) if (i < cols) less(p[k], mean);
+		eachHeld<N>(cols, [&](int k, bool is, u32) {
+			if (!is) return;
+			less(p[k], mean);
+			sum += squares(p[k]);
+		});
 	}
-	EACH_HELD(k, i, N) sum += squares(p[k]);
-	f32 factor = 1 / sqrtf(across<Add>(sum) / cols + eps);
-	EACH_HELD(k, i, N) if (i < cols) {
-		finish<false>(p[k], weight, bias, i, factor);
-		p[k].store(dst + i);
-	}
-}
-
-template <bool CENTRE, int N, class T>
-DEVICE void normHeld(T *dst, const T *src, const Split<N> &s, const T *weight, const T *bias, f32 eps) {
-	Held<T, N> row(src, s, 0);
-	f32 sum = 0;
-	if (CENTRE) {
-		row.each([&](auto &p) { sum += p.sum(); });
-		f32 mean = across<Add>(sum) / s.n;
-		sum = 0;
-		row.each([&](auto &p) { less(p, mean); });
-	}
-	row.each([&](auto &p) { sum += squares(p); });
-	f32 factor = 1 / sqrtf(across<Add>(sum) / s.n + eps);
-	row.eachAt(s, [&](auto &p, u32 i) {
-		finish<true>(p, weight, bias, i, factor);
-		p.store(dst + i);
+	const f32 factor = rootOf(team.template across<Add>(sum) * part + eps);
+	T *to = mine<N>(dst);
+	if (weight) weight = mine<N>(weight);
+	if (bias) bias = mine<N>(bias);
+	eachHeld<N>(cols, [&](int k, bool is, u32 o) {
+		if (!is) return;
+		finish<false>(p[k], weight, bias, o, factor);
+		p[k].store(to + o);
 	});
 }
 
@@ -93,24 +91,24 @@ struct Moments {
 };
 
 // centred is the mean of a long row, and the sum of the squared distances to it.
-template <int N, class T> DEVICE f32 centred(const T *src, const Split<N> &s, f32 &squared) {
+template <int N, class T, class Team> DEVICE f32 centred(Team &team, const T *src, const Split<N> &s, f32 part, f32 &squared) {
 	Moments own = {0, 0, 0};
 	forth(src, s, [&](auto &p, u64) { own.add(p); });
-	f32 mean = across<Add>(own.n * own.mean) / s.n, d = own.mean - mean;
-	squared = across<Add>(own.squared + own.n * d * d);
+	f32 mean = team.template across<Add>(own.n * own.mean) * part, d = own.mean - mean;
+	squared = team.template across<Add>(own.squared + own.n * d * d);
 	return mean;
 }
 
-template <bool CENTRE, int N, class T>
-DEVICE void normLong(T *dst, const T *src, const Split<N> &s, const T *weight, const T *bias, f32 eps) {
+template <bool CENTRE, int N, class T, class Team>
+DEVICE void normLong(Team &team, T *dst, const T *src, const Split<N> &s, const T *weight, const T *bias, f32 part, f32 eps) {
 	f32 mean = 0, sum = 0;
 	if (CENTRE) {
-		mean = centred(src, s, sum);
+		mean = centred(team, src, s, part, sum);
 	} else {
 		forth(src, s, [&](auto &p, u64) { sum += squares(p); });
-		sum = across<Add>(sum);
+		sum = team.template across<Add>(sum);
 	}
-	f32 factor = 1 / sqrtf(sum / s.n + eps);
+	f32 factor = rootOf(sum * part + eps);
 	back(src, s, [&](auto &p, u64 i) {
 		less(p, mean);
 		finish<true>(p, weight, bias, i, factor);
@@ -118,22 +116,25 @@ DEVICE void normLong(T *dst, const T *src, const Split<N> &s, const T *weight, c
 	});
 }
 
+// normTwice is for rows that are not kept.
+template <bool CENTRE, class T, class Team>
+DEVICE void normTwice(Team &team, T *dst, const T *src, const T *weight, const T *bias, u64 cols, f32 part, f32 eps) {
+	if (together(dst, src)) normLong<CENTRE>(team, dst, src, Split<16 / sizeof(T)>(cols, src), weight, bias, part, eps);
+	else normLong<CENTRE>(team, dst, src, Split<1>(cols, src), weight, bias, part, eps);
+}
+
 template <bool CENTRE, class T>
 DEVICE void norm(T *dst, const T *src, const T *weight, const T *bias, u64 rows, u64 cols, u64 dstPitch, u64 srcPitch, f32 eps) {
 	const int N = 16 / sizeof(T);
-	bool packs = packed(dst, cols, dstPitch) && packed(src, cols, srcPitch) && packed(weight, 0, 0) && packed(bias, 0, 0) && fits(cols);
-	if (packs) { // a loop of its own has the registers for itself
-		EACH_ROW(r, rows) normPacked<CENTRE>(dst + r * dstPitch, src + r * srcPitch, weight, bias, cols, eps);
-		return;
-	}
-	EACH_ROW(r, rows) {
-		T *to = dst + r * dstPitch;
-		const T *from = src + r * srcPitch;
-		Split<N> s(cols, from);
-		if (!together(to, from)) normLong<CENTRE>(to, from, Split<1>(cols, from), weight, bias, eps);
-		else if (Held<T, N>::takes(s)) normHeld<CENTRE>(to, from, s, weight, bias, eps);
-		else normLong<CENTRE>(to, from, s, weight, bias, eps);
-	}
+	const f32 part = 1.0f / cols;
+	Block team;
+	// Each loop has the registers for itself.
+	if (packed(dst, cols, dstPitch) && packed(src, cols, srcPitch) && packed(weight, 0, 0) && packed(bias, 0, 0) && fits<N>(cols))
+		eachRow(rows, cols, [&](u64 r, u32 n) { normHeld<CENTRE, N>(team, dst + r * dstPitch, Direct<T>{src + r * srcPitch}, weight, bias, n, part, eps); });
+	else if (fits<1>(cols))
+		eachRow(rows, cols, [&](u64 r, u32 n) { normHeld<CENTRE, 1>(team, dst + r * dstPitch, Direct<T>{src + r * srcPitch}, weight, bias, n, part, eps); });
+	else
+		eachRow(rows, cols, [&](u64 r, u64 n) { normTwice<CENTRE>(team, dst + r * dstPitch, src + r * srcPitch, weight, bias, n, part, eps); });
 }
 
 #define NORM(NAME, T) \

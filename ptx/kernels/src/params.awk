@@ -14,6 +14,7 @@ FNR == NR {
 FNR == 1 { print "// Made from " from " by src/build.sh; do not edit.\n" }
 
 { sub(/[ \t]*\/\/.*/, "") }
+{ gsub(/_INTERNAL_[0-9a-f]+_/, "_INTERNAL_") } # a number of the compiler's run
 /^[ \t]*$/ { next }
 $1 == ".version" { print ".version " version; next }
 $1 == ".target" { print ".target " target; next }

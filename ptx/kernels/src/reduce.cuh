@@ -49,7 +49,8 @@ template <class V> DEVICE V fetch(const V *from) {
 
 template <class O> DEVICE typename O::Value overWarp(typename O::Value v) {
 #pragma unroll
-	for (int d = 16; d > 0; d /= 2) v = O::with(v, shuffled(v, d));
+	for (int d = 16; d > 0; d /= 2)
+		if (d < blockDim.x) v = O::with(v, shuffled(v, d));
 	return v;
 }
 
@@ -57,7 +58,7 @@ template <class O> DEVICE typename O::Value overWarp(typename O::Value v) {
 template <class O> DEVICE typename O::Value over(typename O::Value v) {
 	__shared__ Moved<typename O::Value> parts[32];
 	v = O::overWarp(v);
-	if (blockDim.x == 32) return v;
+	if (blockDim.x <= 32) return v;
 	u32 lane = threadIdx.x % 32;
 	if (lane == 0) parts[threadIdx.x / 32].value = v;
 	__syncthreads();
@@ -75,7 +76,15 @@ template <class O> DEVICE typename O::Value found(const typename O::T *row, u64 
 	u64 step = parts * blockDim.x, i = part * blockDim.x + threadIdx.x;
 	typename O::Held singles, held; // each meets its elements in their order
 #pragma unroll 1
-	for (u64 k = i; k < s.singles(); k += step) singles.take(load<T, 1>(row + s.single(k)), row, s.single(k));
+	for (u64 k = i; k < s.singles(); k += deep * step) {
+		Pack<T, 1> one[deep];
+#pragma unroll
+		for (int j = 0; j < deep; j++)
+			if (k + j * step < s.singles()) one[j] = load<T, 1>(row + s.single(k + j * step));
+#pragma unroll
+		for (int j = 0; j < deep; j++)
+			if (k + j * step < s.singles()) singles.take(one[j], row, s.single(k + j * step));
+	}
 #pragma unroll 1
 	for (; i + (deep - 1) * step < s.packs; i += deep * step) {
 		Pack<T, N> p[deep];
@@ -84,8 +93,15 @@ template <class O> DEVICE typename O::Value found(const typename O::T *row, u64 
 #pragma unroll
 		for (int k = 0; k < deep; k++) held.take(p[k], row, s.first(i + k * step));
 	}
-#pragma unroll 1
-	for (; i < s.packs; i += step) held.take(load<T, N>(row + s.first(i)), row, s.first(i));
+	if (i < s.packs) {
+		Pack<T, N> p[deep];
+#pragma unroll
+		for (int k = 0; k < deep; k++)
+			if (i + k * step < s.packs) p[k] = load<T, N>(row + s.first(i + k * step));
+#pragma unroll
+		for (int k = 0; k < deep; k++)
+			if (i + k * step < s.packs) held.take(p[k], row, s.first(i + k * step));
+	}
 	return O::with(singles.template value<1>(row), held.template value<N>(row));
 }
 
@@ -112,21 +128,21 @@ template <class O> DEVICE typename O::Value together(const typename O::Value *fo
 template <class O>
 DEVICE void reduce(typename O::Result *dst, const typename O::T *src, u64 rows, u64 cols, u64 pitch, u32 parts, Work *work) {
 	typedef typename O::Value V;
-	EACH_ROW(job, rows * parts) {
+	eachRow(rows * parts, cols, [&](u64 job, u64 n) {
 		u64 row = job, part = 0;
 		if (parts > 1) { // dividing takes long
 			row = job / parts;
 			part = job % parts;
 		}
-		V v = over<O>(found<O>(src + row * pitch, cols, part, parts));
+		V v = over<O>(found<O>(src + row * pitch, n, part, parts));
 		if (parts > 1) {
 			V *row0 = (V *)work->found + row * parts;
 			if (threadIdx.x == 0) leave(row0 + part, v);
-			if (!last(work, row, parts)) continue;
+			if (!last(work, row, parts)) return;
 			v = together<O>(row0, parts);
 		}
-		if (threadIdx.x == 0) dst[row] = O::result(v);
-	}
+		if (threadIdx.x == 0 && row < rows) dst[row] = O::result(v);
+	});
 }
 
 #define REDUCE(NAME, O) \

@@ -1,9 +1,9 @@
 // What the kernels over rows have in common: teams of threads, what a thread
 // holds of a row, and values combined across the threads of a team.
 //
-// A team is the blockDim.x threads of a row, whole warps, and a block has
-// blockDim.y teams. More than one warp to a team means one team to a block,
-// because warps meet in shared memory.
+// A team is the blockDim.x threads of a row: whole warps, or 1, 2, 4, 8 or 16
+// lanes of one, and a block has blockDim.y teams. More than one warp to a team
+// means one team to a block, because warps meet in shared memory.
 #pragma once
 #include "common.cuh"
 
@@ -14,6 +14,24 @@
 // Rows are dealt to teams.
 #define EACH_ROW(row, rows) \
 	for (u64 row = (u64)blockIdx.x * blockDim.y + threadIdx.y; row < (rows); row += (u64)gridDim.x * blockDim.y)
+
+// eachRow deals rows to teams and calls f with a row and how many columns it has.
+// The teams of a warp go on together, because they speak by shuffles: where the
+// rows end in between, those that got none have one of no columns.
+template <class F> DEVICE void eachRow(u64 rows, u64 cols, F f) {
+	const u32 before = threadIdx.y & (31 / blockDim.x); // teams of this warp before this one
+	for (u64 row = (u64)blockIdx.x * blockDim.y + threadIdx.y; row - before < rows; row += (u64)gridDim.x * blockDim.y)
+		f(row, row < rows ? cols : 0);
+}
+
+// ofTeam is the bits of a ballot that are of this thread's team, if that is within
+// a warp, and else all of them.
+DEVICE u32 ofTeam(u32 ballot) {
+	if (blockDim.x >= 32) return ballot;
+	const u32 lane = (threadIdx.y * blockDim.x + threadIdx.x) % 32;
+	return ballot >> (lane - threadIdx.x) & ((1u << blockDim.x) - 1);
+}
+DEVICE bool anyOfTeam(bool b) { return ofTeam(__ballot_sync(0xffffffff, b)) != 0; }
 
 DEVICE f32 infinity() { return __int_as_float(0x7f800000); }
 
@@ -33,6 +51,11 @@ template <> __device__ __forceinline__ u32 pair<bf16>(f32 a, f32 b) {
 	return w;
 }
 #endif
+
+template <int bytes> DEVICE void fillWords(Words<bytes> &w, u32 x) {
+#pragma unroll
+	for (u32 &word : w.at) word = x;
+}
 
 // Piece is N neighbours of a row, read and written at once: a pack or one element.
 template <class T, int N> struct Piece {
@@ -85,58 +108,42 @@ DEVICE u32 fresh(u32 x) {
 	return x;
 }
 
-// A thread of a team has every blockDim.x-th piece of a row, and up to one of
-// the single elements before and behind the packs.
-template <int N> DEVICE bool hasSingle(const Split<N> &s) { return threadIdx.x < s.singles(); }
+// here is p, which the compiler then does not compute anew for each access.
+template <class T> DEVICE T *here(T *p) {
+	asm volatile("" : "+l"(p));
+	return p;
+}
 
-// held is how many values of a row a thread keeps in registers, which are packs.
+// held is how many values of a row a thread keeps in registers, in pieces of N:
+// packs or, where rows do not begin and end with one, half as many single elements.
 static const int held = 32;
+template <int N> __device__ constexpr int pieces() { return N > 1 ? held / N : held / 2; }
 
-// fits is for rows that begin and end with a pack.
-DEVICE bool fits(u64 cols) { return cols <= (u64)held * blockDim.x; }
-#define EACH_HELD(k, i, N) \
-	_Pragma("unroll") for (u32 k = 0, i = threadIdx.x * N; k < held / N; k++, i += blockDim.x * N)
+// fits is for rows that are kept.
+template <int N> DEVICE bool fits(u64 cols) { return cols <= (u64)pieces<N>() * N * blockDim.x; }
 
-// Held is a thread's part of a row that may begin and end anywhere. It takes more
-// instructions, of which the other rows have none to spare.
-template <class T, int N> struct Held {
-	static const int pieces = held / N;
-	u32 packs; // from this thread's first one to the end of the row
-	Piece<T, N> p[pieces];
-	Piece<T, 1> one;
-	i32 single; // its column; -1: there is none
-
-	static __device__ __forceinline__ bool takes(const Split<N> &s) { return s.packs <= (u64)pieces * blockDim.x; }
-
-	// What there is less of than fits is none.
-	__device__ __forceinline__ Held(const T *src, const Split<N> &s, f32 none) {
-		const u32 i = fresh(threadIdx.x), team = fresh(blockDim.x);
-		packs = i < s.packs ? (u32)s.packs - i : 0;
-		single = hasSingle(s) ? (i32)s.single(i) : -1;
-		const T *at = src + s.first(i);
+// A thread has every blockDim.x-th piece. mine is where its first one is, and
+// eachHeld calls f for each it can have with its number, whether there is one, and
+// how far it is from the first.
+template <int N, class T> DEVICE T *mine(T *row) { return here(row + threadIdx.x * N); }
+template <int N, class F> DEVICE void eachHeld(u32 cols, F f) {
+	const u32 step = fresh(blockDim.x) * N;
+	const i32 left = (i32)(cols - threadIdx.x * N);
 #pragma unroll
-		for (int k = 0; k < pieces; k++) {
-			p[k].set(none);
-			if (k * team < packs) p[k].load(at + k * team * N);
-		}
-		one.set(none);
-		if (single >= 0) one.load(src + single);
-	}
-	// each calls f with each piece that there is.
-	template <class F> __device__ __forceinline__ void each(F f) {
-		const u32 team = fresh(blockDim.x);
-#pragma unroll
-		for (int k = 0; k < pieces; k++)
-			if (k * team < packs) f(p[k]);
-		if (single >= 0) f(one);
-	}
-	// eachAt also gives the piece's column.
-	template <class F> __device__ __forceinline__ void eachAt(const Split<N> &s, F f) {
-		const u32 at = (u32)s.head + fresh(threadIdx.x) * N, team = fresh(blockDim.x);
-#pragma unroll
-		for (int k = 0; k < pieces; k++)
-			if (k * team < packs) f(p[k], at + k * team * N);
-		if (single >= 0) f(one, (u32)single);
+	for (int k = 0; k < pieces<N>(); k++) f(k, (i32)(k * step) < left, k * step);
+}
+
+// Direct is a row that is read when it is wanted. What there is less of than fits
+// is the word none.
+template <class T> struct Direct {
+	const T *row;
+	__device__ __forceinline__ void next(u32) const {}
+	template <int N> __device__ __forceinline__ void load(Words<sizeof(T) * N> (&w)[pieces<N>()], u32 cols, u32 none) const {
+		const T *from = mine<N>(row);
+		eachHeld<N>(cols, [&](int k, bool is, u32 o) {
+			fillWords(w[k], none);
+			if (is) w[k].load(from + o);
+		});
 	}
 };
 
@@ -147,11 +154,12 @@ static const int deep = 4;
 template <int N, class T, class F> DEVICE void step(const T *row, const Split<N> &s, u64 i, F f) {
 	Words<sizeof(T) * N> w[deep];
 	if (i >= s.packs) return;
-	const u64 left = s.packs - i, at = s.first(i);
-	const u32 team = fresh(blockDim.x);
+	const u64 at = s.first(i);
+	const u32 left = (u32)min(s.packs - i, (u64)1 << 31), team = fresh(blockDim.x);
+	const T *from = here(row + at);
 #pragma unroll
 	for (int k = 0; k < deep; k++)
-		if (k * team < left) w[k].load(row + at + k * team * N);
+		if (k * team < left) w[k].load(from + k * team * N);
 #pragma unroll
 	for (int k = 0; k < deep; k++) {
 		if (k * team >= left) return;
@@ -161,16 +169,19 @@ template <int N, class T, class F> DEVICE void step(const T *row, const Split<N>
 	}
 }
 
-template <class T, int N, class F> DEVICE void single(const T *row, const Split<N> &s, F f) {
-	Piece<T, 1> one;
-	if (!hasSingle(s)) return;
-	one.load(row + s.single(threadIdx.x));
-	f(one, s.single(threadIdx.x));
+// singles calls f with each of a thread's elements before and behind the packs.
+template <class T, int N, class F> DEVICE void singles(const T *row, const Split<N> &s, F f) {
+#pragma unroll 1
+	for (u64 i = threadIdx.x; i < s.singles(); i += blockDim.x) {
+		Piece<T, 1> one;
+		one.load(row + s.single(i));
+		f(one, s.single(i));
+	}
 }
 
 // forth calls f with each of a thread's pieces of a row and its first column.
 template <int N, class T, class F> DEVICE void forth(const T *row, const Split<N> &s, F f) {
-	single(row, s, f);
+	singles(row, s, f);
 #pragma unroll 1
 	for (u64 i = threadIdx.x; i < s.packs; i += deep * blockDim.x) step(row, s, i, f);
 }
@@ -181,7 +192,7 @@ template <int N, class T, class F> DEVICE void back(const T *row, const Split<N>
 	const u64 stride = deep * blockDim.x;
 #pragma unroll 1
 	for (u64 n = (s.packs + stride - 1) / stride; n > 0; n--) step(row, s, (n - 1) * stride + threadIdx.x, f);
-	single(row, s, f);
+	singles(row, s, f);
 }
 
 // together reports whether packs of two rows can be aligned at once.
@@ -196,10 +207,21 @@ struct Max {
 	static __device__ __forceinline__ f32 with(f32 a, f32 b) { return fmaxf(a, b); }
 };
 
+template <class O> DEVICE f32 exchanged(f32 v, int d) { return O::with(v, __shfl_xor_sync(0xffffffff, v, d)); }
+
+// acrossWarp is for teams of any size within a warp.
 template <class O> DEVICE f32 acrossWarp(f32 v) {
-#pragma unroll
-	for (int d = 16; d > 0; d /= 2) v = O::with(v, __shfl_xor_sync(0xffffffff, v, d));
-	return v;
+	const u32 team = fresh(blockDim.x);
+	if (team == 1) return v;
+	v = exchanged<O>(v, 1);
+	if (team == 2) return v;
+	v = exchanged<O>(v, 2);
+	if (team == 4) return v;
+	v = exchanged<O>(v, 4);
+	if (team == 8) return v;
+	v = exchanged<O>(v, 8);
+	if (team == 16) return v;
+	return exchanged<O>(v, 16);
 }
 
 // across combines a value of each thread of a team and gives the result to all
@@ -207,7 +229,7 @@ template <class O> DEVICE f32 acrossWarp(f32 v) {
 template <class O> DEVICE f32 across(f32 v) {
 	__shared__ f32 parts[32];
 	v = acrossWarp<O>(v);
-	if (blockDim.x == 32) return v;
+	if (blockDim.x <= 32) return v;
 	u32 lane = threadIdx.x % 32;
 	if (lane == 0) parts[threadIdx.x / 32] = v;
 	__syncthreads();
@@ -215,3 +237,8 @@ template <class O> DEVICE f32 across(f32 v) {
 	__syncthreads(); // parts is free for the next
 	return v;
 }
+
+// Block is a team for the kernels that can also have a larger one, see cluster.cuh.
+struct Block {
+	template <class O> __device__ __forceinline__ f32 across(f32 v) { return ::across<O>(v); }
+};

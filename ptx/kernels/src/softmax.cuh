@@ -7,8 +7,17 @@
 #pragma once
 #include "rows.cuh"
 
+// least is a word of elements that are -Inf.
+template <class T> __device__ constexpr u32 least();
+template <> __device__ constexpr u32 least<f32>() { return 0xff800000; }
+template <> __device__ constexpr u32 least<f16>() { return 0xfc00fc00; }
+template <> __device__ constexpr u32 least<bf16>() { return 0xff80ff80; }
+
 // A row of nothing but -Inf has no largest value to subtract.
 DEVICE f32 anchor(f32 most) { return most == -infinity() ? 0 : most; }
+
+// reciprocal is 1/x of a sum of powers, of which one is 1.
+DEVICE f32 reciprocal(f32 x) { return __fdividef(1, x); }
 
 // scaled multiplies, raises most to the largest of the products and returns it.
 // Products are rounded by themselves: the difference of one that is rounded and
@@ -38,59 +47,31 @@ template <class P> DEVICE void times(P &p, f32 factor) {
 	for (f32 &x : p.v) x *= factor;
 }
 
-// heldPacks reads a thread's packs of a row. What there is less of than fits is
-// nothing.
-template <class T, int N> DEVICE void heldPacks(Piece<T, N> (&p)[held / N], const T *src, u32 cols) {
-	if constexpr (sizeof(T) == 4) {
-		EACH_HELD(k, i, N) {
-			p[k].set(Max::none());
-			if (i < cols) p[k].load(src + i);
-		}
-	} else { // all of them before any is taken apart, which waits for it
-		Words<16> w[held / N];
-		EACH_HELD(k, i, N) if (i < cols) w[k].load(src + i);
-		EACH_HELD(k, i, N) {
-			p[k].set(Max::none());
-			if (i < cols) p[k].of(w[k]);
-		}
-	}
-}
-
-template <class T> DEVICE void softmaxPacked(T *dst, const T *src, u32 cols, f32 scale) {
-	const int N = 16 / sizeof(T);
-	Piece<T, N> p[held / N];
+template <int N, class T> DEVICE void softmaxHeld(Block &team, T *dst, Direct<T> src, u32 cols, f32 scale) {
+	Words<sizeof(T) * N> w[pieces<N>()]; // all of them before any is taken apart, which waits for it
+	src.template load<N>(w, cols, least<T>());
+	Piece<T, N> p[pieces<N>()];
 	f32 most = Max::none(), sum = 0;
-	heldPacks(p, src, cols);
-	EACH_HELD(k, i, N) if (i < cols) most = scaled(p[k], scale, most);
-	most = anchor(across<Max>(most));
-	EACH_HELD(k, i, N) if (i < cols) {
+	eachHeld<N>(cols, [&](int k, bool is, u32) {
+		p[k].of(w[k]);
+		if (is) most = scaled(p[k], scale, most);
+	});
+	most = anchor(team.template across<Max>(most));
+	eachHeld<N>(cols, [&](int k, bool is, u32) {
+		if (N > 1 && !is) return;
 		powers(p[k], most);
 		sum += p[k].sum();
-	}
-	sum = 1 / across<Add>(sum);
-	EACH_HELD(k, i, N) if (i < cols) {
+	});
+	sum = reciprocal(team.template across<Add>(sum));
+	T *to = mine<N>(dst);
+	eachHeld<N>(cols, [&](int k, bool is, u32 o) {
+		if (!is) return;
 		times(p[k], sum);
-		p[k].store(dst + i);
-	}
-}
-
-template <int N, class T> DEVICE void softmaxHeld(T *dst, const T *src, const Split<N> &s, f32 scale) {
-	Held<T, N> row(src, s, Max::none());
-	f32 most = Max::none(), sum = 0;
-	row.each([&](auto &p) { most = scaled(p, scale, most); });
-	most = anchor(across<Max>(most));
-	row.each([&](auto &p) {
-		powers(p, most);
-		sum += p.sum();
-	});
-	sum = 1 / across<Add>(sum);
-	row.eachAt(s, [&](auto &p, u32 i) {
-		times(p, sum);
-		p.store(dst + i);
+		p[k].store(to + o);
 	});
 }
 
-template <int N, class T> DEVICE void softmaxLong(T *dst, const T *src, const Split<N> &s, f32 scale) {
+template <int N, class T, class Team> DEVICE void softmaxLong(Team &team, T *dst, const T *src, const Split<N> &s, f32 scale) {
 	f32 most = Max::none(), sum = 0;
 	forth(src, s, [&](auto &p, u64) {
 		f32 m = scaled(p, scale, most);
@@ -98,8 +79,8 @@ template <int N, class T> DEVICE void softmaxLong(T *dst, const T *src, const Sp
 		sum = sum * expf(most - anchor(m)) + p.sum();
 		most = m;
 	});
-	f32 all = anchor(across<Max>(most));
-	sum = 1 / across<Add>(sum * expf(most - all));
+	f32 all = anchor(team.template across<Max>(most));
+	sum = reciprocal(team.template across<Add>(sum * expf(most - all)));
 	back(src, s, [&](auto &p, u64 i) {
 		scaled(p, scale, 0);
 		powers(p, all);
@@ -108,22 +89,23 @@ template <int N, class T> DEVICE void softmaxLong(T *dst, const T *src, const Sp
 	});
 }
 
+// softmaxTwice is for rows that are not kept.
+template <class T, class Team> DEVICE void softmaxTwice(Team &team, T *dst, const T *src, u64 cols, f32 scale) {
+	if (together(dst, src)) softmaxLong(team, dst, src, Split<16 / sizeof(T)>(cols, src), scale);
+	else softmaxLong(team, dst, src, Split<1>(cols, src), scale);
+}
+
 template <class T>
 DEVICE void softmax(T *dst, const T *src, u64 rows, u64 cols, u64 dstPitch, u64 srcPitch, f32 scale) {
 	const int N = 16 / sizeof(T);
-	bool packs = packed(dst, cols, dstPitch) && packed(src, cols, srcPitch) && fits(cols);
-	if (packs) { // a loop of its own has the registers for itself
-		EACH_ROW(r, rows) softmaxPacked(dst + r * dstPitch, src + r * srcPitch, cols, scale);
-		return;
-	}
-	EACH_ROW(r, rows) {
-		T *to = dst + r * dstPitch;
-		const T *from = src + r * srcPitch;
-		Split<N> s(cols, from);
-		if (!together(to, from)) softmaxLong(to, from, Split<1>(cols, from), scale);
-		else if (Held<T, N>::takes(s)) softmaxHeld(to, from, s, scale);
-		else softmaxLong(to, from, s, scale);
-	}
+	Block team;
+	// Each loop has the registers for itself.
+	if (packed(dst, cols, dstPitch) && packed(src, cols, srcPitch) && fits<N>(cols))
+		eachRow(rows, cols, [&](u64 r, u32 n) { softmaxHeld<N>(team, dst + r * dstPitch, Direct<T>{src + r * srcPitch}, n, scale); });
+	else if (fits<1>(cols))
+		eachRow(rows, cols, [&](u64 r, u32 n) { softmaxHeld<1>(team, dst + r * dstPitch, Direct<T>{src + r * srcPitch}, n, scale); });
+	else
+		eachRow(rows, cols, [&](u64 r, u64 n) { softmaxTwice(team, dst + r * dstPitch, src + r * srcPitch, n, scale); });
 }
 
 #define SOFTMAX(NAME, T) \
