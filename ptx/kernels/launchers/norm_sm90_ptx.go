@@ -99,16 +99,16 @@ func (launcher RmsnormF32Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher RmsnormF32Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], weight driver.View[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.PassView(call, 2, weight)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, cols)
-	driver.Pass(call, 5, dstPitch)
-	driver.Pass(call, 6, srcPitch)
-	driver.Pass(call, 7, eps)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst      driver.View[float32]
+		src      driver.View[float32]
+		weight   driver.View[float32]
+		rows     uint64
+		cols     uint64
+		dstPitch uint64
+		srcPitch uint64
+		eps      float32
+	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
 // RmsnormF32Sm90Args is a prepared launch of RmsnormF32Sm90 whose arguments are set
@@ -188,17 +188,17 @@ func (launcher LayernormF32Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher LayernormF32Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], weight driver.View[float32], bias driver.View[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.PassView(call, 2, weight)
-	driver.PassView(call, 3, bias)
-	driver.Pass(call, 4, rows)
-	driver.Pass(call, 5, cols)
-	driver.Pass(call, 6, dstPitch)
-	driver.Pass(call, 7, srcPitch)
-	driver.Pass(call, 8, eps)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst      driver.View[float32]
+		src      driver.View[float32]
+		weight   driver.View[float32]
+		bias     driver.View[float32]
+		rows     uint64
+		cols     uint64
+		dstPitch uint64
+		srcPitch uint64
+		eps      float32
+	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
 // LayernormF32Sm90Args is a prepared launch of LayernormF32Sm90 whose arguments are set
@@ -282,16 +282,16 @@ func (launcher RmsnormF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher RmsnormF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], weight driver.View[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.PassView(call, 2, weight)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, cols)
-	driver.Pass(call, 5, dstPitch)
-	driver.Pass(call, 6, srcPitch)
-	driver.Pass(call, 7, eps)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst      driver.View[F16]
+		src      driver.View[F16]
+		weight   driver.View[F16]
+		rows     uint64
+		cols     uint64
+		dstPitch uint64
+		srcPitch uint64
+		eps      float32
+	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
 // RmsnormF16Sm90Args is a prepared launch of RmsnormF16Sm90 whose arguments are set
@@ -371,17 +371,17 @@ func (launcher LayernormF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher LayernormF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], weight driver.View[F16], bias driver.View[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.PassView(call, 2, weight)
-	driver.PassView(call, 3, bias)
-	driver.Pass(call, 4, rows)
-	driver.Pass(call, 5, cols)
-	driver.Pass(call, 6, dstPitch)
-	driver.Pass(call, 7, srcPitch)
-	driver.Pass(call, 8, eps)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst      driver.View[F16]
+		src      driver.View[F16]
+		weight   driver.View[F16]
+		bias     driver.View[F16]
+		rows     uint64
+		cols     uint64
+		dstPitch uint64
+		srcPitch uint64
+		eps      float32
+	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
 // LayernormF16Sm90Args is a prepared launch of LayernormF16Sm90 whose arguments are set
@@ -465,16 +465,16 @@ func (launcher RmsnormBF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher RmsnormBF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], weight driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.PassView(call, 2, weight)
-	driver.Pass(call, 3, rows)
-	driver.Pass(call, 4, cols)
-	driver.Pass(call, 5, dstPitch)
-	driver.Pass(call, 6, srcPitch)
-	driver.Pass(call, 7, eps)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst      driver.View[BF16]
+		src      driver.View[BF16]
+		weight   driver.View[BF16]
+		rows     uint64
+		cols     uint64
+		dstPitch uint64
+		srcPitch uint64
+		eps      float32
+	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
 // RmsnormBF16Sm90Args is a prepared launch of RmsnormBF16Sm90 whose arguments are set
@@ -554,17 +554,17 @@ func (launcher LayernormBF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryO
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher LayernormBF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], weight driver.View[BF16], bias driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.PassView(call, 2, weight)
-	driver.PassView(call, 3, bias)
-	driver.Pass(call, 4, rows)
-	driver.Pass(call, 5, cols)
-	driver.Pass(call, 6, dstPitch)
-	driver.Pass(call, 7, srcPitch)
-	driver.Pass(call, 8, eps)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst      driver.View[BF16]
+		src      driver.View[BF16]
+		weight   driver.View[BF16]
+		bias     driver.View[BF16]
+		rows     uint64
+		cols     uint64
+		dstPitch uint64
+		srcPitch uint64
+		eps      float32
+	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
 // LayernormBF16Sm90Args is a prepared launch of LayernormBF16Sm90 whose arguments are set

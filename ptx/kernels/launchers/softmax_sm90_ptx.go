@@ -72,15 +72,15 @@ func (launcher SoftmaxF32Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SoftmaxF32Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[float32], src driver.View[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, dstPitch)
-	driver.Pass(call, 5, srcPitch)
-	driver.Pass(call, 6, scale)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst      driver.View[float32]
+		src      driver.View[float32]
+		rows     uint64
+		cols     uint64
+		dstPitch uint64
+		srcPitch uint64
+		scale    float32
+	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
 // SoftmaxF32Sm90Args is a prepared launch of SoftmaxF32Sm90 whose arguments are set
@@ -156,15 +156,15 @@ func (launcher SoftmaxF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SoftmaxF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[F16], src driver.View[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, dstPitch)
-	driver.Pass(call, 5, srcPitch)
-	driver.Pass(call, 6, scale)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst      driver.View[F16]
+		src      driver.View[F16]
+		rows     uint64
+		cols     uint64
+		dstPitch uint64
+		srcPitch uint64
+		scale    float32
+	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
 // SoftmaxF16Sm90Args is a prepared launch of SoftmaxF16Sm90 whose arguments are set
@@ -240,15 +240,15 @@ func (launcher SoftmaxBF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // Do launches the kernel on a stream, or records the launch in a scope of
 // package graph. It does not allocate.
 func (launcher SoftmaxBF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.View[BF16], src driver.View[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) error {
-	call := launcher.calls.Begin(cfg)
-	driver.PassView(call, 0, dst)
-	driver.PassView(call, 1, src)
-	driver.Pass(call, 2, rows)
-	driver.Pass(call, 3, cols)
-	driver.Pass(call, 4, dstPitch)
-	driver.Pass(call, 5, srcPitch)
-	driver.Pass(call, 6, scale)
-	return call.Do(on)
+	return launcher.calls.Do(on, &cfg, &struct {
+		dst      driver.View[BF16]
+		src      driver.View[BF16]
+		rows     uint64
+		cols     uint64
+		dstPitch uint64
+		srcPitch uint64
+		scale    float32
+	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
 // SoftmaxBF16Sm90Args is a prepared launch of SoftmaxBF16Sm90 whose arguments are set
