@@ -71,32 +71,43 @@ func (q *param) access() string {
 
 var axes = [3]string{"x", "y", "z"}
 
-// grid writes the helper that covers elements with blocks.
+// grid writes the helper that covers elements with blocks, which are whole clusters
+// where the kernel says how many there are in one.
 func (p *printer) grid(k *kernel) {
 	n := 3
-	for n > 1 && k.block[n-1] <= 1 {
+	for n > 1 && k.block[n-1] <= 1 && k.sig.ReqCluster[n-1] <= 1 {
 		n--
 	}
-	sizes := make([]string, n)
-	dims := make([]string, 3)
-	for i := range dims {
-		dims[i] = fmt.Sprint(max(k.block[i], 1))
-	}
+	params := axes[:n]
 	if n == 1 {
-		p.f("// Grid has a thread for each of n elements, in blocks of %s.\n", dims[0])
-		p.f("func (%s) Grid(n int) driver.LaunchConfig {\n", k.goName)
-		p.f("return driver.LaunchConfig{Grid: driver.Blocks(n, %s), Block: driver.D1(%s)}\n}\n\n", dims[0], dims[0])
+		params = []string{"n"}
+	}
+	sizes, block, whole := []string{"X: 1", "Y: 1", "Z: 1"}, make([]string, 3), ""
+	for i, name := range params {
+		sizes[i] = k.extent(i, name)
+	}
+	for i := range block {
+		block[i] = fmt.Sprint(max(k.block[i], 1))
+	}
+	if k.sig.ReqCluster != [3]int{} {
+		whole = " and whole clusters"
+	}
+	p.f("// Grid has a thread for each of %s elements, in blocks of %s%s.\n", strings.Join(params, " × "), strings.Join(block[:n], " × "), whole)
+	p.f("func (%s) Grid(%s int) driver.LaunchConfig {\n", k.goName, strings.Join(params, ", "))
+	if n == 1 && whole == "" {
+		p.f("return driver.LaunchConfig{Grid: driver.Blocks(n, %s), Block: driver.D1(%s)}\n}\n\n", block[0], block[0])
 		return
 	}
-	for i := range sizes {
-		sizes[i] = fmt.Sprintf("%s: driver.Blocks(%s, %s).X", strings.ToUpper(axes[i]), axes[i], dims[i])
+	p.f("return driver.LaunchConfig{Grid: driver.Dim3{%s}, Block: driver.D3(%s)}\n}\n\n", strings.Join(sizes, ", "), strings.Join(block, ", "))
+}
+
+// extent is how many blocks of an axis cover so many elements.
+func (k *kernel) extent(axis int, elements string) string {
+	name, size, cluster := strings.ToUpper(axes[axis]), max(k.block[axis], 1), k.sig.ReqCluster[axis]
+	if cluster > 1 {
+		return fmt.Sprintf("%s: %d * driver.Blocks(%s, %d*%d).X", name, cluster, elements, cluster, size)
 	}
-	if n == 2 {
-		sizes = append(sizes, "Z: 1")
-	}
-	p.f("// Grid has a thread for each of %s elements, in blocks of %s.\n", strings.Join(axes[:n], " × "), strings.Join(dims[:n], " × "))
-	p.f("func (%s) Grid(%s int) driver.LaunchConfig {\n", k.goName, strings.Join(axes[:n], ", "))
-	p.f("return driver.LaunchConfig{Grid: driver.Dim3{%s}, Block: driver.D3(%s)}\n}\n\n", strings.Join(sizes, ", "), strings.Join(dims, ", "))
+	return fmt.Sprintf("%s: driver.Blocks(%s, %d).X", name, elements, size)
 }
 
 // op writes the constructor of operations.

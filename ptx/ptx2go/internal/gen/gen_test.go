@@ -90,6 +90,13 @@ func TestCommentsGiveTypesNamesAndModes(t *testing.T) {
 		"Grid(x, y int)", "driver.Blocks(y, 8).X")
 }
 
+func TestAGridIsOfWholeClusters(t *testing.T) {
+	got := one(t, Options{}, `.visible .entry k() .maxntid 256, 1, 1 .reqnctapercluster 8, 1, 1 { ret; }
+.visible .entry l() .reqntid 16, 8 .reqnctapercluster 1, 2 { ret; }`)
+	contains(t, got, "in blocks of 256 and whole clusters", "Grid: driver.Dim3{X: 8 * driver.Blocks(n, 8*256).X, Y: 1, Z: 1}, Block: driver.D3(256, 1, 1)",
+		"Grid(x, y int)", "Grid: driver.Dim3{X: driver.Blocks(x, 16).X, Y: 2 * driver.Blocks(y, 2*8).X, Z: 1}")
+}
+
 func TestAPointerIsWhatTheBodyUsesAsAnAddress(t *testing.T) {
 	body := `.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c)
 {
