@@ -70,7 +70,7 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 		weight := src.View(0, cols)
 		list = append(list,
 			measured{"sums" + size, k.made(kernels.SumRows(sum.View(0, rows), from, w)), enough, true},
-			measured{"argmax" + size, k.made(kernels.ArgmaxRows(place.View(0, rows), from, w)), enough, cols > 64},
+			measured{"argmax" + size, k.made(kernels.ArgmaxRows(place.View(0, rows), from, w)), enough, true},
 			measured{"softmax" + size, k.made(kernels.Softmax(to, from, 1)), 2 * enough, true},
 			measured{"RMS norm" + size, k.made(kernels.RMSNorm(to, from, weight, eps)), 2 * enough, short},
 			measured{"layer norm" + size, k.made(kernels.LayerNorm(to, from, weight, weight, eps)), 2 * enough, short},

@@ -38,10 +38,11 @@ func Gemv[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x driver.MemoryOf[X]
 // gemvLaunch has teams take pairs of rows.
 func gemvLaunch(kernel string, a box, args ...any) (*driver.Launch, error) {
 	c, pairs := a.mem.Context(), (uint64(a.rows)+1)/2
-	threads, err := teamFor(c, pairs, uint64(a.cols), 2*pack(a.size))
+	n, err := multiprocessors(c)
 	if err != nil {
 		return nil, err
 	}
+	threads := teamFor(n, pairs, uint64(a.cols), 2*pack(a.size))
 	return gemvSource.prepare(c, kernel, deal(pairs, max(threads, warp)), args...)
 }
 

@@ -20,17 +20,21 @@ func (r reduction) prepare() (*driver.Launch, error) {
 	if err := r.check(); err != nil {
 		return nil, opError(r.op, err)
 	}
-	each := ahead * pack(r.src.size)
-	threads, parts, err := r.divide(each)
+	c, each := r.dst.mem.Context(), ahead*pack(r.src.size)
+	n, err := multiprocessors(c)
 	if err != nil {
 		return nil, opError(r.op, err)
 	}
-	c := r.dst.mem.Context()
+	threads, parts := r.divide(n, each)
+	cfg := deal(uint64(r.src.rows)*parts, threads)
+	if threads <= warp {
+		cfg = inTurns(cfg, n)
+	}
 	file, kernel, err := r.newer.orOlder(r.source, c, r.kernel)
 	if err != nil {
 		return nil, opError(r.op, err)
 	}
-	l, err := file.prepare(c, kernel, deal(uint64(r.src.rows)*parts, threads),
+	l, err := file.prepare(c, kernel, cfg,
 		driver.Out(r.dst.mem), driver.In(r.src.mem), uint64(r.src.rows), uint64(r.src.cols), uint64(r.src.pitch),
 		uint32(parts), r.work.arg())
 	if err != nil {
@@ -55,18 +59,13 @@ func (r reduction) check() error {
 
 // divide returns the threads of a team and in how many parts a row goes: more
 // than one where rows are long and so few that they leave the device idle.
-func (r reduction) divide(each uint64) (threads int, parts uint64, err error) {
-	c, rows, cols := r.dst.mem.Context(), uint64(r.src.rows), uint64(r.src.cols)
+func (r reduction) divide(multiprocessors, each uint64) (threads int, parts uint64) {
+	rows, cols := uint64(r.src.rows), uint64(r.src.cols)
 	if r.work != nil && 0 < rows && rows <= workRows {
-		n, err := multiprocessors(c)
-		if err != nil {
-			return 0, 0, err
-		}
-		parts = min(min(n*blocksEach, workParts)/rows, cols/(each*fullBlock))
+		parts = min(min(multiprocessors*blocksEach, workParts)/rows, cols/(each*fullBlock))
 	}
 	if parts >= 2 {
-		return fullBlock, parts, nil
+		return fullBlock, parts
 	}
-	threads, err = teamFor(c, rows, cols, each)
-	return threads, 1, err
+	return teamFor(multiprocessors, rows, cols, each), 1
 }

@@ -35,18 +35,14 @@ func team(cols, each uint64, most int) int {
 // elements. Where rows are enough to fill the device few threads share one, each
 // taking several steps, so that little is spent on bringing together what they
 // found.
-func teamFor(c *driver.Context, rows, cols, step uint64) (int, error) {
-	n, err := multiprocessors(c)
-	if err != nil {
-		return 0, err
-	}
-	if rows < n*manyRows {
-		return team(cols, step, mostTeam), nil
+func teamFor(multiprocessors, rows, cols, step uint64) int {
+	if rows < multiprocessors*manyRows {
+		return team(cols, step, mostTeam)
 	}
 	if near := (cols + 2*step) / (4 * step); near <= warp {
-		return max(team(near, 1, warp), 2), nil
+		return max(team(near, 1, warp), 2)
 	}
-	return team(cols, 4*step, fullBlock), nil
+	return team(cols, 4*step, fullBlock)
 }
 
 // manyRows is how many rows for each multiprocessor are enough for small teams:
@@ -70,6 +66,16 @@ func deal(rows uint64, team int) driver.LaunchConfig {
 		Block: driver.D2(team, teams),
 	}
 }
+
+// inTurns is a launch with fewer blocks, each of which has several turns. Where one
+// turn is short, or a block large, to begin a block costs more than to go on.
+func inTurns(cfg driver.LaunchConfig, multiprocessors uint64) driver.LaunchConfig {
+	cfg.Grid.X = uint32(min(uint64(cfg.Grid.X), multiprocessors*turnsOf))
+	return cfg
+}
+
+// turnsOf is how many of these blocks there are for each multiprocessor.
+const turnsOf = 64
 
 // held is how many elements of a row a thread can keep in registers, where rows
 // begin and end with packs, and heldShort how many it best does of very short ones
@@ -113,19 +119,16 @@ func (r rowwise) prepare(args ...any) (*driver.Launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	threads := r.team(cols)
-	switch {
-	case cols > held*mostTeam:
+	if cols > held*mostTeam {
 		rows = min(rows, longEach*n)
-	case threads > fullBlock:
-		rows = min(rows, largeEach*n)
 	}
-	return s.prepare(c, kernel, deal(rows, threads), args...)
+	threads := r.team(cols)
+	cfg := deal(rows, threads)
+	if threads > fullBlock || threads <= 2 {
+		cfg = inTurns(cfg, n)
+	}
+	return s.prepare(c, kernel, cfg, args...)
 }
-
-// largeEach is how many large blocks there are for each multiprocessor at most: to
-// begin one costs more than to go on.
-const largeEach = 64
 
 // team is how many threads share a row. Where that is not of packs, it is read
 // twice unless it is short; the second time from the nearest cache.
