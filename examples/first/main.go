@@ -32,7 +32,6 @@ func main() {
 	x := must(driver.AllocFrom(ctx, []float32{1, 2, 3}))
 	double := must(kernels.MulScalar(x, x, float32(2)))
 	addOne := must(kernels.AddScalar(x, x, float32(1)))
-
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
 		return s.DoAll(double, addOne) // recorded; nothing runs yet
 	}))
@@ -41,7 +40,6 @@ func main() {
 		must(0, exec.Launch(stream)) // both kernels, one call
 	}
 	must(0, exec.Wait(context.Background()))
-
 	result := make([]float32, x.Len())
 	must(0, x.CopyTo(result))
 	log.Print("this was ", must(ctx.Device().Name()))

@@ -64,16 +64,16 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 		{"argmax " + name, k.made(kernels.Argmax(place.View(0, 1), src, w)), enough, true},
 	}
 	for _, cols := range []int{64, 256, 1024, 4096, 8192, 16384, 1 << 15, 1 << 17} {
-		short := cols <= 16384 // longer rows of weights have no room beside the others
+		block := cols <= 16384 // longer rows have a cluster of blocks, which wait for each other
 		rows, size := n/cols, fmt.Sprintf(" of %d %s", cols, name)
 		from, to := kernels.MatrixOf(src, rows, cols), kernels.MatrixOf(dst, rows, cols)
 		weight := src.View(0, cols)
 		list = append(list,
 			measured{"sums" + size, k.made(kernels.SumRows(sum.View(0, rows), from, w)), enough, true},
 			measured{"argmax" + size, k.made(kernels.ArgmaxRows(place.View(0, rows), from, w)), enough, true},
-			measured{"softmax" + size, k.made(kernels.Softmax(to, from, 1)), 2 * enough, true},
-			measured{"RMS norm" + size, k.made(kernels.RMSNorm(to, from, weight, eps)), 2 * enough, short},
-			measured{"layer norm" + size, k.made(kernels.LayerNorm(to, from, weight, weight, eps)), 2 * enough, short},
+			measured{"softmax" + size, k.made(kernels.Softmax(to, from, 1)), 2 * enough, block},
+			measured{"RMS norm" + size, k.made(kernels.RMSNorm(to, from, weight, eps)), 2 * enough, block},
+			measured{"layer norm" + size, k.made(kernels.LayerNorm(to, from, weight, weight, eps)), 2 * enough, block},
 		)
 	}
 	rows := n / 1003
