@@ -117,18 +117,19 @@ func (l *Library) call(symbol string, p *loader.Proc, a loader.Args) uintptr {
 	if !counted {
 		return a.Forward(p)
 	}
-	if !fail || GivesBack(symbol) {
-		r := a.Forward(p)
-		if !fail {
-			l.note(Call{Symbol: symbol, Result: uint32(r)})
-			return r
+	if fail {
+		if GivesBack(symbol) {
+			a.Forward(p)
 		}
+		return uintptr(result)
 	}
-	l.note(Call{Symbol: symbol, Result: result, Failed: true})
-	return uintptr(result)
+	r := a.Forward(p)
+	l.note(Call{Symbol: symbol, Result: uint32(r)})
+	return r
 }
 
-// next counts a call and says whether it is the one to fail, and with what.
+// next counts a call and says whether it is the one to fail, and with what. That
+// is noted at once: who ends the count while it is under way hears of it.
 func (l *Library) next(symbol string) (fail, counted bool, result uint32, before func(string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,6 +142,9 @@ func (l *Library) next(symbol string) (fail, counted bool, result uint32, before
 	if l.rule.symbol == "" || l.rule.symbol == symbol {
 		l.count++
 		fail = l.count == l.rule.nth
+	}
+	if fail {
+		l.log = append(l.log, Call{Symbol: symbol, Result: l.rule.result, Failed: true})
 	}
 	return fail, true, l.rule.result, l.before
 }

@@ -50,6 +50,20 @@ func TestOnlyTheNthCallFails(t *testing.T) {
 	}
 }
 
+func TestAFailureUnderWayIsInTheLog(t *testing.T) {
+	lib := faulty.Wrap(counters{})
+	mk := lookup(t, lib, "cuMake")
+	lib.FailNth(1, 719)
+	var log []faulty.Call
+	lib.Before(func(string) { log = lib.Stop() })
+	if r := mk.Call(); r != 719 {
+		t.Errorf("the call returned %d", r)
+	}
+	if len(log) != 1 || !log[0].Failed {
+		t.Errorf("whoever ended the count during the call got %+v", log)
+	}
+}
+
 func TestFailCallCountsOneFunctionOnly(t *testing.T) {
 	lib := faulty.Wrap(counters{})
 	mk, destroy := lookup(t, lib, "cuMake"), lookup(t, lib, "cuThingDestroy")
