@@ -56,6 +56,14 @@ func TestNewDevicesHaveATextOfTheirOwn(t *testing.T) {
 		if name := k.made(kernels.Softmax(f, f, 1)).Kernel().Name(); name != "softmax_f32" {
 			k.Errorf("%v: %v", capability, name)
 		}
+		long := kernels.MatrixOf(alloc[float32](k, 16385), 1, 16385)
+		for _, op := range []*driver.Launch{
+			k.made(kernels.Softmax(long, long, 1)), k.made(kernels.RMSNorm(long, long, nil, eps)), k.made(kernels.LayerNorm(long, long, nil, nil, eps)),
+		} {
+			if got, want := strings.HasSuffix(op.Kernel().Name(), "_f32_sm90"), capability[0] >= 9; got != want {
+				k.Errorf("%v: %v", capability, op.Kernel().Name())
+			}
+		}
 	})
 }
 

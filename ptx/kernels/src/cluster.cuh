@@ -45,6 +45,7 @@ struct Cluster {
 	// exchange makes values that each warp has those of all. combine does so for the
 	// lanes of a warp that have some. One warp speaks for its block.
 	template <int n, class F> __device__ __forceinline__ void exchange(f32 (&v)[n], F combine) {
+		static_assert(n <= most, "there are notes for so many values");
 		__shared__ f32 parts[32][n], all[n];
 		const u32 lane = threadIdx.x % 32;
 		turn++;
@@ -127,7 +128,9 @@ template <class T> struct Staged {
 		extern __shared__ uint4 stage[];
 		return (u32)__cvta_generic_to_shared(stage + threadIdx.x);
 	}
-	// next begins to read the row after the one that was loaded.
+	// next begins to read the row after the one that was loaded, into its place. A
+	// thread overwrites only what itself has read, by loads that went the same way
+	// before and in order.
 	__device__ __forceinline__ void next(u32 cols) {
 		const int N = 16 / sizeof(T);
 		if (row < end) {
