@@ -151,9 +151,14 @@ func (k *Kernel) describe(s *source, f *ptx.Function, b *builder) {
 			}
 		}
 	}
+	blocks := uint64(1)
 	for _, d := range f.Perf {
 		dim := dimOf(d.Args)
 		switch d.Name {
+		case "minnctapersm":
+			if len(d.Args) > 0 {
+				blocks = max(d.Args[0], 1)
+			}
 		case "maxntid":
 			at32.MaxBlock = dim
 			at32.MaxThreads = int(min(dim.Count(), maxThreads))
@@ -176,6 +181,17 @@ func (k *Kernel) describe(s *source, f *ptx.Function, b *builder) {
 			}
 		}
 	}
+	if bounded := max(at32.MaxBlock.Count(), at32.ReqBlock.Count()); bounded > 0 {
+		at32.NumRegs = min(at32.NumRegs, registersFor(bounded, blocks))
+	}
+}
+
+// registersFor is how many registers a thread can have if so many blocks of that many
+// threads are to be on a multiprocessor: a compiler keeps to that.
+func registersFor(threads, blocks uint64) int {
+	const perMultiprocessor, unit = 1 << 16, 8 // warps get them in multiples of 256
+	warps := (min(threads, maxThreads) + 31) / 32 * min(blocks, maxThreads)
+	return int(max(perMultiprocessor/32/warps/unit*unit, 16))
 }
 
 func dimOf(args []uint64) Dim3 {

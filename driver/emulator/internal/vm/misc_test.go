@@ -268,6 +268,32 @@ func TestModuleListsWhatItHolds(t *testing.T) {
 	}
 }
 
+// As a compiler does, the estimate keeps to what leaves room for as many threads as
+// the PTX wants.
+func TestRegistersLeaveRoomForTheBlocksAskedFor(t *testing.T) {
+	held, used := ".reg .b64 %rd<200>; ld.param.u64 %rd0, [p];", ""
+	for i := 1; i < 200; i++ {
+		held += fmt.Sprintf(" mul.lo.u64 %%rd%d, %%rd%d, %%rd0;", i, i-1)
+		used += fmt.Sprintf(" xor.b64 %%rd0, %%rd0, %%rd%d;", i)
+	}
+	for perf, want := range map[string]int{
+		"":                                255,
+		".maxntid 512, 1, 1":              128,
+		".reqntid 1024":                   64,
+		".maxntid 500 .minnctapersm 2":    64,
+		".minnctapersm 2 .maxntid 384":    80,
+		".minnctapersm 4":                 255,
+		".maxntid 256 .minnctapersm 0":    255,
+		".maxntid 1024 .minnctapersm 999": 16,
+	} {
+		m := load(t, ".visible .entry k(.param .u64 p) "+perf+" { "+held+used+" st.global.u64 [%rd0], %rd0; ret; }")
+		k, _ := m.mod.Kernel("k")
+		if got := k.Attributes().NumRegs; got != want {
+			t.Errorf("%q: %d registers, want %d", perf, got, want)
+		}
+	}
+}
+
 // TestBadModules holds what is said about PTX that can not be compiled.
 func TestBadModules(t *testing.T) {
 	for text, want := range map[string]string{
