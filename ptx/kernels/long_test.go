@@ -2,46 +2,102 @@ package kernels_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// A row that is too long for a block has a cluster of blocks where there are any. A
-// cluster that has several rows reads the next one while it works on one; a launch
-// that brings no memory for that has it read when it is wanted.
-func TestClustersGoOnToFurtherRows(t *testing.T) {
+// A row that is too long for a block has a cluster of them where there are any, of as
+// few as hold it. Rows are right with any other number of clusters, and with any
+// other size of them: with some the rows are held, with others they are read twice.
+func TestClustersOfAnySizeAndNumber(t *testing.T) {
 	each(t, func(k *kit) {
-		l := layout{rows: 11, cols: 16512}
-		s := sheetOf[float32](k, l, random(l.rows*l.cols, 6))
-		d := sheetOf[float32](k, l, make([]float64, l.rows*l.cols))
-		op := k.made(kernels.Softmax(d.device, s.device, 0.75))
-		norm := k.made(kernels.LayerNorm(d.device, s.device, nil, nil, eps))
-		cfg := op.Config()
-		for _, c := range []struct {
-			clusters int
-			memory   uint32
-		}{{1, cfg.SharedMem}, {2, cfg.SharedMem}, {12, cfg.SharedMem}, {2, 0}} {
-			cfg.Grid, cfg.SharedMem = driver.D1(8*c.clusters), c.memory
-			for _, op := range []*driver.Launch{op, norm} {
-				k.ok(op.SetConfig(cfg))
-				k.ok(d.mem.Fill(gapValue))
-				k.run(op, nil)
-				if op == norm {
-					centred(k, s, d.read())
-				} else {
-					softmaxed(k, s, d.read())
-				}
+		clusters[float32](k, 16512)
+		clusters[kernels.F16](k, 33024)
+		clusters[kernels.BF16](k, 33024)
+	})
+}
+
+func clusters[T kernels.NetFloat](k *kit, cols int) {
+	k.Helper()
+	l := layout{rows: 5, cols: cols}
+	s := sheetOf[T](k, l, random(l.rows*l.cols, 6))
+	d := sheetOf[T](k, l, make([]float64, l.rows*l.cols))
+	soft := k.made(kernels.Softmax(d.device, s.device, 0.75))
+	norm := k.made(kernels.LayerNorm(d.device, s.device, nil, nil, eps))
+	clustered := strings.HasSuffix(soft.Kernel().Name(), "_sm90")
+	for _, c := range []struct{ blocks, clusters, threads int }{{2, 1, 288}, {2, 12, 512}, {1, 2, 512}, {4, 2, 160}, {8, 3, 96}, {8, 5, 32}} {
+		for _, op := range []*driver.Launch{soft, norm} {
+			cfg := op.Config()
+			cfg.Grid, cfg.Block = driver.D1(c.blocks*c.clusters), driver.D1(c.threads)
+			if clustered {
+				cfg.Cluster = driver.D1(c.blocks)
+			}
+			k.ok(op.SetConfig(cfg))
+			k.ok(d.mem.Fill(element[T](gapValue)))
+			k.run(op, nil)
+			if op == norm {
+				centred(k, s, d.read())
+			} else {
+				softmaxed(k, s, 0.75, d.read())
 			}
 		}
-		s.close()
-		d.close()
+	}
+	s.close()
+	d.close()
+}
+
+// A row has as few blocks as hold it, if more would not have more rows in work at a time:
+// two blocks of 512 threads have the registers of a multiprocessor, or five of 192.
+func TestLongRowsHaveAsFewBlocksAsHoldThem(t *testing.T) {
+	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}}, func(t *testing.T, c *driver.Context) {
+		k := newKit(t, c)
+		blocksOf[float32](k, []longRow{
+			{16388, 2, 288}, {32768, 2, 512}, {32772, 4, 288}, {65540, 8, 288}, {131072, 8, 512}, // held
+			{16389, 1, 288}, {32769, 2, 288}, {100003, 4, 416}, {131076, 8, 288}, {1 << 20, 8, 512}, // read twice
+		})
+		blocksOf[kernels.BF16](k, []longRow{{16392, 1, 288}, {32768, 1, 512}, {90000, 8, 192}, {131072, 4, 512}, {1 << 18, 8, 512}, {16385, 1, 160}})
+	})
+}
+
+type longRow struct{ cols, blocks, threads int }
+
+func blocksOf[T kernels.NetFloat](k *kit, list []longRow) {
+	k.Helper()
+	mem := alloc[T](k, 2<<20)
+	for _, want := range list {
+		m := kernels.MatrixOf(mem.View(0, 2*want.cols), 2, want.cols)
+		cfg := k.made(kernels.Softmax(m, m, 1)).Config()
+		if got := (longRow{want.cols, int(cfg.Cluster.X), int(cfg.Block.X)}); got != want || cfg.Grid != driver.D1(2*want.blocks) {
+			k.Errorf("%T: %+v in a grid of %v, want %+v", *new(T), got, cfg.Grid, want)
+		}
+	}
+}
+
+// A part of a device may have room for blocks and not for a cluster of them.
+func TestLongRowsWhereNoClusterHasRoom(t *testing.T) {
+	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}, Multiprocessors: 1}, func(t *testing.T, c *driver.Context) {
+		k := newKit(t, c)
+		for cols, name := range map[int]string{32768: "softmax_f32_sm90", 32772: "softmax_f32"} {
+			l := layout{rows: 2, cols: cols}
+			s := sheetOf[float32](k, l, random(l.rows*l.cols, 6))
+			op := k.made(kernels.Softmax(s.device, s.device, 0.75))
+			if got := op.Kernel().Name(); got != name {
+				t.Errorf("%d columns have %s, want %s", cols, got, name)
+			}
+			k.run(op, nil)
+			softmaxed(k, s, 0.75, s.read())
+			s.close()
+		}
 	})
 }
 
 // centred wants each row to have the mean 0 and the variance 1, in the order it was.
-func centred(k *kit, s *sheet[float32], got []float64) {
+func centred[T kernels.NetFloat](k *kit, s *sheet[T], got []float64) {
 	k.Helper()
 	for r := range s.rows {
 		row, of := got[r*s.cols:(r+1)*s.cols], s.row(r)
@@ -53,7 +109,7 @@ func centred(k *kit, s *sheet[float32], got []float64) {
 				k.Fatalf("row %d: columns %d and %d changed their order", r, c-1, c)
 			}
 		}
-		if math.Abs(mean) > 1e-5 || math.Abs(squares-1) > 1e-4 {
+		if off := 1e-5 + half[T](1)/10; math.Abs(mean) > off || math.Abs(squares-1) > 10*off {
 			k.Fatalf("row %d has the mean %v and the variance %v", r, mean, squares)
 		}
 	}

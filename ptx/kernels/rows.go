@@ -108,7 +108,10 @@ func (r rowwise) prepare(args ...any) (*driver.Launch, error) {
 			return nil, err
 		}
 		if kernel != r.kernel {
-			return r.prepareClusters(s, kernel, args)
+			l, err := r.prepareClusters(s, kernel, args)
+			if l != nil || err != nil {
+				return l, err
+			}
 		}
 	}
 	s, kernel, err := rowsSm80.orOlder(r.source, c, r.kernel)
@@ -158,31 +161,66 @@ func (r rowwise) packed() bool {
 	return !slices.ContainsFunc(r.columns, func(o operand) bool { return o.mem != nil && uint64(o.mem.Ptr())%16 != 0 })
 }
 
-// clusterBlocks is how many blocks have a long row where there are clusters, as
-// cluster.cuh says.
-const clusterBlocks = 8
+// Where there are clusters, long rows have one of up to mostCluster blocks, of which
+// each thread holds so many packs, as cluster.cuh says. residentThreads is how many
+// threads of these kernels a multiprocessor has registers for.
+const (
+	mostCluster     = 8
+	heldPacks       = 8
+	residentThreads = 1024
+)
 
-// prepareClusters is prepare for rows that no block can hold. As many clusters work
-// as fit the device at a time: what is over would begin when they have ended.
+// clusterTurns is how many times as many clusters there are as the device works on at
+// a time. If there were no more, all would read at one time and write at another.
+const clusterTurns = 16
+
+// prepareClusters is prepare for rows that no block can hold, or nil where the device
+// has no room for a cluster.
 func (r rowwise) prepareClusters(s source, kernel string, args []any) (*driver.Launch, error) {
-	threads := max(team((uint64(r.dst.cols)+clusterBlocks-1)/clusterBlocks, held, mostTeam), warp)
-	cfg := driver.LaunchConfig{
-		Grid:      driver.D1(clusterBlocks),
-		Block:     driver.D1(threads),
-		SharedMem: uint32(threads * held * int(r.dst.size)), // for what they hold of the next row
-		Cluster:   driver.D1(clusterBlocks),
-	}
+	cfg, turns := r.cluster()
 	l, err := s.prepare(r.dst.mem.Context(), kernel, cfg, args...)
 	if err != nil {
 		return nil, err
 	}
 	clusters, err := l.Kernel().MaxActiveClusters(cfg)
-	if err != nil {
+	if clusters == 0 || err != nil {
 		return nil, err
 	}
-	cfg.Grid = driver.D1(clusterBlocks * max(min(r.dst.rows, clusters), 1))
-	cfg.Cluster = driver.Dim3{} // the kernel knows
+	cfg.Grid.X *= uint32(max(min(r.dst.rows, turns*clusters), 1))
 	return l, l.SetConfig(cfg)
+}
+
+// cluster is the launch of one cluster, and how many turns all are best done in. Rows
+// that cannot be held are read twice, the second time from the cache, in which the
+// fewer are the longer: and threads do more each, because they start and end anew.
+func (r rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
+	each := heldPacks * pack(r.dst.size)
+	turns = clusterTurns
+	if !r.packed() || uint64(r.dst.cols) > mostCluster*mostTeam*each {
+		each, turns = 2*each, 1
+	}
+	blocks, threads := clusterFor(uint64(r.dst.cols), each)
+	return driver.LaunchConfig{
+		Grid:    driver.D1(blocks),
+		Block:   driver.D1(threads),
+		Cluster: driver.D1(blocks),
+	}, turns
+}
+
+// clusterFor is how many blocks of how many threads have a row of which each thread
+// can take so many elements: as few as can, if more of them would not have more rows
+// worked on at a time.
+func clusterFor(cols, each uint64) (blocks, threads int) {
+	held := false
+	for n := 1; n <= mostCluster; n *= 2 {
+		share := (cols + uint64(n) - 1) / uint64(n)
+		t := max(team(share, each, mostTeam), warp)
+		if !held || residentThreads/t*blocks > residentThreads/threads*n {
+			blocks, threads = n, t
+		}
+		held = held || share <= uint64(t)*each
+	}
+	return blocks, threads
 }
 
 // optional is memory as an argument that is only read, or none.

@@ -24,10 +24,10 @@ type NetFloat interface {
 // or of nothing but -Inf becomes NaN; an element of -Inf becomes 0.
 //
 // Rows of up to 16,384 elements are read once where they begin and end with
-// multiples of 16 bytes, of up to 131,072 on devices since compute capability 9.0,
-// which have clusters of blocks; so are short rows of float32. Others are read
-// twice. Arguments: 0 dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5 pitch of
-// src (uint64 all), 6 scale (float32).
+// multiples of 16 bytes. On devices since compute capability 9.0, which have clusters
+// of blocks, so are rows of up to 131,072 elements, or 262,144 of 16 bits, and on all
+// devices short rows of float32. Others are read twice. Arguments: 0 dst, 1 src, 2
+// rows, 3 columns, 4 pitch of dst, 5 pitch of src (uint64 all), 6 scale (float32).
 func Softmax[T NetFloat](dst, src Matrix[T], scale float32) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	if err := sameRows(d, s); err != nil {

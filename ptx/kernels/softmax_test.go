@@ -24,7 +24,7 @@ func softmaxes[T kernels.NetFloat](k *kit) {
 		d := sheetOf[T](k, layout{rows: l.rows, cols: l.cols, skip: l.skip, gap: 2 * l.gap}, make([]float64, l.rows*l.cols))
 		op := k.made(kernels.Softmax(d.device, s.device, 0.75))
 		k.run(op, nil)
-		softmaxed(k, s, d.read())
+		softmaxed(k, s, 0.75, d.read())
 		k.ok(driver.SetArg(op, 6, float32(1)))
 		k.run(op, nil)
 		k.run(kernels.Softmax(s.device, s.device, 1)) // in place
@@ -41,10 +41,10 @@ func softmaxes[T kernels.NetFloat](k *kit) {
 	}
 }
 
-func softmaxed[T kernels.NetFloat](k *kit, s *sheet[T], got []float64) {
+func softmaxed[T kernels.NetFloat](k *kit, s *sheet[T], scale float64, got []float64) {
 	k.Helper()
 	for r := range s.rows {
-		want, args := softmax(s.row(r), 0.75)
+		want, args := softmax(s.row(r), scale)
 		for c, w := range want {
 			each := 6e-8
 			if sizeOf[T]() == 2 {
@@ -80,27 +80,39 @@ func softmax(row []float64, scale float64) (out, args []float64) {
 // Rows that are held in registers and rows that are too long or lie oddly.
 func TestSoftmaxOfSpecialNumbers(t *testing.T) {
 	each(t, func(k *kit) {
-		nan, inf := math.NaN(), math.Inf(1)
-		for _, l := range []layout{{7, 64, 0, 0}, {7, 63, 1, 0}, {7, 17408, 0, 0}, {7, 17, 0, 3}, {7, 40000, 1, 0}} {
-			v := random(l.rows*l.cols, 7)
-			put := func(row, from, to int, x float64) {
-				for c := from; c < to; c++ {
-					v[row*l.cols+c] = x
-				}
-			}
-			put(0, 0, l.cols, -inf)
-			put(1, 3, 4, inf)
-			put(2, 5, 6, nan)
-			put(3, 1, l.cols, -inf) // a mask that leaves one
-			put(4, 0, l.cols-1, -inf)
-			put(5, 0, l.cols, 1e30)
-			put(6, 0, l.cols/2, -3e38)
-			s := sheetOf[float32](k, l, v)
-			k.run(kernels.Softmax(s.device, s.device, 0.75))
-			softmaxed(k, s, s.read())
-			s.close()
+		for _, scale := range []float64{0.75, -0.75, 0} {
+			softmaxSpecials[float32](k, scale, 1e30, 3e38)
+			softmaxSpecials[kernels.F16](k, scale, 3e4, 65504)
+			softmaxSpecials[kernels.BF16](k, scale, 1e30, 3e38)
 		}
 	})
+}
+
+func softmaxSpecials[T kernels.NetFloat](k *kit, scale, large, largest float64) {
+	k.Helper()
+	nan, inf := math.NaN(), math.Inf(1)
+	if scale < 0 {
+		inf = -inf
+	}
+	for _, l := range []layout{{7, 64, 0, 0}, {7, 63, 1, 0}, {7, 17408, 0, 0}, {7, 17, 0, 3}, {7, 33600, 0, 0}, {7, 40000, 1, 0}} {
+		v := random(l.rows*l.cols, 7)
+		put := func(row, from, to int, x float64) {
+			for c := from; c < to; c++ {
+				v[row*l.cols+c] = x
+			}
+		}
+		put(0, 0, l.cols, -inf)
+		put(1, 3, 4, inf)
+		put(2, 5, 6, nan)
+		put(3, 1, l.cols, -inf) // a mask that leaves one
+		put(4, 0, l.cols-1, -inf)
+		put(5, 0, l.cols, large)
+		put(6, 0, l.cols/2, -largest)
+		s := sheetOf[T](k, l, v)
+		k.run(kernels.Softmax(s.device, s.device, float32(scale)))
+		softmaxed(k, s, scale, s.read())
+		s.close()
+	}
 }
 
 func ExampleSoftmax() {

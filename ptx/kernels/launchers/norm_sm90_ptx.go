@@ -85,9 +85,9 @@ func newRmsnormF32Sm90(kernel *driver.Kernel, err error) (RmsnormF32Sm90, error)
 	return RmsnormF32Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256 and whole clusters.
+// Grid has a thread for each of n elements, in blocks of 256.
 func (RmsnormF32Sm90) Grid(n int) driver.LaunchConfig {
-	return driver.LaunchConfig{Grid: driver.Dim3{X: 8 * driver.Blocks(n, 8*256).X, Y: 1, Z: 1}, Block: driver.D3(256, 1, 1)}
+	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
 // Op describes a launch without making it: an operation for streams, captures
@@ -174,9 +174,9 @@ func newLayernormF32Sm90(kernel *driver.Kernel, err error) (LayernormF32Sm90, er
 	return LayernormF32Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256 and whole clusters.
+// Grid has a thread for each of n elements, in blocks of 256.
 func (LayernormF32Sm90) Grid(n int) driver.LaunchConfig {
-	return driver.LaunchConfig{Grid: driver.Dim3{X: 8 * driver.Blocks(n, 8*256).X, Y: 1, Z: 1}, Block: driver.D3(256, 1, 1)}
+	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
 // Op describes a launch without making it: an operation for streams, captures
@@ -268,9 +268,9 @@ func newRmsnormF16Sm90(kernel *driver.Kernel, err error) (RmsnormF16Sm90, error)
 	return RmsnormF16Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256 and whole clusters.
+// Grid has a thread for each of n elements, in blocks of 256.
 func (RmsnormF16Sm90) Grid(n int) driver.LaunchConfig {
-	return driver.LaunchConfig{Grid: driver.Dim3{X: 8 * driver.Blocks(n, 8*256).X, Y: 1, Z: 1}, Block: driver.D3(256, 1, 1)}
+	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
 // Op describes a launch without making it: an operation for streams, captures
@@ -357,9 +357,9 @@ func newLayernormF16Sm90(kernel *driver.Kernel, err error) (LayernormF16Sm90, er
 	return LayernormF16Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256 and whole clusters.
+// Grid has a thread for each of n elements, in blocks of 256.
 func (LayernormF16Sm90) Grid(n int) driver.LaunchConfig {
-	return driver.LaunchConfig{Grid: driver.Dim3{X: 8 * driver.Blocks(n, 8*256).X, Y: 1, Z: 1}, Block: driver.D3(256, 1, 1)}
+	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
 // Op describes a launch without making it: an operation for streams, captures
@@ -451,9 +451,9 @@ func newRmsnormBF16Sm90(kernel *driver.Kernel, err error) (RmsnormBF16Sm90, erro
 	return RmsnormBF16Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256 and whole clusters.
+// Grid has a thread for each of n elements, in blocks of 256.
 func (RmsnormBF16Sm90) Grid(n int) driver.LaunchConfig {
-	return driver.LaunchConfig{Grid: driver.Dim3{X: 8 * driver.Blocks(n, 8*256).X, Y: 1, Z: 1}, Block: driver.D3(256, 1, 1)}
+	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
 // Op describes a launch without making it: an operation for streams, captures
@@ -540,9 +540,9 @@ func newLayernormBF16Sm90(kernel *driver.Kernel, err error) (LayernormBF16Sm90, 
 	return LayernormBF16Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256 and whole clusters.
+// Grid has a thread for each of n elements, in blocks of 256.
 func (LayernormBF16Sm90) Grid(n int) driver.LaunchConfig {
-	return driver.LaunchConfig{Grid: driver.Dim3{X: 8 * driver.Blocks(n, 8*256).X, Y: 1, Z: 1}, Block: driver.D3(256, 1, 1)}
+	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
 // Op describes a launch without making it: an operation for streams, captures

@@ -58,9 +58,9 @@ func newSoftmaxF32Sm90(kernel *driver.Kernel, err error) (SoftmaxF32Sm90, error)
 	return SoftmaxF32Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256 and whole clusters.
+// Grid has a thread for each of n elements, in blocks of 256.
 func (SoftmaxF32Sm90) Grid(n int) driver.LaunchConfig {
-	return driver.LaunchConfig{Grid: driver.Dim3{X: 8 * driver.Blocks(n, 8*256).X, Y: 1, Z: 1}, Block: driver.D3(256, 1, 1)}
+	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
 // Op describes a launch without making it: an operation for streams, captures
@@ -142,9 +142,9 @@ func newSoftmaxF16Sm90(kernel *driver.Kernel, err error) (SoftmaxF16Sm90, error)
 	return SoftmaxF16Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256 and whole clusters.
+// Grid has a thread for each of n elements, in blocks of 256.
 func (SoftmaxF16Sm90) Grid(n int) driver.LaunchConfig {
-	return driver.LaunchConfig{Grid: driver.Dim3{X: 8 * driver.Blocks(n, 8*256).X, Y: 1, Z: 1}, Block: driver.D3(256, 1, 1)}
+	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
 // Op describes a launch without making it: an operation for streams, captures
@@ -226,9 +226,9 @@ func newSoftmaxBF16Sm90(kernel *driver.Kernel, err error) (SoftmaxBF16Sm90, erro
 	return SoftmaxBF16Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256 and whole clusters.
+// Grid has a thread for each of n elements, in blocks of 256.
 func (SoftmaxBF16Sm90) Grid(n int) driver.LaunchConfig {
-	return driver.LaunchConfig{Grid: driver.Dim3{X: 8 * driver.Blocks(n, 8*256).X, Y: 1, Z: 1}, Block: driver.D3(256, 1, 1)}
+	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
 // Op describes a launch without making it: an operation for streams, captures

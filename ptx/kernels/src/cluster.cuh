@@ -1,11 +1,15 @@
-// A row that is too long for a block has a cluster of blocks, each of which has a
-// part of its columns. Clusters came with compute capability 9.0.
+// A row that is too long for a block, or for what a block holds as numbers, has a
+// cluster of 1, 2, 4 or 8 blocks, each of which has a part of its columns. Clusters
+// came with compute capability 9.0.
 #pragma once
 #include "rows.cuh"
 
-static const u32 clusterBlocks = 8; // what every device with clusters can have
-
-#define KERNEL_CLUSTERS extern "C" __global__ void __cluster_dims__(clusterBlocks, 1, 1) __launch_bounds__(512, 2)
+// Of two numbers of 16 bits one instruction makes two halves of a word.
+template <> __device__ __forceinline__ u32 pair<f16>(f32 a, f32 b) {
+	u32 w;
+	asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(b), "f"(a));
+	return w;
+}
 
 // Cluster is the team of a row. All its blocks take part in everything, in the
 // same order, also those that have no columns.
@@ -17,19 +21,30 @@ static const u32 clusterBlocks = 8; // what every device with clusters can have
 struct Cluster {
 	u32 turn;
 
+	static const u32 mostBlocks = 8; // what every device with clusters can have
+
 	// board is where the notes for this block are, those of two exchanges: who is
 	// at the next one may write while others still read. Nobody is further, because
 	// that takes a note of everybody at this one.
 	static const u32 most = 2; // values of an exchange
 	static __device__ __forceinline__ u64 *board() {
-		__shared__ u64 notes[2 * most * clusterBlocks];
+		__shared__ u64 notes[2 * most * mostBlocks];
 		return notes;
 	}
-	static __device__ __forceinline__ u32 rank() { return blockIdx.x % clusterBlocks; }
+#define REGISTER(NAME, REGISTER) \
+	static __device__ __forceinline__ u32 NAME() { \
+		u32 x; \
+		asm("mov.u32 %0, %%" REGISTER ";" : "=r"(x)); \
+		return x; \
+	}
+	REGISTER(rank, "cluster_ctarank") // which of its blocks this is
+	REGISTER(blocks, "cluster_nctarank")
+	REGISTER(number, "clusterid.x") // which of the grid's clusters this is
+	REGISTER(count, "nclusterid.x")
 
 	// Other blocks may write here once it is cleared.
 	__device__ __forceinline__ Cluster() : turn(0) {
-		if (threadIdx.x < 2 * most * clusterBlocks) board()[threadIdx.x] = 0;
+		if (threadIdx.x < 2 * most * mostBlocks) board()[threadIdx.x] = 0;
 		asm volatile("barrier.cluster.arrive.aligned;" : : : "memory");
 	}
 	__device__ __forceinline__ void ready() {
@@ -53,18 +68,18 @@ struct Cluster {
 		ready();
 		__syncthreads();
 		if (threadIdx.x < 32) {
-			u64 *here = board() + turn % 2 * most * clusterBlocks;
-			const bool is = lane < blockDim.x / 32;
+			u64 *here = board() + turn % 2 * most * mostBlocks;
+			const bool is = lane < blockDim.x / 32, told = lane < blocks();
 			if (is) copy(v, parts[lane]);
 			combine(v, is);
-			if (lane < clusterBlocks) {
+			if (told) {
 #pragma unroll
-				for (int i = 0; i < n; i++) tell(here + i * clusterBlocks + rank(), lane, (u64)turn << 32 | __float_as_uint(v[i]));
+				for (int i = 0; i < n; i++) tell(here + i * mostBlocks + rank(), lane, (u64)turn << 32 | __float_as_uint(v[i]));
 #pragma unroll
-				for (int i = 0; i < n; i++) v[i] = note(here + i * clusterBlocks + lane);
+				for (int i = 0; i < n; i++) v[i] = note(here + i * mostBlocks + lane);
 			}
 			__syncwarp();
-			combine(v, lane < clusterBlocks);
+			combine(v, told);
 			if (lane == 0) copy(all, v);
 		}
 		__syncthreads();
@@ -98,56 +113,44 @@ struct Share {
 		first = min(Cluster::rank() * most(cols), cols);
 		n = min(most(cols), cols - first);
 	}
-	static __device__ __forceinline__ u64 most(u64 cols) { return (cols + clusterBlocks * 16 - 1) / (clusterBlocks * 16) * 16; }
+	static __device__ __forceinline__ u64 most(u64 cols) {
+		const u64 each = Cluster::blocks() * 16;
+		return (cols + each - 1) / each * 16;
+	}
 };
 
 // eachLongRow deals rows to clusters.
 template <class F> DEVICE void eachLongRow(u64 rows, F f) {
 #pragma unroll 1
-	for (u64 row = blockIdx.x / clusterBlocks; row < rows; row += gridDim.x / clusterBlocks) f(row);
+	for (u64 row = Cluster::number(); row < rows; row += Cluster::count()) f(row);
 }
 
-// Staged is rows of which the next one is on its way into shared memory while one
-// is worked on. Each thread has its own places there, for the packs that it will
-// load.
-template <class T> struct Staged {
-	const T *row, *end;
-	u64 step; // to the cluster's next row
+// Packs is what a thread has of a row as it was read, and as numbers only where they
+// are wanted: twice as many of 16 bits have room as if they were kept.
+template <class T> struct Packs {
+	static const int N = 16 / sizeof(T), count = 8;
+	static const bool anew = true;
+	Words<16> w[count];
 
-	// fits reports whether the launch brought the memory.
-	static __device__ __forceinline__ bool fits() {
-		u32 has;
-		asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(has));
-		return has >= blockDim.x * held * sizeof(T);
+	static __device__ __forceinline__ bool fits(u64 cols) { return cols <= count * N * blockDim.x; }
+	// What there is less is the word none.
+	__device__ __forceinline__ void load(const T *row, u32 cols, u32 none = 0) { read<N>(w, row, cols, none); }
+	template <class F> __device__ __forceinline__ void words(F f) {
+#pragma unroll
+		for (int k = 0; k < count; k++)
+#pragma unroll
+			for (u32 &x : w[k].at) f(x);
 	}
-	__device__ __forceinline__ Staged(const T *src, u64 rows, u64 pitch, u32 cols)
-		: row(src + blockIdx.x / clusterBlocks * pitch), end(src + rows * pitch), step(gridDim.x / clusterBlocks * pitch) {
-		next(cols);
+	template <class F> __device__ __forceinline__ void all(u32 cols, F f) {
+		each(cols, [&](auto &p, u32) { f(p); });
 	}
-	static __device__ __forceinline__ u32 own() {
-		extern __shared__ uint4 stage[];
-		return (u32)__cvta_generic_to_shared(stage + threadIdx.x);
-	}
-	// next begins to read the row after the one that was loaded, into its place. A
-	// thread overwrites only what itself has read, by loads that went the same way
-	// before and in order.
-	__device__ __forceinline__ void next(u32 cols) {
-		const int N = 16 / sizeof(T);
-		if (row < end) {
-			const T *from = mine<N>(row);
-			const u32 to = own();
-			eachHeld<N>(cols, [&](int, bool is, u32 o) {
-				if (is) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(to + o * (u32)sizeof(T)), "l"(__cvta_generic_to_global(from + o)) : "memory");
-			});
-		}
-		row += step;
-	}
-	template <int N> __device__ __forceinline__ void load(Words<16> (&w)[pieces<N>()], u32 cols, u32 none) const {
-		asm volatile("cp.async.wait_all;" : : : "memory");
-		const u32 from = own();
-		eachHeld<N>(cols, [&](int k, bool is, u32 o) {
-			fillWords(w[k], none);
-			if (is) asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[k].at[0]), "=r"(w[k].at[1]), "=r"(w[k].at[2]), "=r"(w[k].at[3]) : "r"(from + o * (u32)sizeof(T)) : "memory");
+	template <class F> __device__ __forceinline__ void each(u32 cols, F f) {
+		words([](u32 &x) { x = fresh(x); }); // or the compiler keeps what it made of them
+		eachOf<N, count>(cols, [&](int k, bool is, u32 o) {
+			if (!is) return;
+			Piece<T, N> p;
+			p.of(w[k]);
+			f(p, o);
 		});
 	}
 };

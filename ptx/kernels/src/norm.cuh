@@ -30,47 +30,64 @@ template <class P> DEVICE f32 squares(const P &p) {
 	return sum;
 }
 
-// finish turns values less their mean into results. ANY is for a weight and a
-// bias that need not be aligned there.
+// ones is a word of elements that are 1.
+template <class T> __device__ constexpr u32 ones();
+template <> __device__ constexpr u32 ones<f32>() { return 0x3f800000; }
+template <> __device__ constexpr u32 ones<f16>() { return 0x3c003c00; }
+template <> __device__ constexpr u32 ones<bf16>() { return 0x3f803f80; }
+
+// loadIf loads a pack that nobody writes meanwhile, or leaves what is there. A branch
+// would keep the compiler from loading several.
+DEVICE void loadIf(bool is, Words<16> &w, const void *p) {
+	asm volatile("{ .reg .pred is; setp.ne.u32 is, %5, 0; @is ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+		: "+r"(w.at[0]), "+r"(w.at[1]), "+r"(w.at[2]), "+r"(w.at[3]) : "l"(__cvta_generic_to_global(p)), "r"((u32)is));
+}
+
+// given is a weight or bias from column i on, or the number none without any. ANY is
+// for one that need not be aligned there.
+template <bool ANY, int none, class T, int N> DEVICE Piece<T, N> given(const T *columns, u64 i) {
+	Piece<T, N> p;
+	if constexpr (!ANY && sizeof(T) * N == 16) {
+		Words<16> w;
+		fillWords(w, none ? ones<T>() : 0);
+		loadIf(columns, w, columns + i);
+		p.of(w);
+	} else {
+		p.set(none);
+		if (columns) ANY ? p.loadAny(columns + i) : p.load(columns + i);
+	}
+	return p;
+}
+
+// finish turns values less their mean into results.
 template <bool ANY, class T, int N> DEVICE void finish(Piece<T, N> &p, const T *weight, const T *bias, u64 i, f32 factor) {
-	Piece<T, N> w, b;
-	w.set(1);
-	b.set(0);
-	if (weight) ANY ? w.loadAny(weight + i) : w.load(weight + i);
-	if (bias) ANY ? b.loadAny(bias + i) : b.load(bias + i);
+	const Piece<T, N> w = given<ANY, 1, T, N>(weight, i), b = given<ANY, 0, T, N>(bias, i);
 #pragma unroll
 	for (int e = 0; e < N; e++) p.v[e] = p.v[e] * factor * w.v[e] + b.v[e];
 }
 
 // normHeld has cols of the columns of a row, part being 1 by their number.
-template <bool CENTRE, int N, class T, class Row, class Team>
-DEVICE void normHeld(Team &team, T *dst, Row src, const T *weight, const T *bias, u32 cols, f32 part, f32 eps) {
-	Words<sizeof(T) * N> w[pieces<N>()]; // all of them before any is taken apart, which waits for it
-	src.template load<N>(w, cols, 0);
-	Piece<T, N> p[pieces<N>()];
-	f32 sum = 0;
-	eachHeld<N>(cols, [&](int k, bool is, u32) {
-		p[k].of(w[k]);
-		sum += CENTRE ? p[k].sum() : squares(p[k]);
-	});
-	src.next(cols);
+template <bool CENTRE, int N, class Row, class T, class Team>
+DEVICE void normHeld(Team &team, Row &&row, T *dst, const T *src, const T *weight, const T *bias, u32 cols, f32 part, f32 eps) {
+	f32 mean = 0, sum = 0;
+	row.load(src, cols);
+	row.all(cols, [&](auto &p) { sum += CENTRE ? p.sum() : squares(p); });
 	if (CENTRE) {
-		const f32 mean = team.template across<Add>(sum) * part;
+		mean = team.template across<Add>(sum) * part;
 		sum = 0;
-		eachHeld<N>(cols, [&](int k, bool is, u32) {
-			if (!is) return;
-			less(p[k], mean);
-			sum += squares(p[k]);
+		row.each(cols, [&](auto &p, u32) {
+			less(p, mean);
+			sum += squares(p);
 		});
 	}
 	const f32 factor = rootOf(team.template across<Add>(sum) * part + eps);
 	T *to = mine<N>(dst);
 	if (weight) weight = mine<N>(weight);
 	if (bias) bias = mine<N>(bias);
-	eachHeld<N>(cols, [&](int k, bool is, u32 o) {
-		if (!is) return;
-		finish<false>(p[k], weight, bias, o, factor);
-		p[k].store(to + o);
+	row.each(cols, [&](auto &p, u32 o) {
+		if (CENTRE && row.anew) less(p, mean);
+		finish<false>(p, weight, bias, o, factor);
+		p.store(to + o);
 	});
 }
 
@@ -130,9 +147,9 @@ DEVICE void norm(T *dst, const T *src, const T *weight, const T *bias, u64 rows,
 	Block team;
 	// Each loop has the registers for itself.
 	if (packed(dst, cols, dstPitch) && packed(src, cols, srcPitch) && packed(weight, 0, 0) && packed(bias, 0, 0) && fits<N>(cols))
-		eachRow(rows, cols, [&](u64 r, u32 n) { normHeld<CENTRE, N>(team, dst + r * dstPitch, Direct<T>{src + r * srcPitch}, weight, bias, n, part, eps); });
+		eachRow(rows, cols, [&](u64 r, u32 n) { normHeld<CENTRE, N>(team, Values<T, N>(), dst + r * dstPitch, src + r * srcPitch, weight, bias, n, part, eps); });
 	else if (fits<1>(cols))
-		eachRow(rows, cols, [&](u64 r, u32 n) { normHeld<CENTRE, 1>(team, dst + r * dstPitch, Direct<T>{src + r * srcPitch}, weight, bias, n, part, eps); });
+		eachRow(rows, cols, [&](u64 r, u32 n) { normHeld<CENTRE, 1>(team, Values<T, 1>(), dst + r * dstPitch, src + r * srcPitch, weight, bias, n, part, eps); });
 	else
 		eachRow(rows, cols, [&](u64 r, u64 n) { normTwice<CENTRE>(team, dst + r * dstPitch, src + r * srcPitch, weight, bias, n, part, eps); });
 }

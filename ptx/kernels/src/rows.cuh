@@ -123,26 +123,46 @@ template <int N> __device__ constexpr int pieces() { return N > 1 ? held / N : h
 template <int N> DEVICE bool fits(u64 cols) { return cols <= (u64)pieces<N>() * N * blockDim.x; }
 
 // A thread has every blockDim.x-th piece. mine is where its first one is, and
-// eachHeld calls f for each it can have with its number, whether there is one, and
-// how far it is from the first.
+// eachOf calls f for each of the count it can have with its number, whether there is
+// one, and how far it is from the first.
 template <int N, class T> DEVICE T *mine(T *row) { return here(row + threadIdx.x * N); }
-template <int N, class F> DEVICE void eachHeld(u32 cols, F f) {
+template <int N, int count, class F> DEVICE void eachOf(u32 cols, F f) {
 	const u32 step = fresh(blockDim.x) * N;
 	const i32 left = (i32)(cols - threadIdx.x * N);
 #pragma unroll
-	for (int k = 0; k < pieces<N>(); k++) f(k, (i32)(k * step) < left, k * step);
+	for (int k = 0; k < count; k++) f(k, (i32)(k * step) < left, k * step);
+}
+template <int N, class F> DEVICE void eachHeld(u32 cols, F f) { eachOf<N, pieces<N>()>(cols, f); }
+
+// read reads a thread's pieces of a row, all of them before any is taken apart, which
+// waits for it. What there is less is the word none.
+template <int N, int count, class T> DEVICE void read(Words<sizeof(T) * N> (&w)[count], const T *row, u32 cols, u32 none) {
+	const T *from = mine<N>(row);
+	eachOf<N, count>(cols, [&](int k, bool is, u32 o) {
+		fillWords(w[k], none);
+		if (is) w[k].load(from + o);
+	});
 }
 
-// Direct is a row that is read when it is wanted. What there is less of than fits
-// is the word none.
-template <class T> struct Direct {
-	const T *row;
-	__device__ __forceinline__ void next(u32) const {}
-	template <int N> __device__ __forceinline__ void load(Words<sizeof(T) * N> (&w)[pieces<N>()], u32 cols, u32 none) const {
-		const T *from = mine<N>(row);
+// Values is what a thread has of a row, as numbers that can be replaced. all is for
+// what zeros do not change.
+template <class T, int N> struct Values {
+	static const bool anew = false;
+	Piece<T, N> p[pieces<N>()];
+
+	__device__ __forceinline__ void load(const T *row, u32 cols) {
+		Words<sizeof(T) * N> w[pieces<N>()];
+		read<N>(w, row, cols, 0);
+#pragma unroll
+		for (int k = 0; k < pieces<N>(); k++) p[k].of(w[k]);
+	}
+	template <class F> __device__ __forceinline__ void all(u32, F f) {
+#pragma unroll
+		for (int k = 0; k < pieces<N>(); k++) f(p[k]);
+	}
+	template <class F> __device__ __forceinline__ void each(u32 cols, F f) {
 		eachHeld<N>(cols, [&](int k, bool is, u32 o) {
-			fillWords(w[k], none);
-			if (is) w[k].load(from + o);
+			if (is) f(p[k], o);
 		});
 	}
 };

@@ -47,9 +47,9 @@ template <class P> DEVICE void times(P &p, f32 factor) {
 	for (f32 &x : p.v) x *= factor;
 }
 
-template <int N, class T> DEVICE void softmaxHeld(Block &team, T *dst, Direct<T> src, u32 cols, f32 scale) {
-	Words<sizeof(T) * N> w[pieces<N>()]; // all of them before any is taken apart, which waits for it
-	src.template load<N>(w, cols, least<T>());
+template <int N, class T> DEVICE void softmaxHeld(Block &team, T *dst, const T *src, u32 cols, f32 scale) {
+	Words<sizeof(T) * N> w[pieces<N>()];
+	read<N>(w, src, cols, least<T>());
 	Piece<T, N> p[pieces<N>()];
 	f32 most = Max::none(), sum = 0;
 	eachHeld<N>(cols, [&](int k, bool is, u32) {
@@ -101,9 +101,9 @@ DEVICE void softmax(T *dst, const T *src, u64 rows, u64 cols, u64 dstPitch, u64 
 	Block team;
 	// Each loop has the registers for itself.
 	if (packed(dst, cols, dstPitch) && packed(src, cols, srcPitch) && fits<N>(cols))
-		eachRow(rows, cols, [&](u64 r, u32 n) { softmaxHeld<N>(team, dst + r * dstPitch, Direct<T>{src + r * srcPitch}, n, scale); });
+		eachRow(rows, cols, [&](u64 r, u32 n) { softmaxHeld<N>(team, dst + r * dstPitch, src + r * srcPitch, n, scale); });
 	else if (fits<1>(cols))
-		eachRow(rows, cols, [&](u64 r, u32 n) { softmaxHeld<1>(team, dst + r * dstPitch, Direct<T>{src + r * srcPitch}, n, scale); });
+		eachRow(rows, cols, [&](u64 r, u32 n) { softmaxHeld<1>(team, dst + r * dstPitch, src + r * srcPitch, n, scale); });
 	else
 		eachRow(rows, cols, [&](u64 r, u64 n) { softmaxTwice(team, dst + r * dstPitch, src + r * srcPitch, n, scale); });
 }
