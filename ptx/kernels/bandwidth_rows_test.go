@@ -84,16 +84,16 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 		{"min " + name, k.made(kernels.Min(one, src, w)), enough, true},
 		{"argmax " + name, k.made(kernels.Argmax(place.View(0, 1), src, w)), enough, true},
 	}
-	for _, cols := range []int{64, 256, 1024, 4096, 8192, 16384, 1 << 15, 1 << 16, 1 << 17} {
+	for _, cols := range []int{32, 64, 256, 1024, 4096, 8192, 16384, 1 << 15, 1 << 16, 1 << 17} {
 		rows, size := n/cols, fmt.Sprintf(" of %d %s", cols, name)
 		from, to := kernels.MatrixOf(src, rows, cols), kernels.MatrixOf(dst, rows, cols)
-		weight := src.View(0, cols)
+		weight, held := src.View(0, cols), cols >= 64
 		list = append(list,
-			measured{"sums" + size, k.made(kernels.SumRows(sum.View(0, rows), from, w)), enough, true},
-			measured{"argmax" + size, k.made(kernels.ArgmaxRows(place.View(0, rows), from, w)), enough, true},
-			measured{"softmax" + size, k.made(kernels.Softmax(to, from, 1)), 2 * enough, true},
-			measured{"RMS norm" + size, k.made(kernels.RMSNorm(to, from, weight, eps)), 2 * enough, true},
-			measured{"layer norm" + size, k.made(kernels.LayerNorm(to, from, weight, weight, eps)), 2 * enough, true},
+			measured{"sums" + size, k.made(kernels.SumRows(sum.View(0, rows), from, w)), enough, held},
+			measured{"argmax" + size, k.made(kernels.ArgmaxRows(place.View(0, rows), from, w)), enough, held},
+			measured{"softmax" + size, k.made(kernels.Softmax(to, from, 1)), 2 * enough, held},
+			measured{"RMS norm" + size, k.made(kernels.RMSNorm(to, from, weight, eps)), 2 * enough, held},
+			measured{"layer norm" + size, k.made(kernels.LayerNorm(to, from, weight, weight, eps)), 2 * enough, held},
 		)
 	}
 	for _, cols := range []int{1003, 20001, 90000, 1 << 20} { // with no whole packs, an odd share of each block, and too long to be held

@@ -127,7 +127,7 @@ func (r rowwise) prepare(args ...any) (*driver.Launch, error) {
 	}
 	threads := r.team(cols)
 	cfg := deal(rows, threads)
-	if threads > fullBlock || threads <= 2 {
+	if threads > fullBlock || threads <= 2 || r.short() {
 		cfg = inTurns(cfg, n)
 	}
 	return s.prepare(c, kernel, cfg, args...)
@@ -139,7 +139,9 @@ func (r rowwise) team(cols uint64) int {
 	packs := 4 * pack(r.dst.size)
 	switch {
 	case r.packed() && cols <= packs*warp:
-		return team(cols, packs, warp)
+		// Of a line each has less, so that many of them read it at once.
+		line := lineBytes / uint64(r.dst.size)
+		return max(team(cols, packs, warp), team(min(cols, line), packs/2, warp))
 	case r.packed():
 		return team(cols, held, mostTeam)
 	case r.dst.size == 4 && cols <= heldShort*16:
@@ -148,6 +150,14 @@ func (r rowwise) team(cols uint64) int {
 		return team(cols, 2*heldShort, warp)
 	}
 	return max(team((cols+packs)/(2*packs), 1, mostTeam), 2)
+}
+
+// lineBytes is what the nearest cache keeps together.
+const lineBytes = 128
+
+// short reports whether a row is at most a line that is read in packs.
+func (r rowwise) short() bool {
+	return r.packed() && uint64(r.dst.cols)*uint64(r.dst.size) <= lineBytes
 }
 
 // packed reports whether rows can be read and written in packs of 16 bytes, as

@@ -51,6 +51,22 @@ func TestAGridOfAnySizeDoesAllRows(t *testing.T) {
 	})
 }
 
+// Of a row as short as a cache line each thread has two packs, of longer ones four.
+func TestThreadsOfShortRows(t *testing.T) {
+	each(t, func(k *kit) {
+		teams := map[int]uint32{8: 1, 16: 1, 32: 2, 64: 4, 96: 4, 128: 4, 192: 8, 256: 8, 1024: 32}
+		for cols, team := range teams {
+			h := kernels.MatrixOf(alloc[kernels.F16](k, 64*cols), 64, cols)
+			f := kernels.MatrixOf(alloc[float32](k, 32*cols), 64, cols/2)
+			for _, op := range []*driver.Launch{k.made(kernels.Softmax(h, h, 1)), k.made(kernels.RMSNorm(f, f, nil, eps))} {
+				if got := op.Config().Block.X; got != team {
+					t.Errorf("%v: rows of %d bytes have %d threads, want %d", op, 2*cols, got, team)
+				}
+			}
+		}
+	})
+}
+
 // An emulated launch allocates what it needs to run, so only the changes are
 // counted there.
 func TestChangingAnOperationOnRowsAllocatesNothing(t *testing.T) {

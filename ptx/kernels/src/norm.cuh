@@ -59,9 +59,12 @@ template <bool ANY, int none, class T, int N> DEVICE Piece<T, N> given(const T *
 	return p;
 }
 
-// finish turns values less their mean into results.
-template <bool ANY, class T, int N> DEVICE void finish(Piece<T, N> &p, const T *weight, const T *bias, u64 i, f32 factor) {
-	const Piece<T, N> w = given<ANY, 1, T, N>(weight, i), b = given<ANY, 0, T, N>(bias, i);
+// finish turns values less their mean into results. Only CENTRE has a bias.
+template <bool CENTRE, bool ANY, class T, int N> DEVICE void finish(Piece<T, N> &p, const T *weight, const T *bias, u64 i, f32 factor) {
+	const Piece<T, N> w = given<ANY, 1, T, N>(weight, i);
+	Piece<T, N> b;
+	b.set(0);
+	if (CENTRE) b = given<ANY, 0, T, N>(bias, i);
 #pragma unroll
 	for (int e = 0; e < N; e++) p.v[e] = p.v[e] * factor * w.v[e] + b.v[e];
 }
@@ -86,7 +89,7 @@ DEVICE void normHeld(Team &team, Row &&row, T *dst, const T *src, const T *weigh
 	if (bias) bias = mine<N>(bias);
 	row.each(cols, [&](auto &p, u32 o) {
 		if (CENTRE && row.anew) less(p, mean);
-		finish<false>(p, weight, bias, o, factor);
+		finish<CENTRE, false>(p, weight, bias, o, factor);
 		p.store(to + o);
 	});
 }
@@ -128,7 +131,7 @@ DEVICE void normLong(Team &team, T *dst, const T *src, const Split<N> &s, const 
 	f32 factor = rootOf(sum * part + eps);
 	back(src, s, [&](auto &p, u64 i) {
 		less(p, mean);
-		finish<true>(p, weight, bias, i, factor);
+		finish<CENTRE, true>(p, weight, bias, i, factor);
 		p.storeLast(dst + i);
 	});
 }
