@@ -77,7 +77,7 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 	k.Helper()
 	src, dst := seen[T](k, a, 0), seen[T](k, b, 0)
 	n := src.Len()
-	sum, one, place := alloc[float32](k, n/64), alloc[T](k, 1), alloc[int64](k, n/64)
+	sum, one, place := alloc[float32](k, n/32), alloc[T](k, 1), alloc[int64](k, n/32)
 	list := []measured{
 		{"sum " + name, k.made(kernels.Sum(sum.View(0, 1), src, w)), enough, true},
 		{"max " + name, k.made(kernels.Max(one, src, w)), enough, true},
