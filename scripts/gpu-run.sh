@@ -178,16 +178,17 @@ part_soak() {
 	verdict $status "soak: 1,000 goroutines, 8 streams, 30 s"
 }
 
-# NVIDIA's memory checker over the graph and parity tests on the GPU. Under it a
-# node in a loop's body that is changed while launches are under way loses the
-# context, without an error of the checker and not without the checker: the tests
-# that do that run with launches that block.
+# NVIDIA's memory checker over tests on the GPU. Under it a node in a loop's body
+# that is changed while launches are under way loses the context, without an error
+# of the checker and not without the checker: the tests that do that run with
+# launches that block.
 part_memcheck() {
 	inflight='^(TestSteadyStateOfNodesInNodesAllocatesNothing|TestNodeInABodyIsSetWhileLaunchesRun)$'
 	: >"$out/memcheck.txt"
 	memcheck graph graph "" -test.skip "$inflight" -test.run './^gpu$'
 	memcheck graph graph --force-blocking-launches -test.run "${inflight}/^gpu\$"
 	memcheck internal_parity internal/parity "" -test.run './^gpu$'
+	memcheck ptx_kernels ptx/kernels "" -test.run '(Softmax|Norm|Cluster|Rows)/^gpu$'
 }
 
 memcheck() { # memcheck BINARY FOLDER OPTION FLAG...
