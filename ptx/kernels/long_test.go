@@ -29,6 +29,8 @@ func clusters[T kernels.NetFloat](k *kit, cols int) {
 	d := sheetOf[T](k, l, make([]float64, l.rows*l.cols))
 	soft := k.made(kernels.Softmax(d.device, s.device, 0.75))
 	norm := k.made(kernels.LayerNorm(d.device, s.device, nil, nil, eps))
+	k.replay(2, soft, nil)
+	softmaxed(k, s, 0.75, d.read())
 	clustered := strings.HasSuffix(soft.Kernel().Name(), "_sm90")
 	for _, c := range []struct{ blocks, clusters, threads int }{{2, 1, 288}, {2, 12, 512}, {1, 2, 512}, {4, 2, 160}, {8, 3, 96}, {8, 5, 32}} {
 		for _, op := range []*driver.Launch{soft, norm} {

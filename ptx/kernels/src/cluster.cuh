@@ -31,10 +31,10 @@ struct Cluster {
 		__shared__ u64 notes[2 * most * mostBlocks];
 		return notes;
 	}
-#define REGISTER(NAME, REGISTER) \
+#define REGISTER(NAME, FROM) \
 	static __device__ __forceinline__ u32 NAME() { \
 		u32 x; \
-		asm("mov.u32 %0, %%" REGISTER ";" : "=r"(x)); \
+		asm("mov.u32 %0, %%" FROM ";" : "=r"(x)); \
 		return x; \
 	}
 	REGISTER(rank, "cluster_ctarank") // which of its blocks this is
