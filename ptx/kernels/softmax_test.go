@@ -82,9 +82,9 @@ func TestSoftmaxOfSpecialNumbers(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, scale := range []float64{0.75, -0.75, 0} {
 			softmaxSpecials[float32](k, scale, 1e30, 3e38)
-			softmaxSpecials[kernels.F16](k, scale, 3e4, 65504)
-			softmaxSpecials[kernels.BF16](k, scale, 1e30, 3e38)
 		}
+		softmaxSpecials[kernels.F16](k, 0.75, 3e4, 65504)
+		softmaxSpecials[kernels.BF16](k, -0.75, 1e30, 3e38)
 	})
 }
 
