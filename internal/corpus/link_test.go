@@ -3,10 +3,7 @@ package corpus_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"runtime"
 	"testing"
-	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/internal/corpus"
@@ -38,36 +35,16 @@ func TestPrintedTextCompilesToTheSameCodeOnGPU(t *testing.T) {
 // machineCode is the cubin that the driver makes of PTX for the build's target.
 func machineCode(t *testing.T, c *driver.Context, b corpus.Build, text string) []byte {
 	t.Helper()
-	log := make([]byte, 4096)
-	options := []driver.CUjit_option{driver.CU_JIT_TARGET, driver.CU_JIT_ERROR_LOG_BUFFER, driver.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}
-	var pins runtime.Pinner
-	defer pins.Unpin()
-	pins.Pin(&log[0])
-	// Numbers and addresses, as void* in C.
-	values := []uintptr{uintptr(b.SM), uintptr(unsafe.Pointer(&log[0])), uintptr(len(log))}
-	pins.Pin(&values[0]) // the state refers to them until it is destroyed
-	d := c.Driver()
-	var state driver.CUlinkState
-	if err := d.CuLinkCreate(uint32(len(options)), &options[0], (*unsafe.Pointer)(unsafe.Pointer(&values[0])), &state); err != nil {
+	l, err := c.NewLinker(driver.JITTarget(driver.CUjit_target(b.SM)))
+	if err != nil {
 		t.Fatal(err)
 	}
-	code, err := link(d, state, text)
-	if err = errors.Join(err, d.CuLinkDestroy(state)); err != nil {
-		t.Fatalf("%v\n%s", err, bytes.TrimRight(log, "\x00"))
+	if err := l.Add("corpus", []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	code, err := l.Complete()
+	if err = errors.Join(err, l.Close()); err != nil {
+		t.Fatalf("%+v", err)
 	}
 	return code
-}
-
-func link(d *driver.Driver, state driver.CUlinkState, text string) ([]byte, error) {
-	data, name := append([]byte(text), 0), []byte("corpus\x00")
-	err := d.CuLinkAddData(state, driver.CU_JIT_INPUT_PTX, unsafe.Pointer(&data[0]), uintptr(len(data)), &name[0], 0, nil, nil)
-	if err != nil {
-		return nil, fmt.Errorf("add: %w", err)
-	}
-	var cubin unsafe.Pointer
-	var size uintptr
-	if err := d.CuLinkComplete(state, &cubin, &size); err != nil {
-		return nil, fmt.Errorf("complete: %w", err)
-	}
-	return bytes.Clone(unsafe.Slice((*byte)(cubin), size)), nil
 }
