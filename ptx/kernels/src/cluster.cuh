@@ -17,7 +17,8 @@ template <> __device__ __forceinline__ u32 pair<f16>(f32 a, f32 b) {
 // They tell each other what they found by notes: the value and the number of the
 // exchange in one word of 64 bits, which is written and read as a whole. So who
 // reads a note with the right number has its value, and nobody waits for all that
-// was written before, rows among it, as a barrier would.
+// was written before, rows among it, as a barrier would. A block ends only after it
+// has read the notes of all, so none is written to one that has ended.
 struct Cluster {
 	u32 turn;
 

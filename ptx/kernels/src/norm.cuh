@@ -5,8 +5,8 @@
 // weight and bias have one element per column; no address stands for ones and
 // zeros.
 //
-// A row of up to 32 values per thread is read once and stays in registers. A
-// longer one is read twice.
+// A row of up to 32 values per thread is read once and stays in registers, see
+// cluster.cuh for more. A longer one is read twice.
 #pragma once
 #include "rows.cuh"
 

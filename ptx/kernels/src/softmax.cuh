@@ -1,8 +1,8 @@
 // Softmax of rows: dst[r][c] = exp(scale*src[r][c] - m) / the row's sum of these,
 // where m is the row's largest scaled value. In f32, whatever the elements are.
 //
-// A row of up to 32 values per thread is read once and stays in registers. A
-// longer one is read twice: for its largest value and its sum together, and
+// A row of up to 32 values per thread is read once and stays in registers, see
+// cluster.cuh for more. A longer one is read twice: for its largest value and its sum together, and
 // again to write.
 #pragma once
 #include "rows.cuh"
