@@ -16,6 +16,11 @@ const MinVersion = 11040
 // the driver API, as methods with the C names. It may be used from any number
 // of goroutines.
 //
+// Where the driver keeps something with the thread from one of these calls to
+// the next, between cuCtxPushCurrent and cuCtxPopCurrent or cuLinkCreate and
+// cuLinkDestroy, the goroutine needs runtime.LockOSThread, or it ends up on
+// another. What this package builds on them needs none.
+//
 // Bound and Guarded return views: the same driver, whose calls run under a
 // given context or without disturbing captures.
 type Driver struct {

@@ -195,8 +195,10 @@ func (l *Linker) check() error {
 // it. The driver's linker has state that belongs to the thread: on driver 580,
 // after PTX that did not compile, a later link on that thread answers 999 for
 // what is 300, or, after PTX that was too new, success where symbols are
-// undefined. So no link is made piece by piece on whatever threads the
-// goroutine is on, and what fails here is forgotten with the thread.
+// undefined. And where one link's calls are made on several threads, a later
+// load on one of them can end the process. So no link is made piece by piece on
+// whatever threads the goroutine is on, and what fails here is forgotten with
+// the thread.
 func (l *Linker) onThread() (image []byte, log string, err error) {
 	done := make(chan struct{})
 	go func() {
