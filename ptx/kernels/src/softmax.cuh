@@ -2,8 +2,8 @@
 // where m is the row's largest scaled value. In f32, whatever the elements are.
 //
 // A row of up to 32 values per thread is read once and stays in registers, see
-// cluster.cuh for more. A longer one is read twice: for its largest value and its sum together, and
-// again to write.
+// cluster.cuh for more. A longer one is read twice: for its largest value and its
+// sum together, and again to write.
 #pragma once
 #include "rows.cuh"
 
