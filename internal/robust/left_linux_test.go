@@ -1,14 +1,13 @@
 package robust
 
-import (
-	"runtime"
-	"testing"
-)
+import "testing"
 
 // Threads stay: Go keeps its own for later, and a driver those that it started.
-// But their number does not grow from one program to the next.
+// But no program leaves one behind, which would be one more with each round.
+// Go starts and ends some as it needs them, a few more or less each time, so
+// growth is what comes to one in two rounds.
 func TestThreadsDoNotGrow(t *testing.T) {
-	const settle, rounds = 5, 25
+	const settle, rounds = 5, 45
 	early := 0
 	eachDriverAnew(t, rounds, wholeLife, func(t *testing.T, round int) {
 		n := len(tasks(t))
@@ -17,7 +16,7 @@ func TestThreadsDoNotGrow(t *testing.T) {
 			early = n
 		case round == rounds-1:
 			t.Logf("%d threads after %d rounds, %d after %d", early, settle, n, rounds)
-			if n > early+2+runtime.GOMAXPROCS(0)/4 {
+			if n-early >= (rounds-settle)/2 {
 				t.Errorf("they grow")
 			}
 		}
