@@ -18,6 +18,9 @@ func dlopen(name string) (uintptr, error) {
 		flags |= windows.LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR
 	}
 	h, err := windows.LoadLibraryEx(name, 0, flags)
+	if err == nil {
+		stayAwake() // the library may have threads that call back
+	}
 	return uintptr(h), err
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles a stand-in for the driver's library with C compilers of several
 # platforms and runs internal/calltest with it: eleven arguments, structs by
-# value, floats, callbacks.
+# value, floats, callbacks; and a program that waits for callbacks alone.
 #
 # usage: scripts/calls.sh [PLATFORM ...]      amd64 syscall cgo arm64 windows
 #
@@ -41,4 +41,5 @@ for p in "${platforms[@]}"; do
 	esac
 	echo "calls: $p"
 	env "${env[@]}" go test -count=1 -v -tags "$tags" "${exec[@]}" ./internal/calltest | grep -v '^=== RUN'
+	env "${env[@]}" go run -tags "$tags" "${exec[@]}" ./internal/calltest/testdata/waits
 done

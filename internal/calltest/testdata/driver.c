@@ -9,6 +9,7 @@
 #define API __declspec(dllexport)
 #else
 #include <pthread.h>
+#include <unistd.h>
 #define API __attribute__((visibility("default")))
 #endif
 
@@ -86,12 +87,18 @@ API int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *f, size_t 
 	return 0;
 }
 
-/* A callback on a thread of the library's own. */
+/* A callback on a thread of the library's own, which sleeps before it for as many
+ * milliseconds as the stream's number. */
 typedef void (*host_function)(void *);
-struct task { host_function fn; void *data; };
+struct task { host_function fn; void *data; unsigned wait; };
 
 static void run(struct task *t)
 {
+#ifdef _WIN32
+	Sleep(t->wait);
+#else
+	usleep(t->wait * 1000);
+#endif
 	t->fn(t->data);
 	free(t);
 }
@@ -105,9 +112,9 @@ static void *main_of_thread(void *t) { run(t); return NULL; }
 API int cuLaunchHostFunc(void *stream, host_function fn, void *data)
 {
 	struct task *t = malloc(sizeof *t);
-	(void)stream;
 	t->fn = fn;
 	t->data = data;
+	t->wait = (unsigned)(size_t)stream;
 #ifdef _WIN32
 	HANDLE thread = CreateThread(NULL, 0, main_of_thread, t, 0, NULL);
 	return thread == NULL || !CloseHandle(thread);
