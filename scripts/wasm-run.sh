@@ -6,6 +6,7 @@
 # usage: GOOS=wasip1 scripts/wasm-run.sh PROGRAM [ARGUMENT ...]
 set -eu
 stack=16384
+unset GOMAXPROCS # Go's wasm has one thread and takes the variable at its word
 # node takes as much stack as it is told to, whether it has that or not.
 ulimit -s 65536 2>/dev/null || ulimit -s unlimited 2>/dev/null || :
 case ${GOOS:?is wasip1 or js} in
