@@ -84,7 +84,7 @@ func await(ctx context.Context, w waitable) error {
 		return err
 	}
 	if cancelled != nil && blockingSlots.take() {
-		return awaitElsewhere(ctx, w)
+		return awaitElsewhere(ctx, w, blockingSlots)
 	}
 	defer w.Done()
 	return awaitSleeping(ctx, w)
@@ -120,12 +120,13 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// awaitElsewhere has another goroutine block; it owns the slot and w.
-func awaitElsewhere(ctx context.Context, w waitable) error {
+// awaitElsewhere has another goroutine block; it owns the slot, which it gives
+// back to where it was taken from, and w.
+func awaitElsewhere(ctx context.Context, w waitable, taken *slots) error {
 	answer := make(chan error, 1)
 	go func() {
 		defer w.Done()
-		defer blockingSlots.give()
+		defer taken.give()
 		answer <- w.block()
 	}()
 	return answerOrCause(ctx, answer)
