@@ -24,7 +24,9 @@ fi
 CGO_ENABLED=1 go build -trimpath -ldflags "-s -w" -o "$to/cgobench" ./cmd/cgobench
 
 # The names that the C program looks up are the ones the library binds.
-sed 's/.*/"&",/' ../driver/testdata/functions-13.0.txt >"$work/names.inc"
+sed 's/.*/"&",/' ../driver/cu/testdata/functions-13.0.txt >"$work/names.inc"
 "$cc" -std=gnu11 -O2 -s -Wall -Wextra -I"$work" -Wa,-I,internal/child \
-	-o "$to/bench-c" c/bench.c c/rows.c c/driver.c -ldl
+	-o "$to/bench-c" c/bench.c c/waits.c c/rows.c c/driver.c -ldl -pthread
 "$cc" -std=gnu11 -O2 -s -Wall -Wextra -o "$to/launchbench-c" c/launch.c c/rows.c c/driver.c -ldl
+mkdir -p "$to/nothing"
+"$cc" -std=gnu11 -O2 -s -shared -fPIC -Wall -Wextra -Wl,-soname,libcuda.so.1 -o "$to/nothing/libcuda.so.1" c/nothing.c -ldl

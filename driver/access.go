@@ -100,6 +100,9 @@ func (*Access) piece(start, size, lo, hi uint64) (from, to uint64, ok bool) {
 // range where rows and layers leave no gaps. Pitch and layer are the bytes from
 // one row or layer to the next.
 func (a *Access) SetRows(width, pitch, rows, layer, layers uintptr) {
+	if a == nil {
+		return
+	}
 	a.Bytes, a.Rows = 0, nil
 	if width == 0 || rows == 0 || layers == 0 {
 		return

@@ -3,15 +3,21 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"sync"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
-// ordered is what the freeing of a stream-ordered allocation needs. It is
-// apart from the allocation, which the destruction must not refer to.
+// ordered is what the freeing of a stream-ordered allocation needs, and its
+// lifetime. It is apart from the allocation, which the destruction must not refer
+// to.
 type ordered struct {
+	life   Lifetime
 	mu     sync.Mutex
 	ptr    CUdeviceptr
+	d      *Driver // for a free in the order of stream; nil: the context's
 	stream CUstream
 	hold   *Lifetime // of the stream, if that is not the one it was allocated in
 	graph  bool      // recorded in a graph, which owns the memory
@@ -20,8 +26,8 @@ type ordered struct {
 	elsewhere bool // of a graph's memory: a capture frees it that nobody follows
 }
 
-// destroy frees the memory in the order of the stream.
-func (o *ordered) destroy(d *Driver) error {
+// Destroy frees the memory in the order of the stream.
+func (o *ordered) Destroy(d *Driver) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.hold != nil {
@@ -33,6 +39,9 @@ func (o *ordered) destroy(d *Driver) error {
 	if o.graph {
 		return o.freeLeft(d)
 	}
+	if o.d != nil {
+		d = o.d
+	}
 	return d.CuMemFreeAsync(o.ptr, o.stream)
 }
 
@@ -41,11 +50,27 @@ func (o *ordered) destroy(d *Driver) error {
 func (o *ordered) freeOn(s *Stream) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.stream, o.hold = s.raw, s.life
+	o.d, o.stream, o.hold = s.guardedSelf(), s.raw, s.life
 }
 
-// freeOn closes stream-ordered memory and has it freed in the order of s, which
-// it keeps until that happened.
+// freeNow frees memory that nobody else holds in the order of s.
+func (o *ordered) freeNow(s *Stream) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ptr == 0 {
+		return nil
+	}
+	err := s.guardedSelf().CuMemFreeAsync(o.ptr, s.raw)
+	if err == nil {
+		o.ptr = 0 // Destroy has nothing to do
+	}
+	return err
+}
+
+// freeOn closes stream-ordered memory and has it freed in the order of s. While
+// something else holds the memory it keeps s, and frees it with the last of them.
+// If the driver does not free it the buffer is open again: the memory is still
+// there, and can be freed by another call.
 func (a *allocation) freeOn(s *Stream) error {
 	if err := s.ctx.sameDriver(a.ctx, a.life); err != nil {
 		return s.named(err)
@@ -56,12 +81,23 @@ func (a *allocation) freeOn(s *Stream) error {
 	if err := s.life.Retain(); err != nil {
 		return err
 	}
-	if !a.life.closed.CompareAndSwap(false, true) { // somebody else was faster
+	if !a.watch.disown(a.life) { // somebody else was faster
 		s.life.Done()
 		return a.life.Check()
 	}
-	a.order.freeOn(s)
-	return a.life.release()
+	if !a.life.refs.CompareAndSwap(1, 0) {
+		a.order.freeOn(s)
+		return a.life.release()
+	}
+	err := a.order.freeNow(s)
+	s.life.Done()
+	if err != nil {
+		a.life.refs.Store(1)
+		a.life.closed.Store(false)
+		a.watch.begin(a.life)
+		return fmt.Errorf("%v: cannot free %v, which stays open: %w", s, a.life, err)
+	}
+	return a.life.finish()
 }
 
 // AllocAsync allocates device memory for n elements in the order of s: work
@@ -85,50 +121,68 @@ func AllocAsync[T any](s *Stream, n int) (*Buffer[T], error) {
 // AllocFromPool is AllocAsync with memory of a given pool; nil is the device's
 // current one.
 func AllocFromPool[T any](s *Stream, pool *MemPool, n int) (*Buffer[T], error) {
-	kind, bytes, err := newBuffer[T](n)
+	bytes, err := bufferBytes[T](n)
 	if err != nil {
 		return nil, err
 	}
-	a, err := allocateAsync(s, pool, kind, bytes)
-	if err != nil {
+	b := new(owned[T])
+	if err := b.a.allocateAsync(s, pool, reflect.TypeFor[T](), bytes); err != nil {
 		return nil, err
 	}
-	return bufferOf[T](a), nil
+	return b.set(), nil
 }
 
-func allocateAsync(s *Stream, pool *MemPool, kind string, bytes uintptr) (*allocation, error) {
+// Close is Buffer.Close. Package graph has only the Ref of a buffer.
+func (a *allocation) Close() error { return a.watch.Close(a.life) }
+
+func (a *allocation) allocateAsync(s *Stream, pool *MemPool, elem reflect.Type, bytes uintptr) error {
 	if err := s.ready(); err != nil {
-		return nil, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
+		return cannotMake(elem, err)
 	}
 	graph, err := s.recording()
 	if err != nil {
-		return nil, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
+		return cannotMake(elem, err)
 	}
-	life, err := s.life.Child(kind)
-	if err != nil {
-		return nil, err
+	o := newOrdered(elem)
+	if err := o.life.BeginIn(s.life); err != nil {
+		return err
 	}
-	o := &ordered{stream: s.raw, graph: graph}
-	a := &allocation{life: life, ctx: s.ctx, bytes: bytes, order: o}
+	o.graph = graph
 	if bytes > 0 {
 		err = pool.alloc(s, &o.ptr, bytes)
 	}
 	if err != nil {
-		return nil, life.Abandon(fmt.Errorf("%d bytes: %w", bytes, err))
+		return o.life.Abandon(fmt.Errorf("%d bytes: %w", bytes, err))
 	}
-	a.ptr = o.ptr
 	if pool != nil {
 		a.owner = pool
 	}
-	Own(a, life, uint64(a.ptr), o.destroy)
+	a.begin(s, o, bytes)
+	return nil
+}
+
+func newOrdered(elem reflect.Type) *ordered {
+	o := new(ordered)
+	o.life.kind, o.life.elem = "buffer", elem
+	return o
+}
+
+func cannotMake(elem reflect.Type, err error) error {
+	return fmt.Errorf("cannot make a buffer of %v: %w", elem, err)
+}
+
+// begin makes a the allocation of o's memory, whose lifetime has begun.
+func (a *allocation) begin(s *Stream, o *ordered, bytes uintptr) {
+	o.d, o.stream = s.guardedSelf(), s.raw
+	a.life, a.ctx, a.ptr, a.bytes, a.order = &o.life, s.ctx, o.ptr, bytes, o
+	a.watch.Own(a.life, uint64(a.ptr), o)
 	runtime.KeepAlive(s)
-	return a, nil
 }
 
 // alloc is the driver's part; a nil pool is the device's current one.
 func (p *MemPool) alloc(s *Stream, ptr *CUdeviceptr, bytes uintptr) error {
 	if p == nil {
-		return s.d.CuMemAllocAsync(ptr, bytes, s.raw)
+		return s.self.CuMemAllocAsync(ptr, bytes, s.raw)
 	}
 	if err := p.check(); err != nil {
 		return err
@@ -141,18 +195,20 @@ func (p *MemPool) alloc(s *Stream, ptr *CUdeviceptr, bytes uintptr) error {
 	return err
 }
 
-// recording reports whether the stream is capturing.
+// recording reports whether the stream is capturing. The query disturbs no capture
+// and so needs no guard (TestQueriesOfCapturesDisturbNone).
 func (s *Stream) recording() (bool, error) {
-	var status CUstreamCaptureStatus
-	err := s.ctx.core.guarded.CuStreamIsCapturing(s.raw, &status)
-	return status != CU_STREAM_CAPTURE_STATUS_NONE, err
+	var status cu.CUstreamCaptureStatus
+	err := s.self.CuStreamIsCapturing(s.raw, &status)
+	return status != cu.CU_STREAM_CAPTURE_STATUS_NONE, err
 }
 
 var errNotOrdered = errors.New("it was not allocated in the order of a stream; use Close")
 
 // FreeAsync closes the buffer and frees its memory when the work sent to s so
 // far is done. The buffer comes from AllocAsync or AllocFromPool; in a stream
-// that is capturing, from the same capture or from another graph.
+// that is capturing, from the same capture or from another graph. If the driver
+// refuses, the buffer stays open and keeps its memory.
 func (b *Buffer[T]) FreeAsync(s *Stream) error {
 	if err := s.ready(); err != nil {
 		return err

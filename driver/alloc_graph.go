@@ -24,18 +24,26 @@ func GraphMemoryOf(m Memory) (GraphMemory, bool) {
 // GraphMemory returns the memory that the operation frees, if that is a
 // graph's.
 func (o *FreeOp) GraphMemory() (GraphMemory, bool) {
-	if o == nil || !o.mem.a.order.isGraph() {
+	if o == nil || o.mem.a == nil || !o.mem.a.order.isGraph() {
 		return GraphMemory{}, false
 	}
 	return GraphMemory{o.mem.a.order}, true
 }
 
 // Ptr is the address.
-func (m GraphMemory) Ptr() CUdeviceptr { return m.o.ptr }
+func (m GraphMemory) Ptr() CUdeviceptr {
+	if m.o == nil {
+		return 0
+	}
+	return m.o.ptr
+}
 
 // Allocated notes that a launch left the memory allocated: unless something
 // else frees it, it is freed with the last reference to the buffer.
 func (m GraphMemory) Allocated() {
+	if m.o == nil {
+		return
+	}
 	m.o.mu.Lock()
 	m.o.live = !m.o.elsewhere
 	m.o.mu.Unlock()
@@ -43,6 +51,9 @@ func (m GraphMemory) Allocated() {
 
 // Freed notes that a launch freed the memory.
 func (m GraphMemory) Freed() {
+	if m.o == nil {
+		return
+	}
 	m.o.mu.Lock()
 	m.o.live = false
 	m.o.mu.Unlock()
@@ -51,17 +62,31 @@ func (m GraphMemory) Freed() {
 // IsAllocated reports whether a launch left the memory allocated and nothing
 // that is known freed it since.
 func (m GraphMemory) IsAllocated() bool {
+	if m.o == nil {
+		return false
+	}
 	m.o.mu.Lock()
 	defer m.o.mu.Unlock()
 	return m.o.live
 }
 
 // String names the memory by its address.
-func (m GraphMemory) String() string { return fmt.Sprintf("graph memory %#x", uint64(m.o.ptr)) }
+func (m GraphMemory) String() string {
+	if m.o == nil {
+		return "no graph memory"
+	}
+	return fmt.Sprintf("graph memory %#x", uint64(m.o.ptr))
+}
 
 // FreeIn frees the memory in the order of s, or, if s is capturing, has the
 // graph that is being captured do it: the caller follows what that does.
 func (m GraphMemory) FreeIn(s *Stream) error {
+	if m.o == nil {
+		return absentError(false, "graph memory")
+	}
+	if err := s.check(); err != nil {
+		return err
+	}
 	m.o.mu.Lock()
 	defer m.o.mu.Unlock()
 	err := s.ctx.core.guarded.CuMemFreeAsync(m.o.ptr, s.raw)
@@ -70,12 +95,7 @@ func (m GraphMemory) FreeIn(s *Stream) error {
 }
 
 func (o *ordered) isGraph() bool {
-	if o == nil {
-		return false
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.graph
+	return o != nil && o.graph
 }
 
 // freeGraph frees a graph's memory in the order of s, or, if s is capturing,
@@ -145,7 +165,7 @@ func (a *allocation) closeGraphMemory(s *Stream) error {
 			return fmt.Errorf("%v: cannot free %v: %w", s, a.life, err)
 		}
 	}
-	return a.life.Close()
+	return a.Close()
 }
 
 // PendingGraphBuffer is a buffer whose address an allocation node is about to
@@ -169,23 +189,46 @@ func (o *AllocOp[T]) PendGraphBuffer() (PendingGraphBuffer[T], error) {
 }
 
 // Lifetime implements Ref.
-func (p PendingGraphBuffer[T]) Lifetime() *Lifetime { return p.a.life }
+func (p PendingGraphBuffer[T]) Lifetime() *Lifetime {
+	if p.a == nil {
+		return nil
+	}
+	return p.a.life
+}
 
 // Abandon ends it, because there is no node.
-func (p PendingGraphBuffer[T]) Abandon(err error) error { return p.a.life.Abandon(err) }
+func (p PendingGraphBuffer[T]) Abandon(err error) error {
+	if p.a == nil {
+		return err
+	}
+	return p.a.life.Abandon(err)
+}
 
 // At is the buffer, at the address that the driver gave the node. keep is what
 // must stay reachable while the buffer is used.
 func (p PendingGraphBuffer[T]) At(ptr CUdeviceptr, keep any) *Buffer[T] {
+	if p.a == nil {
+		return nil
+	}
 	a := p.a
 	a.ptr, a.order.ptr, a.owner = ptr, ptr, keep
-	Own(a, a.life, uint64(ptr), a.order.destroy)
+	Own(a, a.life, uint64(ptr), a.order.Destroy)
 	return bufferOf[T](a)
 }
 
 // Pool is where the operation takes memory from when a stream runs it, nil for
 // the device's current pool.
-func (o *AllocOp[T]) Pool() *MemPool { return o.pool }
+func (o *AllocOp[T]) Pool() *MemPool {
+	if o == nil {
+		return nil
+	}
+	return o.pool
+}
 
 // Len is how many elements are allocated.
-func (o *AllocOp[T]) Len() int { return o.n }
+func (o *AllocOp[T]) Len() int {
+	if o == nil {
+		return 0
+	}
+	return o.n
+}

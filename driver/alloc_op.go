@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"sync"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Allocate runs an allocating operation on the stream; during a capture that
@@ -23,7 +25,7 @@ type AllocOp[T any] struct {
 	pool   *MemPool
 	n      int
 	refs   []Ref
-	params CUDA_MEM_ALLOC_NODE_PARAMS
+	params cu.CUDA_MEM_ALLOC_NODE_PARAMS
 
 	mu  sync.Mutex
 	buf *Buffer[T]
@@ -44,14 +46,14 @@ func NewAlloc[T any](c *Context, pool *MemPool, n int) (*AllocOp[T], error) {
 		o.refs = []Ref{pool}
 	}
 	o.params.Bytesize = bytes
-	o.params.PoolProps.AllocType = CU_MEM_ALLOCATION_TYPE_PINNED
+	o.params.PoolProps.AllocType = cu.CU_MEM_ALLOCATION_TYPE_PINNED
 	o.params.PoolProps.Location = deviceLocation(c.Device())
 	return o, nil
 }
 
 func (o *AllocOp[T]) allocate(s *Stream) error {
-	if o == nil {
-		return nilError("allocation")
+	if o == nil || o.ctx == nil {
+		return absentError(o == nil, "allocation")
 	}
 	b, err := AllocFromPool[T](s, o.pool, o.n)
 	if err != nil {
@@ -66,8 +68,8 @@ func (o *AllocOp[T]) allocate(s *Stream) error {
 // Buffer returns the buffer of the latest run and hands it over: it is the
 // caller's to close, and a second call finds none until the next run.
 func (o *AllocOp[T]) Buffer() (*Buffer[T], error) {
-	if o == nil {
-		return nil, nilError("allocation")
+	if o == nil || o.ctx == nil {
+		return nil, absentError(o == nil, "allocation")
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -81,16 +83,34 @@ func (o *AllocOp[T]) Buffer() (*Buffer[T], error) {
 
 // MemAllocNodeParams is the allocation as a graph node takes it. The struct
 // belongs to o; the driver writes the address into it.
-func (o *AllocOp[T]) MemAllocNodeParams() *CUDA_MEM_ALLOC_NODE_PARAMS { return &o.params }
+func (o *AllocOp[T]) MemAllocNodeParams() *cu.CUDA_MEM_ALLOC_NODE_PARAMS {
+	if o == nil {
+		return nil
+	}
+	return &o.params
+}
 
 // Context is where the memory is allocated.
-func (o *AllocOp[T]) Context() *Context { return o.ctx }
+func (o *AllocOp[T]) Context() *Context {
+	if o == nil {
+		return nil
+	}
+	return o.ctx
+}
 
 // Refs is the pool.
-func (o *AllocOp[T]) Refs() []Ref { return o.refs }
+func (o *AllocOp[T]) Refs() []Ref {
+	if o == nil {
+		return nil
+	}
+	return o.refs
+}
 
 // String says what is allocated.
 func (o *AllocOp[T]) String() string {
+	if o == nil {
+		return "nil allocation"
+	}
 	return fmt.Sprintf("allocation of %d × %s", o.n, elemName[T]())
 }
 
@@ -100,9 +120,9 @@ type FreeOp struct {
 	refs [1]Ref
 }
 
-// NewFree describes the stream-ordered freeing of a buffer. Running it closes
-// the buffer.
-func NewFree[T any](b *Buffer[T]) (*FreeOp, error) {
+// NewFree describes the stream-ordered freeing of a buffer, or of the buffer behind
+// a view. Running it closes the buffer.
+func NewFree(b Memory) (*FreeOp, error) {
 	m, err := spanOf(b)
 	if err != nil {
 		return nil, err
@@ -110,12 +130,12 @@ func NewFree[T any](b *Buffer[T]) (*FreeOp, error) {
 	if m.a.order == nil {
 		return nil, fmt.Errorf("%v: %w", b, errNotOrdered)
 	}
-	return &FreeOp{mem: m, refs: [1]Ref{m.a}}, nil
+	return &FreeOp{mem: span{m.a, m.a.ptr, m.a.bytes}, refs: [1]Ref{m.a}}, nil
 }
 
 func (o *FreeOp) allocate(s *Stream) error {
-	if o == nil {
-		return nilError("free")
+	if o == nil || o.mem.a == nil {
+		return absentError(o == nil, "free")
 	}
 	if err := o.mem.check(); err != nil {
 		return err
@@ -132,10 +152,25 @@ func (o *FreeOp) Ptr() CUdeviceptr {
 }
 
 // Context is where the memory is.
-func (o *FreeOp) Context() *Context { return o.mem.a.ctx }
+func (o *FreeOp) Context() *Context {
+	if o == nil || o.mem.a == nil {
+		return nil
+	}
+	return o.mem.a.ctx
+}
 
 // Refs is the memory.
-func (o *FreeOp) Refs() []Ref { return o.refs[:] }
+func (o *FreeOp) Refs() []Ref {
+	if o == nil {
+		return nil
+	}
+	return o.refs[:]
+}
 
 // String says what is freed.
-func (o *FreeOp) String() string { return fmt.Sprintf("free of %v", o.mem) }
+func (o *FreeOp) String() string {
+	if o == nil {
+		return "nil free"
+	}
+	return fmt.Sprintf("free of %v", o.mem)
+}

@@ -4,9 +4,11 @@ package driver_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -126,4 +128,101 @@ func TestRealDriverSteadyStateDoesNotAllocate(t *testing.T) {
 		}
 		w.wait()
 	})
+}
+
+// Memory in the order of a stream allocates the buffer and its lifetime, and
+// nothing that the collector has to clean up.
+func TestStreamOrderedMemoryAllocatesTwoObjects(t *testing.T) {
+	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // it keeps stacks
+	f := newFake()
+	f.silence()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	for name, free := range map[string]func(*driver.Buffer[float32]) error{
+		"Close":     (*driver.Buffer[float32]).Close,
+		"FreeAsync": func(b *driver.Buffer[float32]) error { return b.FreeAsync(s) },
+	} {
+		if n := testing.AllocsPerRun(1000, func() {
+			b, err := driver.AllocAsync[float32](s, 1000)
+			if err == nil {
+				err = free(b)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}); n > 2+lostPooled {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+	closeAll(t, s, c)
+}
+
+// A buffer that the caller keeps costs nothing while the pool returns the address
+// that it had, and is a new one when it does not.
+func TestKeptStreamOrderedMemoryAllocatesNothing(t *testing.T) {
+	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // it keeps stacks
+	f := newFake()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	var b driver.Buffer[float32]
+	frees := func() int { return f.countSince(0, cu.FnCuMemFreeAsync) }
+	noError(t, driver.AllocAsyncInto(s, &b, 1000))
+	was := b.View(0, 1)
+	if err := driver.AllocAsyncInto(s, &b, 1000); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		t.Errorf("an open buffer was allocated into: %v", err)
+	}
+	noError(t, b.Close())
+	noError(t, b.Close())
+	noError(t, driver.AllocAsyncInto(s, &b, 1000))
+	noError(t, was.Err()) // the same memory
+	if n := frees(); n != 1 {
+		t.Errorf("%d frees, want 1", n)
+	}
+	noError(t, b.FreeAsync(s))
+	f.memory = 0x1000
+	noError(t, driver.AllocAsyncInto(s, &b, 1000))
+	if err := was.Err(); !errors.Is(err, driver.ErrClosed) || b.Ptr() != 0x8000 {
+		t.Errorf("a view of memory that the buffer has no more: %v; it is at %#x", err, b.Ptr())
+	}
+	noError(t, b.Close())
+	noError(t, driver.AllocAsyncInto(s, &b, 10)) // of another size
+	if b.Len() != 10 || b.All().Err() != nil {
+		t.Errorf("%v", &b)
+	}
+	noError(t, b.Close())
+	noError(t, driver.AllocAsyncInto(s, &b, 0))
+	noError(t, b.Close())
+	if n := frees(); n != 4 {
+		t.Errorf("%d frees, want 4", n)
+	}
+	other := must(c.NewStream())(t)
+	noError(t, driver.AllocAsyncInto(other, &b, 10))
+	noError(t, other.Close())
+	noError(t, b.Close())
+	if err := driver.AllocAsyncInto(other, &b, 10); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("in a closed stream: %v", err)
+	}
+	if err := driver.AllocAsyncInto[float32](s, nil, 10); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		t.Errorf("into nil: %v", err)
+	}
+	f.fail[cu.FnCuMemAllocAsync] = driver.CUDA_ERROR_OUT_OF_MEMORY
+	for range 2 {
+		if err := driver.AllocAsyncInto(s, &b, 10); !errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY) {
+			t.Errorf("without memory: %v", err)
+		}
+	}
+	delete(f.fail, cu.FnCuMemAllocAsync)
+	f.silence()
+	for name, free := range map[string]func() error{
+		"Close": b.Close, "FreeAsync": func() error { return b.FreeAsync(s) },
+	} {
+		if n := testing.AllocsPerRun(1000, func() {
+			if err := errors.Join(driver.AllocAsyncInto(s, &b, 1000), free()); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+	closeAll(t, s, c)
 }

@@ -108,9 +108,9 @@ func plainKind(t reflect.Type) (argKind, error) {
 	case reflect.Array, reflect.Struct, reflect.Complex64, reflect.Complex128:
 		return kindBytes, checkElemType(t)
 	case reflect.Slice, reflect.Pointer, reflect.UnsafePointer:
-		return kindBytes, fmt.Errorf("a %v is a Go pointer, which the device cannot follow; pass a Buffer or a View", t)
+		return kindBytes, fmt.Errorf("%s is a Go pointer, which the device cannot follow; pass a Buffer or a View", aKind(t.String()))
 	}
-	return kindBytes, fmt.Errorf("a %v cannot be passed to a kernel", t)
+	return kindBytes, fmt.Errorf("%s cannot be passed to a kernel", aKind(t.String()))
 }
 
 // accepts reports whether the parameter takes arguments of type a. The words
@@ -120,12 +120,12 @@ func (p *Param) accepts(a *argType) error {
 		return a.err
 	}
 	if p.Size != a.size {
-		return fmt.Errorf("it is %v (%d bytes), but a %v has %d bytes%s", p.typeName(), p.Size, a.typ, a.size, p.advice())
+		return fmt.Errorf("it is %v (%d bytes), but %s has %d bytes%s", p.typeName(), p.Size, aKind(a.typ.String()), a.size, p.advice())
 	}
 	if p.class == classAny || p.takes(a.kind) {
 		return nil
 	}
-	return fmt.Errorf("it is %v, but the argument is a %v%s", p.typeName(), a.typ, p.advice())
+	return fmt.Errorf("it is %v, but the argument is %s%s", p.typeName(), aKind(a.typ.String()), p.advice())
 }
 
 // takes reports whether bytes of the right number have the right meaning.

@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Array is a CUDA array: memory of the device in a layout of its own, for
@@ -11,12 +13,12 @@ type Array struct {
 	life *Lifetime
 	ctx  *Context
 	raw  CUarray
-	desc CUDA_ARRAY3D_DESCRIPTOR
+	desc cu.CUDA_ARRAY3D_DESCRIPTOR
 }
 
 // NewArray allocates an array. Width, Height and Depth count elements of
 // NumChannels (1, 2 or 4) of Format; Height 0 makes a 1D array, Depth 0 a 2D one.
-func (c *Context) NewArray(desc CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
+func (c *Context) NewArray(desc cu.CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
 	if err := notInCallback(); err != nil {
 		return nil, err
 	}
@@ -37,13 +39,13 @@ func (c *Context) NewArray(desc CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
 }
 
 // channelBytes is the size of one channel, 0 where it is not a whole one.
-func channelBytes(f CUarray_format) uintptr {
+func channelBytes(f cu.CUarray_format) uintptr {
 	switch f {
-	case CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_SIGNED_INT8:
+	case cu.CU_AD_FORMAT_UNSIGNED_INT8, cu.CU_AD_FORMAT_SIGNED_INT8:
 		return 1
-	case CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16, CU_AD_FORMAT_HALF:
+	case cu.CU_AD_FORMAT_UNSIGNED_INT16, cu.CU_AD_FORMAT_SIGNED_INT16, cu.CU_AD_FORMAT_HALF:
 		return 2
-	case CU_AD_FORMAT_UNSIGNED_INT32, CU_AD_FORMAT_SIGNED_INT32, CU_AD_FORMAT_FLOAT:
+	case cu.CU_AD_FORMAT_UNSIGNED_INT32, cu.CU_AD_FORMAT_SIGNED_INT32, cu.CU_AD_FORMAT_FLOAT:
 		return 4
 	}
 	return 0
@@ -58,9 +60,9 @@ func (a *Array) Raw() CUarray {
 }
 
 // Desc is what the array was made with.
-func (a *Array) Desc() CUDA_ARRAY3D_DESCRIPTOR {
+func (a *Array) Desc() cu.CUDA_ARRAY3D_DESCRIPTOR {
 	if a == nil {
-		return CUDA_ARRAY3D_DESCRIPTOR{}
+		return cu.CUDA_ARRAY3D_DESCRIPTOR{}
 	}
 	return a.desc
 }
@@ -126,8 +128,8 @@ func (a *Array) Close() error {
 
 // open checks that a box lies within the array.
 func (a *Array) open(r *Region, width, height, depth uintptr, mode AccessMode) (place, error) {
-	if a == nil {
-		return place{}, nilError("array")
+	if a == nil || a.life == nil {
+		return place{}, absentError(a == nil, "array")
 	}
 	if err := a.life.Check(); err != nil {
 		return place{}, err
@@ -137,7 +139,7 @@ func (a *Array) open(r *Region, width, height, depth uintptr, mode AccessMode) (
 		return place{}, invalidf("the box of %d × %d × %d at byte %d, row %d, layer %d is outside %v, whose rows have %d bytes",
 			width, height, depth, r.X, r.Y, r.Layer, a, a.RowBytes())
 	}
-	return place{kind: CU_MEMORYTYPE_ARRAY, ctx: a.ctx, array: a.raw, end: a.end(mode)}, nil
+	return place{kind: cu.CU_MEMORYTYPE_ARRAY, ctx: a.ctx, array: a.raw, end: a.end(mode)}, nil
 }
 
 // end stands for the whole array by the address of its handle, which no other

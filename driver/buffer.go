@@ -43,16 +43,21 @@ func AllocFrom[T any](c *Context, src []T) (*Buffer[T], error) {
 	return b, nil
 }
 
-// newBuffer checks what every constructor of a buffer takes.
+// newBuffer is bufferBytes, and what kind of object it will be.
 func newBuffer[T any](n int) (kind string, bytes uintptr, err error) {
-	kind = "buffer of " + elemName[T]()
-	if err := checkElem[T](); err != nil {
-		return kind, 0, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
+	bytes, err = bufferBytes[T](n)
+	return "buffer of " + elemName[T](), bytes, err
+}
+
+// bufferBytes checks what every constructor of a buffer takes.
+func bufferBytes[T any](n int) (bytes uintptr, err error) {
+	if err = checkElem[T](); err == nil {
+		bytes, err = byteSize(n, sizeOf[T]())
 	}
-	if bytes, err = byteSize(n, sizeOf[T]()); err != nil {
-		return kind, 0, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
+	if err != nil {
+		return 0, fmt.Errorf("cannot make a buffer of %s: %w", elemName[T](), err)
 	}
-	return kind, bytes, nil
+	return bytes, nil
 }
 
 func bufferOf[T any](a *allocation) *Buffer[T] {
@@ -135,7 +140,7 @@ func (b *Buffer[T]) Close() error {
 	if b == nil || b.mem.a == nil {
 		return nil
 	}
-	err := b.mem.a.life.Close()
+	err := b.mem.a.Close()
 	runtime.KeepAlive(b)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 func TestBufferOfNothingNeedsNoMemory(t *testing.T) {
@@ -19,7 +20,7 @@ func TestBufferOfNothingNeedsNoMemory(t *testing.T) {
 	noError(t, b.CopyTo([]float32{}))
 	noError(t, b.Fill(1))
 	noError(t, b.Close())
-	for _, fn := range []driver.Function{driver.FnCuMemAlloc, driver.FnCuMemFree, driver.FnCuMemcpyHtoD} {
+	for _, fn := range []cu.Function{cu.FnCuMemAlloc, cu.FnCuMemFree, cu.FnCuMemcpyHtoD} {
 		if f.called(fn) {
 			t.Errorf("%v was called", fn)
 		}
@@ -39,10 +40,10 @@ func TestImpossibleLengthsAreRefused(t *testing.T) {
 func TestFailedAllocationsSayHowMuch(t *testing.T) {
 	f := newFakeDevice()
 	c := f.open(t)
-	f.fail[driver.FnCuMemAlloc] = driver.CUDA_ERROR_OUT_OF_MEMORY
+	f.fail[cu.FnCuMemAlloc] = driver.CUDA_ERROR_OUT_OF_MEMORY
 	_, err := driver.Alloc[float32](c, 1000)
 	wantError(t, err, driver.CUDA_ERROR_OUT_OF_MEMORY, "buffer of float32", "4000 bytes")
-	f.fail[driver.FnCuMemHostAlloc] = driver.CUDA_ERROR_OUT_OF_MEMORY
+	f.fail[cu.FnCuMemHostAlloc] = driver.CUDA_ERROR_OUT_OF_MEMORY
 	_, err = driver.AllocHost[float32](c, 1000)
 	wantError(t, err, driver.CUDA_ERROR_OUT_OF_MEMORY, "host buffer of float32", "4000 bytes")
 	noError(t, c.Close())
@@ -54,7 +55,7 @@ func TestFailedAllocationsSayHowMuch(t *testing.T) {
 func TestAllocFromClosesItsBufferWhenTheCopyFails(t *testing.T) {
 	f := newFakeDevice()
 	c := f.open(t)
-	f.fail[driver.FnCuMemcpyHtoD] = driver.CUDA_ERROR_INVALID_VALUE
+	f.fail[cu.FnCuMemcpyHtoD] = driver.CUDA_ERROR_INVALID_VALUE
 	_, err := driver.AllocFrom(c, []int32{1, 2})
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "8 bytes")
 	if n := f.count("memory"); n != 0 {
@@ -90,6 +91,10 @@ func TestNilAndClosedBuffersAreNamed(t *testing.T) {
 	noError(t, none.Close())
 	noError(t, noHost.Close())
 	for _, b := range []*driver.Buffer[float32]{none, closed, {}} {
+		var want error = driver.CUDA_ERROR_INVALID_VALUE
+		if b == closed {
+			want = driver.ErrClosed
+		}
 		for name, err := range map[string]error{
 			"copy from": b.CopyFrom(make([]float32, 4)), "copy to": b.CopyTo(make([]float32, 4)), "fill": b.Fill(0),
 			"view": b.View(0, 1).Err(), "view copy": b.View(0, 1).CopyTo([]float32{0}),
@@ -97,11 +102,11 @@ func TestNilAndClosedBuffersAreNamed(t *testing.T) {
 			"device copy": opErr(driver.CopyDevice(b, b)), "fill op": opErr(driver.Fill(b, 0)),
 			"2D copy": opErr(driver.Copy2D(driver.Region{Memory: b}, driver.Region{Memory: host}, 1, 1)),
 		} {
-			t.Run(name, func(t *testing.T) { wantError(t, err, driver.ErrClosed, "buffer") })
+			t.Run(name, func(t *testing.T) { wantError(t, err, want, "buffer") })
 		}
 	}
 	_, err := driver.Upload(must(driver.Alloc[float32](c, 4))(t), noHost)
-	wantError(t, err, driver.ErrClosed, "nil host buffer")
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "nil host buffer")
 	if none.Len() != 0 || none.Ptr() != 0 || none.Context() != nil || noHost.Slice() != nil || noHost.Len() != 0 {
 		t.Error("a nil buffer has something")
 	}
@@ -143,7 +148,7 @@ func TestViewAsChangesTheElementType(t *testing.T) {
 	_, err = driver.ViewAs[string](b)
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "string")
 	_, err = driver.ViewAs[byte](nil)
-	wantError(t, err, driver.ErrClosed, "nil buffer")
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "nil buffer")
 }
 
 func TestViewsKeepTheirBufferAlive(t *testing.T) {
@@ -159,7 +164,7 @@ func TestViewsKeepTheirBufferAlive(t *testing.T) {
 	noError(t, v.Err())
 	v = driver.View[float32]{}
 	eventually(t, "the dropped buffer is freed", func() bool { runtime.GC(); return f.count("memory") == 0 })
-	if !f.last(t, driver.FnCuMemFree).guarded {
+	if !f.last(t, cu.FnCuMemFree).guarded {
 		t.Error("it was freed without a guard")
 	}
 	runtime.KeepAlive(c)
@@ -177,7 +182,7 @@ func TestRegisteredMemoryIsGivenBack(t *testing.T) {
 	if f.count("registered memory") != 0 {
 		t.Error("it is still registered")
 	}
-	f.fail[driver.FnCuMemHostRegister] = driver.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+	f.fail[cu.FnCuMemHostRegister] = driver.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
 	_, err := driver.RegisterHost(c, s)
 	wantError(t, err, driver.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "host buffer of float32", "12 bytes")
 }
@@ -205,7 +210,7 @@ func TestAsyncAllocationsAreFreedInOrder(t *testing.T) {
 		t.Error("the stream was destroyed before the memory that is freed on it")
 	}
 	noError(t, b.Close())
-	if f.count("memory") != 0 || f.count("stream") != 0 || f.called(driver.FnCuMemFree) || !f.last(t, driver.FnCuMemFreeAsync).guarded {
+	if f.count("memory") != 0 || f.count("stream") != 0 || f.called(cu.FnCuMemFree) || !f.last(t, cu.FnCuMemFreeAsync).guarded {
 		t.Errorf("calls were %v", f.calls)
 	}
 	if len(f.deadUses()) != 0 {
@@ -238,6 +243,46 @@ func TestFreeAsyncClosesTheBuffer(t *testing.T) {
 	}
 }
 
+func TestMemoryThatFreeAsyncCouldNotFreeStays(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	b := must(driver.AllocAsync[float32](s, 10))(t)
+	op := must(driver.NewFree(b))(t)
+	f.fail[cu.FnCuMemFreeAsync] = driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+	for _, free := range []func() error{func() error { return b.FreeAsync(s) }, func() error { return s.Allocate(op) }} {
+		wantError(t, free(), driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "buffer of float32", "stays open")
+		noError(t, b.CopyTo(make([]float32, 10)))
+	}
+	if f.count("memory") != 1 {
+		t.Fatalf("%d pieces of memory are there", f.count("memory"))
+	}
+	delete(f.fail, cu.FnCuMemFreeAsync)
+	noError(t, b.FreeAsync(s))
+	wantError(t, b.FreeAsync(s), driver.ErrClosed)
+	noError(t, s.Close())
+	if f.count("memory") != 0 || f.count("stream") != 0 {
+		t.Error("something is left")
+	}
+	if len(f.deadUses()) != 0 {
+		t.Errorf("dead handles were used: %v", f.deadUses())
+	}
+}
+
+func TestDroppedMemoryThatFreeAsyncCouldNotFreeIsReclaimed(t *testing.T) {
+	f := newFakeDevice()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	f.fail[cu.FnCuMemFreeAsync] = driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+	func() {
+		b := must(driver.AllocAsync[float32](s, 10))(t)
+		wantError(t, b.FreeAsync(s), driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+	}()
+	delete(f.fail, cu.FnCuMemFreeAsync)
+	eventually(t, "the dropped memory is freed", func() bool { runtime.GC(); return f.count("memory") == 0 })
+	noError(t, s.Close())
+}
+
 func TestMemoryAllocatedInACaptureIsTheGraphs(t *testing.T) {
 	f := newFakeDevice()
 	c := f.open(t)
@@ -245,12 +290,12 @@ func TestMemoryAllocatedInACaptureIsTheGraphs(t *testing.T) {
 	f.capture = true
 	b := must(driver.AllocAsync[float32](s, 10))(t)
 	noError(t, b.Close())
-	if f.called(driver.FnCuMemFreeAsync) {
+	if f.called(cu.FnCuMemFreeAsync) {
 		t.Error("closing the buffer freed memory of a graph")
 	}
 	b = must(driver.AllocAsync[float32](s, 10))(t)
 	noError(t, b.FreeAsync(s))
-	if !f.called(driver.FnCuMemFreeAsync) {
+	if !f.called(cu.FnCuMemFreeAsync) {
 		t.Error("freeing in the capture was not recorded")
 	}
 }
@@ -270,10 +315,14 @@ func TestAllocatingOperationsHandOverTheirBuffer(t *testing.T) {
 	if _, err := op.Buffer(); err == nil {
 		t.Error("the buffer was handed out twice")
 	}
-	if p := op.MemAllocNodeParams(); p.Bytesize != 40 || p.PoolProps.Location.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE {
+	if p := op.MemAllocNodeParams(); p.Bytesize != 40 || p.PoolProps.Location.Type != cu.CU_MEM_LOCATION_TYPE_DEVICE {
 		t.Errorf("node parameters are %+v", p)
 	}
-	noError(t, s.Allocate(must(driver.NewFree(b))(t)))
+	free := must(driver.NewFree(b.View(2, 5)))(t)
+	if free.Ptr() != b.Ptr() {
+		t.Errorf("a free of a view is of %#x, its buffer is at %#x", free.Ptr(), b.Ptr())
+	}
+	noError(t, s.Allocate(free))
 	if f.count("memory") != 0 {
 		t.Error("it was not freed")
 	}

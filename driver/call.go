@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -64,7 +65,7 @@ type launchBlock struct {
 	sharedMemBytes uintptr
 	stream         uintptr
 	kernelParams   *unsafe.Pointer
-	extra          *unsafe.Pointer
+	extra          *unsafe.Pointer //lint:ignore U1000 C reads it: always nil
 }
 
 // set gives the launch a configuration and arguments. After an error nothing of
@@ -289,15 +290,15 @@ func (x *call) launch(s *Stream) error {
 	b := &x.block
 	if x.d != s.d {
 		x.d = s.d
-		b.c.Proc, b.c.Scope, b.c.N = &s.d.fn.cuLaunchKernel, s.d.scope, launchWords
+		b.c.Proc, b.c.Scope, b.c.N = s.d.Proc(cu.FnCuLaunchKernel), s.d.Scope(), launchWords
 	}
 	b.stream = uintptr(s.raw)
-	err := s.d.result(FnCuLaunchKernel, loader.Invoke(&b.c))
+	code := loader.Invoke(&b.c)
 	runtime.KeepAlive(s)
-	if err != nil {
-		return x.l.failed(err)
+	if uint32(code) == 0 { // tested here because Result is not inlined
+		return nil
 	}
-	return nil
+	return x.l.failed(s.d.Result(cu.FnCuLaunchKernel, code))
 }
 
 // give has something else take the launch, or the stream say why it does not. What

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -71,8 +72,10 @@ func fireHostCall(token uintptr) {
 	defer runtime.UnlockOSThread()
 	defer markThread(loader.ThreadID())()
 	defer h.recycle()
-	defer h.recovered()
+	ended := false
+	defer h.recovered(&ended)
 	h.run()
+	ended = true
 }
 
 // onceCalls recycles the entries of functions that were sent to streams.
@@ -144,28 +147,46 @@ func notInCallback() error {
 		CUDA_ERROR_NOT_PERMITTED)
 }
 
-// HostPanic is the error of a host function that panicked. The work behind it
-// went on.
+// errGoexit is what a host function did that neither returned nor panicked.
+var errGoexit = errors.New("host function ended its goroutine (runtime.Goexit, as t.Fatal does), which has no effect there: return instead")
+
+// HostPanic is the error of a host function that panicked, or ended its goroutine
+// by runtime.Goexit. The work after it went on.
 type HostPanic struct {
 	Value any    // what it panicked with
 	Stack []byte // where
 }
 
 // Error says what the host function panicked with; Stack says where.
-func (p *HostPanic) Error() string { return fmt.Sprintf("host function panicked: %v", p.Value) }
+func (p *HostPanic) Error() string {
+	if p == nil {
+		return "nil panic of a host function"
+	}
+	if p.Value == error(errGoexit) {
+		return errGoexit.Error()
+	}
+	return fmt.Sprintf("host function panicked: %v", p.Value)
+}
 
 // Unwrap is the panic's value where that is an error.
 func (p *HostPanic) Unwrap() error {
+	if p == nil {
+		return nil
+	}
 	err, _ := p.Value.(error)
 	return err
 }
 
 // recovered turns a panic, which would end the process on a thread that has no
-// Go caller, into a fault.
-func (h *hostCall) recovered() {
+// Go caller, into a fault, and so the end of the goroutine, which the function's
+// caller survives.
+func (h *hostCall) recovered(ended *bool) {
 	v := recover()
-	if v == nil {
+	if v == nil && *ended {
 		return
+	}
+	if v == nil {
+		v = errGoexit
 	}
 	fault := &HostPanic{Value: v, Stack: debug.Stack()}
 	if h.core == nil {

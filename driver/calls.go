@@ -62,8 +62,8 @@ func (c *Calls) Kernel() *Kernel {
 // struct is made of is checked when its type is another one than the time before;
 // what is in it each time.
 func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
-	if c == nil {
-		return nilError("kernel")
+	if c == nil || c.k == nil {
+		return nilError("kernel") // a generated launcher that was not loaded has no Calls
 	}
 	s, ok := on.(*Stream)
 	if !ok || !c.latch.TryLock() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -45,7 +46,7 @@ func TestCallsCheckWhatIsPassedInThePlaceOfOtherThings(t *testing.T) {
 				x     any
 				y     *driver.Buffer[float32]
 				alpha any
-				n     driver.CUlaunchAttributeID
+				n     cu.CUlaunchAttributeID
 			}{x, y, float32(1), 0}))
 			wantError(t, calls.Do(w.s, &cfg, &struct {
 				x        driver.View[float32]

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -46,7 +47,7 @@ func TestCallsThatAreNotWholeAreRefused(t *testing.T) {
 		_, err := driver.NewCalls(k, driver.Reads)
 		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "axpy", "takes 4 arguments", "not 1")
 		_, err = driver.NewCalls(nil)
-		wantError(t, err, driver.ErrClosed, "nil kernel")
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "nil kernel")
 		calls := must(driver.NewCalls(k, 0, 0, 0, 0))(t)
 		cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
@@ -57,13 +58,13 @@ func TestCallsThatAreNotWholeAreRefused(t *testing.T) {
 			wantError(t, calls.Do(w.s, &cfg, (*axpyArgs)(nil)), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "arguments are nil")
 			wantError(t, calls.Do(w.s, &cfg, nil), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "arguments are nil")
 			wantError(t, calls.Do(w.s, &driver.LaunchConfig{}, &args), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "grid dimension X is 0")
-			wantError(t, calls.Do(nil, &cfg, &args), driver.ErrClosed, "nil stream")
-			wantError(t, calls.Do((*driver.Stream)(nil), &cfg, &args), driver.ErrClosed, "nil stream")
+			wantError(t, calls.Do(nil, &cfg, &args), driver.CUDA_ERROR_INVALID_VALUE, "nil stream")
+			wantError(t, calls.Do((*driver.Stream)(nil), &cfg, &args), driver.CUDA_ERROR_INVALID_VALUE, "nil stream")
 			noError(t, calls.Do(w.s, &cfg, &args))
 		}
 		w.wait()
 		var none *driver.Calls
-		wantError(t, none.Do(w.s, &cfg, &args), driver.ErrClosed, "nil kernel")
+		wantError(t, none.Do(w.s, &cfg, &args), driver.CUDA_ERROR_INVALID_VALUE, "nil kernel")
 		if none.Kernel() != nil || calls.Kernel() != k {
 			t.Error("not the kernel")
 		}
@@ -71,7 +72,7 @@ func TestCallsThatAreNotWholeAreRefused(t *testing.T) {
 }
 
 func TestCallsLetTheCollectorHaveTheirArguments(t *testing.T) {
-	c := gputest.Silent(t, driver.FnCuLaunchKernel)
+	c := gputest.Silent(t, cu.FnCuLaunchKernel)
 	w := newWork(t, c)
 	calls := must(driver.NewCalls(w.kernel("set"), driver.Writes))(t)
 	cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}

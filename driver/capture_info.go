@@ -1,9 +1,13 @@
 package driver
 
-import "runtime"
+import (
+	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
+)
 
 type captureInfo struct {
-	status CUstreamCaptureStatus
+	status cu.CUstreamCaptureStatus
 	id     uint64
 	graph  CUgraph
 }
@@ -12,7 +16,7 @@ type captureInfo struct {
 // edge data, which is not asked for.
 func (s *Stream) captureInfo() (i captureInfo, err error) {
 	d := s.core.guarded
-	if d.Has(FnCuStreamGetCaptureInfo) {
+	if d.Has(cu.FnCuStreamGetCaptureInfo) {
 		err = d.CuStreamGetCaptureInfo(s.raw, &i.status, &i.id, &i.graph, nil, nil, nil)
 	} else {
 		err = d.CuStreamGetCaptureInfo_v11030(s.raw, &i.status, &i.id, &i.graph, nil, nil)
@@ -23,7 +27,7 @@ func (s *Stream) captureInfo() (i captureInfo, err error) {
 // CaptureStatus reports whether the stream is capturing, or was until
 // something invalidated the capture, and the capture's number, which is unique
 // in the process.
-func (s *Stream) CaptureStatus() (status CUstreamCaptureStatus, id uint64, err error) {
+func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, err
 	}

@@ -7,6 +7,9 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Context is a CUDA context: the address space and the objects of one device.
@@ -30,8 +33,10 @@ type contextCore struct {
 	raw     CUcontext
 	bound   *Driver
 	guarded *Driver
+	loose   *Driver               // guarded, for calls to which a stream or an event says the context
 	release func(d *Driver) error // gives raw back
 	marks   markPool
+	sched   atomic.Uint32 // see sleeps
 	faults  faults
 
 	mu      sync.Mutex
@@ -64,7 +69,7 @@ func (dev Device) PrimaryContext() (*Context, error) {
 // NewContext creates a context beside the primary one. It costs device memory
 // and hundreds of milliseconds, and contexts cannot run concurrently; its use
 // is isolation and flags that the primary context was not made with.
-func (dev Device) NewContext(flags CUctx_flags) (*Context, error) {
+func (dev Device) NewContext(flags cu.CUctx_flags) (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
 	}
@@ -78,13 +83,13 @@ func (dev Device) NewContext(flags CUctx_flags) (*Context, error) {
 // createContext leaves the thread as it was: the driver pushes a new context
 // on the stack of the thread that created it, where a later goroutine would
 // find it.
-func (dev Device) createContext(flags CUctx_flags) (CUcontext, error) {
+func (dev Device) createContext(flags cu.CUctx_flags) (CUcontext, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	d := dev.driver
 	var raw, popped CUcontext
 	var err error
-	if d.Has(FnCuCtxCreate) {
+	if d.Has(cu.FnCuCtxCreate) {
 		err = d.CuCtxCreate(&raw, nil, uint32(flags), dev.raw)
 	} else { // before CUDA 12.5
 		err = d.CuCtxCreate_v3020(&raw, uint32(flags), dev.raw)
@@ -98,15 +103,40 @@ func (dev Device) createContext(flags CUctx_flags) (CUcontext, error) {
 	return raw, nil
 }
 
+// BorrowContext returns a Context for a handle that other code owns, for example
+// another library's. The owner keeps it until the Context and all that was made
+// from it are closed: closing them destroys what was made here, and not the
+// driver's context.
+func (dev Device) BorrowContext(raw CUcontext) (*Context, error) {
+	if err := dev.check(); err != nil {
+		return nil, err
+	}
+	if raw == 0 {
+		return nil, invalidf("no context to borrow on %v: the handle is 0", dev)
+	}
+	var of CUdevice
+	if err := dev.driver.Bound(raw).Guarded().CuCtxGetDevice(&of); err != nil {
+		return nil, fmt.Errorf("cannot borrow context %#x on %v: %w", uintptr(raw), dev, err)
+	}
+	if of != dev.raw {
+		return nil, invalidf("context %#x is of device %d, not of %v", uintptr(raw), of, dev)
+	}
+	return newContext(dev, raw, func(*Driver) error { return nil }), nil
+}
+
 func newContext(dev Device, raw CUcontext, release func(*Driver) error) *Context {
 	core := &contextCore{dev: dev, raw: raw, release: release}
 	core.bound = dev.driver.Bound(raw)
 	core.guarded = core.bound.Guarded()
+	core.loose = core.guarded
+	if dev.driver.Version() >= selfBound {
+		core.loose = dev.driver.Guarded()
+	}
 	core.life.kind, core.life.core = "context", core
 	core.life.refs.Store(1)
 	c := &Context{core: core}
-	c.legacy = c.borrowed(CU_STREAM_LEGACY)
-	c.perThread = c.borrowed(CU_STREAM_PER_THREAD)
+	c.legacy = c.borrowed(cu.CU_STREAM_LEGACY)
+	c.perThread = c.borrowed(cu.CU_STREAM_PER_THREAD)
 	Own(c, &core.life, uint64(raw), core.destroy)
 	return c
 }
@@ -121,11 +151,8 @@ func (core *contextCore) destroy(d *Driver) error {
 }
 
 func (c *Context) check() error {
-	if c == nil {
-		return nilError("context")
-	}
-	if c.core == nil {
-		return (*Lifetime)(nil).Check()
+	if c == nil || c.core == nil {
+		return absentError(c == nil, "context")
 	}
 	return c.core.life.Check()
 }
@@ -223,7 +250,7 @@ func (c *Context) MemInfo() (free, total uint64, err error) {
 // Limit returns one of the context's resource limits, in the limit's own unit:
 // bytes for stacks, buffers, heaps and caches, a number for depths and counts. One
 // that the device does not have is CUDA_ERROR_UNSUPPORTED_LIMIT.
-func (c *Context) Limit(l CUlimit) (uint64, error) {
+func (c *Context) Limit(l cu.CUlimit) (uint64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
 	}
@@ -235,7 +262,7 @@ func (c *Context) Limit(l CUlimit) (uint64, error) {
 
 // SetLimit changes one of the context's resource limits, for example the stack
 // size of a thread or the size of the device's printf buffer.
-func (c *Context) SetLimit(l CUlimit, v uint64) error {
+func (c *Context) SetLimit(l cu.CUlimit, v uint64) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -263,13 +290,13 @@ func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 // cancelled, a goroutine makes the blocking call: after a cancellation it stays
 // until the device is done. To wait for one stream, Stream.Wait is better.
 func (c *Context) Synchronize(ctx context.Context) error {
-	if err := c.check(); err != nil {
-		return err
+	if c == nil || c.core == nil {
+		return absentError(c == nil, "context")
 	}
 	if err := notInCallback(); err != nil {
 		return err
 	}
-	if err := c.core.life.Retain(); err != nil {
+	if err := c.core.life.Retain(); err != nil { // a closed context, too
 		return err
 	}
 	return blockUnder(ctx, &c.core.life, c.core.guarded.CuCtxSynchronize)

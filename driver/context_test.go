@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -24,7 +27,7 @@ func TestPrimaryContextsShareTheDriversContext(t *testing.T) {
 
 func TestCreatedContextWorksFromAnyGoroutine(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, primary *driver.Context) {
-		c := must(primary.Device().NewContext(driver.CU_CTX_SCHED_BLOCKING_SYNC))(t)
+		c := must(primary.Device().NewContext(cu.CU_CTX_SCHED_BLOCKING_SYNC))(t)
 		defer c.Close()
 		if c.Raw() == primary.Raw() {
 			t.Error("it is the primary one")
@@ -64,13 +67,13 @@ func TestMemInfoAndLimits(t *testing.T) {
 		if free == 0 || free > total {
 			t.Errorf("%d bytes free of %d", free, total)
 		}
-		before := must(c.Limit(driver.CU_LIMIT_STACK_SIZE))(t)
-		defer c.SetLimit(driver.CU_LIMIT_STACK_SIZE, before)
-		noError(t, c.SetLimit(driver.CU_LIMIT_STACK_SIZE, 4096))
-		if got := must(c.Limit(driver.CU_LIMIT_STACK_SIZE))(t); got < 4096 {
+		before := must(c.Limit(cu.CU_LIMIT_STACK_SIZE))(t)
+		defer c.SetLimit(cu.CU_LIMIT_STACK_SIZE, before)
+		noError(t, c.SetLimit(cu.CU_LIMIT_STACK_SIZE, 4096))
+		if got := must(c.Limit(cu.CU_LIMIT_STACK_SIZE))(t); got < 4096 {
 			t.Errorf("the stack limit is %d", got)
 		}
-		if _, err := c.Limit(driver.CUlimit(9999)); err == nil {
+		if _, err := c.Limit(cu.CUlimit(9999)); err == nil {
 			t.Error("an unknown limit was answered")
 		}
 	})
@@ -83,7 +86,7 @@ func TestContextsCanBeMadeAgain(t *testing.T) {
 		dev := must(d.Device(0))(t)
 		for name, make := range map[string]func() (*driver.Context, error){
 			"primary": dev.PrimaryContext,
-			"created": func() (*driver.Context, error) { return dev.NewContext(driver.CU_CTX_SCHED_AUTO) },
+			"created": func() (*driver.Context, error) { return dev.NewContext(cu.CU_CTX_SCHED_AUTO) },
 		} {
 			for round := range 4 {
 				c := must(make())(t)
@@ -116,4 +119,21 @@ func useFromManyThreads(c *driver.Context) error {
 		all = errors.Join(all, <-errs)
 	}
 	return all
+}
+
+// A context is borrowed on the device that it is of.
+func TestABorrowedContextIsOfItsDevice(t *testing.T) {
+	d := gputest.Emulator(t, emulator.Config{Devices: 2})
+	c := must(must(d.Device(1))(t).PrimaryContext())(t)
+	_, err := must(d.Device(0))(t).BorrowContext(c.Raw())
+	if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "is of device 1, not of device 0") {
+		t.Errorf("borrowed on another device: %v", err)
+	}
+	b := must(must(d.Device(1))(t).BorrowContext(c.Raw()))(t)
+	x := must(driver.Alloc[byte](b, 8))(t)
+	noError(t, b.Close())
+	noError(t, x.Fill(1)) // the context stays for what was made from it
+	noError(t, x.Close())
+	noError(t, c.Lost()) // and for its owner
+	noError(t, c.Close())
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // CopyOp is a copy between device and page-locked memory as an operation: a
@@ -16,7 +18,7 @@ type CopyOp struct {
 	src    CUdeviceptr
 	host   unsafe.Pointer // page-locked: never Go's heap, or pinned
 	bytes  uintptr
-	params CUDA_MEMCPY3D
+	params cu.CUDA_MEMCPY3D
 	lives  [2]*Lifetime
 	refs   [2]Ref
 	uses   [2]Access
@@ -155,24 +157,24 @@ func (o *CopyOp) bind(dst, src end) {
 func (o *CopyOp) linear() {
 	p := &o.params
 	p.WidthInBytes, p.Height, p.Depth = o.bytes, 1, 1
-	p.SrcMemoryType, p.SrcDevice, p.SrcPitch = CU_MEMORYTYPE_DEVICE, o.src, o.bytes
-	p.DstMemoryType, p.DstDevice, p.DstPitch = CU_MEMORYTYPE_DEVICE, o.dst, o.bytes
+	p.SrcMemoryType, p.SrcDevice, p.SrcPitch = cu.CU_MEMORYTYPE_DEVICE, o.src, o.bytes
+	p.DstMemoryType, p.DstDevice, p.DstPitch = cu.CU_MEMORYTYPE_DEVICE, o.dst, o.bytes
 	p.SrcHeight, p.DstHeight = 1, 1
 	switch o.kind {
 	case copyUpload:
-		p.SrcMemoryType, p.SrcHost = CU_MEMORYTYPE_HOST, o.host
+		p.SrcMemoryType, p.SrcHost = cu.CU_MEMORYTYPE_HOST, o.host
 	case copyDownload:
-		p.DstMemoryType, p.DstHost = CU_MEMORYTYPE_HOST, o.host
+		p.DstMemoryType, p.DstHost = cu.CU_MEMORYTYPE_HOST, o.host
 	case copyPeer:
 		// Unified addressing finds out by itself whose memory it is.
-		p.SrcMemoryType, p.DstMemoryType = CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED
+		p.SrcMemoryType, p.DstMemoryType = cu.CU_MEMORYTYPE_UNIFIED, cu.CU_MEMORYTYPE_UNIFIED
 	}
 }
 
 // Enqueue implements Op: one driver call, no allocation. A copy of no bytes is
 // none.
 func (o *CopyOp) Enqueue(s *Stream) error {
-	if o == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
+	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
 		if err := o.refuse(s); err != nil {
 			return err
 		}
@@ -207,8 +209,8 @@ func (o *CopyOp) send(s *Stream) error {
 }
 
 func (o *CopyOp) refuse(s *Stream) error {
-	if o == nil {
-		return nilError("copy")
+	if o == nil || o.ctx == nil {
+		return absentError(o == nil, "copy")
 	}
 	return checkStream(o, o.ctx, s)
 }
@@ -225,8 +227,8 @@ func (o *CopyOp) closedEnd() error {
 // Run makes the copy now, on the legacy default stream, and returns when it is
 // done. See View.CopyFrom for what that is ordered with.
 func (o *CopyOp) Run() error {
-	if o == nil {
-		return nilError("copy")
+	if o == nil || o.ctx == nil {
+		return absentError(o == nil, "copy")
 	}
 	return runNow(o)
 }
@@ -247,7 +249,7 @@ func runNow(op Op) error {
 
 // Memcpy3D is the copy as a graph node takes it. The struct belongs to o. A
 // graph node of no bytes is refused by the driver: see Bytes.
-func (o *CopyOp) Memcpy3D() *CUDA_MEMCPY3D {
+func (o *CopyOp) Memcpy3D() *cu.CUDA_MEMCPY3D {
 	if o == nil {
 		return nil
 	}

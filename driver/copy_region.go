@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Region is a box in memory that is laid out in rows, and layers of rows: one
@@ -56,7 +58,7 @@ func newRegionCopy(what string, dst, src Region, width, height, depth uintptr) (
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	o.ctx = d.ctx
-	if d.kind == CU_MEMORYTYPE_HOST && s.kind != CU_MEMORYTYPE_HOST {
+	if d.kind == cu.CU_MEMORYTYPE_HOST && s.kind != cu.CU_MEMORYTYPE_HOST {
 		o.ctx = s.ctx // a copy to the host runs where the data is
 	}
 	p := &o.params
@@ -66,8 +68,8 @@ func newRegionCopy(what string, dst, src Region, width, height, depth uintptr) (
 	p.DstXInBytes, p.DstY, p.DstZ = dst.X, dst.Y, dst.Layer
 	p.SrcMemoryType, p.SrcDevice, p.SrcHost, p.SrcPitch, p.SrcHeight = s.kind, s.dev, s.host, s.pitch, s.rows
 	p.SrcXInBytes, p.SrcY, p.SrcZ = src.X, src.Y, src.Layer
-	if d.kind == CU_MEMORYTYPE_DEVICE && s.kind == CU_MEMORYTYPE_DEVICE && !d.ctx.sameAs(s.ctx) {
-		p.DstMemoryType, p.SrcMemoryType = CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED
+	if d.kind == cu.CU_MEMORYTYPE_DEVICE && s.kind == cu.CU_MEMORYTYPE_DEVICE && !d.ctx.sameAs(s.ctx) {
+		p.DstMemoryType, p.SrcMemoryType = cu.CU_MEMORYTYPE_UNIFIED, cu.CU_MEMORYTYPE_UNIFIED
 	}
 	o.bind(d.end, s.end)
 	return o, nil
@@ -76,7 +78,7 @@ func newRegionCopy(what string, dst, src Region, width, height, depth uintptr) (
 // place is a Region that was checked.
 type place struct {
 	end
-	kind  CUmemorytype
+	kind  cu.CUmemorytype
 	ctx   *Context
 	dev   CUdeviceptr
 	host  unsafe.Pointer
@@ -123,14 +125,14 @@ func (p *place) locate(m AnyMemory, mode AccessMode) (size uintptr, err error) {
 		if err != nil {
 			return 0, err
 		}
-		p.kind, p.ctx, p.dev, p.end = CU_MEMORYTYPE_DEVICE, s.a.ctx, s.ptr, s.end(mode)
+		p.kind, p.ctx, p.dev, p.end = cu.CU_MEMORYTYPE_DEVICE, s.a.ctx, s.ptr, s.end(mode)
 		return s.bytes, nil
 	case HostMemory:
 		s := m.hostSpan()
 		if err := s.check(); err != nil {
 			return 0, err
 		}
-		p.kind, p.ctx, p.host, p.end = CU_MEMORYTYPE_HOST, s.a.ctx, s.ptr, s.end(mode)
+		p.kind, p.ctx, p.host, p.end = cu.CU_MEMORYTYPE_HOST, s.a.ctx, s.ptr, s.end(mode)
 		return s.bytes, nil
 	case nil:
 		return 0, nilError("memory")

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 func TestCopiesUseTheCallOfTheirKind(t *testing.T) {
@@ -16,11 +17,11 @@ func TestCopiesUseTheCallOfTheirKind(t *testing.T) {
 		want fakeCopy
 	}{
 		{func() (*driver.CopyOp, error) { return driver.Upload(x, h) },
-			fakeCopy{driver.FnCuMemcpyHtoDAsync, [4]uintptr{uintptr(x.Ptr()), hp, 32, uintptr(a.s.Raw())}}},
+			fakeCopy{cu.FnCuMemcpyHtoDAsync, [4]uintptr{uintptr(x.Ptr()), hp, 32, uintptr(a.s.Raw())}}},
 		{func() (*driver.CopyOp, error) { return driver.Download(h, y) },
-			fakeCopy{driver.FnCuMemcpyDtoHAsync, [4]uintptr{hp, uintptr(y.Ptr()), 32, uintptr(a.s.Raw())}}},
+			fakeCopy{cu.FnCuMemcpyDtoHAsync, [4]uintptr{hp, uintptr(y.Ptr()), 32, uintptr(a.s.Raw())}}},
 		{func() (*driver.CopyOp, error) { return driver.CopyDevice(x, y) },
-			fakeCopy{driver.FnCuMemcpyDtoDAsync, [4]uintptr{uintptr(x.Ptr()), uintptr(y.Ptr()), 32, uintptr(a.s.Raw())}}},
+			fakeCopy{cu.FnCuMemcpyDtoDAsync, [4]uintptr{uintptr(x.Ptr()), uintptr(y.Ptr()), 32, uintptr(a.s.Raw())}}},
 	} {
 		op := must(test.op())(t)
 		noError(t, a.s.Do(op))
@@ -38,12 +39,12 @@ func TestLinearCopiesAreRegionsOfOneRow(t *testing.T) {
 	h := must(driver.AllocHost[float32](a.c, 64))(t)
 	p := must(driver.Upload(a.x, h))(t).Memcpy3D()
 	if p.WidthInBytes != 256 || p.Height != 1 || p.Depth != 1 ||
-		p.SrcMemoryType != driver.CU_MEMORYTYPE_HOST || p.SrcHost != h.HostPtr() ||
-		p.DstMemoryType != driver.CU_MEMORYTYPE_DEVICE || p.DstDevice != a.x.Ptr() {
+		p.SrcMemoryType != cu.CU_MEMORYTYPE_HOST || p.SrcHost != h.HostPtr() ||
+		p.DstMemoryType != cu.CU_MEMORYTYPE_DEVICE || p.DstDevice != a.x.Ptr() {
 		t.Errorf("an upload is %+v", *p)
 	}
 	p = must(driver.Download(h, a.x))(t).Memcpy3D()
-	if p.DstMemoryType != driver.CU_MEMORYTYPE_HOST || p.DstHost != h.HostPtr() || p.SrcDevice != a.x.Ptr() {
+	if p.DstMemoryType != cu.CU_MEMORYTYPE_HOST || p.DstHost != h.HostPtr() || p.SrcDevice != a.x.Ptr() {
 		t.Errorf("a download is %+v", *p)
 	}
 }
@@ -68,10 +69,10 @@ func TestCopiesOfClosedMemoryAreRefused(t *testing.T) {
 	noError(t, a.x.Close())
 	wantError(t, a.s.Do(fill), driver.ErrClosed, "fill of 256 bytes", "buffer of float32")
 	var none *driver.CopyOp
-	wantError(t, none.Enqueue(a.s), driver.ErrClosed, "nil copy")
-	wantError(t, none.Run(), driver.ErrClosed, "nil copy")
+	wantError(t, none.Enqueue(a.s), driver.CUDA_ERROR_INVALID_VALUE, "nil copy")
+	wantError(t, none.Run(), driver.CUDA_ERROR_INVALID_VALUE, "nil copy")
 	var noFill *driver.FillOp
-	wantError(t, noFill.Enqueue(a.s), driver.ErrClosed, "nil fill")
+	wantError(t, noFill.Enqueue(a.s), driver.CUDA_ERROR_INVALID_VALUE, "nil fill")
 }
 
 func TestRegionsReachTheDriver(t *testing.T) {
@@ -81,9 +82,9 @@ func TestRegionsReachTheDriver(t *testing.T) {
 		driver.Region{Memory: a.x, Pitch: 16, Rows: 4, X: 4, Y: 1, Layer: 2},
 		driver.Region{Memory: h, Pitch: 32, Rows: 2}, 8, 2, 2))(t)
 	noError(t, a.s.Do(op))
-	want := driver.CUDA_MEMCPY3D{
-		SrcMemoryType: driver.CU_MEMORYTYPE_HOST, SrcHost: h.HostPtr(), SrcPitch: 32, SrcHeight: 2,
-		DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: a.x.Ptr(), DstPitch: 16, DstHeight: 4,
+	want := cu.CUDA_MEMCPY3D{
+		SrcMemoryType: cu.CU_MEMORYTYPE_HOST, SrcHost: h.HostPtr(), SrcPitch: 32, SrcHeight: 2,
+		DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: a.x.Ptr(), DstPitch: 16, DstHeight: 4,
 		DstXInBytes: 4, DstY: 1, DstZ: 2, WidthInBytes: 8, Height: 2, Depth: 2,
 	}
 	if a.region != want {
@@ -119,7 +120,7 @@ func TestRegionsOutsideTheirMemoryAreRefused(t *testing.T) {
 		})
 	}
 	_, err := driver.Copy2D(driver.Region{}, src, 1, 1)
-	wantError(t, err, driver.ErrClosed, "destination", "nil memory")
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "destination", "nil memory")
 }
 
 // stranger has the exported methods of memory only.
@@ -169,14 +170,14 @@ func TestMemoryOperationsReachTheDriver(t *testing.T) {
 	flags := must(driver.Alloc[uint32](a.c, 4))(t)
 	wide := must(driver.Alloc[int64](a.c, 1))(t)
 	op := must(driver.NewMemOp(a.c,
-		driver.WriteWord(flags, 1, 7, driver.CU_STREAM_WRITE_VALUE_DEFAULT),
-		driver.WaitWord(wide, 0, -1, driver.CU_STREAM_WAIT_VALUE_EQ)))(t)
+		driver.WriteWord(flags, 1, 7, cu.CU_STREAM_WRITE_VALUE_DEFAULT),
+		driver.WaitWord(wide, 0, -1, cu.CU_STREAM_WAIT_VALUE_EQ)))(t)
 	p := op.NodeParams()
 	if p.Count != 2 || p.Ctx != a.c.Raw() || len(op.Refs()) != 2 {
 		t.Errorf("node parameters are %+v", p)
 	}
 	w := p.ParamArray.WriteValue()
-	if w.Operation != driver.CU_STREAM_MEM_OP_WRITE_VALUE_32 || w.Address != flags.Ptr()+4 || *w.Value() != 7 {
+	if w.Operation != cu.CU_STREAM_MEM_OP_WRITE_VALUE_32 || w.Address != flags.Ptr()+4 || *w.Value() != 7 {
 		t.Errorf("the write is %+v", *w)
 	}
 	_, err := driver.NewMemOp(a.c, driver.WriteWord(flags, 4, 7, 0))

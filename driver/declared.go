@@ -26,8 +26,25 @@ func InOut(m Memory) Declared { return Declared{m, ReadsWrites} }
 // Mode is what was declared.
 func (d Declared) Mode() AccessMode { return d.mode }
 
+// Bytes is the number of bytes, 0 without memory.
+func (d Declared) Bytes() uintptr { return d.span().bytes }
+
+// Ptr is the device address, 0 without memory.
+func (d Declared) Ptr() CUdeviceptr { return d.span().ptr }
+
+// Context is where the memory was allocated, nil without memory.
+func (d Declared) Context() *Context { return d.span().context() }
+
+// Ref keeps the memory alive.
+func (d Declared) Ref() Ref { return d.span().ref() }
+
 // String describes the memory and what is done to it.
-func (d Declared) String() string { return fmt.Sprintf("%v (%v)", d.Memory, d.mode) }
+func (d Declared) String() string {
+	if d.Memory == nil {
+		return "no memory"
+	}
+	return fmt.Sprintf("%v (%v)", d.Memory, d.mode)
+}
 
 func (d Declared) span() span {
 	if d.Memory == nil {

@@ -2,6 +2,8 @@ package driver
 
 import (
 	"fmt"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
 	"iter"
 )
 
@@ -16,8 +18,8 @@ type Device struct {
 // DeviceCount returns the number of devices the driver shows this process
 // (CUDA_VISIBLE_DEVICES narrows it).
 func (d *Driver) DeviceCount() (int, error) {
-	if d == nil {
-		return 0, nilError("driver")
+	if !d.exists() {
+		return 0, absentError(d == nil, "driver")
 	}
 	var n int32
 	err := d.CuDeviceGetCount(&n)
@@ -27,8 +29,8 @@ func (d *Driver) DeviceCount() (int, error) {
 // Device returns the device with the given ordinal, 0 for the first. The error
 // for an ordinal without a device is CUDA_ERROR_INVALID_DEVICE.
 func (d *Driver) Device(ordinal int) (Device, error) {
-	if d == nil {
-		return Device{}, nilError("driver")
+	if !d.exists() {
+		return Device{}, absentError(d == nil, "driver")
 	}
 	if int(int32(ordinal)) != ordinal {
 		return Device{}, fmt.Errorf("device %d: %w", ordinal, CUDA_ERROR_INVALID_DEVICE)
@@ -77,7 +79,8 @@ func (dev Device) String() string {
 
 func (dev Device) check() error {
 	if dev.driver == nil {
-		return fmt.Errorf("zero Device, use Driver.Device: %w", CUDA_ERROR_INVALID_DEVICE)
+		k := absent.Kind{Name: "device", Make: "Driver.Device or Driver.Devices", Code: CUDA_ERROR_INVALID_DEVICE}
+		return k.Error(false)
 	}
 	return nil
 }
@@ -117,7 +120,7 @@ func (dev Device) UUID() (UUID, error) {
 	if err := dev.check(); err != nil {
 		return UUID{}, err
 	}
-	var raw CUuuid
+	var raw cu.CUuuid
 	if err := dev.driver.CuDeviceGetUuid(&raw, dev.raw); err != nil {
 		return UUID{}, dev.named(err)
 	}
@@ -136,7 +139,7 @@ func (dev Device) TotalMem() (uint64, error) {
 }
 
 // Attribute returns one attribute of the device.
-func (dev Device) Attribute(a CUdevice_attribute) (int, error) {
+func (dev Device) Attribute(a cu.CUdevice_attribute) (int, error) {
 	if err := dev.check(); err != nil {
 		return 0, err
 	}
@@ -149,11 +152,11 @@ func (dev Device) Attribute(a CUdevice_attribute) (int, error) {
 
 // ComputeCapability returns the compute capability, 9 and 0 for sm_90.
 func (dev Device) ComputeCapability() (major, minor int, err error) {
-	major, err = dev.Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+	major, err = dev.Attribute(cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
 	if err != nil {
 		return 0, 0, err
 	}
-	minor, err = dev.Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+	minor, err = dev.Attribute(cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
 	return major, minor, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/loader"
 )
 
 func TestDevicesAreEnumerated(t *testing.T) {
@@ -105,6 +106,59 @@ func TestPeerAccess(t *testing.T) {
 	if err := a.EnablePeerAccess(a); err == nil {
 		t.Error("a context became its own peer")
 	}
+}
+
+// A device that is there and gives no context is of no use.
+func TestADeviceWithoutAContextIsNotAvailable(t *testing.T) {
+	for _, c := range []struct {
+		devices int
+		refuse  func(device uintptr) bool
+		want    []string // in the error; nil: available
+	}{
+		{2, func(uintptr) bool { return false }, nil},
+		{2, func(d uintptr) bool { return d == 0 }, nil}, // the other one does
+		{2, func(uintptr) bool { return true }, []string{"device 0", "device 1", "CUDA_ERROR_DEVICE_UNAVAILABLE", "compute mode"}},
+	} {
+		emu := emulator.New(emulator.Config{Devices: c.devices})
+		d, err := driver.New(&refusing{emu, c.refuse})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = driver.Usable(d)
+		if (err == nil) != (c.want == nil) {
+			t.Errorf("%d devices: %v, want %q", c.devices, err, c.want)
+		}
+		for _, w := range c.want {
+			if err != nil && !strings.Contains(err.Error(), w) {
+				t.Errorf("%d devices: %q is not in %v", c.devices, w, err)
+			}
+		}
+		if leaks := emu.Leaks(); len(leaks) > 0 {
+			t.Errorf("%d devices: left open: %v", c.devices, leaks)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// refusing is a driver some of whose devices give no context.
+type refusing struct {
+	loader.Library
+	refuse func(device uintptr) bool
+}
+
+func (r *refusing) Lookup(symbol string) (loader.Proc, error) {
+	p, err := r.Library.Lookup(symbol)
+	if err != nil || symbol != "cuDevicePrimaryCtxRetain" {
+		return p, err
+	}
+	return loader.FuncProc(func(a loader.Args) uintptr {
+		if r.refuse(a.Word(1)) {
+			return uintptr(driver.CUDA_ERROR_DEVICE_UNAVAILABLE)
+		}
+		return a.Forward(&p)
+	}), nil
 }
 
 func TestAvailableSaysWhyNot(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // sum2 adds two elements of far memory to near memory.
@@ -26,18 +27,18 @@ func TestPoolMemoryOfAnotherDeviceNeedsAccessOfThePool(t *testing.T) {
 		noError(t, a.EnablePeerAccess(b))
 		defer func() { noError(t, a.DisablePeerAccess(b)) }()
 		wantError(t, sum2(w, near, far), driver.CUDA_ERROR_INVALID_VALUE, "SetAccess of its pool")
-		if got := must(pool.Access(a.Device()))(t); got != driver.CU_MEM_ACCESS_FLAGS_PROT_NONE {
+		if got := must(pool.Access(a.Device()))(t); got != cu.CU_MEM_ACCESS_FLAGS_PROT_NONE {
 			t.Errorf("a new pool gives other devices %v", got)
 		}
-		noError(t, pool.SetAccess(a.Device(), driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
-		if got := must(pool.Access(a.Device()))(t); got != driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
+		noError(t, pool.SetAccess(a.Device(), cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
+		if got := must(pool.Access(a.Device()))(t); got != cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
 			t.Errorf("after SetAccess a device has %v", got)
 		}
 		noError(t, sum2(w, near, far))
 		w.wait()
 		expect(w, "with the pool's memory", contents(w, near), []float32{11, 22})
 
-		noError(t, pool.SetAccess(a.Device(), driver.CU_MEM_ACCESS_FLAGS_PROT_NONE))
+		noError(t, pool.SetAccess(a.Device(), cu.CU_MEM_ACCESS_FLAGS_PROT_NONE))
 		wantError(t, sum2(w, near, far), driver.CUDA_ERROR_INVALID_VALUE, "SetAccess of its pool")
 		noError(t, far.FreeAsync(s))
 		noError(t, s.Wait(context.Background()))
@@ -94,8 +95,8 @@ func TestNoTimeBetweenEventsOfTwoDevices(t *testing.T) {
 func TestPoolGivesAnotherDeviceAllOrNothing(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		pool := closing[*driver.MemPool](newWork(t, a))(b.NewMemPool())
-		wantError(t, pool.SetAccess(a.Device(), driver.CU_MEM_ACCESS_FLAGS_PROT_READ), driver.CUDA_ERROR_NOT_SUPPORTED, "access of device 0")
-		if got := must(pool.Access(a.Device()))(t); got != driver.CU_MEM_ACCESS_FLAGS_PROT_NONE {
+		wantError(t, pool.SetAccess(a.Device(), cu.CU_MEM_ACCESS_FLAGS_PROT_READ), driver.CUDA_ERROR_NOT_SUPPORTED, "access of device 0")
+		if got := must(pool.Access(a.Device()))(t); got != cu.CU_MEM_ACCESS_FLAGS_PROT_NONE {
 			t.Errorf("after the refusal a device has %v", got)
 		}
 	})

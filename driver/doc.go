@@ -1,11 +1,13 @@
 // Package driver is the CUDA driver API for Go, without cgo.
 //
-// It has two layers. The raw layer is generated from cuda.h: every function
-// of the driver API is a method of [Driver] with its C name and typed
-// parameters, every type, enum and constant has its C name. The typed layer on
-// it has the objects that programs work with:
+// It has the objects that programs work with:
 //
 //	[Device] → [Context] → [Stream], [Event], modules, kernels, buffers
+//
+// The raw functions of cuda.h are methods of [Driver] too, with their C names:
+// d.CuMemGetInfo. They, and the types, enums and constants that they take, are
+// in package driver/cu. This package has aliases of the few that its own methods
+// return: the errors, the result codes and the handles.
 //
 // A [Driver] is whatever implements the driver API: the system's library
 // ([Open]) or another loader.Library, such as an emulated one. This package
@@ -78,6 +80,6 @@
 // Raw handles (the Raw methods) are borrowed: keep the object reachable while
 // its handle is in use.
 //
-// This package imports package loader, and package ptx to read the signatures
-// of kernels; nothing else of this module.
+// This package imports packages loader and driver/cu, and package ptx to read the
+// signatures of kernels; nothing else of this module that a program can import.
 package driver

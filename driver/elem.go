@@ -17,6 +17,9 @@ var elemErrors sync.Map
 func checkElem[T any]() error { return checkElemType(reflect.TypeFor[T]()) }
 
 func checkElemType(t reflect.Type) error {
+	if k := t.Kind(); k >= reflect.Bool && k <= reflect.Complex128 && k != reflect.Uintptr {
+		return nil // without a look at the table
+	}
 	if v, ok := elemErrors.Load(t); ok {
 		err, _ := v.(error)
 		return err
@@ -29,14 +32,27 @@ func checkElemType(t reflect.Type) error {
 func elemError(t reflect.Type) error {
 	if path, found := goPointer(t, ""); found != nil {
 		if path == "" {
-			return invalidf("type %v cannot be used in device memory: it is a Go %v", t, found.Kind())
+			return invalidf("type %v cannot be used in device memory: it is %s", t, goKind(found.Kind()))
 		}
-		return invalidf("type %v cannot be used in device memory: %s is a Go %v (%v)", t, path, found.Kind(), found)
+		return invalidf("type %v cannot be used in device memory: %s is %s (%v)", t, path, goKind(found.Kind()), found)
 	}
 	if t.Size() == 0 {
 		return invalidf("type %v cannot be used in device memory: it has no size", t)
 	}
 	return nil
+}
+
+// goKind is a kind of Go values that refer to Go memory, in words.
+func goKind(k reflect.Kind) string {
+	switch k {
+	case reflect.Pointer, reflect.UnsafePointer, reflect.Uintptr:
+		return "a Go pointer"
+	case reflect.Func:
+		return "a Go function"
+	case reflect.Chan:
+		return "a Go channel"
+	}
+	return "a Go " + k.String()
 }
 
 // goPointer looks for a Go pointer in values of t. It returns the path of the

@@ -23,8 +23,8 @@ type embeddedText struct {
 // Embedded returns the module of PTX that a package brings along for its own
 // use. It is loaded when that text is first asked for under that name, whatever
 // is being captured, and unloaded with the context, which it does not keep alive:
-// nobody closes it. The same text is the same memory, as that of a variable with
-// go:embed. It is exported for packages that are built on this one.
+// nobody closes it. The same text is the same memory, as that of an embedded
+// variable. It is exported for packages that are built on this one.
 func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
@@ -50,7 +50,7 @@ func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
 	if err := notInCallback(); err != nil {
 		return nil, err
 	}
-	img, err := newImage(ptx)
+	img, err := newLoadable(ptx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +70,13 @@ func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
 
 // embed makes the program of an embedded module. Its lifetime has no parent and
 // is not tracked: the context ends it.
-func (core *contextCore) embed(c *Context, name string, raw CUmodule, img image) *program {
+func (core *contextCore) embed(c *Context, name string, raw CUmodule, img loadable) *program {
 	life := &Lifetime{kind: name, core: core, handle: uint64(raw)}
 	life.refs.Store(1)
 	core.mu.Lock()
 	core.code = append(core.code, life)
 	core.mu.Unlock()
-	p := &program{life: life, ctx: c, sigs: readSignatures(img), kernels: make(map[string]*Kernel)}
+	p := &program{life: life, ctx: c, sigs: readSignatures(img)}
 	p.find = func(_ *Driver, name *byte) (f CUfunction, err error) {
 		err = core.guarded.CuModuleGetFunction(&f, raw, name)
 		return f, err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -59,7 +60,7 @@ func TestEmbeddedModuleDoesNotDisturbACapture(t *testing.T) {
 		runtime.LockOSThread() // where the capture ends
 		defer runtime.UnlockOSThread()
 		d := c.Driver()
-		if err := d.CuStreamBeginCapture(s.Raw(), driver.CU_STREAM_CAPTURE_MODE_GLOBAL); err != nil {
+		if err := d.CuStreamBeginCapture(s.Raw(), cu.CU_STREAM_CAPTURE_MODE_GLOBAL); err != nil {
 			t.Fatal(err)
 		}
 		m, err := c.Embedded("test code", []byte(embeddedPTX))

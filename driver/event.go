@@ -3,6 +3,8 @@ package driver
 import (
 	"context"
 	"fmt"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
 	"math"
 	"runtime"
 	"time"
@@ -15,26 +17,29 @@ type Event struct {
 	ctx    *Context
 	raw    CUevent
 	timing bool
+	sleepy bool // WithBlockingSync
+
+	borrowed bool // life is the context's
 }
 
 // EventOption changes how NewEvent makes an event.
-type EventOption func(*CUevent_flags)
+type EventOption func(*cu.CUevent_flags)
 
 // WithTiming has the event take the time when it happens, for Elapsed. Events
 // without it are cheaper.
 func WithTiming() EventOption {
-	return func(f *CUevent_flags) { *f &^= CU_EVENT_DISABLE_TIMING }
+	return func(f *cu.CUevent_flags) { *f &^= cu.CU_EVENT_DISABLE_TIMING }
 }
 
 // WithBlockingSync has a thread that waits for the event sleep instead of spin.
 func WithBlockingSync() EventOption {
-	return func(f *CUevent_flags) { *f |= CU_EVENT_BLOCKING_SYNC }
+	return func(f *cu.CUevent_flags) { *f |= cu.CU_EVENT_BLOCKING_SYNC }
 }
 
 // WithInterprocess allows the event to be shared with other processes. It
 // cannot have timing.
 func WithInterprocess() EventOption {
-	return func(f *CUevent_flags) { *f |= CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING }
+	return func(f *cu.CUevent_flags) { *f |= cu.CU_EVENT_INTERPROCESS | cu.CU_EVENT_DISABLE_TIMING }
 }
 
 // NewEvent creates an event, without timing unless an option says so.
@@ -42,15 +47,13 @@ func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
 	if err := notInCallback(); err != nil {
 		return nil, err
 	}
-	flags := CU_EVENT_DISABLE_TIMING
-	for _, o := range opts {
-		o(&flags)
-	}
+	flags := cu.CU_EVENT_DISABLE_TIMING
+	absent.Apply(opts, &flags)
 	l, err := NewLifetime(c, "event")
 	if err != nil {
 		return nil, err
 	}
-	e := &Event{life: l, ctx: c, timing: flags&CU_EVENT_DISABLE_TIMING == 0}
+	e := &Event{life: l, ctx: c, timing: flags&cu.CU_EVENT_DISABLE_TIMING == 0, sleepy: flags&cu.CU_EVENT_BLOCKING_SYNC != 0}
 	if err := c.core.bound.CuEventCreate(&e.raw, uint32(flags)); err != nil {
 		return nil, l.Abandon(err)
 	}
@@ -59,12 +62,25 @@ func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
 	return e, nil
 }
 
+// BorrowEvent returns an Event for a handle that other code owns. Closing it does
+// nothing; the owner keeps the handle valid while the Event, or a graph that has
+// it, is in use. Elapsed asks the driver whether it has timing.
+func (c *Context) BorrowEvent(raw CUevent) (*Event, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if raw == 0 {
+		return nil, invalidf("no event to borrow in %v: the handle is 0", c)
+	}
+	return &Event{life: &c.core.life, ctx: c, raw: raw, timing: true, borrowed: true}, nil
+}
+
 // open is inlined into Stream.Record and Stream.WaitEvent.
 func (e *Event) open() bool { return e != nil && e.life != nil && !e.life.closed.Load() }
 
 func (e *Event) check() error {
-	if e == nil {
-		return nilError("event")
+	if e == nil || e.life == nil {
+		return absentError(e == nil, "event")
 	}
 	return e.life.Check()
 }
@@ -103,7 +119,7 @@ func (e *Event) String() string {
 // Close destroys the event. Streams that already wait for it are let through
 // when its record happens.
 func (e *Event) Close() error {
-	if e == nil {
+	if e == nil || e.borrowed {
 		return nil
 	}
 	err := e.life.Close()
@@ -129,9 +145,8 @@ func (e *Event) Query() (done bool, err error) {
 }
 
 // Wait returns when the event's latest record happened, or with the cause of
-// ctx's cancellation. A context that cannot be cancelled, or nil, waits with
-// the lowest latency. An event that is recorded again and again while a wait
-// polls is waited for until a poll finds it done.
+// ctx's cancellation, as Stream.Wait does. An event that is recorded again and
+// again is waited for until a query finds it done.
 func (e *Event) Wait(ctx context.Context) error {
 	if err := e.check(); err != nil {
 		return err
@@ -139,7 +154,11 @@ func (e *Event) Wait(ctx context.Context) error {
 	if err := e.life.Retain(); err != nil {
 		return err
 	}
+	waits.now.Add(1)
+	defer waits.now.Add(-1)
+	took := e.ctx.core.enter()
 	over, err := e.Query()
+	leave(took)
 	if over || err != nil {
 		e.life.Done()
 		return err
@@ -147,8 +166,12 @@ func (e *Event) Wait(ctx context.Context) error {
 	return e.named(await(ctx, e))
 }
 
-func (e *Event) poll() (bool, error) { return finished(e.ctx.core.guarded.CuEventQuery(e.raw)) }
+func (e *Event) poll() (bool, error) { return finished(e.ctx.core.loose.CuEventQuery(e.raw)) }
 func (e *Event) block() error        { return e.ctx.core.guarded.CuEventSynchronize(e.raw) }
+
+// sleeps goes by the event: the driver spins for one without the flag, whatever
+// the context was made with.
+func (e *Event) sleeps() (bool, error) { return e.sleepy, nil }
 
 // Elapsed returns the time from start to e. Both have timing and have happened;
 // an event that has not yet is CUDA_ERROR_NOT_READY. The resolution is about
@@ -178,7 +201,7 @@ func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 // device's clock.
 func (e *Event) elapsed(start *Event) (ms float32, err error) {
 	d := e.ctx.core.guarded
-	if d.Has(FnCuEventElapsedTime) {
+	if d.Has(cu.FnCuEventElapsedTime) {
 		err = d.CuEventElapsedTime(&ms, start.raw, e.raw)
 	} else {
 		err = d.CuEventElapsedTime_v2000(&ms, start.raw, e.raw)
@@ -195,7 +218,17 @@ func (e *Event) Lifetime() *Lifetime {
 }
 
 // Retain implements Ref: it delays the destruction until Done.
-func (e *Event) Retain() error { return e.life.Retain() }
+func (e *Event) Retain() error {
+	if e == nil || e.life == nil {
+		return absentError(e == nil, "event")
+	}
+	return e.life.Retain()
+}
 
 // Done gives back one Retain.
-func (e *Event) Done() { e.life.Done() }
+func (e *Event) Done() {
+	if e == nil || e.life == nil {
+		return
+	}
+	e.life.Done()
+}

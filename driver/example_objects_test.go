@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/image"
 )
 
 func ExampleProperties() {
@@ -24,30 +26,12 @@ func ExampleBlocks() {
 	// Output: 4×1×1 4 8
 }
 
-// What code is made for, and which of it a device takes.
-func ExampleNewImage() {
-	image, err := driver.NewImage("axpy.ptx", []byte(workPTX))
-	check(err)
-	h200, err := driver.ParseArch("sm_90")
-	check(err)
-	part, err := image.Part(h200)
-	check(err)
-	fmt.Println(image.Kind(), part.Arch, part.PTX)
-	old, err := driver.ParseArch("sm_60")
-	check(err)
-	_, err = image.Part(old)
-	fmt.Println(err != nil)
-	// Output:
-	// PTX sm_70 7.0
-	// true
-}
-
 // A set of images that a program already has in its memory.
 func ExampleNewImageSet() {
 	c := exampleContext()
-	plain, err := driver.NewImage("axpy.ptx", []byte(workPTX))
+	plain, err := image.Parse("axpy.ptx", []byte(workPTX))
 	check(err)
-	newer, err := driver.NewImage("axpy90.ptx", []byte(strings.Replace(workPTX, ".version 7.0\n.target sm_70", ".version 7.8\n.target sm_90", 1)))
+	newer, err := image.Parse("axpy90.ptx", []byte(strings.Replace(workPTX, ".version 7.0\n.target sm_70", ".version 7.8\n.target sm_90", 1)))
 	check(err)
 	set, err := driver.NewImageSet(plain, newer)
 	check(err)
@@ -62,22 +46,6 @@ func ExampleNewImageSet() {
 	// [PTX 7.0 for sm_70]
 	// [PTX 7.8 for sm_90]
 	// kernel axpy <nil>
-}
-
-func ExampleParseArch() {
-	arch, err := driver.ParseArch("sm_90a")
-	check(err)
-	fmt.Println(arch.Major, arch.Minor, string(arch.Suffix), arch)
-	// Output: 9 0 a sm_90a
-}
-
-func ExampleImagePart() {
-	image, err := driver.NewImage("axpy.ptx", []byte(workPTX))
-	check(err)
-	for _, part := range image.Parts() {
-		fmt.Println(part)
-	}
-	// Output: PTX 7.0 for sm_70
 }
 
 // A library is a module for all contexts (CUDA 12.0).
@@ -99,7 +67,7 @@ func ExampleArray() {
 	c := exampleContext()
 	s, err := c.NewStream()
 	check(err)
-	a, err := c.NewArray(driver.CUDA_ARRAY3D_DESCRIPTOR{Width: 2, Height: 2, Format: driver.CU_AD_FORMAT_UNSIGNED_INT32, NumChannels: 1})
+	a, err := c.NewArray(cu.CUDA_ARRAY3D_DESCRIPTOR{Width: 2, Height: 2, Format: cu.CU_AD_FORMAT_UNSIGNED_INT32, NumChannels: 1})
 	check(err)
 	host, err := driver.AllocHostFrom(c, []uint32{1, 2, 3, 4})
 	check(err)

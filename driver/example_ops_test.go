@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
@@ -75,7 +76,7 @@ func ExampleMemOp() {
 	check(err)
 	flag, err := driver.AllocFrom(c, []uint32{0, 0})
 	check(err)
-	wait, err := driver.NewMemOp(c, driver.WaitWord(flag, 0, uint32(1), driver.CU_STREAM_WAIT_VALUE_GEQ), driver.WriteWord(flag, 1, uint32(5), 0))
+	wait, err := driver.NewMemOp(c, driver.WaitWord(flag, 0, uint32(1), cu.CU_STREAM_WAIT_VALUE_GEQ), driver.WriteWord(flag, 1, uint32(5), 0))
 	check(err)
 	signal, err := driver.NewMemOp(c, driver.WriteWord(flag, 0, uint32(1), 0))
 	check(err)
@@ -178,11 +179,10 @@ func ExampleNewFree() {
 // semaphores returns a stream, and both sides of a semaphore of another API:
 // here the emulator has the other side.
 func semaphores() (*driver.Stream, *driver.ExternalSemaphore, *emulator.Semaphore) {
-	const kind = driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
+	const kind = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
 	emu := emulator.New(emulator.Config{})
 	d, err := driver.New(emu)
 	check(err)
-	check(d.Init())
 	dev, err := d.Device(0)
 	check(err)
 	c, err := dev.PrimaryContext()

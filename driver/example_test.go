@@ -14,7 +14,6 @@ import (
 func exampleContext() *driver.Context {
 	d, err := driver.New(emulator.New(emulator.Config{}))
 	check(err)
-	check(d.Init())
 	dev, err := d.Device(0)
 	check(err)
 	c, err := dev.PrimaryContext()
@@ -87,7 +86,7 @@ func ExampleKernel_Prepare() {
 	check(x.Close(), y.Close(), s.Close(), m.Close(), c.Close())
 	// Output:
 	// [3 6 9]
-	// launch of kernel axpy: argument 2 (alpha): it is .f32, but the argument is a int32; pass a float32
+	// launch of kernel axpy: argument 2 (alpha): it is .f32, but the argument is an int32; pass a float32
 }
 
 // Asynchronous copies take page-locked memory, so that it can never be a slice

@@ -19,9 +19,6 @@ func ExampleNew() {
 	if err != nil {
 		log.Panic(err)
 	}
-	if err := d.Init(); err != nil {
-		log.Panic(err)
-	}
 	for dev, err := range d.Devices() {
 		if err != nil {
 			log.Panic(err)
@@ -41,7 +38,6 @@ func ExampleNew() {
 func ExampleDevice_PrimaryContext() {
 	d, err := driver.New(emulator.New(emulator.Config{}))
 	check(err)
-	check(d.Init())
 	dev, err := d.Device(0)
 	check(err)
 	c, err := dev.PrimaryContext()

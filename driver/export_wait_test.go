@@ -8,6 +8,17 @@ func SetBlockingSlots(n int) (restore func()) {
 	return func() { blockingSlots = old }
 }
 
+// SetFewWaits changes how many waits are few, for tests of crowds: with 0 there is
+// always one.
+func SetFewWaits(n int) (restore func()) {
+	old := waits.few.Swap(int32(n))
+	fewWaitsAre.Store(int32(n) + 1)
+	return func() { fewWaitsAre.Store(0); waits.few.Store(old) }
+}
+
+// Waits is how many goroutines wait.
+func Waits() int { return int(waits.now.Load()) }
+
 // RegisteredHostCalls counts what the driver could still call.
 func RegisteredHostCalls() int {
 	callbacks.mu.Lock()

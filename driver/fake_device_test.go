@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -14,19 +15,19 @@ import (
 type fakeDevice struct {
 	*fake
 	version    int32
-	attributes map[driver.CUdevice_attribute]int32
-	functions  map[driver.CUfunction_attribute]int32
+	attributes map[cu.CUdevice_attribute]int32
+	functions  map[cu.CUfunction_attribute]int32
 	kernels    []string // names, the handle is the index + 1
 	params     []uintptr
 	ptr        driver.CUdeviceptr // of the next allocation
 	errorLog   string
 	image      []byte // the latest
-	options    map[driver.CUjit_option]uintptr
+	options    map[cu.CUjit_option]uintptr
 
 	launch  fakeLaunch
 	sets    []fakeSet
 	copies  []fakeCopy
-	region  driver.CUDA_MEMCPY3D
+	region  cu.CUDA_MEMCPY3D
 	shared  int32 // the latest CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 	perSM   int32
 	pinned  [][]uint64 // host allocations
@@ -39,7 +40,7 @@ type fakeLaunch struct {
 	shared      uint32
 	stream      uintptr
 	args        [][]byte
-	attributes  []driver.CUlaunchAttribute
+	attributes  []cu.CUlaunchAttribute
 	ex          bool
 }
 
@@ -52,32 +53,32 @@ type fakeSet struct {
 }
 
 type fakeCopy struct {
-	fn    driver.Function
+	fn    cu.Function
 	words [4]uintptr
 }
 
 func newFakeDevice() *fakeDevice {
 	f := &fakeDevice{fake: newFake(), version: 13000, ptr: 0x10000, perSM: 2}
-	f.attributes = map[driver.CUdevice_attribute]int32{
-		driver.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:                    1<<31 - 1,
-		driver.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:                    65535,
-		driver.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:                    65535,
-		driver.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:                   1024,
-		driver.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:                   1024,
-		driver.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:                   64,
-		driver.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:             1024,
-		driver.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:       48 << 10,
-		driver.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: 227 << 10,
-		driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:              4,
-		driver.CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:                1,
-		driver.CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:                    1,
+	f.attributes = map[cu.CUdevice_attribute]int32{
+		cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:                    1<<31 - 1,
+		cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:                    65535,
+		cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:                    65535,
+		cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:                   1024,
+		cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:                   1024,
+		cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:                   64,
+		cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:             1024,
+		cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:       48 << 10,
+		cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: 227 << 10,
+		cu.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:              4,
+		cu.CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:                1,
+		cu.CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:                    1,
 	}
-	f.functions = map[driver.CUfunction_attribute]int32{
-		driver.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:             512,
-		driver.CU_FUNC_ATTRIBUTE_NUM_REGS:                          16,
-		driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:                 1024,
-		driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:     48 << 10,
-		driver.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: 0,
+	f.functions = map[cu.CUfunction_attribute]int32{
+		cu.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:             512,
+		cu.CU_FUNC_ATTRIBUTE_NUM_REGS:                          16,
+		cu.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:                 1024,
+		cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:     48 << 10,
+		cu.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: 0,
 	}
 	f.defineCode()
 	f.defineMemory()
@@ -87,14 +88,14 @@ func newFakeDevice() *fakeDevice {
 }
 
 func (f *fakeDevice) defineCode() {
-	f.quiet(driver.FnCuDriverGetVersion, func(_ *fakeThread, a loader.Args) { *(*int32)(a.Ptr(0)) = f.version })
-	f.on(driver.FnCuDeviceGetAttribute, func(a loader.Args) driver.CUresult {
-		*(*int32)(a.Ptr(0)) = f.attributes[driver.CUdevice_attribute(a.Uint32(1))]
+	f.quiet(cu.FnCuDriverGetVersion, func(_ *fakeThread, a loader.Args) { *(*int32)(a.Ptr(0)) = f.version })
+	f.on(cu.FnCuDeviceGetAttribute, func(a loader.Args) driver.CUresult {
+		*(*int32)(a.Ptr(0)) = f.attributes[cu.CUdevice_attribute(a.Uint32(1))]
 		return 0
 	})
-	f.on(driver.FnCuModuleLoadDataEx, f.loadModule)
-	f.on(driver.FnCuModuleUnload, f.destroy("module"))
-	f.on(driver.FnCuModuleGetFunction, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuModuleLoadDataEx, f.loadModule)
+	f.on(cu.FnCuModuleUnload, f.destroy("module"))
+	f.on(cu.FnCuModuleGetFunction, func(a loader.Args) driver.CUresult {
 		name := cText(a.Ptr(2))
 		for i, k := range f.kernels {
 			if k == name {
@@ -104,21 +105,21 @@ func (f *fakeDevice) defineCode() {
 		}
 		return driver.CUDA_ERROR_NOT_FOUND
 	})
-	f.on(driver.FnCuFuncLoad, func(loader.Args) driver.CUresult { return 0 })
-	f.on(driver.FnCuFuncGetAttribute, func(a loader.Args) driver.CUresult {
-		v, ok := f.functions[driver.CUfunction_attribute(a.Uint32(1))]
-		if !ok && a.Uint32(1) >= uint32(driver.CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET) {
+	f.on(cu.FnCuFuncLoad, func(loader.Args) driver.CUresult { return 0 })
+	f.on(cu.FnCuFuncGetAttribute, func(a loader.Args) driver.CUresult {
+		v, ok := f.functions[cu.CUfunction_attribute(a.Uint32(1))]
+		if !ok && a.Uint32(1) >= uint32(cu.CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET) {
 			return driver.CUDA_ERROR_INVALID_VALUE
 		}
 		*(*int32)(a.Ptr(0)) = v
 		return 0
 	})
-	f.on(driver.FnCuFuncSetAttribute, func(a loader.Args) driver.CUresult {
-		f.functions[driver.CUfunction_attribute(a.Uint32(1))] = a.Int32(2)
+	f.on(cu.FnCuFuncSetAttribute, func(a loader.Args) driver.CUresult {
+		f.functions[cu.CUfunction_attribute(a.Uint32(1))] = a.Int32(2)
 		f.shared = a.Int32(2)
 		return 0
 	})
-	f.on(driver.FnCuFuncGetParamInfo, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuFuncGetParamInfo, func(a loader.Args) driver.CUresult {
 		i := a.Word(1)
 		if i >= uintptr(len(f.params)) {
 			return driver.CUDA_ERROR_INVALID_VALUE
@@ -126,7 +127,7 @@ func (f *fakeDevice) defineCode() {
 		*(*uintptr)(a.Ptr(2)), *(*uintptr)(a.Ptr(3)) = i*8, f.params[i]
 		return 0
 	})
-	f.on(driver.FnCuOccupancyMaxActiveBlocksPerMultiprocessor, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuOccupancyMaxActiveBlocksPerMultiprocessor, func(a loader.Args) driver.CUresult {
 		*(*int32)(a.Ptr(0)) = f.perSM
 		return 0
 	})
@@ -134,14 +135,14 @@ func (f *fakeDevice) defineCode() {
 
 func (f *fakeDevice) loadModule(a loader.Args) driver.CUresult {
 	f.image = []byte(cText(a.Ptr(1)))
-	f.options = map[driver.CUjit_option]uintptr{}
+	f.options = map[cu.CUjit_option]uintptr{}
 	n := int(a.Uint32(2))
-	names := unsafe.Slice((*driver.CUjit_option)(a.Ptr(3)), n)
+	names := unsafe.Slice((*cu.CUjit_option)(a.Ptr(3)), n)
 	values := unsafe.Slice((*uintptr)(a.Ptr(4)), n)
 	buffers := unsafe.Slice((*unsafe.Pointer)(a.Ptr(4)), n)
 	for i, o := range names {
 		f.options[o] = values[i]
-		if o == driver.CU_JIT_ERROR_LOG_BUFFER {
+		if o == cu.CU_JIT_ERROR_LOG_BUFFER {
 			copy(unsafe.Slice((*byte)(buffers[i]), len(f.errorLog)+1), f.errorLog+"\x00")
 		}
 	}
@@ -159,39 +160,39 @@ func (f *fakeDevice) defineMemory() {
 		f.ptr += driver.CUdeviceptr(a.Word(1)+255) &^ 255
 		return 0
 	}
-	f.on(driver.FnCuMemAlloc, alloc)
-	f.on(driver.FnCuMemAllocAsync, alloc)
-	f.on(driver.FnCuMemFree, f.destroy("memory"))
-	f.on(driver.FnCuMemFreeAsync, f.destroy("memory"))
-	f.on(driver.FnCuStreamIsCapturing, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuMemAlloc, alloc)
+	f.on(cu.FnCuMemAllocAsync, alloc)
+	f.on(cu.FnCuMemFree, f.destroy("memory"))
+	f.on(cu.FnCuMemFreeAsync, f.destroy("memory"))
+	f.on(cu.FnCuStreamIsCapturing, func(a loader.Args) driver.CUresult {
 		*(*uint32)(a.Ptr(1)) = 0
 		if f.capture {
-			*(*uint32)(a.Ptr(1)) = uint32(driver.CU_STREAM_CAPTURE_STATUS_ACTIVE)
+			*(*uint32)(a.Ptr(1)) = uint32(cu.CU_STREAM_CAPTURE_STATUS_ACTIVE)
 		}
 		return 0
 	})
-	f.on(driver.FnCuMemHostAlloc, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuMemHostAlloc, func(a loader.Args) driver.CUresult {
 		b := make([]uint64, (a.Word(1)+7)/8)
 		f.pinned = append(f.pinned, b)
 		f.live[uintptr(unsafe.Pointer(&b[0]))] = "host memory"
 		*(*unsafe.Pointer)(a.Ptr(0)) = unsafe.Pointer(&b[0])
 		return 0
 	})
-	f.on(driver.FnCuMemFreeHost, f.destroy("host memory"))
-	f.on(driver.FnCuMemHostRegister, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuMemFreeHost, f.destroy("host memory"))
+	f.on(cu.FnCuMemHostRegister, func(a loader.Args) driver.CUresult {
 		f.live[a.Word(0)] = "registered memory"
 		return 0
 	})
-	f.on(driver.FnCuMemHostUnregister, f.destroy("registered memory"))
-	f.on(driver.FnCuMemHostGetDevicePointer, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuMemHostUnregister, f.destroy("registered memory"))
+	f.on(cu.FnCuMemHostGetDevicePointer, func(a loader.Args) driver.CUresult {
 		*(*uintptr)(a.Ptr(0)) = a.Word(1)
 		return 0
 	})
-	f.on(driver.FnCuPointerGetAttribute, func(a loader.Args) driver.CUresult { return f.reached })
+	f.on(cu.FnCuPointerGetAttribute, func(a loader.Args) driver.CUresult { return f.reached })
 }
 
 func (f *fakeDevice) defineLaunches() {
-	f.on(driver.FnCuLaunchKernel, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuLaunchKernel, func(a loader.Args) driver.CUresult {
 		f.launch = fakeLaunch{
 			function: a.Word(0),
 			grid:     driver.Dim3{X: a.Uint32(1), Y: a.Uint32(2), Z: a.Uint32(3)},
@@ -201,8 +202,8 @@ func (f *fakeDevice) defineLaunches() {
 		f.readArgs(a.Ptr(9))
 		return f.use(f.launch.stream, "stream")
 	})
-	f.on(driver.FnCuLaunchKernelEx, func(a loader.Args) driver.CUresult {
-		c := (*driver.CUlaunchConfig)(a.Ptr(0))
+	f.on(cu.FnCuLaunchKernelEx, func(a loader.Args) driver.CUresult {
+		c := (*cu.CUlaunchConfig)(a.Ptr(0))
 		f.launch = fakeLaunch{
 			function: a.Word(1), ex: true, shared: c.SharedMemBytes, stream: uintptr(c.HStream),
 			grid:       driver.Dim3{X: c.GridDimX, Y: c.GridDimY, Z: c.GridDimZ},
@@ -234,9 +235,9 @@ func (f *fakeDevice) readArgs(params unsafe.Pointer) {
 }
 
 func (f *fakeDevice) defineTransfers() {
-	for _, fn := range []driver.Function{
-		driver.FnCuMemcpyHtoDAsync, driver.FnCuMemcpyDtoHAsync, driver.FnCuMemcpyDtoDAsync,
-		driver.FnCuMemcpyHtoD, driver.FnCuMemcpyDtoH,
+	for _, fn := range []cu.Function{
+		cu.FnCuMemcpyHtoDAsync, cu.FnCuMemcpyDtoHAsync, cu.FnCuMemcpyDtoDAsync,
+		cu.FnCuMemcpyHtoD, cu.FnCuMemcpyDtoH,
 	} {
 		f.on(fn, func(a loader.Args) driver.CUresult {
 			c := fakeCopy{fn: fn}
@@ -247,20 +248,20 @@ func (f *fakeDevice) defineTransfers() {
 			return 0
 		})
 	}
-	f.on(driver.FnCuMemcpy3DAsync, func(a loader.Args) driver.CUresult {
-		f.region = *(*driver.CUDA_MEMCPY3D)(a.Ptr(0))
+	f.on(cu.FnCuMemcpy3DAsync, func(a loader.Args) driver.CUresult {
+		f.region = *(*cu.CUDA_MEMCPY3D)(a.Ptr(0))
 		return 0
 	})
-	for fn, size := range map[driver.Function]int{
-		driver.FnCuMemsetD8Async: 1, driver.FnCuMemsetD16Async: 2, driver.FnCuMemsetD32Async: 4,
+	for fn, size := range map[cu.Function]int{
+		cu.FnCuMemsetD8Async: 1, cu.FnCuMemsetD16Async: 2, cu.FnCuMemsetD32Async: 4,
 	} {
 		f.on(fn, func(a loader.Args) driver.CUresult {
 			f.sets = append(f.sets[:0], fakeSet{dst: a.Uint64(0), value: a.Uint64(1), width: a.Word(2), height: 1, size: size})
 			return 0
 		})
 	}
-	for fn, size := range map[driver.Function]int{
-		driver.FnCuMemsetD2D8Async: 1, driver.FnCuMemsetD2D16Async: 2, driver.FnCuMemsetD2D32Async: 4,
+	for fn, size := range map[cu.Function]int{
+		cu.FnCuMemsetD2D8Async: 1, cu.FnCuMemsetD2D16Async: 2, cu.FnCuMemsetD2D32Async: 4,
 	} {
 		f.on(fn, func(a loader.Args) driver.CUresult {
 			f.sets = append(f.sets, fakeSet{dst: a.Uint64(0), pitch: a.Word(1), value: a.Uint64(2), width: a.Word(3), height: a.Word(4), size: size})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -24,7 +25,7 @@ type fake struct {
 	wake    *sync.Cond
 	threads map[uint64]*fakeThread
 	calls   []fakeCall
-	fail    map[driver.Function]driver.CUresult
+	fail    map[cu.Function]driver.CUresult
 	bad     []string // calls with dead handles
 	objects map[uintptr][2]uintptr
 	capture bool
@@ -32,6 +33,7 @@ type fake struct {
 	silent  bool         // keep no books, and so do not allocate
 	busyFor int          // how many queries in a row find work, over and over
 	asked   int
+	memory  uintptr // what stream-ordered memory is beyond its usual address
 }
 
 type fakeThread struct {
@@ -40,7 +42,7 @@ type fakeThread struct {
 }
 
 type fakeCall struct {
-	fn      driver.Function
+	fn      cu.Function
 	context uintptr
 	guarded bool
 	thread  uint64
@@ -51,7 +53,7 @@ const fakeContext = 0xc0
 func newFake() *fake {
 	f := &fake{
 		next: 0x1000, live: map[uintptr]string{}, busy: map[uintptr]bool{},
-		threads: map[uint64]*fakeThread{}, fail: map[driver.Function]driver.CUresult{},
+		threads: map[uint64]*fakeThread{}, fail: map[cu.Function]driver.CUresult{},
 		objects: map[uintptr][2]uintptr{}, procs: map[string]loader.Proc{},
 	}
 	f.wake = sync.NewCond(&f.mu)
@@ -70,7 +72,7 @@ func (f *fake) Lookup(symbol string) (loader.Proc, error) {
 }
 
 // on defines a function; the body runs with the lock held.
-func (f *fake) on(fn driver.Function, body func(a loader.Args) driver.CUresult) {
+func (f *fake) on(fn cu.Function, body func(a loader.Args) driver.CUresult) {
 	f.procs[fn.Symbol()] = loader.FuncProc(func(a loader.Args) uintptr {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -85,7 +87,7 @@ func (f *fake) on(fn driver.Function, body func(a loader.Args) driver.CUresult) 
 }
 
 // quiet defines a function that is not in the books.
-func (f *fake) quiet(fn driver.Function, body func(t *fakeThread, a loader.Args)) {
+func (f *fake) quiet(fn cu.Function, body func(t *fakeThread, a loader.Args)) {
 	f.procs[fn.Symbol()] = loader.FuncProc(func(a loader.Args) uintptr {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -163,16 +165,16 @@ func (f *fake) synchronize(kind string) func(loader.Args) driver.CUresult {
 }
 
 func (f *fake) define() {
-	f.quiet(driver.FnCuDriverGetVersion, func(_ *fakeThread, a loader.Args) { *(*int32)(a.Ptr(0)) = 13000 })
-	f.quiet(driver.FnCuCtxGetCurrent, func(t *fakeThread, a loader.Args) { *(*uintptr)(a.Ptr(0)) = t.context })
-	f.quiet(driver.FnCuCtxSetCurrent, func(t *fakeThread, a loader.Args) { t.context = a.Word(0) })
-	f.quiet(driver.FnCuThreadExchangeStreamCaptureMode, func(t *fakeThread, a loader.Args) {
+	f.quiet(cu.FnCuDriverGetVersion, func(_ *fakeThread, a loader.Args) { *(*int32)(a.Ptr(0)) = 13000 })
+	f.quiet(cu.FnCuCtxGetCurrent, func(t *fakeThread, a loader.Args) { *(*uintptr)(a.Ptr(0)) = t.context })
+	f.quiet(cu.FnCuCtxSetCurrent, func(t *fakeThread, a loader.Args) { t.context = a.Word(0) })
+	f.quiet(cu.FnCuThreadExchangeStreamCaptureMode, func(t *fakeThread, a loader.Args) {
 		mode := (*uint32)(a.Ptr(0))
 		t.mode, *mode = *mode, t.mode
 	})
-	f.on(driver.FnCuInit, func(loader.Args) driver.CUresult { return 0 })
-	f.on(driver.FnCuDeviceGetCount, func(a loader.Args) driver.CUresult { *(*int32)(a.Ptr(0)) = 1; return 0 })
-	f.on(driver.FnCuDeviceGet, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuInit, func(loader.Args) driver.CUresult { return 0 })
+	f.on(cu.FnCuDeviceGetCount, func(a loader.Args) driver.CUresult { *(*int32)(a.Ptr(0)) = 1; return 0 })
+	f.on(cu.FnCuDeviceGet, func(a loader.Args) driver.CUresult {
 		if a.Int32(1) != 0 {
 			return driver.CUDA_ERROR_INVALID_DEVICE
 		}
@@ -182,24 +184,25 @@ func (f *fake) define() {
 	f.defineContexts()
 	f.defineStreams()
 	f.defineHostFunctions()
+	f.defineOrderedMemory()
 }
 
 func (f *fake) defineContexts() {
-	f.on(driver.FnCuDevicePrimaryCtxRetain, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuDevicePrimaryCtxRetain, func(a loader.Args) driver.CUresult {
 		f.retains++
 		*(*uintptr)(a.Ptr(0)) = fakeContext
 		return 0
 	})
-	f.on(driver.FnCuDevicePrimaryCtxRelease, func(loader.Args) driver.CUresult { f.retains--; return 0 })
-	f.on(driver.FnCuCtxCreate_v3020, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuDevicePrimaryCtxRelease, func(loader.Args) driver.CUresult { f.retains--; return 0 })
+	f.on(cu.FnCuCtxCreate_v3020, func(a loader.Args) driver.CUresult {
 		h := f.make("context")
 		f.thread().context = h // as the real one does
 		*(*uintptr)(a.Ptr(0)) = h
 		return 0
 	})
-	f.on(driver.FnCuCtxPopCurrent, func(a loader.Args) driver.CUresult { f.thread().context = 0; return 0 })
-	f.on(driver.FnCuCtxDestroy, f.destroy("context"))
-	f.on(driver.FnCuCtxSynchronize, func(loader.Args) driver.CUresult {
+	f.on(cu.FnCuCtxPopCurrent, func(a loader.Args) driver.CUresult { f.thread().context = 0; return 0 })
+	f.on(cu.FnCuCtxDestroy, f.destroy("context"))
+	f.on(cu.FnCuCtxSynchronize, func(loader.Args) driver.CUresult {
 		for f.busy[fakeContext] {
 			f.wake.Wait()
 		}
@@ -208,48 +211,48 @@ func (f *fake) defineContexts() {
 }
 
 func (f *fake) defineStreams() {
-	f.on(driver.FnCuStreamCreateWithPriority, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuStreamCreateWithPriority, func(a loader.Args) driver.CUresult {
 		*(*uintptr)(a.Ptr(0)) = f.make("stream")
 		return 0
 	})
-	f.on(driver.FnCuStreamDestroy, f.destroy("stream"))
-	f.on(driver.FnCuStreamQuery, f.query("stream"))
-	f.on(driver.FnCuStreamSynchronize, f.synchronize("stream"))
-	f.on(driver.FnCuStreamWaitEvent, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuStreamDestroy, f.destroy("stream"))
+	f.on(cu.FnCuStreamQuery, f.query("stream"))
+	f.on(cu.FnCuStreamSynchronize, f.synchronize("stream"))
+	f.on(cu.FnCuStreamWaitEvent, func(a loader.Args) driver.CUresult {
 		return max(f.use(a.Word(0), "stream"), f.use(a.Word(1), "event"))
 	})
-	f.on(driver.FnCuEventCreate, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuEventCreate, func(a loader.Args) driver.CUresult {
 		*(*uintptr)(a.Ptr(0)) = f.make("event")
 		return 0
 	})
-	f.on(driver.FnCuEventRecord, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuEventRecord, func(a loader.Args) driver.CUresult {
 		f.busy[a.Word(0)] = f.busy[a.Word(1)]
 		return max(f.use(a.Word(0), "event"), f.use(a.Word(1), "stream"))
 	})
-	f.on(driver.FnCuEventDestroy, f.destroy("event"))
-	f.on(driver.FnCuEventQuery, f.query("event"))
-	f.on(driver.FnCuEventSynchronize, f.synchronize("event"))
+	f.on(cu.FnCuEventDestroy, f.destroy("event"))
+	f.on(cu.FnCuEventQuery, f.query("event"))
+	f.on(cu.FnCuEventSynchronize, f.synchronize("event"))
 }
 
 func (f *fake) defineHostFunctions() {
-	f.on(driver.FnCuStreamGetCaptureInfo, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuStreamGetCaptureInfo, func(a loader.Args) driver.CUresult {
 		if f.capture {
-			*(*uint32)(a.Ptr(1)) = uint32(driver.CU_STREAM_CAPTURE_STATUS_ACTIVE)
+			*(*uint32)(a.Ptr(1)) = uint32(cu.CU_STREAM_CAPTURE_STATUS_ACTIVE)
 		}
 		return 0
 	})
-	f.on(driver.FnCuLaunchHostFunc, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuLaunchHostFunc, func(a loader.Args) driver.CUresult {
 		f.hosts = append(f.hosts, [2]uintptr{a.Word(1), a.Word(2)})
 		return 0
 	})
-	f.on(driver.FnCuUserObjectCreate, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuUserObjectCreate, func(a loader.Args) driver.CUresult {
 		h := f.make("user object")
 		f.objects[h] = [2]uintptr{a.Word(2), a.Word(1)}
 		*(*uintptr)(a.Ptr(0)) = h
 		return 0
 	})
-	f.on(driver.FnCuGraphRetainUserObject, func(loader.Args) driver.CUresult { return 0 })
-	f.on(driver.FnCuUserObjectRelease, func(a loader.Args) driver.CUresult {
+	f.on(cu.FnCuGraphRetainUserObject, func(loader.Args) driver.CUresult { return 0 })
+	f.on(cu.FnCuUserObjectRelease, func(a loader.Args) driver.CUresult {
 		o := f.objects[a.Word(0)]
 		go loader.CallCallback(o[0], o[1])
 		return f.destroy("user object")(a)
@@ -300,7 +303,7 @@ func (f *fake) count(kind string) (n int) {
 }
 
 // last returns the latest call of fn.
-func (f *fake) last(t *testing.T, fn driver.Function) fakeCall {
+func (f *fake) last(t *testing.T, fn cu.Function) fakeCall {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -313,7 +316,7 @@ func (f *fake) last(t *testing.T, fn driver.Function) fakeCall {
 	return fakeCall{}
 }
 
-func (f *fake) called(fn driver.Function) bool {
+func (f *fake) called(fn cu.Function) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.calls {
@@ -331,7 +334,7 @@ func (f *fake) callCount() int {
 }
 
 // countSince counts the calls of fn behind the first n calls.
-func (f *fake) countSince(n int, fn driver.Function) (count int) {
+func (f *fake) countSince(n int, fn cu.Function) (count int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.calls[n:] {
@@ -343,7 +346,7 @@ func (f *fake) countSince(n int, fn driver.Function) (count int) {
 }
 
 // onThisThread reports whether the calling thread called fn.
-func (f *fake) onThisThread(fn driver.Function) bool {
+func (f *fake) onThisThread(fn cu.Function) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.calls {
@@ -355,7 +358,7 @@ func (f *fake) onThisThread(fn driver.Function) bool {
 }
 
 // lastCall returns the latest function of all.
-func (f *fake) lastCall() driver.Function {
+func (f *fake) lastCall() cu.Function {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.calls[len(f.calls)-1].fn
@@ -377,9 +380,6 @@ func (f *fake) deadUses() []string {
 func (f *fake) open(t testing.TB) *driver.Context {
 	t.Helper()
 	d := must(driver.New(f))(t)
-	if err := d.Init(); err != nil {
-		t.Fatal(err)
-	}
 	dev := must(d.Device(0))(t)
 	return must(dev.PrimaryContext())(t)
 }

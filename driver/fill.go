@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"runtime"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // FillOp sets memory to a value of 1, 2 or 4 bytes as an operation.
 type FillOp struct {
 	ctx    *Context
-	params CUDA_MEMSET_NODE_PARAMS
+	params cu.CUDA_MEMSET_NODE_PARAMS
 	life   *Lifetime
 	refs   [1]Ref
 	uses   [1]Access
@@ -79,7 +81,7 @@ func repeating(v []byte) (unit, value uint32, ok bool) {
 
 func (s span) fill(unit, value uint32, pitch, width, height uintptr) *FillOp {
 	o := &FillOp{ctx: s.a.ctx, life: s.a.life, refs: [1]Ref{s.a}}
-	o.params = CUDA_MEMSET_NODE_PARAMS{
+	o.params = cu.CUDA_MEMSET_NODE_PARAMS{
 		Dst: s.ptr, Pitch: pitch, Value: value, ElementSize: unit, Width: width, Height: height,
 	}
 	o.uses[0] = Access{Addr: uint64(s.ptr), Mode: Writes, What: "destination"}
@@ -92,7 +94,7 @@ func (s span) fill(unit, value uint32, pitch, width, height uintptr) *FillOp {
 // Enqueue implements Op: one driver call, no allocation. A fill of no bytes is
 // none.
 func (o *FillOp) Enqueue(s *Stream) error {
-	if o == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
+	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
 		if err := o.refuse(s); err != nil {
 			return err
 		}
@@ -138,8 +140,8 @@ func (o *FillOp) send2D(d *Driver, s CUstream) error {
 }
 
 func (o *FillOp) refuse(s *Stream) error {
-	if o == nil {
-		return nilError("fill")
+	if o == nil || o.ctx == nil {
+		return absentError(o == nil, "fill")
 	}
 	return checkStream(o, o.ctx, s)
 }
@@ -175,7 +177,7 @@ func columnUnit(size int) int {
 
 // MemsetParams is the fill as a graph node takes it. The struct belongs to o.
 // A graph node of no bytes is refused by the driver: see Bytes.
-func (o *FillOp) MemsetParams() *CUDA_MEMSET_NODE_PARAMS {
+func (o *FillOp) MemsetParams() *cu.CUDA_MEMSET_NODE_PARAMS {
 	if o == nil {
 		return nil
 	}
@@ -192,8 +194,8 @@ func (o *FillOp) Bytes() uintptr {
 
 // Run makes the fill now, on the legacy default stream, and waits for it.
 func (o *FillOp) Run() error {
-	if o == nil {
-		return nilError("fill")
+	if o == nil || o.ctx == nil {
+		return absentError(o == nil, "fill")
 	}
 	return runNow(o)
 }

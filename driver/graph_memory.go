@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // GraphMemStats is what the allocation nodes of graphs hold on a device, in
@@ -20,13 +22,13 @@ func (dev Device) GraphMemStats() (GraphMemStats, error) {
 		return s, err
 	}
 	for _, v := range []struct {
-		attribute CUgraphMem_attribute
+		attribute cu.CUgraphMem_attribute
 		to        *uint64
 	}{
-		{CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &s.Used},
-		{CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &s.UsedHigh},
-		{CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &s.Reserved},
-		{CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, &s.ReservedHigh},
+		{cu.CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &s.Used},
+		{cu.CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &s.UsedHigh},
+		{cu.CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &s.Reserved},
+		{cu.CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, &s.ReservedHigh},
 	} {
 		if err := dev.driver.CuDeviceGetGraphMemAttribute(dev.raw, v.attribute, unsafe.Pointer(v.to)); err != nil {
 			return GraphMemStats{}, dev.named(fmt.Errorf("memory of graphs: %w", err))
@@ -41,7 +43,7 @@ func (dev Device) ResetGraphMemStats() error {
 	if err := dev.check(); err != nil {
 		return err
 	}
-	for _, a := range []CUgraphMem_attribute{CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH} {
+	for _, a := range []cu.CUgraphMem_attribute{cu.CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, cu.CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH} {
 		zero := new(uint64)
 		if err := dev.driver.CuDeviceSetGraphMemAttribute(dev.raw, a, unsafe.Pointer(zero)); err != nil {
 			return dev.named(fmt.Errorf("memory of graphs: reset of %v: %w", a, err))

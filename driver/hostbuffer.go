@@ -2,6 +2,8 @@ package driver
 
 import (
 	"fmt"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
 	"runtime"
 	"unsafe"
 )
@@ -22,23 +24,21 @@ type hostOptions struct{ alloc, register uint32 }
 // WriteCombined makes the memory faster for the device to read and very slow
 // for the host to read: for buffers that the host only writes.
 func WriteCombined() HostOption {
-	return func(o *hostOptions) { o.alloc |= CU_MEMHOSTALLOC_WRITECOMBINED }
+	return func(o *hostOptions) { o.alloc |= cu.CU_MEMHOSTALLOC_WRITECOMBINED }
 }
 
 // ReadOnlyHost says that the device only reads registered memory.
 func ReadOnlyHost() HostOption {
-	return func(o *hostOptions) { o.register |= CU_MEMHOSTREGISTER_READ_ONLY }
+	return func(o *hostOptions) { o.register |= cu.CU_MEMHOSTREGISTER_READ_ONLY }
 }
 
 func hostFlags(opts []HostOption) hostOptions {
 	// Portable: page-locked for every context. Mapped: kernels can use it.
 	o := hostOptions{
-		alloc:    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP,
-		register: CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP,
+		alloc:    cu.CU_MEMHOSTALLOC_PORTABLE | cu.CU_MEMHOSTALLOC_DEVICEMAP,
+		register: cu.CU_MEMHOSTREGISTER_PORTABLE | cu.CU_MEMHOSTREGISTER_DEVICEMAP,
 	}
-	for _, opt := range opts {
-		opt(&o)
-	}
+	absent.Apply(opts, &o)
 	return o
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // HostFunc is a Go function as an operation: sent to a stream, it runs on the
@@ -12,10 +14,10 @@ import (
 //
 // The function runs on a thread of the driver. It may not call CUDA, which is
 // refused with CUDA_ERROR_NOT_PERMITTED where it is noticed, nor wait for
-// anything that depends on CUDA work, nor end its goroutine
-// (runtime.Goexit, so no t.FailNow). If it panics, the next Wait, Query or Do
-// on the stream returns a [HostPanic]; that of a function in a graph is
-// returned by the next on any stream of the context.
+// anything that depends on CUDA work. If it panics, or ends its goroutine
+// (runtime.Goexit, as t.FailNow does), the next Wait, Query or Do on the stream
+// returns a [HostPanic]; that of a function in a graph is returned by the next on
+// any stream of the context.
 //
 // A HostFunc needs no Close. A stream or a graph that may still call it keeps
 // it, however often it was sent.
@@ -40,7 +42,7 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 	// it does not hold the context open until the collector finds it.
 	l := &Lifetime{kind: "host function", core: c.core}
 	l.refs.Store(1)
-	l.destroy = func(*Driver) error { node.unregister(); return nil }
+	l.destroy = destroyFunc(func(*Driver) error { node.unregister(); return nil })
 	node.register()
 	h := &HostFunc{life: l, ctx: c, fn: fn, node: node}
 	h.refs = []Ref{h}
@@ -70,7 +72,12 @@ func (h *HostFunc) Context() *Context {
 }
 
 // Refs implements Op.
-func (h *HostFunc) Refs() []Ref { return h.refs }
+func (h *HostFunc) Refs() []Ref {
+	if h == nil {
+		return nil
+	}
+	return h.refs
+}
 
 // Accesses implements Op: what a Go function touches is not known.
 func (h *HostFunc) Accesses() []Access { return nil }
@@ -80,6 +87,9 @@ func (h *HostFunc) String() string {
 	if h == nil {
 		return "nil host function"
 	}
+	if h.fn == nil {
+		return "zero host function"
+	}
 	return "host function " + runtime.FuncForPC(reflect.ValueOf(h.fn).Pointer()).Name()
 }
 
@@ -87,8 +97,8 @@ func (*HostFunc) op() {}
 
 // Enqueue implements Op.
 func (h *HostFunc) Enqueue(s *Stream) error {
-	if h == nil {
-		return nilError("host function")
+	if h == nil || h.life == nil {
+		return absentError(h == nil, "host function")
 	}
 	if err := s.ready(); err != nil {
 		return err
@@ -98,7 +108,7 @@ func (h *HostFunc) Enqueue(s *Stream) error {
 		return s.named(err)
 	}
 	switch info.status {
-	case CU_STREAM_CAPTURE_STATUS_ACTIVE:
+	case cu.CU_STREAM_CAPTURE_STATUS_ACTIVE:
 		err = h.capture(s, info.graph)
 	default:
 		err = h.send(s)
@@ -131,8 +141,11 @@ func (h *HostFunc) capture(s *Stream, graph CUgraph) error {
 
 // NodeParams returns the parameters of a graph node that calls the function.
 // They are good while h is reachable or its Lifetime is retained.
-func (h *HostFunc) NodeParams() CUDA_HOST_NODE_PARAMS {
-	return CUDA_HOST_NODE_PARAMS{Fn: callbackAddr(), UserData: h.node.token()}
+func (h *HostFunc) NodeParams() cu.CUDA_HOST_NODE_PARAMS {
+	if h == nil || h.node == nil {
+		return cu.CUDA_HOST_NODE_PARAMS{}
+	}
+	return cu.CUDA_HOST_NODE_PARAMS{Fn: callbackAddr(), UserData: h.node.token()}
 }
 
 // Lifetime is the ownership record of the function: while it is retained the
@@ -145,14 +158,27 @@ func (h *HostFunc) Lifetime() *Lifetime {
 }
 
 // Retain implements Ref: it keeps the function callable until Done.
-func (h *HostFunc) Retain() error { return h.life.Retain() }
+func (h *HostFunc) Retain() error {
+	if h == nil || h.life == nil {
+		return absentError(h == nil, "host function")
+	}
+	return h.life.Retain()
+}
 
 // Done gives back one Retain.
-func (h *HostFunc) Done() { h.life.Done() }
+func (h *HostFunc) Done() {
+	if h == nil || h.life == nil {
+		return
+	}
+	h.life.Done()
+}
 
 // RetainIn keeps the function callable for as long as graph, its clones and
 // the executable graphs made of it exist.
 func (h *HostFunc) RetainIn(graph CUgraph) error {
+	if h == nil || h.life == nil {
+		return absentError(h == nil, "host function")
+	}
 	if err := h.life.Retain(); err != nil {
 		return err
 	}
@@ -169,18 +195,18 @@ func (h *HostFunc) RetainIn(graph CUgraph) error {
 // must not panic; it should only let go of things, or hand them on.
 func (c *Context) OnGraphDestroy(graph CUgraph, fn func()) error {
 	if c == nil || c.core == nil {
-		return nilError("context")
+		return absentError(c == nil, "context")
 	}
 	call := &hostCall{run: fn, once: true}
 	call.register()
 	d := c.core.guarded
 	var object CUuserObject
-	err := d.CuUserObjectCreate(&object, call.token(), callbackAddr(), 1, uint32(CU_USER_OBJECT_NO_DESTRUCTOR_SYNC))
+	err := d.CuUserObjectCreate(&object, call.token(), callbackAddr(), 1, uint32(cu.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC))
 	if err != nil {
 		call.unregister()
 		return err
 	}
-	if err := d.CuGraphRetainUserObject(graph, object, 1, uint32(CU_GRAPH_USER_OBJECT_MOVE)); err != nil {
+	if err := d.CuGraphRetainUserObject(graph, object, 1, uint32(cu.CU_GRAPH_USER_OBJECT_MOVE)); err != nil {
 		call.cancel() // the destructor runs, but nothing was handed over
 		return errors.Join(err, d.CuUserObjectRelease(object, 1))
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -120,7 +121,7 @@ func TestHostFunctionThatIsRefusedIsForgotten(t *testing.T) {
 	s := must(c.NewStream())(t)
 	h := must(driver.NewHostFunc(c, func() {}))(t)
 	before := settledHostCalls()
-	f.fail[driver.FnCuLaunchHostFunc] = driver.CUDA_ERROR_INVALID_HANDLE
+	f.fail[cu.FnCuLaunchHostFunc] = driver.CUDA_ERROR_INVALID_HANDLE
 	if err := s.Do(h); !errors.Is(err, driver.CUDA_ERROR_INVALID_HANDLE) {
 		t.Errorf("error %v", err)
 	}
@@ -166,7 +167,7 @@ func captureHostFunc(t *testing.T, f *fake, s *driver.Stream) *atomic.Int32 {
 }
 
 func TestFailureToOwnACapturedHostFunctionLeavesItAsItWas(t *testing.T) {
-	for _, fn := range []driver.Function{driver.FnCuUserObjectCreate, driver.FnCuGraphRetainUserObject} {
+	for _, fn := range []cu.Function{cu.FnCuUserObjectCreate, cu.FnCuGraphRetainUserObject} {
 		f := newFake()
 		c := f.open(t)
 		s := must(c.NewStream())(t)
@@ -218,14 +219,14 @@ func TestClosingInAHostFunctionIsLeftToAGoroutine(t *testing.T) {
 	noError(t, s.HostFunc(func() {
 		err = other.Close()
 		time.Sleep(5 * time.Millisecond)
-		destroyed = f.onThisThread(driver.FnCuStreamDestroy)
+		destroyed = f.onThisThread(cu.FnCuStreamDestroy)
 	}))
 	f.fire()
 	if err != nil || destroyed {
 		t.Errorf("Close from a host function: error %v, CUDA called %t", err, destroyed)
 	}
 	eventually(t, "destruction", func() bool { return f.count("stream") == 1 })
-	if last := f.last(t, driver.FnCuStreamDestroy); !last.guarded || last.context != fakeContext {
+	if last := f.last(t, cu.FnCuStreamDestroy); !last.guarded || last.context != fakeContext {
 		t.Errorf("destroyed by %+v", last)
 	}
 	noError(t, errors.Join(s.Close(), c.Close()))

@@ -8,106 +8,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/driver/image"
 )
-
-// Image is code as the driver loads it, PTX, a cubin or a fat binary, whose
-// headers were read and checked. It belongs to no context and needs no driver.
-type Image struct {
-	name string
-	code image
-}
-
-// NewImage reads the headers of PTX text, a cubin or a fat binary. What is cut
-// off, damaged or for another machine is refused, with an error that matches
-// CUDA_ERROR_INVALID_VALUE. The name stands for the image in messages; data is
-// kept and must not be changed.
-func NewImage(name string, data []byte) (*Image, error) {
-	code, err := newImage(data)
-	if err != nil {
-		return nil, fmt.Errorf("image %q: %w", name, err)
-	}
-	if code.format == formatPTX {
-		code.parts = []ImagePart{ptxPart(code.ptx())}
-	}
-	return &Image{name, code}, nil
-}
-
-// ptxPart reads version and target of the text. What is missing is unknown; the
-// compiler will complain.
-func ptxPart(text []byte) ImagePart {
-	info, _ := ptx.Signatures(text)
-	p := ImagePart{Kind: ImagePTX, PTX: info.Version}
-	for _, t := range info.Targets {
-		if a, err := ParseArch(t); err == nil {
-			p.Arch = a
-			break
-		}
-	}
-	return p
-}
-
-// Name is the name that the image was given.
-func (i *Image) Name() string { return i.name }
-
-// Kind says what the image is.
-func (i *Image) Kind() ImageKind { return i.code.kind() }
-
-func (i image) kind() ImageKind {
-	switch i.format {
-	case formatCubin:
-		return ImageCubin
-	case formatFatbin:
-		return ImageFatbin
-	}
-	return ImagePTX
-}
-
-// Parts lists what is in the image: one part, or the entries of a fat binary
-// that a device could execute.
-func (i *Image) Parts() []ImagePart { return slices.Clone(i.code.parts) }
-
-// Bytes is what the image was made from, as the driver takes it: PTX ends in a
-// NUL. It must not be changed.
-func (i *Image) Bytes() []byte { return i.code.data }
-
-// String is the name with the kind.
-func (i *Image) String() string {
-	if i.name == "" {
-		return i.Kind().String()
-	}
-	return fmt.Sprintf("%s (%v)", i.name, i.Kind())
-}
-
-// Part returns the part that a device of the given architecture would run, or
-// an error that says of each why it does not fit.
-func (i *Image) Part(device Arch) (ImagePart, error) {
-	var best ImagePart
-	var why []string
-	for _, p := range i.code.parts {
-		if r := p.refusal(device); r != "" {
-			why = append(why, r)
-		} else if !best.known() || p.better(best) {
-			best = p
-		}
-	}
-	if best.known() {
-		return best, nil
-	}
-	if len(why) == 0 {
-		why = []string{"it has no code"}
-	}
-	return best, &noImageError{text: fmt.Sprintf("%v: %s", i, strings.Join(why, "; "))}
-}
 
 // ImageSet is one program in several images, for several architectures, from
 // which the best for a device is taken.
-type ImageSet struct{ images []*Image }
+type ImageSet struct{ images []*image.Image }
 
 // NewImageSet makes a set of at least one image.
-func NewImageSet(images ...*Image) (*ImageSet, error) {
-	if len(images) == 0 || slices.Contains(images, nil) {
-		return nil, invalidf("a set of images needs images, and none of them nil")
+func NewImageSet(images ...*image.Image) (*ImageSet, error) {
+	missing := func(i *image.Image) bool { return i.Kind() == 0 }
+	if len(images) == 0 || slices.ContainsFunc(images, missing) {
+		return nil, invalidf("a set of images needs images, and none of them nil or zero")
 	}
 	return &ImageSet{slices.Clone(images)}, nil
 }
@@ -115,7 +27,10 @@ func NewImageSet(images ...*Image) (*ImageSet, error) {
 // ReadImages makes a set of the files of fsys that match the patterns (see
 // [path.Match]), for example of an embed.FS: "kernels*.ptx", "kernels*.cubin".
 func ReadImages(fsys fs.FS, patterns ...string) (*ImageSet, error) {
-	var images []*Image
+	if fsys == nil {
+		return nil, invalidf("images from a nil file system")
+	}
+	var images []*image.Image
 	for _, pattern := range patterns {
 		names, err := fs.Glob(fsys, pattern)
 		if err != nil {
@@ -135,76 +50,43 @@ func ReadImages(fsys fs.FS, patterns ...string) (*ImageSet, error) {
 	return NewImageSet(images...)
 }
 
-func readImage(fsys fs.FS, name string) (*Image, error) {
+func readImage(fsys fs.FS, name string) (*image.Image, error) {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return nil, err
 	}
-	return NewImage(path.Base(name), data)
+	i, err := image.Parse(path.Base(name), data)
+	if err != nil {
+		return nil, invalidImage(err)
+	}
+	return i, nil
 }
 
 // Images lists the images in the order they were given.
-func (s *ImageSet) Images() []*Image { return slices.Clone(s.images) }
-
-// Choose lists the images that fit a device, the best first: machine code for
-// exactly the device, machine code for an older one of its major version, then
-// PTX, the nearest target first. If none fits, the error says what is there and
-// why each does not fit; it matches CUDA_ERROR_NO_BINARY_FOR_GPU.
-func (s *ImageSet) Choose(device Arch) ([]*Image, error) {
-	var fit []choice
-	var why []error
-	for _, i := range s.images {
-		p, err := i.Part(device)
-		if err != nil {
-			why = append(why, err)
-			continue
-		}
-		fit = append(fit, choice{i, p})
+func (s *ImageSet) Images() []*image.Image {
+	if s == nil {
+		return nil
 	}
-	if len(fit) == 0 {
-		return nil, noImage(fmt.Sprintf("compute capability %s", device.capability()), device, why)
-	}
-	slices.SortStableFunc(fit, choice.compare)
-	images := make([]*Image, len(fit))
-	for n := range fit {
-		images[n] = fit[n].image
-	}
-	return images, nil
-}
-
-// choice is an image with the part that would run.
-type choice struct {
-	image *Image
-	part  ImagePart
-}
-
-func (c choice) compare(o choice) int {
-	switch {
-	case c.part.better(o.part):
-		return -1
-	case o.part.better(c.part):
-		return 1
-	}
-	return 0
+	return slices.Clone(s.images)
 }
 
 // LoadModule loads the best image for the context's device. An image that the
 // driver does not take after all (PTX of a newer version, a cubin in a newer
 // form) is passed over for the next best; other errors end the search.
 func (s *ImageSet) LoadModule(c *Context, opts ...JITOption) (*Module, error) {
-	return loadBest(s, c, func(i *Image) (*Module, error) { return c.loadModule(c.Driver(), i.code, opts) })
+	return loadBest(s, c, func(i *image.Image) (*Module, error) { return c.loadModule(c.Driver(), loadableOf(i), opts) })
 }
 
 // LoadLibrary is LoadModule for a Library. A driver that looks at a library's
 // machine code only when a kernel is asked for takes the first image; that it
 // does not fit is then an error of Kernel.
 func (s *ImageSet) LoadLibrary(c *Context, opts ...JITOption) (*Library, error) {
-	return loadBest(s, c, func(i *Image) (*Library, error) { return c.loadLibrary(i.code, opts) })
+	return loadBest(s, c, func(i *image.Image) (*Library, error) { return c.loadLibrary(loadableOf(i), opts) })
 }
 
-func loadBest[T any](s *ImageSet, c *Context, load func(*Image) (*T, error)) (*T, error) {
-	if s == nil {
-		return nil, nilError("set of images")
+func loadBest[T any](s *ImageSet, c *Context, load func(*image.Image) (*T, error)) (*T, error) {
+	if s == nil || len(s.images) == 0 {
+		return nil, absentError(s == nil, "set of images")
 	}
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot load an image: %w", err)
@@ -213,9 +95,9 @@ func loadBest[T any](s *ImageSet, c *Context, load func(*Image) (*T, error)) (*T
 	if err != nil {
 		return nil, err
 	}
-	images, err := s.Choose(device)
+	images, err := image.Choose(device, s.images...)
 	if err != nil {
-		return nil, err
+		return nil, &imageError{err, CUDA_ERROR_NO_BINARY_FOR_GPU}
 	}
 	var why []error
 	for _, i := range images {
@@ -228,7 +110,7 @@ func loadBest[T any](s *ImageSet, c *Context, load func(*Image) (*T, error)) (*T
 		}
 		why = append(why, fmt.Errorf("%v: %w", i, err))
 	}
-	return nil, noImage(c.Device().String(), device, why)
+	return nil, allRefused(c.Device().String(), device, why)
 }
 
 // unfit reports whether the driver refused an image for what it is made for and
@@ -246,34 +128,28 @@ func unfit(err error) bool {
 }
 
 // Arch returns the device's architecture: sm_90 for compute capability 9.0.
-func (dev Device) Arch() (Arch, error) {
+func (dev Device) Arch() (image.Arch, error) {
 	major, minor, err := dev.ComputeCapability()
-	return Arch{Major: major, Minor: minor}, err
+	return image.Arch{Major: major, Minor: minor}, err
 }
 
-// noImageError is that none of several images can be used.
-type noImageError struct {
+// allRefused is the error for a set of which the driver took no image.
+func allRefused(where string, device image.Arch, why []error) error {
+	var b strings.Builder
+	for _, err := range why {
+		fmt.Fprintf(&b, "%v; ", err)
+	}
+	text := fmt.Sprintf("no image for %s: %sadd PTX for %v or an older target, or a cubin for %v", where, &b, device, device)
+	return &refusedError{text, why}
+}
+
+// refusedError matches what each image was refused for, and the code for all.
+type refusedError struct {
 	text string
 	why  []error
 }
 
-func noImage(where string, device Arch, why []error) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "no image for %s: ", where)
-	for n, err := range why {
-		if n > 0 {
-			b.WriteString("; ")
-		}
-		b.WriteString(err.Error())
-	}
-	fmt.Fprintf(&b, "; add PTX for %v or an older target, or a cubin for %v", device, device)
-	return &noImageError{b.String(), why}
-}
-
-func (e *noImageError) Error() string   { return e.text }
-func (e *noImageError) Unwrap() []error { return e.why }
-
-// Is matches what a driver answers where no image fits.
-func (e *noImageError) Is(target error) bool {
-	return target == error(CUDA_ERROR_NO_BINARY_FOR_GPU)
+func (e *refusedError) Error() string { return e.text }
+func (e *refusedError) Unwrap() []error {
+	return append(e.why[:len(e.why):len(e.why)], CUDA_ERROR_NO_BINARY_FOR_GPU)
 }

@@ -2,19 +2,21 @@ package driver_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
-	"strings"
+	"slices"
 	"sync"
 	"testing"
 	"testing/fstest"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/image"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/internal/imagetest"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -34,105 +36,38 @@ func markedPTX(version, target string, mark int) []byte {
 `, version, target, mark)
 }
 
-func image(t testing.TB, name string, data []byte) *driver.Image {
+func parsed(t testing.TB, name string, data []byte) *image.Image {
 	t.Helper()
-	return must(driver.NewImage(name, data))(t)
-}
-
-func cubinFor(flags uint32) []byte {
-	b := bareCubin(0)
-	binary.LittleEndian.PutUint32(b[0x30:], flags)
-	return b
-}
-
-func arch(t testing.TB, name string) driver.Arch {
-	t.Helper()
-	return must(driver.ParseArch(name))(t)
-}
-
-func TestArchitecturesAreParsed(t *testing.T) {
-	for name, want := range map[string]driver.Arch{
-		"sm_90": {Major: 9}, "compute_75": {Major: 7, Minor: 5}, "sm_90a": {Major: 9, Suffix: 'a'}, "103f": {Major: 10, Minor: 3, Suffix: 'f'},
-	} {
-		if got := arch(t, name); got != want {
-			t.Errorf("%s is %+v", name, got)
-		}
-	}
-	for _, name := range []string{"", "sm_", "sm_9", "sm_a", "sm_90b", "sm_-90", "sm_+90", "ninety", "debug"} {
-		_, err := driver.ParseArch(name)
-		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "architecture")
-	}
-	if s := arch(t, "100f").String(); s != "sm_100f" {
-		t.Error(s)
-	}
-}
-
-// Which code runs where: the CUDA programming guide's "Binary Compatibility" and
-// "PTX Compatibility".
-func TestBestImageIsChosen(t *testing.T) {
-	set := must(driver.NewImageSet(
-		image(t, "p52", markedPTX("7.0", "sm_52", 1)),
-		image(t, "p90", markedPTX("8.0", "sm_90", 1)),
-		image(t, "p90a", markedPTX("8.0", "sm_90a", 1)),
-		image(t, "p100f", markedPTX("8.8", "sm_100f", 1)),
-		image(t, "c80", cubinFor(80<<8|4)),
-		image(t, "c86", cubinFor(86<<8|4)),
-		image(t, "c90a", cubinFor(90<<8|4|8)),
-		image(t, "fat", fatbinOf(fatbinEntryOf(2, 75, 0x8000, nil), fatbinEntryOf(1, 61, 0, []byte("text")))),
-	))(t)
-	for device, want := range map[string]string{
-		"sm_50":  "",
-		"sm_52":  "p52",
-		"sm_61":  "fat p52",
-		"sm_75":  "fat p52",
-		"sm_80":  "c80 fat p52",
-		"sm_89":  "c86 c80 fat p52",
-		"sm_90":  "c90a p90a p90 fat p52",
-		"sm_100": "p100f p90 fat p52",
-		"sm_103": "p100f p90 fat p52",
-		"sm_120": "p90 fat p52",
-	} {
-		images, err := set.Choose(arch(t, device))
-		var names []string
-		for _, i := range images {
-			names = append(names, i.Name())
-		}
-		// sm_80 and sm_89 take the fat binary's PTX, not its sm_75 code.
-		if got := strings.Join(names, " "); got != want || (want == "") != (err != nil) {
-			t.Errorf("%s takes %q (%v), want %q", device, got, err, want)
-		}
-	}
-}
-
-func TestNoImageSaysWhyNot(t *testing.T) {
-	set := must(driver.NewImageSet(
-		image(t, "new.ptx", markedPTX("8.8", "sm_120", 1)),
-		image(t, "special.ptx", markedPTX("8.0", "sm_90a", 1)),
-		image(t, "old.cubin", cubinFor(80<<8|4)),
-		image(t, "empty.fatbin", fatbinOf()),
-	))(t)
-	_, err := set.Choose(arch(t, "sm_100"))
-	for _, word := range []string{
-		"capability 10.0", "new.ptx (PTX): PTX for sm_120 compiles for devices of compute capability 12.0 or newer", "special.ptx", "9.0 only",
-		"old.cubin", "from 8.0 up to 8.9", "empty.fatbin (fat binary): it has no code", "add PTX for sm_100 or an older target",
-	} {
-		wantError(t, err, driver.CUDA_ERROR_NO_BINARY_FOR_GPU, word)
-	}
-	if _, err := driver.NewImageSet(); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
-		t.Error("an empty set:", err)
-	}
+	return must(image.Parse(name, data))(t)
 }
 
 func TestImagesAreReadFromFiles(t *testing.T) {
-	fsys := fstest.MapFS{"k/a.ptx": {Data: markedPTX("7.0", "sm_52", 1)}, "k/b.cubin": {Data: bareCubin(0)}, "k/c.txt": {Data: []byte("no code")}}
+	fsys := fstest.MapFS{"k/a.ptx": {Data: markedPTX("7.0", "sm_52", 1)}, "k/b.cubin": {Data: imagetest.Cubin(0)}, "k/c.txt": {Data: []byte("no code")}}
 	set := must(driver.ReadImages(fsys, "k/*.ptx", "k/*.cubin"))(t)
-	if i := set.Images(); len(i) != 2 || i[0].Name() != "a.ptx" || i[1].Kind() != driver.ImageCubin {
+	if i := set.Images(); len(i) != 2 || i[0].Name() != "a.ptx" || i[1].Kind() != image.Cubin {
 		t.Errorf("the images are %v", i)
 	}
 	_, err := driver.ReadImages(fsys, "k/*.fatbin")
 	wantError(t, err, fs.ErrNotExist, "k/*.fatbin")
 	_, err = driver.ReadImages(fsys, "k/*.txt")
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "c.txt")
+	wantError(t, err, image.ErrInvalid)
+}
+
+func TestSetsOfImagesHaveImages(t *testing.T) {
+	for _, images := range [][]*image.Image{nil, {nil}, {new(image.Image)}} {
+		_, err := driver.NewImageSet(images...)
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "a set of images")
+	}
+}
+
+// No image fits, so the driver gets none.
+func TestNoImageForTheDevice(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		_, err := must(driver.NewImageSet(parsed(t, "old.cubin", imagetest.CubinFor(20<<8|4))))(t).LoadModule(c)
+		wantError(t, err, driver.CUDA_ERROR_NO_BINARY_FOR_GPU, "old.cubin (cubin): machine code for sm_20", "add PTX")
+		wantError(t, err, image.ErrMismatch)
+	})
 }
 
 // launchMark runs a kernel that stores a number and returns that.
@@ -153,38 +88,54 @@ func launchMark(t *testing.T, c *driver.Context, k *driver.Kernel, args ...any) 
 func TestImagesThatTheDriverRefusesArePassedOver(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		set := must(driver.NewImageSet(
-			image(t, "future", markedPTX("99.0", "sm_75", 1)),
-			image(t, "usable", markedPTX("7.0", "sm_70", 2)),
-			image(t, "older", markedPTX("7.0", "sm_60", 3)),
+			parsed(t, "future", markedPTX("99.0", "sm_75", 1)),
+			parsed(t, "usable", markedPTX("7.0", "sm_70", 2)),
+			parsed(t, "older", markedPTX("7.0", "sm_60", 3)),
 		))(t)
 		m := must(set.LoadModule(c))(t)
 		if got := launchMark(t, c, must(m.Kernel("mark"))(t)); got != 2 {
 			t.Errorf("image %d runs", got)
 		}
 		noError(t, m.Close())
-		l := must(must(driver.NewImageSet(image(t, "usable", markedPTX("7.0", "sm_70", 4))))(t).LoadLibrary(c))(t)
+		l := must(must(driver.NewImageSet(parsed(t, "usable", markedPTX("7.0", "sm_70", 4))))(t).LoadLibrary(c))(t)
 		if got := launchMark(t, c, must(l.Kernel("mark"))(t)); got != 4 {
 			t.Errorf("image %d runs", got)
 		}
 		noError(t, l.Close())
-		_, err := must(driver.NewImageSet(image(t, "future", markedPTX("99.0", "sm_75", 1))))(t).LoadModule(c)
+		_, err := must(driver.NewImageSet(parsed(t, "future", markedPTX("99.0", "sm_75", 1))))(t).LoadModule(c)
 		wantError(t, err, driver.CUDA_ERROR_NO_BINARY_FOR_GPU, "future", "99.0")
 		wantError(t, err, driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "no image")
 		broken := append(markedPTX("7.0", "sm_80", 1), "garbage"...)
-		_, err = must(driver.NewImageSet(image(t, "broken", broken), image(t, "usable", markedPTX("7.0", "sm_70", 2))))(t).LoadModule(c)
+		_, err = must(driver.NewImageSet(parsed(t, "broken", broken), parsed(t, "usable", markedPTX("7.0", "sm_70", 2))))(t).LoadModule(c)
 		wantError(t, err, driver.CUDA_ERROR_INVALID_PTX, "PTX line", "garbage")
 	})
 }
 
-// A fat binary whose PTX is not compressed runs on the emulator, too.
+// Fat binaries run on the emulator, too: it reads their PTX.
 func TestFatBinariesRun(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		m := must(c.LoadModule(imageFile(t, "variants_plain.fatbin")))(t)
-		if got := launchMark(t, c, must(m.Kernel("variant"))(t), uint32(1)); got != 900 {
-			t.Errorf("code for %d runs", got)
+		for _, name := range []string{"variants_plain.fatbin", "variants_size.fatbin"} { // as it is, and compressed as by default
+			m := must(c.LoadModule(imageFile(t, name)))(t)
+			if got := launchMark(t, c, must(m.Kernel("variant"))(t), uint32(1)); got != 900 {
+				t.Errorf("%s: code for %d runs", name, got)
+			}
+			noError(t, m.Close())
 		}
-		noError(t, m.Close())
-		m = must(c.LoadModule(imageFile(t, "old.fatbin")))(t) // compressed as before CUDA 13
+		for _, name := range []string{"default.fatbin", "speed.fatbin"} {
+			m := must(c.LoadModule(imageFile(t, name)))(t)
+			x, got := must(driver.Alloc[float32](c, 3))(t), []float32{1, 2, 3}
+			noError(t, x.CopyFrom(got))
+			k := must(m.Kernel("scale"))(t)
+			s := must(c.NewStream())(t)
+			noError(t, k.Launch(s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(32)}, x, float32(2), int32(2)))
+			noError(t, s.Wait(t.Context()))
+			noError(t, x.CopyTo(got))
+			if !slices.Equal(got, []float32{2, 4, 3}) {
+				t.Errorf("%s: %v", name, got)
+			}
+			closeAll(t, s, x, m)
+		}
+		m := must(c.LoadModule(imageFile(t, "old.fatbin")))(t) // compressed as before CUDA 12.8
 		k := must(m.Kernel("k"))(t)
 		noError(t, k.Load())
 		noError(t, m.Close())
@@ -193,11 +144,11 @@ func TestFatBinariesRun(t *testing.T) {
 
 func TestMachineCodeRuns(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
-		if must(c.Device().Arch())(t) != (driver.Arch{Major: 9}) {
+		if must(c.Device().Arch())(t) != (image.Arch{Major: 9}) {
 			t.Skip("the machine code in testdata is for sm_90")
 		}
 		for _, name := range []string{"variants_sm_90.cubin", "variants_size.fatbin"} {
-			set := must(driver.NewImageSet(image(t, "x", markedPTX("7.0", "sm_52", 1)), image(t, name, imageFile(t, name))))(t)
+			set := must(driver.NewImageSet(parsed(t, "x", markedPTX("7.0", "sm_52", 1)), parsed(t, name, imageFile(t, name))))(t)
 			m := must(set.LoadModule(c))(t)
 			if got := launchMark(t, c, must(m.Kernel("variant"))(t), uint32(1)); got != 900 {
 				t.Errorf("%s: code for %d runs", name, got)
@@ -226,10 +177,10 @@ func checkShape(t *testing.T, k *driver.Kernel) {
 
 func TestLazyModuleIsLoadedOnce(t *testing.T) {
 	loads := 0
-	c := gputest.Watched(t, driver.FnCuModuleLoadDataEx, func(loader.Args) { loads++ })
-	set := must(driver.NewImageSet(image(t, "mark", markedPTX("7.0", "sm_52", 7))))(t)
+	c := gputest.Watched(t, cu.FnCuModuleLoadDataEx, func(loader.Args) { loads++ })
+	set := must(driver.NewImageSet(parsed(t, "mark", markedPTX("7.0", "sm_52", 7))))(t)
 	l := set.Lazy(c)
-	if l.Loaded() || loads != 0 {
+	if l.Raw() != 0 || loads != 0 || l.Context() != c || l.Log() != "" || l.String() != "module that is not loaded yet" {
 		t.Fatal("it was loaded before it was used")
 	}
 	var all sync.WaitGroup
@@ -243,13 +194,22 @@ func TestLazyModuleIsLoadedOnce(t *testing.T) {
 			t.Error("two kernels of one name")
 		}
 	}
-	if !l.Loaded() || loads != 1 {
-		t.Errorf("it was loaded %d times", loads)
+	if l.Raw() == 0 || loads != 1 || l.Context() != c || l.String() != fmt.Sprintf("module %#x", l.Raw()) {
+		t.Errorf("%v was loaded %d times", l, loads)
 	}
 	noError(t, l.Close())
 	noError(t, l.Close())
 	_, err := l.Kernel("mark")
 	wantError(t, err, driver.ErrClosed)
+	_, err = l.Kernels()
+	wantError(t, err, driver.ErrClosed)
+	unused := set.Lazy(c)
+	noError(t, unused.Close())
+	_, err = unused.Kernel("mark")
+	wantError(t, err, driver.ErrClosed)
+	if loads != 1 {
+		t.Error("a closed module was loaded")
+	}
 }
 
 // captured runs record while the stream is captured in the strictest mode, and
@@ -257,7 +217,7 @@ func TestLazyModuleIsLoadedOnce(t *testing.T) {
 func captured(d *driver.Driver, s driver.CUstream, record func() error) error {
 	runtime.LockOSThread() // where the capture ends
 	defer runtime.UnlockOSThread()
-	if err := d.CuStreamBeginCapture(s, driver.CU_STREAM_CAPTURE_MODE_GLOBAL); err != nil {
+	if err := d.CuStreamBeginCapture(s, cu.CU_STREAM_CAPTURE_MODE_GLOBAL); err != nil {
 		return err
 	}
 	err := record()
@@ -267,7 +227,7 @@ func captured(d *driver.Driver, s driver.CUstream, record func() error) error {
 
 func TestLazyModuleIsLoadedDuringACapture(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		l := must(driver.NewImageSet(image(t, "mark", markedPTX("7.0", "sm_52", 7))))(t).Lazy(c)
+		l := must(driver.NewImageSet(parsed(t, "mark", markedPTX("7.0", "sm_52", 7))))(t).Lazy(c)
 		s, b := must(c.NewStream())(t), must(driver.Alloc[uint32](c, 1))(t)
 		d := c.Driver()
 		done := make(chan error)
@@ -292,22 +252,25 @@ func TestLazyModuleIsLoadedDuringACapture(t *testing.T) {
 
 func TestLazyModuleTriesAgain(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		l := must(driver.NewImageSet(image(t, "mark", markedPTX("7.0", "sm_52", 7))))(t).Lazy(c, driver.JITOptLevel(9))
+		l := must(driver.NewImageSet(parsed(t, "mark", markedPTX("7.0", "sm_52", 7))))(t).Lazy(c, driver.JITOptLevel(9))
 		for range 2 {
 			_, err := l.Kernel("mark")
 			wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "OPTIMIZATION_LEVEL", "0 to 4")
 		}
 		noError(t, l.Close())
-		ok := must(driver.NewImageSet(image(t, "mark", markedPTX("7.0", "sm_52", 7))))(t).Lazy(c)
+		ok := must(driver.NewImageSet(parsed(t, "mark", markedPTX("7.0", "sm_52", 7))))(t).Lazy(c)
 		_, err := ok.Kernel("other")
 		wantError(t, err, driver.CUDA_ERROR_NOT_FOUND, "mark")
 		_, err = ok.Global("nothing")
 		wantError(t, err, driver.CUDA_ERROR_NOT_FOUND, "nothing")
+		names, err := ok.Kernels()
+		if !slices.Equal(names, []string{"mark"}) {
+			t.Errorf("the kernels are %v, %v", names, err)
+		}
+		var none *driver.ImageSet
+		_, err = none.Lazy(c).Kernel("mark")
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "driver.NewImageSet")
 		noError(t, ok.Close())
-		var none *driver.LazyModule
-		_, err = none.Kernel("mark")
-		wantError(t, err, driver.ErrClosed)
-		noError(t, none.Close())
 	})
 }
 
@@ -317,13 +280,13 @@ func ExampleImageSet_Lazy() {
 	set, err := driver.ReadImages(os.DirFS("testdata/images"), "variants.ptx")
 	check(err)
 	lazy := set.Lazy(c)
-	fmt.Println(lazy.Loaded())
+	fmt.Println(lazy)
 	k, err := lazy.Kernel("variant")
 	check(err)
-	fmt.Println(k, lazy.Loaded())
+	fmt.Println(k, lazy.Raw() != 0)
 	check(lazy.Close(), c.Close())
 	// Output:
-	// false
+	// module that is not loaded yet
 	// kernel variant true
 }
 

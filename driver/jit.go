@@ -5,6 +5,9 @@ import (
 	"runtime"
 	"slices"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/image"
 )
 
 // JITOption changes how the driver compiles PTX. Options do nothing to code
@@ -14,64 +17,82 @@ type JITOption func(*jit)
 // JITMaxRegisters limits the registers per thread, 1 to 255. The compiler raises
 // what is too low for the architecture and says so in the log.
 func JITMaxRegisters(n int) JITOption {
-	return jitNumber(CU_JIT_MAX_REGISTERS, n, 1, 255)
+	return jitNumber(cu.CU_JIT_MAX_REGISTERS, n, 1, 255)
 }
 
 // JITThreadsPerBlock has the compiler leave registers for blocks of at least n
 // threads, 1 to 1024. It cannot be combined with JITTarget.
 func JITThreadsPerBlock(n int) JITOption {
-	return jitNumber(CU_JIT_THREADS_PER_BLOCK, n, 1, 1024)
+	return jitNumber(cu.CU_JIT_THREADS_PER_BLOCK, n, 1, 1024)
 }
 
 // JITOptLevel sets the optimisation level, 0 to 4; 4 is the default.
-func JITOptLevel(level int) JITOption { return jitNumber(CU_JIT_OPTIMIZATION_LEVEL, level, 0, 4) }
+func JITOptLevel(level int) JITOption { return jitNumber(cu.CU_JIT_OPTIMIZATION_LEVEL, level, 0, 4) }
 
-// JITTarget compiles for a given architecture instead of the context's. The
-// result does not load where the device is another; it is for a Linker whose
-// image is kept. It cannot be combined with JITThreadsPerBlock.
-func JITTarget(t CUjit_target) JITOption { return JITRaw(CU_JIT_TARGET, uintptr(t)) }
+// JITTarget compiles for the given architecture instead of the context's. The
+// result does not load on other devices: the option is for a Linker whose image is
+// kept. It cannot be combined with JITThreadsPerBlock. The zero Arch stands for the
+// context's architecture, which is the default.
+func JITTarget(a image.Arch) JITOption {
+	if a == (image.Arch{}) {
+		return func(j *jit) {
+			j.drop(cu.CU_JIT_TARGET)
+			j.set(cu.CU_JIT_TARGET_FROM_CUCONTEXT, 0)
+		}
+	}
+	target := cu.CUjit_target(a.Major*10 + a.Minor)
+	switch a.Suffix {
+	case 'a':
+		target += cu.CU_TARGET_COMPUTE_90A - cu.CU_TARGET_COMPUTE_90
+	case 'f':
+		target += cu.CU_TARGET_COMPUTE_100F - cu.CU_TARGET_COMPUTE_100
+	}
+	return JITRaw(cu.CU_JIT_TARGET, uintptr(target))
+}
 
 // JITFallback says what to do with a fat binary that has no exact match.
-func JITFallback(f CUjit_fallback) JITOption { return JITRaw(CU_JIT_FALLBACK_STRATEGY, uintptr(f)) }
+func JITFallback(f cu.CUjit_fallback) JITOption {
+	return JITRaw(cu.CU_JIT_FALLBACK_STRATEGY, uintptr(f))
+}
 
 // JITDebugInfo generates debug information.
-func JITDebugInfo() JITOption { return JITRaw(CU_JIT_GENERATE_DEBUG_INFO, 1) }
+func JITDebugInfo() JITOption { return JITRaw(cu.CU_JIT_GENERATE_DEBUG_INFO, 1) }
 
 // JITLineInfo generates line numbers for profilers and compute-sanitizer.
-func JITLineInfo() JITOption { return JITRaw(CU_JIT_GENERATE_LINE_INFO, 1) }
+func JITLineInfo() JITOption { return JITRaw(cu.CU_JIT_GENERATE_LINE_INFO, 1) }
 
 // JITVerbose has the compiler report registers and memory of each kernel in
 // the log (Module.Log).
-func JITVerbose() JITOption { return JITRaw(CU_JIT_LOG_VERBOSE, 1) }
+func JITVerbose() JITOption { return JITRaw(cu.CU_JIT_LOG_VERBOSE, 1) }
 
 // JITCacheMode says how loads are cached.
-func JITCacheMode(m CUjit_cacheMode) JITOption { return JITRaw(CU_JIT_CACHE_MODE, uintptr(m)) }
+func JITCacheMode(m cu.CUjit_cacheMode) JITOption { return JITRaw(cu.CU_JIT_CACHE_MODE, uintptr(m)) }
 
 // JITPositionIndependent generates position-independent code.
-func JITPositionIndependent() JITOption { return JITRaw(CU_JIT_POSITION_INDEPENDENT_CODE, 1) }
+func JITPositionIndependent() JITOption { return JITRaw(cu.CU_JIT_POSITION_INDEPENDENT_CODE, 1) }
 
 // JITMinBlocksPerMultiprocessor has the compiler leave room for n blocks on
 // each multiprocessor. It needs JITMaxThreadsPerBlock or the PTX's .maxntid.
 func JITMinBlocksPerMultiprocessor(n int) JITOption {
-	return jitNumber(CU_JIT_MIN_CTA_PER_SM, n, 1, math.MaxInt32)
+	return jitNumber(cu.CU_JIT_MIN_CTA_PER_SM, n, 1, math.MaxInt32)
 }
 
 // JITMaxThreadsPerBlock promises that blocks have at most n threads.
 func JITMaxThreadsPerBlock(n int) JITOption {
-	return jitNumber(CU_JIT_MAX_THREADS_PER_BLOCK, n, 1, 1024)
+	return jitNumber(cu.CU_JIT_MAX_THREADS_PER_BLOCK, n, 1, 1024)
 }
 
 // JITOverrideDirectives has the options above win over directives in the PTX.
-func JITOverrideDirectives() JITOption { return JITRaw(CU_JIT_OVERRIDE_DIRECTIVE_VALUES, 1) }
+func JITOverrideDirectives() JITOption { return JITRaw(cu.CU_JIT_OVERRIDE_DIRECTIVE_VALUES, 1) }
 
 // JITRaw passes any option whose value is a number. An older driver refuses
 // options that it does not know.
-func JITRaw(option CUjit_option, value uintptr) JITOption {
+func JITRaw(option cu.CUjit_option, value uintptr) JITOption {
 	return func(j *jit) { j.set(option, value) }
 }
 
 // jitNumber is an option with a range; what is outside is the error of the load.
-func jitNumber(o CUjit_option, n, least, most int) JITOption {
+func jitNumber(o cu.CUjit_option, n, least, most int) JITOption {
 	return func(j *jit) {
 		if n < least || n > most {
 			j.refuse(invalidf("the JIT option %v is %d; it goes from %d to %d", o, n, least, most))
@@ -85,9 +106,10 @@ func jitNumber(o CUjit_option, n, least, most int) JITOption {
 // compiles, which for a Library is when a kernel is first used; whoever loads
 // keeps the jit, pinned, as long as that.
 type jit struct {
-	options   []CUjit_option
+	options   []cu.CUjit_option
 	values    []uintptr // numbers and addresses, as void* in C
 	info, err []byte
+	input     string   // the linker's input that the error log is about; "" for none
 	fault     error    // of an option
 	done      []func() // read what the driver answers in values
 	pins      runtime.Pinner
@@ -96,8 +118,8 @@ type jit struct {
 // newJIT makes the list of a load, with buffers for the logs.
 func newJIT(opts []JITOption, size logSize) (*jit, error) {
 	j := &jit{info: make([]byte, size.info), err: make([]byte, size.err)}
-	j.log(CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, j.info)
-	j.log(CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, j.err)
+	j.log(cu.CU_JIT_INFO_LOG_BUFFER, cu.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, j.info)
+	j.log(cu.CU_JIT_ERROR_LOG_BUFFER, cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, j.err)
 	if err := j.apply(opts); err != nil {
 		j.close()
 		return nil, err
@@ -111,13 +133,13 @@ func (j *jit) apply(opts []JITOption) error {
 			o(j)
 		}
 	}
-	if j.fault == nil && j.has(CU_JIT_TARGET) && j.has(CU_JIT_THREADS_PER_BLOCK) {
+	if j.fault == nil && j.has(cu.CU_JIT_TARGET) && j.has(cu.CU_JIT_THREADS_PER_BLOCK) {
 		j.refuse(invalidf("the JIT options JITTarget and JITThreadsPerBlock cannot be combined"))
 	}
 	return j.fault
 }
 
-func (j *jit) has(o CUjit_option) bool { return slices.Contains(j.options, o) }
+func (j *jit) has(o cu.CUjit_option) bool { return slices.Contains(j.options, o) }
 
 // refuse keeps the first mistake in the options.
 func (j *jit) refuse(err error) {
@@ -126,20 +148,20 @@ func (j *jit) refuse(err error) {
 	}
 }
 
-func (j *jit) log(buffer, size CUjit_option, b []byte) {
+func (j *jit) log(buffer, size cu.CUjit_option, b []byte) {
 	j.pins.Pin(&b[0])
 	j.set(buffer, uintptr(unsafe.Pointer(&b[0])))
 	j.set(size, uintptr(len(b)-1))
 }
 
-func (j *jit) set(o CUjit_option, v uintptr) {
+func (j *jit) set(o cu.CUjit_option, v uintptr) {
 	j.options = append(j.options, o)
 	j.values = append(j.values, v)
 }
 
 func (j *jit) count() uint32 { return uint32(len(j.options)) }
 
-func (j *jit) optionList() *CUjit_option { return unsafe.SliceData(j.options) }
+func (j *jit) optionList() *cu.CUjit_option { return unsafe.SliceData(j.options) }
 
 func (j *jit) valueList() *unsafe.Pointer {
 	return (*unsafe.Pointer)(unsafe.Pointer(unsafe.SliceData(j.values)))

@@ -1,6 +1,10 @@
 package driver
 
-import "runtime"
+import (
+	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
+)
 
 // logSize is how many bytes the driver gets for what it has to say.
 type logSize struct{ info, err int }
@@ -16,7 +20,7 @@ var firstLog = logSize{info: 8 << 10, err: 16 << 10}
 
 // withJIT makes the call of an image's load with options and log buffers. The
 // caller closes the jit.
-func withJIT(img image, opts []JITOption, call func(j *jit) error) (*jit, error) {
+func withJIT(img loadable, opts []JITOption, call func(j *jit) error) (*jit, error) {
 	return withLogs(opts, img.ptx, call)
 }
 
@@ -53,7 +57,7 @@ func withLogs(opts []JITOption, text func() []byte, call func(j *jit) error) (*j
 func verbose(opts []JITOption) bool {
 	var j jit
 	_ = j.apply(opts) // the call will say what is wrong with them
-	return j.has(CU_JIT_LOG_VERBOSE)
+	return j.has(cu.CU_JIT_LOG_VERBOSE)
 }
 
 // cut reports whether the error log fills its buffer.
@@ -62,7 +66,7 @@ func (j *jit) cut() bool { return len(cString(j.err)) >= len(j.err)-2 }
 // explainLate is explain for a library, which a driver compiles when it is first
 // used. That cannot be repeated with larger buffers, so where they were too
 // short the image is compiled once more, by a load that fails as well.
-func (j *jit) explainLate(err error, c *Context, img image, opts []JITOption) error {
+func (j *jit) explainLate(err error, c *Context, img loadable, opts []JITOption) error {
 	if err == nil || !j.cut() {
 		return j.explain(err, img.ptx())
 	}

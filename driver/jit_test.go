@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/image"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -57,7 +59,7 @@ func TestMistakenJITOptionsAreRefused(t *testing.T) {
 			"MIN_CTA_PER_SM is 0":         {driver.JITMinBlocksPerMultiprocessor(0)},
 			"MAX_THREADS_PER_BLOCK is -5": {driver.JITMaxThreadsPerBlock(-5)},
 			"SPLIT_COMPILE is -1":         {driver.JITSplitCompile(-1)},
-			"cannot be combined":          {driver.JITTarget(driver.CU_TARGET_COMPUTE_90), driver.JITThreadsPerBlock(64)},
+			"cannot be combined":          {driver.JITTarget(image.Arch{Major: 9}), driver.JITThreadsPerBlock(64)},
 		} {
 			_, err := c.LoadModule([]byte(linkKernel), opts...)
 			wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, word)
@@ -70,8 +72,8 @@ func TestMistakenJITOptionsAreRefused(t *testing.T) {
 func TestJITOptionsAreTaken(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		took := time.Duration(-1)
-		m := must(c.LoadModule([]byte(linkKernel), nil, driver.JITTarget(driver.CU_TARGET_COMPUTE_80), driver.JITTargetFromContext(),
-			driver.JITMaxRegisters(64), driver.JITOptLevel(1), driver.JITLineInfo(), driver.JITCacheMode(driver.CU_JIT_CACHE_OPTION_CA),
+		m := must(c.LoadModule([]byte(linkKernel), nil, driver.JITTarget(image.Arch{Major: 8}), driver.JITTarget(image.Arch{}),
+			driver.JITMaxRegisters(64), driver.JITOptLevel(1), driver.JITLineInfo(), driver.JITCacheMode(cu.CU_JIT_CACHE_OPTION_CA),
 			driver.JITWallTime(&took), driver.JITVerbose()))(t)
 		must(m.Kernel("k2"))(t)
 		if took < 0 || took > time.Minute {
@@ -86,16 +88,25 @@ func TestJITOptionsAreTaken(t *testing.T) {
 }
 
 func TestTargetsAreNumbersOfTheDriver(t *testing.T) {
-	for name, want := range map[string]driver.CUjit_target{
-		"sm_90": driver.CU_TARGET_COMPUTE_90, "sm_90a": driver.CU_TARGET_COMPUTE_90A,
-		"sm_103f": driver.CU_TARGET_COMPUTE_103F, "sm_120a": driver.CU_TARGET_COMPUTE_120A,
+	for name, want := range map[string]cu.CUjit_target{
+		"sm_90": cu.CU_TARGET_COMPUTE_90, "sm_90a": cu.CU_TARGET_COMPUTE_90A,
+		"sm_103f": cu.CU_TARGET_COMPUTE_103F, "sm_120a": cu.CU_TARGET_COMPUTE_120A,
 	} {
 		var got uintptr
 		f := newFakeDevice()
 		c := f.open(t)
-		noError(t, must(c.LoadModule([]byte(axpyPTX), driver.JITTargetArch(arch(t, name))))(t).Close())
-		if got = f.options[driver.CU_JIT_TARGET]; driver.CUjit_target(got) != want {
+		noError(t, must(c.LoadModule([]byte(axpyPTX), driver.JITTarget(must(image.ParseArch(name))(t))))(t).Close())
+		if got = f.options[cu.CU_JIT_TARGET]; cu.CUjit_target(got) != want {
 			t.Errorf("%s is %#x", name, got)
 		}
+	}
+	f := newFakeDevice()
+	c := f.open(t)
+	noError(t, must(c.LoadModule([]byte(axpyPTX), driver.JITTarget(image.Arch{Major: 9}), driver.JITTarget(image.Arch{})))(t).Close())
+	if got, set := f.options[cu.CU_JIT_TARGET]; set {
+		t.Errorf("the context's target is %#x", got)
+	}
+	if _, set := f.options[cu.CU_JIT_TARGET_FROM_CUCONTEXT]; !set {
+		t.Error("the context's target is not asked for")
 	}
 }

@@ -22,17 +22,18 @@ func (j *jit) explain(err error, ptx []byte) error {
 	explained := *e
 	explained.Log = annotate(log, lines)
 	if first := firstComplaint(log, lines); first != "" {
-		explained.Hint = explained.of(first)
+		explained.Hint = withInput(j.input, first)
 	}
 	return &explained
 }
 
-// of puts the linker's input before a complaint that does not name it.
-func (e *Error) of(complaint string) string {
-	if e.about == "" || strings.Contains(complaint, "'"+e.about+"'") {
+// withInput puts the name of the linker's input before a complaint that does not
+// name it.
+func withInput(input, complaint string) string {
+	if input == "" || strings.Contains(complaint, "'"+input+"'") {
 		return complaint
 	}
-	return e.about + ": " + complaint
+	return input + ": " + complaint
 }
 
 // annotate puts below each line of the log the line of PTX that it names.

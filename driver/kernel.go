@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -24,14 +25,23 @@ type Kernel struct {
 	info    *KernelInfo // nil until it was asked for
 	scratch sync.Pool   // of *Launch, for Kernel.Launch
 	shape   atomic.Pointer[kernelShape]
+	uses    atomic.Pointer[kernelUses]
 }
 
-func newKernel(p *program, name string, raw CUfunction) (*Kernel, error) {
-	k := &Kernel{code: p, raw: raw, name: name}
-	if k.sig = p.sigs[name]; k.sig != nil {
-		k.params, k.known = paramsFrom(k.sig), true
+// newKernel makes a kernel. Those of PTX come out of arrays that all of a module
+// share, which keeps all of them anyway; p.mu is held.
+func (p *program) newKernel(name string, raw CUfunction) (*Kernel, error) {
+	if sig := p.sigs[name]; sig != nil {
+		if len(p.slab) == 0 {
+			p.slab = make([]Kernel, min(len(p.kernels)+1, len(p.sigs), mostKernels))
+		}
+		k := &p.slab[0]
+		p.slab = p.slab[1:]
+		k.code, k.raw, k.name, k.sig, k.known = p, raw, sig.Name, sig, true
+		k.params = p.paramsFrom(sig)
 		return k, nil
 	}
+	k := &Kernel{code: p, raw: raw, name: name}
 	var err error
 	if k.params, k.known, err = paramsOf(p.ctx.Guarded(), raw); err != nil {
 		return nil, fmt.Errorf("parameters of %v: %w", k, err)
@@ -39,10 +49,35 @@ func newKernel(p *program, name string, raw CUfunction) (*Kernel, error) {
 	return k, nil
 }
 
+// BorrowKernel returns a Kernel for a function that other code loaded into this
+// context. The owner keeps the code loaded while the Kernel, or a graph that has
+// it, is in use. Its name is known where the driver tells it (since CUDA 12.3), its
+// parameters since CUDA 12.4; before that, launches check nothing about arguments.
+func (c *Context) BorrowKernel(raw CUfunction) (*Kernel, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if raw == 0 {
+		return nil, invalidf("no kernel to borrow in %v: the handle is 0", c)
+	}
+	name := fmt.Sprintf("%#x", uintptr(raw))
+	if d := c.core.guarded; d.Has(cu.FnCuFuncGetName) {
+		var text *byte
+		if err := d.CuFuncGetName(&text, raw); err != nil {
+			return nil, fmt.Errorf("cannot borrow kernel %s: %w", name, err)
+		}
+		name = textAt(text)
+	}
+	return (&program{life: &c.core.life, ctx: c}).newKernel(name, raw)
+}
+
+// mostKernels is how many are made at a time.
+const mostKernels = 32
+
 // paramsOf asks the driver for sizes and offsets, which it can tell since CUDA
 // 12.4. Indices beyond the last parameter are invalid values.
 func paramsOf(d *Driver, f CUfunction) (params []Param, known bool, err error) {
-	if !d.Has(FnCuFuncGetParamInfo) {
+	if !d.Has(cu.FnCuFuncGetParamInfo) {
 		return nil, false, nil
 	}
 	for {
@@ -119,7 +154,7 @@ func (k *Kernel) String() string {
 
 func (k *Kernel) check() error {
 	if k == nil || k.code == nil {
-		return nilError("kernel")
+		return absentError(k == nil, "kernel")
 	}
 	if err := k.code.life.Check(); err != nil {
 		return fmt.Errorf("%v: %w", k, err)
@@ -138,11 +173,11 @@ func (k *Kernel) Load() error {
 
 // load is the driver's part of Load. It runs guarded, because loading allocates.
 func (k *Kernel) load(d *Driver) error {
-	if d.Has(FnCuFuncLoad) {
+	if d.Has(cu.FnCuFuncLoad) {
 		return d.CuFuncLoad(k.raw)
 	}
 	var registers int32 // asking for anything loads the function
-	return d.CuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, k.raw)
+	return d.CuFuncGetAttribute(&registers, cu.CU_FUNC_ATTRIBUTE_NUM_REGS, k.raw)
 }
 
 // Launch prepares the kernel with the given arguments, sends it to s and

@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // KernelInfo is what the compiler decided about a kernel. Kernel.Attribute has
@@ -57,26 +59,26 @@ func (k *Kernel) readInfo() error {
 func (i *KernelInfo) read(d *Driver, f CUfunction) error {
 	var must, x, y, z, nonPortable int
 	for _, a := range []struct {
-		attribute CUfunction_attribute
+		attribute cu.CUfunction_attribute
 		to        *int
 	}{
-		{CU_FUNC_ATTRIBUTE_NUM_REGS, &i.Registers},
-		{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &i.MaxThreadsPerBlock},
-		{CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &i.SharedStatic},
-		{CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &i.MaxSharedDynamic},
-		{CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &i.Local},
-		{CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &i.Const},
-		{CU_FUNC_ATTRIBUTE_PTX_VERSION, &i.PTXVersion},
-		{CU_FUNC_ATTRIBUTE_BINARY_VERSION, &i.BinaryVersion},
-		{CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, &must},
-		{CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, &x},
-		{CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, &y},
-		{CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, &z},
-		{CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, &nonPortable},
+		{cu.CU_FUNC_ATTRIBUTE_NUM_REGS, &i.Registers},
+		{cu.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &i.MaxThreadsPerBlock},
+		{cu.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &i.SharedStatic},
+		{cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &i.MaxSharedDynamic},
+		{cu.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &i.Local},
+		{cu.CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &i.Const},
+		{cu.CU_FUNC_ATTRIBUTE_PTX_VERSION, &i.PTXVersion},
+		{cu.CU_FUNC_ATTRIBUTE_BINARY_VERSION, &i.BinaryVersion},
+		{cu.CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, &must},
+		{cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, &x},
+		{cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, &y},
+		{cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, &z},
+		{cu.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, &nonPortable},
 	} {
 		var v int32
 		err := d.CuFuncGetAttribute(&v, a.attribute, f)
-		if err != nil && (a.attribute < CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET || !isResult(err, CUDA_ERROR_INVALID_VALUE)) {
+		if err != nil && (a.attribute < cu.CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET || !isResult(err, CUDA_ERROR_INVALID_VALUE)) {
 			return fmt.Errorf("%v: %w", a.attribute, err)
 		}
 		*a.to = int(v)
@@ -87,7 +89,7 @@ func (i *KernelInfo) read(d *Driver, f CUfunction) error {
 }
 
 // Attribute returns one attribute of the kernel.
-func (k *Kernel) Attribute(a CUfunction_attribute) (int, error) {
+func (k *Kernel) Attribute(a cu.CUfunction_attribute) (int, error) {
 	if err := k.check(); err != nil {
 		return 0, err
 	}
@@ -103,7 +105,7 @@ func (k *Kernel) Attribute(a CUfunction_attribute) (int, error) {
 // SetAttribute changes one attribute of the kernel, for all launches to come.
 // The one that programs need most, the limit of dynamic shared memory, is
 // raised by Prepare by itself.
-func (k *Kernel) SetAttribute(a CUfunction_attribute, v int) error {
+func (k *Kernel) SetAttribute(a cu.CUfunction_attribute, v int) error {
 	if err := k.check(); err != nil {
 		return err
 	}
@@ -122,7 +124,7 @@ func (k *Kernel) SetAttribute(a CUfunction_attribute, v int) error {
 }
 
 // SetCacheConfig states whether the kernel prefers shared memory or cache.
-func (k *Kernel) SetCacheConfig(c CUfunc_cache) error {
+func (k *Kernel) SetCacheConfig(c cu.CUfunc_cache) error {
 	if err := k.check(); err != nil {
 		return err
 	}

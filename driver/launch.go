@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"runtime"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Launch is a kernel launch with its configuration and arguments: an operation
@@ -15,26 +17,29 @@ import (
 // A Launch may be sent by several goroutines at a time, but not while one
 // changes it.
 type Launch struct {
+	// What a list of launches is recorded by comes first, in the first two cache
+	// lines: of a long list little is in the caches.
 	k        *Kernel
 	ctx      *Context
+	accesses stamp    // see AccessesVersion
+	shape    stamp    // is another number after every change of words and of the arguments' places
+	store    []uint64 // the arguments' bytes
+	attrs    []cu.CUlaunchAttribute
+	slots    []slot
 	life     *Lifetime // of the code
-	node     CUDA_KERNEL_NODE_PARAMS
-	version  uint32 // see RefsVersion
-	accesses stamp  // see AccessesVersion
-	attrs    []CUlaunchAttribute
-	cfg      LaunchConfig
+	version  uint32    // see RefsVersion
 
-	slots []slot
-	ptrs  []unsafe.Pointer // what the driver takes: the address of each argument
-	store []uint64         // the arguments' bytes
-	mem   []*allocation    // memory among the arguments; nil where it no longer is
-	refs  []Ref            // the code, then mem
-	uses  []Access         // of mem
+	node cu.CUDA_KERNEL_NODE_PARAMS
+	cfg  LaunchConfig
+
+	ptrs []unsafe.Pointer // what the driver takes: the address of each argument
+	mem  []*allocation    // memory among the arguments; nil where it no longer is
+	refs []Ref            // the code, then mem
+	uses []Access         // of mem
 
 	packed []uint64 // see Pack
 
 	words [launchWords]uintptr // see Launches
-	shape stamp                // is another number after every change of words and of the arguments' places
 }
 
 // slot is the place of one argument.
@@ -67,6 +72,7 @@ func (k *Kernel) Prepare(cfg LaunchConfig, args ...any) (*Launch, error) {
 	if err := l.prepare(cfg, args); err != nil {
 		return nil, err
 	}
+	l.shareAccesses()
 	runtime.KeepAlive(args)
 	return l, nil
 }
@@ -179,7 +185,7 @@ func (l *Launch) guessLayout(args []any) error {
 
 // Enqueue implements Op: one driver call, no allocation.
 func (l *Launch) Enqueue(s *Stream) error {
-	if l == nil || s == nil || s.ctx != l.ctx || s.life.closed.Load() || l.life.closed.Load() {
+	if l == nil || l.ctx == nil || s == nil || s.ctx != l.ctx || s.life.closed.Load() || l.life.closed.Load() {
 		if err := l.refuse(s); err != nil {
 			return err
 		}
@@ -209,7 +215,7 @@ func (l *Launch) Enqueue(s *Stream) error {
 // cannot take; of those they only know cooperative launches.
 func (l *Launch) enqueueEx(s *Stream) error {
 	n := &l.node
-	if l.cfg.Cooperative && len(l.attrs) == 1 && !s.d.Has(FnCuLaunchKernelEx) {
+	if l.cfg.Cooperative && len(l.attrs) == 1 && !s.d.Has(cu.FnCuLaunchKernelEx) {
 		return s.d.CuLaunchCooperativeKernel(n.Func, n.GridDimX, n.GridDimY, n.GridDimZ,
 			n.BlockDimX, n.BlockDimY, n.BlockDimZ, n.SharedMemBytes, s.raw, n.KernelParams)
 	}
@@ -228,8 +234,8 @@ func (l *Launch) refuse(s *Stream) error {
 }
 
 func (l *Launch) check() error {
-	if l == nil {
-		return nilError("launch")
+	if l == nil || l.k == nil {
+		return absentError(l == nil, "launch")
 	}
 	return l.k.check()
 }
@@ -281,10 +287,18 @@ func (l *Launch) Refs() []Ref {
 
 // RefsVersion is another number after every change of Refs, and of how many
 // Attributes there are: for packages that remember what they found there.
-func (l *Launch) RefsVersion() uint32 { return l.version }
+func (l *Launch) RefsVersion() uint32 {
+	if l == nil {
+		return 0
+	}
+	return l.version
+}
 
 // RefsOpen reports whether nothing among Refs was closed.
 func (l *Launch) RefsOpen() bool {
+	if l == nil || l.life == nil {
+		return false
+	}
 	if l.life.closed.Load() {
 		return false
 	}
@@ -298,11 +312,21 @@ func (l *Launch) RefsOpen() bool {
 
 // KernelNodeParams is the launch as a graph node takes it. The struct and the
 // arguments it points to belong to l and change with it.
-func (l *Launch) KernelNodeParams() *CUDA_KERNEL_NODE_PARAMS { return &l.node }
+func (l *Launch) KernelNodeParams() *cu.CUDA_KERNEL_NODE_PARAMS {
+	if l == nil {
+		return nil
+	}
+	return &l.node
+}
 
 // Attributes is what a graph node has to be given beside its parameters. The
 // slice belongs to l.
-func (l *Launch) Attributes() []CUlaunchAttribute { return l.attrs }
+func (l *Launch) Attributes() []cu.CUlaunchAttribute {
+	if l == nil {
+		return nil
+	}
+	return l.attrs
+}
 
 // String names the kernel and the configuration.
 func (l *Launch) String() string {

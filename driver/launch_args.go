@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // SetArg sets argument i of a prepared launch, counted from 0. It does not
@@ -86,6 +88,7 @@ func (l *Launch) hold(s *slot, m *span) {
 	if l.mem[s.mem] != m.a {
 		l.mem[s.mem], l.refs[s.mem+1] = m.a, m.a
 		l.version++
+		l.accesses.change()
 	}
 	use := &l.uses[s.mem]
 	if use.Addr != uint64(m.ptr) || use.Bytes != uint64(m.bytes) {
@@ -208,7 +211,7 @@ func (c *Context) canReach(m span) error {
 		return err
 	}
 	var here CUdeviceptr
-	err := c.Guarded().CuPointerGetAttribute(unsafe.Pointer(&here), CU_POINTER_ATTRIBUTE_DEVICE_POINTER, m.ptr)
+	err := c.Guarded().CuPointerGetAttribute(unsafe.Pointer(&here), cu.CU_POINTER_ATTRIBUTE_DEVICE_POINTER, m.ptr)
 	switch {
 	case err == nil || errors.Is(err, ErrNotSupported):
 		return nil

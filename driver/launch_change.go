@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // typeWord is a type as the runtime has it, one address for each. To compare two
@@ -36,14 +38,17 @@ func (l *Launch) Clone() *Launch {
 // its own: the parameters, the addresses of the arguments and the arguments, in
 // as few cache lines as there can be. The parameters are those of this moment;
 // the arguments are still the launch's, for as long as only SetArg changes it.
-func (l *Launch) Pack() *CUDA_KERNEL_NODE_PARAMS {
+func (l *Launch) Pack() *cu.CUDA_KERNEL_NODE_PARAMS {
+	if l == nil {
+		return nil
+	}
 	const head, line = unsafe.Sizeof(l.node) / wordSize, 64 / wordSize
 	n := uintptr(len(l.ptrs))
 	// Nothing in it is followed by the collector: the addresses are those of the
 	// block itself, which l keeps.
 	words := head + n + uintptr(len(l.store))
 	block := make([]uint64, words, (words+line-1)/line*line)
-	node := (*CUDA_KERNEL_NODE_PARAMS)(unsafe.Pointer(&block[0]))
+	node := (*cu.CUDA_KERNEL_NODE_PARAMS)(unsafe.Pointer(&block[0]))
 	*node = l.node
 	if n > 0 {
 		store := block[head+n:]
@@ -127,6 +132,9 @@ func ChangeArg[T any](l *Launch, i int, v T) (changed bool, err error) {
 // T is a number of at most a word and the argument has been a T before. It holds
 // as long as the argument is set by nobody else.
 func PlainArg[T any](l *Launch, i int) *uint64 {
+	if l == nil || uint(i) >= uint(len(l.slots)) {
+		return nil
+	}
 	s := &l.slots[i]
 	var v T
 	if s.form != formPlain || s.typ != wordOf(reflect.TypeFor[T]()) || unsafe.Sizeof(v) != s.size || !isWord(s.size) {

@@ -94,7 +94,7 @@ func TestArgumentsAreFoundByNameAndCheckedByType(t *testing.T) {
 	noError(t, driver.CheckArg[shape](l, 4))
 	wantError(t, driver.CheckArg[float64](l, 2), driver.CUDA_ERROR_INVALID_VALUE, "alpha")
 	wantError(t, driver.CheckArg[any](l, 2), driver.CUDA_ERROR_INVALID_VALUE, "alpha")
-	wantError(t, driver.CheckArg[int32](nil, 0), driver.ErrClosed)
+	wantError(t, driver.CheckArg[int32](nil, 0), driver.CUDA_ERROR_INVALID_VALUE)
 	if p := driver.PlainArg[float32](l, 2); p == nil || *p != driver.WordOf(float32(2.5)) {
 		t.Error("alpha is not where it is said to be")
 	}

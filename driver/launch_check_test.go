@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/loader"
@@ -70,7 +71,6 @@ type launchRig struct {
 func newLaunchRig(t *testing.T, lib loader.Library, image []byte) *launchRig {
 	n := new(atomic.Int32)
 	d := must(driver.New(launchWatch{lib, n, lib.Name() == emulator.New(emulator.Config{}).Name()}))(t)
-	noError(t, d.Init())
 	gputest.CheckLeaks(t, d)
 	w := &work{TB: t, c: gputest.Context(t, d)}
 	w.s = closing[*driver.Stream](w)(w.c.NewStream())
@@ -80,7 +80,7 @@ func newLaunchRig(t *testing.T, lib loader.Library, image []byte) *launchRig {
 	r.far = closing[*driver.Buffer[float32]](w)(driver.Alloc[float32](other, 1))
 	r.closed = must(driver.Alloc[float32](w.c, 1))(t)
 	noError(t, r.closed.Close())
-	r.shared = uint32(must(w.c.Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN))(t))
+	r.shared = uint32(must(w.c.Device().Attribute(cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN))(t))
 	return r
 }
 

@@ -1,5 +1,7 @@
 package driver
 
+import "github.com/purecuda/cuda/driver/cu"
+
 // LaunchConfig says how a kernel is launched. Grid and Block are required.
 type LaunchConfig struct {
 	Grid      Dim3   // blocks
@@ -20,7 +22,7 @@ type LaunchConfig struct {
 	// griddepcontrol itself for what it needs.
 	Programmatic bool
 	// Attributes are further launch attributes, passed on as they are.
-	Attributes []CUlaunchAttribute
+	Attributes []cu.CUlaunchAttribute
 }
 
 // same reports whether o asks for the same launch. Configurations with raw
@@ -37,25 +39,25 @@ func (c *LaunchConfig) plain() bool {
 }
 
 // attributes appends the launch attributes to list.
-func (c *LaunchConfig) attributes(list []CUlaunchAttribute) []CUlaunchAttribute {
+func (c *LaunchConfig) attributes(list []cu.CUlaunchAttribute) []cu.CUlaunchAttribute {
 	if c.Cooperative {
-		a := CUlaunchAttribute{Id: CU_LAUNCH_ATTRIBUTE_COOPERATIVE}
+		a := cu.CUlaunchAttribute{Id: cu.CU_LAUNCH_ATTRIBUTE_COOPERATIVE}
 		*a.Value.Cooperative() = 1
 		list = append(list, a)
 	}
 	if !c.Cluster.IsZero() {
-		a := CUlaunchAttribute{Id: CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION}
+		a := cu.CUlaunchAttribute{Id: cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION}
 		d := a.Value.ClusterDim()
 		d.X, d.Y, d.Z = c.Cluster.X, c.Cluster.Y, c.Cluster.Z
 		list = append(list, a)
 	}
 	if c.Priority != 0 {
-		a := CUlaunchAttribute{Id: CU_LAUNCH_ATTRIBUTE_PRIORITY}
+		a := cu.CUlaunchAttribute{Id: cu.CU_LAUNCH_ATTRIBUTE_PRIORITY}
 		*a.Value.Priority() = clamp32(c.Priority)
 		list = append(list, a)
 	}
 	if c.Programmatic {
-		a := CUlaunchAttribute{Id: CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION}
+		a := cu.CUlaunchAttribute{Id: cu.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION}
 		*a.Value.ProgrammaticStreamSerializationAllowed() = 1
 		list = append(list, a)
 	}
@@ -64,8 +66,8 @@ func (c *LaunchConfig) attributes(list []CUlaunchAttribute) []CUlaunchAttribute 
 
 // raw is the configuration as the driver takes it, without a stream. attrs
 // must outlive it.
-func (c *LaunchConfig) raw(attrs []CUlaunchAttribute) CUlaunchConfig {
-	r := CUlaunchConfig{
+func (c *LaunchConfig) raw(attrs []cu.CUlaunchAttribute) cu.CUlaunchConfig {
+	r := cu.CUlaunchConfig{
 		GridDimX: c.Grid.X, GridDimY: c.Grid.Y, GridDimZ: c.Grid.Z,
 		BlockDimX: c.Block.X, BlockDimY: c.Block.Y, BlockDimZ: c.Block.Z,
 		SharedMemBytes: c.SharedMem, NumAttrs: uint32(len(attrs)),

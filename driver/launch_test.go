@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/imagetest"
 )
 
 // wantError fails unless err mentions every word, and matches the code.
@@ -85,7 +87,7 @@ func TestKernelLaunchIsPrepareAndDo(t *testing.T) {
 			t.Fatalf("x is %x", a.launch.args[0])
 		}
 	}
-	wantError(t, a.k.Launch(nil, a.config()), driver.ErrClosed, "stream")
+	wantError(t, a.k.Launch(nil, a.config()), driver.CUDA_ERROR_INVALID_VALUE, "stream")
 	wantError(t, a.k.Launch(a.s, a.config()), driver.CUDA_ERROR_INVALID_VALUE, "8 arguments", "alpha .f32", "got 0")
 	noError(t, must(a.m.Kernel("nothing"))(t).Launch(a.s, a.config()))
 }
@@ -100,20 +102,20 @@ func TestLaunchWithAttributesGoesThroughLaunchKernelEx(t *testing.T) {
 	if !a.launch.ex || a.launch.stream != uintptr(a.s.Raw()) {
 		t.Errorf("launched with %+v", a.launch)
 	}
-	got := map[driver.CUlaunchAttributeID]driver.CUlaunchAttributeValue{}
+	got := map[cu.CUlaunchAttributeID]cu.CUlaunchAttributeValue{}
 	for _, at := range a.launch.attributes {
 		got[at.Id] = at.Value
 	}
-	if v := got[driver.CU_LAUNCH_ATTRIBUTE_COOPERATIVE]; *v.Cooperative() != 1 {
+	if v := got[cu.CU_LAUNCH_ATTRIBUTE_COOPERATIVE]; *v.Cooperative() != 1 {
 		t.Error("not cooperative")
 	}
-	if v := got[driver.CU_LAUNCH_ATTRIBUTE_PRIORITY]; *v.Priority() != -2 {
+	if v := got[cu.CU_LAUNCH_ATTRIBUTE_PRIORITY]; *v.Priority() != -2 {
 		t.Errorf("priority %d", *v.Priority())
 	}
-	if v := got[driver.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION]; *v.ProgrammaticStreamSerializationAllowed() != 1 {
+	if v := got[cu.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION]; *v.ProgrammaticStreamSerializationAllowed() != 1 {
 		t.Error("not programmatic")
 	}
-	if v := got[driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION]; *v.ClusterDim() != (driver.CUlaunchAttributeValue_ClusterDim{X: 2, Y: 1, Z: 1}) {
+	if v := got[cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION]; *v.ClusterDim() != (cu.CUlaunchAttributeValue_ClusterDim{X: 2, Y: 1, Z: 1}) {
 		t.Errorf("cluster %v", *v.ClusterDim())
 	}
 	if len(l.Attributes()) != len(got) || len(got) != 4 {
@@ -167,16 +169,16 @@ func TestWrongArgumentsNameTheParameter(t *testing.T) {
 		{"pointer", 0, new(float32), invalid, []string{"(x)", "Go pointer"}},
 		{"string", 0, "x", invalid, []string{"(x)", "string"}},
 		{"nil", 0, nil, invalid, []string{"(x)", "nil", "CUdeviceptr(0)"}},
-		{"nil buffer", 0, none, driver.ErrClosed, []string{"(x)", "nil buffer"}},
-		{"zero view", 0, driver.View[float32]{}, driver.ErrClosed, []string{"(x)", "buffer"}},
+		{"nil buffer", 0, none, driver.CUDA_ERROR_INVALID_VALUE, []string{"(x)", "nil buffer"}},
+		{"zero view", 0, driver.View[float32]{}, driver.CUDA_ERROR_INVALID_VALUE, []string{"(x)", "buffer"}},
 		{"closed buffer", 0, closed, driver.ErrClosed, []string{"(x)", "buffer of float32"}},
 		{"view outside", 0, a.x.View(60, 70), invalid, []string{"(x)", "[60:70]", "64 elements"}},
 		{"host buffer", 0, host, invalid, []string{"(x)", "host memory", "Device"}},
 		{"buffer for an int", 3, a.x, invalid, []string{"(n)", "4 bytes", "8 bytes"}},
 		{"struct too small", 4, [2]int32{}, invalid, []string{"(shape)", ".b8[12]", "12 bytes", "8 bytes"}},
-		{"struct with pointer", 4, struct{ s *int }{}, invalid, []string{"(shape)", ".s", "Go ptr"}},
+		{"struct with pointer", 4, struct{ s *int }{}, invalid, []string{"(shape)", ".s", "a Go pointer"}},
 		{"struct for a number", 3, [4]byte{}, invalid, []string{"(n)", ".u32"}},
-		{"int for float64", 5, int64(1), invalid, []string{"(beta)", ".f64", "pass a float64"}},
+		{"int for float64", 5, int64(1), invalid, []string{"(beta)", ".f64", "an int64", "pass a float64"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := a.prepare(t)
@@ -244,7 +246,7 @@ func TestImpossibleConfigurationsNameTheDimension(t *testing.T) {
 	fixed := must(a.m.Kernel("fixed"))(t)
 	_, err := fixed.Prepare(a.config())
 	wantError(t, err, invalid, "32×1×1", "32×2×1", ".reqntid")
-	if a.called(driver.FnCuLaunchKernel) || a.called(driver.FnCuLaunchKernelEx) {
+	if a.called(cu.FnCuLaunchKernel) || a.called(cu.FnCuLaunchKernelEx) {
 		t.Error("something was launched")
 	}
 }
@@ -280,22 +282,22 @@ func TestLaunchOfClosedThingsIsRefused(t *testing.T) {
 			noError(t, test.close(a))
 			wantError(t, a.s.Do(l), driver.ErrClosed, test.words...)
 			wantError(t, l.Enqueue(a.s), driver.ErrClosed, test.words...)
-			if a.called(driver.FnCuLaunchKernel) {
+			if a.called(cu.FnCuLaunchKernel) {
 				t.Error("it was launched")
 			}
 		})
 	}
 	var none *driver.Launch
-	wantError(t, none.Enqueue(nil), driver.ErrClosed, "nil launch")
-	wantError(t, none.SetArg(0, 1), driver.ErrClosed, "nil launch")
-	wantError(t, driver.SetArg(none, 0, 1), driver.ErrClosed, "nil launch")
+	wantError(t, none.Enqueue(nil), driver.CUDA_ERROR_INVALID_VALUE, "nil launch")
+	wantError(t, none.SetArg(0, 1), driver.CUDA_ERROR_INVALID_VALUE, "nil launch")
+	wantError(t, driver.SetArg(none, 0, 1), driver.CUDA_ERROR_INVALID_VALUE, "nil launch")
 }
 
 func TestPrepareOfNilAndClosedKernels(t *testing.T) {
 	var none *driver.Kernel
 	_, err := none.Prepare(driver.LaunchConfig{})
-	wantError(t, err, driver.ErrClosed, "nil kernel")
-	wantError(t, none.Launch(nil, driver.LaunchConfig{}), driver.ErrClosed, "nil kernel")
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "nil kernel")
+	wantError(t, none.Launch(nil, driver.LaunchConfig{}), driver.CUDA_ERROR_INVALID_VALUE, "nil kernel")
 	a := newAxpy(t)
 	noError(t, a.m.Close())
 	_, err = a.k.Prepare(a.config(), a.args()...)
@@ -348,7 +350,7 @@ func TestBinaryKernelsAreCheckedBySize(t *testing.T) {
 	f := newFakeDevice()
 	f.kernels, f.params = []string{"k"}, []uintptr{8, 4}
 	c := f.open(t)
-	m := must(c.LoadModule(bareCubin(0)))(t)
+	m := must(c.LoadModule(imagetest.Cubin(0)))(t)
 	k := must(m.Kernel("k"))(t)
 	if p, ok := k.Params(); !ok || len(p) != 2 || p[0].Size != 8 || p[1].Size != 4 {
 		t.Errorf("parameters are %v, %v", p, ok)
@@ -365,10 +367,10 @@ func TestBinaryKernelsAreCheckedBySize(t *testing.T) {
 
 func TestUnknownParametersAreBelieved(t *testing.T) {
 	f := newFakeDevice()
-	delete(f.procs, driver.FnCuFuncGetParamInfo.Symbol())
+	delete(f.procs, cu.FnCuFuncGetParamInfo.Symbol())
 	f.kernels, f.params = []string{"k"}, []uintptr{8, 4}
 	c := f.open(t)
-	m := must(c.LoadModule(bareCubin(0)))(t)
+	m := must(c.LoadModule(imagetest.Cubin(0)))(t)
 	k := must(m.Kernel("k"))(t)
 	s := must(c.NewStream())(t)
 	cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}

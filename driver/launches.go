@@ -3,6 +3,7 @@ package driver
 import (
 	"unsafe"
 
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -44,6 +45,9 @@ func NewLaunches() *Launches { return &Launches{calls: loader.NewBatch()} }
 
 // Reset empties it for launches on a stream of d.
 func (b *Launches) Reset(d *Driver, s CUstream) {
+	if b == nil || b.calls == nil {
+		return
+	}
 	b.n = 0
 	if b.d == d && b.stream == s {
 		return
@@ -54,14 +58,27 @@ func (b *Launches) Reset(d *Driver, s CUstream) {
 }
 
 // Empty forgets the launches, after Run.
-func (b *Launches) Empty() { b.n = 0 }
+func (b *Launches) Empty() {
+	if b == nil || b.calls == nil {
+		return
+	}
+	b.n = 0
+}
 
 // Len returns the number of launches.
-func (b *Launches) Len() int { return b.n }
+func (b *Launches) Len() int {
+	if b == nil {
+		return 0
+	}
+	return b.n
+}
 
 // Add appends a launch that has no attributes (see Launch.Attributes), unless
 // there are MaxLaunches already: then it panics.
 func (b *Launches) Add(l *Launch) {
+	if b == nil || b.d == nil || l == nil {
+		return
+	}
 	i := b.n
 	if b.shape[i] != l.shape {
 		b.lay(i, l)
@@ -76,7 +93,7 @@ func (b *Launches) Add(l *Launch) {
 // lay prepares place i for launches like l.
 func (b *Launches) lay(i int, l *Launch) {
 	if i == b.calls.Len() {
-		b.call[i] = b.calls.AddRoom(b.d.Proc(FnCuLaunchKernel), launchWords, launchRoom)
+		b.call[i] = b.calls.AddRoom(b.d.Proc(cu.FnCuLaunchKernel), launchWords, launchRoom)
 	}
 	w := (*[launchWords]uintptr)(b.call[i])
 	*w = l.words
@@ -153,9 +170,12 @@ func (k *Kernel) shapeOf(words *[launchWords]uintptr) stamp {
 // Run makes the launches and returns how many succeeded, and the error of the
 // one after them.
 func (b *Launches) Run() (done int, err error) {
-	done, failure := b.calls.RunFirst(b.d.scope, b.n)
+	if b == nil || b.d == nil {
+		return 0, absentError(b == nil, "list of launches")
+	}
+	done, failure := b.calls.RunFirst(b.d.Scope(), b.n)
 	if done == b.n {
 		return done, nil
 	}
-	return done, b.d.result(FnCuLaunchKernel, failure)
+	return done, b.d.Result(cu.FnCuLaunchKernel, failure)
 }

@@ -96,7 +96,10 @@ func (l *Lifetime) untrack() {
 }
 
 func (l *Lifetime) leak(err error) Leak {
-	return Leak{Kind: l.kind, Handle: l.handle, Device: l.core.dev, Context: l.core.raw,
+	if l.core == nil {
+		return Leak{Kind: l.kindName(), Err: err}
+	}
+	return Leak{Kind: l.kindName(), Handle: l.handle, Device: l.core.dev, Context: l.core.raw,
 		Stack: formatStack(l.stack), Err: err}
 }
 

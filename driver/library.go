@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Library is code loaded by cuLibraryLoadData (since CUDA 12.0), which the
@@ -18,14 +20,17 @@ type Library struct {
 // put compiling off: that PTX does not compile may be the error of the first
 // Kernel or Global.
 func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) {
-	img, err := newImage(data)
+	if c == nil || c.core == nil {
+		return nil, absentError(c == nil, "context")
+	}
+	img, err := newLoadable(data)
 	if err != nil {
 		return nil, fmt.Errorf("cannot load a library: %w", err)
 	}
 	return c.loadLibrary(img, opts)
 }
 
-func (c *Context) loadLibrary(img image, opts []JITOption) (*Library, error) {
+func (c *Context) loadLibrary(img loadable, opts []JITOption) (*Library, error) {
 	p, err := newProgram(c, "library", img)
 	if err != nil {
 		return nil, err
@@ -35,17 +40,18 @@ func (c *Context) loadLibrary(img image, opts []JITOption) (*Library, error) {
 	if err != nil {
 		return nil, p.abandon(err)
 	}
+	p.text.Wait()
 	l.init(j, img, opts)
 	return l, nil
 }
 
-func (l *Library) load(d *Driver, img image, j *jit) error {
+func (l *Library) load(d *Driver, img loadable, j *jit) error {
 	return d.CuLibraryLoadData(&l.raw, img.ptr(), j.optionList(), j.valueList(), j.count(), nil, nil, 0)
 }
 
 // init keeps the log buffers, which the driver may write when it compiles for
 // a context, until the library is unloaded.
-func (l *Library) init(j *jit, img image, opts []JITOption) {
+func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 	raw, p := l.raw, l.code
 	p.log = cString(j.info)
 	p.find = func(d *Driver, name *byte) (CUfunction, error) {
@@ -65,7 +71,7 @@ func (l *Library) init(j *jit, img image, opts []JITOption) {
 // libraryFunction is the kernel as the current context has it. Only such a
 // handle is good for every call that takes a CUfunction.
 func libraryFunction(d *Driver, l CUlibrary, name *byte) (f CUfunction, err error) {
-	var k CUkernel
+	var k cu.CUkernel
 	if err := d.CuLibraryGetKernel(&k, l, name); err != nil {
 		return 0, err
 	}
@@ -79,7 +85,7 @@ func libraryKernels(d *Driver, l CUlibrary) []string {
 	if d.CuLibraryGetKernelCount(&n, l) != nil || n == 0 {
 		return nil
 	}
-	kernels := make([]CUkernel, n)
+	kernels := make([]cu.CUkernel, n)
 	if d.CuLibraryEnumerateKernels(&kernels[0], n, l) != nil {
 		return nil
 	}
@@ -183,8 +189,8 @@ func (l *Library) String() string {
 }
 
 func (l *Library) check() error {
-	if l == nil {
-		return nilError("library")
+	if l == nil || l.code == nil {
+		return absentError(l == nil, "library")
 	}
 	return l.code.check("library")
 }

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -39,10 +40,11 @@ type Lifetime struct {
 	refs    atomic.Int32 // the owner's, one per child, one per blocking call
 	hint    atomic.Uint32
 	kind    string
+	elem    reflect.Type // of a buffer: what it consists of, a part of the kind
 	handle  uint64
 	core    *contextCore
 	parent  *Lifetime
-	destroy func(d *Driver) error
+	destroy Destroyer // nil: there is nothing to destroy
 	stack   []uintptr // where it was made; nil unless a leak hook is set
 }
 
@@ -60,31 +62,57 @@ func NewLifetime(c *Context, kind string) (*Lifetime, error) {
 // Child begins the lifetime of an object that keeps l alive, as a pointer into
 // a module keeps the module.
 func (l *Lifetime) Child(kind string) (*Lifetime, error) {
-	if err := l.Retain(); err != nil {
-		return nil, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
+	n := &Lifetime{kind: kind}
+	if err := n.BeginIn(l); err != nil {
+		return nil, err
 	}
-	n := &Lifetime{kind: kind, core: l.core, parent: l}
-	n.refs.Store(1)
 	return n, nil
+}
+
+// BeginIn is Child for a Lifetime that is a part of something else, which must
+// not be the object that programs hold. It begins a zero Lifetime or, once more,
+// one that has ended.
+func (l *Lifetime) BeginIn(parent *Lifetime) error {
+	if l == nil {
+		return absentError(true, "lifetime")
+	}
+	if err := parent.Retain(); err != nil {
+		return fmt.Errorf("cannot make %s: %w", aKind(l.kindName()), err)
+	}
+	if l.parent != parent {
+		l.core, l.parent = parent.core, parent
+	}
+	l.refs.Store(1)
+	l.closed.Store(false)
+	return nil
 }
 
 // Abandon ends a lifetime whose object could not be created, and returns err
 // with the kind of object in front.
 func (l *Lifetime) Abandon(err error) error {
+	if l == nil {
+		return err
+	}
 	l.closed.Store(true)
 	if l.parent != nil {
 		l.parent.Done()
 	}
-	return fmt.Errorf("cannot make %s: %w", aKind(l.kind), err)
+	return fmt.Errorf("cannot make %s: %w", aKind(l.kindName()), err)
 }
 
 // Own binds a lifetime to object, the value that programs hold, and to the
 // driver's handle. destroy gets the guarded view of the object's context; it
 // must not refer to object (it would never become unreachable), only to the
 // handle and to what the destruction needs. A nil destroy is an object without
-// a handle of its own.
+// a handle of its own. A nil object or lifetime is bound to nothing.
 func Own[T any](object *T, l *Lifetime, handle uint64, destroy func(d *Driver) error) {
-	l.handle, l.destroy = handle, destroy
+	if object == nil || l == nil {
+		return
+	}
+	l.handle = handle
+	if destroy != nil {
+		l.destroy = destroyFunc(destroy)
+	}
 	l.track()
 	runtime.AddCleanup(object, reclaim, l)
 }
@@ -100,23 +128,35 @@ func (l *Lifetime) Check() error {
 
 func (l *Lifetime) closedError() error {
 	if l == nil {
-		return fmt.Errorf("object was not made by its constructor: %w", ErrClosed)
+		return absentError(true, "lifetime")
 	}
 	return fmt.Errorf("%s: %w", l, ErrClosed)
 }
 
 // String names the object: its kind and the driver's handle.
 func (l *Lifetime) String() string {
+	if l == nil {
+		return "no object"
+	}
 	if l.handle == 0 {
+		return l.kindName()
+	}
+	return fmt.Sprintf("%s %#x", l.kindName(), l.handle)
+}
+
+// kindName is the sort of object. For buffers it is put together here, not each
+// time one is made.
+func (l *Lifetime) kindName() string {
+	if l.elem == nil {
 		return l.kind
 	}
-	return fmt.Sprintf("%s %#x", l.kind, l.handle)
+	return l.kind + " of " + l.elem.String()
 }
 
 // Retain keeps the driver object from being destroyed until Done. It fails
 // when the object is closed.
 func (l *Lifetime) Retain() error {
-	for {
+	for l != nil {
 		n := l.refs.Load()
 		if n <= 0 || l.closed.Load() {
 			return l.closedError()
@@ -125,6 +165,7 @@ func (l *Lifetime) Retain() error {
 			return nil
 		}
 	}
+	return l.closedError()
 }
 
 // Done gives back what Retain took. When that was the last reference the
@@ -160,11 +201,11 @@ func (l *Lifetime) Disown() bool {
 }
 
 func (l *Lifetime) release() error {
-	if l.refs.Add(-1) > 0 {
+	if l == nil || l.core == nil || l.refs.Add(-1) > 0 {
 		return nil
 	}
 	if inCallback() {
-		reclaimLater(l.finishLater) // where CUDA may be called
+		l.reclaimLater(l.finishLater) // where CUDA may be called
 		return nil
 	}
 	return l.finish()
@@ -176,7 +217,7 @@ func (l *Lifetime) finish() error {
 	l.untrack()
 	var err error
 	if l.destroy != nil {
-		err = l.destroy(l.core.guarded)
+		err = l.destroy.Destroy(l.core.guarded)
 	}
 	if err != nil {
 		err = fmt.Errorf("cannot destroy %s: %w", l, err)
@@ -191,11 +232,6 @@ func (l *Lifetime) finishLater() {
 	if err := l.finish(); err != nil {
 		l.core.recordCleanup(err)
 	}
-}
-
-// nilError is the answer of a method of a nil object.
-func nilError(kind string) error {
-	return fmt.Errorf("nil %s: %w", kind, ErrClosed)
 }
 
 // aKind is a kind of object with its article.

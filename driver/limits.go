@@ -1,6 +1,10 @@
 package driver
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver/cu"
+)
 
 // deviceLimits is what the checks of a launch ask of the device. A program
 // reads it once.
@@ -34,18 +38,18 @@ func (p *program) deviceLimits() (*deviceLimits, error) {
 func (l *deviceLimits) read(dev Device) error {
 	var cooperative, cluster int
 	for _, n := range []number{
-		{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, &l.grid[0]},
-		{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, &l.grid[1]},
-		{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, &l.grid[2]},
-		{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, &l.block[0]},
-		{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, &l.block[1]},
-		{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, &l.block[2]},
-		{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &l.threads},
-		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &l.shared},
-		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &l.sharedOptin},
-		{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &l.multiprocessors},
-		{CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &cooperative},
-		{CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &cluster},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, &l.grid[0]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, &l.grid[1]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, &l.grid[2]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, &l.block[0]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, &l.block[1]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, &l.block[2]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &l.threads},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &l.shared},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &l.sharedOptin},
+		{cu.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &l.multiprocessors},
+		{cu.CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &cooperative},
+		{cu.CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &cluster},
 	} {
 		if err := dev.read(n.attr, n.to); err != nil {
 			return err
@@ -133,7 +137,7 @@ func (k *Kernel) checkShared(bytes uint32, l *deviceLimits) error {
 	if uint64(bytes) <= uint64(k.info.MaxSharedDynamic) {
 		return nil
 	}
-	err := k.code.ctx.Guarded().CuFuncSetAttribute(k.raw, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int32(bytes))
+	err := k.code.ctx.Guarded().CuFuncSetAttribute(k.raw, cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int32(bytes))
 	if err != nil {
 		return fmt.Errorf("cannot raise the limit of dynamic shared memory from %d to %d bytes: %w", k.info.MaxSharedDynamic, bytes, err)
 	}
@@ -148,7 +152,7 @@ func (k *Kernel) checkCluster(cfg *LaunchConfig, l *deviceLimits) error {
 		}
 		return nil
 	}
-	if !l.cluster || !k.code.ctx.Driver().Has(FnCuLaunchKernelEx) {
+	if !l.cluster || !k.code.ctx.Driver().Has(cu.FnCuLaunchKernelEx) {
 		return fmt.Errorf("clusters need compute capability 9.0 and CUDA 11.8: %w", ErrNotSupported)
 	}
 	if want := k.info.RequiredCluster; !want.IsZero() && want != cfg.Cluster {

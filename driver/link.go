@@ -3,14 +3,14 @@ package driver
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"unsafe"
 
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/image"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -46,15 +46,14 @@ func checkLinkOptions(opts []JITOption) error {
 	if err := j.apply(opts); err != nil {
 		return err
 	}
-	if j.has(CU_JIT_FALLBACK_STRATEGY) {
+	if j.has(cu.CU_JIT_FALLBACK_STRATEGY) {
 		return invalidf("JITFallback is no option of a linker, which takes code for exactly its target")
 	}
 	return nil
 }
 
 // Add takes an input, whose kind it recognises: PTX, a relocatable cubin, a fat
-// binary, an object file or an archive. Its headers are checked, as NewImage
-// checks them; it is compiled by Complete, and data must not be changed before
+// binary, an object file or an archive. Its headers are checked; it is compiled by Complete, and data must not be changed before
 // that. The name stands for the input in messages; with "" it is numbered.
 // Options hold for this input besides the linker's own and take no part in
 // linking.
@@ -76,23 +75,6 @@ func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 	}
 	l.inputs, l.image = append(l.inputs, in), nil
 	return nil
-}
-
-// AddFile is Add with the contents of a file and its name.
-func (l *Linker) AddFile(file string, opts ...JITOption) error {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("cannot link: %w", err)
-	}
-	return l.Add(filepath.Base(file), data, opts...)
-}
-
-// AddImage is Add with an image.
-func (l *Linker) AddImage(i *Image, opts ...JITOption) error {
-	if i == nil {
-		return nilError("image")
-	}
-	return l.Add(i.name, i.code.data, opts...)
 }
 
 // Complete compiles the inputs, links them and returns the image, a cubin, which
@@ -133,7 +115,7 @@ func (l *Linker) Load(opts ...JITOption) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	img, err := newImage(data)
+	img, err := newLoadable(data)
 	if err != nil {
 		return nil, fmt.Errorf("what was linked is no image: %w", err)
 	}
@@ -152,7 +134,7 @@ func (l *Linker) signatures() map[string]*ptx.Signature {
 	defer l.mu.Unlock()
 	all := make(map[string]*ptx.Signature)
 	for _, in := range l.inputs {
-		if in.code.format != formatPTX {
+		if in.code.kind != image.PTX {
 			return nil
 		}
 		for name, s := range readSignatures(in.code) {
@@ -199,49 +181,55 @@ func (l *Linker) check() error {
 // load on one of them can end the process. So no link is made piece by piece on
 // whatever threads the goroutine is on, and what fails here is forgotten with
 // the thread.
-func (l *Linker) onThread() (image []byte, log string, err error) {
+func (l *Linker) onThread() (linked []byte, log string, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // and never unlocked: the thread ends
-		image, log, err = l.link()
+		linked, log, err = l.link()
 	}()
 	<-done
-	return image, log, err
+	return linked, log, err
 }
 
 // link makes the calls, once more with larger buffers if a log was cut.
-func (l *Linker) link() (image []byte, log string, err error) {
-	var failing []byte // PTX that the log is about
-	j, err := withLogs(l.opts, func() []byte { return failing }, func(j *jit) error {
-		failing = nil
-		image, err = l.linkOnce(j, &failing)
+func (l *Linker) link() (linked []byte, log string, err error) {
+	var failing failedInput // that the log is about
+	j, err := withLogs(l.opts, func() []byte { return failing.ptx }, func(j *jit) error {
+		failing = failedInput{}
+		linked, err = l.linkOnce(j, &failing)
 		return err
 	})
 	if err != nil {
 		return nil, "", l.explainNeeds(err, failing)
 	}
 	defer j.close()
-	return image, cString(j.info), nil
+	return linked, cString(j.info), nil
+}
+
+// failedInput is the input that the driver refused: its PTX is nil for a binary.
+type failedInput struct {
+	name string
+	ptx  []byte
 }
 
 // explainNeeds says what driver or device PTX needs that was refused for that.
-func (l *Linker) explainNeeds(err error, text []byte) error {
-	if text == nil {
+func (l *Linker) explainNeeds(err error, in failedInput) error {
+	if in.ptx == nil {
 		return err
 	}
-	info, _ := ptx.Signatures(text)
+	info, _ := ptx.Signatures(in.ptx)
 	explained, ok := l.ctx.explainNeeds(err, info.Needs()).(*Error)
 	if !ok || explained == err {
 		return err
 	}
-	explained.Hint = explained.of(explained.Hint)
+	explained.Hint = withInput(in.name, explained.Hint)
 	return explained
 }
 
-func (l *Linker) linkOnce(j *jit, failing *[]byte) (image []byte, err error) {
+func (l *Linker) linkOnce(j *jit, failing *failedInput) (linked []byte, err error) {
 	d := l.ctx.Driver()
-	var state CUlinkState
+	var state cu.CUlinkState
 	if err := d.CuLinkCreate(j.count(), j.optionList(), j.valueList(), &state); err != nil {
 		return nil, err
 	}
@@ -252,8 +240,9 @@ func (l *Linker) linkOnce(j *jit, failing *[]byte) (image []byte, err error) {
 	}()
 	for _, in := range l.inputs {
 		if err := in.add(d, state); err != nil {
-			*failing = in.code.ptx()
-			return nil, in.named(j.linkFault(err))
+			*failing = failedInput{in.name, in.code.ptx()}
+			j.input = in.name
+			return nil, j.linkFault(err)
 		}
 	}
 	var at unsafe.Pointer
@@ -273,7 +262,7 @@ func (j *jit) linkFault(err error) error {
 		return err
 	}
 	if err == nil {
-		return &Error{Func: FnCuLinkComplete, Result: CUDA_ERROR_INVALID_SOURCE}
+		return &Error{Func: cu.FnCuLinkComplete, Result: CUDA_ERROR_INVALID_SOURCE}
 	}
 	if e, ok := err.(*Error); ok && e.Result == CUDA_ERROR_UNKNOWN {
 		known := *e

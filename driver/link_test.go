@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/image"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/internal/imagetest"
 )
 
 const linkHead = ".version 8.0\n.target sm_70\n.address_size 64\n"
@@ -210,9 +212,9 @@ func TestClosedLinkersRefuse(t *testing.T) {
 		_, err := l.Complete()
 		wantError(t, err, driver.ErrClosed)
 		var none *driver.Linker
-		wantError(t, none.Add("x", []byte(linkKernel)), driver.ErrClosed)
+		wantError(t, none.Add("x", []byte(linkKernel)), driver.CUDA_ERROR_INVALID_VALUE)
 		_, err = none.Load()
-		wantError(t, err, driver.ErrClosed)
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE)
 		noError(t, none.Close())
 	})
 }
@@ -231,7 +233,7 @@ func TestLinkerIsCompleteUntilItIsAddedTo(t *testing.T) {
 			t.Error("what was added is not there")
 		}
 		noError(t, l.Close())
-		i := image(t, "linked", first) // it outlives the linker
+		i := parsed(t, "linked", first) // it outlives the linker
 		if p := i.Parts(); len(p) != 1 || p[0].Arch.Major != must(c.Device().Arch())(t).Major || p[0].Relocatable {
 			t.Errorf("the image has %v", p)
 		}
@@ -239,7 +241,7 @@ func TestLinkerIsCompleteUntilItIsAddedTo(t *testing.T) {
 		must(m.Kernel("k2"))(t)
 		noError(t, m.Close())
 		again := must(c.NewLinker())(t)
-		wantError(t, again.AddImage(i), driver.CUDA_ERROR_INVALID_VALUE, `"linked"`, "-rdc=true")
+		wantError(t, again.Add(i.Name(), i.Bytes()), driver.CUDA_ERROR_INVALID_VALUE, `"linked"`, "-rdc=true")
 	})
 }
 
@@ -288,7 +290,7 @@ func TestLinkerWithoutInputsGivesAnEmptyImage(t *testing.T) {
 
 func TestLinkerOptionsAreChecked(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		_, err := c.NewLinker(driver.JITFallback(driver.CU_PREFER_PTX))
+		_, err := c.NewLinker(driver.JITFallback(cu.CU_PREFER_PTX))
 		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "JITFallback")
 		_, err = c.NewLinker(driver.JITMaxRegisters(0))
 		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "MAX_REGISTERS", "1 to 255")
@@ -297,8 +299,7 @@ func TestLinkerOptionsAreChecked(t *testing.T) {
 		wantError(t, l.Add("v", []byte(linkVar), driver.JITOptLevel(5)), driver.CUDA_ERROR_INVALID_VALUE, `"v"`, "0 to 4")
 		noError(t, l.Close())
 		l = must(c.NewLinker())(t)
-		wantError(t, l.AddFile(filepath.Join(gputest.TempDir(t), "none.ptx")), os.ErrNotExist, "none.ptx")
-		wantError(t, l.AddImage(nil), driver.ErrClosed)
+		wantError(t, l.Add("none", nil), driver.CUDA_ERROR_INVALID_VALUE, `"none"`, "empty")
 		wantError(t, l.Add("a\x00b", []byte(linkVar)), driver.CUDA_ERROR_INVALID_VALUE, "NUL")
 		noError(t, l.Close())
 	})
@@ -307,7 +308,7 @@ func TestLinkerOptionsAreChecked(t *testing.T) {
 func TestLinkerRefusesWhatIsNoInput(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		archive := imageFile(t, "libscale.a")
-		object := bareCubin(64)
+		object := imagetest.Cubin(64)
 		object[18] = 62
 		object[0x28], object[0x3a], object[0x3c] = 200, 64, 1
 		for _, data := range [][]byte{nil, []byte("hello"), archive[:len(archive)-1], archive[:9], object, imageFile(t, "main.cubin")[:99]} {
@@ -335,7 +336,7 @@ func TestLinkingDoesNotDisturbACapture(t *testing.T) {
 // What compilers made for one architecture is linked by its device.
 func TestCompiledInputsAreLinked(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
-		if must(c.Device().Arch())(t) != (driver.Arch{Major: 9}) {
+		if must(c.Device().Arch())(t) != (image.Arch{Major: 9}) {
 			t.Skip("the machine code in testdata is for sm_90")
 		}
 		for _, files := range [][]string{
@@ -344,7 +345,7 @@ func TestCompiledInputsAreLinked(t *testing.T) {
 			t.Run(strings.Join(files, " and "), func(t *testing.T) {
 				l := must(c.NewLinker())(t)
 				for _, f := range files {
-					noError(t, l.AddFile(filepath.Join("testdata", "images", f)))
+					noError(t, l.Add(f, imageFile(t, f)))
 				}
 				m := must(l.Load())(t)
 				if got := launchMark(t, c, must(m.Kernel("scaled"))(t), uint32(1)); got != 3 {
@@ -354,7 +355,7 @@ func TestCompiledInputsAreLinked(t *testing.T) {
 			})
 		}
 		l := must(c.NewLinker())(t)
-		noError(t, l.AddFile(filepath.Join("testdata", "images", "main.cubin")))
+		noError(t, l.Add("main.cubin", imageFile(t, "main.cubin")))
 		_, err := l.Complete()
 		if err == nil || !strings.Contains(fmt.Sprintf("%+v", err), "Undefined reference to 'scale'") {
 			t.Errorf("%+v", err)
@@ -363,17 +364,19 @@ func TestCompiledInputsAreLinked(t *testing.T) {
 	})
 }
 
-// The same sources as PTX, on every driver.
+// The same sources as PTX, by itself or in a fat binary, on every driver.
 func TestCompiledPTXIsLinked(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		l := must(c.NewLinker())(t)
-		noError(t, l.AddFile(filepath.Join("testdata", "images", "main.ptx")))
-		noError(t, l.AddFile(filepath.Join("testdata", "images", "scale.ptx")))
-		m := must(l.Load())(t)
-		if got := launchMark(t, c, must(m.Kernel("scaled"))(t), uint32(1)); got != 3 {
-			t.Errorf("the kernel stores %d", got)
+		for _, file := range []string{"main.ptx", "main.fatbin"} {
+			l := must(c.NewLinker())(t)
+			noError(t, l.Add(file, imageFile(t, file)))
+			noError(t, l.Add("scale.ptx", imageFile(t, "scale.ptx")))
+			m := must(l.Load())(t)
+			if got := launchMark(t, c, must(m.Kernel("scaled"))(t), uint32(1)); got != 3 {
+				t.Errorf("%s: the kernel stores %d", file, got)
+			}
+			closeAll(t, m, l)
 		}
-		closeAll(t, m, l)
 	})
 }
 
@@ -382,14 +385,18 @@ func ExampleLinker() {
 	c := exampleContext()
 	l, err := c.NewLinker()
 	check(err)
-	check(l.AddFile("testdata/images/main.ptx"))
+	main, err := os.ReadFile("testdata/images/main.ptx")
+	check(err)
+	check(l.Add("main.ptx", main))
 	_, err = l.Complete()
 	fmt.Println(err)
 	check(l.Close())
 
 	l, err = c.NewLinker()
 	check(err)
-	check(l.AddFile("testdata/images/main.ptx"), l.AddFile("testdata/images/scale.ptx"))
+	scale, err := os.ReadFile("testdata/images/scale.ptx")
+	check(err)
+	check(l.Add("main.ptx", main), l.Add("scale.ptx", scale))
 	m, err := l.Load()
 	check(err)
 	fmt.Println(m.Kernels())

@@ -3,6 +3,8 @@ package driver
 import (
 	"errors"
 	"sync"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // mark is an event that the library records to know when the work sent to a
@@ -20,9 +22,42 @@ type markPool struct {
 	free []*mark
 }
 
-// markFlags: no timing, which makes events cheap, and a thread that blocks on
-// one sleeps, because whoever waits this way is not in a hurry of microseconds.
-const markFlags = uint32(CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC)
+// markFlags makes events cheap. A thread that blocks on one spins or sleeps as the
+// context was made to.
+func (core *contextCore) markFlags() (uint32, error) {
+	sleeps, err := core.sleeps()
+	if sleeps {
+		return uint32(cu.CU_EVENT_DISABLE_TIMING | cu.CU_EVENT_BLOCKING_SYNC), err
+	}
+	return uint32(cu.CU_EVENT_DISABLE_TIMING), err
+}
+
+// What contextCore.sched says.
+const (
+	schedUnknown = iota
+	schedSpins
+	schedSleeps
+)
+
+// sleeps reports whether the context was made to have threads sleep that wait. It
+// asks the driver once.
+func (core *contextCore) sleeps() (bool, error) {
+	sched := core.sched.Load()
+	if sched == schedUnknown {
+		sched = schedSpins
+		if core.guarded.Has(cu.FnCuCtxGetFlags) {
+			var flags uint32
+			if err := core.guarded.CuCtxGetFlags(&flags); err != nil {
+				return false, err
+			}
+			if cu.CUctx_flags(flags)&cu.CU_CTX_SCHED_MASK == cu.CU_CTX_SCHED_BLOCKING_SYNC {
+				sched = schedSleeps
+			}
+		}
+		core.sched.Store(sched)
+	}
+	return sched == schedSleeps, nil
+}
 
 // markStream records a mark in s, whose lifetime the caller retained; the mark's
 // Done gives that reference back.
@@ -31,7 +66,7 @@ func (core *contextCore) markStream(s *Stream) (*mark, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := core.guarded.CuEventRecord(m.raw, s.raw); err != nil {
+	if err := s.guardedSelf().CuEventRecord(m.raw, s.raw); err != nil {
 		core.marks.put(m)
 		return nil, err
 	}
@@ -43,8 +78,12 @@ func (core *contextCore) newMark() (*mark, error) {
 	if m := core.marks.get(); m != nil {
 		return m, nil
 	}
+	flags, err := core.markFlags()
+	if err != nil {
+		return nil, err
+	}
 	m := &mark{core: core}
-	if err := core.guarded.CuEventCreate(&m.raw, markFlags); err != nil {
+	if err := core.guarded.CuEventCreate(&m.raw, flags); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -79,8 +118,11 @@ func (p *markPool) destroy(d *Driver) error {
 	return errors.Join(errs...)
 }
 
-func (m *mark) poll() (bool, error) { return finished(m.core.guarded.CuEventQuery(m.raw)) }
+func (m *mark) poll() (bool, error) { return finished(m.core.loose.CuEventQuery(m.raw)) }
 func (m *mark) block() error        { return m.core.guarded.CuEventSynchronize(m.raw) }
+
+// sleeps goes by the context, as cuStreamSynchronize does.
+func (m *mark) sleeps() (bool, error) { return m.core.sleeps() }
 
 // Done ends the wait that took the mark.
 func (m *mark) Done() {

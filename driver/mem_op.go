@@ -3,13 +3,15 @@ package driver
 import (
 	"fmt"
 	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // MemOp is a batch of memory operations that the stream itself does, without
 // a kernel: writing a word, waiting for one. See NewMemOp.
 type MemOp struct {
 	ctx    *Context
-	params []CUstreamBatchMemOpParams
+	params []cu.CUstreamBatchMemOpParams
 	lives  []*Lifetime
 	refs   []Ref
 	uses   []Access
@@ -43,18 +45,18 @@ func NewMemOp(c *Context, steps ...MemStep) (*MemOp, error) {
 
 // WriteWord writes v to element i of dst. Unless flags say otherwise, what the
 // stream did before is visible to whoever sees the value.
-func WriteWord[T Word](dst MemoryOf[T], i int, v T, flags CUstreamWriteValue_flags) MemStep {
+func WriteWord[T Word](dst MemoryOf[T], i int, v T, flags cu.CUstreamWriteValue_flags) MemStep {
 	return func(o *MemOp) error {
 		addr, err := word(o, dst, i, Writes)
 		if err != nil {
 			return err
 		}
-		var p CUstreamBatchMemOpParams
+		var p cu.CUstreamBatchMemOpParams
 		w := p.WriteValue()
-		w.Operation, w.Address, w.Flags = CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, uint32(flags)
+		w.Operation, w.Address, w.Flags = cu.CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, uint32(flags)
 		*w.Value64() = uint64(v)
 		if sizeOf[T]() == 8 {
-			w.Operation = CU_STREAM_MEM_OP_WRITE_VALUE_64
+			w.Operation = cu.CU_STREAM_MEM_OP_WRITE_VALUE_64
 		} else {
 			*w.Value64() = uint64(uint32(v))
 		}
@@ -65,18 +67,18 @@ func WriteWord[T Word](dst MemoryOf[T], i int, v T, flags CUstreamWriteValue_fla
 
 // WaitWord holds the stream back until element i of src and v are in the
 // relation that flags name (CU_STREAM_WAIT_VALUE_GEQ and so on).
-func WaitWord[T Word](src MemoryOf[T], i int, v T, flags CUstreamWaitValue_flags) MemStep {
+func WaitWord[T Word](src MemoryOf[T], i int, v T, flags cu.CUstreamWaitValue_flags) MemStep {
 	return func(o *MemOp) error {
 		addr, err := word(o, src, i, Reads)
 		if err != nil {
 			return err
 		}
-		var p CUstreamBatchMemOpParams
+		var p cu.CUstreamBatchMemOpParams
 		w := p.WaitValue()
-		w.Operation, w.Address, w.Flags = CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, uint32(flags)
+		w.Operation, w.Address, w.Flags = cu.CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, uint32(flags)
 		*w.Value64() = uint64(v)
 		if sizeOf[T]() == 8 {
-			w.Operation = CU_STREAM_MEM_OP_WAIT_VALUE_64
+			w.Operation = cu.CU_STREAM_MEM_OP_WAIT_VALUE_64
 		} else {
 			*w.Value64() = uint64(uint32(v))
 		}
@@ -86,11 +88,11 @@ func WaitWord[T Word](src MemoryOf[T], i int, v T, flags CUstreamWaitValue_flags
 }
 
 // MemBarrier orders the steps before it with those behind it.
-func MemBarrier(flags CUstreamMemoryBarrier_flags) MemStep {
+func MemBarrier(flags cu.CUstreamMemoryBarrier_flags) MemStep {
 	return func(o *MemOp) error {
-		var p CUstreamBatchMemOpParams
+		var p cu.CUstreamBatchMemOpParams
 		b := p.MemoryBarrier()
-		b.Operation, b.Flags = CU_STREAM_MEM_OP_BARRIER, uint32(flags)
+		b.Operation, b.Flags = cu.CU_STREAM_MEM_OP_BARRIER, uint32(flags)
 		o.params = append(o.params, p)
 		return nil
 	}
@@ -118,7 +120,7 @@ func word[T any](o *MemOp, m MemoryOf[T], i int, mode AccessMode) (CUdeviceptr, 
 
 // Enqueue implements Op: one driver call, no allocation.
 func (o *MemOp) Enqueue(s *Stream) error {
-	if o == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
+	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
 		if err := o.refuse(s); err != nil {
 			return err
 		}
@@ -139,26 +141,26 @@ func (o *MemOp) Enqueue(s *Stream) error {
 
 // send picks the ABI: since CUDA 11.7 no driver option is needed.
 func (o *MemOp) send(s *Stream) error {
-	if s.d.Has(FnCuStreamBatchMemOp) {
+	if s.d.Has(cu.FnCuStreamBatchMemOp) {
 		return s.d.CuStreamBatchMemOp(s.raw, uint32(len(o.params)), &o.params[0], o.flags)
 	}
 	return s.d.CuStreamBatchMemOp_v8000(s.raw, uint32(len(o.params)), &o.params[0], o.flags)
 }
 
 func (o *MemOp) refuse(s *Stream) error {
-	if o == nil {
-		return nilError("memory operation")
+	if o == nil || o.ctx == nil {
+		return absentError(o == nil, "memory operation")
 	}
 	return checkStream(o, o.ctx, s)
 }
 
 // NodeParams is the operation as a graph node takes it. The parameters belong
 // to o.
-func (o *MemOp) NodeParams() CUDA_BATCH_MEM_OP_NODE_PARAMS {
-	if o == nil {
-		return CUDA_BATCH_MEM_OP_NODE_PARAMS{}
+func (o *MemOp) NodeParams() cu.CUDA_BATCH_MEM_OP_NODE_PARAMS {
+	if o == nil || len(o.params) == 0 {
+		return cu.CUDA_BATCH_MEM_OP_NODE_PARAMS{}
 	}
-	return CUDA_BATCH_MEM_OP_NODE_PARAMS{
+	return cu.CUDA_BATCH_MEM_OP_NODE_PARAMS{
 		Ctx: o.ctx.Raw(), Count: uint32(len(o.params)), ParamArray: &o.params[0], Flags: o.flags,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/gputest"
 )
@@ -14,13 +15,13 @@ func TestMemOpHasABarrierBetweenItsSteps(t *testing.T) {
 	b := must(driver.Alloc[uint32](c, 2))(t)
 	defer b.Close()
 	op := must(driver.NewMemOp(c, driver.WriteWord[uint32](b, 0, 1, 0),
-		driver.MemBarrier(driver.CU_STREAM_MEMORY_BARRIER_TYPE_GPU), driver.WriteWord[uint32](b, 1, 2, 0)))(t)
+		driver.MemBarrier(cu.CU_STREAM_MEMORY_BARRIER_TYPE_GPU), driver.WriteWord[uint32](b, 1, 2, 0)))(t)
 	p := op.NodeParams()
 	if p.Count != 3 {
 		t.Fatalf("%d steps", p.Count)
 	}
 	step := unsafe.Slice(p.ParamArray, p.Count)[1]
-	if m := step.MemoryBarrier(); m.Operation != driver.CU_STREAM_MEM_OP_BARRIER || m.Flags != uint32(driver.CU_STREAM_MEMORY_BARRIER_TYPE_GPU) {
+	if m := step.MemoryBarrier(); m.Operation != cu.CU_STREAM_MEM_OP_BARRIER || m.Flags != uint32(cu.CU_STREAM_MEMORY_BARRIER_TYPE_GPU) {
 		t.Errorf("step 1 is %v with flags %d", m.Operation, m.Flags)
 	}
 	s := must(c.NewStream())(t)

@@ -46,6 +46,19 @@ type allocation struct {
 	order *ordered // of a stream-ordered allocation; nil: cuMemAlloc
 	owner any      // keeps what the memory is a part of (a module, host memory)
 	bad   error    // stands for a view that could not be made, and says why
+	watch Watched  // of memory that comes and goes in the order of a stream
+}
+
+// owned is a buffer that is made together with its allocation.
+type owned[T any] struct {
+	buf Buffer[T]
+	a   allocation
+}
+
+// set gives the buffer its allocation, whose other fields are set.
+func (o *owned[T]) set() *Buffer[T] {
+	o.buf.mem = span{&o.a, o.a.ptr, o.a.bytes}
+	return &o.buf
 }
 
 // Lifetime implements Ref.

@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/faulty"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/internal/imagetest"
 )
 
 // mistake is one wrong use of the library. Its error names the thing, with
@@ -90,12 +92,12 @@ func TestMistakenLaunchesAreRefused(t *testing.T) {
 			{"a float64 for a float32", invalid, []string{"argument 2 (alpha)", "float64", "pass a float32"}, launch(one, x, y, 1.0, uint32(1))},
 			{"an int", invalid, []string{"argument 3 (n)", "no fixed size"}, launch(one, x, y, float32(1), 1)},
 			{"a slice", invalid, []string{"argument 0 (x)", "Go pointer"}, launch(one, []float32{1}, y, float32(1), uint32(1))},
-			{"a nil buffer", driver.ErrClosed, []string{"argument 1 (y)", "nil buffer"}, launch(one, x, none, float32(1), uint32(1))},
+			{"a nil buffer", driver.CUDA_ERROR_INVALID_VALUE, []string{"argument 1 (y)", "nil buffer"}, launch(one, x, none, float32(1), uint32(1))},
 			{"nil", invalid, []string{"argument 1 (y)", "nil"}, launch(one, x, nil, float32(1), uint32(1))},
 			{"a closed buffer", driver.ErrClosed, []string{"argument 1 (y)", "buffer of float32"}, launch(one, x, closed, float32(1), uint32(1))},
 			{"a view out of range", invalid, []string{"argument 1 (y)", "view [0:2]"}, launch(one, x, y.View(0, 2), float32(1), uint32(1))},
-			{"a nil stream", driver.ErrClosed, []string{"nil stream"}, func() error { return k.Launch(nil, one, good...) }},
-			{"a nil kernel", driver.ErrClosed, []string{"nil kernel"}, func() error { return (*driver.Kernel)(nil).Launch(w.s, one, good...) }},
+			{"a nil stream", driver.CUDA_ERROR_INVALID_VALUE, []string{"nil stream"}, func() error { return k.Launch(nil, one, good...) }},
+			{"a nil kernel", driver.CUDA_ERROR_INVALID_VALUE, []string{"nil kernel"}, func() error { return (*driver.Kernel)(nil).Launch(w.s, one, good...) }},
 		})
 	})
 }
@@ -118,8 +120,8 @@ func TestMistakenCopiesAndFillsAreRefused(t *testing.T) {
 		}
 		far := ^uintptr(0)
 		refused(w, []mistake{
-			{"a nil destination", driver.ErrClosed, []string{"upload", "nil buffer"}, func() error { return second(driver.Upload(none, h)) }},
-			{"a nil source", driver.ErrClosed, []string{"upload", "nil host buffer"}, func() error { return second(driver.Upload(b, noHost)) }},
+			{"a nil destination", driver.CUDA_ERROR_INVALID_VALUE, []string{"upload", "nil buffer"}, func() error { return second(driver.Upload(none, h)) }},
+			{"a nil source", driver.CUDA_ERROR_INVALID_VALUE, []string{"upload", "nil host buffer"}, func() error { return second(driver.Upload(b, noHost)) }},
 			{"a closed destination", driver.ErrClosed, []string{"device copy: destination", "buffer of float32"}, func() error { return second(driver.CopyDevice(closed, b.View(0, 1))) }},
 			{"a closed host buffer", driver.ErrClosed, []string{"download", "host buffer of float32"}, func() error { return second(driver.Download(shut, b.View(0, 1))) }},
 			{"other lengths", invalid, []string{"upload", "4 elements", "2"}, func() error { return second(driver.Upload(b, h.View(0, 2))) }},
@@ -170,7 +172,7 @@ func TestMistakenCodeIsRefused(t *testing.T) {
 			{"its kernel", driver.ErrClosed, []string{"kernel axpy"}, func() error {
 				return second(kernel.Prepare(driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}))
 			}},
-			{"a nil module", driver.ErrClosed, []string{"nil module"}, func() error { return second((*driver.Module)(nil).Kernel("k")) }},
+			{"a nil module", driver.CUDA_ERROR_INVALID_VALUE, []string{"nil module"}, func() error { return second((*driver.Module)(nil).Kernel("k")) }},
 		})
 	})
 }
@@ -187,7 +189,7 @@ func libraryKernel(c *driver.Context, ptx string) error {
 
 // cutELF is the head of a cubin whose sections lie beyond its end.
 func cutELF() string {
-	b := bareCubin(64)
+	b := imagetest.Cubin(64)
 	b[0x29] = 0x10 // the section headers are at byte 4096
 	b[0x3a], b[0x3c] = 64, 3
 	return string(b)
@@ -243,7 +245,7 @@ func TestObjectsOfAnotherDriverAreRefused(t *testing.T) {
 				return second(driver.Copy2D(driver.Region{Memory: near, Pitch: 8}, driver.Region{Memory: far, Pitch: 8}, 8, 1))
 			}},
 			{"a memory operation", invalid, another, func() error {
-				return second(driver.NewMemOp(c, driver.WriteWord(word, 0, 1, driver.CU_STREAM_WRITE_VALUE_DEFAULT)))
+				return second(driver.NewMemOp(c, driver.WriteWord(word, 0, 1, cu.CU_STREAM_WRITE_VALUE_DEFAULT)))
 			}},
 			{"a record", invalid, another, func() error { return w.s.Record(event) }},
 			{"a wait", invalid, another, func() error { return w.s.WaitEvent(event) }},
@@ -264,7 +266,7 @@ func TestMemoryOperationOnAnotherDeviceNeedsPeerAccess(t *testing.T) {
 		w := newWork(t, a)
 		far := closing[*driver.Buffer[uint32]](w)(driver.AllocFrom(b, []uint32{1}))
 		refused(w, []mistake{{"a word", driver.CUDA_ERROR_INVALID_VALUE, []string{"step 0", "EnablePeerAccess"}, func() error {
-			return second(driver.NewMemOp(a, driver.WriteWord(far, 0, 1, driver.CU_STREAM_WRITE_VALUE_DEFAULT)))
+			return second(driver.NewMemOp(a, driver.WriteWord(far, 0, 1, cu.CU_STREAM_WRITE_VALUE_DEFAULT)))
 		}}})
 	})
 }
@@ -387,11 +389,11 @@ func TestCancelledWaitPrefersTheAnswer(t *testing.T) {
 // What an image needs to be whole is not guessed: sections without bytes in the
 // file, as shared memory, may lie anywhere.
 func TestWholeImagesAreTaken(t *testing.T) {
-	elf := bareCubin(2 * 64)
+	elf := imagetest.Cubin(2 * 64)
 	elf[0x28], elf[0x3a], elf[0x3c] = 64, 64, 2 // two section headers behind the header
 	elf[64+4], elf[64+0x18], elf[64+0x20] = 1, 64, 128
 	elf[128+4], elf[128+0x1f] = 8, 0x7f // NOBITS, far away
-	fat := fatbinOf(fatbinEntryOf(1, 80, 0, []byte(axpyPTX)))
+	fat := imagetest.Fatbin(imagetest.Entry(1, 80, 0, []byte(axpyPTX)))
 	for name, image := range map[string][]byte{"cubin": elf, "fat binary": fat} {
 		c := newFakeDevice().open(t)
 		noError(t, must(c.LoadModule(image))(t).Close())
@@ -406,10 +408,10 @@ func TestWholeImagesAreTaken(t *testing.T) {
 // them when it is given others, and teaches later launches nothing.
 func TestUnknownParametersAreForgotten(t *testing.T) {
 	f := newFakeDevice()
-	delete(f.procs, driver.FnCuFuncGetParamInfo.Symbol())
+	delete(f.procs, cu.FnCuFuncGetParamInfo.Symbol())
 	f.kernels, f.params = []string{"k"}, []uintptr{8}
 	c := f.open(t)
-	m := must(c.LoadModule(bareCubin(0)))(t)
+	m := must(c.LoadModule(imagetest.Cubin(0)))(t)
 	k, s := must(m.Kernel("k"))(t), must(c.NewStream())(t)
 	cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 	b := must(driver.Alloc[byte](c, 1))(t)
@@ -421,7 +423,7 @@ func TestUnknownParametersAreForgotten(t *testing.T) {
 	}
 	sent := f.callCount()
 	noError(t, s.Do(l))
-	if f.countSince(sent, driver.FnCuLaunchKernel) != 1 {
+	if f.countSince(sent, cu.FnCuLaunchKernel) != 1 {
 		t.Error("a buffer that is no argument any more stopped the launch")
 	}
 	noError(t, k.Launch(s, cfg, uint32(1)))

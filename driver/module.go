@@ -3,28 +3,40 @@ package driver
 import (
 	"fmt"
 	"runtime"
+	"sync"
 )
 
-// Module is code loaded into a context: from PTX, which the driver compiles,
-// or from a cubin or fat binary.
+// Module is code loaded into a context: PTX, which the driver compiles, a cubin or
+// a fat binary. Context.LoadModule and ImageSet.LoadModule load one at once,
+// ImageSet.Lazy when it is first used, and Linker.Load links it first.
 type Module struct {
 	code *program
 	raw  CUmodule
+	lazy *lazyModule // instead of both
 }
 
 // LoadModule loads PTX text, a cubin or a fat binary; it tells them apart
 // itself. If PTX does not compile, the error is an [*Error] that says so in
 // one line and with %+v shows the compiler's log and the lines it points at.
 func (c *Context) LoadModule(data []byte, opts ...JITOption) (*Module, error) {
-	img, err := newImage(data)
+	if c == nil || c.core == nil {
+		return nil, absentError(c == nil, "context")
+	}
+	text := texts.Get().(*[]byte)
+	defer texts.Put(text)
+	img, err := newLoadableIn(text, data)
 	if err != nil {
 		return nil, fmt.Errorf("cannot load a module: %w", err)
 	}
 	return c.loadModule(c.Driver(), img, opts)
 }
 
+// texts are for PTX while the driver loads it: a copy that ends in NUL. Afterwards
+// nothing refers to it.
+var texts = sync.Pool{New: func() any { return new([]byte) }}
+
 // loadModule loads an image by calls of d.
-func (c *Context) loadModule(d *Driver, img image, opts []JITOption) (*Module, error) {
+func (c *Context) loadModule(d *Driver, img loadable, opts []JITOption) (*Module, error) {
 	p, err := newProgram(c, "module", img)
 	if err != nil {
 		return nil, err
@@ -35,11 +47,12 @@ func (c *Context) loadModule(d *Driver, img image, opts []JITOption) (*Module, e
 		return nil, p.abandon(err)
 	}
 	defer j.close()
+	p.text.Wait()
 	m.init(j)
 	return m, nil
 }
 
-func (m *Module) load(d *Driver, img image, j *jit) error {
+func (m *Module) load(d *Driver, img loadable, j *jit) error {
 	return d.CuModuleLoadDataEx(&m.raw, img.ptr(), j.count(), j.optionList(), j.valueList())
 }
 
@@ -81,6 +94,9 @@ func moduleKernels(d *Driver, m CUmodule) []string {
 // Kernel returns the kernel with that name. Asking again returns the same one.
 // The error for a name that is not there lists those that are.
 func (m *Module) Kernel(name string) (*Kernel, error) {
+	if m != nil && m.lazy != nil {
+		return m.lazy.kernel(name)
+	}
 	if err := m.check(); err != nil {
 		return nil, err
 	}
@@ -92,6 +108,13 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 // Kernels lists the names of the kernels, as far as they are known: always for
 // PTX, for binaries since CUDA 12.4.
 func (m *Module) Kernels() ([]string, error) {
+	if m != nil && m.lazy != nil {
+		loaded, err := m.lazy.load()
+		if err != nil {
+			return nil, err
+		}
+		return loaded.Kernels()
+	}
 	if err := m.check(); err != nil {
 		return nil, err
 	}
@@ -103,6 +126,13 @@ func (m *Module) Kernels() ([]string, error) {
 // Global returns a variable of the module as bytes; ViewAs makes other
 // elements of them. The view keeps the module loaded.
 func (m *Module) Global(name string) (View[byte], error) {
+	if m != nil && m.lazy != nil {
+		loaded, err := m.lazy.load()
+		if err != nil {
+			return View[byte]{}, err
+		}
+		return loaded.Global(name)
+	}
 	if err := m.check(); err != nil {
 		return View[byte]{}, err
 	}
@@ -111,18 +141,18 @@ func (m *Module) Global(name string) (View[byte], error) {
 	return v, err
 }
 
-// Log is what the compiler printed without failing: warnings, and with
+// Log returns what the compiler printed without failing: warnings, and with
 // JITVerbose the registers and memory of each kernel.
 func (m *Module) Log() string {
-	if m == nil || m.code == nil {
+	if m = m.loaded(); m == nil || m.code == nil {
 		return ""
 	}
 	return m.code.log
 }
 
-// Raw returns the driver's handle, 0 for a nil module.
+// Raw returns the driver's handle, 0 for a module that is nil or not loaded yet.
 func (m *Module) Raw() CUmodule {
-	if m == nil {
+	if m = m.loaded(); m == nil {
 		return 0
 	}
 	return m.raw
@@ -130,7 +160,10 @@ func (m *Module) Raw() CUmodule {
 
 // Context returns the context the module is loaded in.
 func (m *Module) Context() *Context {
-	if m == nil || m.code == nil {
+	switch {
+	case m != nil && m.lazy != nil:
+		return m.lazy.ctx
+	case m == nil || m.code == nil:
 		return nil
 	}
 	return m.code.ctx
@@ -139,7 +172,10 @@ func (m *Module) Context() *Context {
 // Close unloads the module: its kernels and variables are closed with it. A
 // graph that holds a kernel delays that until it lets go.
 func (m *Module) Close() error {
-	if m == nil || m.code == nil {
+	switch {
+	case m != nil && m.lazy != nil:
+		return m.lazy.close()
+	case m == nil || m.code == nil:
 		return nil
 	}
 	err := m.code.life.Close()
@@ -149,15 +185,28 @@ func (m *Module) Close() error {
 
 // String names the module.
 func (m *Module) String() string {
+	if m != nil && m.lazy != nil {
+		if m = m.loaded(); m == nil {
+			return "module that is not loaded yet"
+		}
+	}
 	if m == nil || m.code == nil {
 		return "nil module"
 	}
 	return m.code.life.String()
 }
 
+// loaded is the module itself, or what a lazy one has loaded, nil for nothing.
+func (m *Module) loaded() *Module {
+	if m != nil && m.lazy != nil {
+		return m.lazy.loaded()
+	}
+	return m
+}
+
 func (m *Module) check() error {
-	if m == nil {
-		return nilError("module")
+	if m == nil || m.code == nil {
+		return absentError(m == nil, "module")
 	}
 	return m.code.check("module")
 }

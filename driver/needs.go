@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/purecuda/cuda/driver/image"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -20,11 +21,11 @@ func (c *Context) CanLoad(data []byte) error {
 	if err := c.check(); err != nil {
 		return fmt.Errorf("cannot tell whether the image loads: %w", err)
 	}
-	img, err := newImage(data)
+	img, err := newLoadable(data)
 	if err != nil {
 		return fmt.Errorf("cannot be loaded: %w", err)
 	}
-	if img.format != formatPTX {
+	if img.kind != image.PTX {
 		return nil
 	}
 	unmet, err := c.unmet(imageNeeds(img))
@@ -38,7 +39,7 @@ func (c *Context) CanLoad(data []byte) error {
 }
 
 // imageNeeds reads the header. Whether the text is right is for the driver to say.
-func imageNeeds(img image) ptx.Needs {
+func imageNeeds(img loadable) ptx.Needs {
 	info, _ := ptx.Signatures(img.ptx())
 	return info.Needs()
 }

@@ -155,7 +155,7 @@ func TestCanLoadRefusesWhatIsNoImage(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		wantError(t, c.CanLoad([]byte("hello")), driver.CUDA_ERROR_INVALID_VALUE, "neither PTX")
 		var none *driver.Context
-		wantError(t, none.CanLoad(header("7.0", "sm_70")), driver.ErrClosed)
+		wantError(t, none.CanLoad(header("7.0", "sm_70")), driver.CUDA_ERROR_INVALID_VALUE)
 	})
 }
 
@@ -192,6 +192,25 @@ func TestHeadersAreTakenAsByDriver580(t *testing.T) {
 			if strconv.Itoa(got) != f[3] {
 				t.Errorf("%q: %d, want %s: %v", text, got, f[3], err)
 			}
+		}
+	})
+}
+
+// What a long text needs, which another goroutine reads, explains its refusal as
+// that of a short one.
+func TestRefusedLongTextSaysWhatItNeeds(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		const short = ".version 99.0\n.target sm_50\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n"
+		hint := func(text string) string {
+			_, err := c.LoadModule([]byte(text))
+			var e *driver.Error
+			if !errors.As(err, &e) || e.Result != driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
+				t.Fatalf("error %v", err)
+			}
+			return e.Hint
+		}
+		if got, want := hint(strings.Repeat("// a comment of a line\n", 1000)+short), hint(short); got != want {
+			t.Errorf("%q, a short text is refused because %q", got, want)
 		}
 	})
 }

@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // MaxActiveBlocks returns how many blocks of that many threads, with that much
@@ -85,23 +87,31 @@ func (k *Kernel) bestBlock(most int, sharedMem func(int) uintptr) (BlockSize, er
 // MaxPotentialClusterSize returns the largest cluster, in blocks, that a launch
 // with this configuration can have. It needs CUDA 11.8.
 func (k *Kernel) MaxPotentialClusterSize(cfg LaunchConfig) (int, error) {
-	return k.clusters(cfg, (*Driver).CuOccupancyMaxPotentialClusterSize)
+	return k.clusters(&cfg, false)
 }
 
 // MaxActiveClusters returns how many clusters of this configuration the device
 // runs at the same time. It needs CUDA 11.8.
 func (k *Kernel) MaxActiveClusters(cfg LaunchConfig) (int, error) {
-	return k.clusters(cfg, (*Driver).CuOccupancyMaxActiveClusters)
+	return k.clusters(&cfg, true)
 }
 
-func (k *Kernel) clusters(cfg LaunchConfig, ask func(*Driver, *int32, CUfunction, *CUlaunchConfig) error) (int, error) {
+// clusters queries the number of active clusters or the largest size of one.
+func (k *Kernel) clusters(cfg *LaunchConfig, active bool) (int, error) {
 	if err := k.check(); err != nil {
 		return 0, err
 	}
-	attrs := cfg.attributes(nil)
+	var room [4]cu.CUlaunchAttribute
+	attrs := cfg.attributes(room[:0])
 	raw := cfg.raw(attrs)
 	var n int32
-	if err := ask(k.code.ctx.Driver(), &n, k.raw, &raw); err != nil {
+	var err error
+	if d := k.code.ctx.Driver(); active {
+		err = d.CuOccupancyMaxActiveClusters(&n, k.raw, &raw)
+	} else {
+		err = d.CuOccupancyMaxPotentialClusterSize(&n, k.raw, &raw)
+	}
+	if err != nil {
 		return 0, fmt.Errorf("clusters of %v: %w", k, err)
 	}
 	runtime.KeepAlive(attrs)

@@ -9,8 +9,8 @@ import "fmt"
 // eager execution, capture, graphs built by hand and updates.
 //
 // The operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventRecordOp,
-// *EventWaitOp, *MemOp, *SemaphoreSignal and *SemaphoreWait; there are no
-// others. What allocates or frees is an AllocatingOp and not an Op, so that code
+// *EventWaitOp, *MemOp, *SemaphoreSignal and *SemaphoreWait, and package graph's
+// *LaunchOp; there are no others. What allocates or frees is an AllocatingOp and not an Op, so that code
 // that takes Ops cannot be handed an allocation whose address a replay would
 // change.
 //
@@ -32,6 +32,13 @@ type Op interface {
 
 	op()
 }
+
+// OpBase makes an operation of a type of package graph, which embeds it. An
+// operation of any other type can be sent to streams, and graphs refuse it.
+type OpBase struct{}
+
+//lint:ignore U1000 it makes an OpBase an Op
+func (OpBase) op() {}
 
 // AllocatingOp is an operation that allocates or frees in the order of a
 // stream. Stream.Allocate runs it.

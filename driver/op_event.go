@@ -32,15 +32,28 @@ func eventRefs(e *Event) []Ref {
 }
 
 // Event is what the operation records.
-func (o *EventRecordOp) Event() *Event { return o.event }
+func (o *EventRecordOp) Event() *Event {
+	if o == nil {
+		return nil
+	}
+	return o.event
+}
 
 // Event is what the operation waits for.
-func (o *EventWaitOp) Event() *Event { return o.event }
+func (o *EventWaitOp) Event() *Event {
+	if o == nil {
+		return nil
+	}
+	return o.event
+}
 
 // Enqueue implements Op.
 func (o *EventRecordOp) Enqueue(s *Stream) error {
 	if o == nil {
 		return nilError("event record")
+	}
+	if e := o.event; e == nil || e.life == nil {
+		return fmt.Errorf("%v: %w", o, absentError(e == nil, "event"))
 	}
 	return s.Record(o.event)
 }
@@ -49,6 +62,9 @@ func (o *EventRecordOp) Enqueue(s *Stream) error {
 func (o *EventWaitOp) Enqueue(s *Stream) error {
 	if o == nil {
 		return nilError("event wait")
+	}
+	if e := o.event; e == nil || e.life == nil {
+		return fmt.Errorf("%v: %w", o, absentError(e == nil, "event"))
 	}
 	return s.WaitEvent(o.event)
 }
@@ -70,10 +86,20 @@ func (o *EventWaitOp) Context() *Context {
 }
 
 // Refs implements Op.
-func (o *EventRecordOp) Refs() []Ref { return o.refs }
+func (o *EventRecordOp) Refs() []Ref {
+	if o == nil {
+		return nil
+	}
+	return o.refs
+}
 
 // Refs implements Op.
-func (o *EventWaitOp) Refs() []Ref { return o.refs }
+func (o *EventWaitOp) Refs() []Ref {
+	if o == nil {
+		return nil
+	}
+	return o.refs
+}
 
 // Accesses implements Op: none.
 func (o *EventRecordOp) Accesses() []Access { return nil }

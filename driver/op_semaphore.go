@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // SemaphorePoint is what is done with one external semaphore. Which fields count
@@ -37,20 +39,20 @@ type semaphores struct {
 // SemaphoreSignal signals external semaphores when the work before it is done.
 type SemaphoreSignal struct {
 	semaphores
-	params []CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+	params []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
 }
 
 // SemaphoreWait holds back the work behind it until external semaphores are
 // signalled.
 type SemaphoreWait struct {
 	semaphores
-	params []CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+	params []cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
 }
 
 // NewSemaphoreSignal makes one operation that signals all of the points. Their
 // semaphores are of one context.
 func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreSignal, error) {
-	o := &SemaphoreSignal{params: make([]CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, len(points))}
+	o := &SemaphoreSignal{params: make([]cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, len(points))}
 	if err := o.collect("semaphore signal", points); err != nil {
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreSignal, error) {
 // NewSemaphoreWait makes one operation that waits for all of the points. Their
 // semaphores are of one context.
 func NewSemaphoreWait(points ...SemaphorePoint) (*SemaphoreWait, error) {
-	o := &SemaphoreWait{params: make([]CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, len(points))}
+	o := &SemaphoreWait{params: make([]cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, len(points))}
 	if err := o.collect("semaphore wait", points); err != nil {
 		return nil, err
 	}
@@ -84,8 +86,8 @@ func (o *semaphores) collect(what string, points []SemaphorePoint) error {
 	}
 	for i, p := range points {
 		s := p.Semaphore
-		if s == nil {
-			return fmt.Errorf("%s, point %d: %w", what, i, nilError("external semaphore"))
+		if s == nil || s.life == nil {
+			return fmt.Errorf("%s, point %d: %w", what, i, absentError(s == nil, "external semaphore"))
 		}
 		if err := s.life.Check(); err != nil {
 			return fmt.Errorf("%s, point %d: %w", what, i, err)
@@ -125,8 +127,8 @@ func (o *semaphores) has(op fmt.Stringer, i int) error {
 // SetValue changes the value of a point, counted from 0: the way to use one
 // operation for many steps. It allocates nothing.
 func (o *SemaphoreSignal) SetValue(i int, v uint64) error {
-	if o == nil {
-		return nilError("semaphore signal")
+	if o == nil || o.ctx == nil {
+		return absentError(o == nil, "semaphore signal")
 	}
 	if err := o.has(o, i); err != nil {
 		return err
@@ -138,8 +140,8 @@ func (o *SemaphoreSignal) SetValue(i int, v uint64) error {
 // SetValue changes the value of a point, counted from 0: the way to use one
 // operation for many steps. It allocates nothing.
 func (o *SemaphoreWait) SetValue(i int, v uint64) error {
-	if o == nil {
-		return nilError("semaphore wait")
+	if o == nil || o.ctx == nil {
+		return absentError(o == nil, "semaphore wait")
 	}
 	if err := o.has(o, i); err != nil {
 		return err
@@ -150,8 +152,8 @@ func (o *SemaphoreWait) SetValue(i int, v uint64) error {
 
 // Enqueue implements Op: one driver call, no allocation.
 func (o *SemaphoreSignal) Enqueue(s *Stream) error {
-	if o == nil {
-		return nilError("semaphore signal")
+	if o == nil || o.ctx == nil {
+		return absentError(o == nil, "semaphore signal")
 	}
 	if err := o.ready(o, s); err != nil {
 		return err
@@ -167,8 +169,8 @@ func (o *SemaphoreSignal) Enqueue(s *Stream) error {
 
 // Enqueue implements Op: one driver call, no allocation.
 func (o *SemaphoreWait) Enqueue(s *Stream) error {
-	if o == nil {
-		return nilError("semaphore wait")
+	if o == nil || o.ctx == nil {
+		return absentError(o == nil, "semaphore wait")
 	}
 	if err := o.ready(o, s); err != nil {
 		return err
@@ -183,19 +185,19 @@ func (o *SemaphoreWait) Enqueue(s *Stream) error {
 }
 
 // NodeParams is the operation as a graph node takes it. The arrays belong to o.
-func (o *SemaphoreSignal) NodeParams() CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
-	if o == nil {
-		return CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{}
+func (o *SemaphoreSignal) NodeParams() cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
+	if o == nil || len(o.raw) == 0 {
+		return cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{}
 	}
-	return CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.params[0], NumExtSems: uint32(len(o.raw))}
+	return cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.params[0], NumExtSems: uint32(len(o.raw))}
 }
 
 // NodeParams is the operation as a graph node takes it. The arrays belong to o.
-func (o *SemaphoreWait) NodeParams() CUDA_EXT_SEM_WAIT_NODE_PARAMS {
-	if o == nil {
-		return CUDA_EXT_SEM_WAIT_NODE_PARAMS{}
+func (o *SemaphoreWait) NodeParams() cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS {
+	if o == nil || len(o.raw) == 0 {
+		return cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS{}
 	}
-	return CUDA_EXT_SEM_WAIT_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.params[0], NumExtSems: uint32(len(o.raw))}
+	return cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.params[0], NumExtSems: uint32(len(o.raw))}
 }
 
 // Context implements Op: it is the semaphores'.

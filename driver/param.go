@@ -2,6 +2,7 @@ package driver
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/purecuda/cuda/ptx"
 )
@@ -45,24 +46,53 @@ func (p Param) typeName() string {
 }
 
 // paramsFrom takes over the parameters of a signature.
-func paramsFrom(s *ptx.Signature) []Param {
-	params := make([]Param, len(s.Params))
+func (c *program) paramsFrom(s *ptx.Signature) []Param {
+	n := len(s.Params)
+	if len(c.params) < n {
+		c.params = make([]Param, max(n, min(4*(len(c.kernels)+1), mostKernels*4)))
+	}
+	params := c.params[:n:n]
+	c.params = c.params[n:]
 	for i, p := range s.Params {
 		params[i] = Param{
-			Name: p.Name, Type: paramType(p), Size: uintptr(p.Size), Offset: uintptr(p.Offset),
+			Name: p.Name, Type: c.paramType(p), Size: uintptr(p.Size), Offset: uintptr(p.Offset),
 			Align: uintptr(p.Align), Pointer: p.Kind == ptx.ParamPointer, class: classOf(p),
 		}
 	}
 	return params
 }
 
-func paramType(p ptx.Param) string {
-	t := "." + p.Type.String()
-	if p.Kind == ptx.ParamAggregate {
-		return fmt.Sprintf("%s[%d]", t, p.Len)
-	}
-	return t
+// aggregate is the type of a parameter that is an array.
+type aggregate struct {
+	of  ptx.Type
+	len int64
 }
+
+func (c *program) paramType(p ptx.Param) string {
+	t := dotted()[p.Type]
+	if p.Kind != ptx.ParamAggregate {
+		return t
+	}
+	a := aggregate{p.Type, p.Len}
+	name, known := c.aggregates[a]
+	if !known {
+		if c.aggregates == nil {
+			c.aggregates = make(map[aggregate]string)
+		}
+		name = fmt.Sprintf("%s[%d]", t, p.Len)
+		c.aggregates[a] = name
+	}
+	return name
+}
+
+// dotted are the names of types as the text has them.
+var dotted = sync.OnceValue(func() *[256]string {
+	names := new([256]string)
+	for i := range names {
+		names[i] = "." + ptx.Type(i).String()
+	}
+	return names
+})
 
 func classOf(p ptx.Param) paramClass {
 	if p.Kind == ptx.ParamAggregate || p.Size > p.Type.Size() { // a short vector is one too

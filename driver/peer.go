@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // CanAccessPeer reports whether the device can read and write the memory of
@@ -23,7 +25,7 @@ func (dev Device) CanAccessPeer(peer Device) (bool, error) {
 }
 
 // PeerAttribute returns an attribute of the link from the device to peer.
-func (dev Device) PeerAttribute(a CUdevice_P2PAttribute, peer Device) (int, error) {
+func (dev Device) PeerAttribute(a cu.CUdevice_P2PAttribute, peer Device) (int, error) {
 	if err := dev.check(); err != nil {
 		return 0, err
 	}

@@ -2,6 +2,8 @@ package driver
 
 import (
 	"fmt"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
 	"runtime"
 	"unsafe"
 )
@@ -16,17 +18,17 @@ type MemPool struct {
 }
 
 // PoolOption changes how NewMemPool makes a pool.
-type PoolOption func(*CUmemPoolProps)
+type PoolOption func(*cu.CUmemPoolProps)
 
 // WithMaxSize bounds the pool's size in bytes (since CUDA 12.2).
 func WithMaxSize(bytes uint64) PoolOption {
-	return func(p *CUmemPoolProps) { p.MaxSize = uintptr(bytes) }
+	return func(p *cu.CUmemPoolProps) { p.MaxSize = uintptr(bytes) }
 }
 
 // WithShareable makes a pool whose memory can be exported to other processes
 // by the given kind of handle.
-func WithShareable(t CUmemAllocationHandleType) PoolOption {
-	return func(p *CUmemPoolProps) { p.HandleTypes = t }
+func WithShareable(t cu.CUmemAllocationHandleType) PoolOption {
+	return func(p *cu.CUmemPoolProps) { p.HandleTypes = t }
 }
 
 // NewMemPool creates a pool on the context's device.
@@ -35,10 +37,8 @@ func (c *Context) NewMemPool(opts ...PoolOption) (*MemPool, error) {
 	if err != nil {
 		return nil, err
 	}
-	props := CUmemPoolProps{AllocType: CU_MEM_ALLOCATION_TYPE_PINNED, Location: deviceLocation(c.Device())}
-	for _, o := range opts {
-		o(&props)
-	}
+	props := cu.CUmemPoolProps{AllocType: cu.CU_MEM_ALLOCATION_TYPE_PINNED, Location: deviceLocation(c.Device())}
+	absent.Apply(opts, &props)
 	p := &MemPool{life: life, ctx: c, dev: c.Device(), own: true}
 	if err := c.Driver().CuMemPoolCreate(&p.raw, &props); err != nil {
 		return nil, life.Abandon(err)
@@ -48,8 +48,8 @@ func (c *Context) NewMemPool(opts ...PoolOption) (*MemPool, error) {
 	return p, nil
 }
 
-func deviceLocation(dev Device) CUmemLocation {
-	return CUmemLocation{Type: CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(dev.raw)}
+func deviceLocation(dev Device) cu.CUmemLocation {
+	return cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(dev.raw)}
 }
 
 // DefaultPool returns the pool that the device has from the start. Closing it
@@ -97,8 +97,8 @@ func (c *Context) SetPool(p *MemPool) error {
 }
 
 func (p *MemPool) check() error {
-	if p == nil {
-		return nilError("memory pool")
+	if p == nil || p.life == nil {
+		return absentError(p == nil, "memory pool")
 	}
 	return p.life.Check()
 }
@@ -137,7 +137,7 @@ func (p *MemPool) Device() Device {
 }
 
 // Attribute returns one attribute of the pool.
-func (p *MemPool) Attribute(a CUmemPool_attribute) (uint64, error) {
+func (p *MemPool) Attribute(a cu.CUmemPool_attribute) (uint64, error) {
 	if err := p.check(); err != nil {
 		return 0, err
 	}
@@ -151,7 +151,7 @@ func (p *MemPool) Attribute(a CUmemPool_attribute) (uint64, error) {
 }
 
 // SetAttribute changes one attribute of the pool.
-func (p *MemPool) SetAttribute(a CUmemPool_attribute, v uint64) error {
+func (p *MemPool) SetAttribute(a cu.CUmemPool_attribute, v uint64) error {
 	if err := p.check(); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (p *MemPool) SetAttribute(a CUmemPool_attribute, v uint64) error {
 // or the device is waited for, instead of giving them back. The default is 0,
 // which makes every wait expensive; programs that allocate in a loop set it.
 func (p *MemPool) SetReleaseThreshold(bytes uint64) error {
-	return p.SetAttribute(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes)
+	return p.SetAttribute(cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes)
 }
 
 // PoolStats is what a pool holds, in bytes.
@@ -180,13 +180,13 @@ type PoolStats struct {
 func (p *MemPool) Stats() (PoolStats, error) {
 	var s PoolStats
 	for _, a := range []struct {
-		attribute CUmemPool_attribute
+		attribute cu.CUmemPool_attribute
 		to        *uint64
 	}{
-		{CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &s.Reserved},
-		{CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &s.ReservedHigh},
-		{CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &s.Used},
-		{CU_MEMPOOL_ATTR_USED_MEM_HIGH, &s.UsedHigh},
+		{cu.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &s.Reserved},
+		{cu.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &s.ReservedHigh},
+		{cu.CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &s.Used},
+		{cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH, &s.UsedHigh},
 	} {
 		var err error
 		if *a.to, err = p.Attribute(a.attribute); err != nil {
@@ -198,10 +198,10 @@ func (p *MemPool) Stats() (PoolStats, error) {
 
 // ResetStats sets the high-water marks back to what is held now.
 func (p *MemPool) ResetStats() error {
-	if err := p.SetAttribute(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0); err != nil {
+	if err := p.SetAttribute(cu.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0); err != nil {
 		return err
 	}
-	return p.SetAttribute(CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0)
+	return p.SetAttribute(cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0)
 }
 
 // Trim gives unused memory back to the device until keep bytes are left. Memory
@@ -222,7 +222,7 @@ func (p *MemPool) Trim(keep uintptr) error {
 
 // SetAccess says whether another device may use the pool's memory. Memory of
 // pools is not affected by Context.EnablePeerAccess.
-func (p *MemPool) SetAccess(dev Device, access CUmemAccess_flags) error {
+func (p *MemPool) SetAccess(dev Device, access cu.CUmemAccess_flags) error {
 	if err := p.check(); err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (p *MemPool) SetAccess(dev Device, access CUmemAccess_flags) error {
 	if err := p.dev.sameDriver(dev); err != nil {
 		return fmt.Errorf("%v: access: %w", p, err)
 	}
-	desc := CUmemAccessDesc{Location: deviceLocation(dev), Flags: access}
+	desc := cu.CUmemAccessDesc{Location: deviceLocation(dev), Flags: access}
 	err := p.ctx.Driver().CuMemPoolSetAccess(p.raw, &desc, 1)
 	runtime.KeepAlive(p)
 	if err != nil {
@@ -242,7 +242,7 @@ func (p *MemPool) SetAccess(dev Device, access CUmemAccess_flags) error {
 }
 
 // Access returns what a device may do with the pool's memory.
-func (p *MemPool) Access(dev Device) (CUmemAccess_flags, error) {
+func (p *MemPool) Access(dev Device) (cu.CUmemAccess_flags, error) {
 	if err := p.check(); err != nil {
 		return 0, err
 	}
@@ -252,7 +252,7 @@ func (p *MemPool) Access(dev Device) (CUmemAccess_flags, error) {
 	if err := p.dev.sameDriver(dev); err != nil {
 		return 0, fmt.Errorf("%v: access: %w", p, err)
 	}
-	var flags CUmemAccess_flags
+	var flags cu.CUmemAccess_flags
 	location := deviceLocation(dev)
 	err := p.ctx.Driver().CuMemPoolGetAccess(&flags, p.raw, &location)
 	runtime.KeepAlive(p)

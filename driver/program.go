@@ -24,15 +24,25 @@ type program struct {
 	global func(d *Driver, ptr *CUdeviceptr, size *uintptr, name *byte) error
 	list   func(d *Driver) []string // kernels, where the driver can list them
 
+	text sync.WaitGroup // while the PTX is read; see readMeanwhile
+
 	mu      sync.Mutex
 	kernels map[string]*Kernel
 	limits  *deviceLimits
+
+	// Where kernels and what is known of them come from, several at a time, and
+	// the latest name as C takes it.
+	slab   []Kernel
+	params []Param
+	name   []byte
+
+	aggregates map[aggregate]string // names of types that kernels share
 }
 
 // Lifetime implements Ref.
 func (p *program) Lifetime() *Lifetime { return p.life }
 
-func newProgram(c *Context, kind string, img image) (*program, error) {
+func newProgram(c *Context, kind string, img loadable) (*program, error) {
 	if err := notInCallback(); err != nil {
 		return nil, err
 	}
@@ -40,20 +50,34 @@ func newProgram(c *Context, kind string, img image) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &program{life: life, ctx: c, kernels: make(map[string]*Kernel)}
-	p.sigs, p.needs = readPTX(img)
+	p := &program{life: life, ctx: c}
+	p.readMeanwhile(img)
 	return p, nil
+}
+
+// longText is the length from which a text is read by another goroutine while the
+// driver loads it. The driver takes longer, also when it has the code in its cache.
+const longText = 8 << 10
+
+// readMeanwhile begins to read what the PTX says. Who loads waits for text before
+// the image is given up and before sigs and needs are used.
+func (p *program) readMeanwhile(img loadable) {
+	if len(img.ptx()) < longText {
+		p.sigs, p.needs = readPTX(img)
+		return
+	}
+	p.text.Go(func() { p.sigs, p.needs = readPTX(img) })
 }
 
 // readSignatures reads what the PTX says about its kernels. Whether the text is
 // right is for the driver to say: what could not be read is not there.
-func readSignatures(img image) map[string]*ptx.Signature {
+func readSignatures(img loadable) map[string]*ptx.Signature {
 	sigs, _ := readPTX(img)
 	return sigs
 }
 
 // readPTX is readSignatures, and what the text needs.
-func readPTX(img image) (map[string]*ptx.Signature, ptx.Needs) {
+func readPTX(img loadable) (map[string]*ptx.Signature, ptx.Needs) {
 	text := img.ptx()
 	if text == nil {
 		return nil, ptx.Needs{}
@@ -69,6 +93,7 @@ func readPTX(img image) (map[string]*ptx.Signature, ptx.Needs) {
 // abandon ends a program that could not be loaded. It returns err, explained:
 // an *Error whose log is printed by %+v, which no wrapped error does.
 func (p *program) abandon(err error) error {
+	p.text.Wait()
 	err = p.ctx.explainNeeds(err, p.needs)
 	_ = p.life.Abandon(err)
 	return err
@@ -89,7 +114,7 @@ func (p *program) kernel(name string) (*Kernel, error) {
 	if k := p.kernels[name]; k != nil {
 		return k, nil
 	}
-	symbol, err := cName("kernel", name)
+	symbol, err := p.symbol(name)
 	if err != nil {
 		return nil, err
 	}
@@ -97,12 +122,24 @@ func (p *program) kernel(name string) (*Kernel, error) {
 	if err != nil {
 		return nil, p.missing(name, err)
 	}
-	k, err := newKernel(p, name, raw)
+	k, err := p.newKernel(name, raw)
 	if err != nil {
 		return nil, err
 	}
-	p.kernels[name] = k
+	if p.kernels == nil {
+		p.kernels = make(map[string]*Kernel, len(p.sigs))
+	}
+	p.kernels[k.name] = k
 	return k, nil
+}
+
+// symbol is cName for a kernel, in memory that is used again.
+func (p *program) symbol(name string) (*byte, error) {
+	if name == "" || strings.IndexByte(name, 0) >= 0 {
+		return cName("kernel", name)
+	}
+	p.name = append(append(p.name[:0], name...), 0)
+	return &p.name[0], nil
 }
 
 // missing explains that a kernel is not there by listing those that are.

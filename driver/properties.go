@@ -1,6 +1,10 @@
 package driver
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver/cu"
+)
 
 // Properties are the attributes of a device that programs commonly ask for.
 // Device.Attribute has the rest. Sizes of memory are in bytes.
@@ -99,7 +103,7 @@ func (p *Properties) identify(dev Device) (err error) {
 
 // read fetches an attribute; a driver older than the attribute answers
 // invalid value, which leaves *to alone.
-func (dev Device) read(a CUdevice_attribute, to *int) error {
+func (dev Device) read(a cu.CUdevice_attribute, to *int) error {
 	v, err := dev.Attribute(a)
 	if isResult(err, CUDA_ERROR_INVALID_VALUE) {
 		return nil
@@ -112,61 +116,61 @@ func (dev Device) read(a CUdevice_attribute, to *int) error {
 }
 
 type number struct {
-	attr CUdevice_attribute
+	attr cu.CUdevice_attribute
 	to   *int
 }
 
 type flag struct {
-	attr CUdevice_attribute
+	attr cu.CUdevice_attribute
 	to   *bool
 }
 
 func (p *Properties) numbers() []number {
 	return []number{
-		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &p.ComputeMajor},
-		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &p.ComputeMinor},
-		{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &p.Multiprocessors},
-		{CU_DEVICE_ATTRIBUTE_WARP_SIZE, &p.WarpSize},
-		{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &p.MaxThreadsPerBlock},
-		{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &p.MaxThreadsPerMultiprocessor},
-		{CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &p.MaxBlocksPerMultiprocessor},
-		{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, &p.MaxBlock[0]},
-		{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, &p.MaxBlock[1]},
-		{CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, &p.MaxBlock[2]},
-		{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, &p.MaxGrid[0]},
-		{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, &p.MaxGrid[1]},
-		{CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, &p.MaxGrid[2]},
-		{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, &p.RegistersPerBlock},
-		{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &p.RegistersPerMultiprocessor},
-		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &p.SharedMemPerBlock},
-		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &p.SharedMemPerBlockOptin},
-		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &p.SharedMemPerMultiprocessor},
-		{CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, &p.ReservedSharedMemPerBlock},
-		{CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, &p.ConstantMem},
-		{CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &p.L2Cache},
-		{CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, &p.MaxPersistingL2Cache},
-		{CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &p.ClockKHz},
-		{CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &p.MemoryClockKHz},
-		{CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &p.MemoryBusBits},
-		{CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, &p.AsyncEngines},
+		{cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &p.ComputeMajor},
+		{cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &p.ComputeMinor},
+		{cu.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &p.Multiprocessors},
+		{cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE, &p.WarpSize},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &p.MaxThreadsPerBlock},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &p.MaxThreadsPerMultiprocessor},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &p.MaxBlocksPerMultiprocessor},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, &p.MaxBlock[0]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, &p.MaxBlock[1]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, &p.MaxBlock[2]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, &p.MaxGrid[0]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, &p.MaxGrid[1]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, &p.MaxGrid[2]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, &p.RegistersPerBlock},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &p.RegistersPerMultiprocessor},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &p.SharedMemPerBlock},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &p.SharedMemPerBlockOptin},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &p.SharedMemPerMultiprocessor},
+		{cu.CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, &p.ReservedSharedMemPerBlock},
+		{cu.CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, &p.ConstantMem},
+		{cu.CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &p.L2Cache},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, &p.MaxPersistingL2Cache},
+		{cu.CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &p.ClockKHz},
+		{cu.CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &p.MemoryClockKHz},
+		{cu.CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &p.MemoryBusBits},
+		{cu.CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, &p.AsyncEngines},
 	}
 }
 
 func (p *Properties) flags() []flag {
 	return []flag{
-		{CU_DEVICE_ATTRIBUTE_INTEGRATED, &p.Integrated},
-		{CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, &p.UnifiedAddressing},
-		{CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, &p.ManagedMemory},
-		{CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, &p.ConcurrentManaged},
-		{CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, &p.ConcurrentKernels},
-		{CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &p.CooperativeLaunch},
-		{CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &p.ClusterLaunch},
-		{CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, &p.MemoryPools},
-		{CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, &p.StreamPriorities},
-		{CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, &p.CanMapHostMemory},
-		{CU_DEVICE_ATTRIBUTE_ECC_ENABLED, &p.ECC},
-		{CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, &p.ComputePreemption},
-		{CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, &p.PageableMemoryAccess},
-		{CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, &p.HostRegisterSupported},
+		{cu.CU_DEVICE_ATTRIBUTE_INTEGRATED, &p.Integrated},
+		{cu.CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, &p.UnifiedAddressing},
+		{cu.CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, &p.ManagedMemory},
+		{cu.CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, &p.ConcurrentManaged},
+		{cu.CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, &p.ConcurrentKernels},
+		{cu.CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &p.CooperativeLaunch},
+		{cu.CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &p.ClusterLaunch},
+		{cu.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, &p.MemoryPools},
+		{cu.CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, &p.StreamPriorities},
+		{cu.CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, &p.CanMapHostMemory},
+		{cu.CU_DEVICE_ATTRIBUTE_ECC_ENABLED, &p.ECC},
+		{cu.CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED, &p.ComputePreemption},
+		{cu.CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, &p.PageableMemoryAccess},
+		{cu.CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, &p.HostRegisterSupported},
 	}
 }

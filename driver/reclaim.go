@@ -15,11 +15,19 @@ var reclaimer struct {
 // reclaim is the runtime cleanup of every typed object.
 func reclaim(l *Lifetime) {
 	if !l.closed.Load() {
-		reclaimLater(l.reclaim)
+		l.reclaimLater(l.reclaim)
 	}
 }
 
-func reclaimLater(job func()) {
+// reclaimLater queues a job for an object of a driver, which waits for it when it
+// is closed.
+func (l *Lifetime) reclaimLater(destroy func()) {
+	b := l.background()
+	b.begin()
+	job := func() {
+		defer b.end()
+		destroy()
+	}
 	reclaimer.Lock()
 	defer reclaimer.Unlock()
 	reclaimer.queue = append(reclaimer.queue, job)

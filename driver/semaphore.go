@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"unicode/utf16"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // ExternalSemaphore is a semaphore, fence or keyed mutex that another API made
@@ -15,23 +17,26 @@ type ExternalSemaphore struct {
 	life *Lifetime
 	ctx  *Context
 	raw  CUexternalSemaphore
-	kind CUexternalSemaphoreHandleType
+	kind cu.CUexternalSemaphoreHandleType
 }
 
 // ImportSemaphoreFD imports a semaphore by a file descriptor, of type
 // CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD or _TIMELINE_SEMAPHORE_FD (Linux).
 // The descriptor is the driver's from then on: the program may neither use nor
 // close it any more. If the import fails it stays the program's.
-func (c *Context) ImportSemaphoreFD(kind CUexternalSemaphoreHandleType, fd int) (*ExternalSemaphore, error) {
+func (c *Context) ImportSemaphoreFD(kind cu.CUexternalSemaphoreHandleType, fd int) (*ExternalSemaphore, error) {
+	if c == nil || c.core == nil {
+		return nil, absentError(c == nil, "context")
+	}
 	switch kind {
-	case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD:
+	case cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD:
 	default:
 		return nil, invalidf("external semaphores of type %v are not imported by a file descriptor", kind)
 	}
 	if fd < 0 || int(int32(fd)) != fd {
 		return nil, invalidf("cannot import an external semaphore: %d is no file descriptor", fd)
 	}
-	d := CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: kind}
+	d := cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: kind}
 	*d.Handle.Fd() = int32(fd)
 	return c.importSemaphore(&d, fmt.Sprintf("file descriptor %d", fd))
 }
@@ -39,21 +44,27 @@ func (c *Context) ImportSemaphoreFD(kind CUexternalSemaphoreHandleType, fd int) 
 // ImportSemaphoreHandle imports a semaphore by an NT handle or a globally shared
 // (KMT) handle: one of the Win32 and Direct3D types (Windows). The handle stays
 // the program's, which may close it after the import if it is an NT handle.
-func (c *Context) ImportSemaphoreHandle(kind CUexternalSemaphoreHandleType, handle uintptr) (*ExternalSemaphore, error) {
+func (c *Context) ImportSemaphoreHandle(kind cu.CUexternalSemaphoreHandleType, handle uintptr) (*ExternalSemaphore, error) {
+	if c == nil || c.core == nil {
+		return nil, absentError(c == nil, "context")
+	}
 	if err := win32Semaphore(kind); err != nil {
 		return nil, err
 	}
 	if handle == 0 {
 		return nil, invalidf("cannot import an external semaphore: the handle is 0")
 	}
-	d := CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: kind}
+	d := cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: kind}
 	*(*uintptr)(unsafe.Pointer(&d.Handle)) = handle
 	return c.importSemaphore(&d, fmt.Sprintf("handle %#x", handle))
 }
 
 // ImportSemaphoreName imports a semaphore by the name it was given when it was
 // made: one of the Win32 and Direct3D types with NT handles (Windows).
-func (c *Context) ImportSemaphoreName(kind CUexternalSemaphoreHandleType, name string) (*ExternalSemaphore, error) {
+func (c *Context) ImportSemaphoreName(kind cu.CUexternalSemaphoreHandleType, name string) (*ExternalSemaphore, error) {
+	if c == nil || c.core == nil {
+		return nil, absentError(c == nil, "context")
+	}
 	if err := win32Semaphore(kind); err != nil {
 		return nil, err
 	}
@@ -64,17 +75,17 @@ func (c *Context) ImportSemaphoreName(kind CUexternalSemaphoreHandleType, name s
 	var pin runtime.Pinner // the descriptor does not show the collector what it points at
 	defer pin.Unpin()
 	pin.Pin(&wide[0])
-	d := CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: kind}
+	d := cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: kind}
 	d.Handle.Win32().Name = unsafe.Pointer(&wide[0])
 	return c.importSemaphore(&d, fmt.Sprintf("name %q", name))
 }
 
-func win32Semaphore(kind CUexternalSemaphoreHandleType) error {
+func win32Semaphore(kind cu.CUexternalSemaphoreHandleType) error {
 	switch kind {
-	case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT,
-		CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE,
-		CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT,
-		CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32:
+	case cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32, cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT,
+		cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE, cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE,
+		cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX, cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT,
+		cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32:
 		return nil
 	}
 	return invalidf("external semaphores of type %v are not imported by a Windows handle", kind)
@@ -83,15 +94,18 @@ func win32Semaphore(kind CUexternalSemaphoreHandleType) error {
 // ImportSemaphoreNvSci imports an NvSciSyncObj, which must outlive the semaphore
 // (Tegra and DRIVE systems).
 func (c *Context) ImportSemaphoreNvSci(object unsafe.Pointer) (*ExternalSemaphore, error) {
+	if c == nil || c.core == nil {
+		return nil, absentError(c == nil, "context")
+	}
 	if object == nil {
 		return nil, invalidf("cannot import an external semaphore: the NvSciSyncObj is nil")
 	}
-	d := CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC}
+	d := cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC}
 	*d.Handle.NvSciSyncObj() = object
 	return c.importSemaphore(&d, "an NvSciSyncObj")
 }
 
-func (c *Context) importSemaphore(d *CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, by string) (*ExternalSemaphore, error) {
+func (c *Context) importSemaphore(d *cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, by string) (*ExternalSemaphore, error) {
 	l, err := NewLifetime(c, "external semaphore")
 	if err != nil {
 		return nil, err
@@ -114,7 +128,7 @@ func (s *ExternalSemaphore) Raw() CUexternalSemaphore {
 }
 
 // Kind is the type of handle it was imported by.
-func (s *ExternalSemaphore) Kind() CUexternalSemaphoreHandleType {
+func (s *ExternalSemaphore) Kind() cu.CUexternalSemaphoreHandleType {
 	if s == nil {
 		return 0
 	}

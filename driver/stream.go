@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
 	"math"
 	"runtime"
 )
@@ -18,13 +20,23 @@ type Stream struct {
 	self  *Driver // for calls to which the stream says the context; see selfBound
 	raw   CUstream
 	owned bool
+
+	number uint64 // see Number
 }
 
 // selfBound is the first CUDA version whose driver was seen to make calls in
 // the context of the stream they name, whatever context the thread has, or
-// none: events, copies and fills, graph launches. Binding them would only cost.
+// none: events, queries, copies and fills, stream-ordered memory, graph launches. Binding them would only cost.
 // TestStreamsNameTheirContext holds the driver to it.
 const selfBound = 13000
+
+// guardedSelf is self for calls that are guarded.
+func (s *Stream) guardedSelf() *Driver {
+	if s.owned {
+		return s.core.loose
+	}
+	return s.core.guarded
+}
 
 // Driver returns the view of the driver for calls that are given this stream
 // and need no context beside it.
@@ -39,7 +51,7 @@ func (s *Stream) Driver() *Driver {
 type StreamOption func(*streamConfig)
 
 type streamConfig struct {
-	flags    CUstream_flags
+	flags    cu.CUstream_flags
 	priority int
 }
 
@@ -52,7 +64,7 @@ func WithPriority(p int) StreamOption {
 // WithLegacySync makes the stream wait for the legacy stream and the other way
 // round, as streams of CUDA programs do by default. Streams made here do not.
 func WithLegacySync() StreamOption {
-	return func(c *streamConfig) { c.flags = CU_STREAM_DEFAULT }
+	return func(c *streamConfig) { c.flags = cu.CU_STREAM_DEFAULT }
 }
 
 // NewStream creates a stream. Without options it has the default priority and
@@ -61,15 +73,13 @@ func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 	if err := notInCallback(); err != nil {
 		return nil, err
 	}
-	cfg := streamConfig{flags: CU_STREAM_NON_BLOCKING}
-	for _, o := range opts {
-		o(&cfg)
-	}
+	cfg := streamConfig{flags: cu.CU_STREAM_NON_BLOCKING}
+	absent.Apply(opts, &cfg)
 	l, err := NewLifetime(c, "stream")
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{life: l, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, owned: true}
+	s := &Stream{life: l, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, owned: true, number: streamNumbers.Add(1)}
 	if c.core.dev.driver.Version() >= selfBound {
 		s.self = c.core.dev.driver
 	}
@@ -122,7 +132,7 @@ func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 
 // borrowed streams are open as long as their context is.
 func (c *Context) borrowed(raw CUstream) Stream {
-	return Stream{life: &c.core.life, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, raw: raw}
+	return Stream{life: &c.core.life, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, raw: raw, number: streamNumbers.Add(1)}
 }
 
 // open is the price of every call: small, so that it is inlined.
@@ -133,14 +143,14 @@ func (s *Stream) check() error {
 	if s.open() {
 		return nil
 	}
-	if s == nil {
-		return nilError("stream")
+	if s == nil || s.life == nil {
+		return absentError(s == nil, "stream")
 	}
 	return s.closedError()
 }
 
 func (s *Stream) closedError() error {
-	if s.life != nil && !s.owned {
+	if !s.owned {
 		return fmt.Errorf("%v: %w", s, s.life.Check())
 	}
 	return s.life.Check()
@@ -201,9 +211,9 @@ func (s *Stream) String() string {
 	switch {
 	case s == nil:
 		return "nil stream"
-	case s.raw == CU_STREAM_LEGACY:
+	case s.raw == cu.CU_STREAM_LEGACY:
 		return fmt.Sprintf("legacy stream of %v", s.ctx.Device())
-	case s.raw == CU_STREAM_PER_THREAD:
+	case s.raw == cu.CU_STREAM_PER_THREAD:
 		return fmt.Sprintf("per-thread stream of %v", s.ctx.Device())
 	}
 	return fmt.Sprintf("stream %#x of %v", uintptr(s.raw), s.ctx.Device())
@@ -288,7 +298,7 @@ func (s *Stream) Query() (done bool, err error) {
 	if err := notInCallback(); err != nil {
 		return false, err
 	}
-	done, err = finished(s.core.guarded.CuStreamQuery(s.raw))
+	done, err = finished(s.guardedSelf().CuStreamQuery(s.raw))
 	runtime.KeepAlive(s)
 	if err != nil {
 		return false, s.named(err)
@@ -297,9 +307,11 @@ func (s *Stream) Query() (done bool, err error) {
 }
 
 // Wait returns when the work that was sent to the stream before the call is
-// done, or with the cause of ctx's cancellation; the work goes on then. A
-// context that cannot be cancelled, or nil, waits with the lowest latency. The
-// error may be that of earlier work: CUDA reports it where it can.
+// done, or with the cause of ctx's cancellation; the work goes on then. A nil ctx
+// is never cancelled. The error may be that of earlier work: CUDA reports it where
+// it can. Any number of goroutines may wait: up to GOMAXPROCS of them as fast as
+// the driver's blocking call, more of them within about a millisecond, without a
+// thread each.
 //
 // Waiting never invalidates a capture in another stream. A stream that is
 // capturing cannot be waited for.
@@ -310,31 +322,28 @@ func (s *Stream) Wait(ctx context.Context) error {
 	if err := s.life.Retain(); err != nil {
 		return s.closedError()
 	}
-	over, err := s.Query()
-	if over || err != nil {
+	waits.now.Add(1)
+	defer waits.now.Add(-1)
+	m, err := s.queryOrMark()
+	if m == nil {
 		s.life.Done()
 		return err
 	}
-	if err := s.waitBusy(ctx); err != nil {
+	if err := await(ctx, m); err != nil {
 		return s.named(err)
 	}
 	return s.fault()
 }
 
-// waitBusy gives back the reference its caller took.
-func (s *Stream) waitBusy(ctx context.Context) error {
-	core := s.core
-	if cancellation(ctx) == nil && blockingSlots.take() {
-		defer s.life.Done()
-		defer blockingSlots.give()
-		return core.guarded.CuStreamSynchronize(s.raw)
+// queryOrMark returns a mark of what the stream has to do, or nil and the result of
+// a wait that is over. The mark gives back the reference that its caller took.
+func (s *Stream) queryOrMark() (*mark, error) {
+	defer leave(s.core.enter())
+	if over, err := s.Query(); over || err != nil {
+		return nil, err
 	}
-	m, err := core.markStream(s)
-	if err != nil {
-		s.life.Done()
-		return err
-	}
-	return await(ctx, m)
+	m, err := s.core.markStream(s)
+	return m, s.named(err)
 }
 
 // Priority returns the stream's priority: lower numbers go first, 0 is the
@@ -350,12 +359,12 @@ func (s *Stream) Priority() (int, error) {
 }
 
 // Flags returns the flags the stream was made with.
-func (s *Stream) Flags() (CUstream_flags, error) {
+func (s *Stream) Flags() (cu.CUstream_flags, error) {
 	if err := s.check(); err != nil {
 		return 0, err
 	}
 	var f uint32
 	err := s.d.CuStreamGetFlags(s.raw, &f)
 	runtime.KeepAlive(s)
-	return CUstream_flags(f), s.named(err)
+	return cu.CUstream_flags(f), s.named(err)
 }

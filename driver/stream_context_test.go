@@ -1,10 +1,12 @@
 package driver_test
 
 import (
+	"errors"
 	"runtime"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -54,9 +56,64 @@ func streamWorkUnder(t *testing.T, c, other *driver.Context) {
 		for _, op := range []driver.Op{up, across, fill, down} {
 			noError(t, s.Do(op))
 		}
+		memoryUnder(t, s, e)
+		var is driver.CUcontext
+		noError(t, d.CuCtxGetCurrent(&is))
+		if is != current {
+			t.Errorf("context %#x is current, before it was %#x", is, current)
+		}
 		noError(t, s.Wait(t.Context()))
 		if got := [3]uint32(back.Slice()); got != [3]uint32{5, 8, 9} {
 			t.Errorf("with context %#x current: %v, want [5 8 9]", current, got)
 		}
 	}
+}
+
+// memoryUnder makes the calls on stream-ordered memory, and the queries.
+func memoryUnder(t *testing.T, s *driver.Stream, e *driver.Event) {
+	if devicePools := must(s.Context().Device().Properties())(t).MemoryPools; devicePools {
+		for _, free := range []func(*driver.Buffer[uint32]) error{
+			(*driver.Buffer[uint32]).Close,
+			func(b *driver.Buffer[uint32]) error { return b.FreeAsync(s) },
+		} {
+			b := must(driver.AllocAsync[uint32](s, 3))(t)
+			noError(t, s.Do(must(driver.Fill(b, 5))(t)))
+			noError(t, free(b))
+		}
+	}
+	noError(t, s.Record(e))
+	for _, query := range []func() (bool, error){s.Query, e.Query, s.Recording} {
+		_, err := query()
+		noError(t, err)
+	}
+}
+
+// A GLOBAL capture of one thread survives that others ask streams whether they are
+// capturing, and wait and allocate as this package does.
+func TestQueriesOfCapturesDisturbNone(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s, other, e := must(c.NewStream())(t), must(c.NewStream())(t), must(c.NewEvent())(t)
+		defer closeAll(t, s, other, e)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		d := c.Driver()
+		noError(t, d.CuStreamBeginCapture(s.Raw(), cu.CU_STREAM_CAPTURE_MODE_GLOBAL))
+		errs := make(chan error)
+		go func() {
+			capturing, err := other.Recording()
+			if capturing {
+				err = errors.Join(err, errors.New("a stream that is not capturing says it is"))
+			}
+			graph, _, captured := other.CaptureGraph()
+			if graph != 0 {
+				err = errors.Join(err, errors.New("it has a graph"))
+			}
+			_, queried := e.Query()
+			errs <- errors.Join(err, captured, queried, other.Record(e), e.Wait(t.Context()), other.Wait(t.Context()))
+		}()
+		noError(t, <-errs)
+		var g driver.CUgraph
+		noError(t, d.CuStreamEndCapture(s.Raw(), &g))
+		noError(t, d.CuGraphDestroy(g))
+	})
 }

@@ -2,7 +2,6 @@ package driver_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
@@ -35,15 +34,9 @@ func TestRunningAfterNoStreamIsRefused(t *testing.T) {
 		s, closed := must(c.NewStream())(t), must(c.NewStream())(t)
 		defer closeAll(t, s)
 		noError(t, closed.Close())
-		for name, err := range map[string]error{
-			"nil":         s.After(nil),
-			"closed":      s.After(closed),
-			"for nil":     (*driver.Stream)(nil).After(s),
-			"from closed": closed.After(s),
-		} {
-			if !errors.Is(err, driver.ErrClosed) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
+		wantError(t, s.After(nil), driver.CUDA_ERROR_INVALID_VALUE, "nil stream")
+		wantError(t, s.After(closed), driver.ErrClosed)
+		wantError(t, (*driver.Stream)(nil).After(s), driver.CUDA_ERROR_INVALID_VALUE, "nil stream")
+		wantError(t, closed.After(s), driver.ErrClosed)
 	})
 }

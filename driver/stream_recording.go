@@ -1,6 +1,10 @@
 package driver
 
-import "runtime"
+import (
+	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
+)
 
 // Recording reports whether work that is sent to the stream now is recorded in
 // a graph instead of being run. It does not disturb captures, this one or
@@ -21,15 +25,20 @@ func (s *Stream) CaptureGraph() (graph CUgraph, id uint64, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, err
 	}
+	capturing, err := s.recording() // the cheaper question, which mostly is enough
+	if err != nil || !capturing {
+		runtime.KeepAlive(s)
+		return 0, 0, s.named(err)
+	}
 	i, err := s.captureInfo()
 	runtime.KeepAlive(s)
 	switch {
 	case err != nil:
 		return 0, 0, s.named(err)
-	case i.status == CU_STREAM_CAPTURE_STATUS_NONE:
+	case i.status == cu.CU_STREAM_CAPTURE_STATUS_NONE:
 		return 0, 0, nil
-	case i.status != CU_STREAM_CAPTURE_STATUS_ACTIVE:
-		return 0, 0, s.named(&Error{Func: FnCuStreamGetCaptureInfo, Result: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED})
+	case i.status != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE:
+		return 0, 0, s.named(&Error{Func: cu.FnCuStreamGetCaptureInfo, Result: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED})
 	}
 	return i.graph, i.id, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -87,14 +88,14 @@ func TestStreamOptions(t *testing.T) {
 		noError(t, err)
 		for _, x := range []struct {
 			opts  []driver.StreamOption
-			flags driver.CUstream_flags
+			flags cu.CUstream_flags
 			prio  int
 		}{
-			{nil, driver.CU_STREAM_NON_BLOCKING, 0},
-			{[]driver.StreamOption{driver.WithLegacySync()}, driver.CU_STREAM_DEFAULT, 0},
-			{[]driver.StreamOption{driver.WithPriority(greatest)}, driver.CU_STREAM_NON_BLOCKING, greatest},
-			{[]driver.StreamOption{driver.WithPriority(greatest - 100)}, driver.CU_STREAM_NON_BLOCKING, greatest},
-			{[]driver.StreamOption{driver.WithPriority(least)}, driver.CU_STREAM_NON_BLOCKING, least},
+			{nil, cu.CU_STREAM_NON_BLOCKING, 0},
+			{[]driver.StreamOption{driver.WithLegacySync()}, cu.CU_STREAM_DEFAULT, 0},
+			{[]driver.StreamOption{driver.WithPriority(greatest)}, cu.CU_STREAM_NON_BLOCKING, greatest},
+			{[]driver.StreamOption{driver.WithPriority(greatest - 100)}, cu.CU_STREAM_NON_BLOCKING, greatest},
+			{[]driver.StreamOption{driver.WithPriority(least)}, cu.CU_STREAM_NON_BLOCKING, least},
 		} {
 			s := must(c.NewStream(x.opts...))(t)
 			if f, p := must(s.Flags())(t), must(s.Priority())(t); f != x.flags || p != x.prio {
@@ -115,7 +116,7 @@ func TestSpecialAndBorrowedStreamsAreNotDestroyed(t *testing.T) {
 			noError(t, s.Close())
 			noError(t, s.Wait(context.Background()))
 		}
-		if again := c.LegacyStream(); again != c.LegacyStream() || c.LegacyStream().Raw() != driver.CU_STREAM_LEGACY {
+		if again := c.LegacyStream(); again != c.LegacyStream() || c.LegacyStream().Raw() != cu.CU_STREAM_LEGACY {
 			t.Error("the legacy stream is not one")
 		}
 	})
@@ -139,16 +140,16 @@ func TestCapturingStreamSaysSo(t *testing.T) {
 		s := must(c.NewStream())(t)
 		defer s.Close()
 		d := c.Driver()
-		noError(t, d.CuStreamBeginCapture(s.Raw(), driver.CU_STREAM_CAPTURE_MODE_RELAXED))
+		noError(t, d.CuStreamBeginCapture(s.Raw(), cu.CU_STREAM_CAPTURE_MODE_RELAXED))
 		status, id, err := s.CaptureStatus()
 		noError(t, err)
-		if status != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 {
+		if status != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 {
 			t.Errorf("status %v, id %d", status, id)
 		}
 		var g driver.CUgraph
 		noError(t, d.CuStreamEndCapture(s.Raw(), &g))
 		noError(t, d.CuGraphDestroy(g))
-		if status, _, err = s.CaptureStatus(); err != nil || status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+		if status, _, err = s.CaptureStatus(); err != nil || status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
 			t.Errorf("status %v after the end, error %v", status, err)
 		}
 	})
@@ -164,7 +165,7 @@ func TestWaitingDoesNotDisturbACapture(t *testing.T) {
 		d := c.Driver()
 		// Relaxed, because this goroutine is not locked to its thread; the guard
 		// itself is looked at in TestEveryWaitIsGuarded.
-		noError(t, d.CuStreamBeginCapture(s.Raw(), driver.CU_STREAM_CAPTURE_MODE_RELAXED))
+		noError(t, d.CuStreamBeginCapture(s.Raw(), cu.CU_STREAM_CAPTURE_MODE_RELAXED))
 		_, qerr := other.Query()
 		_, eqerr := e.Query()
 		open()

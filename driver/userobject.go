@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // UserObject is something that CUDA counts references to and destroys with the
@@ -35,6 +37,9 @@ type userRefs struct {
 // The driver destroys objects on a thread where CUDA may not be called. That
 // thread only starts a goroutine, on which destroy runs and may do anything.
 func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
+	if c == nil || c.core == nil {
+		return nil, absentError(c == nil, "context")
+	}
 	if destroy == nil {
 		return nil, fmt.Errorf("user object without a destructor: %w", CUDA_ERROR_INVALID_VALUE)
 	}
@@ -54,6 +59,9 @@ func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 // AdoptUserObject is NewUserObject for what C code owns: destroy is a C
 // function, which the driver calls with data. It may not call CUDA.
 func (c *Context) AdoptUserObject(data unsafe.Pointer, destroy CUhostFn) (*UserObject, error) {
+	if c == nil || c.core == nil {
+		return nil, absentError(c == nil, "context")
+	}
 	if destroy == 0 {
 		return nil, fmt.Errorf("user object without a destructor: %w", CUDA_ERROR_INVALID_VALUE)
 	}
@@ -69,7 +77,7 @@ func (c *Context) newUserObject(data unsafe.Pointer, destroy CUhostFn) (*UserObj
 		return nil, err
 	}
 	u := &UserObject{life: life, ctx: c, own: new(userRefs)}
-	err = c.core.guarded.CuUserObjectCreate(&u.raw, data, destroy, 1, uint32(CU_USER_OBJECT_NO_DESTRUCTOR_SYNC))
+	err = c.core.guarded.CuUserObjectCreate(&u.raw, data, destroy, 1, uint32(cu.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC))
 	if err != nil {
 		return nil, life.Abandon(err)
 	}
@@ -94,8 +102,8 @@ func (core *contextCore) destroyUser(destroy func()) {
 }
 
 func (u *UserObject) check(n int) error {
-	if u == nil {
-		return nilError("user object")
+	if u == nil || u.life == nil {
+		return absentError(u == nil, "user object")
 	}
 	if err := u.life.Check(); err != nil {
 		return err
@@ -142,6 +150,9 @@ func (u *UserObject) Release(n int) error {
 
 // Moved closes the object because its reference became a graph's.
 func (u *UserObject) Moved() {
+	if u == nil || u.own == nil {
+		return
+	}
 	u.own.moved.Store(true)
 	_ = u.life.Close() // destroys nothing
 }

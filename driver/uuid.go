@@ -4,12 +4,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // UUID identifies a GPU or a MIG partition.
 type UUID [16]byte
 
-func uuidOf(raw CUuuid) UUID { return raw.Bytes }
+func uuidOf(raw cu.CUuuid) UUID { return raw.Bytes }
 
 // String is the form that nvidia-smi and CUDA_VISIBLE_DEVICES use, without
 // knowing whether it names a GPU or a partition: "GPU-" and the groups.

@@ -35,8 +35,18 @@ func spanOf(m Memory) (span, error) {
 	if m == nil {
 		return span{}, nilError("buffer")
 	}
-	s := m.span()
+	s := hiddenSpan(&m)
 	return s, s.check()
+}
+
+// hiddenSpan calls span without the compiler seeing that m is used, so a View that
+// is passed as Memory stays on the stack of the caller. The call keeps nothing but the
+// allocation, which is always on the heap. Only this package has span methods.
+//
+//go:nosplit
+func hiddenSpan(m *Memory) span {
+	at := uintptr(unsafe.Pointer(m))
+	return (**(**Memory)(unsafe.Pointer(&at))).span()
 }
 
 // Len is the number of elements.
@@ -69,11 +79,17 @@ func (v View[T]) View(lo, hi int) View[T] {
 		return v
 	}
 	if lo < 0 || hi < lo || hi > v.Len() {
-		return View[T]{span{a: &allocation{bad: rangeError(v, lo, hi, v.Len())}}}
+		return View[T]{span{a: badAllocation(rangeError(v, lo, hi, v.Len()))}}
 	}
 	size := sizeOf[T]()
 	return View[T]{v.mem.sub(uintptr(lo)*size, uintptr(hi-lo)*size)}
 }
+
+// badAllocation stands for a view that could not be made. It is not inlined because
+// every allocation must be on the heap: see hiddenSpan.
+//
+//go:noinline
+func badAllocation(err error) *allocation { return &allocation{bad: err} }
 
 // CopyFrom copies src, which must be as long as the view, to the device and
 // returns when it is there.
@@ -101,7 +117,9 @@ func (v View[T]) CopyFrom(src []T) error {
 // data is there.
 //
 // The copy runs on the legacy default stream: wait for the stream whose work
-// produces the data before calling it.
+// produces the data before calling it. It is never part of a capture: during one it
+// copies at once what is in the memory then, and what is recorded has not run. To
+// record a copy make an operation of it with [Download].
 func (v View[T]) CopyTo(dst []T) error {
 	d, err := v.syncCopy("copy from", len(dst))
 	if d == nil || err != nil {

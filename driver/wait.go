@@ -6,37 +6,45 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // How waiting works.
 //
 // A goroutine that waits in a C call holds an OS thread, and by default the
 // driver spins in it. That has the lowest latency, and a thousand of them would
-// be a thousand spinning threads. So at most blockingSlots waits block at a
-// time; the others poll: for spinTime as fast as they can, then with sleeps
-// that grow with the time already waited (an eighth of it, at most maxSleep),
-// so that the answer is late by a fraction of the wait. The operating system's
-// timer makes a short sleep of an idle process up to a millisecond long.
+// be a thousand spinning threads. So a waiting goroutine polls:
 //
-// A wait that can be cancelled polls for spinTime and then, if a slot is free,
-// leaves the blocking call to another goroutine: cancellation is noticed at
-// once, the answer comes a goroutine switch later than it could, and after a
-// cancellation that goroutine and its slot stay taken until the device is done.
-// A wait that cannot be cancelled makes the blocking call itself.
+//   - By itself, for hereTime, as long as there are no more waits than Go has
+//     processors. It is as fast as the driver's blocking call, notices a
+//     cancellation at once, and lets other goroutines run in between.
+//   - After that, a wait that cannot be cancelled makes the blocking call, if one
+//     of the few slots for it is free.
+//   - All others are polled by a few goroutines that all waits share
+//     (wait_shared.go).
 //
-// Polling asks an event that was recorded when the wait began, not the stream:
-// a stream that others keep feeding is never done. Host function callbacks were
-// the other way to be told. They are not used: they serialise with the work of
-// the stream, cost it several microseconds, and do not come when the context
-// has failed.
+// Where the program asked for sleep instead of speed, by WithBlockingSync or by
+// CU_CTX_SCHED_BLOCKING_SYNC, the blocking call sleeps. Then it is made soon, in
+// another goroutine if the wait can be cancelled: after a cancellation that
+// goroutine and its slot stay taken until the device is done.
+//
+// Polling queries an event that was recorded when the wait began, not the stream:
+// a stream that others keep feeding is never done. Host function callbacks are not
+// used: they serialise with the work of the stream, cost it several microseconds,
+// and do not come when the context has failed.
 //
 // All of it runs guarded: waiting in one goroutine must not invalidate a
 // capture in another, which an unguarded query does.
 
 const (
-	spinTime = 40 * time.Microsecond
-	minSleep = 10 * time.Microsecond
-	maxSleep = time.Millisecond
+	hereTime   = 2 * time.Millisecond  // of polling in the waiting goroutine
+	sleepyTime = 40 * time.Microsecond // the same where the program asked for sleep
+
+	// Other goroutines get the processor this often: where processors are left for
+	// them anyway, and where most are polling.
+	yieldSeldom = 100 * time.Microsecond
+	yieldOften  = 20 * time.Microsecond
 )
 
 // slots counts the waits that may block a thread at the same time.
@@ -62,32 +70,78 @@ func (s *slots) take() bool {
 
 func (s *slots) give() { s.free.Add(1) }
 
-// waitable is something the driver can be asked about and can be blocked on.
+// waits counts the goroutines that wait, and how many of them are few.
+var waits struct {
+	now atomic.Int32
+	few atomic.Int32 // GOMAXPROCS, read now and then because reading it takes a lock
+}
+
+func init() { countProcessors() }
+
+// fewWaitsAre is not 0 where tests say how many are few, and then one more.
+var fewWaitsAre atomic.Int32
+
+func countProcessors() {
+	n := int32(runtime.GOMAXPROCS(0))
+	if fixed := fewWaitsAre.Load(); fixed != 0 {
+		n = fixed - 1
+	}
+	waits.few.Store(n)
+}
+
+// entering bounds how many goroutines make the calls that a wait begins with, of a
+// driver that is written in Go: such a call holds its thread, and takes another one
+// if it has to wait for a lock.
+var entering = make(chan struct{}, max(4, runtime.NumCPU()))
+
+func (core *contextCore) enter() (entered bool) {
+	if entered = core.bound.Proc(cu.FnCuEventQuery).IsGo(); entered {
+		entering <- struct{}{}
+	}
+	return entered
+}
+
+func leave(entered bool) {
+	if entered {
+		<-entering
+	}
+}
+
+func crowded() bool { return waits.now.Load() > waits.few.Load() }
+
+// waitable is something that can be queried and blocked on.
 type waitable interface {
 	poll() (done bool, err error)
 	block() error
-	Done() // gives back what the wait holds
+	sleeps() (bool, error) // whether block sleeps instead of spinning
+	Done()                 // gives back what the wait holds
 }
 
 // await returns when w is done or ctx is cancelled; done wins. It calls w.Done
-// exactly once.
+// exactly once. Its caller has counted the wait and found it not over.
 func await(ctx context.Context, w waitable) error {
 	cancelled := cancellation(ctx)
-	if cancelled == nil && blockingSlots.take() {
-		defer w.Done()
-		defer blockingSlots.give()
-		return w.block()
-	}
-	over, err := spin(w, cancelled)
-	if over || err != nil {
+	sleepy, err := w.sleeps()
+	if err != nil {
 		w.Done()
 		return err
 	}
-	if cancelled != nil && blockingSlots.take() {
+	over := false
+	if !crowded() {
+		over, err = pollHere(ctx, w, cancelled, sleepy)
+	}
+	switch {
+	case over || err != nil:
+		w.Done()
+		return err
+	case cancelled == nil && (sleepy || !crowded()) && blockingSlots.take():
+		defer w.Done()
+		defer blockingSlots.give()
+		return w.block()
+	case cancelled != nil && sleepy && blockingSlots.take():
 		return awaitElsewhere(ctx, w, blockingSlots)
 	}
-	defer w.Done()
-	return awaitSleeping(ctx, w)
+	return awaitShared(ctx, w)
 }
 
 // cancellation is ctx.Done, for which a nil context is one that never is.
@@ -98,17 +152,38 @@ func cancellation(ctx context.Context) <-chan struct{} {
 	return ctx.Done()
 }
 
-// spin polls for a short time, letting other goroutines run in between.
-func spin(w waitable, cancelled <-chan struct{}) (over bool, err error) {
-	for start := time.Now(); time.Since(start) < spinTime; runtime.Gosched() {
+// pollHere polls for a limited time, and while there are few waits. Its error is
+// that of the query, or the cause of the cancellation.
+func pollHere(ctx context.Context, w waitable, cancelled <-chan struct{}, sleepy bool) (over bool, err error) {
+	limit := hereTime
+	if sleepy {
+		limit = sleepyTime
+	}
+	start := time.Now()
+	for yielded := time.Duration(0); ; {
 		if over, err = w.poll(); over || err != nil {
 			return over, err
 		}
 		if isClosed(cancelled) {
+			return false, context.Cause(ctx)
+		}
+		took := time.Since(start)
+		if took >= limit || crowded() {
 			return false, nil
 		}
+		if took-yielded >= yieldAfter() {
+			runtime.Gosched()
+			yielded = took
+		}
 	}
-	return false, nil
+}
+
+// yieldAfter is how long a goroutine polls before it lets others run.
+func yieldAfter() time.Duration {
+	if 2*waits.now.Load() > waits.few.Load() {
+		return yieldOften
+	}
+	return yieldSeldom
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -145,21 +220,6 @@ func answerOrCause(ctx context.Context, answer <-chan error) error {
 		return err
 	default:
 		return context.Cause(ctx)
-	}
-}
-
-// awaitSleeping polls with growing sleeps. They are short enough that a
-// cancellation need not interrupt one.
-func awaitSleeping(ctx context.Context, w waitable) error {
-	cancelled := cancellation(ctx)
-	for start := time.Now(); ; {
-		if over, err := w.poll(); over || err != nil {
-			return err
-		}
-		if isClosed(cancelled) {
-			return context.Cause(ctx)
-		}
-		time.Sleep(min(max(time.Since(start)/8, minSleep), maxSleep))
 	}
 }
 

@@ -10,21 +10,25 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/loader"
 )
 
-// waits are the two things that can be waited for.
+// waits are the things that can be waited for.
 func waits(t *testing.T, c *driver.Context) map[string]func(context.Context) error {
-	s, e := must(c.NewStream())(t), must(c.NewEvent())(t)
-	t.Cleanup(func() { noError(t, errors.Join(s.Close(), e.Close(), c.Close())) })
-	return map[string]func(context.Context) error{"stream": s.Wait, "event": e.Wait}
+	s, e, sleepy := must(c.NewStream())(t), must(c.NewEvent())(t), must(c.NewEvent(driver.WithBlockingSync()))(t)
+	t.Cleanup(func() { noError(t, errors.Join(s.Close(), e.Close(), sleepy.Close(), c.Close())) })
+	return map[string]func(context.Context) error{"stream": s.Wait, "event": e.Wait, "sleepy event": sleepy.Wait}
 }
 
-// everyWay runs a test for each wait, with and without slots to block in.
+// everyWay runs a test for each wait: polled by itself, then blocked where a slot
+// is free, and polled with others because there are too many.
 func everyWay(t *testing.T, test func(t *testing.T, f *fake, wait func(context.Context) error)) {
-	for _, slots := range []int{0, 1} {
-		for _, what := range []string{"stream", "event"} {
-			t.Run(fmt.Sprintf("%s with %d slots", what, slots), func(t *testing.T) {
-				defer driver.SetBlockingSlots(slots)()
+	for _, way := range []struct{ few, slots int }{{100, 0}, {100, 1}, {0, 1}} {
+		for _, what := range []string{"stream", "event", "sleepy event"} {
+			t.Run(fmt.Sprintf("%s, %d are few, %d slots", what, way.few, way.slots), func(t *testing.T) {
+				defer driver.SetFewWaits(way.few)()
+				defer driver.SetBlockingSlots(way.slots)()
 				f := newFake()
 				test(t, f, waits(t, f.open(t))[what])
 			})
@@ -39,6 +43,13 @@ func (f *fake) allBusy() {
 	for h := range f.live {
 		f.busy[h] = true
 	}
+}
+
+// done makes one handle not busy.
+func (f *fake) done(h uintptr) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.busy, h)
 }
 
 func TestWaitReturnsWhenTheWorkIsDone(t *testing.T) {
@@ -80,13 +91,13 @@ func TestWaitEndsWithTheCauseOfTheCancellation(t *testing.T) {
 func TestWaitReportsTheDriversErrorAndTheObject(t *testing.T) {
 	everyWay(t, func(t *testing.T, f *fake, wait func(context.Context) error) {
 		f.allBusy()
-		for _, fn := range []driver.Function{driver.FnCuEventSynchronize, driver.FnCuStreamSynchronize} {
+		for _, fn := range []cu.Function{cu.FnCuEventSynchronize, cu.FnCuStreamSynchronize} {
 			f.fail[fn] = driver.CUDA_ERROR_ILLEGAL_ADDRESS
 		}
 		time.AfterFunc(2*time.Millisecond, func() {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.fail[driver.FnCuEventQuery] = driver.CUDA_ERROR_ILLEGAL_ADDRESS
+			f.fail[cu.FnCuEventQuery] = driver.CUDA_ERROR_ILLEGAL_ADDRESS
 		})
 		err := wait(context.Background())
 		var e *driver.Error
@@ -106,8 +117,13 @@ func TestEveryWaitIsGuarded(t *testing.T) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, c := range f.calls[before:] {
-			if !c.guarded || c.context != fakeContext {
-				t.Errorf("%v ran under %+v", c.fn, c)
+			bound := c.context == fakeContext
+			switch c.fn {
+			case cu.FnCuEventQuery, cu.FnCuStreamQuery, cu.FnCuEventRecord:
+				bound = true // the event or the stream says the context
+			}
+			if !c.guarded || !bound {
+				t.Fatalf("%v ran under %+v", c.fn, c)
 			}
 		}
 	})
@@ -116,7 +132,7 @@ func TestEveryWaitIsGuarded(t *testing.T) {
 func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 	defer driver.SetBlockingSlots(2)()
 	f := newFake()
-	wait := waits(t, f.open(t))["stream"]
+	wait := waits(t, f.open(t))["sleepy event"]
 	const n = 200
 	done := make(chan error, n)
 	for round := range 2 { // the slots come back
@@ -126,10 +142,10 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 			go func() { done <- wait(context.Background()) }()
 		}
 		eventually(t, "two blocking calls", func() bool {
-			return f.countSince(before, driver.FnCuStreamSynchronize) >= 2
+			return f.countSince(before, cu.FnCuEventSynchronize) >= 2
 		})
 		time.Sleep(20 * time.Millisecond) // for more of them, which must not come
-		blocked := f.countSince(before, driver.FnCuStreamSynchronize)
+		blocked := f.countSince(before, cu.FnCuEventSynchronize)
 		f.setBusy(0, false)
 		for range n {
 			noError(t, <-done)
@@ -140,10 +156,104 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 	}
 }
 
-func TestCancellableWaitBlocksOnAnotherGoroutine(t *testing.T) {
+// A crowd makes no blocking call: a few goroutines poll for all, and each wait has
+// its own answer.
+func TestCrowdIsPolledByAFew(t *testing.T) {
+	t.Run("one poller", func(t *testing.T) { crowd(t, 0, 2) })
+	t.Run("four pollers", func(t *testing.T) { crowd(t, 16, 0) }) // which are few until the others come
+}
+
+func crowd(t *testing.T, few, slots int) {
+	defer driver.SetFewWaits(few)()
+	defer driver.SetBlockingSlots(slots)()
+	f := newFake()
+	c := f.open(t)
+	const n = 300
+	events := make([]*driver.Event, n)
+	for i := range events {
+		events[i] = must(c.NewEvent())(t)
+	}
+	for range 3 {
+		f.allBusy()
+		before, goroutines := f.callCount(), runtime.NumGoroutine()
+		done := make(chan error, n)
+		why := errors.New("no longer wanted")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		for i, e := range events {
+			ctx := [...]context.Context{ctx, context.Background(), nil}[i%3]
+			go func() { done <- e.Wait(ctx) }()
+		}
+		eventually(t, "all waiting", func() bool { return driver.Waits() == n })
+		if more := runtime.NumGoroutine() - goroutines; more > n+4 {
+			t.Errorf("%d waits took %d goroutines", n, more)
+		}
+		for _, e := range events[:n/2] {
+			f.done(uintptr(e.Raw()))
+		}
+		for range n / 2 {
+			noError(t, <-done)
+		}
+		cancel(why)
+		for range n / 6 {
+			if err := <-done; !errors.Is(err, why) {
+				t.Errorf("a cancelled wait: %v", err)
+			}
+		}
+		f.setBusy(0, false)
+		for range n / 3 {
+			noError(t, <-done)
+		}
+		for _, fn := range []cu.Function{cu.FnCuEventSynchronize, cu.FnCuStreamSynchronize} {
+			if k := f.countSince(before, fn); k != 0 {
+				t.Errorf("%v was called %d times", fn, k)
+			}
+		}
+	}
+	for _, e := range events {
+		noError(t, e.Close())
+	}
+	noError(t, c.Close())
+	eventually(t, "everything given back", func() bool { return f.count("event") == 0 && f.retained() == 0 })
+}
+
+// A cancelled wait in a crowd gives back what it holds although the device goes on.
+func TestCancelledWaitInACrowdLetsGo(t *testing.T) {
+	defer driver.SetFewWaits(0)()
+	f := newFake()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	f.setBusy(uintptr(s.Raw()), true)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(time.Millisecond, cancel)
+	if err := s.Wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	noError(t, s.Close())
+	eventually(t, "the stream's end", func() bool { return f.count("stream") == 0 })
+	noError(t, c.Close())
+}
+
+// The blocking call spares the processor where the program asked for that, and is
+// as fast as polling where it did not. Either way it is made once.
+func TestLongWaitMakesTheBlockingCall(t *testing.T) {
+	for _, what := range []string{"stream", "event", "sleepy event"} {
+		t.Run(what, func(t *testing.T) {
+			f := newFake()
+			wait := waits(t, f.open(t))[what]
+			f.allBusy()
+			done := make(chan error)
+			go func() { done <- wait(context.Background()) }()
+			eventually(t, "a blocking call", func() bool { return f.called(cu.FnCuEventSynchronize) })
+			f.setBusy(0, false)
+			noError(t, <-done)
+		})
+	}
+}
+
+func TestCancellableWaitSleepsOnAnotherGoroutine(t *testing.T) {
 	defer driver.SetBlockingSlots(1)()
 	f := newFake()
-	wait := waits(t, f.open(t))["stream"]
+	wait := waits(t, f.open(t))["sleepy event"]
 	for range 3 { // a cancelled wait gives its slot back when the work is done
 		before := f.callCount()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -151,7 +261,7 @@ func TestCancellableWaitBlocksOnAnotherGoroutine(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- wait(ctx) }()
 		eventually(t, "a blocking call", func() bool {
-			return f.countSince(before, driver.FnCuEventSynchronize) == 1
+			return f.countSince(before, cu.FnCuEventSynchronize) == 1
 		})
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
@@ -160,6 +270,32 @@ func TestCancellableWaitBlocksOnAnotherGoroutine(t *testing.T) {
 		f.setBusy(0, false)
 		eventually(t, "the slot coming back", func() bool { return driver.FreeBlockingSlots() == 1 })
 	}
+}
+
+// A context that was made to sleep has its streams' waits sleep.
+func TestSleepyContextIsAskedOnce(t *testing.T) {
+	f := newFake()
+	f.on(cu.FnCuCtxGetFlags, func(a loader.Args) driver.CUresult {
+		*(*uint32)(a.Ptr(0)) = uint32(cu.CU_CTX_SCHED_BLOCKING_SYNC | cu.CU_CTX_MAP_HOST)
+		return 0
+	})
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	for range 2 {
+		before := f.callCount()
+		f.setBusy(uintptr(s.Raw()), true)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- s.Wait(ctx) }()
+		eventually(t, "a sleeping call", func() bool { return f.countSince(before, cu.FnCuEventSynchronize) == 1 })
+		f.setBusy(0, false)
+		noError(t, <-done)
+		cancel()
+	}
+	if n := f.countSince(0, cu.FnCuCtxGetFlags); n != 1 {
+		t.Errorf("the context was asked %d times", n)
+	}
+	closeAll(t, s, c)
 }
 
 func TestMarksAreReusedAndDestroyedWithTheContext(t *testing.T) {
@@ -204,7 +340,7 @@ func TestCreatedContextLeavesTheThreadAsItWas(t *testing.T) {
 	dev := must(d.Device(0))(t)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	c := must(dev.NewContext(driver.CU_CTX_SCHED_AUTO))(t)
+	c := must(dev.NewContext(cu.CU_CTX_SCHED_AUTO))(t)
 	var current driver.CUcontext = 1
 	noError(t, d.CuCtxGetCurrent(&current))
 	if current != 0 {

@@ -105,7 +105,7 @@ func allocateInOrder(c *driver.Context, s *driver.Stream) error {
 	if err == nil {
 		err = s.Do(op)
 	}
-	return errors.Join(err, a.FreeAsync(s), b.Close(), c.Synchronize(context.Background()))
+	return errors.Join(err, a.FreeAsync(s), a.Close(), b.Close(), c.Synchronize(context.Background()))
 }
 
 func usePool(c *driver.Context, s *driver.Stream) (err error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -352,7 +353,7 @@ func TestDynamicSharedMemoryBeyondTheDefault(t *testing.T) {
 		w := newWork(t, c)
 		p := closing[*driver.Buffer[uint32]](w)(driver.AllocFrom(c, []uint32{1, 2, 3, 4}))
 		k := w.kernel("reverse")
-		optin := must(c.Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN))(t)
+		optin := must(c.Device().Attribute(cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN))(t)
 		noError(t, k.Launch(w.s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(4), SharedMem: uint32(optin)}, p, uint32(4)))
 		expect(w, "the buffer", contents(w, p), []uint32{4, 3, 2, 1})
 		_, err := k.Prepare(driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(4), SharedMem: uint32(optin) + 1}, p, uint32(4))
@@ -478,7 +479,7 @@ func TestDevicePools(t *testing.T) {
 		noError(t, first.Close())
 		must(first.Stats())(t)
 		flags := must(first.Access(c.Device()))(t)
-		if flags != driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
+		if flags != cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
 			t.Errorf("the device's access to its own pool is %v", flags)
 		}
 	})
@@ -500,9 +501,9 @@ func TestMemoryOperationsWriteAndWait(t *testing.T) {
 		w := newWork(t, c)
 		b := closing[*driver.Buffer[uint32]](w)(driver.AllocFrom(c, []uint32{1, 2}))
 		w.do(driver.NewMemOp(c,
-			driver.WriteWord(b, 0, 7, driver.CU_STREAM_WRITE_VALUE_DEFAULT),
-			driver.WaitWord(b, 0, 7, driver.CU_STREAM_WAIT_VALUE_EQ),
-			driver.WriteWord(b, 1, 8, driver.CU_STREAM_WRITE_VALUE_DEFAULT)))
+			driver.WriteWord(b, 0, 7, cu.CU_STREAM_WRITE_VALUE_DEFAULT),
+			driver.WaitWord(b, 0, 7, cu.CU_STREAM_WAIT_VALUE_EQ),
+			driver.WriteWord(b, 1, 8, cu.CU_STREAM_WRITE_VALUE_DEFAULT)))
 		expect(w, "the buffer", contents(w, b), []uint32{7, 8})
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Add adds a node that does op, to run after deps, which are nodes of the same
@@ -15,7 +16,12 @@ import (
 //
 // op may be of another context or device than the graph: it runs there. Memory of
 // several devices takes part in copies, and in kernels that can reach it.
+//
+// The launch of an Exec ([Exec.Op]) becomes a child graph.
 func (g *Graph) Add(op driver.Op, deps ...Node) (Node, error) {
+	if l, ok := op.(*LaunchOp); ok {
+		return l.addTo(g, deps)
+	}
 	if err := g.lock(); err != nil {
 		return Node{}, err
 	}
@@ -44,7 +50,7 @@ func (g *Graph) add(op driver.Op, deps []Node) (Node, error) {
 	if err := o.hold(op.Refs()); err != nil {
 		return Node{}, err
 	}
-	var raw driver.CUgraphNode
+	var raw cu.CUgraphNode
 	if err := g.addRaw(&raw, from, uintptr(len(deps)), op); err != nil {
 		o.abandon()
 		o.flush()
@@ -69,7 +75,7 @@ func (g *Graph) addLaunch(l *driver.Launch, deps []Node) (Node, error) {
 			return Node{}, err
 		}
 	}
-	var raw driver.CUgraphNode
+	var raw cu.CUgraphNode
 	if err := g.addKernel(&raw, from, uintptr(len(deps)), l); err != nil {
 		o.abandon()
 		o.flush()
@@ -129,14 +135,14 @@ func accepts(ctx *driver.Context, op driver.Op) error {
 		return nil
 	}
 	if c == nil {
-		return fmt.Errorf("the operation is nil, or what it is about is: %w", driver.ErrClosed)
+		return op.Enqueue(nil) // says what is nil or zero, and calls nothing
 	}
 	return sameDriver(ctx, "it", c)
 }
 
 // dependencies returns the handles of nodes as C takes them. A single one is
 // where it is already; more are gathered in a buffer.
-func (g *Graph) dependencies(deps []Node) (*driver.CUgraphNode, error) {
+func (g *Graph) dependencies(deps []Node) (*cu.CUgraphNode, error) {
 	if len(deps) == 0 {
 		return nil, nil
 	}
@@ -146,11 +152,11 @@ func (g *Graph) dependencies(deps []Node) (*driver.CUgraphNode, error) {
 		}
 	}
 	if len(deps) == 1 {
-		return &deps[0].raw, nil
+		return &g.raws[deps[0].i], nil
 	}
 	g.from = g.from[:0]
 	for i := range deps {
-		g.from = append(g.from, deps[i].raw)
+		g.from = append(g.from, deps[i].handle())
 	}
 	return &g.from[0], nil
 }
@@ -165,7 +171,7 @@ func (g *Graph) AddEmpty(deps ...Node) (Node, error) {
 	if err != nil {
 		return Node{}, fmt.Errorf("cannot add an empty node to %v: %w", g, err)
 	}
-	var raw driver.CUgraphNode
+	var raw cu.CUgraphNode
 	if err := g.d.CuGraphAddEmptyNode(&raw, g.raw, from, uintptr(len(deps))); err != nil {
 		return Node{}, fmt.Errorf("cannot add an empty node to %v: %w", g, err)
 	}

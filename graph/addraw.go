@@ -4,11 +4,12 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // addRaw adds the node of one operation. The driver copies the parameters. It
 // refuses copies and fills of no bytes, for which an empty node does.
-func (g *Graph) addRaw(n *driver.CUgraphNode, from *driver.CUgraphNode, count uintptr, op driver.Op) error {
+func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
 	switch op := op.(type) {
 	case *driver.Launch:
 		return g.addKernel(n, from, count, op)
@@ -34,13 +35,17 @@ func (g *Graph) addRaw(n *driver.CUgraphNode, from *driver.CUgraphNode, count ui
 }
 
 func unknown(op driver.Op) error {
+	if _, ok := op.(*LaunchOp); ok {
+		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
+			"the launch of a graph becomes a node by Graph.Add, Scope.Do or Exec.Set alone, not in a batch, a plan or a flow, or of a Node.Set")
+	}
 	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "graphs have no node for a %T", op)
 }
 
 // addKernel adds a kernel and passes on what has no place in the parameters.
 // The call needs a current context although the kernel has one: without it,
 // driver 580 reads address 0.
-func (g *Graph) addKernel(n *driver.CUgraphNode, from *driver.CUgraphNode, count uintptr, l *driver.Launch) error {
+func (g *Graph) addKernel(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, l *driver.Launch) error {
 	if !g.v2 {
 		return g.addKernelV1(n, from, count, l)
 	}
@@ -54,7 +59,7 @@ func (g *Graph) addKernel(n *driver.CUgraphNode, from *driver.CUgraphNode, count
 }
 
 // addKernelV1 is addKernel for drivers before CUDA 12.0.
-func (g *Graph) addKernelV1(n *driver.CUgraphNode, from *driver.CUgraphNode, count uintptr, l *driver.Launch) error {
+func (g *Graph) addKernelV1(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, l *driver.Launch) error {
 	if err := g.d.CuGraphAddKernelNode_v10000(n, g.raw, from, count, v1(l.KernelNodeParams())); err != nil {
 		return err
 	}
@@ -63,12 +68,12 @@ func (g *Graph) addKernelV1(n *driver.CUgraphNode, from *driver.CUgraphNode, cou
 
 // v1 are the parameters as drivers before CUDA 12.0 take them: the same fields,
 // without the last two.
-func v1(p *driver.CUDA_KERNEL_NODE_PARAMS) *driver.CUDA_KERNEL_NODE_PARAMS_v1 {
-	return (*driver.CUDA_KERNEL_NODE_PARAMS_v1)(unsafe.Pointer(p))
+func v1(p *cu.CUDA_KERNEL_NODE_PARAMS) *cu.CUDA_KERNEL_NODE_PARAMS_v1 {
+	return (*cu.CUDA_KERNEL_NODE_PARAMS_v1)(unsafe.Pointer(p))
 }
 
 // setAttributes completes a new node, or removes it.
-func (g *Graph) setAttributes(n driver.CUgraphNode, attrs []driver.CUlaunchAttribute) error {
+func (g *Graph) setAttributes(n cu.CUgraphNode, attrs []cu.CUlaunchAttribute) error {
 	for i := range attrs {
 		a := &attrs[i]
 		if err := g.d.CuGraphKernelNodeSetAttribute(n, a.Id, &a.Value); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // AddAlloc adds a node that allocates device memory (CUDA 11.4), and returns
@@ -90,7 +91,7 @@ func (g *Graph) acceptsAlloc(isNil bool, op allocating) error {
 	return sameContext(g.ctx, op, op.Context())
 }
 
-func (g *Graph) addAllocRaw(from *driver.CUgraphNode, n uintptr, p *driver.CUDA_MEM_ALLOC_NODE_PARAMS) (raw driver.CUgraphNode, err error) {
+func (g *Graph) addAllocRaw(from *cu.CUgraphNode, n uintptr, p *cu.CUDA_MEM_ALLOC_NODE_PARAMS) (raw cu.CUgraphNode, err error) {
 	if p.Bytesize == 0 {
 		err = g.d.CuGraphAddEmptyNode(&raw, g.raw, from, n)
 	} else {
@@ -161,7 +162,7 @@ func (g *Graph) acceptsFree(op *driver.FreeOp) error {
 	return nil
 }
 
-func (g *Graph) addFreeRaw(from *driver.CUgraphNode, n uintptr, p driver.CUdeviceptr) (raw driver.CUgraphNode, err error) {
+func (g *Graph) addFreeRaw(from *cu.CUgraphNode, n uintptr, p driver.CUdeviceptr) (raw cu.CUgraphNode, err error) {
 	if p == 0 { // of no elements
 		err = g.d.CuGraphAddEmptyNode(&raw, g.raw, from, n)
 	} else {
@@ -179,13 +180,13 @@ func (g *Graph) freeError(op *driver.FreeOp, err error) error {
 
 // AllocParams returns the parameters of an allocation node: its size, its place
 // and its address (CUDA 11.4).
-func (n Node) AllocParams() (driver.CUDA_MEM_ALLOC_NODE_PARAMS, error) {
-	var p driver.CUDA_MEM_ALLOC_NODE_PARAMS
+func (n Node) AllocParams() (cu.CUDA_MEM_ALLOC_NODE_PARAMS, error) {
+	var p cu.CUDA_MEM_ALLOC_NODE_PARAMS
 	if err := n.lock(); err != nil {
 		return p, err
 	}
 	defer n.g.mu.Unlock()
-	if err := n.g.d.CuGraphMemAllocNodeGetParams(n.raw, &p); err != nil {
+	if err := n.g.d.CuGraphMemAllocNodeGetParams(n.handle(), &p); err != nil {
 		return p, fmt.Errorf("%v of %v: parameters of an allocation: %w", n, n.g, err)
 	}
 	return p, nil
@@ -198,7 +199,7 @@ func (n Node) FreePtr() (driver.CUdeviceptr, error) {
 	}
 	defer n.g.mu.Unlock()
 	p := new(driver.CUdeviceptr)
-	if err := n.g.d.CuGraphMemFreeNodeGetParams(n.raw, p); err != nil {
+	if err := n.g.d.CuGraphMemFreeNodeGetParams(n.handle(), p); err != nil {
 		return 0, fmt.Errorf("%v of %v: address of a free node: %w", n, n.g, err)
 	}
 	return *p, nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -369,7 +370,7 @@ func TestMemoryNodesOfClosedThings(t *testing.T) {
 		if _, _, err := graph.AddAlloc(g, alloc); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("closed graph: %v", err)
 		}
-		if _, _, err := graph.AddAlloc(nil, alloc); !errors.Is(err, driver.ErrClosed) {
+		if _, _, err := graph.AddAlloc(nil, alloc); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("nil graph: %v", err)
 		}
 	})
@@ -388,7 +389,7 @@ func TestNoElementsAreNoAllocation(t *testing.T) {
 		}
 		typ, err := n.Type()
 		k.ok(err)
-		if typ != driver.CU_GRAPH_NODE_TYPE_EMPTY {
+		if typ != cu.CU_GRAPH_NODE_TYPE_EMPTY {
 			t.Errorf("the node is %v", typ)
 		}
 		k.free(g, b, n)
@@ -588,5 +589,56 @@ func TestGraphMemoryStatistics(t *testing.T) {
 		if none.ResetGraphMemStats() == nil || none.TrimGraphMem() == nil {
 			t.Error("no device took a reset or a trim")
 		}
+	})
+}
+
+// An allocation and a free of no elements are nodes like others, only that the
+// driver has nothing to do there.
+func TestMemoryOfNoElementsIsAllocatedAndFreed(t *testing.T) {
+	each(t, func(k *kit) {
+		op, err := driver.NewAlloc[uint32](k.c, nil, 0)
+		k.ok(err)
+		g := k.graph()
+		b, alloc, err := graph.AddAlloc(g, op)
+		k.ok(err)
+		k.closeLater(b)
+		free := k.free(g, b, alloc)
+		for _, n := range []graph.Node{alloc, free} {
+			typ, err := n.Type()
+			k.ok(err)
+			if typ != cu.CU_GRAPH_NODE_TYPE_EMPTY {
+				k.Errorf("%v is %v, want an empty node", n, typ)
+			}
+		}
+		deps, err := free.Dependencies()
+		k.ok(err)
+		if n, err := g.Len(); err != nil || n != 2 || len(deps) != 1 || deps[0] != alloc {
+			k.Errorf("%d nodes (%v), the free depends on %v", n, err, deps)
+		}
+		k.run(k.exec(g))
+	})
+}
+
+func TestMemoryOfACaptureThatEndedIsRefused(t *testing.T) {
+	each(t, func(k *kit) {
+		op, err := driver.NewAlloc[uint32](k.c, nil, elems)
+		k.ok(err)
+		var scope *graph.Scope
+		var b *driver.Buffer[uint32]
+		g := k.capture(func(sc *graph.Scope) error {
+			scope = sc
+			b, err = graph.Allocate(sc, op)
+			return err
+		})
+		k.closeLater(b)
+		free, err := driver.NewFree(b)
+		k.ok(err)
+		if _, err := graph.Allocate(scope, op); !errors.Is(err, graph.ErrEnded) {
+			t.Errorf("Allocate: %v", err)
+		}
+		if err := scope.Free(free); !errors.Is(err, graph.ErrEnded) {
+			t.Errorf("Free: %v", err)
+		}
+		k.run(k.exec(g))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2; deps
@@ -14,7 +15,10 @@ import (
 //
 // The graph knows nothing of what p refers to: keep is what it keeps alive for
 // the node. A child graph is copied; to hand one over use AddChildMove.
-func (g *Graph) AddNode(p *driver.CUgraphNodeParams, deps []Dep, keep ...driver.Ref) (Node, error) {
+func (g *Graph) AddNode(p *cu.CUgraphNodeParams, deps []Dep, keep ...driver.Ref) (Node, error) {
+	if !g.exists() {
+		return Node{}, aGraph.Error(g == nil)
+	}
 	if p == nil {
 		return Node{}, invalid("cannot add a node to %v: nil parameters", g)
 	}
@@ -31,8 +35,8 @@ func (g *Graph) AddNode(p *driver.CUgraphNodeParams, deps []Dep, keep ...driver.
 	return n, nil
 }
 
-func (g *Graph) addNode(p *driver.CUgraphNodeParams, deps []Dep, keep []driver.Ref) (Node, error) {
-	if p.Type == driver.CU_GRAPH_NODE_TYPE_GRAPH && p.Graph().Ownership == driver.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE {
+func (g *Graph) addNode(p *cu.CUgraphNodeParams, deps []Dep, keep []driver.Ref) (Node, error) {
+	if p.Type == cu.CU_GRAPH_NODE_TYPE_GRAPH && p.Graph().Ownership == cu.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE {
 		return Node{}, invalid("a child graph that is handed over belongs to a Graph, which would destroy it as well; use AddChildMove")
 	}
 	from, data, err := g.dependencyData(deps, p.Type)
@@ -43,7 +47,7 @@ func (g *Graph) addNode(p *driver.CUgraphNodeParams, deps []Dep, keep []driver.R
 	if err := o.holdGiven(keep); err != nil {
 		return Node{}, err
 	}
-	var raw driver.CUgraphNode
+	var raw cu.CUgraphNode
 	if err := g.addGeneric(&raw, from, data, uintptr(len(deps)), p); err != nil {
 		o.abandon()
 		o.flush()
@@ -51,14 +55,14 @@ func (g *Graph) addNode(p *driver.CUgraphNodeParams, deps []Dep, keep []driver.R
 	}
 	g.commitNew(o)
 	n := g.added(raw)
-	if p.Type == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL {
+	if p.Type == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 		n.enterTagged(p.Conditional())
 	}
 	return n, nil
 }
 
 // enterTagged has Bodies know those of a node that was added by parameters.
-func (n Node) enterTagged(p *driver.CUDA_CONDITIONAL_NODE_PARAMS) {
+func (n Node) enterTagged(p *cu.CUDA_CONDITIONAL_NODE_PARAMS) {
 	if p.PhGraph_out != nil {
 		n.enterBodies(form{p.Type, int(p.Size)}, Cond{n.g.outermost(), p.Handle}, p.PhGraph_out)
 	}
@@ -67,7 +71,7 @@ func (n Node) enterTagged(p *driver.CUDA_CONDITIONAL_NODE_PARAMS) {
 // SetParams gives the node of a graph CUDA's tagged parameters, of the node's own
 // type (CUDA 12.2). The graph keeps alive what keep names, in place of what it
 // kept for the node before.
-func (n Node) SetParams(p *driver.CUgraphNodeParams, keep ...driver.Ref) error {
+func (n Node) SetParams(p *cu.CUgraphNodeParams, keep ...driver.Ref) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot set %v: %w", n, err)
 	}
@@ -80,7 +84,7 @@ func (n Node) SetParams(p *driver.CUgraphNodeParams, keep ...driver.Ref) error {
 	return nil
 }
 
-func (g *Graph) setParams(n Node, p *driver.CUgraphNodeParams, keep []driver.Ref) error {
+func (g *Graph) setParams(n Node, p *cu.CUgraphNodeParams, keep []driver.Ref) error {
 	if p == nil {
 		return invalid("nil parameters")
 	}
@@ -88,7 +92,7 @@ func (g *Graph) setParams(n Node, p *driver.CUgraphNodeParams, keep []driver.Ref
 	if err := o.holdGiven(keep); err != nil {
 		return err
 	}
-	err := g.d.CuGraphNodeSetParams(n.raw, p)
+	err := g.d.CuGraphNodeSetParams(n.handle(), p)
 	if err != nil {
 		o.abandon()
 	} else {
@@ -103,7 +107,7 @@ func (g *Graph) setParams(n Node, p *driver.CUgraphNodeParams, keep []driver.Ref
 // SetParams is Set for CUDA's tagged parameters, of the node's own type (CUDA
 // 12.2). The Exec keeps alive what keep names, in place of what it kept for the
 // node before.
-func (x *Exec) SetParams(n Node, p *driver.CUgraphNodeParams, keep ...driver.Ref) error {
+func (x *Exec) SetParams(n Node, p *cu.CUgraphNodeParams, keep ...driver.Ref) error {
 	if err := x.lock(); err != nil {
 		return err
 	}
@@ -117,7 +121,7 @@ func (x *Exec) SetParams(n Node, p *driver.CUgraphNodeParams, keep ...driver.Ref
 	return nil
 }
 
-func (x *Exec) setParams(n Node, p *driver.CUgraphNodeParams, keep []driver.Ref) error {
+func (x *Exec) setParams(n Node, p *cu.CUgraphNodeParams, keep []driver.Ref) error {
 	if p == nil {
 		return invalid("nil parameters")
 	}
@@ -129,8 +133,8 @@ func (x *Exec) setParams(n Node, p *driver.CUgraphNodeParams, keep []driver.Ref)
 	if err := o.holdGiven(keep); err != nil {
 		return err
 	}
-	x.uploaded = false
-	err := x.d.CuGraphExecNodeSetParams(x.keep.raw, n.raw, p)
+	x.uploaded, x.changed = false, true
+	err := x.d.CuGraphExecNodeSetParams(x.keep.raw, n.handle(), p)
 	if err != nil {
 		o.abandon()
 	} else {
@@ -146,7 +150,7 @@ func (g *Graph) explainType(n Node, want Type, err error) error {
 		return nil
 	}
 	var t Type
-	if g.d.CuGraphNodeGetType(n.raw, &t) != nil || t == want {
+	if g.d.CuGraphNodeGetType(n.handle(), &t) != nil || t == want {
 		return err
 	}
 	return fmt.Errorf("it is of type %v, and the parameters of type %v: %w", t, want, err)

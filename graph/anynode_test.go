@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
 // fillParams are the tagged parameters of a fill of all of b.
-func fillParams(b *driver.Buffer[uint32], v uint32) *driver.CUgraphNodeParams {
-	p := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_MEMSET}
+func fillParams(b *driver.Buffer[uint32], v uint32) *cu.CUgraphNodeParams {
+	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_MEMSET}
 	m := p.Memset()
 	m.Dst, m.Value, m.ElementSize, m.Width, m.Height = b.Ptr(), v, 4, elems, 1
 	m.Pitch, m.Ctx = 4*elems, b.Context().Raw()
@@ -27,7 +28,7 @@ func TestNodesByTaggedParameters(t *testing.T) {
 		first := k.add(g, k.launch(k.plus, b, 1))
 		n, err := g.AddNode(fillParams(c, 9), []graph.Dep{{Node: first}}, c.Ref())
 		k.ok(err)
-		if typ, err := n.Type(); err != nil || typ != driver.CU_GRAPH_NODE_TYPE_MEMSET {
+		if typ, err := n.Type(); err != nil || typ != cu.CU_GRAPH_NODE_TYPE_MEMSET {
 			k.Errorf("%v, %v", typ, err)
 		}
 		d := k.memoryOf(1)
@@ -56,8 +57,8 @@ func TestTaggedParametersThatCannotBe(t *testing.T) {
 		x := k.exec(g)
 		k.ok(gone.Close())
 		p := fillParams(b, 4)
-		move := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_GRAPH}
-		move.Graph().Ownership = driver.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
+		move := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_GRAPH}
+		move.Graph().Ownership = cu.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
 		for _, c := range []struct {
 			name, says string
 			want, err  error

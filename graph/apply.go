@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Applied says how Apply did it.
@@ -29,12 +30,16 @@ func (a Applied) String() string {
 // with. If it fails the Exec is as it was.
 func (x *Exec) Apply(g *Graph) (Applied, error) {
 	if err := x.lockWith(g); err != nil {
-		return Applied{Update: UpdateResult{Result: driver.CU_GRAPH_EXEC_UPDATE_ERROR}}, err
+		return Applied{Update: UpdateResult{Result: cu.CU_GRAPH_EXEC_UPDATE_ERROR}}, err
 	}
 	defer x.unlockWith(g)
 	r, err := x.update(g)
 	if err != nil || r.Updated() {
 		return Applied{Update: r}, err
+	}
+	if x.keep.borrowed {
+		return Applied{Update: r}, refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
+			"%v is borrowed, so it cannot be instantiated anew from %v: it was %v", x, g, r)
 	}
 	if err := x.reinstantiate(g); err != nil {
 		return Applied{Update: r}, err
@@ -56,7 +61,7 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	k.mem = g.keep.own.mem.launches(x.opts.flags)
 	departed := k.depart()
 	x.g, x.foreign = g, false
-	x.uploaded = x.opts.upload != nil
+	x.uploaded, x.changed = x.opts.upload != nil, false
 	x.updates++
 	lone := k.lone
 	k.lone = g.loneExec()

@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Attribute returns a launch attribute of a kernel node, such as
 // CU_LAUNCH_ATTRIBUTE_PRIORITY. One that was never set has the driver's default.
-func (n Node) Attribute(id driver.CUlaunchAttributeID) (v driver.CUlaunchAttributeValue, err error) {
-	err = n.get(driver.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
-		return d.CuGraphKernelNodeGetAttribute(n.raw, id, &v)
+func (n Node) Attribute(id cu.CUlaunchAttributeID) (v cu.CUlaunchAttributeValue, err error) {
+	err = n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
+		return d.CuGraphKernelNodeGetAttribute(n.handle(), id, &v)
 	})
 	return v, named(id, err)
 }
@@ -19,15 +20,15 @@ func (n Node) Attribute(id driver.CUlaunchAttributeID) (v driver.CUlaunchAttribu
 // from the graph afterwards; an update of an Exec cannot change most of them.
 // A Launch that the node was added with, or is set to, sets those of its
 // LaunchConfig by itself.
-func (n Node) SetAttribute(id driver.CUlaunchAttributeID, v driver.CUlaunchAttributeValue) error {
-	err := n.get(driver.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
-		n.g.tune(n.raw, attributeBit(id))
-		return d.CuGraphKernelNodeSetAttribute(n.raw, id, &v)
+func (n Node) SetAttribute(id cu.CUlaunchAttributeID, v cu.CUlaunchAttributeValue) error {
+	err := n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
+		n.g.tune(n.handle(), attributeBit(id))
+		return d.CuGraphKernelNodeSetAttribute(n.handle(), id, &v)
 	})
 	return named(id, err)
 }
 
-func named(id driver.CUlaunchAttributeID, err error) error {
+func named(id cu.CUlaunchAttributeID, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -69,15 +70,15 @@ func (n Node) copyAttributesLocked(from Node) error {
 	if err := from.g.check(from); err != nil {
 		return err
 	}
-	err := n.g.d.CuGraphKernelNodeCopyAttributes(n.raw, from.raw)
+	err := n.g.d.CuGraphKernelNodeCopyAttributes(n.handle(), from.handle())
 	if err == nil {
-		n.g.tune(n.raw, anyAttribute) // which from has nobody knows
+		n.g.tune(n.handle(), anyAttribute) // which from has nobody knows
 	}
 	n.g.alive()
 	from.g.alive()
 	if err != nil {
-		err = n.g.explainType(n, driver.CU_GRAPH_NODE_TYPE_KERNEL, err)
-		err = from.g.explainType(from, driver.CU_GRAPH_NODE_TYPE_KERNEL, err)
+		err = n.g.explainType(n, cu.CU_GRAPH_NODE_TYPE_KERNEL, err)
+		err = from.g.explainType(from, cu.CU_GRAPH_NODE_TYPE_KERNEL, err)
 		return fmt.Errorf("cannot give %v the attributes of %v: %w", n, from, err)
 	}
 	return nil

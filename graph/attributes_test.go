@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -26,7 +27,7 @@ func cooperative(c *driver.LaunchConfig) { c.Cooperative = true }
 func clustered(c *driver.LaunchConfig)   { c.Grid, c.Cluster = driver.D1(2), driver.D1(2) }
 func urgent(c *driver.LaunchConfig)      { c.Priority = -3 }
 
-func (k *kit) attribute(n graph.Node, id driver.CUlaunchAttributeID) driver.CUlaunchAttributeValue {
+func (k *kit) attribute(n graph.Node, id cu.CUlaunchAttributeID) cu.CUlaunchAttributeValue {
 	k.Helper()
 	v, err := n.Attribute(id)
 	k.ok(err)
@@ -34,9 +35,9 @@ func (k *kit) attribute(n graph.Node, id driver.CUlaunchAttributeID) driver.CUla
 }
 
 const (
-	cooperativeAttr = driver.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
-	clusterAttr     = driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-	priorityAttr    = driver.CU_LAUNCH_ATTRIBUTE_PRIORITY
+	cooperativeAttr = cu.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+	clusterAttr     = cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+	priorityAttr    = cu.CU_LAUNCH_ATTRIBUTE_PRIORITY
 )
 
 func TestLaunchAttributesReachTheNode(t *testing.T) {
@@ -115,7 +116,7 @@ func TestAttributesAreSetAndCopied(t *testing.T) {
 		g, other := k.graph(), k.graph()
 		n, m := k.add(g, k.launch(k.plus, b, 1)), k.add(g, k.launch(k.plus, b, 1))
 		far := k.add(other, k.launch(k.plus, b, 1))
-		var v driver.CUlaunchAttributeValue
+		var v cu.CUlaunchAttributeValue
 		*v.Priority() = -2
 		k.ok(n.SetAttribute(priorityAttr, v))
 		k.ok(m.CopyAttributes(n))

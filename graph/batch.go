@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Item is one node of a batch: what it does, and what it runs after.
@@ -57,17 +58,17 @@ var batches batchPool
 
 type batchPool struct{ pool sync.Pool }
 
-func (p *batchPool) get(d *driver.Driver) *driver.Batch {
-	b, _ := p.pool.Get().(*driver.Batch)
+func (p *batchPool) get(d *driver.Driver) *cu.Batch {
+	b, _ := p.pool.Get().(*cu.Batch)
 	if b == nil {
 		return d.NewBatch()
 	}
-	b.Reset(d)
+	b.Reset(&d.Driver)
 	return b
 }
 
 // put takes a batch back. It lets go of the driver.
-func (p *batchPool) put(b *driver.Batch) {
+func (p *batchPool) put(b *cu.Batch) {
 	b.Reset(nil)
 	p.pool.Put(b)
 }

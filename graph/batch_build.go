@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // builder is a batch on its way into a graph. The new nodes' handles come to
@@ -19,9 +20,9 @@ type builder struct {
 	ops   []driver.Op // a chain, if there are no items
 	deps  []Node      // of the first of the chain
 
-	batch *driver.Batch
-	made  []driver.CUgraphNode
-	from  []driver.CUgraphNode
+	batch *cu.Batch
+	made  []cu.CUgraphNode
+	from  []cu.CUgraphNode
 
 	last  *driver.Launch // of the item before, if it was one
 	count int            // nodes that the driver has made
@@ -75,12 +76,12 @@ func (b *builder) nodes(dst []Node) []Node {
 	first := uint32(len(g.raws))
 	g.raws = append(g.raws, b.made...)
 	dst = slices.Grow(dst, len(b.made))[:n+len(b.made)]
-	for i, raw := range b.made {
-		dst[n+i] = Node{g, raw, first + uint32(i)}
+	for i := range b.made {
+		dst[n+i] = Node{g, first + uint32(i)}
 	}
 	if g.index != nil {
-		for _, added := range dst[n:] {
-			g.index[added.raw] = added.i
+		for i, raw := range b.made {
+			g.index[raw] = first + uint32(i)
 		}
 	}
 	return dst
@@ -101,12 +102,22 @@ func (b *builder) build() error {
 		if b.items == nil {
 			i = b.repeat(i)
 		}
+		if b.batch.Len() >= callsAtOnce {
+			if at, err := b.flush(); err != nil {
+				return b.undo(at, err)
+			}
+		}
 	}
 	if at, err := b.flush(); err != nil {
 		return b.undo(at, err)
 	}
 	return nil
 }
+
+// callsAtOnce is how many calls a batch has at most: enough for the cost of the way
+// into the driver not to show, and few enough for their blocks to be in the cache
+// when they are made.
+const callsAtOnce = 1 << 10
 
 // failedAt is an error of the item of an earlier call, found by a flush.
 type failedAt struct {
@@ -150,7 +161,7 @@ func (b *builder) repeat(i int) int {
 		return i
 	}
 	from, p, raw := i, l.KernelNodeParams(), b.g.raw
-	for i+1 < len(b.made) {
+	for i+1 < len(b.made) && b.batch.Len() < callsAtOnce {
 		if next, ok := b.ops[i+1].(*driver.Launch); !ok || next != l {
 			break
 		}
@@ -179,7 +190,7 @@ func (b *builder) addAgain(i int, l *driver.Launch) error {
 
 // call makes a call of the batch of it, or, for the sorts of nodes that need
 // more than one call, makes it at once.
-func (b *builder) call(i int, op driver.Op, from *driver.CUgraphNode, n uintptr) error {
+func (b *builder) call(i int, op driver.Op, from *cu.CUgraphNode, n uintptr) error {
 	g, node := b.g, &b.made[i]
 	switch op := op.(type) {
 	case *driver.Launch:
@@ -212,7 +223,7 @@ func (b *builder) call(i int, op driver.Op, from *driver.CUgraphNode, n uintptr)
 func (b *builder) flush() (int, error) {
 	n := b.batch.Len()
 	done, err := b.batch.Run()
-	b.batch.Reset(b.g.d)
+	b.batch.Reset(&b.g.d.Driver)
 	b.count = b.first + done
 	if err != nil {
 		return b.count, err

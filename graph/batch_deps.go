@@ -1,10 +1,10 @@
 package graph
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 // dependencies returns where the handles of what item i runs after lie, or will
 // lie when the driver reads them.
-func (b *builder) dependencies(i int) (*driver.CUgraphNode, uintptr, error) {
+func (b *builder) dependencies(i int) (*cu.CUgraphNode, uintptr, error) {
 	if b.items == nil {
 		return b.chained(i)
 	}
@@ -23,7 +23,7 @@ func (b *builder) dependencies(i int) (*driver.CUgraphNode, uintptr, error) {
 	return b.gather(it)
 }
 
-func (b *builder) chained(i int) (*driver.CUgraphNode, uintptr, error) {
+func (b *builder) chained(i int) (*cu.CUgraphNode, uintptr, error) {
 	if i > 0 {
 		return &b.made[i-1], 1, nil
 	}
@@ -42,7 +42,7 @@ func consecutive(after []int) bool {
 
 // gather copies handles to a list of their own. Those of the batch must be
 // there by now: the calls so far are made first.
-func (b *builder) gather(it *Item) (*driver.CUgraphNode, uintptr, error) {
+func (b *builder) gather(it *Item) (*cu.CUgraphNode, uintptr, error) {
 	if len(it.After) > 0 {
 		if err := b.flushBefore(); err != nil {
 			return nil, 0, err
@@ -56,7 +56,7 @@ func (b *builder) gather(it *Item) (*driver.CUgraphNode, uintptr, error) {
 		if err := b.g.check(n); err != nil {
 			return nil, 0, err
 		}
-		b.from = append(b.from, n.raw)
+		b.from = append(b.from, n.handle())
 	}
 	if len(b.from) == start {
 		return nil, 0, nil

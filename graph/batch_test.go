@@ -108,3 +108,45 @@ func TestBatchThatFailsLeavesTheGraphAsItWas(t *testing.T) {
 		k.expect(b, 2)
 	})
 }
+
+// A batch of many nodes is made in several goes: when one fails late, the graph is
+// as it was.
+func TestLongBatchThatFailsLeavesNothing(t *testing.T) {
+	each(t, func(k *kit) {
+		const many = 2500
+		b, gone := k.memory(), k.memoryOf(1)
+		l, bad := k.launch(k.plus, b, 1), k.launch(k.plus, gone, 1)
+		k.ok(gone.Close())
+		ops := make([]driver.Op, many, many+1)
+		items := make([]graph.Item, many, many+1)
+		for i := range ops {
+			ops[i], items[i].Op = l, l
+			if i > 0 {
+				items[i].After = []int{i - 1}
+			}
+		}
+		g := k.graph()
+		first := k.add(g, l)
+		_, chain := g.AddChain(nil, append(ops, bad), first)
+		_, batch := g.AddBatch(nil, append(items, graph.Item{Op: bad, Deps: []graph.Node{first}}))
+		for what, err := range map[string]error{"a chain": chain, "a batch": batch} {
+			if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "item 2500") {
+				k.Errorf("%s: %v", what, err)
+			}
+		}
+		if n, err := g.Len(); n != 1 || err != nil {
+			k.Errorf("%d nodes are left, %v; want 1", n, err)
+		}
+		nodes, err := g.AddChain(nil, ops, first)
+		k.ok(err)
+		for i, n := range nodes {
+			after, err := n.Dependencies()
+			k.ok(err)
+			if want := append([]graph.Node{first}, nodes...)[i]; len(after) != 1 || after[0] != want {
+				k.Fatalf("node %d runs after %v, want %v", i, after, want)
+			}
+		}
+		k.run(k.exec(g))
+		k.expect(b, 1+1+many)
+	})
+}

@@ -3,8 +3,10 @@ package graph
 import (
 	"fmt"
 	"runtime"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Bindings are the parameters of an Exec that change from launch to launch: a
@@ -25,22 +27,29 @@ import (
 // was bound with, and what was set since. What Exec.Set gives it in between
 // lasts until the next change. After an update the bindings are sent again.
 //
+// [BindConfig] binds the grid and block of a node, [Bindings.Unbind] gives a node
+// back. Nodes of graphs in nodes, such as the body of a loop, are bound alike.
+//
 // Like operations, the bindings of an Exec are changed and sent by one goroutine
 // at a time: nothing here waits for others but Launch and Send, which take turns
-// with what others do with the Exec.
+// with what others do with the Exec. Setting a parameter while another goroutine
+// binds or launches is CUDA_ERROR_INVALID_VALUE.
 type Bindings struct {
+	use     use
 	x       *Exec
 	round   uint64   // counts the times that all that changed was sent; from 1 on
 	slots   []slot   // the arguments that are numbers
+	spare   []int    // of slots, to be used again
+	vacant  []int    // of bound, to be used again
 	marks   []uint64 // of each that is bound: if it is round, the node is among changed
-	bound   []*bound
+	bound   []*bound // nil for one that is bound no more
 	changed []*bound // in the order of their first change
 	byNode  map[Node]*bound
 	slotAt  map[*uint64]int // in slots, by where the driver reads it
 	updates uint64          // of the exec, when the bindings were sent last
 	g       *Graph          // where those that are bound were found, when
 	removed uint32          // its removals were these
-	batch   *driver.Batch
+	batch   *cu.Batch
 	laid    laid     // what is in it
 	sure    sure     // that nothing has to be held for it
 	fresh   []uint32 // slots that are held for nodes of changed
@@ -52,7 +61,8 @@ type Bindings struct {
 type slot struct {
 	word  uint64  // its value
 	at    *uint64 // where the driver reads it
-	bound int     // whose argument it is
+	b     *bound  // whose argument it is; not read through
+	bound int     // its place
 }
 
 // bound is a node that has parameters here.
@@ -60,8 +70,8 @@ type bound struct {
 	node   Node
 	from   *driver.Launch // it was bound with
 	launch *driver.Launch // a copy of that, with what was set
-	params *driver.CUDA_KERNEL_NODE_PARAMS
-	i      int   // in Bindings.bound
+	params *cu.CUDA_KERNEL_NODE_PARAMS
+	i      int   // in Bindings.bound; -1: bound no more
 	slots  []int // in Bindings.slots, of its arguments
 
 	fresh int     // where what is held for it in Bindings.fresh ends
@@ -72,7 +82,7 @@ type bound struct {
 
 // Bindings returns the bindings of the Exec, of which there is one.
 func (x *Exec) Bindings() *Bindings {
-	if x == nil {
+	if !x.exists() {
 		return nil
 	}
 	x.keep.mu.Lock()
@@ -91,22 +101,28 @@ func (bs *Bindings) Exec() *Exec {
 	return bs.x
 }
 
+// exists reports whether these are the bindings of an Exec.
+func (bs *Bindings) exists() bool { return bs != nil && bs.x != nil }
+
 // Len returns the number of nodes that are bound.
 func (bs *Bindings) Len() int {
 	if bs == nil {
 		return 0
 	}
-	return len(bs.bound)
+	return len(bs.byNode)
 }
 
 // Changed returns how many nodes the next Launch will send.
 func (bs *Bindings) Changed() int {
-	if bs == nil {
+	if !bs.exists() {
 		return 0
 	}
 	bs.x.keep.mu.Lock()
 	defer bs.x.keep.mu.Unlock()
-	bs.refresh()
+	if bs.use.begin() == nil {
+		bs.refresh()
+		bs.use.end()
+	}
 	return len(bs.changed)
 }
 
@@ -141,11 +157,26 @@ func (bs *Bindings) slotOf(b *bound, at *uint64) int32 {
 	}
 	k, ok := bs.slotAt[at]
 	if !ok {
-		k = len(bs.slots)
+		k = take(&bs.spare, len(bs.slots))
+		if k == len(bs.slots) {
+			bs.slots = append(bs.slots, slot{})
+		}
 		bs.slotAt[at] = k
-		bs.slots, b.slots = append(bs.slots, slot{*at, at, b.i}), append(b.slots, k)
+		bs.slots[k] = slot{*at, at, b, b.i}
+		b.slots = append(b.slots, k)
 	}
 	return int32(k) + 1
+}
+
+// take returns the last of a list, and takes it out, or else another number.
+func take(list *[]int, or int) int {
+	n := len(*list)
+	if n == 0 {
+		return or
+	}
+	last := (*list)[n-1]
+	*list = (*list)[:n-1]
+	return last
 }
 
 // BindName is Bind for the parameter of that name in the kernel's PTX.
@@ -166,7 +197,13 @@ func (p Param[T]) Set(v T) error {
 		return p.setAny(v)
 	}
 	bs := p.bs
+	if bs.use.others() {
+		return errShared
+	}
 	s := &bs.slots[p.slot-1]
+	if s.b != p.b {
+		return errUnbound
+	}
 	if w := driver.WordOf(v); s.word != w {
 		s.word = w
 		*s.at = w
@@ -181,6 +218,16 @@ func (p Param[T]) Set(v T) error {
 func (p Param[T]) setAny(v T) error {
 	if p.bs == nil {
 		return errNoParam
+	}
+	if err := p.bs.use.begin(); err != nil {
+		return err
+	}
+	defer p.bs.use.end()
+	switch {
+	case p.b.i < 0:
+		return errUnbound
+	case p.i == configIndex:
+		return p.bs.configure(p.b, (*driver.LaunchConfig)(unsafe.Pointer(&v)))
 	}
 	p.bs.sure = sure{}
 	changed, err := driver.ChangeArg(p.b.launch, int(p.i), v)
@@ -201,7 +248,7 @@ func (bs *Bindings) setElsewhere(b *bound) {
 	}
 }
 
-var errNoParam = invalid("the zero Param is bound to nothing")
+var errNoParam = aParam.Error(false)
 
 // Node returns the node whose parameter it is.
 func (p Param[T]) Node() Node {
@@ -218,14 +265,18 @@ func (bs *Bindings) mark(i int) {
 
 // bind returns what is bound of a node, at first a copy of l.
 func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
-	if bs == nil {
-		return nil, nilExec
+	if !bs.exists() {
+		return nil, aBinding.Error(bs == nil)
 	}
 	x := bs.x
 	if err := x.lock(); err != nil {
 		return nil, err
 	}
 	defer x.keep.mu.Unlock()
+	if err := bs.use.begin(); err != nil {
+		return nil, err
+	}
+	defer bs.use.end()
 	if err := x.has(n); err != nil {
 		return nil, err
 	}
@@ -239,10 +290,13 @@ func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
 	if err := n.bindable(l); err != nil {
 		return nil, err
 	}
-	b := &bound{node: n, from: l, launch: l.Clone(), i: len(bs.bound)}
+	b := &bound{node: n, from: l, launch: l.Clone(), i: take(&bs.vacant, len(bs.bound))}
 	b.params = b.launch.Pack()
 	bs.byNode[n] = b
-	bs.bound, bs.marks = append(bs.bound, b), append(bs.marks, 0)
+	if b.i == len(bs.bound) {
+		bs.bound, bs.marks = append(bs.bound, nil), append(bs.marks, 0)
+	}
+	bs.bound[b.i] = b
 	bs.mark(b.i)
 	return b, nil
 }
@@ -253,10 +307,10 @@ func (n Node) bindable(l *driver.Launch) error {
 		return err
 	}
 	var t Type
-	if err := n.g.d.CuGraphNodeGetType(n.raw, &t); err != nil {
+	if err := n.g.d.CuGraphNodeGetType(n.handle(), &t); err != nil {
 		return err
 	}
-	if t != driver.CU_GRAPH_NODE_TYPE_KERNEL {
+	if t != cu.CU_GRAPH_NODE_TYPE_KERNEL {
 		return invalid("it is no kernel node but a %v", t)
 	}
 	return nil
@@ -268,8 +322,8 @@ func (bs *Bindings) refresh() {
 		return
 	}
 	bs.updates = bs.x.updates
-	for i := range bs.bound {
-		if bs.marks[i] != bs.round {
+	for i, b := range bs.bound {
+		if b != nil && bs.marks[i] != bs.round {
 			bs.mark(i)
 		}
 	}
@@ -279,8 +333,8 @@ func (bs *Bindings) refresh() {
 // in one crossing however many there are. When it fails, the parameters that the
 // driver did not take stay for the next one.
 func (bs *Bindings) Launch(s *driver.Stream) error {
-	if bs == nil {
-		return nilExec
+	if !bs.exists() {
+		return aBinding.Error(bs == nil)
 	}
 	x := bs.x
 	x.keep.mu.Lock()
@@ -294,6 +348,10 @@ func (bs *Bindings) Launch(s *driver.Stream) error {
 }
 
 func (bs *Bindings) launch(s *driver.Stream) error {
+	if err := bs.use.begin(); err != nil {
+		return err
+	}
+	defer bs.use.end()
 	x, k := bs.x, bs.x.keep
 	bs.refresh()
 	if len(bs.changed) == 0 {
@@ -322,13 +380,17 @@ func (bs *Bindings) launch(s *driver.Stream) error {
 
 // Send sends the parameters without a launch, for one by other ways than Launch.
 func (bs *Bindings) Send() error {
-	if bs == nil {
-		return nilExec
+	if !bs.exists() {
+		return aBinding.Error(bs == nil)
 	}
 	if err := bs.x.lock(); err != nil {
 		return err
 	}
 	defer bs.x.keep.mu.Unlock()
+	if err := bs.use.begin(); err != nil {
+		return err
+	}
+	defer bs.use.end()
 	bs.refresh()
 	return bs.send(nil)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // send has the driver take what changed, and, if there is a stream, a launch.
@@ -20,7 +21,7 @@ func (bs *Bindings) send(s *driver.Stream) error {
 		return fmt.Errorf("its %w", err)
 	}
 	defer g.mu.Unlock()
-	bs.x.uploaded = false
+	bs.x.uploaded, bs.x.changed = false, true
 	o := bs.x.owners()
 	ready := bs.isLaid(s)
 	if !ready || !bs.sure.are(o, g) {
@@ -82,7 +83,7 @@ func (bs *Bindings) hold(o *owners) error {
 // laid is what the calls in a batch are for.
 type laid struct {
 	nodes  []*bound
-	exec   driver.CUgraphExec
+	exec   cu.CUgraphExec
 	stream driver.CUstream
 	launch bool
 }
@@ -102,9 +103,9 @@ func (bs *Bindings) lay(s *driver.Stream) {
 	if bs.batch == nil {
 		bs.batch = bs.x.d.NewBatch()
 	}
-	bs.batch.Reset(bs.x.d)
+	bs.batch.Reset(&bs.x.d.Driver)
 	for _, c := range bs.changed {
-		bs.batch.GraphExecKernelNodeSetParams(raw, c.node.raw, c.params)
+		bs.batch.GraphExecKernelNodeSetParams(raw, c.node.handle(), c.params)
 	}
 	if s != nil {
 		bs.batch.GraphLaunch(raw, s.Raw())
@@ -113,18 +114,18 @@ func (bs *Bindings) lay(s *driver.Stream) {
 }
 
 // check looks whether the nodes still exist. As long as the graph is the same and
-// loses none, they do.
+// loses none, also in its nodes, they do.
 func (bs *Bindings) check(g *Graph) error {
 	if bs.removed == g.removals && bs.g == g {
 		return nil
 	}
 	for _, b := range bs.changed {
-		if err := g.check(b.node); err != nil {
+		if err := b.check(); err != nil {
 			return b.error(bs.x, err)
 		}
 	}
 	for _, b := range bs.bound {
-		if g.check(b.node) != nil {
+		if b != nil && b.check() != nil {
 			return nil // look again the next time
 		}
 	}
@@ -132,12 +133,25 @@ func (bs *Bindings) check(g *Graph) error {
 	return nil
 }
 
+// check looks whether the node still exists: in the exec's graph, or in one that
+// lies in a node of it.
+func (b *bound) check() error {
+	g := b.node.g
+	if g.shut {
+		return g.closed()
+	}
+	return g.check(b.node)
+}
+
 // holds reports whether the exec holds all that the launch refers to for the
 // node. As long as nothing changes it is not looked up again.
 func (b *bound) holds(o *owners) bool {
 	l := b.launch
-	if b.known == o && b.epoch == o.epoch && b.refs == l.RefsVersion() {
+	if b.known == o && (b.epoch == o.epoch || b.node.g.part) && b.refs == l.RefsVersion() {
 		return true
+	}
+	if b.node.g.part { // the numbers of such nodes mean nothing to the exec
+		return false
 	}
 	if !o.holdsFor(b.node.i, l.Refs()) {
 		return false
@@ -202,10 +216,14 @@ func (bs *Bindings) commit(o *owners, n int) {
 			continue
 		}
 		o.slots = append(o.slots, part...)
-		if i < n {
-			o.commit(c.node.i)
-		} else {
+		switch {
+		case i >= n:
 			o.abandon()
+		case c.node.g.part: // kept until the exec is updated as a whole, as by Set
+			o.commitLoose()
+			c.found(o)
+		default:
+			o.commit(c.node.i)
 		}
 	}
 	bs.x.keep.retireGone(o)

@@ -235,7 +235,7 @@ func TestMistakenBindingsAreRefused(t *testing.T) {
 		_, err = graph.Bind[uint32](bs, graph.Node{}, ops[0], 2)
 		refused("no node", driver.CUDA_ERROR_INVALID_VALUE, err)
 		_, err = graph.Bind[uint32](bs, plus, nil, 2)
-		refused("no launch", driver.ErrClosed, err)
+		refused("no launch", driver.CUDA_ERROR_INVALID_VALUE, err)
 		_, err = graph.Bind[uint32](bs, fillNode, ops[0], 2)
 		refused("a node that is no kernel", driver.CUDA_ERROR_INVALID_VALUE, err)
 		bind[uint32](k, bs, plus, ops[0], "v")
@@ -247,9 +247,9 @@ func TestMistakenBindingsAreRefused(t *testing.T) {
 		refused("the zero Param", driver.CUDA_ERROR_INVALID_VALUE, graph.Param[uint32]{}.Set(1))
 		var none *graph.Exec
 		_, err = graph.Bind[uint32](none.Bindings(), plus, ops[0], 2)
-		refused("no exec", driver.ErrClosed, err)
-		refused("launch of none", driver.ErrClosed, none.Bindings().Launch(k.s))
-		refused("a nil stream", driver.ErrClosed, bs.Launch(nil))
+		refused("no exec", driver.CUDA_ERROR_INVALID_VALUE, err)
+		refused("launch of none", driver.CUDA_ERROR_INVALID_VALUE, none.Bindings().Launch(k.s))
+		refused("a nil stream", driver.CUDA_ERROR_INVALID_VALUE, bs.Launch(nil))
 
 		factor := bind[uint32](k, bs, times, ops[1], "v")
 		k.ok(times.Destroy())
@@ -282,5 +282,35 @@ func TestClosedExecRefusesItsBindings(t *testing.T) {
 			k.Errorf("got %v", err)
 		}
 		k.expect(b, 6)
+	})
+}
+
+// The calls of the previous launch are used again, but never its stream.
+func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
+	each(t, func(k *kit) {
+		b, other := k.memory(), k.stream()
+		x, plus, _, ops := k.bound(b)
+		bs := x.Bindings()
+		add := bind[uint32](k, bs, plus, ops[0], "v")
+		k.ok(add.Set(1))
+		k.ok(bs.Launch(k.s))
+		k.wait(k.s)
+		gate := make(chan struct{})
+		k.ok(k.s.HostFunc(func() { <-gate })) // a launch on this stream would not run
+		k.ok(add.Set(2))
+		k.ok(bs.Launch(other))
+		k.wait(other)
+		h, err := driver.AllocHost[uint32](k.c, elems)
+		k.ok(err)
+		k.closeLater(h)
+		back, err := driver.Download[uint32](h, b)
+		k.ok(err)
+		k.ok(other.Do(back))
+		k.wait(other)
+		close(gate)
+		k.wait(k.s)
+		if got := h.Slice()[0]; got != 4 {
+			k.Errorf("after the launch on another stream: %d, want 4", got)
+		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // The body of a conditional node is captured into a graph of its own, whose
@@ -23,7 +24,7 @@ type body struct {
 // planned is a conditional node that is to take the place of an empty one: its
 // condition is of the graph that the body will be in.
 type planned struct {
-	at     driver.CUgraphNode
+	at     cu.CUgraphNode
 	form   form
 	cond   Cond
 	bodies []*body
@@ -31,17 +32,17 @@ type planned struct {
 
 // captureBody captures, on s, a body that will be in a graph of home.
 func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) error) (*body, error) {
-	r, err := begin(target{}, s, mode)
+	if record == nil {
+		record = func(*Scope) error { return nil }
+	}
+	r, err := beginAt(target{}, s, mode, entry(record))
 	if err != nil {
 		return nil, err
 	}
 	r.home = home
 	defer r.abandon()                             // record panicked or left
 	defer func() { _ = closeNested(r.planned) }() // of a body that there is not
-	if record != nil {
-		err = record(&r.scope)
-	}
-	if err == nil {
+	if err = record(&r.scope); err == nil {
 		g, last, ended := r.endNodes(nil)
 		if ended != nil {
 			return nil, ended
@@ -84,6 +85,7 @@ func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record
 		return nil, err
 	}
 	last, err := g.takeBody(b, deps)
+	b.g.endAs(fmt.Errorf("%v was recorded for %v, whose nodes are made anew: take those that CaptureInto returned, or that Nodes lists: %w", b.g, g, driver.ErrClosed))
 	if err := join([]error{err, b.close()}); err != nil {
 		return nil, fmt.Errorf("cannot capture %v into %v: %w", s, g, err)
 	}
@@ -106,7 +108,7 @@ func (g *Graph) takeBody(b *body, deps []Node) (last []Node, err error) {
 		return nil, join([]error{err, m.undo()})
 	}
 	for _, n := range b.last {
-		last = append(last, g.node(m.twins[n.raw]))
+		last = append(last, g.node(m.twins[n.handle()]))
 	}
 	return last, nil
 }

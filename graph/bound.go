@@ -24,7 +24,7 @@ type Bound struct {
 // same time.
 func (c Cond) Within(counter driver.MemoryOf[uint32], rounds uint32) (Bound, error) {
 	if c.g == nil {
-		return Bound{}, invalid("the zero Cond is no condition, make one with NewCond")
+		return Bound{}, aCond.Error(false)
 	}
 	w, err := wordOf(counter)
 	if err != nil {

@@ -15,9 +15,8 @@ type Burst struct {
 	ctx      *driver.Context // of the scope's stream
 	launches *driver.Launches
 
-	last    *driver.Launch // what it refers to is held, and what it uses is noted;
-	refs    uint32         // if this is its RefsVersion
-	version uint64         // and this its AccessesVersion
+	last    *driver.Launch // what it refers to is held, and what it uses is noted,
+	version uint64         // as it is of all with this AccessesVersion
 
 	ended bool
 	err   error // of an operation; nothing is recorded after it
@@ -40,8 +39,10 @@ type kind struct {
 	kernel *driver.Kernel
 }
 
-// other is a launch that no program has.
+// other is a launch that no program has, and unnoted a version that no launch has.
 var other = new(driver.Launch)
+
+const unnoted = ^uint64(0)
 
 // Burst calls record with a Burst of the scope. What record gives to Burst.Do is
 // recorded in its order, like Scope.Do, but maybe only when record returns; so
@@ -50,14 +51,14 @@ var other = new(driver.Launch)
 // first error of an operation is returned, also if record does not return it, and
 // in front of what record returns.
 func (sc *Scope) Burst(record func(*Burst) error) error {
-	if record == nil {
-		return invalid("burst in the capture of %v: no function to record", sc.s)
-	}
 	b, err := sc.newBurst()
 	if err != nil {
 		return err
 	}
-	defer b.end() // record panicked or called runtime.Goexit
+	defer b.end() // also when record panics or calls runtime.Goexit
+	if record == nil {
+		return invalid("burst in the capture of %v: no function to record", sc.s)
+	}
 	err = record(b)
 	if b.err == nil {
 		b.flush()
@@ -85,24 +86,23 @@ func (sc *Scope) DoAll(ops ...driver.Op) error {
 }
 
 func (sc *Scope) newBurst() (*Burst, error) {
-	r := sc.r
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ended {
-		return nil, sc.endedError()
+	r, err := sc.lock()
+	if err != nil {
+		return nil, err
 	}
+	defer r.mu.Unlock()
 	if err := sc.s.Ready(); err != nil {
 		return nil, err
 	}
 	c, p := sc.s.Context(), groups.Get().(*group)
 	p.places.Reset(c.Driver(), sc.s.Raw())
-	return &Burst{sc: sc, ctx: c, group: p, launches: p.places, last: other, prints: newFootprints()}, nil
+	return &Burst{sc: sc, ctx: c, group: p, launches: p.places, last: other, version: unnoted, prints: newFootprints()}, nil
 }
 
 // end puts away what is not recorded. The Burst itself is not used again: the
 // program may have kept it.
 func (b *Burst) end() {
-	b.ended, b.last = true, other
+	b.ended, b.last, b.version = true, other, unnoted
 	r := b.sc.r
 	r.mu.Lock()
 	r.uses.burst(b.prints)
@@ -122,8 +122,11 @@ var groups = sync.Pool{New: func() any { return &group{places: driver.NewLaunche
 // used again. The error may be that of an operation before, which it names; none
 // is recorded after it. A Burst is used by one goroutine at a time.
 func (b *Burst) Do(op driver.Op) error {
+	if b == nil || b.launches == nil && !b.ended {
+		return aBurst.Error(b == nil)
+	}
 	l, ok := op.(*driver.Launch)
-	if !ok || !(l == b.last && l.RefsVersion() == b.refs && l.AccessesVersion() == b.version) && !b.takes(l) {
+	if !ok || l == nil || !(l.AccessesVersion() == b.version && len(l.Attributes()) == 0) && !b.takes(l) {
 		return b.doSlowly(op)
 	}
 	b.launches.Add(l)
@@ -137,16 +140,16 @@ func (b *Burst) Do(op driver.Op) error {
 // takes reports whether a launch is a call that can be made at any time, and
 // what it refers to is held.
 func (b *Burst) takes(l *driver.Launch) bool {
-	if b.ended || b.err != nil || l == nil || l.Context() != b.ctx || len(l.Attributes()) > 0 {
+	if b.ended || b.err != nil || l.Context() != b.ctx || len(l.Attributes()) > 0 {
 		return false
 	}
-	if (b.last.RefsVersion() != b.refs || l != b.last && !l.SameRefs(b.last)) && !b.hold(l) {
+	if (b.last.AccessesVersion() != b.version || !l.SameRefs(b.last)) && !b.hold(l) {
 		return false
 	}
 	b.note(b.launches.Len())
 	b.prints.launch(len(b.prints.of), l)
 	b.noted++
-	b.last, b.refs, b.version = l, l.RefsVersion(), l.AccessesVersion()
+	b.last, b.version = l, l.AccessesVersion()
 	if k := l.Kernel(); b.n == 0 || b.kinds[b.n-1].kernel != k {
 		b.kinds[b.n] = kind{b.launches.Len(), k}
 		b.n++
@@ -199,7 +202,7 @@ func (b *Burst) flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
-		b.err, b.last = b.sc.endedError(), other
+		b.err, b.last, b.version = b.sc.endedError(), other, unnoted
 		return
 	}
 	done, err := b.run()
@@ -244,5 +247,5 @@ func (b *Burst) kernel(i int) *driver.Kernel {
 
 // fail is the end: operation i behind those that were recorded failed.
 func (b *Burst) fail(i int, err error) {
-	b.err, b.last = fmt.Errorf("operation %d: %w", b.first+i, err), other
+	b.err, b.last, b.version = fmt.Errorf("operation %d: %w", b.first+i, err), other, unnoted
 }

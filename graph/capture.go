@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
 // Capture records what record sends to the stream s, through the Scope it gets
@@ -19,11 +21,21 @@ import (
 //
 // In modes other than ModeRelaxed the goroutine stays on one OS thread while it
 // captures.
+//
+// A function that records nothing gives a graph without nodes, and no error: to
+// launch it does nothing, and Graph.Len tells. What acts at once is not recorded:
+// Buffer.CopyTo, CopyFrom and Fill, and whatever is sent to a stream that is not
+// part of the capture.
 func Capture(s *driver.Stream, mode Mode, record func(*Scope) error) (*Graph, error) {
 	if record == nil {
 		return nil, invalid("capture of %v: no function to record", s)
 	}
-	r, err := begin(target{}, s, mode)
+	return capture(s, mode, record, entry(record))
+}
+
+// capture is Capture where the program began it by the function at pc.
+func capture(s *driver.Stream, mode Mode, record func(*Scope) error, pc uintptr) (*Graph, error) {
+	r, err := beginAt(target{}, s, mode, pc)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +58,12 @@ type Recording struct {
 type recording struct {
 	s      *driver.Stream
 	mode   Mode
-	life   *driver.Lifetime // of the graph to be
-	open   *driver.Lifetime // of the Recording, where it can be dropped
+	made   *keep            // of the graph to be
+	drop   *driver.Lifetime // of the Recording, where it can be dropped
+	open   bool             // it does not end in the function that began it
 	held   bool             // the goroutine is locked to its thread
-	thread uint64           // which that is
-	faults uint64           // driver.CaptureFaults when it began
+	thread uint64           // which that is, where the end has to ask
+	faults uint64           // cu.CaptureFaults when it began
 	seen   func()           // ends the watch over failing calls
 	where  place
 	into   target
@@ -86,32 +99,37 @@ func Begin(s *driver.Stream, mode Mode) (*Recording, error) {
 	return r.watched()
 }
 
+// begin begins a capture that the program may end on another goroutine, or drop.
 func begin(into target, s *driver.Stream, mode Mode) (*Recording, error) {
-	if err := capturable(s); err != nil {
+	r := &Recording{recording: &recording{open: true}}
+	r.where.mark()
+	return r.begin(into, s, mode)
+}
+
+// beginAt begins a capture that the function which called it ends. In messages it
+// began at pc, the entry of what the program handed in.
+func beginAt(into target, s *driver.Stream, mode Mode, pc uintptr) (*Recording, error) {
+	r := &struct {
+		Recording
+		rest recording
+	}{}
+	r.Recording.recording = &r.rest
+	r.where.entry = pc
+	return r.Recording.begin(into, s, mode)
+}
+
+func (r *Recording) begin(into target, s *driver.Stream, mode Mode) (*Recording, error) {
+	if err := refusal.Uncapturable(s); err != nil {
 		return nil, err
 	}
-	r := &Recording{recording: &recording{s: s, mode: mode, into: into, origin: branch{s: s}}}
+	r.s, r.mode, r.into, r.origin.s = s, mode, into, s
 	r.room[0] = &r.origin
 	r.branches = r.room[:]
 	r.scope = Scope{r: r.recording, s: s, b: &r.origin, whole: r}
-	r.where.mark()
-	if err := r.begin(); err != nil {
+	if err := r.recording.begin(); err != nil {
 		return nil, fmt.Errorf("cannot capture %v: %w", s, err)
 	}
 	return r, nil
-}
-
-// capturable refuses streams that the driver would refuse for a reason it does
-// not give.
-func capturable(s *driver.Stream) error {
-	if err := s.Ready(); err != nil {
-		return fmt.Errorf("cannot capture: %w", err)
-	}
-	if raw := s.Raw(); raw == 0 || raw == driver.CU_STREAM_LEGACY {
-		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-			"cannot capture the %v: CUDA never captures that stream, use one of Context.NewStream", s)
-	}
-	return nil
 }
 
 func (r *recording) begin() error {
@@ -131,15 +149,15 @@ func (r *recording) begun() (err error) {
 		return err
 	}
 	if r.into.g == nil {
-		if r.life, err = driver.NewLifetime(r.s.Context(), "graph"); err != nil {
+		if r.made, err = newKeep(r.s.Context(), "graph"); err != nil {
 			r.s.Lifetime().Done()
 			return err
 		}
-		r.own = newOwners()
+		r.own = r.made.own
 	}
-	r.faults = driver.CaptureFaults()
+	r.faults = cu.CaptureFaults()
 	r.lockThread()
-	r.seen = driver.WatchCapture()
+	r.seen = cu.WatchCapture()
 	if err := r.beginDriver(); err != nil {
 		r.seen()
 		r.unlockThread()
@@ -152,9 +170,8 @@ func (r *recording) begun() (err error) {
 
 // giveUp is for the graph to be that will not be.
 func (r *recording) giveUp(err error) {
-	if r.life != nil {
-		_ = r.life.Abandon(err)
-		r.own.release()
+	if r.made != nil {
+		_ = r.made.abandon(err)
 	}
 }
 
@@ -173,10 +190,12 @@ func (r *recording) beginDriver() error {
 // and so does any capture of the per-thread stream, which is another stream on
 // another thread.
 func (r *recording) lockThread() {
-	if r.mode != ModeRelaxed || r.s.Raw() == driver.CU_STREAM_PER_THREAD {
+	if r.mode != ModeRelaxed || r.s.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.held = true
 		runtime.LockOSThread()
-		r.thread = driver.ThreadID()
+		if r.open || r.s.Raw() == cu.CU_STREAM_PER_THREAD { // asking costs as much as a call
+			r.thread = driver.ThreadID()
+		}
 	}
 }
 
@@ -187,7 +206,15 @@ func (r *recording) unlockThread() {
 }
 
 // Scope is where work is recorded.
-func (r *Recording) Scope() *Scope { return &r.scope }
+func (r *Recording) Scope() *Scope {
+	if !r.exists() {
+		return nil
+	}
+	return &r.scope
+}
+
+// exists reports whether r is a capture that was begun.
+func (r *Recording) exists() bool { return r != nil && r.recording != nil }
 
 // closeEvents gives back what forks and joins needed.
 func (r *recording) closeEvents() (errs []error) {

@@ -12,7 +12,7 @@ func (r *Recording) watched() (*Recording, error) {
 	if err != nil {
 		return nil, join([]error{err, r.Abort()})
 	}
-	r.open = life
+	r.drop = life
 	driver.Own(r, life, uint64(r.s.Raw()), r.recording.dropped)
 	return r, nil
 }

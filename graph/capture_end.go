@@ -6,12 +6,13 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // End ends the capture and returns the graph.
 func (r *Recording) End() (*Graph, error) {
-	if r == nil {
-		return nil, nilRecording
+	if !r.exists() {
+		return nil, aCapture.Error(r == nil)
 	}
 	defer runtime.KeepAlive(r)
 	return r.end(nil)
@@ -20,7 +21,7 @@ func (r *Recording) End() (*Graph, error) {
 // Abort ends the capture and destroys what was recorded. After End, and of nil,
 // it does nothing, so it may be deferred.
 func (r *Recording) Abort() error {
-	if r == nil {
+	if !r.exists() {
 		return nil
 	}
 	defer runtime.KeepAlive(r)
@@ -68,7 +69,7 @@ func (r *recording) mayEnd() error {
 	if err := driver.MayCall(); err != nil {
 		return fmt.Errorf("capture of %v goes on: %w", r.s, err)
 	}
-	if r.held && driver.ThreadID() != r.thread {
+	if r.held && r.thread != 0 && driver.ThreadID() != r.thread {
 		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
 			"capture of %v goes on: it ends on the goroutine that began it", r.s)
 	}
@@ -107,7 +108,7 @@ func (r *recording) endCapture() (raw driver.CUgraph, err error) {
 		return raw, nil
 	}
 	i, asked := r.info(r.s)
-	if asked == nil && i.status == driver.CU_STREAM_CAPTURE_STATUS_NONE {
+	if asked == nil && i.status == cu.CU_STREAM_CAPTURE_STATUS_NONE {
 		return raw, err
 	}
 	again := c.Device().Driver().CuStreamEndCapture(r.s.Raw(), &raw)
@@ -123,14 +124,14 @@ func (r *recording) over() {
 		capturing.leave(b.s, r)
 		b.s.Lifetime().Done()
 	}
-	r.open.Disown()
+	r.drop.Disown()
 }
 
 // deliver hands out what was recorded.
 func (r *recording) deliver(raw driver.CUgraph) (*Graph, error) {
 	g := r.g
 	if g == nil {
-		g = own(r.s.Context(), r.life, raw, r.own)
+		g = own(r.s.Context(), r.made, raw)
 	} else {
 		r.release()
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // explain says what the driver does not: why ending a capture failed.
@@ -32,7 +33,7 @@ func (r *recording) invalidatedBy() string {
 	if first := r.first.Load(); first != nil {
 		return "invalidated when " + *first
 	}
-	if e := likeliest(driver.CaptureFaultsSince(r.faults)); e != nil {
+	if e := likeliest(cu.CaptureFaultsSince(r.faults)); e != nil {
 		return fmt.Sprintf("invalidated by a call that failed while it was open (%v)", e)
 	}
 	return "invalidated by a call that it does not allow, made past this library or after the capture had failed"

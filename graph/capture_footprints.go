@@ -6,6 +6,7 @@ import "github.com/purecuda/cuda/driver"
 // the driver made of it is found out when somebody asks (recognise).
 type recordedUses struct {
 	prints *footprints
+	noted  uint64        // of the latest launch in prints: its AccessesVersion
 	bursts []*footprints // what each burst noted by itself
 	room   [1]*footprints
 }
@@ -32,6 +33,12 @@ func (u *recordedUses) note(op driver.Op) {
 		u.prints = newFootprints()
 	}
 	u.prints.launch(len(u.prints.of), l)
+	u.noted = l.AccessesVersion()
+}
+
+// are reports whether the latest launch that was noted refers to what l does.
+func (u *recordedUses) are(l *driver.Launch) bool {
+	return l != nil && u.prints != nil && u.noted == l.AccessesVersion()
 }
 
 // giveTo hands them to the graph that was recorded. What is left of a capture

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Graph returns the graph that is being recorded, to look at it and to add
@@ -14,24 +15,12 @@ import (
 // Until the capture ends the graph cannot be closed, and nodes cannot be
 // destroyed. If the capture fails, it is closed.
 func (sc *Scope) Graph() (*Graph, error) {
-	r := sc.r
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := sc.usable(); err != nil {
+	r, err := sc.lockUsable()
+	if err != nil {
 		return nil, err
 	}
+	defer r.mu.Unlock()
 	return r.graph()
-}
-
-// usable is nil while calls of the scope can be made.
-func (sc *Scope) usable() error {
-	if sc.r.ended {
-		return sc.endedError()
-	}
-	if err := sc.s.Ready(); err != nil {
-		return fmt.Errorf("capture: %w", err)
-	}
-	return nil
 }
 
 // graph returns the Graph of what is recorded. It exists when it is first
@@ -47,7 +36,7 @@ func (r *recording) graph() (*Graph, error) {
 	if err := i.active(r); err != nil {
 		return nil, err
 	}
-	r.g = own(r.s.Context(), r.life, i.graph, r.own)
+	r.g = own(r.s.Context(), r.made, i.graph)
 	r.g.lockLatch()
 	defer r.g.mu.Unlock()
 	r.g.rec = r
@@ -93,7 +82,7 @@ func (g *Graph) lose(r *recording) {
 // broken says that the graph is not to be touched, if so: the driver may have
 // destroyed what an invalidated capture recorded.
 func (r *recording) broken() error {
-	if r.s.Raw() == driver.CU_STREAM_PER_THREAD && driver.ThreadID() != r.thread {
+	if r.s.Raw() == cu.CU_STREAM_PER_THREAD && driver.ThreadID() != r.thread {
 		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
 			"%v is being captured from %v: until that ends only its goroutine may use it", r.g, r.s)
 	}

@@ -204,3 +204,45 @@ func TestGraphAndDependenciesAreRefusedAfterTheCapture(t *testing.T) {
 		}
 	})
 }
+
+// Code that has a stream alone finds the capture that has it, to record and to keep
+// things alive.
+func TestScopeOfIsTheCaptureThatHasTheStream(t *testing.T) {
+	each(t, func(k *kit) {
+		other, apart := k.stream(), k.stream()
+		b := k.memoryOf(1)
+		var late *graph.Scope
+		none := func(s *driver.Stream) {
+			k.Helper()
+			if sc, ok := graph.ScopeOf(s); ok || sc != nil {
+				t.Errorf("%v is in a capture", s)
+			}
+		}
+		g := k.capture(func(sc *graph.Scope) error {
+			f, err := sc.Fork(other)
+			k.ok(err)
+			for _, s := range []*driver.Stream{k.s, other} {
+				found, ok := graph.ScopeOf(s)
+				if !ok || found.Stream() != s {
+					t.Fatalf("no scope of %v", s)
+				}
+				k.ok(found.Keep(b.Ref()))
+				late = found
+			}
+			k.ok(late.Do(k.launch(k.plus, b, 4))) // on the fork, so it has to be joined
+			none(apart)
+			none(nil)
+			return sc.Join(f)
+		})
+		none(k.s)
+		if err := late.Keep(b.Ref()); !errors.Is(err, graph.ErrEnded) {
+			t.Errorf("a scope after its capture: %v", err)
+		}
+		x := k.exec(g)
+		k.ok(b.Close())
+		if b.Ref().Lifetime().Ended() {
+			t.Error("the graph does not keep what it was told to")
+		}
+		k.run(x)
+	})
+}

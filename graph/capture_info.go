@@ -6,15 +6,16 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // captureInfo is what the driver says about a capturing stream.
 type captureInfo struct {
-	status driver.CUstreamCaptureStatus
+	status cu.CUstreamCaptureStatus
 	id     uint64
 	graph  driver.CUgraph
-	nodes  *driver.CUgraphNode
-	data   *driver.CUgraphEdgeData
+	nodes  *cu.CUgraphNode
+	data   *cu.CUgraphEdgeData
 	n      uintptr
 }
 
@@ -23,7 +24,7 @@ type captureInfo struct {
 // zero.
 func (r *recording) info(s *driver.Stream) (i captureInfo, err error) {
 	d := s.Context().Guarded()
-	if d.Has(driver.FnCuStreamGetCaptureInfo) {
+	if d.Has(cu.FnCuStreamGetCaptureInfo) {
 		err = d.CuStreamGetCaptureInfo(s.Raw(), &i.status, &i.id, &i.graph, &i.nodes, &i.data, &i.n)
 	} else {
 		err = d.CuStreamGetCaptureInfo_v11030(s.Raw(), &i.status, &i.id, &i.graph, &i.nodes, &i.n)
@@ -34,9 +35,9 @@ func (r *recording) info(s *driver.Stream) (i captureInfo, err error) {
 // active is nil if the capture goes on, else the reason why it does not.
 func (i *captureInfo) active(r *recording) error {
 	switch i.status {
-	case driver.CU_STREAM_CAPTURE_STATUS_ACTIVE:
+	case cu.CU_STREAM_CAPTURE_STATUS_ACTIVE:
 		return nil
-	case driver.CU_STREAM_CAPTURE_STATUS_INVALIDATED:
+	case cu.CU_STREAM_CAPTURE_STATUS_INVALIDATED:
 		return fmt.Errorf("capture of %v: %s: %w", r.s, r.invalidatedBy(), driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
 	}
 	return refuse(driver.CUDA_ERROR_ILLEGAL_STATE, "capture of %v: somebody else ended it", r.s)
@@ -78,12 +79,11 @@ func froms(edges []Edge) []Node {
 // Pending is Dependencies with the data that the edges to the next operation
 // will have (CUDA 12.3); To is the zero Node.
 func (sc *Scope) Pending() ([]Edge, error) {
-	r := sc.r
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := sc.usable(); err != nil {
+	r, err := sc.lockUsable()
+	if err != nil {
 		return nil, err
 	}
+	defer r.mu.Unlock()
 	return r.pending(sc.s)
 }
 
@@ -108,24 +108,24 @@ func (r *recording) pending(s *driver.Stream) ([]Edge, error) {
 // the graph that is being recorded, instead of what it would have run after.
 // Nothing else has to: what was recorded in the scope needs no join.
 func (sc *Scope) SetDependencies(nodes ...Node) error {
-	return sc.depend(driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES, plain(nodes))
+	return sc.depend(cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES, plain(nodes))
 }
 
 // AddDependencies has the next operation of the scope run after these nodes of
 // the graph that is being recorded, too.
 func (sc *Scope) AddDependencies(nodes ...Node) error {
-	return sc.depend(driver.CU_STREAM_ADD_CAPTURE_DEPENDENCIES, plain(nodes))
+	return sc.depend(cu.CU_STREAM_ADD_CAPTURE_DEPENDENCIES, plain(nodes))
 }
 
 // SetPending is SetDependencies with edges that have data, as Pending returns
 // them (CUDA 12.3). Their To is not looked at.
 func (sc *Scope) SetPending(edges ...Edge) error {
-	return sc.depend(driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES, edges)
+	return sc.depend(cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES, edges)
 }
 
 // AddPending is AddDependencies with edges that have data (CUDA 12.3).
 func (sc *Scope) AddPending(edges ...Edge) error {
-	return sc.depend(driver.CU_STREAM_ADD_CAPTURE_DEPENDENCIES, edges)
+	return sc.depend(cu.CU_STREAM_ADD_CAPTURE_DEPENDENCIES, edges)
 }
 
 func plain(nodes []Node) []Edge {
@@ -136,13 +136,12 @@ func plain(nodes []Node) []Edge {
 	return edges
 }
 
-func (sc *Scope) depend(how driver.CUstreamUpdateCaptureDependencies_flags, edges []Edge) error {
-	r := sc.r
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := sc.usable(); err != nil {
+func (sc *Scope) depend(how cu.CUstreamUpdateCaptureDependencies_flags, edges []Edge) error {
+	r, err := sc.lockUsable()
+	if err != nil {
 		return err
 	}
+	defer r.mu.Unlock()
 	g, err := r.graph()
 	if err != nil {
 		return err
@@ -158,13 +157,13 @@ func (sc *Scope) depend(how driver.CUstreamUpdateCaptureDependencies_flags, edge
 	return nil
 }
 
-func (sc *Scope) update(g *Graph, how driver.CUstreamUpdateCaptureDependencies_flags, edges []Edge) error {
+func (sc *Scope) update(g *Graph, how cu.CUstreamUpdateCaptureDependencies_flags, edges []Edge) error {
 	nodes, data, err := g.rawEdges(edges)
 	if err != nil {
 		return err
 	}
 	d, n := sc.s.Driver(), uintptr(len(nodes))
-	if d.Has(driver.FnCuStreamUpdateCaptureDependencies) || data != nil {
+	if d.Has(cu.FnCuStreamUpdateCaptureDependencies) || data != nil {
 		return d.CuStreamUpdateCaptureDependencies(sc.s.Raw(), unsafe.SliceData(nodes), unsafe.SliceData(data), n, uint32(how))
 	}
 	return d.CuStreamUpdateCaptureDependencies_v11030(sc.s.Raw(), unsafe.SliceData(nodes), n, uint32(how))
@@ -172,17 +171,17 @@ func (sc *Scope) update(g *Graph, how driver.CUstreamUpdateCaptureDependencies_f
 
 // rawEdges returns dependencies as C takes them, each once: the driver refuses
 // more. There is no data if none says anything.
-func (g *Graph) rawEdges(edges []Edge) (nodes []driver.CUgraphNode, data []driver.CUgraphEdgeData, err error) {
+func (g *Graph) rawEdges(edges []Edge) (nodes []cu.CUgraphNode, data []cu.CUgraphEdgeData, err error) {
 	special := false
 	for _, e := range edges {
 		if err := g.check(e.From); err != nil {
 			return nil, nil, err
 		}
-		if slices.Contains(nodes, e.From.raw) {
+		if slices.Contains(nodes, e.From.handle()) {
 			continue
 		}
-		special = special || e.Data != driver.CUgraphEdgeData{}
-		nodes, data = append(nodes, e.From.raw), append(data, e.Data)
+		special = special || e.Data != cu.CUgraphEdgeData{}
+		nodes, data = append(nodes, e.From.handle()), append(data, e.Data)
 	}
 	if !special {
 		data = nil

@@ -5,13 +5,14 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // target is a graph that exists before the capture into it.
 type target struct {
 	g      *Graph
 	deps   []Node
-	before map[driver.CUgraphNode]bool // its nodes
+	before map[cu.CUgraphNode]bool // its nodes
 }
 
 // CaptureInto is Capture into a graph that exists, which may be one in a node
@@ -26,7 +27,8 @@ type target struct {
 // child graph node, because there CUDA would destroy what the node still has.
 // What is captured for the body of a conditional node is made in the body when
 // the capture has ended well: kernels, copies, fills, empty nodes, child graphs,
-// and conditional nodes by Scope.If, IfElse, While and Switch.
+// and conditional nodes by Scope.If, IfElse, While and Switch. Nodes taken from
+// the scope of such a capture end with it: take those that are returned.
 //
 // Until the capture ends the graph cannot be closed, captured into a second
 // time, or have nodes destroyed.
@@ -41,7 +43,7 @@ func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func
 	if part {
 		return g.captureIntoPart(s, mode, deps, record)
 	}
-	r, err := begin(target{g: g, deps: deps}, s, mode)
+	r, err := beginAt(target{g: g, deps: deps}, s, mode, entry(record))
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +82,8 @@ func (g *Graph) inNode() (bool, error) {
 // EndNodes is End that also returns the nodes that an operation recorded after
 // the last one would have run after.
 func (r *Recording) EndNodes() (*Graph, []Node, error) {
-	if r == nil {
-		return nil, nil, nilRecording
+	if !r.exists() {
+		return nil, nil, aCapture.Error(r == nil)
 	}
 	defer runtime.KeepAlive(r)
 	return r.endNodes(nil)
@@ -108,7 +110,7 @@ func (r *recording) endNodes(cause error) (*Graph, []Node, error) {
 // error of its end says more than any before.
 func (r *recording) last() ([]Edge, error) {
 	i, err := r.info(r.s)
-	if err != nil || i.status != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE {
+	if err != nil || i.status != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE {
 		return nil, err
 	}
 	return r.pending(r.s)
@@ -152,7 +154,7 @@ func (r *recording) remember(g *Graph) error {
 	if err != nil {
 		return err
 	}
-	r.into.before = make(map[driver.CUgraphNode]bool, len(raws))
+	r.into.before = make(map[cu.CUgraphNode]bool, len(raws))
 	for _, raw := range raws {
 		r.into.before[raw] = true
 	}
@@ -178,7 +180,7 @@ func (r *recording) undo() error {
 	return nil
 }
 
-func (g *Graph) remove(raw driver.CUgraphNode) error {
+func (g *Graph) remove(raw cu.CUgraphNode) error {
 	n := g.node(raw)
 	if err := g.ctx.Guarded().CuGraphDestroyNode(raw); err != nil {
 		return err

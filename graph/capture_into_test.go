@@ -252,7 +252,7 @@ func TestCaptureIntoRefusesWrongGraphs(t *testing.T) {
 			deps []graph.Node
 			want error
 		}{
-			{"nil", nil, nil, driver.ErrClosed},
+			{"nil", nil, nil, driver.CUDA_ERROR_INVALID_VALUE},
 			{"closed", shut, nil, driver.ErrClosed},
 			{"a node of another graph", g, []graph.Node{n}, driver.CUDA_ERROR_INVALID_VALUE},
 			{"no node", g, make([]graph.Node, 1), driver.CUDA_ERROR_INVALID_VALUE},
@@ -278,5 +278,25 @@ func TestCaptureIntoNeedsCUDA123(t *testing.T) {
 			k.Errorf("got %v", err)
 		}
 		k.usable(k.s)
+	})
+}
+
+// What is in the way of a capture into a body is said of the body, before
+// anything is recorded.
+func TestCaptureIntoABodyNamesIt(t *testing.T) {
+	each(t, func(k *kit) {
+		g := k.graph()
+		_, body, err := g.AddIf(k.cond(g, graph.WithDefault(1)))
+		k.ok(err)
+		s, err := k.c.NewStream()
+		k.ok(err)
+		k.ok(s.Close())
+		_, err = graph.CaptureInto(body, s, graph.ModeThreadLocal, nil, func(*graph.Scope) error {
+			k.Error("recorded on a closed stream")
+			return nil
+		})
+		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "into "+body.String()) {
+			k.Errorf("got %v", err)
+		}
 	})
 }

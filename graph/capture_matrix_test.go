@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/faulty"
@@ -204,7 +205,7 @@ func TestMatrixWorkAfterTheCaptureWasInvalidated(t *testing.T) {
 			if sc.Active() {
 				k.Error("the scope is active")
 			}
-			if status, _, err := sc.Status(); err != nil || status != driver.CU_STREAM_CAPTURE_STATUS_INVALIDATED {
+			if status, _, err := sc.Status(); err != nil || status != cu.CU_STREAM_CAPTURE_STATUS_INVALIDATED {
 				k.Errorf("status %v, %v", status, err)
 			}
 			return sc.Do(k.launch(k.plus, b, 1))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -138,7 +139,7 @@ func TestCaptureIDAndStatus(t *testing.T) {
 				k.ok(err)
 				status, again, err := f.Status()
 				k.ok(err)
-				if seen[id] || id == 0 || same != id || again != id || status != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE || !f.Active() {
+				if seen[id] || id == 0 || same != id || again != id || status != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE || !f.Active() {
 					k.Errorf("ids %d, %d, %d, status %v", id, same, again, status)
 				}
 				seen[id] = true
@@ -148,7 +149,7 @@ func TestCaptureIDAndStatus(t *testing.T) {
 		if _, err := kept.ID(); !errors.Is(err, graph.ErrEnded) || kept.Active() {
 			k.Errorf("after the end: %v, active: %v", err, kept.Active())
 		}
-		if status, _, err := kept.Status(); err != nil || status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+		if status, _, err := kept.Status(); err != nil || status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
 			k.Errorf("after the end: %v, %v", status, err)
 		}
 	})
@@ -440,7 +441,7 @@ func TestInvalidatedCaptureMustBeEnded(t *testing.T) {
 		r, err := graph.Begin(k.s, graph.ModeGlobal)
 		k.ok(err)
 		_, _ = driver.Alloc[byte](k.c, 64)
-		if status, _, err := r.Scope().Status(); err != nil || status != driver.CU_STREAM_CAPTURE_STATUS_INVALIDATED {
+		if status, _, err := r.Scope().Status(); err != nil || status != cu.CU_STREAM_CAPTURE_STATUS_INVALIDATED {
 			k.Errorf("status %v, %v", status, err)
 		}
 		if _, err := graph.Begin(k.s, graph.ModeGlobal); !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) {
@@ -463,7 +464,7 @@ func TestNilRecording(t *testing.T) {
 	}
 	_, _, nodes := r.EndNodes()
 	for what, err := range map[string]error{"End": second(r.End()), "EndNodes": nodes} {
-		if !errors.Is(err, driver.ErrClosed) {
+		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

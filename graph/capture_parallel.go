@@ -11,6 +11,9 @@ import (
 // what the scope records afterwards runs behind all of it. The streams may be
 // the same for several calls.
 func (sc *Scope) ForkJoin(streams []*driver.Stream, record func(i int, branch *Scope) error) error {
+	if err := sc.check(); err != nil {
+		return err
+	}
 	if record == nil {
 		return invalid("capture of %v: no function to record", sc.s)
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Relaxed runs f with calls allowed that captures forbid, such as allocating
@@ -16,11 +17,11 @@ import (
 //
 // Afterwards the thread is as it was, also if f panics or leaves the goroutine.
 func (sc *Scope) Relaxed(f func() error) (err error) {
-	if f == nil {
-		return invalid("capture of %v: no function for a relaxed section", sc.s)
-	}
 	if err := sc.check(); err != nil {
 		return err
+	}
+	if f == nil {
+		return invalid("capture of %v: no function for a relaxed section", sc.s)
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -40,20 +41,22 @@ func (sc *Scope) Relaxed(f func() error) (err error) {
 
 // check is nil while calls of the scope can be made.
 func (sc *Scope) check() error {
-	sc.r.mu.Lock()
-	defer sc.r.mu.Unlock()
-	return sc.usable()
+	r, err := sc.lockUsable()
+	if err != nil {
+		return err
+	}
+	r.mu.Unlock()
+	return nil
 }
 
 // ID returns the number of the capture, which is unique in the process and the
 // same on all streams of the capture.
 func (sc *Scope) ID() (uint64, error) {
-	r := sc.r
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := sc.usable(); err != nil {
+	r, err := sc.lockUsable()
+	if err != nil {
 		return 0, err
 	}
+	defer r.mu.Unlock()
 	i, err := r.info(sc.s)
 	if err == nil {
 		err = i.active(r)
@@ -67,12 +70,14 @@ func (sc *Scope) ID() (uint64, error) {
 // Active reports whether operations can be recorded: the capture goes on and
 // nothing invalidated it. If not, its end has the reason.
 func (sc *Scope) Active() bool {
-	r := sc.r
-	r.mu.Lock()
+	r, err := sc.lock()
+	if err != nil {
+		return false
+	}
 	defer r.mu.Unlock()
-	if r.ended || driver.MayCall() != nil {
+	if driver.MayCall() != nil {
 		return false
 	}
 	i, err := r.info(sc.s)
-	return err == nil && i.status == driver.CU_STREAM_CAPTURE_STATUS_ACTIVE
+	return err == nil && i.status == cu.CU_STREAM_CAPTURE_STATUS_ACTIVE
 }

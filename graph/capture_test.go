@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 )
 
@@ -48,14 +49,14 @@ func TestCaptureRecordsWorkPastTheScope(t *testing.T) {
 
 func TestCaptureStatusInsideAndAfter(t *testing.T) {
 	each(t, func(k *kit) {
-		var inside driver.CUstreamCaptureStatus
+		var inside cu.CUstreamCaptureStatus
 		var id uint64
 		k.capture(func(sc *graph.Scope) error {
 			var err error
 			inside, id, err = sc.Status()
 			return err
 		})
-		if inside != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 {
+		if inside != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 {
 			k.Errorf("inside: status %v, id %d", inside, id)
 		}
 		k.usable(k.s)
@@ -215,8 +216,8 @@ func TestCaptureOfACapturingStreamNamesThePlaceOfTheFirst(t *testing.T) {
 		b := k.memory()
 		g := k.capture(func(sc *graph.Scope) error {
 			_, err := graph.Capture(k.s, graph.ModeGlobal, func(*graph.Scope) error { return nil })
-			if !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) || !strings.Contains(err.Error(), "kit_test.go") {
-				k.Errorf("nested capture: %v; want a refusal that names kit_test.go", err)
+			if !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) || strings.Count(err.Error(), "capture_test.go") != 2 {
+				k.Errorf("nested capture: %v; want a refusal that names the functions of both", err)
 			}
 			return sc.Do(k.launch(k.plus, b, 1))
 		})
@@ -239,9 +240,9 @@ func TestCaptureRefusesNilAndClosedStreams(t *testing.T) {
 		s, err := k.c.NewStream()
 		k.ok(err)
 		k.ok(s.Close())
-		for _, s := range []*driver.Stream{nil, s} {
-			if _, err := graph.Capture(s, graph.ModeGlobal, func(*graph.Scope) error { return nil }); !errors.Is(err, driver.ErrClosed) {
-				k.Errorf("%v: got %v, want ErrClosed", s, err)
+		for s, want := range map[*driver.Stream]error{nil: driver.CUDA_ERROR_INVALID_VALUE, s: driver.ErrClosed} {
+			if _, err := graph.Capture(s, graph.ModeGlobal, func(*graph.Scope) error { return nil }); !errors.Is(err, want) {
+				k.Errorf("%v: got %v, want %v", s, err, want)
 			}
 		}
 		if _, err := graph.Capture(k.s, graph.ModeGlobal, nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {

@@ -37,10 +37,10 @@ func CaptureValue[T any](s *driver.Stream, mode Mode, record func(*Scope) (T, er
 		return nil, nil, invalid("capture of %v: no function to record", s)
 	}
 	out := &Output[T]{there: true}
-	g, err := Capture(s, mode, func(sc *Scope) (err error) {
+	g, err := capture(s, mode, func(sc *Scope) (err error) {
 		out.value, err = record(sc)
 		return err
-	})
+	}, entry(record))
 	if err != nil {
 		return nil, nil, err
 	}

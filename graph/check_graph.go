@@ -1,6 +1,9 @@
 package graph
 
-import "github.com/purecuda/cuda/driver"
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+)
 
 // checker is a graph with all that lies in its nodes, flat: a vertex for each
 // node that does something, and two for each that has graphs inside, between
@@ -8,6 +11,7 @@ import "github.com/purecuda/cuda/driver"
 type checker struct {
 	nodes  []Node  // by vertex
 	after  [][]int // by vertex: those that it runs after
+	graphs []*Graph
 	uses   []stepAccess
 	unsure []Unknown
 	allocs map[uint64]uint64 // what the graph allocates: address and size
@@ -30,19 +34,19 @@ type ends struct{ first, last int }
 
 // graph enters a graph, which is locked, and returns the vertices of its nodes.
 func (c *checker) graph(g *Graph) ([]ends, error) {
-	c.d = g.d
+	c.d, c.graphs = g.d, append(c.graphs, g)
 	nodes, err := g.listed()
 	if err != nil {
 		return nil, err
 	}
-	place := make(map[driver.CUgraphNode]int, len(nodes))
+	place := make(map[cu.CUgraphNode]int, len(nodes))
 	all := make([]ends, len(nodes))
 	kernels, err := g.recognise(nodes)
 	if err != nil {
 		return nil, err
 	}
 	for i, n := range nodes {
-		place[n.raw] = i
+		place[n.handle()] = i
 		if all[i], err = c.node(n, kernels); err != nil {
 			return nil, err
 		}
@@ -60,7 +64,7 @@ func (c *checker) graph(g *Graph) ([]ends, error) {
 // node enters a node.
 func (c *checker) node(n Node, k *kernelNodes) (ends, error) {
 	var t Type
-	if err := n.g.d.CuGraphNodeGetType(n.raw, &t); err != nil {
+	if err := n.g.d.CuGraphNodeGetType(n.handle(), &t); err != nil {
 		return ends{}, err
 	}
 	v := c.vertex(n)
@@ -70,7 +74,7 @@ func (c *checker) node(n Node, k *kernelNodes) (ends, error) {
 		return ends{}, err
 	case len(inside) > 0:
 		return c.bodies(n, v, inside)
-	case t == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+	case t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		c.unknown(n, "its bodies were not made by this package")
 	}
 	return ends{v, v}, c.leaf(n, t, v, k)

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // leaf enters what a node uses that has no graph inside.
@@ -15,19 +16,19 @@ func (c *checker) leaf(n Node, t Type, v int, k *kernelNodes) error {
 		c.use(v, a)
 	}
 	switch t {
-	case driver.CU_GRAPH_NODE_TYPE_KERNEL:
+	case cu.CU_GRAPH_NODE_TYPE_KERNEL:
 		return c.kernel(n, v, k, len(declared) > 0)
-	case driver.CU_GRAPH_NODE_TYPE_MEMCPY:
+	case cu.CU_GRAPH_NODE_TYPE_MEMCPY:
 		return c.copy(n, v)
-	case driver.CU_GRAPH_NODE_TYPE_MEMSET:
+	case cu.CU_GRAPH_NODE_TYPE_MEMSET:
 		return c.fill(n, v)
-	case driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+	case cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
 		return c.memOp(n, v)
-	case driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+	case cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 		return c.alloc(n, v)
-	case driver.CU_GRAPH_NODE_TYPE_MEM_FREE:
+	case cu.CU_GRAPH_NODE_TYPE_MEM_FREE:
 		return c.free(n, v)
-	case driver.CU_GRAPH_NODE_TYPE_HOST:
+	case cu.CU_GRAPH_NODE_TYPE_HOST:
 		if len(declared) == 0 {
 			c.unknown(n, "it is a host function, and nothing was declared")
 		}
@@ -60,7 +61,7 @@ func (c *checker) kernel(n Node, v int, k *kernelNodes, declared bool) error {
 }
 
 // address finds an argument that is an address and was passed as a number.
-func (c *checker) address(f foundFootprint, params *driver.CUDA_KERNEL_NODE_PARAMS) (arg int, found bool, err error) {
+func (c *checker) address(f foundFootprint, params *cu.CUDA_KERNEL_NODE_PARAMS) (arg int, found bool, err error) {
 	list, _ := f.kernel.Params()
 	for i, p := range list {
 		if p.Size != 8 || p.Type == ".f64" || f.covers(i) || params.KernelParams == nil {
@@ -101,14 +102,14 @@ func (f foundFootprint) covers(i int) bool {
 }
 
 // argument reads argument i, of 8 bytes, from where the driver keeps it.
-func argument(p *driver.CUDA_KERNEL_NODE_PARAMS, i int) uint64 {
+func argument(p *cu.CUDA_KERNEL_NODE_PARAMS, i int) uint64 {
 	at := unsafe.Slice(p.KernelParams, i+1)[i]
 	return binary.NativeEndian.Uint64(unsafe.Slice((*byte)(at), 8))
 }
 
 func (c *checker) copy(n Node, v int) error {
-	var p driver.CUDA_MEMCPY3D
-	if err := n.g.d.CuGraphMemcpyNodeGetParams(n.raw, &p); err != nil {
+	var p cu.CUDA_MEMCPY3D
+	if err := n.g.d.CuGraphMemcpyNodeGetParams(n.handle(), &p); err != nil {
 		return err
 	}
 	dst := copyEnd(p.DstMemoryType, p.DstDevice, p.DstHost)
@@ -131,19 +132,19 @@ func (c *checker) copy(n Node, v int) error {
 }
 
 // copyEnd is the address of one end of a copy, 0 for an array.
-func copyEnd(t driver.CUmemorytype, dev driver.CUdeviceptr, host unsafe.Pointer) uint64 {
+func copyEnd(t cu.CUmemorytype, dev driver.CUdeviceptr, host unsafe.Pointer) uint64 {
 	switch t {
-	case driver.CU_MEMORYTYPE_DEVICE, driver.CU_MEMORYTYPE_UNIFIED:
+	case cu.CU_MEMORYTYPE_DEVICE, cu.CU_MEMORYTYPE_UNIFIED:
 		return uint64(dev)
-	case driver.CU_MEMORYTYPE_HOST:
+	case cu.CU_MEMORYTYPE_HOST:
 		return uint64(uintptr(host))
 	}
 	return 0
 }
 
 func (c *checker) fill(n Node, v int) error {
-	var p driver.CUDA_MEMSET_NODE_PARAMS
-	if err := n.g.d.CuGraphMemsetNodeGetParams(n.raw, &p); err != nil {
+	var p cu.CUDA_MEMSET_NODE_PARAMS
+	if err := n.g.d.CuGraphMemsetNodeGetParams(n.handle(), &p); err != nil {
 		return err
 	}
 	a := driver.Access{Addr: uint64(p.Dst), Mode: driver.Writes, What: "destination"}
@@ -155,16 +156,16 @@ func (c *checker) fill(n Node, v int) error {
 // memOp enters the words that are written. To wait for a word is to take part in
 // an order that dependencies say nothing of, and no conflict with who writes it.
 func (c *checker) memOp(n Node, v int) error {
-	var p driver.CUDA_BATCH_MEM_OP_NODE_PARAMS
-	if err := n.g.d.CuGraphBatchMemOpNodeGetParams(n.raw, &p); err != nil {
+	var p cu.CUDA_BATCH_MEM_OP_NODE_PARAMS
+	if err := n.g.d.CuGraphBatchMemOpNodeGetParams(n.handle(), &p); err != nil {
 		return err
 	}
 	for i, step := range unsafe.Slice(p.ParamArray, p.Count) {
 		a := driver.Access{Mode: driver.Writes, Arg: int32(i), What: fmt.Sprintf("the word of step %d", i)}
 		switch *step.Operation() {
-		case driver.CU_STREAM_MEM_OP_WRITE_VALUE_64:
+		case cu.CU_STREAM_MEM_OP_WRITE_VALUE_64:
 			a.Bytes = 8
-		case driver.CU_STREAM_MEM_OP_WRITE_VALUE_32:
+		case cu.CU_STREAM_MEM_OP_WRITE_VALUE_32:
 			a.Bytes = 4
 		default:
 			continue
@@ -177,8 +178,8 @@ func (c *checker) memOp(n Node, v int) error {
 
 // alloc enters an allocation, before which nothing may use the memory.
 func (c *checker) alloc(n Node, v int) error {
-	var p driver.CUDA_MEM_ALLOC_NODE_PARAMS
-	if err := n.g.d.CuGraphMemAllocNodeGetParams(n.raw, &p); err != nil {
+	var p cu.CUDA_MEM_ALLOC_NODE_PARAMS
+	if err := n.g.d.CuGraphMemAllocNodeGetParams(n.handle(), &p); err != nil {
 		return err
 	}
 	if c.allocs == nil {
@@ -192,7 +193,7 @@ func (c *checker) alloc(n Node, v int) error {
 // free enters a free, after which nothing may use the memory.
 func (c *checker) free(n Node, v int) error {
 	var ptr driver.CUdeviceptr
-	if err := n.g.d.CuGraphMemFreeNodeGetParams(n.raw, &ptr); err != nil {
+	if err := n.g.d.CuGraphMemFreeNodeGetParams(n.handle(), &ptr); err != nil {
 		return err
 	}
 	c.use(v, driver.Access{Addr: uint64(ptr), Bytes: max(c.allocs[uint64(ptr)], 1), Mode: driver.Writes, What: "memory that it frees"})

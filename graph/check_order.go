@@ -13,9 +13,9 @@ func (c *checker) result(err error) (Checked, error) {
 	if err != nil {
 		return Checked{}, err
 	}
-	o, err := newVertexOrder(c.after)
-	if err != nil {
-		return Checked{}, err
+	o := newVertexOrder(c.after)
+	if o == nil {
+		return Checked{}, c.cycle()
 	}
 	found := Checked{Unknown: c.unsure}
 	pairs := c.unordered(o, c.neighbours(o))
@@ -95,6 +95,17 @@ func (c *checker) conflict(p pair) (f Conflict, err error) {
 	return f, err
 }
 
+// cycle is the error for graphs that have one. No edge leaves its graph, so the
+// cycle is in one of them.
+func (c *checker) cycle() error {
+	for _, g := range c.graphs {
+		if nodes := g.cycle(); nodes != nil {
+			return invalid("its nodes form a cycle, %s", circle(nodes))
+		}
+	}
+	return invalid("its nodes form a cycle")
+}
+
 // vertexOrder is an order of vertices in which each comes behind those that it
 // runs after.
 type vertexOrder struct {
@@ -103,9 +114,8 @@ type vertexOrder struct {
 	after [][]int
 }
 
-var errCycle = invalid("its dependencies form a cycle")
-
-func newVertexOrder(after [][]int) (*vertexOrder, error) {
+// newVertexOrder returns nil if there is a cycle.
+func newVertexOrder(after [][]int) *vertexOrder {
 	o := &vertexOrder{place: make([]int, len(after)), after: after}
 	before := make([][]int, len(after))
 	missing := make([]int, len(after))
@@ -128,9 +138,9 @@ func newVertexOrder(after [][]int) (*vertexOrder, error) {
 		}
 	}
 	if len(o.list) < len(after) {
-		return nil, errCycle
+		return nil
 	}
-	return o, nil
+	return o
 }
 
 // blockSize is how many vertices are looked at together: of each other one is

@@ -1,13 +1,17 @@
 package graph_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/faulty"
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 func (k *kit) check(g *graph.Graph) graph.Checked {
@@ -463,4 +467,53 @@ func TestCheckOfLargeGraphs(t *testing.T) {
 			t.Errorf("got %d conflicts", len(c.Conflicts))
 		}
 	})
+}
+
+// Memory of an allocation node exists from that node on: what is not ordered
+// after it uses memory that is not there.
+func TestCheckFindsUseBeforeAllocationAndAfterFree(t *testing.T) {
+	each(t, func(k *kit) {
+		g := k.graph()
+		b, alloc := k.alloc(g)
+		unordered := k.fill(g, b, 1)
+		if got := pairs(k.check(g), []graph.Node{alloc, unordered}); !slices.Equal(got, []string{"0-1"}) {
+			t.Errorf("a fill that is not after the allocation: conflicts %v", got)
+		}
+		k.ok(g.AddDependencies([]graph.Node{alloc}, []graph.Node{unordered}))
+		k.clean(g)
+		free := k.free(g, b, alloc)
+		if got := pairs(k.check(g), []graph.Node{alloc, unordered, free}); !slices.Equal(got, []string{"1-2"}) {
+			t.Errorf("a fill that is not before the free: conflicts %v", got)
+		}
+		k.ok(g.AddDependencies([]graph.Node{unordered}, []graph.Node{free}))
+		k.clean(g)
+	})
+}
+
+// A node whose parameters the driver does not tell fails the check: a graph of
+// which something is not known is not reported as one without conflicts.
+func TestCheckReportsWhatTheDriverDoesNotTell(t *testing.T) {
+	lib := faulty.Wrap(emulator.New(emulator.Config{}))
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
+	m := k.memory()
+	word, err := driver.NewMemOp(k.c, driver.WriteWord[uint32](m, 0, 1, 0))
+	k.ok(err)
+	g := k.graph()
+	b, alloc := k.alloc(g)
+	fill := k.fill(g, b, 1, alloc)
+	step := k.add(g, k.launch(k.plus, b, 1), fill)
+	copied := k.copyNode(g, b, m, step)
+	wrote := k.add(g, word, copied)
+	k.free(g, b, wrote)
+	k.clean(g)
+	lib.Count()
+	k.clean(g)
+	for i, c := range lib.Stop() {
+		lib.FailNth(i+1, uint32(injected))
+		_, err := g.Check()
+		lib.Stop()
+		if !errors.Is(err, injected) {
+			t.Errorf("call %d (%s) failed: got %v, want %v", i+1, c.Symbol, err, injected)
+		}
+	}
 }

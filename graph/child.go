@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // AddChild adds a node that runs a copy of child as it is now. Later changes of
@@ -14,30 +15,47 @@ func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 		return Node{}, fmt.Errorf("cannot add a child graph: %w", err)
 	}
 	defer unlock()
+	from, err := g.dependencies(deps)
+	if err != nil {
+		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, err)
+	}
+	return g.addChild(child, from, nil, uintptr(len(deps)))
+}
+
+// addChild is AddChild for two graphs that are locked.
+func (g *Graph) addChild(child *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (Node, error) {
 	if err := sameDriver(g.ctx, child, child.ctx); err != nil {
 		return Node{}, fmt.Errorf("cannot add a child graph to %v: %w", g, err)
 	}
 	if err := child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph"); err != nil {
 		return Node{}, err
 	}
-	from, err := g.dependencies(deps)
-	if err != nil {
-		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, err)
-	}
 	if err := child.noConditionals("cannot be a child graph"); err != nil {
 		return Node{}, err
 	}
-	var raw driver.CUgraphNode
-	if err := g.d.CuGraphAddChildGraphNode(&raw, g.raw, from, uintptr(len(deps)), child.raw); err != nil {
+	raw, err := g.addChildRaw(child, from, data, n)
+	if err != nil {
 		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, child.memoryLimit(err, noCopy))
 	}
 	g.outermost().mixed = g.outermost().mixed || child.outermost().mixed
 	o := g.owners()
 	o.holdSub(child.keep.own)
 	g.commitNew(o)
-	n := g.added(raw)
-	g.prints.adoptChild(n.i, child.prints)
-	return n, nil
+	node := g.added(raw)
+	g.prints.adoptChild(node.i, child.prints)
+	return node, nil
+}
+
+// addChildRaw makes the call; edge data takes the one for all types of nodes.
+func (g *Graph) addChildRaw(child *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (raw cu.CUgraphNode, err error) {
+	if data == nil {
+		err = g.d.CuGraphAddChildGraphNode(&raw, g.raw, from, n, child.raw)
+		return raw, err
+	}
+	p := cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_GRAPH}
+	p.Graph().Graph = child.raw
+	err = g.addGeneric(&raw, from, data, n, &p)
+	return raw, err
 }
 
 // ChildGraph returns the graph inside a child graph node, for looking at it and
@@ -48,7 +66,7 @@ func (n Node) ChildGraph() (*Graph, error) {
 	}
 	defer n.g.mu.Unlock()
 	var raw driver.CUgraph
-	if err := n.g.d.CuGraphChildGraphNodeGetGraph(n.raw, &raw); err != nil {
+	if err := n.g.d.CuGraphChildGraphNodeGetGraph(n.handle(), &raw); err != nil {
 		return nil, fmt.Errorf("graph in node %d of %v: %w", n.i, n.g, err)
 	}
 	return n.inside(raw), nil
@@ -75,8 +93,8 @@ func (x *Exec) SetChild(n Node, child *Graph) error {
 	if err := sameDriver(n.g.ctx, child, child.ctx); err != nil {
 		return fmt.Errorf("cannot set a child graph of %v: %w", x, err)
 	}
-	x.uploaded = false
-	if err := x.d.CuGraphExecChildGraphNodeSetParams(x.keep.raw, n.raw, child.raw); err != nil {
+	x.uploaded, x.changed = false, true
+	if err := x.d.CuGraphExecChildGraphNodeSetParams(x.keep.raw, n.handle(), child.raw); err != nil {
 		return fmt.Errorf("cannot set node %d of %v to %v: %w", n.i, x, child, err)
 	}
 	o := x.owners()

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // AddChildMove adds a node that runs child itself, without a copy (CUDA 12.9).
@@ -46,6 +47,9 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	if child.rec != nil {
 		return Node{}, child.rec.refuses("handed over")
 	}
+	if child.keep.borrowed {
+		return Node{}, refuse(driver.CUDA_ERROR_INVALID_VALUE, "it is borrowed, and its owner destroys it: add a copy with AddChild")
+	}
 	if err := sameDriver(g.ctx, child, child.ctx); err != nil {
 		return Node{}, err
 	}
@@ -56,9 +60,9 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	p := driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_GRAPH}
-	*p.Graph() = driver.CUDA_CHILD_GRAPH_NODE_PARAMS{Graph: child.raw, Ownership: driver.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE}
-	var raw driver.CUgraphNode
+	p := cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_GRAPH}
+	*p.Graph() = cu.CUDA_CHILD_GRAPH_NODE_PARAMS{Graph: child.raw, Ownership: cu.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE}
+	var raw cu.CUgraphNode
 	if err := g.addGeneric(&raw, from, nil, uintptr(len(deps)), &p); err != nil {
 		return Node{}, explainMove(err)
 	}
@@ -142,9 +146,9 @@ func (n Node) setChild(child *Graph) error {
 	if err := child.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "added to another graph"); err != nil {
 		return err
 	}
-	p := driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_GRAPH}
+	p := cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_GRAPH}
 	p.Graph().Graph = child.raw
-	if err := n.g.d.CuGraphNodeSetParams(n.raw, &p); err != nil {
+	if err := n.g.d.CuGraphNodeSetParams(n.handle(), &p); err != nil {
 		return n.g.explainType(n, p.Type, err)
 	}
 	n.forgetParts()

@@ -136,7 +136,7 @@ func TestChildrenThatCannotBeHandedOver(t *testing.T) {
 			"the part of another":    {driver.CUDA_ERROR_INVALID_VALUE, second(other.AddChildMove(moved))},
 			"its outermost graph":    {driver.CUDA_ERROR_INVALID_VALUE, second(moved.AddChildMove(g))},
 			"closed":                 {driver.ErrClosed, second(g.AddChildMove(closed))},
-			"nil":                    {driver.ErrClosed, second(g.AddChildMove(nil))},
+			"nil":                    {driver.CUDA_ERROR_INVALID_VALUE, second(g.AddChildMove(nil))},
 			"after another's node":   {driver.CUDA_ERROR_INVALID_VALUE, second(g.AddChildMove(whole, stranger))},
 			"instantiated by itself": {driver.CUDA_ERROR_NOT_SUPPORTED, second(moved.Instantiate())},
 			"copied from its node":   {driver.CUDA_ERROR_NOT_SUPPORTED, second(other.AddChild(moved))},
@@ -239,7 +239,7 @@ func TestSetChildOfANode(t *testing.T) {
 		for name, c := range map[string]struct{ want, err error }{
 			"not a child":  {driver.CUDA_ERROR_INVALID_VALUE, empty.SetChild(child(1, 1))},
 			"zero node":    {driver.CUDA_ERROR_INVALID_VALUE, graph.Node{}.SetChild(child(1, 1))},
-			"nil graph":    {driver.ErrClosed, n.SetChild(nil)},
+			"nil graph":    {driver.CUDA_ERROR_INVALID_VALUE, n.SetChild(nil)},
 			"itself":       {driver.CUDA_ERROR_INVALID_VALUE, n.SetChild(g)},
 			"its own part": {driver.CUDA_ERROR_INVALID_VALUE, n.SetChild(after)},
 		} {

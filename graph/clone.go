@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Clone returns a copy of the graph as it is now. It keeps alive what the graph
@@ -17,20 +18,21 @@ func (g *Graph) Clone() (*Graph, error) {
 	if err := g.noConditionals("cannot be cloned"); err != nil {
 		return nil, err
 	}
-	life, err := driver.NewLifetime(g.ctx, "graph")
+	k, err := newKeep(g.ctx, "graph")
 	if err != nil {
 		return nil, err
 	}
 	var raw driver.CUgraph
 	if err := g.d.CuGraphClone(&raw, g.raw); err != nil {
-		return nil, life.Abandon(fmt.Errorf("clone of %v: %w", g, g.memoryLimit(err, noClone)))
+		return nil, k.abandon(fmt.Errorf("clone of %v: %w", g, g.memoryLimit(err, noClone)))
 	}
 	// Which node of the clone corresponds to which the driver knows and nobody
 	// has asked: the clone's nodes are found as they are needed, and what they
 	// refer to is kept as long as the clone.
-	o := g.keep.own.share().writable()
-	o.loosen()
-	twin := own(g.ctx, life, raw, o)
+	k.own.release()
+	k.own = g.keep.own.share().writable()
+	k.own.loosen()
+	twin := own(g.ctx, k, raw)
 	twin.mixed = g.outermost().mixed
 	twin.users = maps.Clone(g.users)
 	twin.prints.copiedFrom(g.prints)
@@ -51,8 +53,8 @@ func (n Node) FindInClone(clone *Graph) (Node, error) {
 	if err := n.g.check(n); err != nil {
 		return Node{}, err
 	}
-	var raw driver.CUgraphNode
-	err = clone.d.CuGraphNodeFindInClone(&raw, n.raw, clone.raw)
+	var raw cu.CUgraphNode
+	err = clone.d.CuGraphNodeFindInClone(&raw, n.handle(), clone.raw)
 	n.g.alive()
 	if err != nil {
 		return Node{}, fmt.Errorf("node %d of %v has no copy in %v: %w", n.i, n.g, clone, err)

@@ -3,7 +3,8 @@ package graph
 import (
 	"fmt"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
 )
 
 // Cond is the condition of one conditional node: a number of 32 bits on the
@@ -20,11 +21,11 @@ import (
 // such kernel, Set, SetTo, SetFrom and Within make operations that do it.
 type Cond struct {
 	g   *Graph // the outermost
-	raw driver.CUgraphConditionalHandle
+	raw cu.CUgraphConditionalHandle
 }
 
 // Handle returns the driver's handle, 0 for the zero Cond.
-func (c Cond) Handle() driver.CUgraphConditionalHandle { return c.raw }
+func (c Cond) Handle() cu.CUgraphConditionalHandle { return c.raw }
 
 // ArgWord is the handle as a kernel takes it.
 func (c Cond) ArgWord() uint64 { return uint64(c.raw) }
@@ -63,9 +64,7 @@ func WithDefault(v uint32) CondOption {
 // that no node uses cannot be instantiated.
 func (g *Graph) NewCond(opts ...CondOption) (Cond, error) {
 	var o condOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
+	absent.Apply(opts, &o)
 	home, err := g.home()
 	if err != nil {
 		return Cond{}, err
@@ -95,7 +94,7 @@ func (g *Graph) home() (*Graph, error) {
 func (g *Graph) newCond(o condOptions) (Cond, error) {
 	flags := uint32(0)
 	if o.assign {
-		flags = driver.CU_GRAPH_COND_ASSIGN_DEFAULT
+		flags = cu.CU_GRAPH_COND_ASSIGN_DEFAULT
 	}
 	c := Cond{g: g}
 	err := g.d.CuGraphConditionalHandleCreate(&c.raw, g.raw, g.ctx.Raw(), o.initial, flags)
@@ -107,7 +106,7 @@ func (g *Graph) newCond(o condOptions) (Cond, error) {
 func (c Cond) usable(g *Graph) error {
 	switch {
 	case c.g == nil:
-		return invalid("the zero Cond is no condition, make one with NewCond")
+		return aCond.Error(false)
 	case c.g != g.outermost():
 		return invalid("%v is of %v, make one of this graph", c, c.g)
 	}

@@ -60,6 +60,9 @@ func (c Cond) Set(v uint32) (*driver.Launch, error) {
 // SetTo is the operation that gives the condition the first element of word as
 // its value, such as the number of the body that a SWITCH node is to run.
 func (c Cond) SetTo(word driver.MemoryOf[uint32]) (*driver.Launch, error) {
+	if c.IsZero() {
+		return nil, aCond.Error(false)
+	}
 	w, err := wordOf(word)
 	if err != nil {
 		return nil, c.opError(err)
@@ -81,6 +84,9 @@ func SetWhen[T CondWord](c Cond, word driver.MemoryOf[T], cmp Cmp, constant T) (
 
 // setWhen is SetWhen, bounded if there is a counter.
 func setWhen[T CondWord](c Cond, word driver.MemoryOf[T], cmp Cmp, constant T, b *Bound, step, rounds uint32) (*driver.Launch, error) {
+	if c.IsZero() {
+		return nil, aCond.Error(false)
+	}
 	if _, known := cmpNames[cmp]; !known {
 		return nil, c.opError(invalid("%v is no comparison", cmp))
 	}
@@ -136,7 +142,7 @@ func readsWord(l *driver.Launch, err error) (*driver.Launch, error) {
 
 func (c Cond) prepare(kernel string, args ...any) (*driver.Launch, error) {
 	if c.g == nil {
-		return nil, invalid("the zero Cond is no condition, make one with NewCond")
+		return nil, aCond.Error(false)
 	}
 	k, err := condKernel(c.g.ctx, kernel)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Conditional nodes decide on the device which graphs inside them run, their
@@ -16,7 +17,7 @@ import (
 
 // AddIf adds a node that runs its body if the condition is not 0 (CUDA 12.3).
 func (g *Graph) AddIf(c Cond, deps ...Node) (n Node, body *Graph, err error) {
-	n, bodies, err := g.addConditional(form{driver.CU_GRAPH_COND_TYPE_IF, 1}, c, deps)
+	n, bodies, err := g.addConditional(form{cu.CU_GRAPH_COND_TYPE_IF, 1}, c, deps)
 	if err != nil {
 		return Node{}, nil, err
 	}
@@ -26,7 +27,7 @@ func (g *Graph) AddIf(c Cond, deps ...Node) (n Node, body *Graph, err error) {
 // AddIfElse adds a node that runs one body if the condition is not 0, and the
 // other one if it is (CUDA 12.8).
 func (g *Graph) AddIfElse(c Cond, deps ...Node) (n Node, then, otherwise *Graph, err error) {
-	n, bodies, err := g.addConditional(form{driver.CU_GRAPH_COND_TYPE_IF, 2}, c, deps)
+	n, bodies, err := g.addConditional(formIfElse, c, deps)
 	if err != nil {
 		return Node{}, nil, nil, err
 	}
@@ -37,7 +38,7 @@ func (g *Graph) AddIfElse(c Cond, deps ...Node) (n Node, then, otherwise *Graph,
 // condition is not 0, which is looked at before each round (CUDA 12.3). The
 // body has to change the condition, or the launch never ends.
 func (g *Graph) AddWhile(c Cond, deps ...Node) (n Node, body *Graph, err error) {
-	n, bodies, err := g.addConditional(form{driver.CU_GRAPH_COND_TYPE_WHILE, 1}, c, deps)
+	n, bodies, err := g.addConditional(form{cu.CU_GRAPH_COND_TYPE_WHILE, 1}, c, deps)
 	if err != nil {
 		return Node{}, nil, err
 	}
@@ -47,26 +48,31 @@ func (g *Graph) AddWhile(c Cond, deps ...Node) (n Node, body *Graph, err error) 
 // AddSwitch adds a node with n bodies. It runs the one whose number the
 // condition is, counted from 0, and none if there is no such body (CUDA 12.8).
 func (g *Graph) AddSwitch(c Cond, n int, deps ...Node) (Node, []*Graph, error) {
+	if !g.exists() {
+		return Node{}, nil, aGraph.Error(g == nil)
+	}
 	if n <= 0 || n > maxBodies {
 		return Node{}, nil, invalid("cannot add a SWITCH node to %v: %d is no number of bodies", g, n)
 	}
-	return g.addConditional(form{driver.CU_GRAPH_COND_TYPE_SWITCH, n}, c, deps)
+	return g.addConditional(form{cu.CU_GRAPH_COND_TYPE_SWITCH, n}, c, deps)
 }
 
 const maxBodies = 1<<31 - 1
 
 // form is the sort of a conditional node and its number of bodies.
 type form struct {
-	kind   driver.CUgraphConditionalNodeType
+	kind   cu.CUgraphConditionalNodeType
 	bodies int
 }
+
+var formIfElse = form{cu.CU_GRAPH_COND_TYPE_IF, 2}
 
 // String is the form as programs write it.
 func (f form) String() string {
 	switch {
-	case f.kind == driver.CU_GRAPH_COND_TYPE_WHILE:
+	case f.kind == cu.CU_GRAPH_COND_TYPE_WHILE:
 		return "WHILE"
-	case f.kind == driver.CU_GRAPH_COND_TYPE_SWITCH:
+	case f.kind == cu.CU_GRAPH_COND_TYPE_SWITCH:
 		return "SWITCH"
 	case f.bodies == 2:
 		return "IF-ELSE"
@@ -78,7 +84,7 @@ func (f form) String() string {
 // not know it yet. That there are no conditional nodes at all, the missing
 // function says.
 func (f form) supported(d *driver.Driver) error {
-	if f.kind == driver.CU_GRAPH_COND_TYPE_SWITCH || f.bodies == 2 {
+	if f.kind == cu.CU_GRAPH_COND_TYPE_SWITCH || f.bodies == 2 {
 		return needs(d, f.String()+" nodes", 12080)
 	}
 	return nil
@@ -111,22 +117,31 @@ func (f form) addError(g *Graph, err error) error {
 }
 
 // conditional adds the node and enters it and its bodies in the tables.
-func (g *Graph) conditional(f form, c Cond, from *driver.CUgraphNode, data *driver.CUgraphEdgeData, deps uintptr) (*conditional, error) {
-	p := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_CONDITIONAL}
+func (g *Graph) conditional(f form, c Cond, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, deps uintptr) (*conditional, error) {
+	raw, bodies, err := g.addConditionalRaw(f, c, from, data, deps)
+	if err != nil {
+		return nil, err
+	}
+	g.commitNew(g.owners())
+	return g.added(raw).enterBodies(f, c, bodies), nil
+}
+
+// addConditionalRaw adds the node, and returns it and its bodies.
+func (g *Graph) addConditionalRaw(f form, c Cond, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, deps uintptr) (cu.CUgraphNode, *driver.CUgraph, error) {
+	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_CONDITIONAL}
 	params := p.Conditional()
-	*params = driver.CUDA_CONDITIONAL_NODE_PARAMS{
+	*params = cu.CUDA_CONDITIONAL_NODE_PARAMS{
 		Handle: c.raw, Type: f.kind, Size: uint32(f.bodies), Ctx: g.ctx.Raw(),
 	}
-	var raw driver.CUgraphNode
+	var raw cu.CUgraphNode
 	if err := g.addGeneric(&raw, from, data, deps, p); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	if params.PhGraph_out == nil {
 		err := refuse(driver.CUDA_ERROR_UNKNOWN, "the driver made a node without bodies")
-		return nil, join([]error{err, g.d.CuGraphDestroyNode(raw)})
+		return 0, nil, join([]error{err, g.d.CuGraphDestroyNode(raw)})
 	}
-	g.commitNew(g.owners())
-	return g.added(raw).enterBodies(f, c, params.PhGraph_out), nil
+	return raw, params.PhGraph_out, nil
 }
 
 // enterBodies enters a conditional node and its bodies in the tables.
@@ -151,10 +166,10 @@ func (n Node) Bodies() ([]*Graph, error) {
 		return append([]*Graph(nil), k.bodies...), nil
 	}
 	var t Type
-	if err := n.g.d.CuGraphNodeGetType(n.raw, &t); err != nil {
+	if err := n.g.d.CuGraphNodeGetType(n.handle(), &t); err != nil {
 		return nil, err
 	}
-	if t == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL {
+	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "bodies of %v of %v: it was not added by this library, and the driver does not tell", n, n.g)
 	}
 	return nil, invalid("%v of %v has no bodies, it is no conditional node", n, n.g)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/faulty"
@@ -52,7 +53,7 @@ func TestConditionWithoutANodeCannotBeInstantiated(t *testing.T) {
 		c := k.cond(g, graph.WithDefault(1))
 		_, err := k.graphOf(g)
 		var e *graph.InstantiateError
-		if !errors.As(err, &e) || e.Result != driver.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED {
+		if !errors.As(err, &e) || e.Result != cu.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED {
 			k.Errorf("got %v", err)
 		}
 		k.refused("an unused condition", err, driver.CUDA_ERROR_INVALID_VALUE, "belongs to no node")
@@ -135,7 +136,7 @@ func TestGraphWithConditionalsIsNotCopied(t *testing.T) {
 		// The driver thinks so too.
 		var raw driver.CUgraph
 		k.refused("clone by the driver", k.c.Driver().CuGraphClone(&raw, g.Raw()), driver.CUDA_ERROR_NOT_SUPPORTED)
-		var n driver.CUgraphNode
+		var n cu.CUgraphNode
 		err = k.c.Driver().CuGraphAddChildGraphNode(&n, other.Raw(), nil, 0, g.Raw())
 		k.refused("child by the driver", err, driver.CUDA_ERROR_NOT_SUPPORTED)
 	})
@@ -182,7 +183,7 @@ func TestChildGraphOfABodyIsLookedAtByTheDriver(t *testing.T) {
 		k.ok(err)
 		_, err = k.graphOf(g)
 		var e *graph.InstantiateError
-		if !errors.As(err, &e) || e.Result != driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED {
+		if !errors.As(err, &e) || e.Result != cu.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED {
 			k.Errorf("got %v", err)
 		}
 	})

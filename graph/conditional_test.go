@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -124,7 +125,7 @@ func TestIfRunsItsBodyWhenTheConditionIsNotZero(t *testing.T) {
 			k.run(x)
 			k.expect(b, []uint32{1, 2, 2, 3}[i])
 		}
-		if kind, err := n.Type(); err != nil || kind != driver.CU_GRAPH_NODE_TYPE_CONDITIONAL {
+		if kind, err := n.Type(); err != nil || kind != cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 			k.Errorf("type %v, %v", kind, err)
 		}
 	})
@@ -414,7 +415,7 @@ func TestExecWithConditionsIsUpdated(t *testing.T) {
 		}
 		r, err = x.Update(g)
 		k.ok(err)
-		if r.Updated() || r.Result != driver.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED {
+		if r.Updated() || r.Result != cu.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED {
 			k.Errorf("update to another body: %v", r)
 		}
 		other := k.graph()

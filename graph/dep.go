@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Dep is a node that a new node runs after, and how: the zero Data is a plain
@@ -11,7 +12,7 @@ import (
 type Dep struct {
 	Node Node
 	// Data is CUDA's edge data (CUDA 12.3).
-	Data driver.CUgraphEdgeData
+	Data cu.CUgraphEdgeData
 }
 
 // Programmatic is a programmatic dependency on the kernel node n: the new node,
@@ -21,9 +22,9 @@ type Dep struct {
 // or, the default being that one, once all have begun,
 // CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER. CUDA 12.3.
 func Programmatic(n Node, port ...byte) Dep {
-	d := Dep{Node: n, Data: driver.CUgraphEdgeData{
-		Type:      byte(driver.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC),
-		From_port: driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+	d := Dep{Node: n, Data: cu.CUgraphEdgeData{
+		Type:      byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC),
+		From_port: cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
 	}}
 	if len(port) > 0 {
 		d.Data.From_port = port[0]
@@ -31,7 +32,7 @@ func Programmatic(n Node, port ...byte) Dep {
 	return d
 }
 
-var plainEdge driver.CUgraphEdgeData
+var plainEdge cu.CUgraphEdgeData
 
 // AddAfter is Add for dependencies with data. Those without any, alone, need no
 // more of the driver than Add does; data needs CUDA 12.3.
@@ -65,7 +66,7 @@ func (g *Graph) addAfter(op driver.Op, deps []Dep) (Node, error) {
 	if err := o.hold(op.Refs()); err != nil {
 		return Node{}, err
 	}
-	var raw driver.CUgraphNode
+	var raw cu.CUgraphNode
 	if data == nil {
 		err = g.addRaw(&raw, from, uintptr(len(deps)), op)
 	} else {
@@ -82,7 +83,7 @@ func (g *Graph) addAfter(op driver.Op, deps []Dep) (Node, error) {
 }
 
 // addTagged adds an operation with edge data, and its attributes.
-func (g *Graph) addTagged(n, from *driver.CUgraphNode, data *driver.CUgraphEdgeData, count uintptr, p *driver.CUgraphNodeParams, op driver.Op) error {
+func (g *Graph) addTagged(n, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, count uintptr, p *cu.CUgraphNodeParams, op driver.Op) error {
 	if err := g.addGeneric(n, from, data, count, p); err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (g *Graph) addTagged(n, from *driver.CUgraphNode, data *driver.CUgraphEdgeD
 
 // dependencyData returns handles and edge data as C takes them; no data if all
 // dependencies of a node of type to are plain.
-func (g *Graph) dependencyData(deps []Dep, to Type) (*driver.CUgraphNode, *driver.CUgraphEdgeData, error) {
+func (g *Graph) dependencyData(deps []Dep, to Type) (*cu.CUgraphNode, *cu.CUgraphEdgeData, error) {
 	if len(deps) == 0 {
 		return nil, nil, nil
 	}
@@ -111,7 +112,7 @@ func (g *Graph) dependencyData(deps []Dep, to Type) (*driver.CUgraphNode, *drive
 				return nil, nil, err
 			}
 		}
-		g.from, g.data = append(g.from, d.Node.raw), append(g.data, d.Data)
+		g.from, g.data = append(g.from, d.Node.handle()), append(g.data, d.Data)
 	}
 	if !special {
 		return &g.from[0], nil, nil
@@ -120,19 +121,19 @@ func (g *Graph) dependencyData(deps []Dep, to Type) (*driver.CUgraphNode, *drive
 }
 
 // checkData explains what the driver would only call invalid.
-func (g *Graph) checkData(from Node, data driver.CUgraphEdgeData, to Type) error {
-	if data.Type != byte(driver.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC) {
+func (g *Graph) checkData(from Node, data cu.CUgraphEdgeData, to Type) error {
+	if data.Type != byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC) {
 		return nil // the driver's to judge
 	}
-	if p := data.From_port; p != driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && p != driver.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER {
+	if p := data.From_port; p != cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && p != cu.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER {
 		return invalid("a programmatic dependency leaves %v by port %d; it is port %d (programmatic) or %d (launch order)",
-			from, p, driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, driver.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER)
+			from, p, cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, cu.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER)
 	}
 	var t Type
-	if err := g.d.CuGraphNodeGetType(from.raw, &t); err != nil {
+	if err := g.d.CuGraphNodeGetType(from.handle(), &t); err != nil {
 		return err
 	}
-	if t != driver.CU_GRAPH_NODE_TYPE_KERNEL || to != driver.CU_GRAPH_NODE_TYPE_KERNEL {
+	if t != cu.CU_GRAPH_NODE_TYPE_KERNEL || to != cu.CU_GRAPH_NODE_TYPE_KERNEL {
 		return invalid("a programmatic dependency is between two kernels, and %v is a %v and what depends on it a %v", from, t, to)
 	}
 	return nil

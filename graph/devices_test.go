@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -149,7 +150,7 @@ func TestGraphOverTwoDevicesIsUpdated(t *testing.T) {
 		x := k.exec(build(1, k, there, here, b))
 		result, err := x.Update(build(5, k, there, here, b))
 		k.ok(err)
-		if result.Result != driver.CU_GRAPH_EXEC_UPDATE_SUCCESS {
+		if result.Result != cu.CU_GRAPH_EXEC_UPDATE_SUCCESS {
 			k.Errorf("update: %v", result)
 		}
 		k.run(x)
@@ -157,7 +158,7 @@ func TestGraphOverTwoDevicesIsUpdated(t *testing.T) {
 		there.expect(b, 6)
 		// A kernel cannot change its device; Apply then makes the Exec anew.
 		other := build(2, there, k, b, here)
-		if result, err = x.Update(other); result.Result == driver.CU_GRAPH_EXEC_UPDATE_SUCCESS {
+		if result, err = x.Update(other); result.Result == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS {
 			k.Errorf("kernels changed their devices in an update: %v, %v", result, err)
 		}
 		applied, err := x.Apply(other)
@@ -393,10 +394,10 @@ func TestFunctionsForPeersAreNotCaptured(t *testing.T) {
 	eachPair(t, func(k, there *kit) {
 		here, b := k.memory(), there.memory()
 		d, n := k.c.Driver(), uintptr(4*elems)
-		box := driver.CUDA_MEMCPY3D_PEER{
+		box := cu.CUDA_MEMCPY3D_PEER{
 			WidthInBytes: n, Height: 1, Depth: 1,
-			SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: b.Ptr(), SrcContext: there.c.Raw(), SrcPitch: n, SrcHeight: 1,
-			DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: here.Ptr(), DstContext: k.c.Raw(), DstPitch: n, DstHeight: 1,
+			SrcMemoryType: cu.CU_MEMORYTYPE_DEVICE, SrcDevice: b.Ptr(), SrcContext: there.c.Raw(), SrcPitch: n, SrcHeight: 1,
+			DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: here.Ptr(), DstContext: k.c.Raw(), DstPitch: n, DstHeight: 1,
 		}
 		for _, call := range []func() error{
 			func() error { return d.CuMemcpy3DPeerAsync(&box, k.s.Raw()) },

@@ -22,7 +22,7 @@
 //     where code cannot be put into a function. A [Scope] records on one stream;
 //     [Scope.Fork] and [Scope.Join] draw in others, [Scope.Parallel] records
 //     branches without any, [Scope.Burst] and [Scope.DoAll] record many
-//     operations at what C pays. [CaptureInto] continues a graph that exists,
+//     operations at what C pays, [Scope.Add] returns the node. [CaptureInto] continues a graph that exists,
 //     [CaptureValue] and [CaptureReady] return what the function made besides.
 //   - By hand, where nothing can be captured or the structure is known: [New],
 //     [Graph.Add] and its kin. Many nodes at a time are [Graph.AddBatch] and
@@ -54,21 +54,22 @@
 // Between launches an [Exec] is changed node by node ([Exec.Set], [Exec.SetBatch],
 // [Exec.Enable]) or as a whole: [Exec.Update] says whether that is possible, and
 // why not and at which node, [Exec.Apply] instantiates anew where it is not.
-// Arguments that change with every launch are bound once ([Bind], [BindName]);
+// Arguments that change with every launch are bound once ([Bind], [BindName],
+// [BindConfig]);
 // [Bindings.Launch] sends those that changed together with the launch, in one
 // crossing. [Exec.Stage] prepares the next launch, [Exec.Run] and [Exec.Wait] wait.
 //
-// A [Callable] does all of that by itself: made of a function and example inputs,
-// it stages each call's input, replays, returns the output, records again when
-// constants changed and keeps a graph for each shape.
+// Package graph/callable does all of that for a function of its inputs: it copies
+// each call's input, replays, returns the output, records again when constants
+// changed and keeps a graph for each shape.
 //
 // # Memory
 //
 //   - A [Scalar] is one value at a fixed address, set between replays.
 //   - [AddAlloc] and [Graph.AddFree], in a capture [Allocate] and [Scope.Free],
 //     have the graph allocate and free while it runs.
-//   - A [Cache] is an allocator for captured and other work whose blocks never move
-//     under a live graph.
+//   - Package graph/cache is an allocator for captured and other work whose blocks
+//     never move under a live graph.
 //   - A [Pool] keeps things alive for several graphs; [Graph.RetainUserObject] ties
 //     the end of something to the end of a graph.
 //
@@ -97,10 +98,10 @@
 //
 // CUDA does not synchronise its graph objects; these do. Any goroutine may use
 // any Graph or Exec at any time, calls on one of them take turns. What differs
-// says so: a [Flow], a [Burst], a [Trace] and the setting of [Bindings] are for
-// one goroutine at a time. An open capture in a mode other than [ModeRelaxed]
+// says so: a [Flow], a [Burst] and the setting of [Bindings] are for one goroutine
+// at a time. An open capture in a mode other than [ModeRelaxed]
 // belongs to the goroutine that began it, which is held on its OS thread until it
-// ends. Functions that are handed in (to Capture, Relaxed, a Callable) are called
+// ends. Functions that are handed in (to Capture and Relaxed) are called
 // by the goroutine that hands them in.
 //
 // # Versions

@@ -6,12 +6,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // DriverDOT returns the driver's own drawing of the graph in the DOT language,
 // with what flags ask for.
-func (g *Graph) DriverDOT(flags driver.CUgraphDebugDot_flags) ([]byte, error) {
+func (g *Graph) DriverDOT(flags cu.CUgraphDebugDot_flags) ([]byte, error) {
 	// The driver only writes files.
 	dir, err := os.MkdirTemp("", "purecuda")
 	if err != nil {
@@ -21,14 +21,14 @@ func (g *Graph) DriverDOT(flags driver.CUgraphDebugDot_flags) ([]byte, error) {
 	return text, errors.Join(err, os.RemoveAll(dir))
 }
 
-func (g *Graph) dotFile(path string, flags driver.CUgraphDebugDot_flags) ([]byte, error) {
+func (g *Graph) dotFile(path string, flags cu.CUgraphDebugDot_flags) ([]byte, error) {
 	if err := g.printDOT(path, flags); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)
 }
 
-func (g *Graph) printDOT(path string, flags driver.CUgraphDebugDot_flags) error {
+func (g *Graph) printDOT(path string, flags cu.CUgraphDebugDot_flags) error {
 	if err := g.lock(); err != nil {
 		return err
 	}

@@ -3,7 +3,8 @@ package graph
 import (
 	"time"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
 )
 
 // DrawOption changes what WriteDOT, WriteMermaid and WriteSummary show.
@@ -51,9 +52,7 @@ type drawing struct {
 
 func (g *Graph) drawing(opts []DrawOption) (*drawing, error) {
 	d := &drawing{title: "graph"}
-	for _, o := range opts {
-		o(d)
-	}
+	absent.Apply(opts, d)
 	var err error
 	if d.picture, err = g.picture(); err != nil {
 		return nil, err
@@ -92,7 +91,7 @@ func (d *drawing) markOff(g *Graph) error {
 }
 
 func canBeOff(t Type) bool {
-	return t == driver.CU_GRAPH_NODE_TYPE_KERNEL || t == driver.CU_GRAPH_NODE_TYPE_MEMCPY || t == driver.CU_GRAPH_NODE_TYPE_MEMSET
+	return t == cu.CU_GRAPH_NODE_TYPE_KERNEL || t == cu.CU_GRAPH_NODE_TYPE_MEMCPY || t == cu.CU_GRAPH_NODE_TYPE_MEMSET
 }
 
 // markPath marks the critical path of a picture in which something was measured.
@@ -120,9 +119,9 @@ func (d *drawing) isCritical(p *picture, e line) bool {
 
 // lines is the text of a node: number and name, what it does, how long it took.
 func (d *drawing) lines(n *pictured) []string {
-	text := []string{n.number() + ": " + typeName(n.typ)}
+	text := []string{n.number() + ": " + n.does}
 	if n.name != "" {
-		text = []string{n.number() + ": " + n.name, typeName(n.typ)}
+		text = []string{n.number() + ": " + n.name, n.does}
 	}
 	if d.details && n.detail != "" {
 		text = append(text, n.detail)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -150,6 +151,33 @@ func TestDrawingShowsBodiesOfConditionals(t *testing.T) {
 	})
 }
 
+// The kinds of conditional nodes look different, recorded and by hand, and the
+// bodies of one that has two say which is which.
+func TestDrawingTellsKindsOfConditionals(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.memory()
+		l := k.launch(k.plus, b, 1)
+		g := k.capture(func(sc *graph.Scope) error {
+			var conds [3]graph.Cond
+			for i := range conds {
+				c, err := sc.NewCond(graph.WithDefault(0))
+				k.ok(err)
+				conds[i] = c
+			}
+			return errors.Join(sc.While(conds[0], does(l)), sc.IfElse(conds[1], does(l), does(l)), sc.Switch(conds[2], does(l), does(l), nil))
+		})
+		n, _, err := g.AddIf(k.cond(g, graph.WithDefault(0)))
+		k.ok(err)
+		if label := n.Label(); label != "IF" {
+			k.Errorf("an IF node is called %q", label)
+		}
+		k.ok(n.SetName("maybe"))
+		k.golden("conditionals.txt", k.text(func(b *strings.Builder) error { return g.WriteSummary(b) }))
+		k.golden("conditionals.dot", k.text(func(b *strings.Builder) error { return g.WriteDOT(b) }))
+		k.golden("conditionals.mmd", k.text(func(b *strings.Builder) error { return g.WriteMermaid(b, graph.Detailed()) }))
+	})
+}
+
 func TestDrawingMarksNodesThatAreOff(t *testing.T) {
 	each(t, func(k *kit) {
 		s := newScene(k)
@@ -180,7 +208,7 @@ func TestDrawingShowsProgrammaticEdges(t *testing.T) {
 		l := k.launch(k.plus, b, 1)
 		first, second := k.add(g, l), k.add(g, l)
 		from, to := first.Raw(), second.Raw()
-		data := driver.CUgraphEdgeData{From_port: driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, Type: byte(driver.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)}
+		data := cu.CUgraphEdgeData{From_port: cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, Type: byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)}
 		k.ok(k.c.Driver().CuGraphAddDependencies(g.Raw(), &from, &to, &data, 1))
 		text := k.text(func(b *strings.Builder) error { return g.WriteDOT(b) })
 		if !strings.Contains(text, `n0 -> n1 [style=dashed, label="programmatic"]`) {
@@ -253,7 +281,7 @@ func TestSummaryInFigures(t *testing.T) {
 		if got.Nodes != 6 || got.Edges != 6 || got.Roots != 1 || got.Leaves != 1 || got.Depth != 5 || got.Width != 2 || got.Inside != 3 {
 			k.Errorf("%+v", got)
 		}
-		if got.Types[driver.CU_GRAPH_NODE_TYPE_KERNEL] != 4 || got.Types[driver.CU_GRAPH_NODE_TYPE_GRAPH] != 2 {
+		if got.Types[cu.CU_GRAPH_NODE_TYPE_KERNEL] != 4 || got.Types[cu.CU_GRAPH_NODE_TYPE_GRAPH] != 2 {
 			k.Errorf("types %v", got.Types)
 		}
 	})
@@ -264,11 +292,11 @@ func TestDrawingsOfNoGraphFail(t *testing.T) {
 		closed, err := graph.New(k.c)
 		k.ok(err)
 		k.ok(closed.Close())
-		for _, g := range []*graph.Graph{nil, closed} {
+		for g, want := range map[*graph.Graph]error{nil: driver.CUDA_ERROR_INVALID_VALUE, closed: driver.ErrClosed} {
 			_, err := g.Summary()
 			b := &strings.Builder{}
 			for _, err := range []error{err, g.WriteDOT(b), g.WriteMermaid(b), g.WriteSummary(b)} {
-				if !errors.Is(err, driver.ErrClosed) || b.Len() > 0 {
+				if !errors.Is(err, want) || b.Len() > 0 {
 					k.Errorf("%v: got %v and %q", g, err, b)
 				}
 			}

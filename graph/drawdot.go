@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // WriteDOT draws the graph, with the graphs in its nodes, in the DOT language of
@@ -145,15 +145,15 @@ const criticalColor = "#c0392b"
 // what has graphs in it.
 func fillColor(t Type) string {
 	switch t {
-	case driver.CU_GRAPH_NODE_TYPE_KERNEL:
+	case cu.CU_GRAPH_NODE_TYPE_KERNEL:
 		return "#d6e9c6"
-	case driver.CU_GRAPH_NODE_TYPE_MEMCPY, driver.CU_GRAPH_NODE_TYPE_MEMSET:
+	case cu.CU_GRAPH_NODE_TYPE_MEMCPY, cu.CU_GRAPH_NODE_TYPE_MEMSET:
 		return "#d0e4f5"
-	case driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC, driver.CU_GRAPH_NODE_TYPE_MEM_FREE:
+	case cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC, cu.CU_GRAPH_NODE_TYPE_MEM_FREE:
 		return "#e6dcf5"
-	case driver.CU_GRAPH_NODE_TYPE_HOST:
+	case cu.CU_GRAPH_NODE_TYPE_HOST:
 		return "#fbe5c8"
-	case driver.CU_GRAPH_NODE_TYPE_GRAPH, driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+	case cu.CU_GRAPH_NODE_TYPE_GRAPH, cu.CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		return "#fdf3c0"
 	}
 	return "#eeeeee"

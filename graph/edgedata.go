@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // AddEdges adds dependencies, each with its data. Data needs CUDA 12.3. When one
@@ -20,7 +21,7 @@ func (g *Graph) RemoveEdges(edges ...Edge) error {
 	return g.changeEdgeData("remove edges from", edges, (*Graph).removeEdges, (*driver.Driver).CuGraphRemoveDependencies, false)
 }
 
-type edgeCall func(d *driver.Driver, g driver.CUgraph, from, to *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) error
+type edgeCall func(d *driver.Driver, g driver.CUgraph, from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) error
 
 func (g *Graph) changeEdgeData(what string, edges []Edge, plain func(*Graph) error, call edgeCall, check bool) error {
 	if err := g.lock(); err != nil {
@@ -31,13 +32,13 @@ func (g *Graph) changeEdgeData(what string, edges []Edge, plain func(*Graph) err
 		return nil
 	}
 	special, err := g.gatherEdgeData(edges, check)
-	if err == nil && !check && g.d.Has(driver.FnCuGraphRemoveDependencies) {
+	if err == nil && !check && g.d.Has(cu.FnCuGraphRemoveDependencies) {
 		err = g.haveEdges(edges)
 	}
 	switch {
 	case err != nil:
 	case special:
-		err = byData(g.from, g.to, g.data, func(from, to *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) error {
+		err = byData(g.from, g.to, g.data, func(from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) error {
 			return call(g.d, g.raw, from, to, data, n)
 		})
 	default:
@@ -52,7 +53,7 @@ func (g *Graph) changeEdgeData(what string, edges []Edge, plain func(*Graph) err
 
 // byData makes a call for each run of edges with the same data: driver 580 takes
 // the data of the first edge of a call for that of all.
-func byData(from, to []driver.CUgraphNode, data []driver.CUgraphEdgeData, call func(from, to *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) error) error {
+func byData(from, to []cu.CUgraphNode, data []cu.CUgraphEdgeData, call func(from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) error) error {
 	for first := 0; first < len(data); {
 		n := 1
 		for first+n < len(data) && data[first+n] == data[first] {
@@ -71,7 +72,7 @@ func byData(from, to []driver.CUgraphNode, data []driver.CUgraphEdgeData, call f
 func (g *Graph) haveEdges(edges []Edge) error {
 	for i := range edges {
 		e := &edges[i]
-		in, err := e.To.edgesLocked(e.To.dependencyList, func(from Node, data driver.CUgraphEdgeData) Edge { return Edge{from, e.To, data} })
+		in, err := e.To.edgesLocked(e.To.dependencyList, func(from Node, data cu.CUgraphEdgeData) Edge { return Edge{from, e.To, data} })
 		if err != nil {
 			return err
 		}
@@ -91,7 +92,7 @@ func (g *Graph) gatherEdgeData(edges []Edge, check bool) (special bool, err erro
 			return false, fmt.Errorf("edge %d: %w", i, err)
 		}
 		special = special || e.Data != plainEdge
-		g.from, g.to, g.data = append(g.from, e.From.raw), append(g.to, e.To.raw), append(g.data, e.Data)
+		g.from, g.to, g.data = append(g.from, e.From.handle()), append(g.to, e.To.handle()), append(g.data, e.Data)
 	}
 	return special, nil
 }
@@ -110,7 +111,7 @@ func (g *Graph) checkEdge(e *Edge, data bool) error {
 		return nil
 	}
 	var to Type
-	if err := g.d.CuGraphNodeGetType(e.To.raw, &to); err != nil {
+	if err := g.d.CuGraphNodeGetType(e.To.handle(), &to); err != nil {
 		return err
 	}
 	return g.checkData(e.From, e.Data, to)

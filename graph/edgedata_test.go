@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -70,7 +71,7 @@ func TestProgrammaticDependencies(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory()
 		first, second := k.dependents(b)
-		for _, port := range []byte{driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, driver.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER} {
+		for _, port := range []byte{cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, cu.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER} {
 			k.ok(b.Fill(1))
 			g := k.graph()
 			n := k.add(g, first)
@@ -239,7 +240,7 @@ func TestDependenciesOfOneCallKeepTheirData(t *testing.T) {
 			k.ok(err)
 			in, err := last.Incoming()
 			k.ok(err)
-			want := map[graph.Node]driver.CUgraphEdgeData{n: graph.Programmatic(n).Data, m: {}}
+			want := map[graph.Node]cu.CUgraphEdgeData{n: graph.Programmatic(n).Data, m: {}}
 			for _, e := range in {
 				if want[e.From] != e.Data {
 					k.Errorf("programmatic first %v: edge from %v has %+v", programmaticFirst, e.From, e.Data)

@@ -2,8 +2,9 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // AddDependencies has to[i] run after from[i].
@@ -16,8 +17,16 @@ func (g *Graph) RemoveDependencies(from, to []Node) error {
 	return g.changeEdges("remove dependencies from", from, to, (*Graph).removeEdges)
 }
 
-// DependOn has n run after each of the nodes.
+// DependOn has n run after each of the nodes. A node does not run after itself. A
+// longer cycle is taken, as CUDA takes it, and refused by Instantiate and Check,
+// whose errors name the nodes.
 func (n Node) DependOn(nodes ...Node) error {
+	if n.g == nil {
+		return errNoNode
+	}
+	if slices.Contains(nodes, n) {
+		return invalid("%v of %v cannot run after itself", n, n.g)
+	}
 	to := make([]Node, len(nodes))
 	for i := range to {
 		to[i] = n
@@ -61,7 +70,7 @@ func (g *Graph) gatherEdges(from, to []Node) error {
 		if f == t {
 			return invalid("node %d would wait for itself", f.i)
 		}
-		g.from, g.to = append(g.from, f.raw), append(g.to, t.raw)
+		g.from, g.to = append(g.from, f.handle()), append(g.to, t.handle())
 	}
 	return nil
 }
@@ -69,7 +78,7 @@ func (g *Graph) gatherEdges(from, to []Node) error {
 // addEdges and removeEdges pick the ABI: edges have data since CUDA 12.3.
 func (g *Graph) addEdges() error {
 	n := uintptr(len(g.from))
-	if g.d.Has(driver.FnCuGraphAddDependencies) {
+	if g.d.Has(cu.FnCuGraphAddDependencies) {
 		return g.d.CuGraphAddDependencies(g.raw, &g.from[0], &g.to[0], nil, n)
 	}
 	return g.d.CuGraphAddDependencies_v10000(g.raw, &g.from[0], &g.to[0], n)
@@ -77,7 +86,7 @@ func (g *Graph) addEdges() error {
 
 func (g *Graph) removeEdges() error {
 	n := uintptr(len(g.from))
-	if g.d.Has(driver.FnCuGraphRemoveDependencies) {
+	if g.d.Has(cu.FnCuGraphRemoveDependencies) {
 		return g.d.CuGraphRemoveDependencies(g.raw, &g.from[0], &g.to[0], nil, n)
 	}
 	return g.d.CuGraphRemoveDependencies_v10000(g.raw, &g.from[0], &g.to[0], n)

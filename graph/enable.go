@@ -18,8 +18,8 @@ func (x *Exec) Enable(n Node, on bool) error {
 	if on {
 		flag = 1
 	}
-	x.uploaded = false
-	if err := x.d.CuGraphNodeSetEnabled(x.keep.raw, n.raw, flag); err != nil {
+	x.uploaded, x.changed = false, true
+	if err := x.d.CuGraphNodeSetEnabled(x.keep.raw, n.handle(), flag); err != nil {
 		return fmt.Errorf("cannot switch node %d of %v: %w", n.i, x, err)
 	}
 	return nil
@@ -36,7 +36,7 @@ func (x *Exec) Enabled(n Node) (bool, error) {
 	}
 	defer n.g.mu.Unlock()
 	var flag uint32
-	if err := x.d.CuGraphNodeGetEnabled(x.keep.raw, n.raw, &flag); err != nil {
+	if err := x.d.CuGraphNodeGetEnabled(x.keep.raw, n.handle(), &flag); err != nil {
 		return false, fmt.Errorf("node %d of %v: %w", n.i, x, err)
 	}
 	return flag != 0, nil

@@ -63,33 +63,3 @@ func ExampleAddAlloc() {
 	fmt.Println(got)
 	// Output: [7 7 7 7]
 }
-
-// A capture gets memory of its own, which the cache has back when the graph is
-// closed.
-func ExampleCache() {
-	c, s, _, _, _ := open()
-	cache, err := graph.NewCache(c)
-	must(err)
-	defer cache.Close()
-	g, err := graph.Capture(s, graph.ModeGlobal, func(sc *graph.Scope) error {
-		b, err := graph.AllocFrom[uint32](cache, sc.Stream(), 100)
-		if err != nil {
-			return err
-		}
-		set, err := driver.Fill(b, uint32(1))
-		if err != nil {
-			return err
-		}
-		if err := sc.Do(set); err != nil {
-			return err
-		}
-		return cache.Free(sc.Stream(), b)
-	})
-	must(err)
-	fmt.Println("graph's:", cache.Stats().OfGraphs, "free:", cache.Stats().Free)
-	must(g.Close())
-	fmt.Println("graph's:", cache.Stats().OfGraphs, "free:", cache.Stats().Free)
-	// Output:
-	// graph's: 512 free: 0
-	// graph's: 0 free: 512
-}

@@ -317,23 +317,27 @@ func ExamplePool() {
 	// false
 }
 
-// A call can be started now and waited for later.
-func ExampleCallable_Start() {
-	_, s, plus, _, _ := open()
-	f := func(t *graph.Trace[uint32]) (*driver.HostBuffer[uint32], error) {
-		x := graph.StageSlice(t, func(in uint32) []uint32 { return []uint32{in, in} })
-		t.Launch(plus, config, x, uint32(2), uint32(1))
-		return graph.Result(t, x), nil
-	}
-	call, err := graph.NewCallable(s, f, []uint32{0})
+// The launch of an executable graph is an operation like others: sent to a stream,
+// or part of another graph.
+func ExampleExec_Op() {
+	_, s, plus, _, b := open() // b holds ones
+	addTwo, err := plus.Prepare(config, b, uint32(elems), uint32(2))
 	must(err)
-	defer call.Close()
-	pending, err := call.Start(context.Background(), 7)
+	inner, _, err := graph.Record(s, addTwo, addTwo)
 	must(err)
-	out, err := pending.Wait(context.Background()) // anything else meanwhile
+	step, err := inner.Instantiate()
 	must(err)
-	fmt.Println(out.Slice())
-	// Output: [8 8]
+	must(s.Do(step.Op()))
+	outer, _, err := graph.Record(s, step.Op(), addTwo)
+	must(err)
+	twice, err := outer.Instantiate()
+	must(err)
+	must(twice.Run(context.Background(), s))
+	n, err := outer.Len()
+	must(err)
+	fmt.Println(first(b), n)
+	must(errors.Join(twice.Close(), outer.Close(), step.Close(), inner.Close()))
+	// Output: 11 2
 }
 
 // The nodes that a plan was added as, in the order of its items.

@@ -6,31 +6,13 @@ import (
 	"log"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
 // open gives the examples a context, a stream, kernels and memory of ones.
 func open() (c *driver.Context, s *driver.Stream, plus, times *driver.Kernel, b *driver.Buffer[uint32]) {
-	d, err := driver.New(emulator.New(emulator.Config{}))
-	must(err)
-	must(d.Init())
-	dev, err := d.Device(0)
-	must(err)
-	c, err = dev.PrimaryContext()
-	must(err)
-	s, err = c.NewStream()
-	must(err)
-	m, err := c.LoadModule([]byte(kernels))
-	must(err)
-	plus, err = m.Kernel("plus")
-	must(err)
-	times, err = m.Kernel("times")
-	must(err)
-	b, err = driver.Alloc[uint32](c, elems)
-	must(err)
-	must(b.Fill(1))
-	return c, s, plus, times, b
+	return graphtest.Open()
 }
 
 func must(err error) {

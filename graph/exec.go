@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -18,15 +19,17 @@ import (
 // before, on whatever stream that was. For runs side by side make several Execs
 // of the graph.
 type Exec struct {
-	life *driver.Lifetime
-	ctx  *driver.Context
-	d    *driver.Driver // bound to ctx
-	keep *execKeep
+	life  *driver.Lifetime
+	watch driver.Watched
+	ctx   *driver.Context
+	d     *driver.Driver // bound to ctx
+	keep  *execKeep
 
 	g        *Graph // whose nodes Set takes
 	foreign  bool   // what is kept alive came by an update from another graph
 	opts     options
 	uploaded bool   // and not changed since
+	changed  bool   // it is not as g was any more
 	updates  uint64 // how often all parameters were changed at once
 	bindings *Bindings
 }
@@ -37,36 +40,47 @@ type Exec struct {
 type execKeep struct {
 	mu   loader.Latch // held during every driver call on raw
 	shut bool         // Close was called
-	raw  driver.CUgraphExec
+	raw  cu.CUgraphExec
 	ctx  *driver.Context
 	own  *owners
 	lone *lone // of a graph that may have one exec only
 	retired
+	life driver.Lifetime
+	ends ending
+
+	borrowed bool // raw is not this one's to destroy
 }
 
 // Close destroys the executable graph. A launch that is under way ends, and
 // what it refers to is kept until then.
 func (x *Exec) Close() error {
-	if x == nil {
+	if !x.exists() {
 		return nil
 	}
 	x.keep.mu.Lock() // a call that is under way ends first
 	defer x.keep.mu.Unlock()
 	x.keep.shut = true
-	return x.life.Close()
+	return x.watch.Close(x.life)
 }
 
-// destroy is the end of an exec, closed or dropped.
-func (k *execKeep) destroy(d *driver.Driver) error {
-	err := d.CuGraphExecDestroy(k.raw)
+// Destroy implements driver.Destroyer: the end of an exec, closed or dropped.
+func (k *execKeep) Destroy(d *driver.Driver) error {
+	var err error
+	if !k.borrowed {
+		err = k.ends.do(d, cu.FnCuGraphExecDestroy, uintptr(k.raw))
+	}
 	k.lone.gone()
-	k.retire(keeper{sub: k.own})
+	if k.settled == k.replays { // as of one that was never launched
+		k.own.release()
+	} else {
+		k.retire(keeper{sub: k.own})
+	}
 	return join([]error{err, k.close()})
 }
 
 // Raw returns the driver's handle, 0 for nil. Apply may change it.
-func (x *Exec) Raw() driver.CUgraphExec {
-	if x == nil {
+func (x *Exec) Raw() cu.CUgraphExec {
+	if !x.exists() {
 		return 0
 	}
 	x.keep.mu.Lock()
@@ -77,7 +91,7 @@ func (x *Exec) Raw() driver.CUgraphExec {
 // Graph returns the graph whose nodes Set and Enable take: the one that the
 // Exec was made from.
 func (x *Exec) Graph() *Graph {
-	if x == nil {
+	if !x.exists() {
 		return nil
 	}
 	x.keep.mu.Lock()
@@ -87,7 +101,7 @@ func (x *Exec) Graph() *Graph {
 
 // Context returns the context that the graph was made for.
 func (x *Exec) Context() *driver.Context {
-	if x == nil {
+	if !x.exists() {
 		return nil
 	}
 	return x.ctx
@@ -95,7 +109,7 @@ func (x *Exec) Context() *driver.Context {
 
 // Lifetime is the exec's ownership record.
 func (x *Exec) Lifetime() *driver.Lifetime {
-	if x == nil {
+	if !x.exists() {
 		return nil
 	}
 	return x.life
@@ -103,8 +117,8 @@ func (x *Exec) Lifetime() *driver.Lifetime {
 
 // String names the executable graph.
 func (x *Exec) String() string {
-	if x == nil {
-		return "nil executable graph"
+	if !x.exists() {
+		return absentName(x == nil, &anExec)
 	}
 	return x.life.String()
 }
@@ -118,8 +132,8 @@ func (x *Exec) String() string {
 // be a part of a graph that is being captured is added to that with
 // [Graph.AddChild].
 func (x *Exec) Launch(s *driver.Stream) error {
-	if x == nil {
-		return nilExec
+	if !x.exists() {
+		return anExec.Error(x == nil)
 	}
 	k := x.keep
 	k.mu.Lock()
@@ -188,10 +202,10 @@ func (x *Exec) launchError(s *driver.Stream, err error) error {
 // first its cause is returned, and the launch goes on. On the per-thread stream it
 // stays on its thread meanwhile.
 func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
-	if x == nil {
-		return nilExec
+	if !x.exists() {
+		return anExec.Error(x == nil)
 	}
-	if s.Raw() == driver.CU_STREAM_PER_THREAD {
+	if s.Raw() == cu.CU_STREAM_PER_THREAD {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 	}
@@ -206,6 +220,17 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 	}
 	x.settle(n)
 	return nil
+}
+
+// NoteEnded tells the Exec that its first n launches have ended, counted as
+// [Exec.Replays] does. A program that waits for launches by events of its own uses
+// it: what those launches used and later ones do not is then released now instead
+// of some launches later. Run and Wait note it themselves. It is wrong while one of
+// them may still run.
+func (x *Exec) NoteEnded(n uint64) {
+	if x.exists() {
+		x.settle(n)
+	}
 }
 
 // settle notes that the first n launches have ended. What is left of a closed
@@ -225,8 +250,8 @@ func (x *Exec) settle(n uint64) {
 // per-thread stream, which is another one on another thread, it waits for the launch
 // alone.
 func (x *Exec) Wait(ctx context.Context) error {
-	if x == nil {
-		return nilExec
+	if !x.exists() {
+		return anExec.Error(x == nil)
 	}
 	x.keep.mu.Lock()
 	err, s, n := x.life.Check(), x.keep.stream, x.keep.replays
@@ -234,7 +259,7 @@ func (x *Exec) Wait(ctx context.Context) error {
 	switch {
 	case err != nil || s == nil:
 		return err
-	case s.Raw() == driver.CU_STREAM_PER_THREAD:
+	case s.Raw() == cu.CU_STREAM_PER_THREAD:
 		return x.waitForLaunch(ctx)
 	}
 	if err := s.Wait(ctx); err != nil {
@@ -297,7 +322,7 @@ func (x *Exec) Upload(s *driver.Stream) error {
 // Uploaded reports whether Upload, or Instantiate with WithUpload, succeeded
 // since the Exec was changed last.
 func (x *Exec) Uploaded() bool {
-	if x == nil {
+	if !x.exists() {
 		return false
 	}
 	x.keep.mu.Lock()
@@ -307,7 +332,7 @@ func (x *Exec) Uploaded() bool {
 
 // Replays returns how many launches succeeded.
 func (x *Exec) Replays() uint64 {
-	if x == nil {
+	if !x.exists() {
 		return 0
 	}
 	x.keep.mu.Lock()
@@ -317,20 +342,23 @@ func (x *Exec) Replays() uint64 {
 
 // Flags returns the flags it was instantiated with, as far as the driver tells:
 // 580 keeps those of auto free and of device launch.
-func (x *Exec) Flags() (driver.CUgraphInstantiate_flags, error) {
+func (x *Exec) Flags() (cu.CUgraphInstantiate_flags, error) {
 	if err := x.lock(); err != nil {
 		return 0, err
 	}
 	defer x.keep.mu.Unlock()
 	var f uint64
 	err := x.d.CuGraphExecGetFlags(x.keep.raw, &f)
-	return driver.CUgraphInstantiate_flags(f), err
+	return cu.CUgraphInstantiate_flags(f), err
 }
 
-// lock takes the exec for a call, unless it is nil or closed.
+// exists reports whether x is an Exec that was instantiated.
+func (x *Exec) exists() bool { return x != nil && x.keep != nil }
+
+// lock takes the exec for a call, unless it is closed or none.
 func (x *Exec) lock() error {
-	if x == nil {
-		return nilExec
+	if !x.exists() {
+		return anExec.Error(x == nil)
 	}
 	x.keep.mu.Lock()
 	if !x.keep.shut {

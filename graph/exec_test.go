@@ -255,11 +255,11 @@ func TestBadInputToExecs(t *testing.T) {
 			err  error
 		}{
 			{"launch of a closed exec", driver.ErrClosed, closed.Launch(k.s)},
-			{"launch of nil", driver.ErrClosed, none.Launch(k.s)},
+			{"launch of nil", driver.CUDA_ERROR_INVALID_VALUE, none.Launch(k.s)},
 			{"launch on a closed stream", driver.ErrClosed, x.Launch(s)},
-			{"launch on nil", driver.ErrClosed, x.Launch(nil)},
+			{"launch on nil", driver.CUDA_ERROR_INVALID_VALUE, x.Launch(nil)},
 			{"upload of a closed exec", driver.ErrClosed, closed.Upload(k.s)},
-			{"upload on nil", driver.ErrClosed, x.Upload(nil)},
+			{"upload on nil", driver.CUDA_ERROR_INVALID_VALUE, x.Upload(nil)},
 			{"wait for a closed exec", driver.ErrClosed, closed.Wait(background)},
 			{"set of a closed exec", driver.ErrClosed, closed.Set(n, op)},
 			{"set of a node of another graph", driver.CUDA_ERROR_INVALID_VALUE, x.Set(foreign, op)},
@@ -269,7 +269,7 @@ func TestBadInputToExecs(t *testing.T) {
 			{"set to another type", driver.CUDA_ERROR_INVALID_VALUE, x.Set(n, fill)},
 			{"enable of a foreign node", driver.CUDA_ERROR_INVALID_VALUE, x.Enable(foreign, false)},
 			{"update from a closed graph", driver.ErrClosed, updateError(x, closedGraph)},
-			{"update from nil", driver.ErrClosed, updateError(x, nil)},
+			{"update from nil", driver.CUDA_ERROR_INVALID_VALUE, updateError(x, nil)},
 		}
 		for _, c := range cases {
 			if !errors.Is(c.err, c.want) {

@@ -1,6 +1,9 @@
 package graph
 
-import "github.com/purecuda/cuda/driver"
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+)
 
 // AddTagged adds an operation by the parameters that edges with data need, though
 // there are none.
@@ -17,7 +20,7 @@ func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	var raw driver.CUgraphNode
+	var raw cu.CUgraphNode
 	if err := g.addTagged(&raw, from, nil, uintptr(len(deps)), &p, op); err != nil {
 		return Node{}, err
 	}
@@ -28,3 +31,6 @@ func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 	g.commitNew(o)
 	return g.added(raw), nil
 }
+
+// BoundPlaces returns how many nodes and numbers bindings have room for.
+func BoundPlaces(bs *Bindings) (nodes, numbers int) { return len(bs.bound), len(bs.slots) }

@@ -4,14 +4,14 @@ import (
 	"errors"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/callable"
 )
 
 func init() {
 	flows = append(flows,
 		flow{"callable", func(k *kit, _ *driver.Buffer[uint32]) error {
 			in := affine{ramp(4, 1), 2, 3}
-			c, err := graph.NewCallable(k.s, k.affine, []affine{in})
+			c, err := callable.New(k.s, k.affine, []affine{in})
 			if err != nil {
 				return err
 			}
@@ -19,7 +19,7 @@ func init() {
 			return errors.Join(err, c.Close())
 		}},
 		flow{"callable with other constants, then another shape", func(k *kit, _ *driver.Buffer[uint32]) error {
-			c, err := graph.NewCallable(k.s, k.affine, []affine{{ramp(4, 1), 2, 3}}, graph.CallableVariants(1))
+			c, err := callable.New(k.s, k.affine, []affine{{ramp(4, 1), 2, 3}}, callable.WithVariants(1))
 			if err != nil {
 				return err
 			}
@@ -31,12 +31,37 @@ func init() {
 		}},
 		flow{"callable, started twice", func(k *kit, _ *driver.Buffer[uint32]) error {
 			in := affine{ramp(4, 1), 2, 3}
-			c, err := graph.NewCallable(k.s, k.affine, []affine{in})
+			c, err := callable.New(k.s, k.affine, []affine{in})
 			if err != nil {
 				return err
 			}
 			return errors.Join(startTwice(c, in), c.Close())
 		}})
+}
+
+// affine is the input of a function that returns x*times + add.
+type affine struct {
+	x          []uint32
+	times, add uint32
+}
+
+type affineCallable = callable.Callable[affine, *driver.HostBuffer[uint32]]
+
+func (k *kit) affine(t *callable.Trace[affine]) (*driver.HostBuffer[uint32], error) {
+	x := callable.StageSlice(t, func(in affine) []uint32 { return in.x })
+	times := callable.Constant(t, func(in affine) uint32 { return in.times })
+	add := callable.Constant(t, func(in affine) uint32 { return in.add })
+	t.Launch(k.times, config, x, uint32(x.Len()), times)
+	t.Launch(k.plus, config, x, uint32(x.Len()), add)
+	return callable.Result(t, x), nil
+}
+
+func ramp(n int, from uint32) []uint32 {
+	x := make([]uint32, n)
+	for i := range x {
+		x[i] = from + uint32(i)
+	}
+	return x
 }
 
 func startTwice(c *affineCallable, in affine) error {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/cache"
 )
 
 func init() {
@@ -15,7 +16,7 @@ func init() {
 		flow{"captured memory, freed with the launch", capturedMemoryFlow},
 		flow{"user object", userObjectFlow},
 		flow{"cache with fixed blocks", func(k *kit, b *driver.Buffer[uint32]) error { return cacheFlow(k, b) }},
-		flow{"cache with nodes", func(k *kit, b *driver.Buffer[uint32]) error { return cacheFlow(k, b, graph.WithAllocNodes()) }},
+		flow{"cache with nodes", func(k *kit, b *driver.Buffer[uint32]) error { return cacheFlow(k, b, cache.WithAllocNodes()) }},
 	)
 }
 
@@ -142,8 +143,8 @@ func userObjectFlow(k *kit, b *driver.Buffer[uint32]) error {
 	return err
 }
 
-func cacheFlow(k *kit, b *driver.Buffer[uint32], opts ...graph.CacheOption) error {
-	c, err := graph.NewCache(k.c, opts...)
+func cacheFlow(k *kit, b *driver.Buffer[uint32], opts ...cache.Option) error {
+	c, err := cache.New(k.c, opts...)
 	if err != nil {
 		return err
 	}
@@ -152,13 +153,13 @@ func cacheFlow(k *kit, b *driver.Buffer[uint32], opts ...graph.CacheOption) erro
 	return errors.Join(err, trimErr, c.Close())
 }
 
-func cacheUse(k *kit, c *graph.Cache, b *driver.Buffer[uint32]) error {
-	outside, err := graph.AllocFrom[uint32](c, k.s, elems)
+func cacheUse(k *kit, c *cache.Cache, b *driver.Buffer[uint32]) error {
+	outside, err := cache.Alloc[uint32](c, k.s, elems)
 	if err != nil {
 		return err
 	}
 	g, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error {
-		tmp, err := graph.AllocFrom[uint32](c, sc.Stream(), elems)
+		tmp, err := cache.Alloc[uint32](c, sc.Stream(), elems)
 		if err != nil {
 			return err
 		}

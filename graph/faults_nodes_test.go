@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 )
 
@@ -159,7 +160,7 @@ func retune(k *kit, g *graph.Graph, l, plain *driver.Launch) error {
 }
 
 func arrayFlow(k *kit, b *driver.Buffer[uint32]) error {
-	a, err := k.c.NewArray(driver.CUDA_ARRAY3D_DESCRIPTOR{Width: 8, Height: rows, Format: driver.CU_AD_FORMAT_UNSIGNED_INT32, NumChannels: 1})
+	a, err := k.c.NewArray(cu.CUDA_ARRAY3D_DESCRIPTOR{Width: 8, Height: rows, Format: cu.CU_AD_FORMAT_UNSIGNED_INT32, NumChannels: 1})
 	if err != nil {
 		return err
 	}

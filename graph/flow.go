@@ -39,11 +39,8 @@ func NewFlow(c *driver.Context) *Flow { return &Flow{ctx: c} }
 // those of them that it must not overtake, and uses more memory than it says
 // where uses are given.
 func (f *Flow) Add(op driver.Op, uses ...Use) (Step, error) {
-	if f == nil {
-		return Step{}, errNilFlow
-	}
-	if f.ctx == nil {
-		return Step{}, f.addError(op, errNoContext)
+	if !f.exists() {
+		return Step{}, aFlow.Error(f == nil)
 	}
 	if err := accepts(f.ctx, op); err != nil {
 		return Step{}, f.addError(op, err)
@@ -63,10 +60,8 @@ func (f *Flow) Add(op driver.Op, uses ...Use) (Step, error) {
 	return f.enter(s), nil
 }
 
-var (
-	errNilFlow   = fmt.Errorf("nil flow: %w", driver.ErrClosed)
-	errNoContext = fmt.Errorf("nil context: %w", driver.ErrClosed)
-)
+// exists reports whether f was made with a context.
+func (f *Flow) exists() bool { return f != nil && f.ctx != nil }
 
 func (f *Flow) addError(op driver.Op, err error) error {
 	if op == nil {
@@ -109,8 +104,8 @@ func (f *Flow) Items() []Item {
 
 // Build returns a new graph of the steps.
 func (f *Flow) Build() (*Graph, error) {
-	if f == nil {
-		return nil, errNilFlow
+	if !f.exists() {
+		return nil, aFlow.Error(f == nil)
 	}
 	g, err := New(f.ctx)
 	if err != nil {
@@ -127,8 +122,8 @@ func (f *Flow) Build() (*Graph, error) {
 // the arguments of launches may have changed since they were added, the memory
 // may not.
 func (f *Flow) AddTo(g *Graph, deps ...Node) ([]Node, error) {
-	if f == nil {
-		return nil, errNilFlow
+	if !f.exists() {
+		return nil, aFlow.Error(f == nil)
 	}
 	if err := f.unchanged(); err != nil {
 		return nil, err

@@ -81,7 +81,10 @@ func (s Step) SetName(name string) {
 // After has the step, which must be the latest of its flow, run after others
 // for a reason that is not memory.
 func (s Step) After(others ...Step) error {
-	if s.f == nil || s.i != len(s.f.steps)-1 {
+	if s.f == nil {
+		return aStep.Error(false)
+	}
+	if s.i != len(s.f.steps)-1 {
 		return invalid("only the step that was added last to a flow can be given others to run after")
 	}
 	after := s.f.steps[s.i].after

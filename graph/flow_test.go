@@ -298,7 +298,7 @@ func TestFlowRefusesWhatItCannotOrder(t *testing.T) {
 		_, err = f.Add(nil)
 		refused(t, "no operation", err, "nil operation")
 		_, err = graph.NewFlow(nil).Add(l)
-		refused(t, "no context", err, "nil context")
+		refused(t, "no context", err, "make one with graph.NewFlow")
 		second, err := f.Add(l)
 		k.ok(err)
 		refused(t, "an order among earlier steps", first.After(second), "last")

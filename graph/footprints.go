@@ -97,6 +97,9 @@ func (p *footprints) op(i int, op driver.Op) {
 	}
 }
 
+// repeat notes that the next node does what the latest does.
+func (p *footprints) repeat() { p.of = append(p.of, p.last) }
+
 // again notes that the next n nodes do what the latest does.
 func (p *footprints) again(n int) {
 	if n == 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
 // Fork draws another stream into the capture, behind what was recorded in the
@@ -11,15 +13,17 @@ import (
 // side by side. The new scope must be joined before the capture ends. A stream
 // that is in the capture already goes on, behind both.
 func (sc *Scope) Fork(s *driver.Stream) (*Scope, error) {
-	r := sc.r
-	if err := capturable(s); err != nil {
+	if !sc.exists() {
+		return nil, aScope.Error(sc == nil)
+	}
+	if err := refusal.Uncapturable(s); err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ended {
-		return nil, sc.endedError()
+	r, err := sc.lock()
+	if err != nil {
+		return nil, err
 	}
+	defer r.mu.Unlock()
 	b, err := sc.fork(s)
 	if err != nil {
 		return nil, fmt.Errorf("cannot fork from %v to %v: %w", sc.s, s, err)
@@ -81,7 +85,7 @@ func (sc *Scope) enter(s *driver.Stream) error {
 // it in would destroy both captures.
 func (r *recording) alone(s *driver.Stream) error {
 	i, err := r.info(s)
-	if err == nil && i.status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+	if err == nil && i.status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
 		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_MERGE, "another capture has it, which calls past this package began")
 	}
 	return err
@@ -90,12 +94,11 @@ func (r *recording) alone(s *driver.Stream) error {
 // Join has what is recorded in the scope from now on run after what was
 // recorded in the others, which were forked from the same capture.
 func (sc *Scope) Join(others ...*Scope) error {
-	r := sc.r
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := sc.usable(); err != nil {
+	r, err := sc.lockUsable()
+	if err != nil {
 		return err
 	}
+	defer r.mu.Unlock()
 	for _, o := range others {
 		if o == nil || o.r != r || o == sc {
 			return invalid("cannot join to %v: not another scope of the same capture", sc.s)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -18,18 +19,19 @@ type Graph struct {
 	raw   driver.CUgraph
 	ctx   *driver.Context
 	keep  *keep
-	latch loader.Latch                  // mu of those that are no part
-	shut  bool                          // Close was called
-	part  bool                          // it lies in a node of outer, which destroys it; keep and mu are outer's
-	v2    bool                          // the driver takes kernel parameters as since CUDA 12.0
-	index map[driver.CUgraphNode]uint32 // of raws; nil until a node must be found
-	raws  []driver.CUgraphNode          // of the nodes, by number; 0 for a destroyed one
+	latch loader.Latch              // mu of those that are no part
+	shut  bool                      // Close was called
+	part  bool                      // it lies in a node of outer, which destroys it; keep and mu are outer's
+	v2    bool                      // the driver takes kernel parameters as since CUDA 12.0
+	index map[cu.CUgraphNode]uint32 // of raws; nil until a node must be found
+	raws  []cu.CUgraphNode          // of the nodes, by number; 0 for a destroyed one
 
 	removals uint32 // counts nodes that were destroyed
 
 	prints *footprints // the memory that nodes use
 
 	life  *driver.Lifetime
+	watch driver.Watched
 	seq   uint64 // the order in which two graphs are locked; a part's is outer's
 	outer *Graph
 	in    Node                      // of a part: the node it lies in
@@ -37,60 +39,110 @@ type Graph struct {
 	conds *conds                    // of an outermost graph: its conditional nodes
 	rec   *recording                // of an outermost graph: the capture that records into it now
 	lost  error                     // why it was closed, where the program did not
-	table *[]driver.CUgraphNode     // raws, on loan from tables
+	table *[]cu.CUgraphNode         // raws, on loan from tables
 	names names
 	users map[driver.CUuserObject]int // the references it holds
-	from  []driver.CUgraphNode        // buffers for lists of nodes
-	to    []driver.CUgraphNode
-	data  []driver.CUgraphEdgeData
-	tuned map[driver.CUgraphNode]attributeSet // nodes that were given launch attributes
-	moved bool                                // it was handed over to the node it lies in
-	mixed bool                                // of an outermost graph: nodes of other contexts were added
+	from  []cu.CUgraphNode            // buffers for lists of nodes
+	to    []cu.CUgraphNode
+	data  []cu.CUgraphEdgeData
+	tuned map[cu.CUgraphNode]attributeSet // nodes that were given launch attributes
+	moved bool                            // it was handed over to the node it lies in
+	mixed bool                            // of an outermost graph: nodes of other contexts were added
 }
 
 // tables are lists of nodes of graphs that were closed, for those that follow.
-var tables = sync.Pool{New: func() any { return new([]driver.CUgraphNode) }}
+var tables = sync.Pool{New: func() any { return new([]cu.CUgraphNode) }}
 
 // graphs counts those made.
 var graphs atomic.Uint64
 
-// keep is what a graph's destruction needs of it.
-type keep struct{ own *owners }
+// keep is what a graph's destruction needs of it. It must not refer to the Graph,
+// so that the Graph can be found unreachable.
+type keep struct {
+	life     driver.Lifetime // of the outermost graph; a plan has its own
+	own      *owners
+	raw      driver.CUgraph
+	borrowed bool // raw is not this one's to destroy
+	ends     ending
+}
+
+// ending is the block of a call that destroys something. Such calls may call back,
+// so that their block cannot lie on the stack.
+type ending struct {
+	call   loader.Call
+	handle uintptr
+	_      [7]uintptr
+}
+
+func (e *ending) do(d *driver.Driver, f cu.Function, handle uintptr) error {
+	e.call.Proc, e.call.Scope, e.call.N, e.handle = d.Proc(f), d.Scope(), 1, handle
+	return d.Result(f, loader.InvokeEscaping(&e.call))
+}
+
+// newKeep begins the lifetime of a graph of c.
+func newKeep(c *driver.Context, kind string) (*keep, error) {
+	of := c.Lifetime()
+	if of == nil {
+		_, err := driver.NewLifetime(c, kind) // says why not
+		return nil, err
+	}
+	k := new(keep)
+	k.life.SetKind(kind)
+	if err := k.life.BeginIn(of); err != nil {
+		return nil, err
+	}
+	k.own = newOwners()
+	return k, nil
+}
+
+// abandon is for a graph that will not be.
+func (k *keep) abandon(err error) error {
+	k.own.release()
+	return k.life.Abandon(err)
+}
+
+// Destroy implements driver.Destroyer.
+func (k *keep) Destroy(d *driver.Driver) error {
+	var err error
+	if !k.borrowed {
+		err = k.ends.do(d, cu.FnCuGraphDestroy, uintptr(k.raw))
+	}
+	k.own.release()
+	return err
+}
 
 // New returns an empty graph for operations of c.
 func New(c *driver.Context) (*Graph, error) {
-	life, err := driver.NewLifetime(c, "graph")
+	k, err := newKeep(c, "graph")
 	if err != nil {
 		return nil, err
 	}
 	var raw driver.CUgraph
 	if err := c.Driver().CuGraphCreate(&raw, 0); err != nil {
-		return nil, life.Abandon(err)
+		return nil, k.abandon(err)
 	}
-	return own(c, life, raw, newOwners()), nil
+	g := own(c, k, raw)
+	g.table = tables.Get().(*[]cu.CUgraphNode)
+	g.raws = (*g.table)[:0]
+	return g, nil
 }
 
-// own makes a Graph of a driver's graph, which it destroys when it is closed,
-// and of what that graph keeps alive.
-func own(c *driver.Context, life *driver.Lifetime, raw driver.CUgraph, o *owners) *Graph {
-	k := &keep{own: o}
-	table := tables.Get().(*[]driver.CUgraphNode)
+// own makes a Graph of a driver's graph, which it destroys when it is closed.
+func own(c *driver.Context, k *keep, raw driver.CUgraph) *Graph {
 	d := c.Driver()
-	g := &Graph{seq: graphs.Add(1), life: life, ctx: c, d: d, raw: raw, keep: k,
-		table: table, raws: (*table)[:0], prints: newFootprints(), v2: d.Has(driver.FnCuGraphAddKernelNode)}
+	g := new(Graph) // filled field by field: to copy it would cost as much as all of this
+	g.seq, g.life, g.ctx, g.d, g.raw, g.keep = graphs.Add(1), &k.life, c, d, raw, k
+	g.prints, g.v2 = newFootprints(), d.Has(cu.FnCuGraphAddKernelNode)
 	g.mu = &g.latch
-	driver.Own(g, life, uint64(raw), func(d *driver.Driver) error {
-		err := d.CuGraphDestroy(raw)
-		k.own.release()
-		return err
-	})
+	k.raw = raw
+	g.watch.Own(&k.life, uint64(raw), k)
 	return g
 }
 
 // Close destroys the graph. Execs that were made of it stay. A graph that lies
 // in a node of another goes with that one, to close it does nothing.
 func (g *Graph) Close() error {
-	if g == nil {
+	if !g.exists() {
 		return nil
 	}
 	g.lockLatch() // a call that is under way ends first
@@ -103,7 +155,7 @@ func (g *Graph) Close() error {
 	}
 	g.shut = true
 	g.giveTable()
-	return g.life.Close()
+	return g.watch.Close(g.life)
 }
 
 // noFootprints are those of graphs that were closed.
@@ -114,15 +166,17 @@ func (g *Graph) giveTable() {
 	if g.table != nil {
 		*g.table = g.raws
 		tables.Put(g.table)
-		g.table, g.raws, g.index = nil, nil, nil
+	}
+	if g.prints != noFootprints {
 		g.prints.recycle()
 		g.prints = noFootprints
 	}
+	g.table, g.raws, g.index = nil, nil, nil
 }
 
 // Raw returns the driver's handle, 0 for a nil graph.
 func (g *Graph) Raw() driver.CUgraph {
-	if g == nil {
+	if !g.exists() {
 		return 0
 	}
 	return g.raw
@@ -130,7 +184,7 @@ func (g *Graph) Raw() driver.CUgraph {
 
 // Context returns the context that the graph was made for.
 func (g *Graph) Context() *driver.Context {
-	if g == nil {
+	if !g.exists() {
 		return nil
 	}
 	return g.ctx
@@ -138,7 +192,7 @@ func (g *Graph) Context() *driver.Context {
 
 // Lifetime is the graph's ownership record.
 func (g *Graph) Lifetime() *driver.Lifetime {
-	if g == nil {
+	if !g.exists() {
 		return nil
 	}
 	return g.life
@@ -146,8 +200,8 @@ func (g *Graph) Lifetime() *driver.Lifetime {
 
 // String names the graph.
 func (g *Graph) String() string {
-	if g == nil {
-		return "nil graph"
+	if !g.exists() {
+		return absentName(g == nil, &aGraph)
 	}
 	return fmt.Sprintf("graph %#x", uintptr(g.raw))
 }
@@ -160,6 +214,9 @@ func (g *Graph) Keep(refs ...driver.Ref) error {
 		return err
 	}
 	defer g.mu.Unlock()
+	if err := takesGraphs(refs); err != nil {
+		return err
+	}
 	return g.owners().holdLoose(refs)
 }
 

@@ -9,10 +9,13 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// lock takes the graph for a call, unless it is nil or closed.
+// exists reports whether g is a graph of this package's making.
+func (g *Graph) exists() bool { return g != nil && g.ctx != nil }
+
+// lock takes the graph for a call, unless it is closed or none.
 func (g *Graph) lock() error {
-	if g == nil {
-		return nilGraph
+	if !g.exists() {
+		return aGraph.Error(g == nil)
 	}
 	mu := g.latchNow()
 	mu.Lock()
@@ -42,8 +45,10 @@ func (g *Graph) closed() error {
 
 // lockBoth takes two graphs for a call that concerns both.
 func lockBoth(a, b *Graph) (unlock func(), err error) {
-	if a == nil || b == nil {
-		return nil, nilGraph
+	for _, g := range [...]*Graph{a, b} {
+		if !g.exists() {
+			return nil, aGraph.Error(g == nil)
+		}
 	}
 	if a.latchNow() == b.latchNow() {
 		return nil, invalid("%v and %v are the same graph, or one is a part of the other", a, b)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
 )
@@ -86,9 +87,9 @@ func TestNodesOfEverySort(t *testing.T) {
 		k.ok(err)
 		k.add(g, call, n)
 		k.types(g, []graph.Type{
-			driver.CU_GRAPH_NODE_TYPE_MEMSET, driver.CU_GRAPH_NODE_TYPE_KERNEL, driver.CU_GRAPH_NODE_TYPE_MEMCPY,
-			driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD, driver.CU_GRAPH_NODE_TYPE_WAIT_EVENT, driver.CU_GRAPH_NODE_TYPE_MEMCPY,
-			driver.CU_GRAPH_NODE_TYPE_EMPTY, driver.CU_GRAPH_NODE_TYPE_HOST,
+			cu.CU_GRAPH_NODE_TYPE_MEMSET, cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_MEMCPY,
+			cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD, cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT, cu.CU_GRAPH_NODE_TYPE_MEMCPY,
+			cu.CU_GRAPH_NODE_TYPE_EMPTY, cu.CU_GRAPH_NODE_TYPE_HOST,
 		})
 		k.run(k.exec(g))
 		k.expect(out, 9)
@@ -179,7 +180,7 @@ func TestDestroyedNodesAreGone(t *testing.T) {
 		}
 		k.run(k.exec(g))
 		k.expect(b, 10)
-		if typ, err := z.Type(); typ != driver.CU_GRAPH_NODE_TYPE_KERNEL || err != nil {
+		if typ, err := z.Type(); typ != cu.CU_GRAPH_NODE_TYPE_KERNEL || err != nil {
 			k.Errorf("%v, %v", typ, err)
 		}
 	})
@@ -265,7 +266,7 @@ func TestDriverDOT(t *testing.T) {
 		b := k.memory()
 		g := k.graph()
 		k.add(g, k.launch(k.plus, b, 1))
-		text, err := g.DriverDOT(driver.CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE)
+		text, err := g.DriverDOT(cu.CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE)
 		k.ok(err)
 		if !strings.Contains(string(text), "digraph") {
 			k.Errorf("no drawing: %q", text)
@@ -299,11 +300,11 @@ func TestBadInputToGraphs(t *testing.T) {
 			{"zero node", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := g.Add(op, graph.Node{}); return err }},
 			{"zero node set", driver.CUDA_ERROR_INVALID_VALUE, func() error { return graph.Node{}.Set(op) }},
 			{"nil operation", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := g.Add(nil, n); return err }},
-			{"nil launch", driver.ErrClosed, func() error { _, err := g.Add(noLaunch, n); return err }},
+			{"nil launch", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := g.Add(noLaunch, n); return err }},
 			{"closed memory", driver.ErrClosed, func() error { _, err := g.Add(dead); return err }},
 			{"closed memory set", driver.ErrClosed, func() error { return n.Set(dead) }},
 			{"closed graph", driver.ErrClosed, func() error { _, err := closed.Add(op); return err }},
-			{"nil graph", driver.ErrClosed, func() error { _, err := none.Add(op); return err }},
+			{"nil graph", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := none.Add(op); return err }},
 			{"closed graph instantiated", driver.ErrClosed, func() error { _, err := closed.Instantiate(); return err }},
 			{"closed child", driver.ErrClosed, func() error { _, err := g.AddChild(closed); return err }},
 			{"itself as child", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := g.AddChild(g); return err }},

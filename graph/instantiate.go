@@ -6,18 +6,20 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
 )
 
 // Option changes how Instantiate makes an Exec.
 type Option func(*options)
 
 type options struct {
-	flags  driver.CUgraphInstantiate_flags
+	flags  cu.CUgraphInstantiate_flags
 	upload *driver.Stream
 }
 
 // WithFlags adds flags by their CUDA names.
-func WithFlags(f driver.CUgraphInstantiate_flags) Option {
+func WithFlags(f cu.CUgraphInstantiate_flags) Option {
 	return func(o *options) { o.flags |= f }
 }
 
@@ -25,55 +27,66 @@ func WithFlags(f driver.CUgraphInstantiate_flags) Option {
 // free (CUDA 11.4): outputs in graph memory are good until the next launch. The
 // last ones go with their buffers, see [AddAlloc].
 func WithAutoFree() Option {
-	return WithFlags(driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
+	return WithFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
 }
 
 // WithNodePriorities has nodes run with their own priorities instead of that of
 // the stream they are launched on (CUDA 11.7).
 func WithNodePriorities() Option {
-	return WithFlags(driver.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
+	return WithFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
 }
 
 // WithUpload uploads the graph on s as part of Instantiate.
 func WithUpload(s *driver.Stream) Option {
 	return func(o *options) {
-		o.flags |= driver.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
+		o.flags |= cu.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
 		o.upload = s
 	}
 }
 
 // InstantiateError says which node could not be instantiated, and why.
 type InstantiateError struct {
-	Result driver.CUgraphInstantiateResult
+	Result cu.CUgraphInstantiateResult
 	Node   Node // zero where the driver named none of this graph
 	Err    error
 	graph  string
+	cycle  string // the nodes that form one
 }
 
 // Error returns one line: graph, node, reason, the driver's answer.
 func (e *InstantiateError) Error() string {
+	if e == nil || e.Err == nil {
+		return "cannot instantiate"
+	}
 	s := "cannot instantiate " + e.graph
 	if !e.Node.IsZero() {
 		s += fmt.Sprintf(": %v", e.Node)
 	}
-	if reason := instantiateReason(e.Result); reason != "" {
+	if e.cycle != "" {
+		s += ": its nodes form a cycle, " + e.cycle
+	} else if reason := instantiateReason(e.Result); reason != "" {
 		s += ": " + reason
 	}
 	return s + ": " + e.Err.Error()
 }
 
 // Unwrap returns the driver's error.
-func (e *InstantiateError) Unwrap() error { return e.Err }
+func (e *InstantiateError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
-func instantiateReason(r driver.CUgraphInstantiateResult) string {
+func instantiateReason(r cu.CUgraphInstantiateResult) string {
 	switch r {
-	case driver.CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE:
-		return "its nodes form a cycle, or its structure is invalid otherwise"
-	case driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED:
+	case cu.CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE:
+		return "the driver calls its structure invalid; its own nodes form no cycle, so look at those of its child graphs and bodies"
+	case cu.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED:
 		return "a node's operation is not supported there"
-	case driver.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED:
+	case cu.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED:
 		return "its nodes are of several contexts, which neither the body of a conditional node nor a graph for launches by a device may have"
-	case driver.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED:
+	case cu.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED:
 		return "a conditional handle belongs to no node"
 	}
 	return ""
@@ -85,8 +98,8 @@ func instantiateReason(r driver.CUgraphInstantiateResult) string {
 // code too.
 func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 	var o options
-	for _, opt := range opts {
-		opt(&o)
+	if len(opts) > 0 {
+		o = chosen(opts)
 	}
 	if err := g.lock(); err != nil {
 		return nil, err
@@ -103,47 +116,56 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 	return g.exec(o)
 }
 
+// chosen is what options ask for. They take it by its address, which is why it is
+// not made where there are none.
+func chosen(opts []Option) options {
+	var o options
+	absent.Apply(opts, &o)
+	return o
+}
+
 // exec is Instantiate for a graph that is locked.
 func (g *Graph) exec(o options) (*Exec, error) {
-	life, err := driver.NewLifetime(g.ctx, "executable graph")
-	if err != nil {
+	k := new(execKeep)
+	k.life.SetKind("executable graph")
+	if err := k.life.BeginIn(g.ctx.Lifetime()); err != nil {
 		return nil, err
 	}
 	raw, err := g.instantiate(o)
 	if err != nil {
-		_ = life.Abandon(err)
+		_ = k.life.Abandon(err)
 		return nil, err
 	}
-	k := &execKeep{raw: raw, ctx: g.ctx, own: g.keep.own.share(), lone: g.loneExec()}
-	x := &Exec{life: life, ctx: g.ctx, d: g.d, keep: k, g: g, opts: o, uploaded: o.upload != nil}
+	k.raw, k.ctx, k.own, k.lone = raw, g.ctx, g.keep.own.share(), g.loneExec()
+	x := &Exec{life: &k.life, ctx: g.ctx, d: g.d, keep: k, g: g, opts: o, uploaded: o.upload != nil}
 	k.mem = g.keep.own.mem.launches(o.flags)
-	driver.Own(x, life, uint64(raw), k.destroy)
+	x.watch.Own(&k.life, uint64(raw), k)
 	return x, nil
 }
 
 // instantiate picks the ABI: which node is to blame is told since CUDA 12.0. It
 // is guarded, because instantiating during a GLOBAL capture of somebody else
 // would invalidate that.
-func (g *Graph) instantiate(o options) (raw driver.CUgraphExec, err error) {
+func (g *Graph) instantiate(o options) (raw cu.CUgraphExec, err error) {
 	if err := join([]error{g.instantiable(), g.checkFlags(o.flags)}); err != nil {
 		return 0, err
 	}
 	d := g.ctx.Guarded()
-	if !d.Has(driver.FnCuGraphInstantiateWithParams) {
+	if !d.Has(cu.FnCuGraphInstantiateWithParams) {
 		return g.instantiateOld(o)
 	}
-	p := driver.CUDA_GRAPH_INSTANTIATE_PARAMS{Flags: uint64(o.flags), HUploadStream: o.upload.Raw()}
+	p := cu.CUDA_GRAPH_INSTANTIATE_PARAMS{Flags: uint64(o.flags), HUploadStream: o.upload.Raw()}
 	err = d.CuGraphInstantiateWithParams(&raw, g.raw, &p)
 	runtime.KeepAlive(o.upload)
 	if err != nil {
-		return 0, &InstantiateError{Result: p.Result_out, Node: g.member(p.HErrNode_out), Err: g.memoryLimit(err, oneExec), graph: g.String()}
+		return 0, g.notInstantiated(g.member(p.HErrNode_out), p.Result_out, g.memoryLimit(err, oneExec))
 	}
 	return raw, nil
 }
 
 // member returns the Node of a driver's node if it is one of this graph and not
 // of a graph inside a node of it.
-func (g *Graph) member(raw driver.CUgraphNode) Node {
+func (g *Graph) member(raw cu.CUgraphNode) Node {
 	if raw == 0 {
 		return Node{}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -31,7 +32,7 @@ func TestGraphsForDeviceLaunchAreCheckedBeforeTheCall(t *testing.T) {
 		k.ok(err)
 		k.ok(n.SetName("meeting point"))
 		e := refused("an empty node", driver.CUDA_ERROR_INVALID_VALUE, graph.WithDeviceLaunch())
-		if e.Node != n || e.Result != driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED || !strings.Contains(e.Error(), "meeting point") {
+		if e.Node != n || e.Result != cu.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED || !strings.Contains(e.Error(), "meeting point") {
 			k.Errorf("node %v, result %v: %v", e.Node, e.Result, e)
 		}
 	})
@@ -47,7 +48,7 @@ func TestDeviceLaunchableExecRunsFromTheHost(t *testing.T) {
 		x := k.exec(g, graph.WithDeviceLaunch(), graph.WithUpload(k.s))
 		flags, err := x.Flags()
 		k.ok(err)
-		if flags != driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH {
+		if flags != cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH {
 			k.Errorf("flags %v", flags)
 		}
 		k.run(x)

@@ -10,6 +10,8 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/cache"
+	"github.com/purecuda/cuda/graph/callable"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -56,9 +58,9 @@ type faulted struct {
 	bs       *graph.Bindings
 	param    graph.Param[uint32]
 	scalar   *graph.Scalar[uint64]
-	cache    *graph.Cache
+	cache    *cache.Cache
 	pool     *graph.Pool
-	call     *graph.Callable[uint32, uint32]
+	call     *callable.Callable[uint32, uint32]
 	rec      *graph.Recording
 	other    *driver.Stream
 }
@@ -91,17 +93,17 @@ func (f *faulted) make() {
 	f.scalar, err = graph.NewScalar(f.c, uint64(1))
 	f.ok(err)
 	f.keep("scalar", f.scalar)
-	f.cache, err = graph.NewCache(f.c)
+	f.cache, err = cache.New(f.c)
 	f.ok(err)
 	f.keep("cache", f.cache)
-	block, err := graph.AllocFrom[uint32](f.cache, f.s, elems)
+	block, err := cache.Alloc[uint32](f.cache, f.s, elems)
 	f.ok(err)
 	f.keep("block", block)
 	f.pool, err = graph.NewPool(f.c)
 	f.ok(err)
 	f.keep("pool", f.pool)
 	f.ok(f.pool.Register(f.b.Ref()))
-	f.call, err = graph.NewCallable(f.s, func(t *graph.Trace[uint32]) (uint32, error) {
+	f.call, err = callable.New(f.s, func(t *callable.Trace[uint32]) (uint32, error) {
 		t.Launch(f.plus, config, f.b, uint32(elems), uint32(1))
 		return 1, nil
 	}, []uint32{1})
@@ -176,7 +178,7 @@ func (f *faulted) use() {
 	_, captured := graph.Capture(f.s, graph.ModeGlobal, func(sc *graph.Scope) error { return sc.Do(l) })
 	_, _, recorded := graph.Record(f.s, l)
 	_, called := f.call.Call(ctx, 2)
-	_, alloc := graph.AllocFrom[uint64](f.cache, f.s, 4096)
+	_, alloc := cache.Alloc[uint64](f.cache, f.s, 4096)
 	_, profile := f.g.Profile(ctx, f.s)
 	f.ok(f.param.Set(9))
 	for what, err := range map[string]error{

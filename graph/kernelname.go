@@ -4,12 +4,13 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // shownName is what drawings and summaries call a node: the name it was given,
 // else that of its kernel, else nothing. The graph is locked.
 func (n Node) shownName(t Type) (string, error) {
-	if name := n.Name(); name != "" || t != driver.CU_GRAPH_NODE_TYPE_KERNEL {
+	if name := n.Name(); name != "" || t != cu.CU_GRAPH_NODE_TYPE_KERNEL {
 		return name, nil
 	}
 	return n.kernelName()
@@ -22,7 +23,7 @@ func (n Node) called() string {
 		return ""
 	}
 	var t Type
-	if err := n.g.d.CuGraphNodeGetType(n.raw, &t); err != nil {
+	if err := n.g.d.CuGraphNodeGetType(n.handle(), &t); err != nil {
 		return n.Name()
 	}
 	name, err := n.shownName(t)
@@ -36,7 +37,7 @@ func (n Node) called() string {
 // noted when the node was added, else what the driver says, else, for nodes that
 // the driver made, what was noted of those they came from.
 func (n Node) kernelName() (string, error) {
-	var p driver.CUDA_KERNEL_NODE_PARAMS
+	var p cu.CUDA_KERNEL_NODE_PARAMS
 	if err := n.kernelParams(n.g.d, &p); err != nil {
 		return "", err
 	}
@@ -65,13 +66,13 @@ func (g *Graph) notedName(f driver.CUfunction) (name string) {
 
 // nameOfKernel asks the driver how the kernel of a node is called, which it tells
 // since CUDA 12.3. The name is the one in the code, mangled where that was C++.
-func (g *Graph) nameOfKernel(p *driver.CUDA_KERNEL_NODE_PARAMS) (string, error) {
+func (g *Graph) nameOfKernel(p *cu.CUDA_KERNEL_NODE_PARAMS) (string, error) {
 	var name *byte
 	var err error
 	switch {
-	case p.Func != 0 && g.d.Has(driver.FnCuFuncGetName):
+	case p.Func != 0 && g.d.Has(cu.FnCuFuncGetName):
 		err = g.d.CuFuncGetName(&name, p.Func)
-	case p.Kern != 0 && g.d.Has(driver.FnCuKernelGetName):
+	case p.Kern != 0 && g.d.Has(cu.FnCuKernelGetName):
 		err = g.d.CuKernelGetName(&name, p.Kern)
 	}
 	if err != nil || name == nil {

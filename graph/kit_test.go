@@ -3,93 +3,28 @@ package graph_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The kernels of the tests: p[i] = p[i] + v and p[i] = p[i] * v, whose order
-// matters, and d[i] = a[i] + b[i].
-const kernels = `
-.version 7.0
-.target sm_52
-.address_size 64
+const (
+	kernels = graphtest.Kernels
+	elems   = graphtest.Elems
 
-.visible .entry plus(.param .u64 p, .param .u32 n, .param .u32 v)
-{
-	.reg .pred %q;
-	.reg .b32 %r<6>;
-	.reg .b64 %rd<4>;
-	ld.param.u64 %rd1, [p];
-	ld.param.u32 %r1, [n];
-	ld.param.u32 %r2, [v];
-	mov.u32 %r3, %tid.x;
-	setp.ge.u32 %q, %r3, %r1;
-	@%q bra DONE;
-	cvta.to.global.u64 %rd1, %rd1;
-	mul.wide.u32 %rd2, %r3, 4;
-	add.u64 %rd3, %rd1, %rd2;
-	ld.global.u32 %r4, [%rd3];
-	add.u32 %r5, %r4, %r2;
-	st.global.u32 [%rd3], %r5;
-DONE:
-	ret;
-}
+	allocsAllowed = graphtest.AllocsAllowed
+	allocsPerCall = graphtest.AllocsPerCall
+	raceDetector  = graphtest.RaceDetector
+)
 
-.visible .entry times(.param .u64 p, .param .u32 n, .param .u32 v)
-{
-	.reg .pred %q;
-	.reg .b32 %r<6>;
-	.reg .b64 %rd<4>;
-	ld.param.u64 %rd1, [p];
-	ld.param.u32 %r1, [n];
-	ld.param.u32 %r2, [v];
-	mov.u32 %r3, %tid.x;
-	setp.ge.u32 %q, %r3, %r1;
-	@%q bra DONE;
-	cvta.to.global.u64 %rd1, %rd1;
-	mul.wide.u32 %rd2, %r3, 4;
-	add.u64 %rd3, %rd1, %rd2;
-	ld.global.u32 %r4, [%rd3];
-	mul.lo.u32 %r5, %r4, %r2;
-	st.global.u32 [%rd3], %r5;
-DONE:
-	ret;
-}
+var config = graphtest.Config
 
-.visible .entry sum(.param .u64 d, .param .u64 a, .param .u64 b, .param .u32 n)
-{
-	.reg .pred %q;
-	.reg .b32 %r<6>;
-	.reg .b64 %rd<8>;
-	ld.param.u64 %rd1, [d];
-	ld.param.u64 %rd2, [a];
-	ld.param.u64 %rd3, [b];
-	ld.param.u32 %r1, [n];
-	mov.u32 %r3, %tid.x;
-	setp.ge.u32 %q, %r3, %r1;
-	@%q bra DONE;
-	cvta.to.global.u64 %rd1, %rd1;
-	cvta.to.global.u64 %rd2, %rd2;
-	cvta.to.global.u64 %rd3, %rd3;
-	mul.wide.u32 %rd4, %r3, 4;
-	add.u64 %rd1, %rd1, %rd4;
-	add.u64 %rd2, %rd2, %rd4;
-	add.u64 %rd3, %rd3, %rd4;
-	ld.global.u32 %r4, [%rd2];
-	ld.global.u32 %r5, [%rd3];
-	add.u32 %r4, %r4, %r5;
-	st.global.u32 [%rd1], %r4;
-DONE:
-	ret;
-}
-`
+type nullCapture = graphtest.NullCapture
 
-const elems = 32
-
-var config = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(elems)}
+func nullDriver(t testing.TB) *driver.Driver { return graphtest.NullDriver(t) }
 
 // kit is what most tests need: a stream, the kernels and memory of ones.
 type kit struct {
@@ -176,16 +111,6 @@ func (k *kit) wait(s *driver.Stream) {
 	k.ok(s.Wait(context.Background()))
 }
 
-// eventually waits for something that another thread or goroutine does.
-func (k *kit) eventually(what string, done func() bool) {
-	k.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			k.Fatalf("%s: not in 20 s", what)
-		}
-	}
-}
-
 // expect waits for the kit's stream and compares memory with one value.
 func (k *kit) expect(b *driver.Buffer[uint32], want uint32) {
 	k.Helper()
@@ -242,7 +167,7 @@ func (k *kit) usable(s *driver.Stream) {
 	k.Helper()
 	status, _, err := s.CaptureStatus()
 	k.ok(err)
-	if status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+	if status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
 		k.Fatalf("%v is left with capture status %v", s, status)
 	}
 	b := k.memory()
@@ -261,4 +186,15 @@ func (k *kit) none(what string, f func()) {
 	if allocs := testing.AllocsPerRun(200, f); allocs > allocsAllowed && !raceDetector {
 		k.Errorf("%s: %v allocations", what, allocs)
 	}
+}
+
+// blocked starts work that ends when the returned function is called.
+func (k *kit) blocked() (release func()) {
+	k.Helper()
+	return k.blockedOn(k.s)
+}
+
+func (k *kit) blockedOn(s *driver.Stream) (release func()) {
+	k.Helper()
+	return graphtest.Block(k.TB, s)
 }

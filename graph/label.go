@@ -3,7 +3,7 @@ package graph
 import (
 	"fmt"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Label says in a few words what the node is: the name it was given, else the
@@ -25,43 +25,43 @@ func (n Node) Label() string {
 // label is Label for a node without a name whose graph is locked.
 func (n Node) label() string {
 	var t Type
-	if n.g.d.CuGraphNodeGetType(n.raw, &t) != nil {
+	if n.g.d.CuGraphNodeGetType(n.handle(), &t) != nil {
 		return fmt.Sprintf("node %d", n.i)
 	}
 	switch t {
-	case driver.CU_GRAPH_NODE_TYPE_KERNEL:
+	case cu.CU_GRAPH_NODE_TYPE_KERNEL:
 		if name, err := n.kernelName(); err == nil && name != "" {
 			return name
 		}
 		return "kernel"
-	case driver.CU_GRAPH_NODE_TYPE_MEMCPY:
+	case cu.CU_GRAPH_NODE_TYPE_MEMCPY:
 		return n.copyLabel()
-	case driver.CU_GRAPH_NODE_TYPE_MEMSET:
+	case cu.CU_GRAPH_NODE_TYPE_MEMSET:
 		return n.fillLabel()
 	}
-	return typeName(t)
+	return n.does(t)
 }
 
 func (n Node) copyLabel() string {
-	var p driver.CUDA_MEMCPY3D
-	if n.g.d.CuGraphMemcpyNodeGetParams(n.raw, &p) != nil {
+	var p cu.CUDA_MEMCPY3D
+	if n.g.d.CuGraphMemcpyNodeGetParams(n.handle(), &p) != nil {
 		return "copy"
 	}
 	what := "copy"
 	switch {
-	case p.SrcMemoryType == driver.CU_MEMORYTYPE_HOST && p.DstMemoryType == driver.CU_MEMORYTYPE_DEVICE:
+	case p.SrcMemoryType == cu.CU_MEMORYTYPE_HOST && p.DstMemoryType == cu.CU_MEMORYTYPE_DEVICE:
 		what = "upload"
-	case p.SrcMemoryType == driver.CU_MEMORYTYPE_DEVICE && p.DstMemoryType == driver.CU_MEMORYTYPE_HOST:
+	case p.SrcMemoryType == cu.CU_MEMORYTYPE_DEVICE && p.DstMemoryType == cu.CU_MEMORYTYPE_HOST:
 		what = "download"
-	case p.SrcMemoryType == driver.CU_MEMORYTYPE_DEVICE && p.DstMemoryType == driver.CU_MEMORYTYPE_DEVICE:
+	case p.SrcMemoryType == cu.CU_MEMORYTYPE_DEVICE && p.DstMemoryType == cu.CU_MEMORYTYPE_DEVICE:
 		what = "device copy"
 	}
 	return what + " of " + bytesText(copyBytes(&p))
 }
 
 func (n Node) fillLabel() string {
-	var p driver.CUDA_MEMSET_NODE_PARAMS
-	if n.g.d.CuGraphMemsetNodeGetParams(n.raw, &p) != nil {
+	var p cu.CUDA_MEMSET_NODE_PARAMS
+	if n.g.d.CuGraphMemsetNodeGetParams(n.handle(), &p) != nil {
 		return "fill"
 	}
 	return "fill of " + bytesText(fillBytes(&p))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // memory is what the nodes of a graph allocate and free. It belongs to the
@@ -48,11 +49,11 @@ type launchMemory struct {
 
 // launches returns what is to be followed of launches of the graph as it is
 // now: nothing, if the graph frees all that it allocates.
-func (m *memory) launches(flags driver.CUgraphInstantiate_flags) *launchMemory {
+func (m *memory) launches(flags cu.CUgraphInstantiate_flags) *launchMemory {
 	if m == nil {
 		return nil
 	}
-	l := &launchMemory{auto: flags&driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH != 0}
+	l := &launchMemory{auto: flags&cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH != 0}
 	l.left = without(m.allocs, m.frees)
 	l.freed = without(m.frees, m.allocs)
 	if len(l.left)+len(l.freed) == 0 {
@@ -129,12 +130,12 @@ func (g *Graph) hasMemory() bool {
 	return err == nil && slices.ContainsFunc(raws, g.isMemory)
 }
 
-func (g *Graph) isMemory(raw driver.CUgraphNode) bool {
+func (g *Graph) isMemory(raw cu.CUgraphNode) bool {
 	var t Type
 	err := g.d.CuGraphNodeGetType(raw, &t)
 	return err == nil && isMemoryNode(t)
 }
 
 func isMemoryNode(t Type) bool {
-	return t == driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC || t == driver.CU_GRAPH_NODE_TYPE_MEM_FREE
+	return t == cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC || t == cu.CU_GRAPH_NODE_TYPE_MEM_FREE
 }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // milestone is an event that this package records to know, or to have another stream
@@ -20,7 +21,7 @@ type milestone struct {
 // newMilestone makes one in the context of a stream that is held.
 func newMilestone(s *driver.Stream) (*milestone, error) {
 	m := &milestone{d: s.Context().Guarded(), context: s.Context().Lifetime()}
-	if err := m.d.CuEventCreate(&m.event, uint32(driver.CU_EVENT_DISABLE_TIMING)); err != nil {
+	if err := m.d.CuEventCreate(&m.event, uint32(cu.CU_EVENT_DISABLE_TIMING)); err != nil {
 		return nil, err
 	}
 	m.context.RetainHeld() // which the stream holds
@@ -48,9 +49,9 @@ func outsideCaptures(s *driver.Stream, call func() error) (bool, error) {
 		return false, nil
 	}
 	defer capturing.letIn(s)
-	var status driver.CUstreamCaptureStatus
+	var status cu.CUstreamCaptureStatus
 	err := s.Context().Guarded().CuStreamIsCapturing(s.Raw(), &status)
-	if err == nil && status == driver.CU_STREAM_CAPTURE_STATUS_NONE {
+	if err == nil && status == cu.CU_STREAM_CAPTURE_STATUS_NONE {
 		err = call()
 		return err == nil, err
 	}

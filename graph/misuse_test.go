@@ -47,12 +47,12 @@ func TestRefusedOperationsAreNamedAndLeaveTheGraphUsable(t *testing.T) {
 			{foreign, driver.CUDA_ERROR_INVALID_VALUE, "fill|another driver"},
 			{driver.WaitOp(event), driver.CUDA_ERROR_INVALID_VALUE, "event|another driver"},
 			{driver.RecordOp(shut), driver.ErrClosed, "event"},
-			{driver.RecordOp(nil), driver.ErrClosed, "event"},
-			{(*driver.CopyOp)(nil), driver.ErrClosed, "copy"},
-			{(*driver.FillOp)(nil), driver.ErrClosed, "fill"},
-			{(*driver.HostFunc)(nil), driver.ErrClosed, "host function"},
-			{(*driver.MemOp)(nil), driver.ErrClosed, "memory operation"},
-			{(*driver.EventWaitOp)(nil), driver.ErrClosed, "event wait"},
+			{driver.RecordOp(nil), driver.CUDA_ERROR_INVALID_VALUE, "event"},
+			{(*driver.CopyOp)(nil), driver.CUDA_ERROR_INVALID_VALUE, "copy"},
+			{(*driver.FillOp)(nil), driver.CUDA_ERROR_INVALID_VALUE, "fill"},
+			{(*driver.HostFunc)(nil), driver.CUDA_ERROR_INVALID_VALUE, "host function"},
+			{(*driver.MemOp)(nil), driver.CUDA_ERROR_INVALID_VALUE, "memory operation"},
+			{(*driver.EventWaitOp)(nil), driver.CUDA_ERROR_INVALID_VALUE, "event wait"},
 		} {
 			for how, err := range map[string]error{
 				"added": second(g.Add(c.op)), "set": n.Set(c.op), "set in the executable": x.Set(n, c.op),

@@ -1,19 +1,19 @@
 package graph
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 // Mode says which calls of the program a capture forbids while it is open. CUDA
 // forbids what could not be recorded and would act at once, such as freeing
 // memory; a forbidden call fails and invalidates the capture.
-type Mode = driver.CUstreamCaptureMode
+type Mode = cu.CUstreamCaptureMode
 
 // The modes, with CUDA's numbers.
 const (
 	// ModeGlobal forbids unsafe calls on every thread of the process. What
 	// this library does in the background is exempt.
-	ModeGlobal Mode = driver.CU_STREAM_CAPTURE_MODE_GLOBAL
+	ModeGlobal Mode = cu.CU_STREAM_CAPTURE_MODE_GLOBAL
 	// ModeThreadLocal forbids them on the thread that captures.
-	ModeThreadLocal Mode = driver.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+	ModeThreadLocal Mode = cu.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 	// ModeRelaxed forbids nothing.
-	ModeRelaxed Mode = driver.CU_STREAM_CAPTURE_MODE_RELAXED
+	ModeRelaxed Mode = cu.CU_STREAM_CAPTURE_MODE_RELAXED
 )

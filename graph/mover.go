@@ -5,21 +5,23 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // mover makes the nodes of one graph again in another. Both are locked.
 type mover struct {
 	from, to *Graph
-	twins    map[driver.CUgraphNode]driver.CUgraphNode
-	made     []driver.CUgraphNode
+	twins    map[cu.CUgraphNode]cu.CUgraphNode
+	made     []cu.CUgraphNode
+	numbers  map[cu.CUgraphNode]uint32 // of nodes that have one in to, which is not taken
 }
 
 func newMover(from, to *Graph) *mover {
-	return &mover{from: from, to: to, twins: make(map[driver.CUgraphNode]driver.CUgraphNode)}
+	return &mover{from: from, to: to, twins: make(map[cu.CUgraphNode]cu.CUgraphNode)}
 }
 
 // move makes the nodes of a body, with what they refer to, behind deps.
-func (m *mover) move(b *body, deps *driver.CUgraphNode, n int) error {
+func (m *mover) move(b *body, deps *cu.CUgraphNode, n int) error {
 	o := m.to.owners()
 	o.holdSub(m.from.keep.own)
 	o.commitLoose()
@@ -33,8 +35,8 @@ func (m *mover) move(b *body, deps *driver.CUgraphNode, n int) error {
 
 // nodes makes the nodes with the edges between them; some take the place of an
 // empty one.
-func (m *mover) nodes(nested []planned) ([]driver.CUgraphNode, error) {
-	later := make(map[driver.CUgraphNode]*planned, len(nested))
+func (m *mover) nodes(nested []planned) ([]cu.CUgraphNode, error) {
+	later := make(map[cu.CUgraphNode]*planned, len(nested))
 	for i := range nested {
 		later[nested[i].at] = &nested[i]
 	}
@@ -51,7 +53,7 @@ func (m *mover) nodes(nested []planned) ([]driver.CUgraphNode, error) {
 }
 
 // node makes one node, without edges.
-func (m *mover) node(raw driver.CUgraphNode, p *planned) error {
+func (m *mover) node(raw cu.CUgraphNode, p *planned) error {
 	if p != nil {
 		return m.conditional(raw, p)
 	}
@@ -63,46 +65,45 @@ func (m *mover) node(raw driver.CUgraphNode, p *planned) error {
 	if err != nil {
 		return err
 	}
-	m.enter(raw, m.to.added(twin).raw)
+	m.enter(raw, twin)
 	return nil
 }
 
-func (m *mover) enter(raw, twin driver.CUgraphNode) {
+// enter enters a new node in the table of its graph.
+func (m *mover) enter(raw, twin cu.CUgraphNode) Node {
 	m.twins[raw] = twin
 	m.made = append(m.made, twin)
+	i, numbered := m.numbers[raw]
+	if !numbered {
+		return m.to.added(twin)
+	}
+	m.to.raws[i] = twin
+	if set, tuned := m.from.tuned[raw]; tuned {
+		m.to.tune(twin, set)
+	}
+	return Node{m.to, i}
 }
 
 // conditional makes a node that was planned, and its bodies.
-func (m *mover) conditional(raw driver.CUgraphNode, p *planned) error {
+func (m *mover) conditional(raw cu.CUgraphNode, p *planned) error {
 	if err := p.cond.usable(m.to); err != nil {
 		return p.form.addError(m.to, err)
 	}
-	k, err := m.to.conditional(p.form, p.cond, nil, nil, 0)
+	twin, bodies, err := m.to.addConditionalRaw(p.form, p.cond, nil, nil, 0)
 	if err != nil {
 		return p.form.addError(m.to, err)
 	}
-	m.enter(raw, k.node.raw)
-	return k.fill(p.bodies)
+	return m.enter(raw, twin).enterBodies(p.form, p.cond, bodies).fill(p.bodies)
 }
 
 // fill makes what was captured in the bodies of a new node.
 func (k *conditional) fill(bodies []*body) error {
 	for i, b := range bodies {
-		if err := k.fillBody(i, b); err != nil {
+		if err := k.adopt(i, b); err != nil {
 			return fmt.Errorf("body %d of a %v node: %w", i, k.form, err)
 		}
 	}
 	return nil
-}
-
-// fillBody is fill for one of them. The graph of what was captured is younger
-// than the one that k is in, so it is locked after that.
-func (k *conditional) fillBody(i int, b *body) error {
-	if err := b.g.lock(); err != nil {
-		return err
-	}
-	defer b.g.mu.Unlock()
-	return newMover(b.g, k.bodies[i]).move(b, nil, 0)
 }
 
 // edges makes the edges between the nodes.
@@ -114,8 +115,8 @@ func (m *mover) edges() error {
 	for i := range from {
 		from[i], to[i] = m.twins[from[i]], m.twins[to[i]]
 	}
-	if m.to.d.Has(driver.FnCuGraphAddDependencies) {
-		return byData(from, to, data, func(from, to *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) error {
+	if m.to.d.Has(cu.FnCuGraphAddDependencies) {
+		return byData(from, to, data, func(from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) error {
 			return m.to.d.CuGraphAddDependencies(m.to.raw, from, to, data, n)
 		})
 	}
@@ -123,7 +124,7 @@ func (m *mover) edges() error {
 }
 
 // behind has the roots run after deps.
-func (m *mover) behind(raws, deps []driver.CUgraphNode) error {
+func (m *mover) behind(raws, deps []cu.CUgraphNode) error {
 	if len(raws) == 0 || len(deps) == 0 {
 		return nil
 	}

@@ -1,22 +1,25 @@
 package graph
 
-import "github.com/purecuda/cuda/driver"
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+)
 
 // Incoming returns the edges that end at n, with their data.
 func (n Node) Incoming() ([]Edge, error) {
-	return n.edges(n.dependencyList, func(other Node, data driver.CUgraphEdgeData) Edge { return Edge{other, n, data} })
+	return n.edges(n.dependencyList, func(other Node, data cu.CUgraphEdgeData) Edge { return Edge{other, n, data} })
 }
 
 // Outgoing returns the edges that begin at n, with their data.
 func (n Node) Outgoing() ([]Edge, error) {
-	return n.edges(n.dependentList, func(other Node, data driver.CUgraphEdgeData) Edge { return Edge{n, other, data} })
+	return n.edges(n.dependentList, func(other Node, data cu.CUgraphEdgeData) Edge { return Edge{n, other, data} })
 }
 
 // neighbourList lists the nodes at the other ends of a node's edges, or says how
 // many.
-type neighbourList func(d *driver.Driver, nodes *driver.CUgraphNode, data *driver.CUgraphEdgeData, count *uintptr) error
+type neighbourList func(d *driver.Driver, nodes *cu.CUgraphNode, data *cu.CUgraphEdgeData, count *uintptr) error
 
-func (n Node) edges(list neighbourList, edge func(other Node, data driver.CUgraphEdgeData) Edge) ([]Edge, error) {
+func (n Node) edges(list neighbourList, edge func(other Node, data cu.CUgraphEdgeData) Edge) ([]Edge, error) {
 	if err := n.lock(); err != nil {
 		return nil, err
 	}
@@ -24,7 +27,7 @@ func (n Node) edges(list neighbourList, edge func(other Node, data driver.CUgrap
 	return n.edgesLocked(list, edge)
 }
 
-func (n Node) edgesLocked(list neighbourList, edge func(other Node, data driver.CUgraphEdgeData) Edge) ([]Edge, error) {
+func (n Node) edgesLocked(list neighbourList, edge func(other Node, data cu.CUgraphEdgeData) Edge) ([]Edge, error) {
 	raws, data, err := n.ends(list)
 	if len(raws) == 0 {
 		return nil, err
@@ -37,18 +40,18 @@ func (n Node) edgesLocked(list neighbourList, edge func(other Node, data driver.
 }
 
 // dependencyList and dependentList pick the ABI: edges have data since CUDA 12.3.
-func (n Node) dependencyList(d *driver.Driver, nodes *driver.CUgraphNode, data *driver.CUgraphEdgeData, count *uintptr) error {
-	if d.Has(driver.FnCuGraphNodeGetDependencies) {
-		return d.CuGraphNodeGetDependencies(n.raw, nodes, data, count)
+func (n Node) dependencyList(d *driver.Driver, nodes *cu.CUgraphNode, data *cu.CUgraphEdgeData, count *uintptr) error {
+	if d.Has(cu.FnCuGraphNodeGetDependencies) {
+		return d.CuGraphNodeGetDependencies(n.handle(), nodes, data, count)
 	}
-	return d.CuGraphNodeGetDependencies_v10000(n.raw, nodes, count)
+	return d.CuGraphNodeGetDependencies_v10000(n.handle(), nodes, count)
 }
 
-func (n Node) dependentList(d *driver.Driver, nodes *driver.CUgraphNode, data *driver.CUgraphEdgeData, count *uintptr) error {
-	if d.Has(driver.FnCuGraphNodeGetDependentNodes) {
-		return d.CuGraphNodeGetDependentNodes(n.raw, nodes, data, count)
+func (n Node) dependentList(d *driver.Driver, nodes *cu.CUgraphNode, data *cu.CUgraphEdgeData, count *uintptr) error {
+	if d.Has(cu.FnCuGraphNodeGetDependentNodes) {
+		return d.CuGraphNodeGetDependentNodes(n.handle(), nodes, data, count)
 	}
-	return d.CuGraphNodeGetDependentNodes_v10000(n.raw, nodes, count)
+	return d.CuGraphNodeGetDependentNodes_v10000(n.handle(), nodes, count)
 }
 
 // Dependencies returns the nodes that n runs after.
@@ -72,12 +75,12 @@ func (n Node) neighbours(list neighbourList) ([]Node, error) {
 
 // ends lists what is at the other ends of a node's edges, always with their
 // data, because the driver refuses to leave out data that is not zero.
-func (n Node) ends(list neighbourList) ([]driver.CUgraphNode, []driver.CUgraphEdgeData, error) {
+func (n Node) ends(list neighbourList) ([]cu.CUgraphNode, []cu.CUgraphEdgeData, error) {
 	var count uintptr
 	if err := list(n.g.d, nil, nil, &count); err != nil || count == 0 {
 		return nil, nil, err
 	}
-	raws, data := make([]driver.CUgraphNode, count), make([]driver.CUgraphEdgeData, count)
+	raws, data := make([]cu.CUgraphNode, count), make([]cu.CUgraphEdgeData, count)
 	if err := list(n.g.d, &raws[0], &data[0], &count); err != nil {
 		return nil, nil, err
 	}

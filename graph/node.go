@@ -4,24 +4,43 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Node is one node of a graph. It is a small value; two are equal if they are
 // the same node. The zero Node is none.
 type Node struct {
-	g   *Graph
-	raw driver.CUgraphNode
-	i   uint32 // its place in the graph's tables
+	g *Graph
+	i uint32 // its place in the graph's tables, which have the driver's handle
 }
 
 // Type says what a node does.
-type Type = driver.CUgraphNodeType
+type Type = cu.CUgraphNodeType
 
 // Graph returns the graph the node is in.
 func (n Node) Graph() *Graph { return n.g }
 
-// Raw returns the driver's handle, 0 for the zero Node.
-func (n Node) Raw() driver.CUgraphNode { return n.raw }
+// Raw returns the driver's handle. It is 0 for the zero Node, for a node that was
+// destroyed, and once the graph is closed. A node recorded in the body of a
+// conditional node has another one when that node is complete.
+func (n Node) Raw() cu.CUgraphNode {
+	if n.g == nil {
+		return 0
+	}
+	n.g.lockLatch()
+	defer n.g.mu.Unlock()
+	if n.g.shut || !n.g.has(n.i) {
+		return 0
+	}
+	return n.handle()
+}
+
+// handle returns the driver's handle of a node that exists. The graph is locked.
+func (n Node) handle() cu.CUgraphNode { return n.g.raws[n.i] }
+
+// has reports whether the graph has a node of that number, which was not
+// destroyed.
+func (g *Graph) has(i uint32) bool { return uint64(i) < uint64(len(g.raws)) && g.raws[i] != 0 }
 
 // IsZero reports whether n is no node.
 func (n Node) IsZero() bool { return n.g == nil }
@@ -62,7 +81,7 @@ func (n Node) Type() (Type, error) {
 	}
 	defer n.g.mu.Unlock()
 	var t Type
-	err := n.g.d.CuGraphNodeGetType(n.raw, &t)
+	err := n.g.d.CuGraphNodeGetType(n.handle(), &t)
 	n.g.alive()
 	return t, err
 }
@@ -77,7 +96,7 @@ func (n Node) Destroy() error {
 	if err := n.captured(); err != nil {
 		return err
 	}
-	if err := n.g.d.CuGraphDestroyNode(n.raw); err != nil {
+	if err := n.g.d.CuGraphDestroyNode(n.handle()); err != nil {
 		return n.g.memoryLimit(err, noRemoval)
 	}
 	n.g.removed(n)
@@ -92,33 +111,33 @@ func (n Node) lock() error {
 	if err := n.g.lock(); err != nil {
 		return fmt.Errorf("its %w", err)
 	}
-	if n.g.raws[n.i] != n.raw {
+	if !n.g.has(n.i) {
 		n.g.mu.Unlock()
 		return refuse(driver.CUDA_ERROR_INVALID_HANDLE, "node %d of %v was destroyed", n.i, n.g)
 	}
 	return nil
 }
 
-var errNoNode = invalid("the zero Node is no node of any graph")
+var errNoNode = aNode.Error(false)
 
 // added enters a new node in the tables. The owners have its list already.
-func (g *Graph) added(raw driver.CUgraphNode) Node {
+func (g *Graph) added(raw cu.CUgraphNode) Node {
 	i := uint32(len(g.raws))
 	g.raws = append(g.raws, raw)
 	if g.index != nil {
 		g.index[raw] = i
 	}
-	return Node{g, raw, i}
+	return Node{g, i}
 }
 
 // removed takes a destroyed node out of the tables. Its number is not given
 // again, the driver's handle may be.
 func (g *Graph) removed(n Node) {
 	n.forgetParts()
+	raw := n.handle()
 	g.raws[n.i] = 0
-	g.removals++
-	delete(g.index, n.raw)
-	delete(g.tuned, n.raw)
+	delete(g.index, raw)
+	delete(g.tuned, raw)
 	g.names.set(n.i, "")
 	g.prints.forget(n.i)
 	if g.part {
@@ -131,12 +150,12 @@ func (g *Graph) removed(n Node) {
 
 // node returns the Node of a driver's node in this graph, which the tables may
 // not know yet: captures and clones make nodes by themselves.
-func (g *Graph) node(raw driver.CUgraphNode) Node {
+func (g *Graph) node(raw cu.CUgraphNode) Node {
 	if raw == 0 {
 		return Node{}
 	}
 	if g.index == nil {
-		g.index = make(map[driver.CUgraphNode]uint32, len(g.raws))
+		g.index = make(map[cu.CUgraphNode]uint32, len(g.raws))
 		for i, r := range g.raws {
 			if r != 0 {
 				g.index[r] = uint32(i)
@@ -144,13 +163,13 @@ func (g *Graph) node(raw driver.CUgraphNode) Node {
 		}
 	}
 	if i, known := g.index[raw]; known {
-		return Node{g, raw, i}
+		return Node{g, i}
 	}
 	return g.found(raw)
 }
 
 // found enters a node that refers to nothing that the graph knows of.
-func (g *Graph) found(raw driver.CUgraphNode) Node {
+func (g *Graph) found(raw cu.CUgraphNode) Node {
 	n := g.added(raw)
 	if !g.part {
 		g.owners().grow(n.i)
@@ -161,7 +180,7 @@ func (g *Graph) found(raw driver.CUgraphNode) Node {
 // check reports whether n is a node of g that exists.
 func (g *Graph) check(n Node) error {
 	switch {
-	case n.g == g && g.raws[n.i] == n.raw:
+	case n.g == g && g.has(n.i):
 		return nil
 	case n.g == nil:
 		return errNoNode

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 )
 
@@ -43,6 +45,36 @@ func TestKernelNodesAreAddedReadAndSet(t *testing.T) {
 		k.ok(x.Set(n, k.launch(k.plus, b, 30)))
 		k.run(x)
 		k.expect(b, 42)
+	})
+}
+
+// A node of a library's kernel that was added with raw parameters has the name
+// that the driver tells.
+func TestNodesOfLibraryKernelsHaveNames(t *testing.T) {
+	each(t, func(k *kit) {
+		if !k.c.Driver().Has(cu.FnCuKernelGetName) {
+			k.Skip("the driver tells no names of library kernels (since CUDA 12.3)")
+		}
+		text := append([]byte(".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry lone() { ret; }\n"), 0)
+		d := k.c.Driver()
+		var lib driver.CUlibrary
+		var kern cu.CUkernel
+		k.ok(d.CuLibraryLoadData(&lib, unsafe.Pointer(&text[0]), nil, nil, 0, nil, nil, 0))
+		defer func() { k.ok(d.CuLibraryUnload(lib)) }()
+		name := []byte("lone\x00")
+		k.ok(d.CuLibraryGetKernel(&kern, lib, &name[0]))
+		g := k.graph()
+		p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_KERNEL}
+		q := p.Kernel()
+		q.Kern, q.GridDimX, q.GridDimY, q.GridDimZ, q.BlockDimX, q.BlockDimY, q.BlockDimZ = kern, 1, 1, 1, 1, 1, 1
+		n, err := g.AddNode(p, nil)
+		k.ok(err)
+		var drawn strings.Builder
+		k.ok(g.WriteDOT(&drawn))
+		if !strings.Contains(drawn.String(), "lone") {
+			k.Errorf("%v: no name in\n%v", n, &drawn)
+		}
+		k.ok(g.Close())
 	})
 }
 
@@ -124,7 +156,7 @@ func TestCopiesWithTheHostAreAddedReadAndSet(t *testing.T) {
 		}
 		p, err := out.CopyParams()
 		k.ok(err)
-		if p.DstMemoryType != driver.CU_MEMORYTYPE_HOST || p.DstHost != down.HostPtr() || p.SrcDevice != b.Ptr() {
+		if p.DstMemoryType != cu.CU_MEMORYTYPE_HOST || p.DstHost != down.HostPtr() || p.SrcDevice != b.Ptr() {
 			k.Errorf("parameters %+v", p)
 		}
 		up.Slice()[0] = 99
@@ -244,7 +276,7 @@ func TestThreeDimensionalCopies(t *testing.T) {
 
 func TestCopiesWithArrays(t *testing.T) {
 	each(t, func(k *kit) {
-		a, err := k.c.NewArray(driver.CUDA_ARRAY3D_DESCRIPTOR{Width: 8, Height: rows, Format: driver.CU_AD_FORMAT_UNSIGNED_INT32, NumChannels: 1})
+		a, err := k.c.NewArray(cu.CUDA_ARRAY3D_DESCRIPTOR{Width: 8, Height: rows, Format: cu.CU_AD_FORMAT_UNSIGNED_INT32, NumChannels: 1})
 		k.ok(err)
 		from, to, host := k.memoryOf(5), k.memory(), k.hostMemory()
 		k.closeLater(from)
@@ -259,7 +291,7 @@ func TestCopiesWithArrays(t *testing.T) {
 		last := k.add(g, out, n)
 		p, err := last.CopyParams()
 		k.ok(err)
-		if p.SrcMemoryType != driver.CU_MEMORYTYPE_ARRAY || p.SrcArray != a.Raw() {
+		if p.SrcMemoryType != cu.CU_MEMORYTYPE_ARRAY || p.SrcArray != a.Raw() {
 			k.Errorf("parameters %+v", p)
 		}
 		k.ok(a.Close()) // the graph keeps it
@@ -277,7 +309,7 @@ func TestCopiesWithArrays(t *testing.T) {
 
 func TestArraysCopyToTheHostAndOneAnother(t *testing.T) {
 	each(t, func(k *kit) {
-		desc := driver.CUDA_ARRAY3D_DESCRIPTOR{Width: 8, Height: 2, Depth: 2, Format: driver.CU_AD_FORMAT_UNSIGNED_INT32, NumChannels: 1}
+		desc := cu.CUDA_ARRAY3D_DESCRIPTOR{Width: 8, Height: 2, Depth: 2, Format: cu.CU_AD_FORMAT_UNSIGNED_INT32, NumChannels: 1}
 		a, err := k.c.NewArray(desc)
 		k.ok(err)
 		k.closeLater(a)
@@ -467,7 +499,7 @@ func TestMemoryOperationNodesAreAddedReadAndSet(t *testing.T) {
 			o, err := driver.NewMemOp(k.c,
 				driver.WriteWord[uint32](b, 3, v, 0),
 				driver.WriteWord[uint64](wide, 1, uint64(v)<<32, 0),
-				driver.WaitWord[uint32](b, 3, v, driver.CU_STREAM_WAIT_VALUE_EQ))
+				driver.WaitWord[uint32](b, 3, v, cu.CU_STREAM_WAIT_VALUE_EQ))
 			k.ok(err)
 			return o
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/loader"
@@ -11,15 +12,15 @@ import (
 
 func TestInstantiateOptionsReachTheDriver(t *testing.T) {
 	var flags uint64
-	c := gputest.Watched(t, driver.FnCuGraphInstantiateWithParams, func(a loader.Args) {
-		flags = (*driver.CUDA_GRAPH_INSTANTIATE_PARAMS)(a.Ptr(2)).Flags
+	c := gputest.Watched(t, cu.FnCuGraphInstantiateWithParams, func(a loader.Args) {
+		flags = (*cu.CUDA_GRAPH_INSTANTIATE_PARAMS)(a.Ptr(2)).Flags
 	})
 	for _, o := range []struct {
 		option graph.Option
-		want   driver.CUgraphInstantiate_flags
+		want   cu.CUgraphInstantiate_flags
 	}{
-		{graph.WithAutoFree(), driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH},
-		{graph.WithNodePriorities(), driver.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY},
+		{graph.WithAutoFree(), cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH},
+		{graph.WithNodePriorities(), cu.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY},
 	} {
 		g, err := graph.New(c)
 		check(t, err)
@@ -27,7 +28,7 @@ func TestInstantiateOptionsReachTheDriver(t *testing.T) {
 		check(t, err)
 		x, err := g.Instantiate(o.option)
 		check(t, err)
-		if driver.CUgraphInstantiate_flags(flags) != o.want {
+		if cu.CUgraphInstantiate_flags(flags) != o.want {
 			t.Errorf("flags %#x, want %v", flags, o.want)
 		}
 		check(t, x.Close())
@@ -47,7 +48,7 @@ func TestAutoFreeIsAFlagOfTheExec(t *testing.T) {
 		defer x.Close()
 		flags, err := x.Flags()
 		check(t, err)
-		if flags != driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH {
+		if flags != cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH {
 			t.Errorf("flags %v", flags)
 		}
 	})

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -146,4 +147,36 @@ func change(t *testing.T, rnd *rand.Rand, o **owners, m *model, things []driver.
 	m.loose = slices.Concat(append(slices.Clone(m.nodes), m.loose)...)
 	m.nodes = nil
 	return "loosen"
+}
+
+// Nodes that refer to nothing take no room beside their number.
+func TestOwnersOfNothingAreNoSet(t *testing.T) {
+	o := newOwners()
+	for range 3 {
+		o.commitNew()
+	}
+	if len(o.nodes) != 3 || len(o.sets) != 0 {
+		t.Errorf("%d nodes, %d sets", len(o.nodes), len(o.sets))
+	}
+}
+
+// A capture into a graph that was closed since the caller looked is refused.
+func TestCaptureIntoAGraphThatWasJustClosed(t *testing.T) {
+	c := gputest.Context(t, gputest.Driver(t, emulator.New(emulator.Config{})))
+	g, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := &recording{into: target{g: g}, s: s, mode: ModeThreadLocal}
+	if err := r.beginInto(); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("began: %v", err)
+	}
 }

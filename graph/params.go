@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // get makes a call that asks for the parameters of a node of type want.
@@ -25,24 +26,24 @@ func (n Node) get(want Type, call func(d *driver.Driver) error) error {
 // KernelParams returns the parameters of a kernel node. Func or Kern is set, not
 // both. The arguments that KernelParams points to belong to the node: they are
 // there until it is changed or destroyed (KernelArgs copies them).
-func (n Node) KernelParams() (p driver.CUDA_KERNEL_NODE_PARAMS, err error) {
-	err = n.get(driver.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error { return n.kernelParams(d, &p) })
+func (n Node) KernelParams() (p cu.CUDA_KERNEL_NODE_PARAMS, err error) {
+	err = n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error { return n.kernelParams(d, &p) })
 	return p, err
 }
 
 // kernelParams picks the ABI.
-func (n Node) kernelParams(d *driver.Driver, p *driver.CUDA_KERNEL_NODE_PARAMS) error {
+func (n Node) kernelParams(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) error {
 	if n.g.v2 {
-		return d.CuGraphKernelNodeGetParams(n.raw, p)
+		return d.CuGraphKernelNodeGetParams(n.handle(), p)
 	}
-	return d.CuGraphKernelNodeGetParams_v10000(n.raw, v1(p))
+	return d.CuGraphKernelNodeGetParams_v10000(n.handle(), v1(p))
 }
 
 // KernelArgs returns a copy of the bytes of each argument of a kernel node (CUDA
 // 12.4, which is when drivers began to tell the sizes).
 func (n Node) KernelArgs() (args [][]byte, err error) {
-	err = n.get(driver.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
-		var p driver.CUDA_KERNEL_NODE_PARAMS
+	err = n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
+		var p cu.CUDA_KERNEL_NODE_PARAMS
 		if err := n.kernelParams(d, &p); err != nil {
 			return err
 		}
@@ -52,7 +53,7 @@ func (n Node) KernelArgs() (args [][]byte, err error) {
 	return args, err
 }
 
-func argsOf(d *driver.Driver, p *driver.CUDA_KERNEL_NODE_PARAMS) (args [][]byte, err error) {
+func argsOf(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) (args [][]byte, err error) {
 	for i := 0; ; i++ {
 		var offset, size uintptr
 		if p.Func != 0 {
@@ -75,22 +76,22 @@ func argsOf(d *driver.Driver, p *driver.CUDA_KERNEL_NODE_PARAMS) (args [][]byte,
 }
 
 // CopyParams returns the parameters of a copy node.
-func (n Node) CopyParams() (p driver.CUDA_MEMCPY3D, err error) {
-	err = n.get(driver.CU_GRAPH_NODE_TYPE_MEMCPY, func(d *driver.Driver) error { return d.CuGraphMemcpyNodeGetParams(n.raw, &p) })
+func (n Node) CopyParams() (p cu.CUDA_MEMCPY3D, err error) {
+	err = n.get(cu.CU_GRAPH_NODE_TYPE_MEMCPY, func(d *driver.Driver) error { return d.CuGraphMemcpyNodeGetParams(n.handle(), &p) })
 	return p, err
 }
 
 // FillParams returns the parameters of a fill node. Width counts elements of
 // ElementSize bytes.
-func (n Node) FillParams() (p driver.CUDA_MEMSET_NODE_PARAMS, err error) {
-	err = n.get(driver.CU_GRAPH_NODE_TYPE_MEMSET, func(d *driver.Driver) error { return d.CuGraphMemsetNodeGetParams(n.raw, &p) })
+func (n Node) FillParams() (p cu.CUDA_MEMSET_NODE_PARAMS, err error) {
+	err = n.get(cu.CU_GRAPH_NODE_TYPE_MEMSET, func(d *driver.Driver) error { return d.CuGraphMemsetNodeGetParams(n.handle(), &p) })
 	return p, err
 }
 
 // HostParams returns the parameters of a host function node. For one that came
 // from a driver.HostFunc they are what its NodeParams returns.
-func (n Node) HostParams() (p driver.CUDA_HOST_NODE_PARAMS, err error) {
-	err = n.get(driver.CU_GRAPH_NODE_TYPE_HOST, func(d *driver.Driver) error { return d.CuGraphHostNodeGetParams(n.raw, &p) })
+func (n Node) HostParams() (p cu.CUDA_HOST_NODE_PARAMS, err error) {
+	err = n.get(cu.CU_GRAPH_NODE_TYPE_HOST, func(d *driver.Driver) error { return d.CuGraphHostNodeGetParams(n.handle(), &p) })
 	return p, err
 }
 
@@ -101,18 +102,18 @@ func (n Node) Event() (e driver.CUevent, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if t == driver.CU_GRAPH_NODE_TYPE_WAIT_EVENT {
-		err = n.get(t, func(d *driver.Driver) error { return d.CuGraphEventWaitNodeGetEvent(n.raw, &e) })
+	if t == cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT {
+		err = n.get(t, func(d *driver.Driver) error { return d.CuGraphEventWaitNodeGetEvent(n.handle(), &e) })
 		return e, err
 	}
-	err = n.get(driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD, func(d *driver.Driver) error { return d.CuGraphEventRecordNodeGetEvent(n.raw, &e) })
+	err = n.get(cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD, func(d *driver.Driver) error { return d.CuGraphEventRecordNodeGetEvent(n.handle(), &e) })
 	return e, err
 }
 
 // MemOpParams are the parameters of a node of memory operations.
 type MemOpParams struct {
 	Context driver.CUcontext
-	Steps   []driver.CUstreamBatchMemOpParams
+	Steps   []cu.CUstreamBatchMemOpParams
 	Flags   uint32
 }
 
@@ -120,9 +121,9 @@ type MemOpParams struct {
 // (CUDA 11.7).
 func (n Node) MemOpParams() (MemOpParams, error) {
 	var m MemOpParams
-	err := n.get(driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, func(d *driver.Driver) error {
-		var p driver.CUDA_BATCH_MEM_OP_NODE_PARAMS
-		if err := d.CuGraphBatchMemOpNodeGetParams(n.raw, &p); err != nil {
+	err := n.get(cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, func(d *driver.Driver) error {
+		var p cu.CUDA_BATCH_MEM_OP_NODE_PARAMS
+		if err := d.CuGraphBatchMemOpNodeGetParams(n.handle(), &p); err != nil {
 			return err
 		}
 		m = MemOpParams{p.Ctx, copied(p.ParamArray, p.Count), p.Flags}
@@ -143,23 +144,23 @@ func copied[T any](at *T, n uint32) []T {
 // semaphores: those of Semaphores[i] are Params[i].
 type SemaphoreSignalParams struct {
 	Semaphores []driver.CUexternalSemaphore
-	Params     []driver.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+	Params     []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
 }
 
 // SemaphoreWaitParams are the parameters of a node that waits for external
 // semaphores: those of Semaphores[i] are Params[i].
 type SemaphoreWaitParams struct {
 	Semaphores []driver.CUexternalSemaphore
-	Params     []driver.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+	Params     []cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
 }
 
 // SemaphoreSignalParams returns a copy of the parameters of a node that signals
 // external semaphores (CUDA 11.2).
 func (n Node) SemaphoreSignalParams() (SemaphoreSignalParams, error) {
 	var s SemaphoreSignalParams
-	err := n.get(driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, func(d *driver.Driver) error {
-		var p driver.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-		if err := d.CuGraphExternalSemaphoresSignalNodeGetParams(n.raw, &p); err != nil {
+	err := n.get(cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, func(d *driver.Driver) error {
+		var p cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+		if err := d.CuGraphExternalSemaphoresSignalNodeGetParams(n.handle(), &p); err != nil {
 			return err
 		}
 		s = SemaphoreSignalParams{copied(p.ExtSemArray, p.NumExtSems), copied(p.ParamsArray, p.NumExtSems)}
@@ -172,9 +173,9 @@ func (n Node) SemaphoreSignalParams() (SemaphoreSignalParams, error) {
 // external semaphores (CUDA 11.2).
 func (n Node) SemaphoreWaitParams() (SemaphoreWaitParams, error) {
 	var w SemaphoreWaitParams
-	err := n.get(driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, func(d *driver.Driver) error {
-		var p driver.CUDA_EXT_SEM_WAIT_NODE_PARAMS
-		if err := d.CuGraphExternalSemaphoresWaitNodeGetParams(n.raw, &p); err != nil {
+	err := n.get(cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, func(d *driver.Driver) error {
+		var p cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS
+		if err := d.CuGraphExternalSemaphoresWaitNodeGetParams(n.handle(), &p); err != nil {
 			return err
 		}
 		w = SemaphoreWaitParams{copied(p.ExtSemArray, p.NumExtSems), copied(p.ParamsArray, p.NumExtSems)}

@@ -32,6 +32,7 @@ func (g *Graph) outermost() *Graph {
 // destroyed them, and may give their handles to others.
 func (n Node) forgetParts() {
 	outer := n.g.outermost()
+	outer.removals++
 	outer.conds.forgetConditionals(n)
 	for raw, p := range outer.parts {
 		if p.within(n) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // picture is what drawings and summaries show: a graph as it was at one moment,
@@ -25,6 +26,7 @@ type pictured struct {
 	Node
 	path   []uint32 // number, and in a node: that node's path and which of its graphs
 	typ    Type
+	does   string // its type in words
 	name   string // "" for none
 	detail string
 	inside []*picture
@@ -33,7 +35,7 @@ type pictured struct {
 // line is an edge in a picture, between places in its list of nodes.
 type line struct {
 	from, to int
-	data     driver.CUgraphEdgeData
+	data     cu.CUgraphEdgeData
 }
 
 // picture takes one of the graph as it is now.
@@ -66,9 +68,10 @@ func (g *Graph) pictured(path []uint32) (*picture, error) {
 func (n Node) pictureInto(p *pictured, path []uint32) (err error) {
 	p.Node = n
 	p.path = append(slices.Clip(path), n.i)
-	if err := n.g.d.CuGraphNodeGetType(n.raw, &p.typ); err != nil {
+	if err := n.g.d.CuGraphNodeGetType(n.handle(), &p.typ); err != nil {
 		return err
 	}
+	p.does = n.does(p.typ)
 	if p.name, err = n.shownName(p.typ); err != nil {
 		return err
 	}
@@ -81,7 +84,7 @@ func (n Node) pictureInto(p *pictured, path []uint32) (err error) {
 		if err != nil {
 			return err
 		}
-		in.label = insideLabel(p.typ, i, len(graphs))
+		in.label = insideLabel(p.typ, p.does, i, len(graphs))
 		p.inside = append(p.inside, in)
 	}
 	return err
@@ -92,13 +95,13 @@ func (n Node) pictureInto(p *pictured, path []uint32) (err error) {
 // that this package did not add.
 func (n Node) graphsInside(t Type) ([]*Graph, error) {
 	switch t {
-	case driver.CU_GRAPH_NODE_TYPE_GRAPH:
+	case cu.CU_GRAPH_NODE_TYPE_GRAPH:
 		var raw driver.CUgraph
-		if err := n.g.d.CuGraphChildGraphNodeGetGraph(n.raw, &raw); err != nil {
+		if err := n.g.d.CuGraphChildGraphNodeGetGraph(n.handle(), &raw); err != nil {
 			return nil, err
 		}
 		return []*Graph{n.inside(raw)}, nil
-	case driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+	case cu.CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		if k := n.g.outermost().conds.of(n); k != nil {
 			return k.bodies, nil
 		}
@@ -106,12 +109,14 @@ func (n Node) graphsInside(t Type) ([]*Graph, error) {
 	return nil, nil
 }
 
-func insideLabel(t Type, i, n int) string {
+func insideLabel(t Type, does string, i, n int) string {
 	switch {
-	case t != driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+	case t != cu.CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		return ""
 	case n == 1:
 		return "body"
+	case does == formIfElse.String():
+		return []string{"then", "else"}[i]
 	}
 	return fmt.Sprintf("body %d", i)
 }
@@ -161,7 +166,7 @@ func joinPath(path []uint32, sep string) string {
 // programmatic reports whether an edge lets its second kernel begin before the
 // first has ended.
 func (e line) programmatic() bool {
-	return driver.CUgraphDependencyType(e.data.Type) == driver.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
+	return cu.CUgraphDependencyType(e.data.Type) == cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
 }
 
 // each calls f with the place of every node, and after a node with those inside.

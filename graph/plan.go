@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -32,20 +33,20 @@ type Plan struct {
 	ops     []driver.Op
 	after   [][]int // of Items; nil for a chain
 	kinds   []planKind
-	batch   *driver.Batch
+	batch   *cu.Batch
 	steps   []step
 	graph   driver.CUgraph // in the frames now
 	graphs  []*uintptr     // where the frames have the graph
 	roots   []loader.Frame // the frames that run after the nodes given to AddPlan
-	depsAt  *driver.CUgraphNode
+	depsAt  *cu.CUgraphNode
 	depsLen uintptr // as in the roots' frames now
 
 	// Neither of these moves: frames have addresses in them.
-	made  []driver.CUgraphNode // where the driver puts the new nodes
-	joins []driver.CUgraphNode // dependencies that do not lie side by side in made
+	made  []cu.CUgraphNode // where the driver puts the new nodes
+	joins []cu.CUgraphNode // dependencies that do not lie side by side in made
 	moves []move
 
-	deps  []driver.CUgraphNode
+	deps  []cu.CUgraphNode
 	mixed bool // operations are of other contexts
 }
 
@@ -135,9 +136,12 @@ func planError(i int, op driver.Op, err error) error {
 	return fmt.Errorf("cannot plan item %d, %v: %w", i, op, err)
 }
 
+// exists reports whether p is a plan of this package's making.
+func (p *Plan) exists() bool { return p != nil && p.life != nil }
+
 // Len returns the number of nodes, 0 for a nil plan.
 func (p *Plan) Len() int {
-	if p == nil {
+	if !p.exists() {
 		return 0
 	}
 	return len(p.ops)
@@ -145,7 +149,7 @@ func (p *Plan) Len() int {
 
 // Context returns the context whose graphs the plan is for.
 func (p *Plan) Context() *driver.Context {
-	if p == nil {
+	if !p.exists() {
 		return nil
 	}
 	return p.ctx
@@ -153,7 +157,7 @@ func (p *Plan) Context() *driver.Context {
 
 // Lifetime is the plan's ownership record.
 func (p *Plan) Lifetime() *driver.Lifetime {
-	if p == nil {
+	if !p.exists() {
 		return nil
 	}
 	return p.life
@@ -161,8 +165,8 @@ func (p *Plan) Lifetime() *driver.Lifetime {
 
 // String names the plan.
 func (p *Plan) String() string {
-	if p == nil {
-		return "nil graph plan"
+	if !p.exists() {
+		return absentName(p == nil, &aPlan)
 	}
 	return fmt.Sprintf("graph plan of %d nodes", len(p.ops))
 }
@@ -170,7 +174,7 @@ func (p *Plan) String() string {
 // Close lets go of what the operations refer to. Graphs that the plan was added
 // to stay as they are.
 func (p *Plan) Close() error {
-	if p == nil {
+	if !p.exists() {
 		return nil
 	}
 	p.mu.Lock() // an AddPlan that is under way ends first

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // AddPlan adds the nodes of p. Those of its items that run after no other item
@@ -17,8 +18,8 @@ import (
 // closed. That goes for all of its nodes together: what one of them is given
 // later (Node.Set, Exec.Set) is kept beside it, not in its place.
 func (g *Graph) AddPlan(p *Plan, deps ...Node) (Nodes, error) {
-	if p == nil {
-		return Nodes{}, errNilPlan
+	if !p.exists() {
+		return Nodes{}, aPlan.Error(p == nil)
 	}
 	if err := g.lock(); err != nil {
 		return Nodes{}, err
@@ -34,8 +35,6 @@ func (g *Graph) AddPlan(p *Plan, deps ...Node) (Nodes, error) {
 	}
 	return n, nil
 }
-
-var errNilPlan = fmt.Errorf("nil graph plan: %w", driver.ErrClosed)
 
 func (p *Plan) addTo(g *Graph, deps []Node) (Nodes, error) {
 	if err := p.life.Check(); err != nil {
@@ -70,9 +69,9 @@ func (p *Plan) setDeps(g *Graph, deps []Node) error {
 		if err := g.check(deps[i]); err != nil {
 			return err
 		}
-		p.deps = append(p.deps, deps[i].raw)
+		p.deps = append(p.deps, deps[i].handle())
 	}
-	var at *driver.CUgraphNode
+	var at *cu.CUgraphNode
 	if len(deps) > 0 {
 		at = &p.deps[0]
 	}
@@ -81,8 +80,8 @@ func (p *Plan) setDeps(g *Graph, deps []Node) error {
 	}
 	p.depsAt, p.depsLen = at, uintptr(len(deps))
 	for _, f := range p.roots {
-		*f.Word(driver.BatchDepsWord) = uintptr(unsafe.Pointer(at))
-		*f.Word(driver.BatchCountWord) = p.depsLen
+		*f.Word(cu.BatchDepsWord) = uintptr(unsafe.Pointer(at))
+		*f.Word(cu.BatchCountWord) = p.depsLen
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -13,7 +14,7 @@ type step struct {
 	moves    [2]int    // of Plan.moves, that come before
 	op       driver.Op // nil for calls in one crossing
 
-	deps  *driver.CUgraphNode // of op
+	deps  *cu.CUgraphNode // of op
 	count uintptr
 	root  bool // op runs after the nodes given to AddPlan
 }
@@ -29,8 +30,8 @@ func (p *Plan) layOut() {
 	for _, after := range p.after {
 		room += len(after)
 	}
-	p.made = make([]driver.CUgraphNode, len(p.ops))
-	p.joins = make([]driver.CUgraphNode, 0, room)
+	p.made = make([]cu.CUgraphNode, len(p.ops))
+	p.joins = make([]cu.CUgraphNode, 0, room)
 	p.batch = p.ctx.Driver().NewBatch()
 	p.steps, p.moves, p.graphs, p.roots = nil, nil, nil, nil
 	p.graph, p.depsAt, p.depsLen = 0, nil, 0
@@ -54,7 +55,7 @@ func (p *Plan) put(i int, op driver.Op) {
 		s.first = f
 	}
 	s.to = i + 1
-	p.graphs = append(p.graphs, f.Word(driver.BatchGraphWord))
+	p.graphs = append(p.graphs, f.Word(cu.BatchGraphWord))
 	if root {
 		p.roots = append(p.roots, f)
 	}
@@ -94,7 +95,7 @@ func (p *Plan) before(s *step) bool {
 }
 
 // dependencies returns where the handles of what item i runs after will lie.
-func (p *Plan) dependencies(i int) (at *driver.CUgraphNode, n uintptr, root bool) {
+func (p *Plan) dependencies(i int) (at *cu.CUgraphNode, n uintptr, root bool) {
 	if p.after == nil {
 		if i == 0 {
 			return nil, 0, true
@@ -113,7 +114,7 @@ func (p *Plan) dependencies(i int) (at *driver.CUgraphNode, n uintptr, root bool
 }
 
 // join makes a list of handles, filled before the step that begins here.
-func (p *Plan) join(after []int) (*driver.CUgraphNode, uintptr) {
+func (p *Plan) join(after []int) (*cu.CUgraphNode, uintptr) {
 	start := len(p.joins)
 	for _, a := range after {
 		p.moves = append(p.moves, move{len(p.joins), a})
@@ -122,7 +123,7 @@ func (p *Plan) join(after []int) (*driver.CUgraphNode, uintptr) {
 	return &p.joins[start], uintptr(len(after))
 }
 
-func (p *Plan) call(node, deps *driver.CUgraphNode, n uintptr, op driver.Op) loader.Frame {
+func (p *Plan) call(node, deps *cu.CUgraphNode, n uintptr, op driver.Op) loader.Frame {
 	switch op := op.(type) {
 	case *driver.CopyOp:
 		return p.batch.GraphAddMemcpyNode(node, 0, deps, n, op.Memcpy3D(), op.Context().Raw())

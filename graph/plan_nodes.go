@@ -32,7 +32,7 @@ func (s Nodes) at(i uint32) Node {
 	if int(i) >= len(s.g.raws) || s.g.raws[i] == 0 {
 		return Node{}
 	}
-	return Node{s.g, s.g.raws[i], i}
+	return Node{s.g, i}
 }
 
 // All yields the nodes with the numbers of their items.

@@ -3,19 +3,21 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"sync"
 
 	"github.com/purecuda/cuda/driver"
 )
 
-// ErrSealed is matched when something is registered in a pool that is sealed.
+// ErrSealed is matched when something is registered in a pool that is sealed, and
+// when a graph or a capture is to keep such a pool.
 var ErrSealed = errors.New("sealed")
 
-// Pool keeps things alive for several graphs: buffers of any type, modules,
-// events, whatever is a driver.Ref. What is registered stays, though its owner
-// closes or drops it, until the pool is cleared or closed and no graph that
-// holds the pool is left.
+// Pool keeps things alive for several graphs: buffers, modules, events, and any
+// value of Go. What is registered stays, though its owner closes or drops it,
+// until the pool is cleared or closed and no graph that holds the pool is left.
+// Then the pool releases it, in the order of registration.
 //
 // A graph holds a pool like anything else that it is told to keep: by
 // [Graph.Keep] or [Scope.Keep]. Its Execs then do too, until the last of their
@@ -31,8 +33,64 @@ type Pool struct {
 // poolCore is what the end of a pool needs of it.
 type poolCore struct {
 	mu     sync.Mutex
-	held   map[*driver.Lifetime]struct{}
+	held   []pooled // in the order of registration
+	keys   map[any]struct{}
 	sealed bool
+}
+
+// pooled is one thing in a pool: an object of the driver, or a value.
+type pooled struct {
+	life  *driver.Lifetime // nil for a value
+	value any              // nil for an object
+	key   any              // equal for a thing that is registered again
+}
+
+// valueKey is the key of a value.
+func valueKey(value any) any {
+	switch v := reflect.ValueOf(value); {
+	case v.Comparable():
+		return value
+	case v.Kind() == reflect.Slice, v.Kind() == reflect.Map, v.Kind() == reflect.Func:
+		return identity{v.Type(), v.Pointer(), length(v)}
+	}
+	return new(byte) // a struct with such fields: each is another one
+}
+
+// identity tells values apart that Go does not compare. The address is that of
+// another value only when this one is gone, and a pool keeps it.
+type identity struct {
+	of      reflect.Type
+	address uintptr
+	len     int
+}
+
+func length(v reflect.Value) int {
+	if v.Kind() == reflect.Slice {
+		return v.Len()
+	}
+	return 0
+}
+
+// heldOf is a thing as a pool keeps it.
+func heldOf(thing any) (pooled, error) {
+	var r driver.Ref
+	switch t := thing.(type) {
+	case nil:
+		return pooled{}, invalid("it is nil")
+	case driver.Ref:
+		r = t
+	case interface{ Ref() driver.Ref }:
+		if r = t.Ref(); r == nil {
+			return pooled{}, invalid("a nil or zero %T", thing)
+		}
+	default:
+		return pooled{value: thing, key: valueKey(thing)}, nil
+	}
+	if v := reflect.ValueOf(r); v.Kind() == reflect.Pointer && v.IsNil() {
+		return pooled{}, invalid("a nil %T", r)
+	}
+	l := r.Lifetime()
+	return pooled{life: l, key: l}, l.Check()
 }
 
 // NewPool makes an empty pool. It may hold things of any context of c's driver.
@@ -41,7 +99,7 @@ func NewPool(c *driver.Context) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{life: life, ctx: c, core: &poolCore{held: make(map[*driver.Lifetime]struct{})}}
+	p := &Pool{life: life, ctx: c, core: &poolCore{keys: make(map[any]struct{})}}
 	core := p.core
 	driver.Own(p, life, 0, func(*driver.Driver) error {
 		letGoOf(core.take())
@@ -50,14 +108,28 @@ func NewPool(c *driver.Context) (*Pool, error) {
 	return p, nil
 }
 
+// exists reports whether p is a pool of NewPool's making.
+func (p *Pool) exists() bool { return p != nil && p.core != nil }
+
+// check is nil while the pool is open.
+func (p *Pool) check() error {
+	if !p.exists() {
+		return aPool.Error(p == nil)
+	}
+	return p.life.Check()
+}
+
 // Register has the pool keep things: all of them, or, if one is closed or nil,
-// none. What it keeps already it keeps once.
-func (p *Pool) Register(refs ...driver.Ref) error {
-	if err := p.Lifetime().Check(); err != nil {
+// none. What it keeps already it keeps once. A thing is a driver.Ref; or what has
+// one by a method Ref, such as a buffer or a view; or any other value, which the
+// collector then leaves alone. A value that has a Close of its own is not closed
+// by the pool.
+func (p *Pool) Register(things ...any) error {
+	if err := p.check(); err != nil {
 		return err
 	}
-	added, err := p.core.register(refs)
-	runtime.KeepAlive(refs)
+	added, err := p.core.register(things)
+	runtime.KeepAlive(things)
 	if err != nil {
 		letGoOf(added)
 		return fmt.Errorf("%v: %w", p, err)
@@ -66,79 +138,100 @@ func (p *Pool) Register(refs ...driver.Ref) error {
 }
 
 // register returns, if it fails, what has to be let go of.
-func (c *poolCore) register(refs []driver.Ref) ([]*driver.Lifetime, error) {
+func (c *poolCore) register(things []any) ([]pooled, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sealed {
 		return nil, fmt.Errorf("it takes nothing more: %w", ErrSealed)
 	}
-	return c.add(refs)
-}
-
-// add retains what is not there yet. If something cannot be it returns what has
-// to be let go of.
-func (c *poolCore) add(refs []driver.Ref) ([]*driver.Lifetime, error) {
-	var added []*driver.Lifetime
-	for i, r := range refs {
-		if r == nil {
-			return c.drop(added), invalid("reference %d is nil", i)
+	before := len(c.held)
+	for i, t := range things {
+		if err := c.add(t); err != nil {
+			return c.drop(before), fmt.Errorf("thing %d: %w", i, err)
 		}
-		l := r.Lifetime()
-		if err := l.Check(); err != nil {
-			return c.drop(added), err
-		}
-		if _, known := c.held[l]; known {
-			continue
-		}
-		if err := l.Retain(); err != nil {
-			return c.drop(added), err
-		}
-		c.held[l] = struct{}{}
-		added = append(added, l)
 	}
 	return nil, nil
 }
 
-func (c *poolCore) drop(lives []*driver.Lifetime) []*driver.Lifetime {
-	for _, l := range lives {
-		delete(c.held, l)
+// add retains what is not there yet.
+func (c *poolCore) add(thing any) error {
+	h, err := heldOf(thing)
+	if err != nil {
+		return err
 	}
-	return lives
+	if _, known := c.keys[h.key]; known {
+		return nil
+	}
+	if h.life != nil {
+		if err := h.life.Retain(); err != nil {
+			return err
+		}
+	}
+	c.keys[h.key] = struct{}{}
+	c.held = append(c.held, h)
+	return nil
+}
+
+// drop takes out what was added after the first n things.
+func (c *poolCore) drop(n int) []pooled {
+	added := append([]pooled(nil), c.held[n:]...)
+	for _, h := range added {
+		delete(c.keys, h.key)
+	}
+	clear(c.held[n:])
+	c.held = c.held[:n]
+	return added
 }
 
 // take empties the pool and returns what to let go of, which is done without
 // the lock: it may free memory and wait for the device.
-func (c *poolCore) take() []*driver.Lifetime {
+func (c *poolCore) take() []pooled {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	lives := make([]*driver.Lifetime, 0, len(c.held))
-	for l := range c.held {
-		lives = append(lives, l)
-	}
-	clear(c.held)
-	return lives
+	things := c.held
+	c.held = nil
+	clear(c.keys)
+	return things
 }
 
-func letGoOf(lives []*driver.Lifetime) {
-	for _, l := range lives {
-		l.Done()
+// letGoOf releases things in their order.
+func letGoOf(things []pooled) {
+	for i := range things {
+		if things[i].life != nil {
+			things[i].life.Done()
+		}
+		things[i] = pooled{}
 	}
+}
+
+// takesGraphs refuses to have a sealed pool kept by a graph.
+func takesGraphs(refs []driver.Ref) error {
+	for _, r := range refs {
+		if p, ok := r.(*Pool); ok && p.Sealed() {
+			return fmt.Errorf("%v takes no further graph: %w", p, ErrSealed)
+		}
+	}
+	return nil
 }
 
 // Has reports whether a thing is registered.
-func (p *Pool) Has(r driver.Ref) bool {
-	if p == nil || r == nil {
+func (p *Pool) Has(thing any) bool {
+	if !p.exists() {
+		return false
+	}
+	h, err := heldOf(thing)
+	if err != nil && h.life == nil {
 		return false
 	}
 	p.core.mu.Lock()
 	defer p.core.mu.Unlock()
-	_, known := p.core.held[r.Lifetime()]
+	_, known := p.core.keys[h.key]
 	return known
 }
 
 // Len is how many things are registered.
 func (p *Pool) Len() int {
-	if p == nil {
+	if !p.exists() {
 		return 0
 	}
 	p.core.mu.Lock()
@@ -148,12 +241,12 @@ func (p *Pool) Len() int {
 
 // InUse reports whether a graph, or an Exec or one of its launches, holds the
 // pool.
-func (p *Pool) InUse() bool { return p != nil && p.life.Holders() > 0 }
+func (p *Pool) InUse() bool { return p.exists() && p.life.Holders() > 0 }
 
 // Clear lets go of everything. It is refused while a graph or an Exec holds the
 // pool, because their nodes refer to what is in it.
 func (p *Pool) Clear() error {
-	if err := p.Lifetime().Check(); err != nil {
+	if err := p.check(); err != nil {
 		return err
 	}
 	if p.InUse() {
@@ -164,14 +257,15 @@ func (p *Pool) Clear() error {
 	return nil
 }
 
-// Seal has the pool refuse registrations.
+// Seal has the pool refuse registrations, and to be kept by further graphs and
+// captures: what it holds, and for whom, stays as it is.
 func (p *Pool) Seal() error { return p.seal(true) }
 
 // Unseal takes Seal back.
 func (p *Pool) Unseal() error { return p.seal(false) }
 
 func (p *Pool) seal(on bool) error {
-	if err := p.Lifetime().Check(); err != nil {
+	if err := p.check(); err != nil {
 		return err
 	}
 	p.core.mu.Lock()
@@ -180,9 +274,9 @@ func (p *Pool) seal(on bool) error {
 	return nil
 }
 
-// Sealed reports whether the pool refuses registrations.
+// Sealed reports whether Seal was called, and Unseal not since.
 func (p *Pool) Sealed() bool {
-	if p == nil {
+	if !p.exists() {
 		return false
 	}
 	p.core.mu.Lock()
@@ -192,7 +286,7 @@ func (p *Pool) Sealed() bool {
 
 // Lifetime implements driver.Ref, so that graphs can keep the pool.
 func (p *Pool) Lifetime() *driver.Lifetime {
-	if p == nil {
+	if !p.exists() {
 		return nil
 	}
 	return p.life
@@ -200,7 +294,7 @@ func (p *Pool) Lifetime() *driver.Lifetime {
 
 // Context returns the context that the pool was made with.
 func (p *Pool) Context() *driver.Context {
-	if p == nil {
+	if !p.exists() {
 		return nil
 	}
 	return p.ctx
@@ -208,8 +302,8 @@ func (p *Pool) Context() *driver.Context {
 
 // String says how much the pool keeps.
 func (p *Pool) String() string {
-	if p == nil {
-		return "nil pool"
+	if !p.exists() {
+		return absentName(p == nil, &aPool)
 	}
 	return fmt.Sprintf("pool of %d things", p.Len())
 }
@@ -217,7 +311,7 @@ func (p *Pool) String() string {
 // Close refuses new registrations and graphs, and ends the pool's handles. What
 // the pool keeps goes with the last graph that holds it, which may be now.
 func (p *Pool) Close() error {
-	if p == nil {
+	if !p.exists() {
 		return nil
 	}
 	shared.forget(p)

@@ -20,7 +20,7 @@ type handles struct {
 func SharePool(p *Pool) (PoolHandle, error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
-	if err := p.Lifetime().Check(); err != nil {
+	if err := p.check(); err != nil {
 		return 0, err
 	}
 	if shared.byName == nil {

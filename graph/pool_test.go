@@ -122,7 +122,7 @@ func TestPoolTakesAllOrNothing(t *testing.T) {
 			t.Errorf("nil: %v, %v", err, p)
 		}
 		var none *graph.Pool
-		if err := none.Register(b.Ref()); !errors.Is(err, driver.ErrClosed) || none.Len() != 0 || none.Clear() == nil || none.Close() != nil {
+		if err := none.Register(b.Ref()); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || none.Len() != 0 || none.Clear() == nil || none.Close() != nil {
 			t.Errorf("nil pool: %v", err)
 		}
 	})
@@ -160,7 +160,7 @@ func TestPoolsAreSharedByHandle(t *testing.T) {
 		if _, err := graph.SharePool(p); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("closed pool: %v", err)
 		}
-		if _, err := graph.SharePool(nil); !errors.Is(err, driver.ErrClosed) {
+		if _, err := graph.SharePool(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("nil pool: %v", err)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/absent"
 )
 
 // Profile is how long each node of a graph took on the device, as
@@ -75,9 +76,7 @@ func ProfileOneByOne() ProfileOption {
 // be none when it is measured.
 func (g *Graph) Profile(ctx context.Context, s *driver.Stream, opts ...ProfileOption) (*Profile, error) {
 	m := &profiling{rounds: 5, s: s}
-	for _, o := range opts {
-		o(m)
-	}
+	absent.Apply(opts, m)
 	p, err := m.profile(ctx, g)
 	if err != nil {
 		return nil, fmt.Errorf("cannot profile %v: %w", g, err)
@@ -88,6 +87,9 @@ func (g *Graph) Profile(ctx context.Context, s *driver.Stream, opts ...ProfileOp
 // Time returns how long a node took. It is not known of nodes in bodies of
 // conditional nodes, and of nodes that the graph did not have then.
 func (p *Profile) Time(n Node) (NodeTime, bool) {
+	if p == nil {
+		return NodeTime{}, false
+	}
 	t, ok := p.times[n]
 	return t, ok
 }
@@ -96,6 +98,9 @@ func (p *Profile) Time(n Node) (NodeTime, bool) {
 // after a child graph's node those in it.
 func (p *Profile) Nodes() iter.Seq[NodeTime] {
 	return func(yield func(NodeTime) bool) {
+		if !p.exists() {
+			return
+		}
 		on := true
 		p.picture.each(func(in *picture, i int) {
 			if t, ok := p.times[in.nodes[i].Node]; ok && on {
@@ -110,6 +115,9 @@ func (p *Profile) Nodes() iter.Seq[NodeTime] {
 // graph is one node in it. The sum may be more than Run: without events between
 // them, a kernel is made ready while the one before still runs.
 func (p *Profile) CriticalPath() (path []Node, total time.Duration) {
+	if !p.exists() {
+		return nil, 0
+	}
 	places, total := p.picture.critical(p.length)
 	path = make([]Node, len(places))
 	for i, at := range places {
@@ -118,10 +126,16 @@ func (p *Profile) CriticalPath() (path []Node, total time.Duration) {
 	return path, total
 }
 
+// exists reports whether p was measured.
+func (p *Profile) exists() bool { return p != nil && p.picture != nil }
+
 func (p *Profile) length(n Node) time.Duration { return p.times[n].Time }
 
 // String is one line: the run, the critical path, what measuring costs.
 func (p *Profile) String() string {
+	if !p.exists() {
+		return "no profile"
+	}
 	path, total := p.CriticalPath()
 	return fmt.Sprintf("runs in %s; critical path of %s: %s; with events around each node %s, of which an empty node has %s (medians of %d)",
 		micros(p.Run), plural(len(path), "node"), micros(total), micros(p.Measured), micros(p.Overhead), p.Rounds)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // probe measures a node: by the events right before and right behind it, for
@@ -13,7 +14,7 @@ import (
 type probe struct {
 	node          Node
 	before, after *driver.Event
-	nodes         [2]driver.CUgraphNode
+	nodes         [2]cu.CUgraphNode
 	starts, times []time.Duration
 }
 
@@ -37,7 +38,7 @@ func (all *probes) make(p *picture) error {
 		}
 	}
 	for i := range p.nodes {
-		if n := &p.nodes[i]; n.typ == driver.CU_GRAPH_NODE_TYPE_GRAPH {
+		if n := &p.nodes[i]; n.typ == cu.CU_GRAPH_NODE_TYPE_GRAPH {
 			if err := all.make(n.inside[0]); err != nil {
 				return err
 			}
@@ -94,7 +95,7 @@ func (l *level) insert(oneByOne bool) error {
 	g.from, g.to = g.from[:0], g.to[:0]
 	for i := range l.probes {
 		t := &l.probes[i]
-		g.from, g.to = append(g.from, t.nodes[0]), append(g.to, t.node.raw)
+		g.from, g.to = append(g.from, t.nodes[0]), append(g.to, t.node.handle())
 	}
 	if oneByOne {
 		l.joinInOrder()
@@ -132,7 +133,7 @@ func (t *probe) insert(g *Graph) error {
 	if err := g.d.CuGraphAddEventRecordNode(&t.nodes[0], g.raw, nil, 0, t.before.Raw()); err != nil {
 		return err
 	}
-	return g.d.CuGraphAddEventRecordNode(&t.nodes[1], g.raw, &t.node.raw, 1, t.after.Raw())
+	return g.d.CuGraphAddEventRecordNode(&t.nodes[1], g.raw, &g.raws[t.node.i], 1, t.after.Raw())
 }
 
 // remove takes the nodes of probes out of the graph, all that can be.

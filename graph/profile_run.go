@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // profiling is a Profile in the making.
@@ -43,7 +44,7 @@ func (m *profiling) check() error {
 		return err
 	}
 	status, _, err := m.s.CaptureStatus()
-	if err == nil && status != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+	if err == nil && status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
 		err = refuse(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "%v captures; the runs that are measured need a stream that executes", m.s)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -205,13 +206,13 @@ func TestDrawingOfNodesThatWereNotMeasured(t *testing.T) {
 func TestProfileRefusesMemoryNodes(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.graph()
-		var n driver.CUgraphNode
-		var p driver.CUDA_MEM_ALLOC_NODE_PARAMS
-		p.PoolProps.AllocType = driver.CU_MEM_ALLOCATION_TYPE_PINNED
-		p.PoolProps.Location.Type = driver.CU_MEM_LOCATION_TYPE_DEVICE
+		var n cu.CUgraphNode
+		var p cu.CUDA_MEM_ALLOC_NODE_PARAMS
+		p.PoolProps.AllocType = cu.CU_MEM_ALLOCATION_TYPE_PINNED
+		p.PoolProps.Location.Type = cu.CU_MEM_LOCATION_TYPE_DEVICE
 		p.Bytesize = 64
 		k.ok(k.c.Driver().CuGraphAddMemAllocNode(&n, g.Raw(), nil, 0, &p))
-		k.ok(k.c.Driver().CuGraphAddMemFreeNode(new(driver.CUgraphNode), g.Raw(), &n, 1, p.Dptr))
+		k.ok(k.c.Driver().CuGraphAddMemFreeNode(new(cu.CUgraphNode), g.Raw(), &n, 1, p.Dptr))
 		_, err := g.Profile(background, k.s)
 		if !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) || !strings.Contains(err.Error(), "allocation") {
 			k.Errorf("got %v", err)
@@ -240,9 +241,9 @@ func TestProfileRefusesBadInput(t *testing.T) {
 			want error
 			err  func() error
 		}{
-			{"nil graph", driver.ErrClosed, func() error { _, err := (*graph.Graph)(nil).Profile(background, k.s); return err }},
+			{"nil graph", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := (*graph.Graph)(nil).Profile(background, k.s); return err }},
 			{"closed graph", driver.ErrClosed, func() error { _, err := closed.Profile(background, k.s); return err }},
-			{"nil stream", driver.ErrClosed, func() error { _, err := s.g.Profile(background, nil); return err }},
+			{"nil stream", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := s.g.Profile(background, nil); return err }},
 			{"closed stream", driver.ErrClosed, func() error { _, err := s.g.Profile(background, gone); return err }},
 			{"no rounds", driver.CUDA_ERROR_INVALID_VALUE, func() error {
 				_, err := s.g.Profile(background, k.s, graph.ProfileRounds(0))

@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 )
 
@@ -171,17 +172,17 @@ func (g *modelGraph) sameShape(other *modelGraph) bool {
 func (k modelKind) node() graph.Type {
 	switch k {
 	case doFill:
-		return driver.CU_GRAPH_NODE_TYPE_MEMSET
+		return cu.CU_GRAPH_NODE_TYPE_MEMSET
 	case doCopy:
-		return driver.CU_GRAPH_NODE_TYPE_MEMCPY
+		return cu.CU_GRAPH_NODE_TYPE_MEMCPY
 	case doNothing:
-		return driver.CU_GRAPH_NODE_TYPE_EMPTY
+		return cu.CU_GRAPH_NODE_TYPE_EMPTY
 	case doChild:
-		return driver.CU_GRAPH_NODE_TYPE_GRAPH
+		return cu.CU_GRAPH_NODE_TYPE_GRAPH
 	case doIf, doWhile:
-		return driver.CU_GRAPH_NODE_TYPE_CONDITIONAL
+		return cu.CU_GRAPH_NODE_TYPE_CONDITIONAL
 	}
-	return driver.CU_GRAPH_NODE_TYPE_KERNEL
+	return cu.CU_GRAPH_NODE_TYPE_KERNEL
 }
 
 // adopt takes the parameters of a graph of the same shape.

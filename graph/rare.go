@@ -1,10 +1,13 @@
 package graph
 
-import "github.com/purecuda/cuda/driver"
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+)
 
 // addRare adds nodes of the sorts that few graphs have: batches of memory
 // operations (CUDA 11.7), external semaphores (CUDA 11.2).
-func (g *Graph) addRare(n, from *driver.CUgraphNode, count uintptr, op driver.Op) error {
+func (g *Graph) addRare(n, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
 	switch op := op.(type) {
 	case *driver.MemOp:
 		p := op.NodeParams()
@@ -28,7 +31,7 @@ func (g *Graph) boundTo(op driver.Op) *driver.Driver {
 	return g.d
 }
 
-func (g *Graph) setRare(n driver.CUgraphNode, op driver.Op) error {
+func (g *Graph) setRare(n cu.CUgraphNode, op driver.Op) error {
 	switch op := op.(type) {
 	case *driver.MemOp:
 		p := op.NodeParams()
@@ -43,7 +46,7 @@ func (g *Graph) setRare(n driver.CUgraphNode, op driver.Op) error {
 	return unknown(op)
 }
 
-func (x *Exec) setRare(n driver.CUgraphNode, op driver.Op) error {
+func (x *Exec) setRare(n cu.CUgraphNode, op driver.Op) error {
 	d, raw := x.d, x.keep.raw
 	switch op := op.(type) {
 	case *driver.MemOp:
@@ -62,7 +65,7 @@ func (x *Exec) setRare(n driver.CUgraphNode, op driver.Op) error {
 // setElsewhere sets copies and fills of graphs whose nodes are of several
 // contexts: the calls for these types keep the context that the node has, those
 // for all types take one (CUDA 12.2).
-func (g *Graph) setElsewhere(n driver.CUgraphNode, op driver.Op) (done bool, err error) {
+func (g *Graph) setElsewhere(n cu.CUgraphNode, op driver.Op) (done bool, err error) {
 	switch op.(type) {
 	case *driver.CopyOp, *driver.FillOp:
 	default:

@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // kernelNodes says of the kernel nodes of a graph which footprints are theirs.
 // It believes nothing that the driver does not confirm: kernel and addresses
 // must be those that the node has.
 type kernelNodes struct {
-	params map[uint32]*driver.CUDA_KERNEL_NODE_PARAMS
+	params map[uint32]*cu.CUDA_KERNEL_NODE_PARAMS
 	prints map[uint32]foundFootprint
 }
 
@@ -19,17 +20,17 @@ type kernelNodes struct {
 // each, or, where the driver made the nodes, what was noted for the captured
 // operations and for the graphs that they were copied from.
 func (g *Graph) recognise(nodes []Node) (*kernelNodes, error) {
-	k := &kernelNodes{make(map[uint32]*driver.CUDA_KERNEL_NODE_PARAMS), make(map[uint32]foundFootprint)}
+	k := &kernelNodes{make(map[uint32]*cu.CUDA_KERNEL_NODE_PARAMS), make(map[uint32]foundFootprint)}
 	var rest []Node
 	for _, n := range nodes {
 		var t Type
-		if err := g.d.CuGraphNodeGetType(n.raw, &t); err != nil {
+		if err := g.d.CuGraphNodeGetType(n.handle(), &t); err != nil {
 			return nil, err
 		}
-		if t != driver.CU_GRAPH_NODE_TYPE_KERNEL {
+		if t != cu.CU_GRAPH_NODE_TYPE_KERNEL {
 			continue
 		}
-		p := new(driver.CUDA_KERNEL_NODE_PARAMS)
+		p := new(cu.CUDA_KERNEL_NODE_PARAMS)
 		if err := n.kernelParams(n.g.d, p); err != nil {
 			return nil, err
 		}
@@ -49,7 +50,7 @@ func (g *Graph) recognise(nodes []Node) (*kernelNodes, error) {
 }
 
 // fits reports whether a node with these parameters can have the footprint.
-func (f foundFootprint) fits(p *driver.CUDA_KERNEL_NODE_PARAMS) bool {
+func (f foundFootprint) fits(p *cu.CUDA_KERNEL_NODE_PARAMS) bool {
 	if p.Func != f.kernel.Raw() {
 		return false
 	}
@@ -173,7 +174,7 @@ func (f foundFootprint) key(args []int32) string {
 }
 
 // nodeKey is key for what a node has.
-func nodeKey(p *driver.CUDA_KERNEL_NODE_PARAMS, args []int32) string {
+func nodeKey(p *cu.CUDA_KERNEL_NODE_PARAMS, args []int32) string {
 	key := binary.NativeEndian.AppendUint64(nil, uint64(p.Func))
 	for _, a := range args {
 		if p.KernelParams == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // retired is what an exec does not refer to any more while launches that do are
@@ -48,7 +49,7 @@ func (r *retired) launched() {
 // record has a mark stand behind the launch. Without one, things wait for a later
 // try, or for Run, Wait or Close.
 func (r *retired) record() {
-	if r.stream.Raw() == driver.CU_STREAM_PER_THREAD {
+	if r.stream.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.shareMark()
 		return
 	}
@@ -116,7 +117,7 @@ func (r *retired) sweep() {
 
 // settle notes that the first n launches have ended.
 func (r *retired) settle(n uint64) {
-	r.settled = max(r.settled, n)
+	r.settled = max(r.settled, min(n, r.replays))
 	if r.settled == r.replays {
 		r.release()
 	}
@@ -190,7 +191,11 @@ func (r *retired) close() error {
 	r.unstage()
 	if r.settled < r.replays {
 		if ended, err := r.passed(); err != nil || !ended {
-			parked.Go(r.park)
+			parked.Add(1)
+			r.stream.Context().Lifetime().Go(func() {
+				defer parked.Done()
+				r.park()
+			})
 			return nil
 		}
 	}

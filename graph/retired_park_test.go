@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/faulty"
@@ -41,7 +42,7 @@ func TestClosingAnExecThatRunsLeavesCapturesOfItsStreamAlone(t *testing.T) {
 					errs = append(errs, sc.Do(l))
 				}
 				status, _, err := sc.Status()
-				if status != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE {
+				if status != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE {
 					t.Errorf("closed before: %v: capture status %v", before, status)
 				}
 				return errors.Join(append(errs, err)...)
@@ -95,7 +96,7 @@ func (k *kit) closesWhileCapturing(mode graph.Mode, streamFirst bool) {
 		}()
 		err := errors.Join(<-done, sc.Do(l))
 		status, _, statusErr := sc.Status()
-		if status != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE {
+		if status != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE {
 			k.Errorf("capture status %v", status)
 		}
 		return errors.Join(err, statusErr)

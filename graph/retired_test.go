@@ -53,3 +53,32 @@ func TestRetireDuringCaptureOfTheSameStream(t *testing.T) {
 		k.expect(a, 3)
 	})
 }
+
+// A program that waits by events of its own says so, and what its launches used is
+// released. A number of launches that were not made yet counts as those that were.
+func TestNoteEndedReleasesWhatLaunchesUsed(t *testing.T) {
+	each(t, func(k *kit) {
+		g := k.graph()
+		a, b := k.memoryOf(1), k.memoryOf(1)
+		n := k.add(g, k.launch(k.plus, a, 1))
+		x := k.exec(g)
+		replace := func(m, by *driver.Buffer[uint32]) {
+			k.Helper()
+			k.ok(x.Launch(k.s))
+			k.wait(k.s) // which the Exec does not know
+			l := k.launch(k.plus, by, 1)
+			k.ok(errors.Join(x.Set(n, l), n.Set(l), m.Close()))
+			x.NoteEnded(x.Replays() - 1)
+			if m.Ref().Lifetime().Ended() {
+				t.Error("memory was released though its launch may still run")
+			}
+			x.NoteEnded(x.Replays() + 1)
+			if !m.Ref().Lifetime().Ended() {
+				t.Error("memory is kept though its launch has ended")
+			}
+		}
+		replace(a, b)
+		replace(b, k.memory())
+		(*graph.Exec)(nil).NoteEnded(1)
+	})
+}

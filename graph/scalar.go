@@ -49,7 +49,7 @@ func NewScalar[T any](c *driver.Context, v T) (*Scalar[T], error) {
 // value again.
 func (s *Scalar[T]) Set(on *driver.Stream, v T) error {
 	if s == nil {
-		return fmt.Errorf("nil scalar: %w", driver.ErrClosed)
+		return aScalar.Error(true)
 	}
 	err := s.check(on)
 	if err == nil {
@@ -64,6 +64,9 @@ func (s *Scalar[T]) Set(on *driver.Stream, v T) error {
 }
 
 func (s *Scalar[T]) check(on *driver.Stream) error {
+	if s.Buffer == nil {
+		return aScalar.Error(false)
+	}
 	if err := on.Ready(); err != nil {
 		return err
 	}

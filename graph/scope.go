@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Scope records operations on one stream of an open capture. It takes
@@ -17,28 +18,81 @@ type Scope struct {
 	whole *Recording // a scope in use keeps its capture open
 }
 
+// ScopeOf returns a Scope that records on s, and false if no capture of this package
+// has s now. It is for code that is given a stream alone and has to tell the graph
+// to be what it refers to ([Scope.Keep]) or to allocate in it ([Allocate]). Such a
+// Scope does not keep a Recording open that the program drops.
+func ScopeOf(s *driver.Stream) (*Scope, bool) {
+	if s.Ready() != nil {
+		return nil, false
+	}
+	r := capturing.of(s)
+	if r == nil {
+		return nil, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range r.branches {
+		if keyOf(b.s) == keyOf(s) {
+			return &Scope{r: r, s: s, b: b}, true
+		}
+	}
+	return nil, false
+}
+
 // Stream returns the stream that is captured. What is sent to it past the Scope
 // is recorded as well, but the graph does not know what it refers to: see Keep.
-func (sc *Scope) Stream() *driver.Stream { return sc.s }
+func (sc *Scope) Stream() *driver.Stream {
+	if !sc.exists() {
+		return nil
+	}
+	return sc.s
+}
 
 // Mode returns the mode of the capture.
-func (sc *Scope) Mode() Mode { return sc.r.mode }
+func (sc *Scope) Mode() Mode {
+	if !sc.exists() {
+		return 0
+	}
+	return sc.r.mode
+}
 
 // Do records an operation. The graph keeps alive what it refers to.
 func (sc *Scope) Do(op driver.Op) error {
+	if l, ok := op.(*LaunchOp); ok && sc.exists() {
+		return l.recordIn(sc) // which takes the capture itself
+	}
+	r, err := sc.lock()
+	if err != nil {
+		return err
+	}
+	defer r.mu.Unlock()
 	if op == nil {
 		return invalid("nil operation for the capture of %v", sc.s)
 	}
-	r := sc.r
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ended {
-		return sc.endedError()
+	if l, ok := op.(*driver.Launch); ok && r.uses.are(l) {
+		return sc.repeat(l)
 	}
 	if r.g != nil {
 		return sc.doInto(op)
 	}
 	return sc.do(r.own, op)
+}
+
+// repeat records a launch that refers to what the one before does, which is held and
+// noted: most of a long capture.
+func (sc *Scope) repeat(l *driver.Launch) error {
+	r := sc.r
+	if r.g != nil {
+		r.g.lockLatch()
+		defer r.g.mu.Unlock()
+	}
+	if err := sc.s.Do(l); err != nil {
+		return r.note(l, err)
+	}
+	r.uses.prints.repeat()
+	sc.b.open = true
+	return nil
 }
 
 // doInto is do where the program has the graph and may be adding nodes to it.
@@ -68,11 +122,13 @@ func (sc *Scope) do(o *owners, op driver.Op) error {
 // Keep has the graph keep alive what work refers to that was recorded past the
 // Scope.
 func (sc *Scope) Keep(refs ...driver.Ref) error {
-	r := sc.r
-	r.mu.Lock()
+	r, err := sc.lock()
+	if err != nil {
+		return err
+	}
 	defer r.mu.Unlock()
-	if r.ended {
-		return sc.endedError()
+	if err := takesGraphs(refs); err != nil {
+		return err
 	}
 	return r.owning(func(o *owners) error { return o.holdLoose(refs) })
 }
@@ -115,7 +171,10 @@ func (r *recording) giveOwners() {
 
 // Status returns the state of the capture and its number, which is unique in
 // the process.
-func (sc *Scope) Status() (status driver.CUstreamCaptureStatus, id uint64, err error) {
+func (sc *Scope) Status() (status cu.CUstreamCaptureStatus, id uint64, err error) {
+	if !sc.exists() {
+		return 0, 0, aScope.Error(sc == nil)
+	}
 	return sc.s.CaptureStatus()
 }
 
@@ -131,6 +190,36 @@ func (r *recording) note(op fmt.Stringer, err error) error {
 		r.first.Store(&what)
 	}
 	return err
+}
+
+// exists reports whether sc is the scope of a capture.
+func (sc *Scope) exists() bool { return sc != nil && sc.r != nil }
+
+// lock takes the scope's capture for a call, unless it has ended or there is none.
+func (sc *Scope) lock() (*recording, error) {
+	if !sc.exists() {
+		return nil, aScope.Error(sc == nil)
+	}
+	r := sc.r
+	r.mu.Lock()
+	if r.ended {
+		r.mu.Unlock()
+		return nil, sc.endedError()
+	}
+	return r, nil
+}
+
+// lockUsable is lock for calls that need the stream.
+func (sc *Scope) lockUsable() (*recording, error) {
+	r, err := sc.lock()
+	if err != nil {
+		return nil, err
+	}
+	if err := sc.s.Ready(); err != nil {
+		r.mu.Unlock()
+		return nil, fmt.Errorf("capture: %w", err)
+	}
+	return r, nil
 }
 
 func (sc *Scope) endedError() error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // NewCond makes a condition for a conditional node of what is being captured,
@@ -19,7 +20,7 @@ func (sc *Scope) NewCond(opts ...CondOption) (Cond, error) {
 // homeGraph is the graph that conditions belong to: in a body not that which
 // is being recorded but the one that the body will be in.
 func (sc *Scope) homeGraph() (*Graph, error) {
-	if sc.r.home != nil {
+	if sc.exists() && sc.r.home != nil {
 		return sc.r.home, nil
 	}
 	g, err := sc.Graph()
@@ -38,32 +39,35 @@ func (sc *Scope) homeGraph() (*Graph, error) {
 // A body takes kernels, copies and fills; CUDA has no host functions, events
 // and allocations there. A nil body does nothing.
 //
-// Nodes that are added to the body's Scope.Graph by hand move into the
-// conditional node when the body ends. Where they are then, Bodies tells.
+// Nodes taken while the body is recorded, from its Scope or its Scope.Graph, are
+// nodes of the body afterwards, under the names they were given.
 func (sc *Scope) If(c Cond, body func(*Scope) error) error {
-	return sc.conditional(driver.CU_GRAPH_COND_TYPE_IF, c, body)
+	return sc.conditional(cu.CU_GRAPH_COND_TYPE_IF, c, body)
 }
 
 // IfElse records a node that runs what one body records if the condition is not
 // 0, and what the other one does if it is (CUDA 12.8); see If.
 func (sc *Scope) IfElse(c Cond, then, otherwise func(*Scope) error) error {
-	return sc.conditional(driver.CU_GRAPH_COND_TYPE_IF, c, then, otherwise)
+	return sc.conditional(cu.CU_GRAPH_COND_TYPE_IF, c, then, otherwise)
 }
 
 // While records a node that runs what body records again and again as long as
 // the condition is not 0 (CUDA 12.3); see If. What sets the condition is
 // recorded in the body, and before the node unless it has a default.
 func (sc *Scope) While(c Cond, body func(*Scope) error) error {
-	return sc.conditional(driver.CU_GRAPH_COND_TYPE_WHILE, c, body)
+	return sc.conditional(cu.CU_GRAPH_COND_TYPE_WHILE, c, body)
 }
 
 // Switch records a node that runs what the body with the condition's number
 // records (CUDA 12.8); see If.
 func (sc *Scope) Switch(c Cond, bodies ...func(*Scope) error) error {
-	return sc.conditional(driver.CU_GRAPH_COND_TYPE_SWITCH, c, bodies...)
+	return sc.conditional(cu.CU_GRAPH_COND_TYPE_SWITCH, c, bodies...)
 }
 
-func (sc *Scope) conditional(kind driver.CUgraphConditionalNodeType, c Cond, records ...func(*Scope) error) error {
+func (sc *Scope) conditional(kind cu.CUgraphConditionalNodeType, c Cond, records ...func(*Scope) error) error {
+	if !sc.exists() {
+		return aScope.Error(sc == nil)
+	}
 	f := form{kind, len(records)}
 	if err := sc.recordConditional(f, c, records); err != nil {
 		return fmt.Errorf("cannot record a %v node in the capture of %v: %w", f, sc.s, err)
@@ -132,7 +136,7 @@ func (sc *Scope) captureBodies(home *Graph, records []func(*Scope) error) (bodie
 // helperStream makes a stream whatever is being captured.
 func helperStream(c *driver.Context) (s *driver.Stream, done func() error, err error) {
 	var raw driver.CUstream
-	if err := c.Guarded().CuStreamCreate(&raw, uint32(driver.CU_STREAM_NON_BLOCKING)); err != nil {
+	if err := c.Guarded().CuStreamCreate(&raw, uint32(cu.CU_STREAM_NON_BLOCKING)); err != nil {
 		return nil, nil, err
 	}
 	done = func() error { return c.Guarded().CuStreamDestroy(raw) }
@@ -145,19 +149,11 @@ func helperStream(c *driver.Context) (s *driver.Stream, done func() error, err e
 
 // plan records an empty node in the place of a conditional one, in a body.
 func (sc *Scope) plan(p planned) error {
-	n, err := sc.addPending(func(g *Graph, from *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) (Node, error) {
-		q := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_EMPTY}
-		var raw driver.CUgraphNode
-		if err := g.addGeneric(&raw, from, data, n, q); err != nil {
-			return Node{}, err
-		}
-		g.commitNew(g.owners())
-		return g.added(raw), nil
-	})
+	n, err := sc.addEmpty()
 	if err != nil {
 		return join([]error{err, closeBodies(p.bodies)})
 	}
-	p.at = n.raw
+	p.at = n.handle()
 	sc.r.mu.Lock()
 	sc.r.planned = append(sc.r.planned, p)
 	sc.r.mu.Unlock()
@@ -166,7 +162,7 @@ func (sc *Scope) plan(p planned) error {
 
 // place adds the node to what is being captured and fills its bodies.
 func (sc *Scope) place(f form, c Cond, bodies []*body) error {
-	_, err := sc.addPending(func(g *Graph, from *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) (Node, error) {
+	_, err := sc.addPending(func(g *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (Node, error) {
 		if err := c.usable(g); err != nil {
 			return Node{}, err
 		}
@@ -179,17 +175,16 @@ func (sc *Scope) place(f form, c Cond, bodies []*body) error {
 	return err
 }
 
-type adder func(g *Graph, from *driver.CUgraphNode, data *driver.CUgraphEdgeData, n uintptr) (Node, error)
+type adder func(g *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (Node, error)
 
 // addPending adds a node behind what the next operation would run after, which
 // then runs after the node.
 func (sc *Scope) addPending(add adder) (Node, error) {
-	r := sc.r
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := sc.usable(); err != nil {
+	r, err := sc.lockUsable()
+	if err != nil {
 		return Node{}, err
 	}
+	defer r.mu.Unlock()
 	g, err := r.graph()
 	if err != nil {
 		return Node{}, err
@@ -214,7 +209,7 @@ func (sc *Scope) addPending(add adder) (Node, error) {
 		return Node{}, err
 	}
 	sc.b.open = true
-	return n, r.doom(sc.update(g, driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES, plain([]Node{n})))
+	return n, r.doom(sc.update(g, cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES, plain([]Node{n})))
 }
 
 // doom has the capture fail for a reason that the driver does not see: a node

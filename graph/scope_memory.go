@@ -12,12 +12,11 @@ import (
 // so that code which is given a function of operations records none by
 // accident. An operation of no elements records nothing.
 func Allocate[T any](sc *Scope, op *driver.AllocOp[T]) (*driver.Buffer[T], error) {
-	r := sc.r
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ended {
-		return nil, sc.endedError()
+	r, err := sc.lock()
+	if err != nil {
+		return nil, err
 	}
+	defer r.mu.Unlock()
 	if op == nil {
 		return nil, invalid("nil allocation for the capture of %v", sc.s)
 	}
@@ -50,12 +49,11 @@ func (o *owners) holdMemory(b driver.Memory) error {
 // Free records that the graph frees what a node of it, or of another graph,
 // allocated. The buffer stays open; nothing that runs after it may use it.
 func (sc *Scope) Free(op *driver.FreeOp) error {
-	r := sc.r
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ended {
-		return sc.endedError()
+	r, err := sc.lock()
+	if err != nil {
+		return err
 	}
+	defer r.mu.Unlock()
 	if op == nil {
 		return invalid("nil operation for the capture of %v", sc.s)
 	}

@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
 const (
-	timelineFD = driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
-	opaqueFD   = driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD
+	timelineFD = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
+	opaqueFD   = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD
 )
 
 // other is the other API: an emulator that makes semaphores to import.
@@ -35,7 +36,7 @@ func withOther(t *testing.T, cfg emulator.Config) other {
 }
 
 // semaphore makes one on the other side and imports it.
-func (o other) semaphore(kind driver.CUexternalSemaphoreHandleType) (*emulator.Semaphore, *driver.ExternalSemaphore) {
+func (o other) semaphore(kind cu.CUexternalSemaphoreHandleType) (*emulator.Semaphore, *driver.ExternalSemaphore) {
 	o.Helper()
 	theirs, err := o.emu.NewSemaphore(kind)
 	o.ok(err)
@@ -133,7 +134,7 @@ func TestSemaphoresInStreamsAndCaptures(t *testing.T) {
 	g := k.capture(func(sc *graph.Scope) error {
 		return errors.Join(sc.Do(ops[0]), sc.Do(ops[1]), sc.Do(ops[2]))
 	})
-	k.types(g, []graph.Type{driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, driver.CU_GRAPH_NODE_TYPE_KERNEL, driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL})
+	k.types(g, []graph.Type{cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL})
 	x := k.exec(g)
 	theirs.Signal(0)
 	k.run(x)
@@ -209,10 +210,10 @@ func TestAGraphKeepsItsSemaphores(t *testing.T) {
 
 func TestOtherHandlesOfSemaphores(t *testing.T) {
 	k := withOther(t, emulator.Config{})
-	for _, kind := range []driver.CUexternalSemaphoreHandleType{
-		driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32,
-		driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32,
-		driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE,
+	for _, kind := range []cu.CUexternalSemaphoreHandleType{
+		cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32,
+		cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32,
+		cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE,
 	} {
 		theirs, err := k.emu.NewSemaphore(kind)
 		k.ok(err)
@@ -231,7 +232,7 @@ func TestOtherHandlesOfSemaphores(t *testing.T) {
 			k.Errorf("%v: %d", kind, theirs.Value())
 		}
 	}
-	if _, err := k.emu.NewSemaphore(driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC); err == nil {
+	if _, err := k.emu.NewSemaphore(cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC); err == nil {
 		k.Error("an NvSciSyncObj was emulated")
 	}
 }
@@ -262,11 +263,11 @@ func TestImportOfWhatIsNoSemaphoreFailsClearly(t *testing.T) {
 		k.ok(err)
 		defer r.Close()
 		defer w.Close()
-		for _, kind := range []driver.CUexternalSemaphoreHandleType{timelineFD, opaqueFD} {
+		for _, kind := range []cu.CUexternalSemaphoreHandleType{timelineFD, opaqueFD} {
 			for name, fd := range map[string]int{"descriptor that is not open": 1 << 20, "pipe": int(r.Fd())} {
 				_, err := k.c.ImportSemaphoreFD(kind, fd)
 				var e *driver.Error
-				if !errors.As(err, &e) || e.Func != driver.FnCuImportExternalSemaphore {
+				if !errors.As(err, &e) || e.Func != cu.FnCuImportExternalSemaphore {
 					k.Fatalf("%s: %v", name, err)
 				}
 				k.Logf("%s as %v: %v", name, kind, e)
@@ -286,7 +287,7 @@ func TestImportOfWhatIsNoSemaphoreFailsClearly(t *testing.T) {
 
 func TestHandlesThatNoSemaphoreCanHaveAreRefused(t *testing.T) {
 	each(t, func(k *kit) {
-		fence := driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE
+		fence := cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE
 		for name, err := range map[string]error{
 			"negative descriptor": second(k.c.ImportSemaphoreFD(timelineFD, -1)),
 			"huge descriptor":     second(k.c.ImportSemaphoreFD(timelineFD, 1<<40)),
@@ -305,15 +306,15 @@ func TestHandlesThatNoSemaphoreCanHaveAreRefused(t *testing.T) {
 		}
 		var none *driver.ExternalSemaphore
 		k.ok(none.Close())
-		if _, err := driver.NewSemaphoreWait(driver.SemaphorePoint{}); !errors.Is(err, driver.ErrClosed) {
+		if _, err := driver.NewSemaphoreWait(driver.SemaphorePoint{}); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("nil semaphore: %v", err)
 		}
 		g := k.graph()
 		for _, op := range []driver.Op{(*driver.SemaphoreSignal)(nil), (*driver.SemaphoreWait)(nil)} {
-			if _, err := g.Add(op); !errors.Is(err, driver.ErrClosed) {
+			if _, err := g.Add(op); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 				k.Errorf("%v added: %v", op, err)
 			}
-			if err := k.s.Do(op); !errors.Is(err, driver.ErrClosed) {
+			if err := k.s.Do(op); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 				k.Errorf("%v done: %v", op, err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/internal/vulkantest"
@@ -61,7 +62,7 @@ func TestSemaphoreNodesMeetVulkan(t *testing.T) {
 
 		k.ok(errors.Join(wait.SetValue(0, 12), signal.SetValue(0, 13)))
 		captured := k.capture(func(sc *graph.Scope) error { return sc.DoAll(wait, l, signal) })
-		k.types(captured, []graph.Type{driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, driver.CU_GRAPH_NODE_TYPE_KERNEL, driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL})
+		k.types(captured, []graph.Type{cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL})
 		vulkanAnswers(k, k.exec(captured), theirs, 12, 13)
 		k.expect(b, 5)
 	})

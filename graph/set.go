@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Set gives the node of an Exec the parameters of op, from the next launch on.
@@ -17,6 +18,9 @@ import (
 // What an update can change is the driver's to say: of a kernel node not the
 // context and not the launch attributes, of a copy not the kinds of memory.
 func (x *Exec) Set(n Node, op driver.Op) error {
+	if l, ok := op.(*LaunchOp); ok {
+		return l.setIn(x, n)
+	}
 	if err := x.lock(); err != nil {
 		return err
 	}
@@ -42,7 +46,7 @@ func (x *Exec) set(n Node, op driver.Op) error {
 // setLocked is set for a node that was found to be of the exec's graph, which
 // is locked.
 func (x *Exec) setLocked(n Node, op driver.Op) error {
-	x.uploaded = false
+	x.uploaded, x.changed = false, true
 	if n.g.part {
 		return x.setInside(n, op)
 	}
@@ -53,7 +57,7 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 			}
 		}
 		if x.owners().refersToLaunch(int(n.i), l) {
-			if err := x.setKernel(n.raw, l); err != nil {
+			if err := x.setKernel(n.handle(), l); err != nil {
 				return x.explainSet(n, op, err)
 			}
 			return nil
@@ -66,7 +70,7 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 	o := x.owners()
 	refs := op.Refs()
 	if o.refersTo(int(n.i), refs) {
-		if err := x.setRaw(n.raw, op); err != nil {
+		if err := x.setRaw(n.handle(), op); err != nil {
 			return x.explainSet(n, op, err)
 		}
 		return nil
@@ -74,7 +78,7 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 	if err := o.hold(refs); err != nil {
 		return err
 	}
-	if err := x.setRaw(n.raw, op); err != nil {
+	if err := x.setRaw(n.handle(), op); err != nil {
 		o.abandon()
 		x.keep.retireGone(o)
 		return x.explainSet(n, op, err)
@@ -106,7 +110,7 @@ func setError(n Node, what fmt.Stringer, op driver.Op, err error) error {
 	return fmt.Errorf("cannot set %v of %v to %v: %w", n, what, op, err)
 }
 
-func (x *Exec) setRaw(n driver.CUgraphNode, op driver.Op) error {
+func (x *Exec) setRaw(n cu.CUgraphNode, op driver.Op) error {
 	d, raw := x.d, x.keep.raw
 	switch op := op.(type) {
 	case *driver.Launch:
@@ -127,7 +131,7 @@ func (x *Exec) setRaw(n driver.CUgraphNode, op driver.Op) error {
 }
 
 // setKernel picks the ABI.
-func (x *Exec) setKernel(n driver.CUgraphNode, l *driver.Launch) error {
+func (x *Exec) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 	raw := x.keep.raw
 	if !x.g.v2 {
 		return x.d.CuGraphExecKernelNodeSetParams_v10010(raw, n, v1(l.KernelNodeParams()))
@@ -165,12 +169,12 @@ func (g *Graph) set(n Node, op driver.Op) error {
 	o := g.owners()
 	refs := op.Refs()
 	if !g.part && o.refersTo(int(n.i), refs) {
-		return g.explainOp(n, op, g.setRaw(n.raw, op))
+		return g.explainOp(n, op, g.setRaw(n.handle(), op))
 	}
 	if err := o.hold(refs); err != nil {
 		return err
 	}
-	err := g.setRaw(n.raw, op)
+	err := g.setRaw(n.handle(), op)
 	if err != nil {
 		err = g.explainOp(n, op, err)
 		o.abandon()
@@ -181,7 +185,7 @@ func (g *Graph) set(n Node, op driver.Op) error {
 	return err
 }
 
-func (g *Graph) setRaw(n driver.CUgraphNode, op driver.Op) error {
+func (g *Graph) setRaw(n cu.CUgraphNode, op driver.Op) error {
 	d := g.d
 	if g.outermost().mixed {
 		if done, err := g.setElsewhere(n, op); done {
@@ -206,7 +210,7 @@ func (g *Graph) setRaw(n driver.CUgraphNode, op driver.Op) error {
 	return g.setRare(n, op)
 }
 
-func (g *Graph) setKernel(n driver.CUgraphNode, l *driver.Launch) error {
+func (g *Graph) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 	var err error
 	if len(g.tuned) > 0 {
 		if err := g.retune(n, l); err != nil {

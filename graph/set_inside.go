@@ -37,7 +37,7 @@ func (x *Exec) setInside(n Node, op driver.Op) error {
 	if err := o.hold(op.Refs()); err != nil {
 		return err
 	}
-	if err := x.setRaw(n.raw, op); err != nil {
+	if err := x.setRaw(n.handle(), op); err != nil {
 		o.abandon()
 		x.keep.retireGone(o)
 		return x.explainSet(n, op, err)

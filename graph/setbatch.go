@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Change is a new operation for a node of an Exec.
@@ -40,7 +41,7 @@ func (x *Exec) SetBatch(changes []Change) error {
 type setter struct {
 	x       *Exec
 	changes []Change
-	batch   *driver.Batch
+	batch   *cu.Batch
 	first   int // the change of the first call in the batch
 
 	last *driver.Launch // of the change before, if it was put into the batch
@@ -48,7 +49,7 @@ type setter struct {
 }
 
 func (b *setter) run() error {
-	b.x.uploaded = false
+	b.x.uploaded, b.x.changed = false, true
 	for i := range b.changes {
 		if err := b.set(i); err != nil {
 			return err
@@ -68,7 +69,7 @@ func (b *setter) set(i int) error {
 		return b.error(i, err)
 	}
 	if l, ok := c.Op.(*driver.Launch); ok && (l == b.last && x.keep.own.setOf(c.Node.i) == b.held || b.keeps(c.Node, l)) {
-		b.batch.GraphExecKernelNodeSetParams(x.keep.raw, c.Node.raw, l.KernelNodeParams())
+		b.batch.GraphExecKernelNodeSetParams(x.keep.raw, c.Node.handle(), l.KernelNodeParams())
 		return nil
 	}
 	if err := b.flush(i); err != nil {
@@ -118,7 +119,7 @@ func (b *setter) keeps(n Node, l *driver.Launch) bool {
 // flush makes the calls of the batch, which end before change next.
 func (b *setter) flush(next int) error {
 	done, err := b.batch.Run()
-	b.batch.Reset(b.x.d)
+	b.batch.Reset(&b.x.d.Driver)
 	if err != nil {
 		return b.error(b.first+done, err)
 	}

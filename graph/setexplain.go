@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // explainSet adds to the driver's refusal to set a node of an Exec what it never
@@ -19,7 +20,7 @@ func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	why := ""
 	switch op := op.(type) {
 	case *driver.CopyOp:
-		if p := op.Memcpy3D(); p.Height > 1 || p.Depth > 1 || p.DstMemoryType == driver.CU_MEMORYTYPE_ARRAY || p.SrcMemoryType == driver.CU_MEMORYTYPE_ARRAY {
+		if p := op.Memcpy3D(); p.Height > 1 || p.Depth > 1 || p.DstMemoryType == cu.CU_MEMORYTYPE_ARRAY || p.SrcMemoryType == cu.CU_MEMORYTYPE_ARRAY {
 			why = "only copies of one row of linear memory can be set in an executable graph, for others update it from the graph"
 		}
 	case *driver.FillOp:

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Stage sends operations to s that prepare the next launch, such as copies of its
@@ -50,6 +51,10 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 	var failed error
 	send := func() error {
 		for i, op := range ops {
+			if l, ok := op.(*LaunchOp); ok && l.x != nil && l.x.keep == k {
+				failed = invalid("operation %d launches the executable graph that it is staged for", i)
+				return failed
+			}
 			if failed = s.Do(op); failed != nil {
 				failed = fmt.Errorf("operation %d: %w", i, failed)
 				if i == 0 {
@@ -79,5 +84,26 @@ func (k *execKeep) awaitStaged(s *driver.Stream) error {
 // isOrdered reports whether what is sent to one stream is behind what was sent to
 // the other because they are the same. The per-thread stream may be another one now.
 func isOrdered(before, after *driver.Stream) bool {
-	return before == after && after.Raw() != driver.CU_STREAM_PER_THREAD
+	return before == after && after.Raw() != cu.CU_STREAM_PER_THREAD
+}
+
+// StageValue is Exec.Stage of a function that returns a value besides, such as the
+// buffer that it has the next launch read: stage gets what it needs to send
+// operations. If it fails, or an operation does, there is no value; operations
+// that were sent before stay ahead of the next launch.
+func StageValue[T any](x *Exec, s *driver.Stream, stage func(do func(...driver.Op) error) (T, error)) (T, error) {
+	var none T
+	if stage == nil {
+		return none, invalid("cannot stage for %v: no function", x)
+	}
+	var failed error
+	value, err := stage(func(ops ...driver.Op) error {
+		err := x.Stage(s, ops...)
+		failed = cmp.Or(failed, err)
+		return err
+	})
+	if err = cmp.Or(err, failed); err != nil {
+		return none, err
+	}
+	return value, nil
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 )
 
@@ -19,7 +19,7 @@ func TestStreamsAreOrderedInACapture(t *testing.T) {
 			})
 			k.ok(err)
 			k.closeLater(g)
-			k.types(g, []graph.Type{driver.CU_GRAPH_NODE_TYPE_KERNEL, driver.CU_GRAPH_NODE_TYPE_KERNEL, driver.CU_GRAPH_NODE_TYPE_KERNEL})
+			k.types(g, []graph.Type{cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_KERNEL})
 			k.run(k.exec(g))
 			k.expect(b, 11)
 		}

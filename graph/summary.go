@@ -128,7 +128,7 @@ func row(w io.Writer, columns []string) {
 
 func (d *drawing) columns(p *picture, i int) []string {
 	n := &p.nodes[i]
-	c := []string{n.number(), n.name, typeName(n.typ), d.with(n), p.runsAfter(i)}
+	c := []string{n.number(), n.name, n.does, d.with(n), p.runsAfter(i)}
 	if d.profile == nil {
 		return c
 	}

@@ -4,39 +4,40 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // tagged is an operation as the functions for nodes of any type take it (CUDA
 // 12.2): the only ones that take edge data with a new node, and for copies and
 // fills the only ones that change the context. The collector does not see what
 // it points at, so whoever passes it on keeps op reachable.
-func tagged(op driver.Op) (p driver.CUgraphNodeParams, err error) {
+func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
 	switch op := op.(type) {
 	case *driver.Launch:
-		p.Type = driver.CU_GRAPH_NODE_TYPE_KERNEL
-		*p.Kernel() = driver.CUDA_KERNEL_NODE_PARAMS_v3(*op.KernelNodeParams())
+		p.Type = cu.CU_GRAPH_NODE_TYPE_KERNEL
+		*p.Kernel() = cu.CUDA_KERNEL_NODE_PARAMS_v3(*op.KernelNodeParams())
 	case *driver.CopyOp:
 		taggedCopy(&p, op)
 	case *driver.FillOp:
 		taggedFill(&p, op)
 	case *driver.HostFunc:
-		p.Type = driver.CU_GRAPH_NODE_TYPE_HOST
-		*p.Host() = driver.CUDA_HOST_NODE_PARAMS_v2(op.NodeParams())
+		p.Type = cu.CU_GRAPH_NODE_TYPE_HOST
+		*p.Host() = cu.CUDA_HOST_NODE_PARAMS_v2(op.NodeParams())
 	case *driver.EventRecordOp:
-		p.Type = driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD
+		p.Type = cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD
 		p.EventRecord().Event = op.Event().Raw()
 	case *driver.EventWaitOp:
-		p.Type = driver.CU_GRAPH_NODE_TYPE_WAIT_EVENT
+		p.Type = cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT
 		p.EventWait().Event = op.Event().Raw()
 	case *driver.MemOp:
-		p.Type = driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP
-		*p.MemOp() = driver.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2(op.NodeParams())
+		p.Type = cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP
+		*p.MemOp() = cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2(op.NodeParams())
 	case *driver.SemaphoreSignal:
-		p.Type = driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
-		*p.ExtSemSignal() = driver.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2(op.NodeParams())
+		p.Type = cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+		*p.ExtSemSignal() = cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2(op.NodeParams())
 	case *driver.SemaphoreWait:
-		p.Type = driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
-		*p.ExtSemWait() = driver.CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2(op.NodeParams())
+		p.Type = cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
+		*p.ExtSemWait() = cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2(op.NodeParams())
 	default:
 		return p, unknown(op)
 	}
@@ -44,24 +45,24 @@ func tagged(op driver.Op) (p driver.CUgraphNodeParams, err error) {
 }
 
 // taggedCopy makes an empty node of a copy of no bytes, as addRaw does.
-func taggedCopy(p *driver.CUgraphNodeParams, op *driver.CopyOp) {
+func taggedCopy(p *cu.CUgraphNodeParams, op *driver.CopyOp) {
 	if op.Bytes() == 0 {
-		p.Type = driver.CU_GRAPH_NODE_TYPE_EMPTY
+		p.Type = cu.CU_GRAPH_NODE_TYPE_EMPTY
 		return
 	}
-	p.Type = driver.CU_GRAPH_NODE_TYPE_MEMCPY
+	p.Type = cu.CU_GRAPH_NODE_TYPE_MEMCPY
 	m := p.Memcpy()
 	m.CopyCtx, m.CopyParams = op.Context().Raw(), *op.Memcpy3D()
 }
 
 // taggedFill makes an empty node of a fill of no bytes, as addRaw does.
-func taggedFill(p *driver.CUgraphNodeParams, op *driver.FillOp) {
+func taggedFill(p *cu.CUgraphNodeParams, op *driver.FillOp) {
 	if op.Bytes() == 0 {
-		p.Type = driver.CU_GRAPH_NODE_TYPE_EMPTY
+		p.Type = cu.CU_GRAPH_NODE_TYPE_EMPTY
 		return
 	}
-	p.Type = driver.CU_GRAPH_NODE_TYPE_MEMSET
+	p.Type = cu.CU_GRAPH_NODE_TYPE_MEMSET
 	m, f := p.Memset(), op.MemsetParams()
-	*(*driver.CUDA_MEMSET_NODE_PARAMS)(unsafe.Pointer(m)) = *f // the fields before Ctx
+	*(*cu.CUDA_MEMSET_NODE_PARAMS)(unsafe.Pointer(m)) = *f // the fields before Ctx
 	m.Ctx = op.Context().Raw()
 }

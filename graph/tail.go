@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // tail is where work of an exec ends in a stream: its latest launch, as CUDA orders
@@ -33,7 +34,7 @@ func (t *tail) follows(s *driver.Stream) bool { return t.quick && t.stream == s 
 // The per-thread stream is another one on another thread. So there the mark is
 // made before, and recorded behind the work while the thread is the same.
 func (t *tail) move(s *driver.Stream, send func() error) error {
-	if s.Raw() == driver.CU_STREAM_PER_THREAD {
+	if s.Raw() == cu.CU_STREAM_PER_THREAD {
 		return t.moveHere(s, send)
 	}
 	if err := s.Lifetime().Retain(); err != nil {
@@ -123,7 +124,7 @@ func (t *tail) marked() (bool, error) {
 	if t.stands {
 		return true, nil
 	}
-	if t.stream.Raw() == driver.CU_STREAM_PER_THREAD { // see markHere
+	if t.stream.Raw() == cu.CU_STREAM_PER_THREAD { // see markHere
 		return false, driver.CUDA_ERROR_CONTEXT_IS_DESTROYED
 	}
 	mark, err := t.fitting(t.stream)
@@ -144,7 +145,7 @@ func (t *tail) passed() (bool, error) {
 	if err == nil && stands {
 		return t.mark.happened()
 	}
-	if err == nil || t.stream.Raw() == driver.CU_STREAM_PER_THREAD {
+	if err == nil || t.stream.Raw() == cu.CU_STREAM_PER_THREAD {
 		return false, err
 	}
 	var done bool

@@ -4,25 +4,26 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // twin adds a node with the parameters of another, of the other graph.
-func (m *mover) twin(raw driver.CUgraphNode, t Type) (n driver.CUgraphNode, err error) {
+func (m *mover) twin(raw cu.CUgraphNode, t Type) (n cu.CUgraphNode, err error) {
 	d, to, ctx := m.to.d, m.to.raw, m.to.ctx.Raw()
 	switch t {
-	case driver.CU_GRAPH_NODE_TYPE_KERNEL:
+	case cu.CU_GRAPH_NODE_TYPE_KERNEL:
 		return m.kernel(raw)
-	case driver.CU_GRAPH_NODE_TYPE_GRAPH:
+	case cu.CU_GRAPH_NODE_TYPE_GRAPH:
 		return m.child(raw)
-	case driver.CU_GRAPH_NODE_TYPE_EMPTY:
+	case cu.CU_GRAPH_NODE_TYPE_EMPTY:
 		err = d.CuGraphAddEmptyNode(&n, to, nil, 0)
-	case driver.CU_GRAPH_NODE_TYPE_MEMCPY:
-		var p driver.CUDA_MEMCPY3D
+	case cu.CU_GRAPH_NODE_TYPE_MEMCPY:
+		var p cu.CUDA_MEMCPY3D
 		if err = d.CuGraphMemcpyNodeGetParams(raw, &p); err == nil {
 			err = d.CuGraphAddMemcpyNode(&n, to, nil, 0, &p, ctx)
 		}
-	case driver.CU_GRAPH_NODE_TYPE_MEMSET:
-		var p driver.CUDA_MEMSET_NODE_PARAMS
+	case cu.CU_GRAPH_NODE_TYPE_MEMSET:
+		var p cu.CUDA_MEMSET_NODE_PARAMS
 		if err = d.CuGraphMemsetNodeGetParams(raw, &p); err == nil {
 			err = d.CuGraphAddMemsetNode(&n, to, nil, 0, &p, ctx)
 		}
@@ -32,9 +33,9 @@ func (m *mover) twin(raw driver.CUgraphNode, t Type) (n driver.CUgraphNode, err 
 	return n, err
 }
 
-func (m *mover) kernel(raw driver.CUgraphNode) (n driver.CUgraphNode, err error) {
+func (m *mover) kernel(raw cu.CUgraphNode) (n cu.CUgraphNode, err error) {
 	d := m.to.d
-	var p driver.CUDA_KERNEL_NODE_PARAMS
+	var p cu.CUDA_KERNEL_NODE_PARAMS
 	if m.to.v2 {
 		if err = d.CuGraphKernelNodeGetParams(raw, &p); err == nil {
 			err = d.CuGraphAddKernelNode(&n, m.to.raw, nil, 0, &p)
@@ -55,7 +56,7 @@ func (m *mover) kernel(raw driver.CUgraphNode) (n driver.CUgraphNode, err error)
 
 // child makes a child graph node. The driver (580) takes no graph that lies in
 // a node for another one, so it gets a copy of that.
-func (m *mover) child(raw driver.CUgraphNode) (n driver.CUgraphNode, err error) {
+func (m *mover) child(raw cu.CUgraphNode) (n cu.CUgraphNode, err error) {
 	from, to := m.from.like(0), m.to.like(0)
 	if err := m.from.d.CuGraphChildGraphNodeGetGraph(raw, &from.raw); err != nil {
 		return 0, err
@@ -77,16 +78,16 @@ func (g *Graph) like(raw driver.CUgraph) *Graph {
 
 // bodyTypes are the sorts of nodes that CUDA takes in bodies.
 var bodyTypes = map[Type]bool{
-	driver.CU_GRAPH_NODE_TYPE_KERNEL: true, driver.CU_GRAPH_NODE_TYPE_MEMCPY: true,
-	driver.CU_GRAPH_NODE_TYPE_MEMSET: true, driver.CU_GRAPH_NODE_TYPE_GRAPH: true,
-	driver.CU_GRAPH_NODE_TYPE_EMPTY: true,
+	cu.CU_GRAPH_NODE_TYPE_KERNEL: true, cu.CU_GRAPH_NODE_TYPE_MEMCPY: true,
+	cu.CU_GRAPH_NODE_TYPE_MEMSET: true, cu.CU_GRAPH_NODE_TYPE_GRAPH: true,
+	cu.CU_GRAPH_NODE_TYPE_EMPTY: true,
 }
 
 // notInBody says that CUDA does not take such a node in a body, or that nobody
 // can make it again: a conditional node that was not recorded by a Scope has
 // bodies that nobody tells.
 func notInBody(t Type) error {
-	if t == driver.CU_GRAPH_NODE_TYPE_CONDITIONAL {
+	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
 			"a conditional node was recorded past the Scope; use its If, IfElse, While and Switch")
 	}
@@ -114,7 +115,7 @@ func (g *Graph) allFit() error {
 	return nil
 }
 
-func (g *Graph) nodeFits(raw driver.CUgraphNode) error {
+func (g *Graph) nodeFits(raw cu.CUgraphNode) error {
 	var t Type
 	if err := g.d.CuGraphNodeGetType(raw, &t); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (g *Graph) nodeFits(raw driver.CUgraphNode) error {
 	if !bodyTypes[t] {
 		return notInBody(t)
 	}
-	if t != driver.CU_GRAPH_NODE_TYPE_GRAPH {
+	if t != cu.CU_GRAPH_NODE_TYPE_GRAPH {
 		return nil
 	}
 	child := g.like(0)

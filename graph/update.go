@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // UpdateResult is the answer to an update: done, or why it cannot be done by an
 // update. An Exec that was not updated is as it was.
 type UpdateResult struct {
-	Result driver.CUgraphExecUpdateResult
+	Result cu.CUgraphExecUpdateResult
 	// Node of the new graph is the first that does not fit, zero where the
 	// driver named none.
 	Node Node
@@ -22,26 +23,26 @@ type UpdateResult struct {
 }
 
 // Updated reports whether the update was done.
-func (r UpdateResult) Updated() bool { return r.Result == driver.CU_GRAPH_EXEC_UPDATE_SUCCESS }
+func (r UpdateResult) Updated() bool { return r.Result == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS }
 
 // Reason says in words what Result says, "" for success.
 func (r UpdateResult) Reason() string {
 	switch r.Result {
-	case driver.CU_GRAPH_EXEC_UPDATE_SUCCESS:
+	case cu.CU_GRAPH_EXEC_UPDATE_SUCCESS:
 		return ""
-	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED:
+	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED:
 		return "the nodes or their dependencies are others"
-	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED:
+	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED:
 		return "a node is of another type"
-	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
+	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
 		return "a node's kernel is another, and this driver cannot change kernels"
-	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED:
+	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED:
 		return "a parameter changed that an update cannot change, such as the kind or the context of memory"
-	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED:
+	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED:
 		return "a node cannot be updated"
-	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE:
+	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE:
 		return "a node's kernel changed in a way that an update cannot follow, such as to another context"
-	case driver.CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED:
+	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED:
 		return "a launch attribute of a node changed that an update cannot change"
 	}
 	return "the driver gave no reason"
@@ -67,7 +68,7 @@ func (r UpdateResult) String() string {
 // The nodes that Set takes stay those of the graph the Exec was made from.
 func (x *Exec) Update(g *Graph) (UpdateResult, error) {
 	if err := x.lockWith(g); err != nil {
-		return UpdateResult{Result: driver.CU_GRAPH_EXEC_UPDATE_ERROR}, err
+		return UpdateResult{Result: cu.CU_GRAPH_EXEC_UPDATE_ERROR}, err
 	}
 	defer x.unlockWith(g)
 	return x.update(g)
@@ -107,14 +108,14 @@ func (x *Exec) takes(g *Graph) error {
 
 func (x *Exec) update(g *Graph) (UpdateResult, error) {
 	if err := g.fillBodies(); err != nil {
-		return UpdateResult{Result: driver.CU_GRAPH_EXEC_UPDATE_ERROR}, fmt.Errorf("cannot update %v from %v: %w", x, g, err)
+		return UpdateResult{Result: cu.CU_GRAPH_EXEC_UPDATE_ERROR}, fmt.Errorf("cannot update %v from %v: %w", x, g, err)
 	}
 	info, err := x.execUpdate(g)
 	g.alive()
 	if err != nil && !isAnswer(err, info.Result) {
-		return UpdateResult{Result: driver.CU_GRAPH_EXEC_UPDATE_ERROR}, fmt.Errorf("cannot update %v from %v: %w", x, g, err)
+		return UpdateResult{Result: cu.CU_GRAPH_EXEC_UPDATE_ERROR}, fmt.Errorf("cannot update %v from %v: %w", x, g, err)
 	}
-	if info.Result == driver.CU_GRAPH_EXEC_UPDATE_SUCCESS {
+	if info.Result == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS {
 		x.adopt(g)
 		return UpdateResult{}, nil
 	}
@@ -125,17 +126,17 @@ func (x *Exec) update(g *Graph) (UpdateResult, error) {
 
 // isAnswer reports whether the driver refused because of the graphs and said
 // what it is, as opposed to having failed.
-func isAnswer(err error, r driver.CUgraphExecUpdateResult) bool {
+func isAnswer(err error, r cu.CUgraphExecUpdateResult) bool {
 	return resultOf(err) == driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE &&
-		r != driver.CU_GRAPH_EXEC_UPDATE_SUCCESS
+		r != cu.CU_GRAPH_EXEC_UPDATE_SUCCESS
 }
 
 // execUpdate picks the ABI: edges are told since CUDA 12.0. It is guarded like
 // instantiate.
-func (x *Exec) execUpdate(g *Graph) (info driver.CUgraphExecUpdateResultInfo, err error) {
+func (x *Exec) execUpdate(g *Graph) (info cu.CUgraphExecUpdateResultInfo, err error) {
 	d := x.ctx.Guarded()
-	x.uploaded = false
-	if d.Has(driver.FnCuGraphExecUpdate) {
+	x.uploaded, x.changed = false, true
+	if d.Has(cu.FnCuGraphExecUpdate) {
 		err = d.CuGraphExecUpdate(x.keep.raw, g.raw, &info)
 		return info, err
 	}

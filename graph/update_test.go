@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 )
 
@@ -44,7 +45,7 @@ func TestUpdateSaysThatTheTopologyChanged(t *testing.T) {
 		k.add(longer, k.launch(k.plus, b, 1), m)
 		r, err := x.Update(longer)
 		k.ok(err)
-		if r.Updated() || r.Result != driver.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED {
+		if r.Updated() || r.Result != cu.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED {
 			k.Errorf("%v (%v)", r, r.Result)
 		}
 		k.ok(x.Set(n, k.launch(k.plus, b, 7)))
@@ -66,7 +67,7 @@ func TestUpdateNamesTheNodeWhoseTypeChanged(t *testing.T) {
 		k.ok(n.SetName("refill"))
 		r, err := x.Update(changed)
 		k.ok(err)
-		if r.Result != driver.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED || r.Node != n {
+		if r.Result != cu.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED || r.Node != n {
 			k.Errorf("%v (%v, %v)", r, r.Result, r.Node)
 		}
 		if !strings.Contains(r.String(), "refill") {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // RetainUserObject has the graph hold n references to u, and with it every
@@ -21,7 +22,7 @@ func (g *Graph) RetainUserObject(u *driver.UserObject, n int) error {
 // object is the graph's from now on, and that of its clones and Execs.
 func (g *Graph) MoveUserObject(u *driver.UserObject) error {
 	return g.changeUsers("take over", u, 1, func() error {
-		err := g.d.CuGraphRetainUserObject(g.raw, u.Raw(), 1, uint32(driver.CU_GRAPH_USER_OBJECT_MOVE))
+		err := g.d.CuGraphRetainUserObject(g.raw, u.Raw(), 1, uint32(cu.CU_GRAPH_USER_OBJECT_MOVE))
 		if err == nil {
 			u.Moved()
 		}

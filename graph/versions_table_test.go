@@ -110,8 +110,8 @@ var capabilities = []capability{
 	{"Node.KernelArgs", 12040, func(k *kit, b *driver.Buffer[uint32], g *graph.Graph, n graph.Node) error {
 		return second(n.KernelArgs())
 	}},
-	{"IF-ELSE nodes", 12080, func(k *kit, b *driver.Buffer[uint32], g *graph.Graph, n graph.Node) error {
-		g = k.graph() // the condition keeps it from being instantiated
+	{"IF-ELSE nodes", 12080, func(k *kit, _ *driver.Buffer[uint32], _ *graph.Graph, _ graph.Node) error {
+		g := k.graph() // the condition keeps it from being instantiated
 		c, err := g.NewCond()
 		if err != nil {
 			return fmt.Errorf("without conditions there is nothing of 12.8: %w", err)
@@ -119,8 +119,8 @@ var capabilities = []capability{
 		_, _, _, err = g.AddIfElse(c)
 		return err
 	}},
-	{"SWITCH nodes", 12080, func(k *kit, b *driver.Buffer[uint32], g *graph.Graph, n graph.Node) error {
-		g = k.graph() // the condition keeps it from being instantiated
+	{"SWITCH nodes", 12080, func(k *kit, _ *driver.Buffer[uint32], _ *graph.Graph, _ graph.Node) error {
+		g := k.graph() // the condition keeps it from being instantiated
 		c, err := g.NewCond()
 		if err != nil {
 			return fmt.Errorf("without conditions there is nothing of 12.8: %w", err)

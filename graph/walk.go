@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Nodes yields the graph's nodes, in the driver's order, as they are when the
@@ -28,7 +29,7 @@ func (g *Graph) Len() (int, error) {
 }
 
 // lister is a driver function that lists nodes of a graph, or says how many.
-type lister func(d *driver.Driver, graph driver.CUgraph, nodes *driver.CUgraphNode, n *uintptr) error
+type lister func(d *driver.Driver, graph driver.CUgraph, nodes *cu.CUgraphNode, n *uintptr) error
 
 func (g *Graph) each(list lister) iter.Seq2[Node, error] {
 	return func(yield func(Node, error) bool) {
@@ -63,16 +64,16 @@ func (g *Graph) listed() ([]Node, error) {
 }
 
 // handles lists the graph's nodes as the driver does.
-func (g *Graph) handles() ([]driver.CUgraphNode, error) {
+func (g *Graph) handles() ([]cu.CUgraphNode, error) {
 	return g.handlesBy((*driver.Driver).CuGraphGetNodes)
 }
 
-func (g *Graph) handlesBy(list lister) ([]driver.CUgraphNode, error) {
+func (g *Graph) handlesBy(list lister) ([]cu.CUgraphNode, error) {
 	n, err := g.count(list)
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	raws := make([]driver.CUgraphNode, n)
+	raws := make([]cu.CUgraphNode, n)
 	if err := list(g.d, g.raw, &raws[0], &n); err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func (g *Graph) count(list lister) (n uintptr, err error) {
 	return n, err
 }
 
-func (g *Graph) nodes(raws []driver.CUgraphNode) []Node {
+func (g *Graph) nodes(raws []cu.CUgraphNode) []Node {
 	if len(raws) == 0 {
 		return nil
 	}
@@ -100,7 +101,7 @@ type Edge struct {
 	From, To Node
 	// Data is set on edges that are not plain ones, such as programmatic
 	// dependent launches.
-	Data driver.CUgraphEdgeData
+	Data cu.CUgraphEdgeData
 }
 
 // Edges yields the graph's dependencies, as they are when the iteration begins.
@@ -141,13 +142,13 @@ func (g *Graph) listedEdges() ([]Edge, error) {
 }
 
 // rawEdgeLists lists the graph's edges as the driver does.
-func (g *Graph) rawEdgeLists() (from, to []driver.CUgraphNode, data []driver.CUgraphEdgeData, err error) {
+func (g *Graph) rawEdgeLists() (from, to []cu.CUgraphNode, data []cu.CUgraphEdgeData, err error) {
 	var n uintptr
 	if err := g.getEdges(nil, nil, nil, &n); err != nil || n == 0 {
 		return nil, nil, nil, err
 	}
-	from, to = make([]driver.CUgraphNode, n), make([]driver.CUgraphNode, n)
-	data = make([]driver.CUgraphEdgeData, n)
+	from, to = make([]cu.CUgraphNode, n), make([]cu.CUgraphNode, n)
+	data = make([]cu.CUgraphEdgeData, n)
 	if err := g.getEdges(&from[0], &to[0], &data[0], &n); err != nil {
 		return nil, nil, nil, err
 	}
@@ -155,8 +156,8 @@ func (g *Graph) rawEdgeLists() (from, to []driver.CUgraphNode, data []driver.CUg
 }
 
 // getEdges picks the ABI: edges have data since CUDA 12.3.
-func (g *Graph) getEdges(from, to *driver.CUgraphNode, data *driver.CUgraphEdgeData, n *uintptr) error {
-	if g.d.Has(driver.FnCuGraphGetEdges) {
+func (g *Graph) getEdges(from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n *uintptr) error {
+	if g.d.Has(cu.FnCuGraphGetEdges) {
 		return g.d.CuGraphGetEdges(g.raw, from, to, data, n)
 	}
 	return g.d.CuGraphGetEdges_v10000(g.raw, from, to, n)

@@ -59,11 +59,19 @@ const (
 func NewBatch() *Batch { return &Batch{} }
 
 // Len returns the number of calls.
-func (b *Batch) Len() int { return b.n }
+func (b *Batch) Len() int {
+	if b == nil {
+		return 0
+	}
+	return b.n
+}
 
 // Reset empties the batch and keeps its memory. Frames and outputs that it
 // handed out are used again.
 func (b *Batch) Reset() {
+	if b == nil {
+		return
+	}
 	clear(b.keep)
 	b.keep = b.keep[:0]
 	b.head.first, b.first, b.last, b.n = nil, nil, nil, 0
@@ -192,11 +200,14 @@ func (f Frame) Word(i int) *uintptr { return f.slot(i) }
 // how many of them succeeded and, if that is not all, the result of the one
 // that failed. A scope that cannot be established fails with done 0.
 func (b *Batch) Run(s *Scope) (done int, failure uintptr) {
-	return b.runFrom(s, b.first, b.n)
+	return b.RunFirst(s, b.Len())
 }
 
 // RunFirst is Run for the first n calls.
 func (b *Batch) RunFirst(s *Scope, n int) (done int, failure uintptr) {
+	if b == nil {
+		return 0, 0
+	}
 	return b.runFrom(s, b.first, n)
 }
 
@@ -207,7 +218,7 @@ func (b *Batch) RunPart(s *Scope, first Frame, n int) (done int, failure uintptr
 }
 
 func (b *Batch) runFrom(s *Scope, first *frame, n int) (done int, failure uintptr) {
-	if n == 0 {
+	if b == nil || n <= 0 || first == nil || n > b.n { // more than there are would run into what is behind
 		return 0, 0
 	}
 	b.head.first, b.head.n, b.head.done, b.head.ret = first, uintptr(n), 0, 0
@@ -219,6 +230,9 @@ func (b *Batch) runFrom(s *Scope, first *frame, n int) (done int, failure uintpt
 
 // Stopped returns the function of the call that the latest run stopped at.
 func (b *Batch) Stopped() *Proc {
+	if b == nil || b.head.first == nil {
+		return nil
+	}
 	f := b.head.first
 	for range b.head.done {
 		f = *(**frame)(unsafe.Pointer(&f.next))

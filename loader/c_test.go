@@ -38,6 +38,32 @@ func lookup(t testing.TB, l loader.Library, symbol string) *loader.Proc {
 	return &p
 }
 
+// A wrapping library forwards to C as to Go: the words arrive, and the block is
+// the wrapper's again afterwards.
+func TestForwardReachesC(t *testing.T) {
+	var seen []uintptr
+	inner := loader.AddrProc(purego.NewCallback(func(a, b uintptr) uintptr {
+		seen = append(seen, a, b)
+		return a*10 + b
+	}))
+	var after [2]uintptr
+	outer := loader.FuncProc(func(a loader.Args) uintptr {
+		r := a.Forward(&inner)
+		after = [2]uintptr{a.Word(0), a.Word(1)}
+		return r + a.Forward(&inner)
+	})
+	block := struct {
+		call  loader.Call
+		words [8]uintptr
+	}{call: loader.Call{Proc: &outer, N: 2}, words: [8]uintptr{3, 4}}
+	if r := loader.InvokeEscaping(&block.call); r != 68 || len(seen) != 4 || seen[2] != 3 || seen[3] != 4 || after != [2]uintptr{3, 4} {
+		t.Errorf("result %d, C saw %v, and then %v", r, seen, after)
+	}
+	if block.call.Proc != &outer || block.call.Ret != 68 {
+		t.Error("the block is another call's")
+	}
+}
+
 func TestWordsArriveInOrderInRegistersAndOnTheStack(t *testing.T) {
 	var seen [15]uintptr
 	p := loader.AddrProc(purego.NewCallback(func(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o uintptr) uintptr {
@@ -270,6 +296,21 @@ func BenchmarkBatchOf1000(b *testing.B) {
 	for b.Loop() {
 		if done, _ := batch.Run(nil); done != 1000 {
 			b.Fatal(done)
+		}
+	}
+}
+
+func BenchmarkFunctionOfATable(b *testing.B) {
+	var c struct {
+		Abs func(int32) int32
+	}
+	if err := loader.LookupAll(libc(b), nil, &c); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if c.Abs(-3) != 3 {
+			b.Fatal("abs(-3) is not 3")
 		}
 	}
 }

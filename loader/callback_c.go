@@ -7,7 +7,7 @@ import "github.com/ebitengine/purego"
 func newCallback(fn Callback) uintptr {
 	// Windows wants a result; a C caller of a void function ignores it.
 	return purego.NewCallback(func(userData uintptr) uintptr {
-		fn(userData)
+		callApart(fn, userData)
 		return 0
 	})
 }

@@ -2,10 +2,12 @@ package loader
 
 import (
 	"bufio"
+	"debug/elf"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,10 +61,47 @@ func refuseStub(l *DynamicLibrary) error {
 		return fmt.Errorf("not a CUDA driver: %w", err)
 	}
 	path := mappedFile(p.Addr())
-	if filepath.Base(filepath.Dir(path)) == "stubs" {
+	if isStub(path) {
 		return fmt.Errorf("%s is %w; install NVIDIA's driver, or take the stubs folder out of LD_LIBRARY_PATH", path, ErrStubLibrary)
 	}
 	return nil
+}
+
+// refuseStubFile is refuseStub for a path, before it is opened. What the system
+// searches for by its name alone cannot be looked at.
+func refuseStubFile(name string) error {
+	if !strings.ContainsRune(name, '/') {
+		return nil
+	}
+	path, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return nil // opening it says more
+	}
+	if isStub(path) {
+		return fmt.Errorf("%s is %w; install NVIDIA's driver, or take the stubs folder out of LD_LIBRARY_PATH and PURECUDA_DRIVER", path, ErrStubLibrary)
+	}
+	return nil
+}
+
+// isStub reports whether a file is the toolkit's stub: it lies in a folder of that
+// name; or it calls itself the driver and needs no other library, not even the C
+// library, without which no driver can talk to the kernel. Drivers 470, 525 and 535
+// need five, and the stub of toolkit 11.8 none.
+func isStub(path string) bool {
+	if filepath.Base(filepath.Dir(path)) == "stubs" {
+		return true
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	names, err := f.DynString(elf.DT_SONAME)
+	if err != nil || !slices.Contains(names, "libcuda.so.1") {
+		return false
+	}
+	needed, err := f.ImportedLibraries()
+	return err == nil && len(needed) == 0
 }
 
 // mappedFile returns the file that is mapped at addr (proc_pid_maps(5)), or "".

@@ -14,3 +14,5 @@ var cudaNames = []string{"CUDA driver for " + runtime.GOOS + "/" + runtime.GOARC
 func privileged() bool { return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() }
 
 func refuseStub(*DynamicLibrary) error { return nil }
+
+func refuseStubFile(string) error { return nil }

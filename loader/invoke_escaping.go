@@ -1,6 +1,8 @@
 package loader
 
 // escaped makes the compiler believe that a block is kept.
+//
+//lint:ignore U1000 only the store matters
 var escaped *Call
 
 // InvokeEscaping is Invoke for C functions that call back into Go before they

@@ -2,11 +2,7 @@
 
 package loader
 
-import (
-	"unsafe"
-
-	"github.com/ebitengine/purego"
-)
+import "github.com/ebitengine/purego"
 
 // Invoke makes the call that c heads and returns its result, which is also
 // left in c.Ret. Here the block goes to the heap: purego copies its words
@@ -17,7 +13,7 @@ func Invoke(c *Call) uintptr {
 
 // invokeC makes one call to a C function, ignoring the scope.
 func invokeC(c *Call) uintptr {
-	r, _, _ := purego.SyscallN(c.Proc.addr, unsafe.Slice((*uintptr)(c.args()), c.N)...)
+	r, _, _ := purego.SyscallN(c.Proc.addr, c.words()...)
 	return r
 }
 

@@ -95,6 +95,15 @@ func TestForwardPassesTheSameWords(t *testing.T) {
 	}
 }
 
+// What a library does not have is not called, by whomever it is forwarded to.
+func TestForwardingToNothingAnswersMissing(t *testing.T) {
+	var inner loader.Proc
+	outer := loader.FuncProc(func(a loader.Args) uintptr { return a.Forward(&inner) })
+	if r := outer.Call(3, 4); r != loader.Missing {
+		t.Errorf("result %#x, want Missing", r)
+	}
+}
+
 // thread is the state that a scope changes, and a record of who changed it.
 type thread struct {
 	current uintptr

@@ -16,7 +16,7 @@ func Invoke(c *Call) uintptr {
 
 // invokeC makes one call to a C function, ignoring the scope.
 func invokeC(c *Call) uintptr {
-	r, _, _ := syscall.SyscallN(c.Proc.addr, unsafe.Slice((*uintptr)(c.args()), c.N)...)
+	r, _, _ := syscall.SyscallN(c.Proc.addr, c.words()...)
 	return r
 }
 

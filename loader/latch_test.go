@@ -40,11 +40,30 @@ func TestTryLockDoesNotWait(t *testing.T) {
 	}
 }
 
+func TestUnlockOfAnOpenLatchPanics(t *testing.T) {
+	var l loader.Latch
+	unlock := func() (said any) {
+		defer func() { said = recover() }()
+		l.Unlock()
+		return nil
+	}
+	if unlock() == nil {
+		t.Error("a latch that was never taken was given back")
+	}
+	l.Lock()
+	if said := unlock(); said != nil {
+		t.Errorf("a latch that was taken: %v", said)
+	}
+	if unlock() == nil {
+		t.Error("a latch was given back twice")
+	}
+}
+
 func BenchmarkLatch(b *testing.B) {
 	var l loader.Latch
 	for b.Loop() {
 		l.Lock()
-		l.Unlock()
+		l.Unlock() //lint:ignore SA2001 what is measured
 	}
 }
 
@@ -52,6 +71,6 @@ func BenchmarkMutex(b *testing.B) {
 	var l sync.Mutex
 	for b.Loop() {
 		l.Lock()
-		l.Unlock()
+		l.Unlock() //lint:ignore SA2001 what is measured
 	}
 }

@@ -3,8 +3,12 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 var (
@@ -19,33 +23,60 @@ var (
 	ErrStubLibrary = errors.New("the CUDA toolkit's stub library, which is for linking only")
 )
 
-// OpenError says which names were tried and why none of them opened.
+// OpenError says which names were tried and why none of them opened. %v is one line
+// with the reason that matters most, %+v has every name with the system's reason.
 type OpenError struct {
 	Tried []Attempt
 }
 
-// Attempt is one name that was tried.
+// Attempt is one name that was tried. Its error matches [fs.ErrNotExist] if there is
+// no library of that name.
 type Attempt struct {
 	Name string
 	Err  error
 }
 
-// Error lists every name with the system's reason.
+// Error names the first library that is there and cannot be used or, if there is none
+// at all, the first name.
 func (e *OpenError) Error() string {
-	var b strings.Builder
-	b.WriteString("no library opened")
-	for i, a := range e.Tried {
-		sep := "; "
-		if i == 0 {
-			sep = ": "
-		}
-		fmt.Fprintf(&b, "%s%s: %v", sep, a.Name, a.Err)
+	if e == nil || len(e.Tried) == 0 {
+		return "no library opened"
 	}
-	return b.String()
+	if len(e.Tried) == 1 {
+		return "no library opened: " + e.Tried[0].String()
+	}
+	told := max(slices.IndexFunc(e.Tried, func(a Attempt) bool { return !errors.Is(a.Err, fs.ErrNotExist) }), 0)
+	return fmt.Sprintf("no library opened: %v (%d names tried, %%+v lists them)", e.Tried[told], len(e.Tried))
+}
+
+// String is the name and the reason, which often begins with the name itself.
+func (a Attempt) String() string {
+	if reason := fmt.Sprint(a.Err); strings.HasPrefix(reason, a.Name+":") {
+		return reason
+	}
+	return fmt.Sprintf("%s: %v", a.Name, a.Err)
+}
+
+// Format implements fmt.Formatter.
+func (e *OpenError) Format(s fmt.State, verb rune) {
+	switch {
+	case verb == 'q':
+		fmt.Fprintf(s, "%q", e.Error())
+	case verb == 'v' && s.Flag('+') && e != nil:
+		_, _ = io.WriteString(s, "no library opened")
+		for _, a := range e.Tried {
+			fmt.Fprintf(s, "\n\t%v", a)
+		}
+	default:
+		_, _ = io.WriteString(s, e.Error())
+	}
 }
 
 // Unwrap returns the reasons, for errors.Is and errors.As.
 func (e *OpenError) Unwrap() []error {
+	if e == nil {
+		return nil
+	}
 	errs := make([]error, len(e.Tried))
 	for i, a := range e.Tried {
 		errs[i] = a.Err
@@ -66,13 +97,21 @@ type DynamicLibrary struct {
 // without a separator is searched as the system searches; on Windows only in
 // the system's own directory.
 func Open(names ...string) (*DynamicLibrary, error) {
-	return open(names, nil)
+	return open(names, nil, nil)
 }
 
-// open opens the first name whose library accept has no objection to.
-func open(names []string, accept func(*DynamicLibrary) error) (*DynamicLibrary, error) {
+// open opens the first name that look has no objection to, and to whose library
+// accept has none. Opening a library runs code of it, so what can be known from the
+// file alone is for look.
+func open(names []string, look func(name string) error, accept func(*DynamicLibrary) error) (*DynamicLibrary, error) {
 	failure := &OpenError{}
 	for _, name := range names {
+		if look != nil {
+			if err := look(name); err != nil {
+				failure.Tried = append(failure.Tried, Attempt{name, err})
+				continue
+			}
+		}
 		l, err := openOne(name)
 		if err == nil && accept != nil {
 			if err = accept(l); err != nil {
@@ -90,18 +129,50 @@ func open(names []string, accept func(*DynamicLibrary) error) (*DynamicLibrary, 
 func openOne(name string) (*DynamicLibrary, error) {
 	handle, err := dlopen(name)
 	if err != nil {
+		if noSuchLibrary(name, err) {
+			err = missing{err}
+		}
 		return nil, err
 	}
 	return &DynamicLibrary{name: name, handle: handle}, nil
 }
 
+// missing is the system's answer that there is no such library, in its words.
+type missing struct{ error }
+
+func (m missing) Is(target error) bool { return target == fs.ErrNotExist }
+func (m missing) Unwrap() error        { return m.error }
+
+// moduleNotFound is what Windows answers then.
+const moduleNotFound = syscall.Errno(126)
+
+// noSuchLibrary reports whether the system found nothing of that name. What a library
+// needs itself may be missing too; then the reason has that other name.
+func noSuchLibrary(name string, err error) bool {
+	reason := err.Error()
+	glibc := strings.HasPrefix(reason, name+": cannot open shared object file: No such file")
+	musl := strings.HasPrefix(reason, "Error loading shared library "+name+": No such file") && !strings.Contains(reason, "needed by")
+	return glibc || musl || errors.Is(err, moduleNotFound)
+}
+
 // Name returns the name under which the library was opened.
-func (l *DynamicLibrary) Name() string { return l.name }
+func (l *DynamicLibrary) Name() string {
+	if l == nil {
+		return "no library"
+	}
+	return l.name
+}
 
 // Lookup returns the C function behind a symbol.
 func (l *DynamicLibrary) Lookup(symbol string) (Proc, error) {
+	if l == nil {
+		return Proc{}, fmt.Errorf("%s: nil library: open one with loader.Open", symbol)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.handle == 0 && l.name == "" {
+		return Proc{}, fmt.Errorf("%s: zero library: open one with loader.Open", symbol)
+	}
 	if l.handle == 0 {
 		return Proc{}, fmt.Errorf("%s: %s: the library is closed", l.name, symbol)
 	}
@@ -114,6 +185,9 @@ func (l *DynamicLibrary) Lookup(symbol string) (Proc, error) {
 
 // Close gives the library back to the system. Closing twice is fine.
 func (l *DynamicLibrary) Close() error {
+	if l == nil {
+		return nil
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.handle == 0 {

@@ -4,6 +4,8 @@ package loader
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -42,9 +44,29 @@ func TestFailureListsEveryNameWithTheSystemsReason(t *testing.T) {
 		t.Fatalf("%d attempts, want 2", len(open.Tried))
 	}
 	for _, want := range []string{"libnosuchthing.so.1", "/nonexistent/libother.so", "No such file"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not mention %q", err, want)
+		if s := fmt.Sprintf("%+v", err); !strings.Contains(s, want) {
+			t.Errorf("%q does not mention %q", s, want)
 		}
+	}
+	for _, a := range open.Tried {
+		if !errors.Is(a.Err, fs.ErrNotExist) {
+			t.Errorf("%v does not say that there is no such library", a.Err)
+		}
+	}
+	if s := err.Error(); strings.Contains(s, "libother") || strings.Count(s, "libnosuchthing.so.1") != 1 || !strings.Contains(s, "2 names tried") {
+		t.Errorf("the short form is %q", s)
+	}
+}
+
+// Of many names the one that is there and cannot be used is what a reader needs.
+func TestFailureInOneLineNamesTheLibraryThatIsThere(t *testing.T) {
+	text := filepath.Join(t.TempDir(), "libcuda.so.1")
+	if err := os.WriteFile(text, []byte("no library\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open("libnosuchthing.so.1", text)
+	if err == nil || !strings.Contains(err.Error(), text+": ") || strings.Contains(err.Error(), "libnosuchthing") {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -137,4 +159,20 @@ func TestFailuresOnManyGoroutinesHaveTheirReasons(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// What the system says when a library cannot be given back is the error of Close.
+// The C library stays loaded, so that there is something to ask about.
+func TestCloseReportsWhatTheSystemSays(t *testing.T) {
+	l, err := Open("libc.so.6")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dlclose(l.handle); err != nil {
+		t.Fatal(err)
+	}
+	want := dlclose(l.handle)
+	if got := l.Close(); (got == nil) != (want == nil) {
+		t.Errorf("Close: %v, the system says %v", got, want)
+	}
 }

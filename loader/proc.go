@@ -56,6 +56,9 @@ func (p Proc) Addr() uintptr { return p.addr }
 // Call calls p with the given words and returns its result. It copies and
 // allocates; code that runs often builds its own block and uses Invoke.
 func (p *Proc) Call(words ...uintptr) uintptr {
+	if p == nil {
+		return Missing
+	}
 	block := make([]uintptr, callWords+max(len(words), minWords))
 	copy(block[callWords:], words)
 	c := (*Call)(unsafe.Pointer(&block[0]))
@@ -80,7 +83,7 @@ func (p *Proc) Call(words ...uintptr) uintptr {
 type Call struct {
 	Proc  *Proc   // what to call
 	Scope *Scope  // under which context and capture mode; nil: as it is
-	N     uintptr // number of argument words
+	N     uintptr // number of argument words, and which are floats: see FloatArg
 	Ret   uintptr // the result, all of its register
 }
 
@@ -131,7 +134,7 @@ func (a Args) Forward(p *Proc) uintptr {
 	if p.fn != nil {
 		return p.fn(a)
 	}
-	if p.addr == 0 {
+	if a.words == nil { // zero Args head no block
 		return Missing
 	}
 	c := (*Call)(unsafe.Add(a.words, -int(unsafe.Sizeof(Call{}))))

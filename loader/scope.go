@@ -113,9 +113,11 @@ func invokeSlow(c *Call) uintptr {
 func invokeBare(c *Call) uintptr {
 	switch p := c.Proc; {
 	case p.fn != nil:
-		return p.fn(Args{words: c.args(), n: int(c.N)})
+		return p.fn(Args{words: c.args(), n: int(c.count())})
 	case p.addr == 0:
 		return Missing
+	case c.hasFloats():
+		return invokeFloats(c)
 	default:
 		return invokeC(c)
 	}

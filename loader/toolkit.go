@@ -26,15 +26,16 @@ type Toolkit struct {
 // names or else the first that is found and that accept, which may be nil, has
 // no objection to. Searched are the folder that CUDA_PATH or CUDA_HOME names,
 // what the system searches (on Windows its own folder only), the folders where
-// toolkits are usually installed, and the active conda or Python environment;
-// for each name the folders in this order, before the next name.
+// toolkits are usually installed, the active conda or Python environment, and on
+// Linux the wheels of every python3 on the PATH and of the user; for each name the
+// folders in this order, before the next name.
 //
 // The error is an [OpenError] with everything that was tried.
 func OpenToolkit(t Toolkit, accept func(*DynamicLibrary) error) (*DynamicLibrary, error) {
 	if path := t.Override(); path != "" {
-		return open([]string{path}, accept)
+		return open([]string{path}, nil, accept)
 	}
-	return open(t.Names(), accept)
+	return open(t.Names(), nil, accept)
 }
 
 // Override returns the path that the environment names, or "".

@@ -1,6 +1,10 @@
 package loader
 
-import "runtime"
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+)
 
 func (t Toolkit) patterns() []string { return t.Linux }
 
@@ -25,13 +29,44 @@ func toolkitRoots() []string {
 	}
 }
 
-// libraryFolders are others: Debian's, those of an active conda environment and
-// of the wheels in an active Python environment.
+// libraryFolders are others: Debian's, those of an active conda environment, and
+// of the wheels in the Python environment that is active, in those whose python3 the
+// shell finds, and in the user's.
 func libraryFolders() []string {
 	folders := []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib64"}
 	if runtime.GOARCH == "arm64" {
 		folders[0] = "/usr/lib/aarch64-linux-gnu"
 	}
-	folders = append(folders, under("CONDA_PREFIX", "lib", "lib/python3*/site-packages/nvidia/*/lib")...)
-	return append(folders, under("VIRTUAL_ENV", "lib/python3*/site-packages/nvidia/*/lib")...)
+	const site = "lib/python3*/site-packages/nvidia/*/lib"
+	folders = append(folders, under("CONDA_PREFIX", "lib", site)...)
+	folders = append(folders, under("VIRTUAL_ENV", site)...)
+	for _, prefix := range pythonPrefixes() {
+		// The last two are where Debian's pip installs.
+		for _, sub := range []string{site, "local/lib/python3*/dist-packages/nvidia/*/lib", "lib/python3/dist-packages/nvidia/*/lib"} {
+			folders = append(folders, filepath.Join(prefix, sub))
+		}
+	}
+	return append(folders, under("HOME", ".local/"+site, ".pyenv/versions/*/"+site)...)
+}
+
+// pythonPrefixes are the folders above those of PATH that have a python3, and what
+// links of that name lead to: a virtual environment, and the Python it is made from.
+func pythonPrefixes() []string {
+	var prefixes []string
+	for _, folder := range filepath.SplitList(SecureEnv("PATH")) {
+		python := filepath.Join(folder, "python3")
+		if !filepath.IsAbs(folder) || !isFile(python) {
+			continue
+		}
+		prefixes = append(prefixes, filepath.Dir(filepath.Clean(folder)))
+		if target, err := filepath.EvalSymlinks(python); err == nil {
+			prefixes = append(prefixes, filepath.Dir(filepath.Dir(target)))
+		}
+	}
+	return unique(prefixes)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }

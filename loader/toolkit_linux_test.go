@@ -2,6 +2,7 @@ package loader
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +44,36 @@ func TestToolkitOfTheEnvironmentGoesFirst(t *testing.T) {
 	}
 }
 
+// Wheels are found without VIRTUAL_ENV: in the environment whose python3 is on the
+// PATH, in the Python that it links to, and in the user's own folder.
+func TestWheelsOfThePythonOnThePath(t *testing.T) {
+	home, base, venv := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, name := range []string{"CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "VIRTUAL_ENV"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("PATH", strings.Join([]string{"relative", filepath.Join(venv, "nothing"), filepath.Join(venv, "bin")}, ":"))
+	python := touch(t, base, "bin", "python3.12")
+	if err := os.Mkdir(filepath.Join(venv, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(python, filepath.Join(venv, "bin", "python3")); err != nil {
+		t.Fatal(err)
+	}
+	const name = "libpurecudatest.so.13"
+	want := []string{
+		name, // what the system finds
+		touch(t, venv, "lib/python3.12/site-packages/nvidia/cu13/lib", name),
+		touch(t, base, "lib/python3.12/site-packages/nvidia/cu13/lib", name),
+		touch(t, home, ".local/lib/python3.11/site-packages/nvidia/cu13/lib", name),
+		touch(t, home, ".pyenv/versions/3.11.7/lib/python3.11/site-packages/nvidia/cu13/lib", name),
+	}
+	touch(t, venv, "nothing/../lib64/python3.12/site-packages/nvidia/cu13/lib", name)
+	if got := (Toolkit{Linux: []string{name}}).Names(); !slices.Equal(got, want) {
+		t.Errorf("names %q, want %q", got, want)
+	}
+}
+
 func TestToolkitFolderMustBeAbsolute(t *testing.T) {
 	t.Setenv("CUDA_PATH", "lib64/..")
 	t.Setenv("CUDA_HOME", "")
@@ -71,7 +102,7 @@ func TestNamedToolkitLibraryIsTheOnlyOneTried(t *testing.T) {
 func TestMissingToolkitLibrarySaysEveryNameTried(t *testing.T) {
 	_, err := OpenToolkit(testLibrary, nil)
 	for _, name := range testLibrary.Linux {
-		if err == nil || !strings.Contains(err.Error(), name) {
+		if err == nil || !strings.Contains(fmt.Sprintf("%+v", err), name) {
 			t.Errorf("%v does not mention %s", err, name)
 		}
 	}

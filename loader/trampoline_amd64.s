@@ -48,10 +48,12 @@
 	POPQ BX; \
 	POPQ BP
 
-// The part of a call that RUN and RUNFRAME share: at stack, CX words are more than
-// the registers take.
-#define PASS(stack, copy, registers) \
+// The part of a call that RUN and RUNFRAME share: at stack, CX is more than the
+// registers take, or has bits for floating-point words (see FloatArg).
+#define PASS(stack, copy, registers, floats, ran) \
 stack: \
+	CMPQ  CX, $255; \
+	JHI   floats; \
 	SUBQ  $6, CX; \
 	LEAQ  1(CX), DX; \
 	ANDQ  $-2, DX; \
@@ -72,26 +74,24 @@ registers: \
 	MOVQ  (CALL_ARGS+24)(BX), CX; \
 	MOVQ  (CALL_ARGS+32)(BX), R8; \
 	MOVQ  (CALL_ARGS+40)(BX), R9; \
-	MOVSD (CALL_ARGS+48)(BX), X0; \
-	MOVSD (CALL_ARGS+56)(BX), X1; \
 	CALL  (AX); \
-	LEAQ  -64(BP), SP
+	LEAQ  -64(BP), SP; \
+ran:
 
 // Makes the call headed by BX. AX is the result. The first six words go to
-// registers, the others to the stack in the same order. Words 6 and 7 are also
-// the first two floating-point arguments, for the few functions that have some.
-#define RUN(stack, copy, registers) \
+// registers, the others to the stack in the same order.
+#define RUN(stack, copy, registers, floats, ran) \
 	MOVQ  CALL_N(BX), CX; \
 	CMPQ  CX, $6; \
 	JLS   registers; \
-	PASS(stack, copy, registers)
+	PASS(stack, copy, registers, floats, ran)
 
 // RUN for a frame of a batch. Behind its words are others that may be read, so up
 // to eight words go to the stack without a loop, whose end would be guessed wrong
 // after each function that has branches of its own. The frame after this one was
 // written a while ago: it is fetched while the call runs. Behind the last one
 // there is none, to which fetching is indifferent.
-#define RUNFRAME(stack, copy, registers) \
+#define RUNFRAME(stack, copy, registers, floats, ran) \
 	MOVQ  CALL_NEXT(BX), AX; \
 	PREFETCHT0 (AX); \
 	PREFETCHT0 64(AX); \
@@ -119,7 +119,7 @@ registers: \
 	MOVQ  SI, 48(SP); \
 	MOVQ  DI, 56(SP); \
 	JMP   registers; \
-	PASS(stack, copy, registers)
+	PASS(stack, copy, registers, floats, ran)
 
 // Establishes the scope in R12. R14 is the exchange function if the mode was
 // changed, else 0. Jumps to failed with a result in AX.
@@ -150,6 +150,82 @@ guard: \
 	TESTL AX, AX; \
 	JNE   failed
 
+// callWithFloats makes the call headed by BX, some of whose words are floating-point
+// numbers, and leaves its result in AX. Words go to the integer and to the vector
+// registers in turn, those that find none to the stack, all in the order of C's
+// arguments. R9 is where the registers' words are collected: six, then eight.
+TEXT callWithFloats<>(SB), NOSPLIT|NOFRAME, $0
+	PUSHQ   BP
+	MOVQ    SP, BP
+	MOVQ    CALL_N(BX), CX
+	MOVBLZX CX, R8          // words
+	ANDL    $0x7fffffff, CX
+	SHRL    $8, CX          // their kinds
+	LEAQ    1(R8), DX
+	ANDQ    $-2, DX
+	SHLQ    $3, DX
+	SUBQ    $112, SP
+	MOVQ    SP, R9
+	SUBQ    DX, SP
+	MOVQ    SP, R10         // the next place on the stack
+	LEAQ    CALL_ARGS(BX), SI
+	XORL    R11, R11        // integer registers taken
+	XORL    R15, R15        // vector registers taken
+
+word:
+	TESTQ R8, R8
+	JEQ   load
+	DECQ  R8
+	MOVQ  (SI), AX
+	ADDQ  $8, SI
+	SHRL  $1, CX
+	JCC   integer
+	CMPQ  R15, $8
+	JEQ   memory
+	MOVQ  AX, 48(R9)(R15*8)
+	INCQ  R15
+	JMP   word
+
+integer:
+	CMPQ R11, $6
+	JEQ  memory
+	MOVQ AX, (R9)(R11*8)
+	INCQ R11
+	JMP  word
+
+memory:
+	MOVQ AX, (R10)
+	ADDQ $8, R10
+	JMP  word
+
+load:
+	MOVSD 48(R9), X0
+	MOVSD 56(R9), X1
+	MOVSD 64(R9), X2
+	MOVSD 72(R9), X3
+	MOVSD 80(R9), X4
+	MOVSD 88(R9), X5
+	MOVSD 96(R9), X6
+	MOVSD 104(R9), X7
+	MOVQ  0(R9), DI
+	MOVQ  8(R9), SI
+	MOVQ  16(R9), DX
+	MOVQ  24(R9), CX
+	MOVQ  32(R9), R8
+	MOVQ  40(R9), R9
+	MOVQ  CALL_PROC(BX), R11
+	MOVL  R15, AX           // what a variadic function looks at
+	CALL  (R11)
+	MOVQ  CALL_N(BX), CX
+	TESTL $0x80000000, CX
+	JEQ   out
+	MOVQ  X0, AX
+
+out:
+	MOVQ BP, SP
+	POPQ BP
+	RET
+
 // trampoline makes one call: DI is a *Call.
 TEXT trampoline<>(SB), NOSPLIT|NOFRAME, $0
 	ENTER
@@ -161,7 +237,7 @@ TEXT trampoline<>(SB), NOSPLIT|NOFRAME, $0
 	SCOPED(guard, run, failed)
 
 run:
-	RUN(stack, copy, registers)
+	RUN(stack, copy, registers, floats, ran)
 	MOVQ  AX, CALL_RET(BX)
 	TESTQ R14, R14
 	JEQ   out
@@ -176,6 +252,10 @@ failed:
 	MOVLQZX AX, AX
 	MOVQ    AX, CALL_RET(BX)
 	JMP     out
+
+floats:
+	CALL callWithFloats<>(SB)
+	JMP  ran
 
 // batchTrampoline makes several calls and stops after the first whose result
 // is not 0: DI is a *batchHead. R13 is the number of calls still to make.
@@ -197,7 +277,7 @@ begin:
 	JEQ   end
 
 next:
-	RUNFRAME(stack, copy, registers)
+	RUNFRAME(stack, copy, registers, floats, ran)
 	MOVQ  AX, CALL_RET(BX)
 	TESTL AX, AX
 	JNE   end
@@ -227,6 +307,10 @@ failed:
 	MOVQ    AX, BATCH_RET(DI)
 	MOVQ    $0, BATCH_DONE(DI)
 	JMP     out
+
+floats:
+	CALL callWithFloats<>(SB)
+	JMP  ran
 
 GLOBL ·trampoline(SB), NOPTR|RODATA, $8
 DATA ·trampoline(SB)/8, $trampoline<>(SB)

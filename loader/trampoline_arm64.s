@@ -45,14 +45,15 @@
 	ADD  $96, RSP
 
 // Makes the call headed by R19. R0 is the result. The first eight words go to
-// registers, the others to the stack in the same order, a slot each. Words 6
-// and 7 are also the first two floating-point arguments, for the few functions
-// that have some.
-#define RUN(stack, copy, registers) \
+// registers, the others to the stack in the same order, a slot each. A count with
+// bits for floating-point words (see FloatArg) goes another way.
+#define RUN(stack, copy, registers, floats, ran) \
 	MOVD CALL_N(R19), R9; \
 	CMP  $8, R9; \
 	BLS  registers; \
 stack: \
+	CMP  $255, R9; \
+	BHI  floats; \
 	SUB  $8, R9; \
 	ADD  $1, R9, R10; \
 	AND  $~1, R10; \
@@ -73,10 +74,9 @@ registers: \
 	LDP  (CALL_ARGS+16)(R19), (R2, R3); \
 	LDP  (CALL_ARGS+32)(R19), (R4, R5); \
 	LDP  (CALL_ARGS+48)(R19), (R6, R7); \
-	FMOVD (CALL_ARGS+48)(R19), F0; \
-	FMOVD (CALL_ARGS+56)(R19), F1; \
 	BL   (R9); \
-	MOVD R29, RSP
+	MOVD R29, RSP; \
+ran:
 
 // Establishes the scope in R20. R22 is the exchange function if the mode was
 // changed, else 0. Jumps to failed with a result in R0.
@@ -106,6 +106,82 @@ guard: \
 	BL   (R22); \
 	CBNZW R0, failed
 
+// callWithFloats makes the call headed by R19, some of whose words are
+// floating-point numbers, and leaves its result in R0. Words go to the general and
+// to the vector registers in turn, those that find none to the stack, all in the
+// order of C's arguments. R12 is where the registers' words are collected: eight,
+// then eight.
+TEXT callWithFloats<>(SB), NOSPLIT|NOFRAME, $0
+	SUB  $16, RSP
+	STP  (R29, R30), 0(RSP)
+	MOVD RSP, R29
+	MOVD CALL_N(R19), R9
+	AND  $255, R9, R10 // words
+	AND  $0x7fffffff, R9
+	LSR  $8, R9        // their kinds
+	ADD  $1, R10, R11
+	AND  $~1, R11
+	LSL  $3, R11
+	MOVD RSP, R12
+	SUB  $128, R12
+	SUB  R11, R12, R13 // the next place on the stack
+	MOVD R13, RSP
+	ADD  $CALL_ARGS, R19, R14
+	MOVD ZR, R15       // general registers taken
+	MOVD ZR, R8        // vector registers taken
+
+word:
+	CBZ    R10, load
+	SUB    $1, R10
+	MOVD.P 8(R14), R7
+	AND    $1, R9, R6
+	LSR    $1, R9
+	CBZ    R6, general
+	CMP    $8, R8
+	BEQ    memory
+	ADD    R8<<3, R12, R6
+	MOVD   R7, 64(R6)
+	ADD    $1, R8
+	B      word
+
+general:
+	CMP  $8, R15
+	BEQ  memory
+	ADD  R15<<3, R12, R6
+	MOVD R7, (R6)
+	ADD  $1, R15
+	B    word
+
+memory:
+	MOVD.P R7, 8(R13)
+	B      word
+
+load:
+	FMOVD 64(R12), F0
+	FMOVD 72(R12), F1
+	FMOVD 80(R12), F2
+	FMOVD 88(R12), F3
+	FMOVD 96(R12), F4
+	FMOVD 104(R12), F5
+	FMOVD 112(R12), F6
+	FMOVD 120(R12), F7
+	MOVD  CALL_PROC(R19), R9
+	MOVD  (R9), R9
+	LDP   0(R12), (R0, R1)
+	LDP   16(R12), (R2, R3)
+	LDP   32(R12), (R4, R5)
+	LDP   48(R12), (R6, R7)
+	BL    (R9)
+	MOVD  CALL_N(R19), R9
+	TBZ   $31, R9, out
+	FMOVD F0, R0
+
+out:
+	MOVD R29, RSP
+	LDP  0(RSP), (R29, R30)
+	ADD  $16, RSP
+	RET
+
 // trampoline makes one call: R0 is a *Call.
 TEXT trampoline<>(SB), NOSPLIT|NOFRAME, $0
 	ENTER
@@ -116,7 +192,7 @@ TEXT trampoline<>(SB), NOSPLIT|NOFRAME, $0
 	SCOPED(guard, run, failed)
 
 run:
-	RUN(stack, copy, registers)
+	RUN(stack, copy, registers, floats, ran)
 	MOVD R0, CALL_RET(R19)
 	CBZ  R22, out
 	ADD  $72, R29, R0
@@ -130,6 +206,10 @@ failed:
 	MOVWU R0, R0
 	MOVD  R0, CALL_RET(R19)
 	B     out
+
+floats:
+	BL callWithFloats<>(SB)
+	B  ran
 
 // batchTrampoline makes several calls and stops after the first whose result
 // is not 0: R0 is a *batchHead. R24 is the number of calls still to make.
@@ -149,7 +229,7 @@ begin:
 	CBZ  R24, end
 
 next:
-	RUN(stack, copy, registers)
+	RUN(stack, copy, registers, floats, ran)
 	MOVD R0, CALL_RET(R19)
 	CBNZW R0, end
 	MOVD CALL_NEXT(R19), R19
@@ -177,6 +257,10 @@ failed:
 	MOVD  R0, BATCH_RET(R9)
 	MOVD  ZR, BATCH_DONE(R9)
 	B     out
+
+floats:
+	BL callWithFloats<>(SB)
+	B  ran
 
 GLOBL ·trampoline(SB), NOPTR|RODATA, $8
 DATA ·trampoline(SB)/8, $trampoline<>(SB)

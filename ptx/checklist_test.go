@@ -33,8 +33,8 @@ func TestChecklist(t *testing.T) {
 			if len(info.Kernels) == 0 {
 				t.Errorf("checklist.txt:%d: no kernel", s.Line)
 			}
-			agree(t, m, info)
-			roundTrip(t, m)
+			ptxtest.Agree(t, m, info)
+			ptxtest.RoundTrip(t, m)
 		})
 	}
 }

@@ -17,7 +17,7 @@ func (l *lexer) docBefore() string {
 }
 
 // cleanComment takes the markers off a run of comments. The compiler's
-// "// .globl name" notes are no documentation.
+// notes "// .globl name" and "// .weak name" are not documentation.
 func cleanComment(s string) string {
 	var lines []string
 	block := false
@@ -29,7 +29,7 @@ func cleanComment(s string) string {
 			s = ""
 		}
 		line, block = cleanLine(line, block)
-		if !strings.HasPrefix(line, ".globl") {
+		if !strings.HasPrefix(line, ".globl") && !strings.HasPrefix(line, ".weak") {
 			lines = append(lines, line)
 		}
 	}

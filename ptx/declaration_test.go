@@ -1,10 +1,12 @@
 package ptx_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/purecuda/cuda/internal/ptxtest"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -142,6 +144,8 @@ func TestDocComments(t *testing.T) {
 		{"// One.\n\n", ""},
 		{"// One.\n\t// .globl\tk\n", "One."},
 		{"\t// .globl\tk\n", ""},
+		{"\t// .weak\tk\n", ""},
+		{"// One.\n\t// .weak\tk\n", "One."},
 		{".global .u32 a; // about a\n", ""},
 		{".global .u32 a; // about a\n// One.\n", "One."},
 		{"/* x */ .global .u32 a;\n", ""},
@@ -152,7 +156,7 @@ func TestDocComments(t *testing.T) {
 		if got := m.Function("k").Doc; got != c.want {
 			t.Errorf("doc of %q is %q, want %q", c.in, got, c.want)
 		}
-		roundTrip(t, m)
+		ptxtest.RoundTrip(t, m)
 	}
 }
 
@@ -189,7 +193,7 @@ func TestPragmaEndsADeclaration(t *testing.T) {
 	if _, ok := m.Function("g").Directive("maxntid"); ok {
 		t.Error("a directive that is not there is found")
 	}
-	roundTrip(t, m)
+	ptxtest.RoundTrip(t, m)
 }
 
 func TestStringsKeepTheirEscapes(t *testing.T) {
@@ -197,7 +201,7 @@ func TestStringsKeepTheirEscapes(t *testing.T) {
 	if f := m.Decls[0].(*ptx.File); f.Name != `C:\\a \"b\".cu` {
 		t.Errorf("name %q", f.Name)
 	}
-	roundTrip(t, m)
+	ptxtest.RoundTrip(t, m)
 }
 
 func TestLineEndsOfWindows(t *testing.T) {
@@ -208,5 +212,42 @@ func TestLineEndsOfWindows(t *testing.T) {
 	}
 	if got := windows.Line(6); got != ".target sm_80" {
 		t.Errorf("line 6 is %q", got)
+	}
+}
+
+// Compilers up to CUDA 3.0 wrote prototypes without a semicolon.
+func TestPrototypesNeedNoSemicolon(t *testing.T) {
+	m := parse(t, `.version 1.4
+.target sm_13
+	.visible .func (.param .s32 r) first (.param .s32 a, .param .f32 b)
+
+	.visible .func second ()
+	.file	1	"a.cu"
+	.func third
+	.global .u32 word;
+	.visible .func (.param .s32 r) first (.param .s32 a, .param .f32 b)
+	{
+		ret;
+	}
+	.entry k
+	{
+		exit;
+	}
+	.extern .func last (.param .u64 p)`)
+	var got []string
+	for _, d := range m.Decls {
+		if f, ok := d.(*ptx.Function); ok {
+			got = append(got, fmt.Sprintf("%s:%d:%t", f.Name, len(f.Params), f.Body != nil))
+		}
+	}
+	if want := "[first:2:false second:0:false third:0:false first:2:true k:0:true last:1:false]"; fmt.Sprint(got) != want {
+		t.Errorf("functions %v, want %v", got, want)
+	}
+	info, err := ptx.Signatures([]byte(m.Source))
+	if err != nil || len(info.Kernels) != 1 || info.Kernels[0].Name != "k" {
+		t.Errorf("the kernels are %v, %v", info.Kernels, err)
+	}
+	if _, err := ptx.Parse("", []byte(".version 1.4\n.target sm_13\n.entry a ()\n.entry b () { exit; }")); err == nil {
+		t.Error("a kernel's declaration without a semicolon is taken")
 	}
 }

@@ -22,11 +22,17 @@ type Error struct {
 
 // Error is one line: place, what was expected, what was found, the line itself.
 func (e *Error) Error() string {
+	if e == nil {
+		return "no error"
+	}
 	return e.place() + e.what() + ": " + strings.TrimSpace(e.Line)
 }
 
 // Detail is several lines: the message, the line, and a mark under the place.
 func (e *Error) Detail() string {
+	if e == nil {
+		return ""
+	}
 	mark := make([]byte, 0, e.indent+1)
 	for _, c := range []byte(e.Line[:min(e.indent, len(e.Line))]) {
 		if c == '\t' {

@@ -49,8 +49,8 @@ func checkParse(t *testing.T, src []byte) {
 	if err != nil {
 		t.Fatalf("parses, but its signatures do not: %v", err)
 	}
-	agree(t, m, info)
-	roundTrip(t, m)
+	ptxtest.Agree(t, m, info)
+	ptxtest.RoundTrip(t, m)
 }
 
 // checkErrors: each has a place in the text, later than the one before.
@@ -112,7 +112,7 @@ func FuzzRoundTrip(f *testing.F) {
 		for _, src := range []string{header + text, header + ".entry k() {\n" + text + "\n}"} {
 			m, err := ptx.Parse("fuzz", []byte(src))
 			if err == nil {
-				roundTrip(t, m)
+				ptxtest.RoundTrip(t, m)
 				continue
 			}
 			// What could be read of a broken text is a tree as well.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -65,50 +64,6 @@ func testdata(t testing.TB) map[string]string {
 		out[filepath.Base(name)] = string(b)
 	}
 	return out
-}
-
-// withoutPositions clears every Pos of a tree, and the module's source.
-func withoutPositions(m *ptx.Module) *ptx.Module {
-	m.Name, m.Source = "", ""
-	clearPositions(reflect.ValueOf(m))
-	return m
-}
-
-func clearPositions(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			clearPositions(v.Elem())
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			clearPositions(v.Index(i))
-		}
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[ptx.Pos]() {
-			v.SetZero()
-			return
-		}
-		for i := range v.NumField() {
-			clearPositions(v.Field(i))
-		}
-	}
-}
-
-// roundTrip prints m, parses that, and compares the trees and the second print.
-func roundTrip(t testing.TB, m *ptx.Module) {
-	t.Helper()
-	text := m.String()
-	again, err := ptx.Parse("printed.ptx", []byte(text))
-	if err != nil {
-		t.Fatalf("what was printed does not parse: %+v\n%s", err, text)
-	}
-	if second := again.String(); second != text {
-		t.Fatalf("printing is not stable, first\n%s\nsecond\n%s", text, second)
-	}
-	if !reflect.DeepEqual(withoutPositions(m), withoutPositions(again)) {
-		t.Fatalf("the tree changed by printing and parsing\n%s", text)
-	}
 }
 
 func lines(s ...string) string { return strings.Join(s, "\n") }

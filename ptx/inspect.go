@@ -79,6 +79,9 @@ type FeatureInfo struct {
 // Inspect reads a tree and reports what is in it. The tree may have syntax
 // errors; what could not be read is missing in the report then.
 func Inspect(m *Module) *Inspection {
+	if m == nil {
+		return new(Inspection)
+	}
 	x := newInspector(m)
 	for _, d := range m.Decls {
 		switch d := d.(type) {

@@ -58,10 +58,34 @@ func TestLiveRegisters(t *testing.T) {
 		"scopes hide":      {"mov.u32 %r1, 1; { .reg .b64 %r1; mov.u64 %r1, 1; st.u64 [0], %r1; } st.u32 [0], %r1;", 3, 0},
 		"labels of scopes": {`mov.u32 %r1, 1; { L: st.u32 [0], 1; bra L; } { L: st.u32 [0], %r1; bra L; }`, 1, 0},
 		"accumulates":      {"mov.u32 %r1, 1; mov.u64 %rd1, 1; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r1}, %rd1, %rd1, 1, 1, 1, 0, 0; st.u32 [0], %r1;", 3, 0},
-		"range in a range": {".reg .b32 a<2>; .reg .b64 a1<3>; mov.u32 a1, 1; mov.u64 a12, 1; st.u32 [0], a1; st.u64 [0], a12;", 3, 0},
+		"guarded far from the most": {`setp.eq.u32 %p1, 1, 2; bra.uni A;
+			B: @%p1 ld.u32 %r1, [0];
+			C: @%p1 st.u32 [4], %r1; ret;
+			A: mov.u32 %r7, 1; mov.u32 %r8, 1; mov.u32 %r9, 1; st.v2.u32 [0], {%r8, %r9}; st.u32 [8], %r7; bra.uni B;`, 3, 1},
+		"guarded on both sides of the most": {`setp.eq.u32 %p1, 1, 2; bra.uni X;
+			X: @%p1 ld.u32 %r1, [0]; bra.uni Y;
+			Z: @%p1 st.u32 [4], %r1; ret;
+			Y: mov.u32 %r7, 1; mov.u32 %r8, 1; mov.u32 %r9, 1; st.v2.u32 [0], {%r8, %r9}; st.u32 [8], %r7; bra.uni Z;`, 4, 1},
+		"guarded in the block of the most": {`setp.eq.u32 %p1, 1, 2; bra.uni X;
+			X: mov.u32 %r7, 1; mov.u32 %r8, 1; @%p1 ld.u32 %r1, [0]; mov.u32 %r9, 1; st.v2.u32 [0], {%r7, %r8}; st.u32 [8], %r9; bra.uni Z;
+			Z: @%p1 st.u32 [4], %r1; ret;`, 4, 1},
+		"written anew in each round": {`mov.u32 %r1, 0;
+			L: mov.u32 %r2, 5; add.u32 %r1, %r1, %r2; mov.u32 %r3, 1; mov.u32 %r4, 1; st.v2.u32 [0], {%r3, %r4};
+			setp.lt.u32 %p1, %r1, 10; @%p1 bra L; st.u32 [0], %r1;`, 3, 1},
+		"numbers of a range": {"{ .reg .b32 a<16>; mov.u32 a15, 1; mov.u32 a9, 1; st.u32 [0], a15; st.u32 [0], a9; }", 2, 0},
+		"range in a range":   {".reg .b32 a<2>; .reg .b64 a1<3>; mov.u32 a1, 1; mov.u64 a12, 1; st.u32 [0], a1; st.u64 [0], a12;", 3, 0},
 	} {
 		if r := registers(t, test.src); r.Live != test.live || r.LivePreds != test.preds {
 			t.Errorf("%s: %d live and %d predicates, want %d and %d", name, r.Live, r.LivePreds, test.live, test.preds)
+		}
+	}
+}
+
+// A body without instructions needs no registers, which is known.
+func TestAnEmptyBodyNeedsNoRegisters(t *testing.T) {
+	for _, src := range []string{"", "L:", "{ }"} {
+		if r := registers(t, src); r.Live != 0 || r.LivePreds != 0 {
+			t.Errorf("%q: %d live and %d predicates", src, r.Live, r.LivePreds)
 		}
 	}
 }

@@ -71,7 +71,12 @@ type UnmetError struct {
 }
 
 // Error is the problem and the advice, in one line.
-func (e *UnmetError) Error() string { return e.Problem + ": " + e.Advice }
+func (e *UnmetError) Error() string {
+	if e == nil {
+		return "nothing is unmet"
+	}
+	return e.Problem + ": " + e.Advice
+}
 
 // Check answers whether the driver of a CUDA version (13000 for 13.0, as
 // cuDriverGetVersion says) can compile the text for a device of a compute

@@ -1,5 +1,7 @@
 package ptx
 
+import "strings"
+
 // release is a PTX ISA version and the CUDA version whose driver was the first
 // to take it, as cuDriverGetVersion counts.
 type release struct {
@@ -41,7 +43,11 @@ var firstVersions = map[string]Version{
 // Since is the PTX ISA version that brought the target; false for a target
 // that is not known here.
 func (t Target) Since() (Version, bool) {
-	v, ok := firstVersions[Target{Major: t.Major, Minor: t.Minor, Scope: t.Scope}.String()[len("sm_"):]]
+	name, ok := strings.CutPrefix(Target{Major: t.Major, Minor: t.Minor, Scope: t.Scope}.String(), "sm_")
+	if !ok {
+		return Version{}, false
+	}
+	v, ok := firstVersions[name]
 	return v, ok
 }
 

@@ -1,6 +1,6 @@
 package ptx
 
-// function = ( .entry | .func [(return)] ) name [(parameters)] { performance } ( body | ; ).
+// function = ( .entry | .func [(return)] ) name [(parameters)] { performance } ( body | [;] ).
 func (p *parser) function(f *Function) {
 	mark := p.names.mark()
 	p.functionHeader(f)
@@ -29,9 +29,15 @@ func (p *parser) functionHeader(f *Function) {
 		f.Params = p.parameters()
 	}
 	p.performance(&f.Perf)
-	if !p.at('{') && !p.at(';') && !endsWithPragma(f.Perf) {
+	if !p.at('{') && !p.at(';') && !endsWithPragma(f.Perf) && (f.Entry || !p.beforeNext()) {
 		p.expected(`"{", ";" or a directive such as .maxntid`)
 	}
+}
+
+// beforeNext reports whether the next declaration begins, or the text ends: the
+// prototype of a .func needs no ";", as compilers up to CUDA 3.0 wrote it.
+func (p *parser) beforeNext() bool {
+	return p.at(tokEOF) || p.tok.kind == tokDot && p.declares() && p.word() != "pragma"
 }
 
 // endsWithPragma: the ";" of a .pragma can be the one that ends a declaration.

@@ -70,7 +70,7 @@ func (p *parser) parameters() []*Variable {
 	if p.accept(')') {
 		return nil
 	}
-	var out []*Variable
+	p.params.begin()
 	for !p.failed {
 		v := p.vars.get()
 		v.Pos = p.pos()
@@ -86,13 +86,13 @@ func (p *parser) parameters() []*Variable {
 			kind = register
 		}
 		p.names.declare(v.Name, kind, v.Count)
-		out = append(out, v)
+		p.params.push(v)
 		if !p.accept(',') {
 			break
 		}
 	}
 	p.expect(')', `"," or ")"`)
-	return out
+	return p.params.end()
 }
 
 // qualifiers = space { .align n | .v2 | .attribute(...) | .ptr [.space] [.align n] | type }.
@@ -132,7 +132,7 @@ func (p *parser) qualifier(v *Variable, param bool) {
 			p.fail(".ptr is for kernel parameters")
 			return
 		}
-		v.Ptr = &Pointer{}
+		v.Ptr = p.ptrs.get()
 	default:
 		p.typeOrSpace(v, word)
 	}
@@ -191,11 +191,11 @@ func (p *parser) attributes() []Attribute {
 
 // numbers = n {, n}.
 func (p *parser) numbers() []uint64 {
-	var out []uint64
+	p.sizes.begin()
 	for more := true; more; more = p.accept(',') {
-		out = append(out, p.plainNumber("a number"))
+		p.sizes.push(p.plainNumber("a number"))
 	}
-	return out
+	return p.sizes.end()
 }
 
 // declarator = name [<count>] { [size] }.
@@ -207,15 +207,17 @@ func (p *parser) declarator(v *Variable) {
 		}
 		p.expect('>', `">"`)
 	}
+	p.dims.begin()
 	for elements := int64(1); p.accept('['); {
-		d := p.dimension(len(v.Dims) == 0)
-		v.Dims = append(v.Dims, d)
+		d := p.dimension(p.dims.open == p.dims.used)
+		p.dims.push(d)
 		if d > 0 && elements > maxElements/d {
 			p.fail("array is too large")
 		}
 		elements *= max(d, 1)
 		p.expect(']', `"]"`)
 	}
+	v.Dims = p.dims.end()
 }
 
 // maxElements bounds an array, so that no size computed from one overflows.

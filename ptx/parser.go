@@ -65,6 +65,14 @@ type parser struct {
 	args     slab[Operand] // of instructions, made in place
 	elems    slab[Operand] // of what stands inside an operand
 	stmts    slab[Stmt]
+	params   slab[*Variable]
+	sizes    slab[uint64] // of directives
+	dims     slab[int64]
+	ptrs     slab[Pointer]
+
+	// What Signatures keeps, and what it uses again for each kernel.
+	kept slab[Param]
+	perf []Directive
 }
 
 // untilNUL is the text as a C string ends it.

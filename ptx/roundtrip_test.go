@@ -1,10 +1,14 @@
 package ptx_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/internal/ptxtest"
+)
 
 func TestPrintedTestdataParsesToTheSameTree(t *testing.T) {
 	for name, src := range testdata(t) {
-		t.Run(name, func(t *testing.T) { roundTrip(t, parse(t, src)) })
+		t.Run(name, func(t *testing.T) { ptxtest.RoundTrip(t, parse(t, src)) })
 	}
 }
 

@@ -76,9 +76,17 @@ func (m *ModuleInfo) Kernel(name string) *Signature {
 // Signature is the launch signature of an .entry.
 func (f *Function) Signature() Signature {
 	s := Signature{Name: f.Name, Line: int(f.Pos.Line)}
+	var params []Param
 	if len(f.Params) > 0 {
-		s.Params = make([]Param, len(f.Params))
+		params = make([]Param, len(f.Params))
 	}
+	s.read(f, params)
+	return s
+}
+
+// read lays the parameters out, in a list of as many, and takes over the bounds.
+func (s *Signature) read(f *Function, params []Param) {
+	s.Params = params
 	for i, v := range f.Params {
 		s.Params[i] = v.param(s.ParamBytes)
 		s.ParamBytes = s.Params[i].Offset + s.Params[i].Size
@@ -86,7 +94,6 @@ func (f *Function) Signature() Signature {
 	for _, d := range f.Perf {
 		s.bound(d)
 	}
-	return s
 }
 
 // param lays the parameter out behind the byte end.

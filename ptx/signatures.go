@@ -1,6 +1,9 @@
 package ptx
 
-import "strings"
+import (
+	"strings"
+	"unsafe"
+)
 
 // Signatures reads the header of PTX text and the signatures of its kernels,
 // and passes over everything else unread: what stands in bodies, known or not,
@@ -10,10 +13,25 @@ import "strings"
 // [Errors]; the info then holds what could be read all the same. Text that is
 // cut off inside a body is no error here: whoever loads it will say so.
 func Signatures(src []byte) (*ModuleInfo, error) {
-	p := newParser("", string(untilNUL(src)))
+	src = untilNUL(src)
+	if len(src) == 0 {
+		return signaturesOf("")
+	}
+	// Without a copy, because nothing of the text is kept but in errors.
+	info, err := signaturesOf(unsafe.String(&src[0], len(src)))
+	if err != nil {
+		return signaturesOf(string(src))
+	}
+	return info, nil
+}
+
+// signaturesOf returns what refers to src only if there is an error.
+func signaturesOf(src string) (*ModuleInfo, error) {
+	p := newParser("", src)
 	p.mod = &Module{}
 	info := &ModuleInfo{}
 	p.signatures(info)
+	info.copyNames()
 	info.Version, info.AddressSize = p.mod.Version, p.mod.AddressSize
 	for _, t := range p.mod.Targets {
 		info.Targets = append(info.Targets, strings.Clone(t))
@@ -26,7 +44,9 @@ func Signatures(src []byte) (*ModuleInfo, error) {
 
 func (p *parser) signatures(info *ModuleInfo) {
 	p.header()
-	index := map[string]int{}
+	entries := min(len(p.src)>>10+1, 256) // a guess
+	index := make(map[string]int, entries)
+	info.Kernels = make([]Signature, 0, entries)
 	for !p.at(tokEOF) {
 		p.signatureOrSkip(info, index)
 		if p.failed {
@@ -64,7 +84,9 @@ func (p *parser) signatureOrSkip(info *ModuleInfo, index map[string]int) {
 			end, _ := p.skipSource()
 			p.jump(end)
 		}
-	case "func", "section":
+	case "func":
+		p.skipFunction()
+	case "section":
 		p.skipDeclaration(true)
 	case "global", "const", "shared", "local", "tex", "reg", "param", "pragma", "alias":
 		p.skipDeclaration(false)
@@ -84,6 +106,28 @@ func (p *parser) skipDeclaration(body bool) {
 	p.next()
 }
 
+// skipFunction passes over a .func with its body. A prototype may end without a
+// ";", where the next declaration begins.
+func (p *parser) skipFunction() {
+	depth := 0
+	for p.next(); !p.at(tokEOF); p.next() {
+		switch {
+		case p.at('('):
+			depth++
+		case p.at(')'):
+			depth--
+		case p.at('{'):
+			p.skipBody()
+			return
+		case p.at(';'):
+			p.next()
+			return
+		case depth <= 0 && p.beforeNext():
+			return
+		}
+	}
+}
+
 func (p *parser) skipBody() {
 	end, _ := p.skipBraces()
 	p.jump(end)
@@ -92,8 +136,9 @@ func (p *parser) skipBody() {
 // entry reads a kernel's header and keeps its signature, once per name: a
 // definition replaces a declaration.
 func (p *parser) entry(info *ModuleInfo, index map[string]int) {
-	f := Function{Pos: p.pos(), Entry: true}
+	f := Function{Pos: p.pos(), Entry: true, Perf: p.perf[:0]}
 	mark := p.names.mark()
+	vars, params, sizes, dims, ptrs := p.vars.used, p.params.used, p.sizes.used, p.dims.used, p.ptrs.used
 	p.entryHeader(&f)
 	p.names.reset(mark)
 	if p.failed {
@@ -102,6 +147,12 @@ func (p *parser) entry(info *ModuleInfo, index map[string]int) {
 	} else {
 		p.keep(info, index, &f)
 	}
+	p.perf = f.Perf
+	p.vars.rewind(vars) // the next kernel's
+	p.params.rewind(params)
+	p.sizes.rewind(sizes)
+	p.dims.rewind(dims)
+	p.ptrs.rewind(ptrs)
 	if p.at('{') {
 		p.skipBody()
 	}
@@ -131,11 +182,8 @@ func (p *parser) entryHeader(f *Function) {
 }
 
 func (p *parser) keep(info *ModuleInfo, index map[string]int, f *Function) {
-	s := f.Signature()
-	s.Name = strings.Clone(s.Name)
-	for i := range s.Params {
-		s.Params[i].Name = strings.Clone(s.Params[i].Name)
-	}
+	s := Signature{Name: f.Name, Line: int(f.Pos.Line)}
+	s.read(f, p.kept.take(len(f.Params)))
 	if i, ok := index[s.Name]; ok {
 		if p.at('{') {
 			info.Kernels[i] = s
@@ -144,4 +192,31 @@ func (p *parser) keep(info *ModuleInfo, index map[string]int, f *Function) {
 	}
 	index[s.Name] = len(info.Kernels)
 	info.Kernels = append(info.Kernels, s)
+}
+
+// copyNames has the names refer to a copy of themselves instead of the text, which
+// they would keep.
+func (m *ModuleInfo) copyNames() {
+	size := 0
+	for i := range m.Kernels {
+		k := &m.Kernels[i]
+		size += len(k.Name)
+		for j := range k.Params {
+			size += len(k.Params[j].Name)
+		}
+	}
+	var names strings.Builder
+	names.Grow(size)
+	copied := func(name *string) {
+		from := names.Len()
+		names.WriteString(*name)
+		*name = names.String()[from:]
+	}
+	for i := range m.Kernels {
+		k := &m.Kernels[i]
+		copied(&k.Name)
+		for j := range k.Params {
+			copied(&k.Params[j].Name)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/purecuda/cuda/internal/ptxtest"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -62,43 +63,12 @@ func TestLaunchBounds(t *testing.T) {
 	}
 }
 
-// agree compares the fast reader with the parser on text that parses.
-func agree(t testing.TB, m *ptx.Module, info *ptx.ModuleInfo) {
-	t.Helper()
-	if info.Version != m.Version || info.AddressSize != m.AddressSize || !slices.Equal(info.Targets, m.Targets) {
-		t.Errorf("header %+v, parsed %v %v %v", info, m.Version, m.Targets, m.AddressSize)
-	}
-	seen := map[string]bool{}
-	for _, d := range m.Decls {
-		f, ok := d.(*ptx.Function)
-		if !ok || !f.Entry || seen[f.Name] {
-			continue
-		}
-		seen[f.Name] = true
-		got := info.Kernel(f.Name)
-		if got == nil {
-			t.Errorf("kernel %s is not there", f.Name)
-			continue
-		}
-		// Of several declarations any may be the one that counts, lines apart.
-		if want := f.Signature(); len(m.Kernels()) == len(info.Kernels) && f.Body != nil {
-			want.Line = got.Line
-			if !reflect.DeepEqual(*got, want) {
-				t.Errorf("signature\n%+v\nparsed\n%+v", *got, want)
-			}
-		}
-	}
-	if len(seen) != len(info.Kernels) {
-		t.Errorf("%d kernels, parsed %d", len(info.Kernels), len(seen))
-	}
-}
-
 func TestSignaturesAgreeWithParser(t *testing.T) {
 	for name, src := range testdata(t) {
-		t.Run(name, func(t *testing.T) { agree(t, parse(t, src), signatures(t, src)) })
+		t.Run(name, func(t *testing.T) { ptxtest.Agree(t, parse(t, src), signatures(t, src)) })
 	}
 	src := string(synthetic(100_000))
-	agree(t, parse(t, src), signatures(t, src))
+	ptxtest.Agree(t, parse(t, src), signatures(t, src))
 }
 
 func TestBodiesAreNotRead(t *testing.T) {

@@ -13,6 +13,9 @@ var (
 // lexer does not move.
 func (l *lexer) skipBraces() (end int, ok bool) {
 	src := l.src
+	if end, ok := plainBody(src, l.tok.end); ok {
+		return end, true
+	}
 	depth := 1
 	for i := l.tok.end; i < len(src); i++ {
 		if !skips[src[i]] {
@@ -30,6 +33,24 @@ func (l *lexer) skipBraces() (end int, ok bool) {
 		}
 	}
 	return len(src), false
+}
+
+// plainBody is skipBraces for a body without comments, strings, blocks and lines
+// of other tools, which is found many times faster.
+func plainBody(src string, from int) (end int, ok bool) {
+	n := strings.IndexByte(src[from:], '}')
+	if n < 0 {
+		return 0, false
+	}
+	body := src[from : from+n]
+	for _, c := range [...]byte{'{', '/', '"', '#'} {
+		if strings.IndexByte(body, c) >= 0 {
+			return 0, false
+		}
+	}
+	// Guards have "@" everywhere, so that looking for "@@" takes long. What follows it
+	// is DWARF.
+	return from + n + 1, !strings.Contains(body, "DWARF")
 }
 
 // skipSource is skipBraces for intermediate code: what stands between

@@ -38,6 +38,18 @@ func (s *slab[T]) copyOf(list []T) []T {
 	return out
 }
 
+// take hands out a list of n.
+func (s *slab[T]) take(n int) []T {
+	if n == 0 {
+		return nil
+	}
+	if n > len(s.chunk)-s.used {
+		s.grow(n)
+	}
+	s.used += n
+	return s.chunk[s.used-n : s.used : s.used]
+}
+
 // push adds x to the list that is being made in place, from begin to end. Nothing
 // else may be taken from the slab in between.
 func (s *slab[T]) push(x T) {
@@ -59,6 +71,15 @@ func (s *slab[T]) end() []T {
 		return nil
 	}
 	return s.chunk[s.open:s.used:s.used]
+}
+
+// rewind gives back what was taken since used was n, if that is still the chunk.
+// Nobody may refer to it any more.
+func (s *slab[T]) rewind(n int) {
+	if n <= s.used {
+		clear(s.chunk[n:s.used])
+		s.used = n
+	}
 }
 
 // grow starts a chunk with room for n.

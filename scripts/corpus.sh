@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Compiles internal/corpus/cuda/*.cu to PTX and packs one archive per build into
-# DIRECTORY (default: internal/corpus/testdata): scripts/corpus.sh [DIRECTORY]
+# Compiles internal/verify/corpus/cuda/*.cu to PTX and packs one archive per build into
+# DIRECTORY (default: internal/verify/corpus/testdata): scripts/corpus.sh [DIRECTORY]
 #
 # It needs nvcc 13.0, which NVCC may name. The archives depend on the sources and
 # the compiler only. After a change of a source, also the results have to be made
-# anew on an H200: run internal/corpus's tests there with PURECUDA_CORPUS_RESULTS
+# anew on an H200: run internal/verify/corpus's tests there with PURECUDA_CORPUS_RESULTS
 # naming the file, then here with -update.
 set -euo pipefail
 shopt -s inherit_errexit
 root=$(cd "$(dirname "$0")/.." && pwd)
-to=${1:-$root/internal/corpus/testdata}
+to=${1:-$root/internal/verify/corpus/testdata}
 mkdir -p "$to"
 to=$(cd "$to" && pwd)
 nvcc=${NVCC:-nvcc}
@@ -23,7 +23,7 @@ work=/tmp/purecuda-corpus
 rm -rf "$work"
 mkdir -p "$work"
 trap 'rm -rf "$work"' EXIT
-cp "$root"/internal/corpus/cuda/*.cu "$work"
+cp "$root"/internal/verify/corpus/cuda/*.cu "$work"
 cd "$work"
 
 sources=(*.cu)

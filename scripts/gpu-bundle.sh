@@ -2,7 +2,7 @@
 # Cross-builds everything that is worth running on a GPU into one folder, for a
 # linux/amd64 machine that has a driver but no Go: scripts/gpu-bundle.sh [FOLDER [PART...]]
 #
-# A part is the folder of a package with tests (graph, internal/parity), an example
+# A part is the folder of a package with tests (graph, internal/verify/parity), an example
 # (examples/14-decode, with its tests), bench or soak. Without any it is all of them.
 #
 # The folder (default: bundle) holds run.sh and one archive. In the archive the
@@ -40,14 +40,15 @@ wanted() { # wanted PART
 
 # Tests: a binary per package, to be run in a copy of its folder's data.
 mkdir -p "$work/tests" "$work/data"
-packages=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./...)
-while read -r package dir; do
+list='{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}'
+packages=$(go list -f "$list" ./... && go list -C internal/verify -f "$list" ./...)
+while read -r dir; do
 	folder=${dir#"$root"}
 	folder=${folder#/}
 	wanted "$folder" || continue
 	name=${folder:-root}
 	name=${name//\//_}
-	go test -c -trimpath -ldflags "-s -w" -o "$work/tests/$name" "$package"
+	go test -C "$dir" -c -trimpath -ldflags "-s -w" -o "$work/tests/$name" .
 	mkdir -p "$work/data/$folder"
 	echo "$name ${folder:-.}" >>"$work/tests.list"
 done <<<"$packages"
@@ -59,7 +60,7 @@ for dir in examples/quickstart examples/first examples/[0-9]*; do
 	! wanted "$dir" || build "$(basename "$dir")" "./$dir"
 done
 ! wanted examples/quickstart || build quickstart-static ./examples/quickstart -tags static
-! wanted soak || build soak ./internal/soak
+! wanted soak || (cd internal/verify && build soak ./soak)
 ! wanted bench || bench/build.sh "$work/bench"
 for part in "${parts[@]}"; do
 	[ -n "${packed[$part]-}" ] || { echo "gpu-bundle.sh: there is no part $part" >&2; exit 2; }

@@ -7,9 +7,10 @@
 # Parts: info tests kernels quickstart examples decode compare gobench soak memcheck graphsoak
 # (8 minutes, or $GRAPHSOAK; driver 580 takes more of the device's memory once within the
 # first two minutes, which a shorter run calls growth). $COMPARE: further flags of compare.
-# Each ends in a line PASS or FAIL; the exit status is 0 if all passed. What the parts
-# printed is left in $OUT (default: out, beside this script). A test that wants a GPU and
-# finds none fails here instead of being skipped.
+# Each ends in a line PASS, FAIL or NOT RUN, for a part that found nothing to run on; the
+# last line counts them. The exit status is 0 if none failed. What the parts printed is left
+# in $OUT (default: out, beside this script). A test that wants a GPU and finds none fails
+# here instead of being skipped.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 out=${OUT:-$here/out}
@@ -39,6 +40,17 @@ verdict() {
 	else
 		failed=1
 		say "FAIL $* (status $status)"
+	fi
+}
+
+# shown STATUS FILE NAME: the verdict on an example. One that had nothing to show, because
+# this machine lacks what it is about, passed nothing.
+shown() {
+	why=$(grep -m 1 '^There is nothing to ' "$2")
+	if [ "$1" -eq 0 ] && [ -n "$why" ]; then
+		say "NOT RUN example $3: $why"
+	else
+		verdict "$1" "example $3"
 	fi
 }
 
@@ -119,23 +131,23 @@ part_examples() {
 		[ -z "$nccl" ] || export PURECUDA_NCCL="$nccl"
 	fi
 	: >"$out/examples.txt"
-	{
-		echo "\$ first"
-		timeout 60 "$work/first"
-		status=$?
-		echo
-	} >>"$out/examples.txt" 2>&1
-	verdict $status "example first"
+	example first
 	for program in "$work"/[0-9]*; do
-		name=$(basename "$program")
-		{
-			echo "\$ $name -device gpu"
-			timeout 60 "$program" -device gpu
-			status=$?
-			echo
-		} >>"$out/examples.txt" 2>&1
-		verdict $status "example $name"
+		example "$(basename "$program")" -device gpu
 	done
+}
+
+example() { # example NAME FLAG...
+	name=$1
+	shift
+	timeout 60 "$work/$name" "$@" >"$work/log" 2>&1
+	status=$?
+	{
+		echo "\$ $name${*:+ $*}"
+		cat "$work/log"
+		echo
+	} >>"$out/examples.txt"
+	shown $status "$work/log" "$name"
 }
 
 # The bars of 14-decode, which needs no second program to compare with.
@@ -191,7 +203,9 @@ part_memcheck() {
 	: >"$out/memcheck.txt"
 	memcheck graph graph "" -test.skip "$inflight|$waits" -test.run './^gpu$'
 	memcheck graph graph --force-blocking-launches -test.run "${inflight}/^gpu\$"
-	memcheck internal_parity internal/parity "" -test.run './^gpu$'
+	memcheck graph_callable graph/callable "" -test.run './^gpu$'
+	memcheck graph_cache graph/cache "" -test.run './^gpu$'
+	memcheck internal_verify_parity internal/verify/parity "" -test.run './^gpu$'
 	memcheck ptx_kernels ptx/kernels "" -test.run '(Softmax|Norm|Cluster|Rows)/^gpu$'
 }
 
@@ -226,4 +240,5 @@ for part; do
 		;;
 	esac
 done
+say "$(grep -c '^PASS' "$out/summary.txt") passed, $(grep -c '^FAIL' "$out/summary.txt") failed, $(grep -c '^NOT RUN' "$out/summary.txt") not run"
 exit $failed

@@ -4,21 +4,24 @@
  * It is commanded over standard input, see rows.h. With the argument "first" it
  * runs one kernel, checks its result, says "first" and ends. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "driver.h"
-#include "rows.h"
+#include "parts.h"
 
 /* The kernel of all callers, bench/internal/child/add.ptx; its folder is given
  * to the assembler with -Wa,-I. */
 extern const char add_ptx[];
 __asm__(".section .rodata\nadd_ptx: .incbin \"add.ptx\"\n.byte 0\n.previous");
 
-enum { COPY_BYTES = 4096, CHAIN = 1000 };
+enum { COPY_BYTES = 4096 };
 
+static CUdevice device;
 static CUcontext context;
+static CUmodule module;
 static CUfunction add, step;
 static CUstream stream;
 static CUdeviceptr counter, target;
@@ -80,8 +83,6 @@ static void prepare_steps(void) {
 }
 
 static void start(void) {
-	CUdevice device;
-	CUmodule module;
 	open_driver();
 	CHECK(cuInit(0));
 	CHECK(cuDeviceGet(&device, 0));
@@ -121,6 +122,7 @@ static void prepare(void) {
 	one = chain(1);
 	thousand = chain(CHAIN);
 	prepare_steps();
+	prepare_waits(context, module, device);
 }
 
 static void settle(void) { CHECK(cuStreamSynchronize(stream)); }
@@ -218,7 +220,10 @@ static void run_table(int n) {
 		}
 }
 
+#include "graphs.inc"
+
 static const struct row rows[] = {
+	GRAPH_ROWS
 	{"ctx_get_current", nothing, run_get_current, nothing},
 	{"node_add", new_graph, run_node_add, drop_graph},
 	{"node_add_batch", new_graph, run_node_add, drop_graph},
@@ -244,9 +249,8 @@ static const struct row rows[] = {
 };
 
 static const struct row *find(const char *name) {
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (!strcmp(rows[i].name, name)) return &rows[i];
-	return NULL;
+	ROW_NAMED(rows, name);
+	return find_wait(name);
 }
 
 int main(int argc, char **argv) {

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/loader"
 )
@@ -22,7 +23,7 @@ type counter struct {
 
 func newCounter(lib loader.Library, emu *emulator.Emulator) *counter {
 	c := &counter{Library: lib, emu: emu}
-	if p, err := lib.Lookup(driver.FnCuStreamIsCapturing.Symbol()); err == nil {
+	if p, err := lib.Lookup(cu.FnCuStreamIsCapturing.Symbol()); err == nil {
 		c.capturing = &p
 	}
 	return c
@@ -36,7 +37,7 @@ func (c *counter) Unwrap() loader.Library { return c.Library }
 // gets these in another way. None of them does what is counted.
 func (c *counter) Lookup(symbol string) (loader.Proc, error) {
 	p, err := c.Library.Lookup(symbol)
-	f, known := driver.FunctionBySymbol(symbol)
+	f, known := cu.FunctionBySymbol(symbol)
 	if err != nil || p.IsZero() || !known || byValue[f] && !p.IsGo() {
 		return p, err
 	}
@@ -54,13 +55,13 @@ func (c *counter) Lookup(symbol string) (loader.Proc, error) {
 	}), nil
 }
 
-var byValue = map[driver.Function]bool{
-	driver.FnCuIpcOpenMemHandle: true, driver.FnCuIpcOpenEventHandle: true,
-	driver.FnCuParamSetf: true, driver.FnCuTexRefSetMipmapLevelBias: true, driver.FnCuTexRefSetMipmapLevelClamp: true,
+var byValue = map[cu.Function]bool{
+	cu.FnCuIpcOpenMemHandle: true, cu.FnCuIpcOpenEventHandle: true,
+	cu.FnCuParamSetf: true, cu.FnCuTexRefSetMipmapLevelBias: true, cu.FnCuTexRefSetMipmapLevelClamp: true,
 }
 
 // add counts a call that has returned.
-func (c *counter) add(f driver.Function, n delta, recorded, ok bool) {
+func (c *counter) add(f cu.Function, n delta, recorded, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sum.Calls++
@@ -76,13 +77,13 @@ func (c *counter) add(f driver.Function, n delta, recorded, ok bool) {
 
 // track notes whether there are captures at all, so that streams are asked only
 // then.
-func (c *counter) track(f driver.Function, ok bool) {
+func (c *counter) track(f cu.Function, ok bool) {
 	switch f {
-	case driver.FnCuStreamBeginCapture, driver.FnCuStreamBeginCaptureToGraph:
+	case cu.FnCuStreamBeginCapture, cu.FnCuStreamBeginCaptureToGraph:
 		if ok {
 			c.captures++
 		}
-	case driver.FnCuStreamEndCapture:
+	case cu.FnCuStreamEndCapture:
 		c.captures = max(c.captures-1, 0)
 	}
 }
@@ -95,12 +96,12 @@ func (c *counter) captured(s driver.CUstream) bool {
 	if !open || c.capturing == nil {
 		return false
 	}
-	var status driver.CUstreamCaptureStatus
+	var status cu.CUstreamCaptureStatus
 	a := struct {
 		call   loader.Call
 		stream uintptr
-		status *driver.CUstreamCaptureStatus
+		status *cu.CUstreamCaptureStatus
 		_      [6]uintptr
 	}{call: loader.Call{Proc: c.capturing, N: 2}, stream: uintptr(s), status: &status}
-	return uint32(loader.Invoke(&a.call)) == 0 && status == driver.CU_STREAM_CAPTURE_STATUS_ACTIVE
+	return uint32(loader.Invoke(&a.call)) == 0 && status == cu.CU_STREAM_CAPTURE_STATUS_ACTIVE
 }

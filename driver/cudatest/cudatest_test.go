@@ -5,11 +5,15 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/cudatest"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/driver/trace"
@@ -133,6 +137,7 @@ func TestCallsAreCounted(t *testing.T) {
 func TestEmulatorIsAskedForMore(t *testing.T) {
 	c := cudatest.Device(t, cudatest.OnEmulator(), cudatest.WithConfig(emulator.Config{Profile: true, CostModel: emulator.H200()}))
 	w := newWork(t, c)
+	ok(t, w.x.Fill(1))
 	ok(t, w.s.Do(w.launch))
 	ok(t, w.s.Wait(t.Context()))
 	e := cudatest.Emulator(c.Driver())
@@ -153,7 +158,7 @@ func TestTraceShowsCalls(t *testing.T) {
 	var r trace.Recorder
 	c := cudatest.Device(t, cudatest.WithTraceTo(&text), cudatest.WithTrace(r.Sink()))
 	closing(t, must(driver.Alloc[byte](c, 77))(t))
-	if r.Count(driver.FnCuMemAlloc) != 1 || !strings.Contains(text.String(), "bytesize=77") {
+	if r.Count(cu.FnCuMemAlloc) != 1 || !strings.Contains(text.String(), "bytesize=77") {
 		t.Errorf("traced:\n%s", &text)
 	}
 }
@@ -220,4 +225,96 @@ func TestDroppedObjectsFailTheTest(t *testing.T) {
 	if len(leaks) != 1 || leaks[0].Kind != "event" {
 		t.Errorf("dropped: %v", leaks)
 	}
+}
+
+// fatal ends a test that keeps its failures to itself.
+type fatal struct{ recorded }
+
+func (f *fatal) Fatalf(format string, args ...any) {
+	f.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+// What the environment demands is a number, and anything else fails the test: it
+// would otherwise run without the GPU that somebody asked for.
+func TestWhatTheEnvironmentDemandsIsANumber(t *testing.T) {
+	for value, want := range map[string]int{"": 0, "0": 0, "1": 1, "3": 3} {
+		t.Setenv(cudatest.RequireGPU, value)
+		if got := cudatest.Required(t); got != want {
+			t.Errorf("%q demands %d GPUs, want %d", value, got, want)
+		}
+	}
+	for _, value := range []string{"yes", "1x", "-", "1.5"} {
+		t.Setenv(cudatest.RequireGPU, value)
+		f := &fatal{recorded{TB: t}}
+		var wait sync.WaitGroup
+		wait.Go(func() { cudatest.Required(f) })
+		wait.Wait()
+		if len(f.errors) != 1 || !strings.Contains(f.errors[0], value) {
+			t.Errorf("%q: %q", value, f.errors)
+		}
+	}
+}
+
+// Copies count by the kinds of memory that they name, with what they move: of
+// rows, planes and batches the product of the sides.
+func TestCopiesOfEveryShapeAreCounted(t *testing.T) {
+	c := cudatest.Device(t)
+	s := closing(t, must(c.NewStream())(t))
+	a, b := closing(t, must(driver.Alloc[byte](c, 4096))(t)), closing(t, must(driver.Alloc[byte](c, 4096))(t))
+	ok(t, a.Fill(1))
+	ok(t, b.Fill(2))
+	host := make([]byte, 4096)
+	d := c.Driver()
+	const onDevice, onHost = cu.CU_MEMORYTYPE_DEVICE, cu.CU_MEMORYTYPE_HOST
+	before := cudatest.CountsOf(d)
+	ok(t, d.CuMemcpy2D(&cu.CUDA_MEMCPY2D{SrcMemoryType: onDevice, SrcDevice: a.Ptr(), SrcPitch: 64,
+		DstMemoryType: onHost, DstHost: unsafe.Pointer(&host[0]), DstPitch: 64, WidthInBytes: 32, Height: 3}))
+	ok(t, d.CuMemcpy3D(&cu.CUDA_MEMCPY3D{SrcMemoryType: onHost, SrcHost: unsafe.Pointer(&host[0]), SrcPitch: 64, SrcHeight: 4,
+		DstMemoryType: onDevice, DstDevice: b.Ptr(), DstPitch: 64, DstHeight: 4, WidthInBytes: 16, Height: 3, Depth: 5}))
+	ok(t, d.CuMemcpy3DPeer(&cu.CUDA_MEMCPY3D_PEER{SrcMemoryType: onDevice, SrcDevice: a.Ptr(), SrcContext: c.Raw(), SrcPitch: 64, SrcHeight: 4,
+		DstMemoryType: onDevice, DstDevice: b.Ptr(), DstContext: c.Raw(), DstPitch: 64, DstHeight: 4, WidthInBytes: 7, Height: 2, Depth: 3}))
+	op := cu.CUDA_MEMCPY3D_BATCH_OP{SrcAccessOrder: cu.CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, Extent: cu.CUextent3D{Width: 8, Height: 5, Depth: 3}}
+	for side, at := range map[*cu.CUmemcpy3DOperand]driver.CUdeviceptr{&op.Src: a.Ptr(), &op.Dst: b.Ptr()} {
+		side.Type = cu.CU_MEMCPY_OPERAND_TYPE_POINTER
+		*side.Op.Ptr() = cu.CUmemcpy3DOperand_v1_Op_Ptr{Ptr: at, LocHint: cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE}}
+	}
+	ok(t, d.CuMemcpy3DBatchAsync(1, &op, 0, s.Raw()))
+	ok(t, c.Synchronize(context.Background()))
+	got := cudatest.CountsOf(d).Since(before)
+	for what, n := range map[string][2]cudatest.Amount{
+		"to the host":   {got.DeviceToHost, {Count: 1, Bytes: 96}},
+		"to the device": {got.HostToDevice, {Count: 1, Bytes: 240}},
+		"on the device": {got.DeviceToDevice, {Count: 1, Bytes: 42}},
+		"of no kind":    {got.Unified, {Count: 1, Bytes: 120}},
+	} {
+		if n[0] != n[1] {
+			t.Errorf("%s: counted %v, want %v", what, n[0], n[1])
+		}
+	}
+}
+
+// On the emulator alone: driver 580 reads through the nil pointer of
+// cuMemcpy3DPeer, which ends the process.
+func TestCopiesOfNothingAreNotCounted(t *testing.T) {
+	d := cudatest.Device(t, cudatest.OnEmulator()).Driver()
+	before := cudatest.CountsOf(d)
+	if d.CuMemcpy3DPeer(nil) == nil || d.CuMemcpy3D(nil) == nil {
+		t.Error("a copy of nothing was made")
+	}
+	if got := cudatest.CountsOf(d).Since(before); got.DeviceToDevice.Count != 0 {
+		t.Errorf("counted %v", got.DeviceToDevice)
+	}
+}
+
+func TestTheEmulatorOfADriverIsFound(t *testing.T) {
+	e := emulator.New(emulator.Config{})
+	d := must(driver.New(e))(t)
+	if cudatest.Emulator(d) != e {
+		t.Error("it is another one, or none")
+	}
+	if got := cudatest.Emulator(must(driver.New(trace.Wrap(e)))(t)); got != nil {
+		t.Errorf("behind a trace there is %v", got)
+	}
+	ok(t, d.Close())
 }

@@ -6,10 +6,12 @@ import (
 	"os"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/driver/trace"
+	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -28,9 +30,12 @@ type options struct {
 	devices  int
 	sinks    []trace.Sink
 	leaky    bool
+	checks   *emulator.Check // nil: those of cfg, or all
+	allowed  func(emulator.Finding) bool
 }
 
-// WithConfig describes the emulated machine. It means nothing on a GPU.
+// WithConfig describes the emulated machine. It means nothing on a GPU. A Check
+// in it that is not 0 is used instead of all checks, see [WithChecks].
 func WithConfig(cfg emulator.Config) Option { return func(o *options) { o.cfg = cfg } }
 
 // OnEmulator has the test run on the emulator always: for what only an emulator
@@ -53,6 +58,19 @@ func WithTrace(sinks ...trace.Sink) Option {
 
 // WithTraceTo writes a line for every driver call.
 func WithTraceTo(w io.Writer) Option { return WithTrace(trace.To(w)) }
+
+// WithChecks sets what the emulator looks for; what it finds fails the test.
+// Without this option that is everything, emulator.CheckAll, and nothing in a
+// benchmark. Races and unwritten memory make kernels some 20 times slower to look
+// for; WithChecks(0) is for tests with large kernels, and for those that count the
+// allocations of the process.
+func WithChecks(c emulator.Check) Option { return func(o *options) { o.checks = &c } }
+
+// AllowFindings is for tests that make mistakes on purpose: findings for which is
+// returns true do not fail the test.
+func AllowFindings(is func(emulator.Finding) bool) Option {
+	return func(o *options) { o.allowed = is }
+}
 
 // AllowLeaks takes the check for leaks away, for tests of what happens to them.
 func AllowLeaks() Option { return func(o *options) { o.leaky = true } }
@@ -86,13 +104,12 @@ func Context(t testing.TB, d *driver.Driver, device int) *driver.Context {
 }
 
 // Driver returns an initialised driver for one test, whose calls are counted.
-// When the test ends, leaks fail it.
+// When the test ends, leaks fail it, and on the emulator so does what its checks
+// found.
 func Driver(t testing.TB, opts ...Option) *driver.Driver {
 	t.Helper()
 	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
+	absent.Apply(opts, &o)
 	lib, emu := o.library(t)
 	if len(o.sinks) > 0 {
 		lib = trace.Wrap(lib, o.sinks...)
@@ -105,11 +122,13 @@ func Driver(t testing.TB, opts ...Option) *driver.Driver {
 	// driver cannot be unloaded, and closing is only a mark.
 	t.Cleanup(func() {
 		check(t, "driver.Close", d.Close())
+		if emu != nil {
+			o.reportFindings(t, emu)
+		}
 		if emu != nil && !o.leaky && !t.Failed() {
 			reportLeaks(t, emu)
 		}
 	})
-	check(t, "driver.Init", d.Init())
 	o.say(t, d)
 	if !o.leaky {
 		CheckLeaks(t, d)
@@ -125,6 +144,10 @@ func (o *options) library(t testing.TB) (loader.Library, *emulator.Emulator) {
 	need := max(o.devices, 1)
 	if o.emulator || !o.gpu && required < need {
 		o.cfg.Devices = max(o.cfg.Devices, o.devices)
+		o.cfg.Check = o.check(t)
+		if o.cfg.Limits.KernelTime == 0 {
+			o.cfg.Limits.KernelTime = kernelTime(t)
+		}
 		e := emulator.New(o.cfg)
 		return e, e
 	}
@@ -139,6 +162,31 @@ func (o *options) library(t testing.TB) (loader.Library, *emulator.Emulator) {
 		t.Fatal(err)
 	}
 	return lib, nil
+}
+
+// longestKernel is how long a kernel may run in a test.
+const longestKernel = time.Minute
+
+// kernelTime is when a kernel counts as endless: while there is time left to say
+// so before the whole test binary is ended.
+func kernelTime(t testing.TB) time.Duration {
+	if d, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
+		if end, ok := d.Deadline(); ok {
+			return min(longestKernel, max(time.Until(end)/2, time.Second))
+		}
+	}
+	return longestKernel
+}
+
+// check is what the emulator looks for.
+func (o *options) check(t testing.TB) emulator.Check {
+	if o.checks != nil {
+		return *o.checks
+	}
+	if _, ok := t.(*testing.B); ok || o.cfg.Check != 0 {
+		return o.cfg.Check
+	}
+	return emulator.CheckAll
 }
 
 // missing says why the test can not run on GPUs.

@@ -1,6 +1,8 @@
 // Package cudatest gives tests a CUDA device: an emulated one on every machine,
 // and a real one where the environment demands it. Whatever a test leaves open,
 // or drops without closing it, fails the test with the stack of its creation.
+// On the emulator so does every mistake that the checks of package emulator find,
+// with the line of the program that submitted the work: see [WithChecks].
 //
 //	func TestStep(t *testing.T) {
 //		c := cudatest.Device(t)

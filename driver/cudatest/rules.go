@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -104,7 +105,7 @@ func in(i int) func(a loader.Args) driver.CUstream {
 
 // ofConfig is the stream of a launch configuration.
 func ofConfig(a loader.Args) driver.CUstream {
-	if cfg := (*driver.CUlaunchConfig)(a.Ptr(0)); cfg != nil {
+	if cfg := (*cu.CUlaunchConfig)(a.Ptr(0)); cfg != nil {
 		return cfg.HStream
 	}
 	return 0
@@ -126,8 +127,8 @@ func pitched(a loader.Args) delta {
 }
 
 // between is the kind of a copy by the kinds of memory that it names.
-func between(dst, src driver.CUmemorytype) kind {
-	const host, unknown = driver.CU_MEMORYTYPE_HOST, driver.CU_MEMORYTYPE_UNIFIED
+func between(dst, src cu.CUmemorytype) kind {
+	const host, unknown = cu.CU_MEMORYTYPE_HOST, cu.CU_MEMORYTYPE_UNIFIED
 	switch {
 	case dst == unknown || src == unknown:
 		return unified
@@ -142,7 +143,7 @@ func between(dst, src driver.CUmemorytype) kind {
 }
 
 func copied2D(a loader.Args) delta {
-	p := (*driver.CUDA_MEMCPY2D)(a.Ptr(0))
+	p := (*cu.CUDA_MEMCPY2D)(a.Ptr(0))
 	if p == nil {
 		return delta{}
 	}
@@ -150,7 +151,7 @@ func copied2D(a loader.Args) delta {
 }
 
 func copied3D(a loader.Args) delta {
-	p := (*driver.CUDA_MEMCPY3D)(a.Ptr(0))
+	p := (*cu.CUDA_MEMCPY3D)(a.Ptr(0))
 	if p == nil {
 		return delta{}
 	}
@@ -158,7 +159,7 @@ func copied3D(a loader.Args) delta {
 }
 
 func copied3DPeer(a loader.Args) delta {
-	p := (*driver.CUDA_MEMCPY3D_PEER)(a.Ptr(0))
+	p := (*cu.CUDA_MEMCPY3D_PEER)(a.Ptr(0))
 	if p == nil {
 		return delta{}
 	}
@@ -180,7 +181,7 @@ func copiedBatch(a loader.Args) delta {
 
 func copiedBatch3D(a loader.Args) delta {
 	d := delta{kind: unified}
-	if ops := (*driver.CUDA_MEMCPY3D_BATCH_OP)(a.Ptr(1)); ops != nil {
+	if ops := (*cu.CUDA_MEMCPY3D_BATCH_OP)(a.Ptr(1)); ops != nil {
 		list := unsafe.Slice(ops, int(a.Word(0)))
 		for i := range list {
 			e := &list[i].Extent
@@ -192,79 +193,79 @@ func copiedBatch3D(a loader.Args) delta {
 }
 
 // rules has the functions that are counted as more than a call.
-var rules = map[driver.Function]rule{
-	driver.FnCuLaunch:                  {one(launches), nil},
-	driver.FnCuLaunchGrid:              {one(launches), nil},
-	driver.FnCuLaunchGridAsync:         {one(launches), in(3)},
-	driver.FnCuLaunchKernel:            {one(launches), in(8)},
-	driver.FnCuLaunchKernelEx:          {one(launches), ofConfig},
-	driver.FnCuLaunchCooperativeKernel: {one(launches), in(8)},
-	driver.FnCuGraphLaunch:             {one(graphLaunches), in(1)},
-	driver.FnCuLaunchHostFunc:          {one(hostFunctions), in(0)},
-	driver.FnCuStreamAddCallback:       {one(hostFunctions), in(0)},
+var rules = map[cu.Function]rule{
+	cu.FnCuLaunch:                  {one(launches), nil},
+	cu.FnCuLaunchGrid:              {one(launches), nil},
+	cu.FnCuLaunchGridAsync:         {one(launches), in(3)},
+	cu.FnCuLaunchKernel:            {one(launches), in(8)},
+	cu.FnCuLaunchKernelEx:          {one(launches), ofConfig},
+	cu.FnCuLaunchCooperativeKernel: {one(launches), in(8)},
+	cu.FnCuGraphLaunch:             {one(graphLaunches), in(1)},
+	cu.FnCuLaunchHostFunc:          {one(hostFunctions), in(0)},
+	cu.FnCuStreamAddCallback:       {one(hostFunctions), in(0)},
 
-	driver.FnCuMemcpy:                    {sized(unified, 2), nil},
-	driver.FnCuMemcpyAsync:               {sized(unified, 2), in(3)},
-	driver.FnCuMemcpyHtoD:                {sized(toDevice, 2), nil},
-	driver.FnCuMemcpyHtoDAsync:           {sized(toDevice, 2), in(3)},
-	driver.FnCuMemcpyDtoH:                {sized(toHost, 2), nil},
-	driver.FnCuMemcpyDtoHAsync:           {sized(toHost, 2), in(3)},
-	driver.FnCuMemcpyDtoD:                {sized(onDevice, 2), nil},
-	driver.FnCuMemcpyDtoDAsync:           {sized(onDevice, 2), in(3)},
-	driver.FnCuMemcpyPeer:                {sized(onDevice, 4), nil},
-	driver.FnCuMemcpyPeerAsync:           {sized(onDevice, 4), in(5)},
-	driver.FnCuMemcpyHtoA:                {sized(toDevice, 3), nil},
-	driver.FnCuMemcpyHtoAAsync:           {sized(toDevice, 3), in(4)},
-	driver.FnCuMemcpyAtoH:                {sized(toHost, 3), nil},
-	driver.FnCuMemcpyAtoHAsync:           {sized(toHost, 3), in(4)},
-	driver.FnCuMemcpyDtoA:                {sized(onDevice, 3), nil},
-	driver.FnCuMemcpyAtoD:                {sized(onDevice, 3), nil},
-	driver.FnCuMemcpyAtoA:                {sized(onDevice, 4), nil},
-	driver.FnCuMemcpy2D:                  {copied2D, nil},
-	driver.FnCuMemcpy2DUnaligned:         {copied2D, nil},
-	driver.FnCuMemcpy2DAsync:             {copied2D, in(1)},
-	driver.FnCuMemcpy3D:                  {copied3D, nil},
-	driver.FnCuMemcpy3DAsync:             {copied3D, in(1)},
-	driver.FnCuMemcpy3DPeer:              {copied3DPeer, nil},
-	driver.FnCuMemcpy3DPeerAsync:         {copied3DPeer, in(1)},
-	driver.FnCuMemcpyBatchAsync:          {copiedBatch, in(7)},
-	driver.FnCuMemcpyBatchAsync_v12080:   {copiedBatch, in(8)},
-	driver.FnCuMemcpy3DBatchAsync:        {copiedBatch3D, in(3)},
-	driver.FnCuMemcpy3DBatchAsync_v12080: {copiedBatch3D, in(4)},
+	cu.FnCuMemcpy:                    {sized(unified, 2), nil},
+	cu.FnCuMemcpyAsync:               {sized(unified, 2), in(3)},
+	cu.FnCuMemcpyHtoD:                {sized(toDevice, 2), nil},
+	cu.FnCuMemcpyHtoDAsync:           {sized(toDevice, 2), in(3)},
+	cu.FnCuMemcpyDtoH:                {sized(toHost, 2), nil},
+	cu.FnCuMemcpyDtoHAsync:           {sized(toHost, 2), in(3)},
+	cu.FnCuMemcpyDtoD:                {sized(onDevice, 2), nil},
+	cu.FnCuMemcpyDtoDAsync:           {sized(onDevice, 2), in(3)},
+	cu.FnCuMemcpyPeer:                {sized(onDevice, 4), nil},
+	cu.FnCuMemcpyPeerAsync:           {sized(onDevice, 4), in(5)},
+	cu.FnCuMemcpyHtoA:                {sized(toDevice, 3), nil},
+	cu.FnCuMemcpyHtoAAsync:           {sized(toDevice, 3), in(4)},
+	cu.FnCuMemcpyAtoH:                {sized(toHost, 3), nil},
+	cu.FnCuMemcpyAtoHAsync:           {sized(toHost, 3), in(4)},
+	cu.FnCuMemcpyDtoA:                {sized(onDevice, 3), nil},
+	cu.FnCuMemcpyAtoD:                {sized(onDevice, 3), nil},
+	cu.FnCuMemcpyAtoA:                {sized(onDevice, 4), nil},
+	cu.FnCuMemcpy2D:                  {copied2D, nil},
+	cu.FnCuMemcpy2DUnaligned:         {copied2D, nil},
+	cu.FnCuMemcpy2DAsync:             {copied2D, in(1)},
+	cu.FnCuMemcpy3D:                  {copied3D, nil},
+	cu.FnCuMemcpy3DAsync:             {copied3D, in(1)},
+	cu.FnCuMemcpy3DPeer:              {copied3DPeer, nil},
+	cu.FnCuMemcpy3DPeerAsync:         {copied3DPeer, in(1)},
+	cu.FnCuMemcpyBatchAsync:          {copiedBatch, in(7)},
+	cu.FnCuMemcpyBatchAsync_v12080:   {copiedBatch, in(8)},
+	cu.FnCuMemcpy3DBatchAsync:        {copiedBatch3D, in(3)},
+	cu.FnCuMemcpy3DBatchAsync_v12080: {copiedBatch3D, in(4)},
 
-	driver.FnCuMemsetD8:         {one(fills), nil},
-	driver.FnCuMemsetD16:        {one(fills), nil},
-	driver.FnCuMemsetD32:        {one(fills), nil},
-	driver.FnCuMemsetD2D8:       {one(fills), nil},
-	driver.FnCuMemsetD2D16:      {one(fills), nil},
-	driver.FnCuMemsetD2D32:      {one(fills), nil},
-	driver.FnCuMemsetD8Async:    {one(fills), in(3)},
-	driver.FnCuMemsetD16Async:   {one(fills), in(3)},
-	driver.FnCuMemsetD32Async:   {one(fills), in(3)},
-	driver.FnCuMemsetD2D8Async:  {one(fills), in(5)},
-	driver.FnCuMemsetD2D16Async: {one(fills), in(5)},
-	driver.FnCuMemsetD2D32Async: {one(fills), in(5)},
+	cu.FnCuMemsetD8:         {one(fills), nil},
+	cu.FnCuMemsetD16:        {one(fills), nil},
+	cu.FnCuMemsetD32:        {one(fills), nil},
+	cu.FnCuMemsetD2D8:       {one(fills), nil},
+	cu.FnCuMemsetD2D16:      {one(fills), nil},
+	cu.FnCuMemsetD2D32:      {one(fills), nil},
+	cu.FnCuMemsetD8Async:    {one(fills), in(3)},
+	cu.FnCuMemsetD16Async:   {one(fills), in(3)},
+	cu.FnCuMemsetD32Async:   {one(fills), in(3)},
+	cu.FnCuMemsetD2D8Async:  {one(fills), in(5)},
+	cu.FnCuMemsetD2D16Async: {one(fills), in(5)},
+	cu.FnCuMemsetD2D32Async: {one(fills), in(5)},
 
-	driver.FnCuMemAlloc:              {sized(allocations, 1), nil},
-	driver.FnCuMemAllocManaged:       {sized(allocations, 1), nil},
-	driver.FnCuMemAllocPitch:         {pitched, nil},
-	driver.FnCuMemAllocAsync:         {sized(allocations, 1), in(2)},
-	driver.FnCuMemAllocFromPoolAsync: {sized(allocations, 1), in(3)},
-	driver.FnCuMemHostAlloc:          {sized(hostAllocations, 1), nil},
-	driver.FnCuMemAllocHost:          {sized(hostAllocations, 1), nil},
-	driver.FnCuMemFree:               {one(frees), nil},
-	driver.FnCuMemFreeHost:           {one(frees), nil},
-	driver.FnCuMemFreeAsync:          {one(frees), in(1)},
+	cu.FnCuMemAlloc:              {sized(allocations, 1), nil},
+	cu.FnCuMemAllocManaged:       {sized(allocations, 1), nil},
+	cu.FnCuMemAllocPitch:         {pitched, nil},
+	cu.FnCuMemAllocAsync:         {sized(allocations, 1), in(2)},
+	cu.FnCuMemAllocFromPoolAsync: {sized(allocations, 1), in(3)},
+	cu.FnCuMemHostAlloc:          {sized(hostAllocations, 1), nil},
+	cu.FnCuMemAllocHost:          {sized(hostAllocations, 1), nil},
+	cu.FnCuMemFree:               {one(frees), nil},
+	cu.FnCuMemFreeHost:           {one(frees), nil},
+	cu.FnCuMemFreeAsync:          {one(frees), in(1)},
 
-	driver.FnCuCtxSynchronize:    {one(waits), nil},
-	driver.FnCuCtxSynchronize_v2: {one(waits), nil},
-	driver.FnCuStreamSynchronize: {one(waits), nil},
-	driver.FnCuEventSynchronize:  {one(waits), nil},
+	cu.FnCuCtxSynchronize:    {one(waits), nil},
+	cu.FnCuCtxSynchronize_v2: {one(waits), nil},
+	cu.FnCuStreamSynchronize: {one(waits), nil},
+	cu.FnCuEventSynchronize:  {one(waits), nil},
 
-	driver.FnCuGraphInstantiate_v10000:    {one(instantiations), nil},
-	driver.FnCuGraphInstantiate_v11000:    {one(instantiations), nil},
-	driver.FnCuGraphInstantiateWithFlags:  {one(instantiations), nil},
-	driver.FnCuGraphInstantiateWithParams: {one(instantiations), nil},
-	driver.FnCuGraphExecUpdate:            {one(updates), nil},
-	driver.FnCuGraphExecUpdate_v10020:     {one(updates), nil},
+	cu.FnCuGraphInstantiate_v10000:    {one(instantiations), nil},
+	cu.FnCuGraphInstantiate_v11000:    {one(instantiations), nil},
+	cu.FnCuGraphInstantiateWithFlags:  {one(instantiations), nil},
+	cu.FnCuGraphInstantiateWithParams: {one(instantiations), nil},
+	cu.FnCuGraphExecUpdate:            {one(updates), nil},
+	cu.FnCuGraphExecUpdate_v10020:     {one(updates), nil},
 }

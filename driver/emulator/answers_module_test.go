@@ -3,15 +3,15 @@ package emulator_test
 import (
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 func askModules(q *questioner) {
 	m := q.module(testPTX)
 	f := q.function(m, "add")
-	var tex driver.CUtexref
-	var surf driver.CUsurfref
-	var p driver.CUdeviceptr
+	var tex cu.CUtexref
+	var surf cu.CUsurfref
+	var p cu.CUdeviceptr
 	var n uintptr
 	var count uint32
 	q.ask("texture", q.CuModuleGetTexRef(&tex, m, cstr("nothing")))
@@ -27,44 +27,44 @@ func askModules(q *questioner) {
 	q.ask("unload 0", q.CuModuleUnload(0))
 	q.ask("count", q.CuModuleGetFunctionCount(&count, m), count)
 	q.ask("count to NULL", q.CuModuleGetFunctionCount(nil, m))
-	fs := make([]driver.CUfunction, count+4)
+	fs := make([]cu.CUfunction, count+4)
 	q.ask("all and more", q.CuModuleEnumerateFunctions(&fs[0], count+4, m), fs[count] == 0)
 	q.ask("none of them", q.CuModuleEnumerateFunctions(&fs[0], 0, m))
 	q.ask("them to NULL", q.CuModuleEnumerateFunctions(nil, 1, m))
 	f = q.function(m, "add")
 	var v int32
-	for a := driver.CUfunction_attribute(0); a <= 17; a++ {
+	for a := cu.CUfunction_attribute(0); a <= 17; a++ {
 		err := q.CuFuncGetAttribute(&v, a, f)
-		if a == driver.CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES || a == driver.CU_FUNC_ATTRIBUTE_NUM_REGS {
+		if a == cu.CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES || a == cu.CU_FUNC_ATTRIBUTE_NUM_REGS {
 			q.ask("attribute "+itoa(int(a)), err)
 			continue
 		}
 		q.ask("attribute "+itoa(int(a)), err, v)
 		q.ask("set attribute "+itoa(int(a)), q.CuFuncSetAttribute(f, a, 1))
 	}
-	q.ask("set shared memory to -1", q.CuFuncSetAttribute(f, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, -1))
-	q.ask("set shared memory to 1 MB", q.CuFuncSetAttribute(f, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1<<20))
-	q.ask("set carveout to 101", q.CuFuncSetAttribute(f, driver.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 101))
+	q.ask("set shared memory to -1", q.CuFuncSetAttribute(f, cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, -1))
+	q.ask("set shared memory to 1 MB", q.CuFuncSetAttribute(f, cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1<<20))
+	q.ask("set carveout to 101", q.CuFuncSetAttribute(f, cu.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 101))
 	q.ask("cache 9", q.CuFuncSetCacheConfig(f, 9))
 	q.ask("banks 9", q.CuFuncSetSharedMemConfig(f, 9))
-	q.ask("banks of 8 bytes", q.CuFuncSetSharedMemConfig(f, driver.CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE))
+	q.ask("banks of 8 bytes", q.CuFuncSetSharedMemConfig(f, cu.CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE))
 	var offset, size uintptr
 	q.ask("parameter 2", q.CuFuncGetParamInfo(f, 2, &offset, &size), offset, size)
 	q.ask("parameter 3", q.CuFuncGetParamInfo(f, 3, &offset, &size))
 	q.ask("parameter to NULL", q.CuFuncGetParamInfo(f, 0, nil, nil))
 	q.ask("parameter of 0", q.CuFuncGetParamInfo(0, 0, &offset, &size))
-	var mode driver.CUmoduleLoadingMode
+	var mode cu.CUmoduleLoadingMode
 	q.ask("loading mode", q.CuModuleGetLoadingMode(&mode), uint32(mode))
 	askLibraries(q)
 }
 
 func askLibraries(q *questioner) {
 	image := append([]byte(testPTX), 0)
-	var l driver.CUlibrary
+	var l cu.CUlibrary
 	q.ok(q.CuLibraryLoadData(&l, unsafe.Pointer(&image[0]), nil, nil, 0, nil, nil, 0))
 	defer q.CuLibraryUnload(l)
-	var k driver.CUkernel
-	var p driver.CUdeviceptr
+	var k cu.CUkernel
+	var p cu.CUdeviceptr
 	var n uintptr
 	var fp unsafe.Pointer
 	var count uint32
@@ -77,7 +77,7 @@ func askLibraries(q *questioner) {
 	q.ask("library: unified function that is a kernel", q.CuLibraryGetUnifiedFunction(&fp, l, cstr("add")))
 	q.ask("library: count", q.CuLibraryGetKernelCount(&count, l), count)
 	q.ask("library: unload 0", q.CuLibraryUnload(0))
-	ks := make([]driver.CUkernel, 1)
+	ks := make([]cu.CUkernel, 1)
 	q.ask("library: none", q.CuLibraryEnumerateKernels(&ks[0], 0, l))
 	q.ok(q.CuLibraryGetKernel(&k, l, cstr("add")))
 	var v int32
@@ -85,7 +85,7 @@ func askLibraries(q *questioner) {
 	q.ask("kernel: attribute on device 99", q.CuKernelGetAttribute(&v, 0, k, 99))
 	q.ask("kernel: cache 9", q.CuKernelSetCacheConfig(k, 9, q.dev))
 	q.ask("kernel: set attribute 0", q.CuKernelSetAttribute(0, 1, k, q.dev))
-	var back driver.CUlibrary
+	var back cu.CUlibrary
 	q.ask("kernel: library", q.CuKernelGetLibrary(&back, k), back == l)
 	q.ask("kernel: parameter 3", q.CuKernelGetParamInfo(k, 3, &n, nil))
 }
@@ -111,25 +111,25 @@ func askLaunches(q *questioner) {
 
 func askStreams(q *questioner) {
 	s := q.stream()
-	var v driver.CUstreamAttrValue
-	for id := driver.CUstreamAttrID(0); id <= 16; id++ {
-		v = driver.CUstreamAttrValue{}
+	var v cu.CUstreamAttrValue
+	for id := cu.CUstreamAttrID(0); id <= 16; id++ {
+		v = cu.CUstreamAttrValue{}
 		q.ask("attribute "+itoa(int(id)), q.CuStreamGetAttribute(s, id, &v))
 	}
-	v = driver.CUstreamAttrValue{}
+	v = cu.CUstreamAttrValue{}
 	*v.Priority() = -2
-	q.ask("set a priority", q.CuStreamSetAttribute(s, driver.CU_LAUNCH_ATTRIBUTE_PRIORITY, &v))
+	q.ask("set a priority", q.CuStreamSetAttribute(s, cu.CU_LAUNCH_ATTRIBUTE_PRIORITY, &v))
 	var n int32
 	q.ask("priority then", q.CuStreamGetPriority(s, &n), n)
 	*v.Priority() = -99
-	q.ask("set a huge priority", q.CuStreamSetAttribute(s, driver.CU_LAUNCH_ATTRIBUTE_PRIORITY, &v))
-	v = driver.CUstreamAttrValue{}
+	q.ask("set a huge priority", q.CuStreamSetAttribute(s, cu.CU_LAUNCH_ATTRIBUTE_PRIORITY, &v))
+	v = cu.CUstreamAttrValue{}
 	*v.SyncPolicy() = 9
-	q.ask("set policy 9", q.CuStreamSetAttribute(s, driver.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v))
-	*v.SyncPolicy() = driver.CU_SYNC_POLICY_SPIN
-	q.ask("set a policy", q.CuStreamSetAttribute(s, driver.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v))
-	v = driver.CUstreamAttrValue{}
-	q.ask("policy then", q.CuStreamGetAttribute(s, driver.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v), uint32(*v.SyncPolicy()))
+	q.ask("set policy 9", q.CuStreamSetAttribute(s, cu.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v))
+	*v.SyncPolicy() = cu.CU_SYNC_POLICY_SPIN
+	q.ask("set a policy", q.CuStreamSetAttribute(s, cu.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v))
+	v = cu.CUstreamAttrValue{}
+	q.ask("policy then", q.CuStreamGetAttribute(s, cu.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v), uint32(*v.SyncPolicy()))
 }
 
 func askOccupancy(q *questioner) {
@@ -154,16 +154,16 @@ func askOccupancy(q *questioner) {
 		q.ask("shared memory of "+itoa(int(n))+" blocks", q.CuOccupancyAvailableDynamicSMemPerBlock(&free, f, n, 32), free)
 	}
 	q.ask("shared memory of blocks of 0", q.CuOccupancyAvailableDynamicSMemPerBlock(&free, f, 1, 0))
-	cfg := driver.CUlaunchConfig{GridDimX: 64, GridDimY: 1, GridDimZ: 1, BlockDimX: 128, BlockDimY: 1, BlockDimZ: 1}
+	cfg := cu.CUlaunchConfig{GridDimX: 64, GridDimY: 1, GridDimZ: 1, BlockDimX: 128, BlockDimY: 1, BlockDimZ: 1}
 	q.ask("clusters without size", q.CuOccupancyMaxActiveClusters(&blocks, f, &cfg), blocks)
 	q.ask("largest cluster", q.CuOccupancyMaxPotentialClusterSize(&size, f, &cfg), size)
-	attr := driver.CUlaunchAttribute{Id: driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION}
+	attr := cu.CUlaunchAttribute{Id: cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION}
 	cfg.Attrs, cfg.NumAttrs = &attr, 1
 	for _, n := range []uint32{1, 2, 4, 8, 16, 3, 0} {
-		*attr.Value.ClusterDim() = driver.CUlaunchAttributeValue_ClusterDim{X: n, Y: 1, Z: 1}
+		*attr.Value.ClusterDim() = cu.CUlaunchAttributeValue_ClusterDim{X: n, Y: 1, Z: 1}
 		q.ask("clusters of "+itoa(int(n)), q.CuOccupancyMaxActiveClusters(&blocks, f, &cfg))
 	}
-	q.ok(q.CuFuncSetAttribute(f, driver.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))
+	q.ok(q.CuFuncSetAttribute(f, cu.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))
 	cfg.Attrs, cfg.NumAttrs = nil, 0
 	q.ask("largest cluster if not portable", q.CuOccupancyMaxPotentialClusterSize(&size, f, &cfg), size)
 	q.ask("largest cluster to NULL", q.CuOccupancyMaxPotentialClusterSize(nil, f, &cfg))

@@ -3,12 +3,12 @@ package emulator_test
 import (
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
 func askLogs(q *questioner) {
-	var at driver.CUlogIterator
+	var at cu.CUlogIterator
 	q.ask("current", q.CuLogsCurrent(&at, 0))
 	q.ask("current with flags", q.CuLogsCurrent(&at, 1))
 	q.ask("current to NULL", q.CuLogsCurrent(nil, 0))
@@ -27,9 +27,9 @@ func askLogs(q *questioner) {
 	q.ask("dump to NULL", q.CuLogsDumpToMemory(nil, nil, &size, 0))
 	q.ask("dump to no file", q.CuLogsDumpToFile(nil, nil, 0))
 	q.ask("dump to a file that cannot be", q.CuLogsDumpToFile(nil, cstr("/nowhere/at/all"), 0))
-	var h driver.CUlogsCallbackHandle
+	var h cu.CUlogsCallbackHandle
 	q.ask("register no function", q.CuLogsRegisterCallback(0, nil, &h))
-	err := q.CuLogsRegisterCallback(driver.CUlogsCallback(loader.NewCallback(func(uintptr) {})), nil, &h)
+	err := q.CuLogsRegisterCallback(cu.CUlogsCallback(loader.NewCallback(func(uintptr) {})), nil, &h)
 	q.ask("register", err, h != 0)
 	if err == nil {
 		q.ask("unregister", q.CuLogsUnregisterCallback(h))
@@ -39,40 +39,40 @@ func askLogs(q *questioner) {
 
 func askSharing(q *questioner) {
 	p := q.alloc(2 << 20)
-	var mem driver.CUipcMemHandle
-	var ev driver.CUipcEventHandle
-	var e driver.CUevent
+	var mem cu.CUipcMemHandle
+	var ev cu.CUipcEventHandle
+	var e cu.CUevent
 	q.ask("memory to others", q.CuIpcGetMemHandle(&mem, p))
 	q.ask("memory that is none", q.CuIpcGetMemHandle(&mem, 64))
-	q.ask("memory from nobody", q.CuIpcOpenMemHandle(&p, driver.CUipcMemHandle{}, 1))
+	q.ask("memory from nobody", q.CuIpcOpenMemHandle(&p, cu.CUipcMemHandle{}, 1))
 	q.ask("close what was not opened", q.CuIpcCloseMemHandle(64))
-	q.ask("plain event to others", q.CuIpcGetEventHandle(&ev, q.event(driver.CU_EVENT_DISABLE_TIMING)))
-	if q.CuEventCreate(&e, uint32(driver.CU_EVENT_DISABLE_TIMING|driver.CU_EVENT_INTERPROCESS)) == nil {
+	q.ask("plain event to others", q.CuIpcGetEventHandle(&ev, q.event(cu.CU_EVENT_DISABLE_TIMING)))
+	if q.CuEventCreate(&e, uint32(cu.CU_EVENT_DISABLE_TIMING|cu.CU_EVENT_INTERPROCESS)) == nil {
 		q.ask("event to others", q.CuIpcGetEventHandle(&ev, e))
 		q.ok(q.CuEventDestroy(e))
 	}
-	q.ask("event from nobody", q.CuIpcOpenEventHandle(&e, driver.CUipcEventHandle{}))
+	q.ask("event from nobody", q.CuIpcOpenEventHandle(&e, cu.CUipcEventHandle{}))
 	d := q.alloc(2 << 20)
 	var fd int32
-	q.ask("range as a file", q.CuMemGetHandleForAddressRange(unsafe.Pointer(&fd), d, 2<<20, driver.CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0))
-	var pool driver.CUmemoryPool
+	q.ask("range as a file", q.CuMemGetHandleForAddressRange(unsafe.Pointer(&fd), d, 2<<20, cu.CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0))
+	var pool cu.CUmemoryPool
 	q.ok(q.CuDeviceGetDefaultMemPool(&pool, q.dev))
-	q.ask("default pool to others", q.CuMemPoolExportToShareableHandle(unsafe.Pointer(&fd), pool, driver.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))
-	var data driver.CUmemPoolPtrExportData
+	q.ask("default pool to others", q.CuMemPoolExportToShareableHandle(unsafe.Pointer(&fd), pool, cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))
+	var data cu.CUmemPoolPtrExportData
 	q.ask("memory of no pool to others", q.CuMemPoolExportPointer(&data, d))
-	prop := driver.CUmemAllocationProp{Type: driver.CU_MEM_ALLOCATION_TYPE_PINNED, Location: device0}
-	var g driver.CUmemGenericAllocationHandle
+	prop := cu.CUmemAllocationProp{Type: cu.CU_MEM_ALLOCATION_TYPE_PINNED, Location: device0}
+	var g cu.CUmemGenericAllocationHandle
 	q.ok(q.CuMemCreate(&g, 2<<20, &prop, 0))
-	q.ask("physical memory to others", q.CuMemExportToShareableHandle(unsafe.Pointer(&fd), g, driver.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))
+	q.ask("physical memory to others", q.CuMemExportToShareableHandle(unsafe.Pointer(&fd), g, cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))
 	q.ask("physical memory as nothing", q.CuMemExportToShareableHandle(unsafe.Pointer(&fd), g, 0, 0))
 	q.ok(q.CuMemRelease(g))
-	props := driver.CUmemPoolProps{AllocType: driver.CU_MEM_ALLOCATION_TYPE_PINNED, Location: device0, HandleTypes: driver.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR}
+	props := cu.CUmemPoolProps{AllocType: cu.CU_MEM_ALLOCATION_TYPE_PINNED, Location: device0, HandleTypes: cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR}
 	err := q.CuMemPoolCreate(&pool, &props)
 	q.ask("pool for others", err)
 	if err == nil {
 		q.ok(q.CuMemPoolDestroy(pool))
 	}
-	prop.RequestedHandleTypes = driver.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+	prop.RequestedHandleTypes = cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 	err = q.CuMemCreate(&g, 2<<20, &prop, 0)
 	q.ask("physical memory for others", err)
 	if err == nil {
@@ -82,26 +82,26 @@ func askSharing(q *questioner) {
 
 func askTextures(q *questioner) {
 	p := q.alloc(4096)
-	desc := driver.CUDA_RESOURCE_DESC{ResType: driver.CU_RESOURCE_TYPE_LINEAR}
-	desc.Res.Linear().DevPtr, desc.Res.Linear().Format = p, driver.CU_AD_FORMAT_FLOAT
+	desc := cu.CUDA_RESOURCE_DESC{ResType: cu.CU_RESOURCE_TYPE_LINEAR}
+	desc.Res.Linear().DevPtr, desc.Res.Linear().Format = p, cu.CU_AD_FORMAT_FLOAT
 	desc.Res.Linear().NumChannels, desc.Res.Linear().SizeInBytes = 1, 4096
-	var tex driver.CUtexObject
-	err := q.CuTexObjectCreate(&tex, &desc, &driver.CUDA_TEXTURE_DESC{}, nil)
+	var tex cu.CUtexObject
+	err := q.CuTexObjectCreate(&tex, &desc, &cu.CUDA_TEXTURE_DESC{}, nil)
 	q.ask("object", err)
 	if err == nil {
 		q.ask("end of an object", q.CuTexObjectDestroy(tex))
 	}
-	q.ask("object from NULL", q.CuTexObjectCreate(&tex, nil, &driver.CUDA_TEXTURE_DESC{}, nil))
-	var surf driver.CUsurfObject
+	q.ask("object from NULL", q.CuTexObjectCreate(&tex, nil, &cu.CUDA_TEXTURE_DESC{}, nil))
+	var surf cu.CUsurfObject
 	q.ask("surface from linear memory", q.CuSurfObjectCreate(&surf, &desc))
-	var ref driver.CUtexref
+	var ref cu.CUtexref
 	err = q.CuTexRefCreate(&ref)
 	q.ask("reference", err)
 	if err == nil {
 		q.ask("end of a reference", q.CuTexRefDestroy(ref))
 	}
-	var m [2]driver.CUtensorMap
+	var m [2]cu.CUtensorMap
 	dim, stride, box, step := [2]uint64{16, 16}, [1]uint64{64}, [2]uint32{16, 16}, [2]uint32{1, 1}
-	aligned := (*driver.CUtensorMap)(unsafe.Pointer((uintptr(unsafe.Pointer(&m)) + 63) &^ 63))
-	q.ask("tensor map", q.CuTensorMapEncodeTiled(aligned, driver.CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, p, &dim[0], &stride[0], &box[0], &step[0], 0, 0, 0, 0))
+	aligned := (*cu.CUtensorMap)(unsafe.Pointer((uintptr(unsafe.Pointer(&m)) + 63) &^ 63))
+	q.ask("tensor map", q.CuTensorMapEncodeTiled(aligned, cu.CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, p, &dim[0], &stride[0], &box[0], &step[0], 0, 0, 0, 0))
 }

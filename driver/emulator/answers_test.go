@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // What driver 580 answers to calls that the headers say too little about is
@@ -166,16 +166,16 @@ func readLines(t *testing.T, file string) map[string]string {
 }
 
 // managed makes managed memory for the time of the test.
-func (q *questioner) managed(size uintptr) (p driver.CUdeviceptr) {
+func (q *questioner) managed(size uintptr) (p cu.CUdeviceptr) {
 	q.t.Helper()
-	q.ok(q.CuMemAllocManaged(&p, size, uint32(driver.CU_MEM_ATTACH_GLOBAL)))
+	q.ok(q.CuMemAllocManaged(&p, size, uint32(cu.CU_MEM_ATTACH_GLOBAL)))
 	q.t.Cleanup(func() { q.CuMemFree(p) })
 	return p
 }
 
 var (
-	device0 = driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE}
-	host    = driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_HOST}
+	device0 = cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE}
+	host    = cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_HOST}
 )
 
 // alignedPages are n pages of ordinary memory.

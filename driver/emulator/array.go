@@ -3,7 +3,7 @@ package emulator
 import (
 	"strings"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // array is a CUDA array: rows of elements that only copies reach. It lies in
@@ -11,7 +11,7 @@ import (
 type array struct {
 	handle uintptr
 	mem    *allocation
-	desc   driver.CUDA_ARRAY3D_DESCRIPTOR
+	desc   cu.CUDA_ARRAY3D_DESCRIPTOR
 }
 
 func (a *array) owner() *cudaContext { return a.mem.ctx }
@@ -35,28 +35,28 @@ var arrayFunctions = functions{
 
 // formatSize is the size of one channel, 0 for formats that are not stored
 // channel by channel.
-func formatSize(f driver.CUarray_format) uint64 {
+func formatSize(f cu.CUarray_format) uint64 {
 	switch f {
-	case driver.CU_AD_FORMAT_UNSIGNED_INT8, driver.CU_AD_FORMAT_SIGNED_INT8:
+	case cu.CU_AD_FORMAT_UNSIGNED_INT8, cu.CU_AD_FORMAT_SIGNED_INT8:
 		return 1
-	case driver.CU_AD_FORMAT_UNSIGNED_INT16, driver.CU_AD_FORMAT_SIGNED_INT16, driver.CU_AD_FORMAT_HALF:
+	case cu.CU_AD_FORMAT_UNSIGNED_INT16, cu.CU_AD_FORMAT_SIGNED_INT16, cu.CU_AD_FORMAT_HALF:
 		return 2
-	case driver.CU_AD_FORMAT_UNSIGNED_INT32, driver.CU_AD_FORMAT_SIGNED_INT32, driver.CU_AD_FORMAT_FLOAT:
+	case cu.CU_AD_FORMAT_UNSIGNED_INT32, cu.CU_AD_FORMAT_SIGNED_INT32, cu.CU_AD_FORMAT_FLOAT:
 		return 4
 	}
 	return 0
 }
 
 func cuArrayCreate(c call) result {
-	d := at[driver.CUDA_ARRAY_DESCRIPTOR](c, 1)
+	d := at[cu.CUDA_ARRAY_DESCRIPTOR](c, 1)
 	if d == nil {
 		return errInvalidValue
 	}
-	return createArray(c, driver.CUDA_ARRAY3D_DESCRIPTOR{Width: d.Width, Height: d.Height, Format: d.Format, NumChannels: d.NumChannels})
+	return createArray(c, cu.CUDA_ARRAY3D_DESCRIPTOR{Width: d.Width, Height: d.Height, Format: d.Format, NumChannels: d.NumChannels})
 }
 
 func cuArray3DCreate(c call) result {
-	d := at[driver.CUDA_ARRAY3D_DESCRIPTOR](c, 1)
+	d := at[cu.CUDA_ARRAY3D_DESCRIPTOR](c, 1)
 	if d == nil {
 		return errInvalidValue
 	}
@@ -64,22 +64,22 @@ func cuArray3DCreate(c call) result {
 }
 
 // arrayFlags are all there are.
-const arrayFlags = driver.CUDA_ARRAY3D_VIDEO_ENCODE_DECODE<<1 - 1
+const arrayFlags = cu.CUDA_ARRAY3D_VIDEO_ENCODE_DECODE<<1 - 1
 
 // knownFormat reports whether a format is one of CUDA's.
-func knownFormat(f driver.CUarray_format) bool {
+func knownFormat(f cu.CUarray_format) bool {
 	return !strings.HasPrefix(f.String(), "CUarray_format(")
 }
 
-func createArray(c call, d driver.CUDA_ARRAY3D_DESCRIPTOR) result {
+func createArray(c call, d cu.CUDA_ARRAY3D_DESCRIPTOR) result {
 	element := formatSize(d.Format) * uint64(d.NumChannels)
 	switch {
 	case c.Ptr(0) == nil, d.Width == 0,
 		d.NumChannels != 1 && d.NumChannels != 2 && d.NumChannels != 4,
 		d.Depth != 0 && d.Height == 0, !knownFormat(d.Format), d.Flags&^arrayFlags != 0,
-		uint64(max(d.Width, d.Height, d.Depth)) > uint64(c.ctx.dev.attr(driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH)):
+		uint64(max(d.Width, d.Height, d.Depth)) > uint64(c.ctx.dev.attr(cu.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH)):
 		return errInvalidValue
-	case element == 0 || d.Flags&^driver.CUDA_ARRAY3D_SURFACE_LDST != 0:
+	case element == 0 || d.Flags&^cu.CUDA_ARRAY3D_SURFACE_LDST != 0:
 		return errNotSupported
 	}
 	size := uint64(d.Width) * element * max(uint64(d.Height), 1) * max(uint64(d.Depth), 1)
@@ -112,7 +112,7 @@ func cuArrayGetDescriptor(c call) result {
 	case a.desc.Depth != 0:
 		return errInvalidValue
 	}
-	return put(c, 0, driver.CUDA_ARRAY_DESCRIPTOR{
+	return put(c, 0, cu.CUDA_ARRAY_DESCRIPTOR{
 		Width: a.desc.Width, Height: a.desc.Height, Format: a.desc.Format, NumChannels: a.desc.NumChannels,
 	})
 }

@@ -12,5 +12,6 @@ func asciiOnly(source string) error {
 	if at < 0 {
 		return nil
 	}
+	//lint:ignore ST1005 the words of the driver
 	return fmt.Errorf("Unexpected non-ASCII character encountered on line %d", 1+strings.Count(source[:at], "\n"))
 }

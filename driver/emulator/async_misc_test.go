@@ -81,6 +81,6 @@ OUT:`, want: func(i int) uint32 { return uint32(10 * (i%3 + 1)) }},
 	bar.red.popc.u32 %r10, 0, %p1; barrier.red.and.pred %p2, 3, 128, %p1; bar.red.or.pred %p3, 0, !%p1; bar.cta.red.popc.u32 %r11, 4, 128, !%p1;
 	selp.u32 %r12, 1000, 0, %p2; selp.u32 %r13, 2000, 0, %p3;
 	add.u32 %r0, %r0, %r12; add.u32 %r0, %r0, %r13; mad.lo.u32 %r0, %r10, 10000, %r0; mad.lo.u32 %r0, %r11, 1000000, %r0;
-	setp.lt.u32 %p4, %me, 64; @%p4 barrier.arrive 5, 128; @!%p4 barrier.sync 5, 128;`, want: func(i int) uint32 { return uint32(88402000+i^0) - uint32(i) + uint32(i^63) }},
+	setp.lt.u32 %p4, %me, 64; @%p4 barrier.arrive 5, 128; @!%p4 barrier.sync 5, 128;`, want: func(i int) uint32 { return uint32(88402000+i) - uint32(i) + uint32(i^63) }},
 	})
 }

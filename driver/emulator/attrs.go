@@ -1,7 +1,7 @@
 package emulator
 
 import (
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -13,38 +13,38 @@ type launchAttrs struct {
 	priority      int32
 	hasPriority   bool
 	serialization int32
-	others        map[driver.CUlaunchAttributeID]driver.CUlaunchAttributeValue
+	others        map[cu.CUlaunchAttributeID]cu.CUlaunchAttributeValue
 
 	atStart, atEnd *event // programmatic and launch completion events
 }
 
 // set takes over one attribute.
-func (a *launchAttrs) set(c call, id driver.CUlaunchAttributeID, v *driver.CUlaunchAttributeValue) result {
+func (a *launchAttrs) set(c call, id cu.CUlaunchAttributeID, v *cu.CUlaunchAttributeValue) result {
 	switch id {
-	case driver.CU_LAUNCH_ATTRIBUTE_IGNORE:
-	case driver.CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+	case cu.CU_LAUNCH_ATTRIBUTE_IGNORE:
+	case cu.CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
 		if *v.Cooperative() < 0 || *v.Cooperative() > 1 {
 			return errInvalidValue
 		}
 		a.cooperative = *v.Cooperative()
-	case driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+	case cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
 		d := v.ClusterDim()
 		a.cluster = vm.Dim3{X: d.X, Y: d.Y, Z: d.Z}
-	case driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case cu.CU_LAUNCH_ATTRIBUTE_PRIORITY:
 		a.priority, a.hasPriority = *v.Priority(), true
-	case driver.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+	case cu.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
 		a.serialization = *v.ProgrammaticStreamSerializationAllowed()
-	case driver.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+	case cu.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
 		return eventAttribute(c, uintptr(v.ProgrammaticEvent().Event), &a.atStart)
-	case driver.CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+	case cu.CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
 		return eventAttribute(c, uintptr(v.LaunchCompletionEvent().Event), &a.atEnd)
-	case driver.CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+	case cu.CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
 		return errNotSupported
 	default:
 		if !keptAttribute(id) {
 			return errInvalidValue
 		}
-		others := map[driver.CUlaunchAttributeID]driver.CUlaunchAttributeValue{id: *v}
+		others := map[cu.CUlaunchAttributeID]cu.CUlaunchAttributeValue{id: *v}
 		for k, old := range a.others {
 			if k != id {
 				others[k] = old
@@ -65,33 +65,33 @@ func eventAttribute(c call, h uintptr, to **event) result {
 }
 
 // keptAttribute reports attributes without an effect here.
-func keptAttribute(id driver.CUlaunchAttributeID) bool {
+func keptAttribute(id cu.CUlaunchAttributeID) bool {
 	switch id {
-	case driver.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
-		driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
-		driver.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
-		driver.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
-		driver.CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION,
-		driver.CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-		driver.CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING,
-		driver.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+	case cu.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+		cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+		cu.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+		cu.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
+		cu.CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION,
+		cu.CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+		cu.CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING,
+		cu.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
 		return true
 	}
 	return false
 }
 
 // get answers one attribute.
-func (a *launchAttrs) get(id driver.CUlaunchAttributeID, out *driver.CUlaunchAttributeValue) result {
-	*out = driver.CUlaunchAttributeValue{}
+func (a *launchAttrs) get(id cu.CUlaunchAttributeID, out *cu.CUlaunchAttributeValue) result {
+	*out = cu.CUlaunchAttributeValue{}
 	switch id {
-	case driver.CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+	case cu.CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
 		*out.Cooperative() = a.cooperative
-	case driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+	case cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
 		d := out.ClusterDim()
 		d.X, d.Y, d.Z = a.cluster.X, a.cluster.Y, a.cluster.Z
-	case driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case cu.CU_LAUNCH_ATTRIBUTE_PRIORITY:
 		*out.Priority() = a.priority
-	case driver.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+	case cu.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
 		*out.ProgrammaticStreamSerializationAllowed() = a.serialization
 	default:
 		if !keptAttribute(id) {

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
 // bench opens an emulator for a benchmark. The costs are the emulator's own:
 // they bound how long tests take that run on it.
-func bench(b *testing.B) (d *driver.Driver, ctx driver.CUcontext) {
+func bench(b *testing.B) (d *driver.Driver, ctx cu.CUcontext) {
 	b.Helper()
 	emu := emulator.New(emulator.Config{})
 	d, err := driver.New(emu)
@@ -38,7 +39,7 @@ func BenchmarkGetCurrent(b *testing.B) {
 
 func BenchmarkFillAndWait(b *testing.B) {
 	d, _ := bench(b)
-	var p driver.CUdeviceptr
+	var p cu.CUdeviceptr
 	if err := d.CuMemAlloc(&p, 64); err != nil {
 		b.Fatal(err)
 	}
@@ -53,9 +54,9 @@ func BenchmarkFillAndWait(b *testing.B) {
 // BenchmarkGraphLaunch is a graph of 100 fills.
 func BenchmarkGraphLaunch(b *testing.B) {
 	d, ctx := bench(b)
-	var p driver.CUdeviceptr
-	var g driver.CUgraph
-	var x driver.CUgraphExec
+	var p cu.CUdeviceptr
+	var g cu.CUgraph
+	var x cu.CUgraphExec
 	check := func(err error) {
 		if err != nil {
 			b.Fatal(err)
@@ -63,9 +64,9 @@ func BenchmarkGraphLaunch(b *testing.B) {
 	}
 	check(d.CuMemAlloc(&p, 64))
 	check(d.CuGraphCreate(&g, 0))
-	set := driver.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: 16, Height: 1}
+	set := cu.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: 16, Height: 1}
 	for range 100 {
-		var n driver.CUgraphNode
+		var n cu.CUgraphNode
 		check(d.CuGraphAddMemsetNode(&n, g, nil, 0, &set, ctx))
 	}
 	check(d.CuGraphInstantiate(&x, g, 0))

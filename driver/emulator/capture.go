@@ -3,7 +3,7 @@ package emulator
 import (
 	"slices"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // capture is one capture sequence: it began in one stream, others may have
@@ -15,7 +15,7 @@ type capture struct {
 	own         bool // the graph was made by the capture, not given to it
 	origin      *stream
 	thread      *thread // that began it
-	mode        driver.CUstreamCaptureMode
+	mode        cu.CUstreamCaptureMode
 	streams     []*stream // in the order in which they joined; origin first
 	removed     map[*node]bool
 	left        []edge // what destroyed streams would have had to join
@@ -38,7 +38,7 @@ var captureFunctions = functions{
 }
 
 func cuThreadExchangeStreamCaptureMode(c call) result {
-	p := at[driver.CUstreamCaptureMode](c, 0)
+	p := at[cu.CUstreamCaptureMode](c, 0)
 	if p == nil {
 		return errInvalidValue
 	}
@@ -47,11 +47,11 @@ func cuThreadExchangeStreamCaptureMode(c call) result {
 }
 
 func cuStreamBeginCaptureV1(c call) result {
-	return beginCapture(c, nil, nil, driver.CU_STREAM_CAPTURE_MODE_GLOBAL)
+	return beginCapture(c, nil, nil, cu.CU_STREAM_CAPTURE_MODE_GLOBAL)
 }
 
 func cuStreamBeginCapture(c call) result {
-	return beginCapture(c, nil, nil, driver.CUstreamCaptureMode(c.Uint32(1)))
+	return beginCapture(c, nil, nil, cu.CUstreamCaptureMode(c.Uint32(1)))
 }
 
 func cuStreamBeginCaptureToGraph(c call) result {
@@ -63,15 +63,15 @@ func cuStreamBeginCaptureToGraph(c call) result {
 	if r != success {
 		return r
 	}
-	return beginCapture(c, g, deps, driver.CUstreamCaptureMode(c.Uint32(5)))
+	return beginCapture(c, g, deps, cu.CUstreamCaptureMode(c.Uint32(5)))
 }
 
-func beginCapture(c call, g *graph, deps []edge, mode driver.CUstreamCaptureMode) result {
+func beginCapture(c call, g *graph, deps []edge, mode cu.CUstreamCaptureMode) result {
 	s, r := streamAt(c, 0)
 	switch {
 	case r != success:
 		return r
-	case mode > driver.CU_STREAM_CAPTURE_MODE_RELAXED:
+	case mode > cu.CU_STREAM_CAPTURE_MODE_RELAXED:
 		return errInvalidValue
 	case s.isLegacy():
 		return errUnsupported
@@ -128,12 +128,7 @@ func (cap *capture) finish() {
 // a node and its owner is used next).
 func (cap *capture) drop() {
 	cap.finish()
-	g := cap.graph
-	g.destroy()
-	if !cap.own {
-		g.broken = true
-		g.e.handles[g.handle] = g // what is no graph any more is another error than what never was
-	}
+	cap.graph.destroy()
 }
 
 func cuStreamEndCapture(c call) result {
@@ -152,7 +147,7 @@ func cuStreamEndCapture(c call) result {
 	*out = 0
 	cap := s.cap
 	switch {
-	case cap.mode != driver.CU_STREAM_CAPTURE_MODE_RELAXED && cap.thread != c.th:
+	case cap.mode != cu.CU_STREAM_CAPTURE_MODE_RELAXED && cap.thread != c.th:
 		// Both seen on driver 580: it is over for its own thread too, and that
 		// other streams did not come back is found first.
 		unjoined := !cap.invalidated && cap.origin == s && !cap.joined()

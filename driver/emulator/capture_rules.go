@@ -3,7 +3,7 @@ package emulator
 import (
 	"slices"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // prohibited says whether the thread may make a potentially unsafe call, and
@@ -21,12 +21,12 @@ func (e *Emulator) prohibited(th *thread) result {
 // forbids implements the table of cuThreadExchangeStreamCaptureMode.
 func (cap *capture) forbids(th *thread) bool {
 	switch {
-	case th.mode >= driver.CU_STREAM_CAPTURE_MODE_RELAXED, cap.mode == driver.CU_STREAM_CAPTURE_MODE_RELAXED:
+	case th.mode >= cu.CU_STREAM_CAPTURE_MODE_RELAXED, cap.mode == cu.CU_STREAM_CAPTURE_MODE_RELAXED:
 		return false
 	case cap.thread == th:
 		return true
 	}
-	return th.mode == driver.CU_STREAM_CAPTURE_MODE_GLOBAL && cap.mode == driver.CU_STREAM_CAPTURE_MODE_GLOBAL
+	return th.mode == cu.CU_STREAM_CAPTURE_MODE_GLOBAL && cap.mode == cu.CU_STREAM_CAPTURE_MODE_GLOBAL
 }
 
 // refuseWhileCapturing is for calls that would wait for a whole context.

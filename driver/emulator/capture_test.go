@@ -4,22 +4,22 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
 const (
-	global      = driver.CU_STREAM_CAPTURE_MODE_GLOBAL
-	threadLocal = driver.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-	relaxed     = driver.CU_STREAM_CAPTURE_MODE_RELAXED
+	global      = cu.CU_STREAM_CAPTURE_MODE_GLOBAL
+	threadLocal = cu.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+	relaxed     = cu.CU_STREAM_CAPTURE_MODE_RELAXED
 
-	unsupported = driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-	invalidated = driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+	unsupported = cu.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+	invalidated = cu.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
 )
 
 // endCapture ends a capture, destroys what came of it, and returns the result.
-func (r *rig) endCapture(s driver.CUstream) error {
-	var g driver.CUgraph
+func (r *rig) endCapture(s cu.CUstream) error {
+	var g cu.CUgraph
 	err := r.CuStreamEndCapture(s, &g)
 	if err != nil && g != 0 {
 		r.t.Errorf("a failed capture left graph %#x", g)
@@ -31,38 +31,38 @@ func (r *rig) endCapture(s driver.CUstream) error {
 }
 
 // captured runs f in a capture of a stream and returns the graph.
-func (r *rig) captured(s driver.CUstream, f func()) driver.CUgraph {
+func (r *rig) captured(s cu.CUstream, f func()) cu.CUgraph {
 	r.t.Helper()
 	r.ok(r.CuStreamBeginCapture(s, threadLocal))
 	f()
-	var g driver.CUgraph
+	var g cu.CUgraph
 	r.ok(r.CuStreamEndCapture(s, &g))
 	r.t.Cleanup(func() { r.CuGraphDestroy(g) })
 	return g
 }
 
 // nodes lists a graph's nodes.
-func (r *rig) nodes(g driver.CUgraph) []driver.CUgraphNode {
+func (r *rig) nodes(g cu.CUgraph) []cu.CUgraphNode {
 	r.t.Helper()
 	var n uintptr
 	r.ok(r.CuGraphGetNodes(g, nil, &n))
-	out := make([]driver.CUgraphNode, n)
+	out := make([]cu.CUgraphNode, n)
 	if n > 0 {
 		r.ok(r.CuGraphGetNodes(g, &out[0], &n))
 	}
 	return out
 }
 
-func (r *rig) edgeCount(g driver.CUgraph) int {
+func (r *rig) edgeCount(g cu.CUgraph) int {
 	r.t.Helper()
 	var n uintptr
 	r.ok(r.CuGraphGetEdges(g, nil, nil, nil, &n))
 	return int(n)
 }
 
-func (r *rig) status(s driver.CUstream) driver.CUstreamCaptureStatus {
+func (r *rig) status(s cu.CUstream) cu.CUstreamCaptureStatus {
 	r.t.Helper()
-	var st driver.CUstreamCaptureStatus
+	var st cu.CUstreamCaptureStatus
 	r.ok(r.CuStreamIsCapturing(s, &st))
 	return st
 }
@@ -94,26 +94,26 @@ func TestCapturedWorkRunsWhenTheGraphIsLaunched(t *testing.T) {
 func TestBeginAndEndRefuse(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()
-	var g driver.CUgraph
+	var g cu.CUgraph
 	r.want("legacy stream", r.CuStreamBeginCapture(0, global), unsupported)
-	r.want("mode", r.CuStreamBeginCapture(s, 3), driver.CUDA_ERROR_INVALID_VALUE)
-	r.want("end without begin", r.CuStreamEndCapture(s, &g), driver.CUDA_ERROR_ILLEGAL_STATE)
+	r.want("mode", r.CuStreamBeginCapture(s, 3), cu.CUDA_ERROR_INVALID_VALUE)
+	r.want("end without begin", r.CuStreamEndCapture(s, &g), cu.CUDA_ERROR_ILLEGAL_STATE)
 	r.ok(r.CuStreamBeginCapture(s, global))
-	r.want("begin twice", r.CuStreamBeginCapture(s, global), driver.CUDA_ERROR_ILLEGAL_STATE)
+	r.want("begin twice", r.CuStreamBeginCapture(s, global), cu.CUDA_ERROR_ILLEGAL_STATE)
 	r.want("and it goes on", r.endCapture(s), 0)
-	r.ok(r.CuStreamBeginCapture(driver.CU_STREAM_PER_THREAD, global))
-	r.want("per-thread stream", r.endCapture(driver.CU_STREAM_PER_THREAD), 0)
+	r.ok(r.CuStreamBeginCapture(cu.CU_STREAM_PER_THREAD, global))
+	r.want("per-thread stream", r.endCapture(cu.CU_STREAM_PER_THREAD), 0)
 }
 
 func TestCaptureEndsOnItsThread(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()
-	for _, mode := range []driver.CUstreamCaptureMode{global, threadLocal} {
+	for _, mode := range []cu.CUstreamCaptureMode{global, threadLocal} {
 		r.ok(r.CuStreamBeginCapture(s, mode))
 		r.elsewhere(func() {
-			r.want("end on another thread", r.endCapture(s), driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+			r.want("end on another thread", r.endCapture(s), cu.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
 		})
-		r.want("which ended it", r.endCapture(s), driver.CUDA_ERROR_ILLEGAL_STATE)
+		r.want("which ended it", r.endCapture(s), cu.CUDA_ERROR_ILLEGAL_STATE)
 	}
 	r.ok(r.CuStreamBeginCapture(s, relaxed))
 	r.elsewhere(func() { r.want("relaxed end on another thread", r.endCapture(s), 0) })
@@ -122,7 +122,7 @@ func TestCaptureEndsOnItsThread(t *testing.T) {
 func TestOtherThreadsRecord(t *testing.T) {
 	r := newRig(t)
 	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
-	for _, mode := range []driver.CUstreamCaptureMode{global, threadLocal, relaxed} {
+	for _, mode := range []cu.CUstreamCaptureMode{global, threadLocal, relaxed} {
 		r.ok(r.CuStreamBeginCapture(s, mode))
 		r.elsewhere(func() { r.want(mode.String()+": launch from another thread", r.launch(add, s, p, 0, 1), 0) })
 		r.want(mode.String()+": end", r.endCapture(s), 0)
@@ -140,12 +140,12 @@ type unsafeCall struct {
 // of another stream or after it.
 func (r *rig) unsafeCalls() []unsafeCall {
 	idle := r.stream()
-	ev := r.event(driver.CU_EVENT_DISABLE_TIMING)
+	ev := r.event(cu.CU_EVENT_DISABLE_TIMING)
 	p := r.alloc(64)
 	pinned := r.gate()
 	image := append([]byte(testPTX), 0)
 	g := r.graph()
-	var n driver.CUgraphNode
+	var n cu.CUgraphNode
 	r.ok(r.CuGraphAddEmptyNode(&n, g, nil, 0))
 	x := r.instantiate(g)
 	host := make([]uint32, 4)
@@ -179,22 +179,22 @@ func (r *rig) unsafeCalls() []unsafeCall {
 			return err
 		}
 	}
-	var q driver.CUdeviceptr
+	var q cu.CUdeviceptr
 	var hp unsafe.Pointer
-	var m driver.CUmodule
-	var lib driver.CUlibrary
-	var st driver.CUstream
-	var e2 driver.CUevent
-	var g2 driver.CUgraph
-	var x2 driver.CUgraphExec
-	var pool driver.CUmemoryPool
+	var m cu.CUmodule
+	var lib cu.CUlibrary
+	var st cu.CUstream
+	var e2 cu.CUevent
+	var g2 cu.CUgraph
+	var x2 cu.CUgraphExec
+	var pool cu.CUmemoryPool
 	var size uintptr
-	var arr driver.CUarray
+	var arr cu.CUarray
 	loaded := r.module(testPTX)
 	add := r.function(loaded, "add")
 	buf := make([]byte, 8192)
-	props := driver.CUmemPoolProps{AllocType: driver.CU_MEM_ALLOCATION_TYPE_PINNED}
-	props.Location.Type = driver.CU_MEM_LOCATION_TYPE_DEVICE
+	props := cu.CUmemPoolProps{AllocType: cu.CU_MEM_ALLOCATION_TYPE_PINNED}
+	props.Location.Type = cu.CU_MEM_LOCATION_TYPE_DEVICE
 	free := func() error { return r.CuMemFree(q) }
 	alloc := func() error { return r.CuMemAlloc(&q, 64) }
 	return []unsafeCall{
@@ -241,23 +241,23 @@ func (r *rig) unsafeCalls() []unsafeCall {
 		{"cuGraphExecDestroy", try(func() error { return r.CuGraphInstantiate(&x2, g, 0) }, func() error { return r.CuGraphExecDestroy(x2) }, func() error { return r.CuGraphExecDestroy(x2) }), true},
 		{"cuGraphLaunch of an idle stream", func() error { return r.CuGraphLaunch(x, idle) }, false},
 		{"cuGraphUpload of an idle stream", func() error { return r.CuGraphUpload(x, idle) }, false},
-		{"cuGraphExecUpdate", func() error { var info driver.CUgraphExecUpdateResultInfo; return r.CuGraphExecUpdate(x, g, &info) }, false},
+		{"cuGraphExecUpdate", func() error { var info cu.CUgraphExecUpdateResultInfo; return r.CuGraphExecUpdate(x, g, &info) }, false},
 		{"cuCtxSetLimit", func() error { var v uintptr; r.ok(r.CuCtxGetLimit(&v, 0)); return r.CuCtxSetLimit(0, v) }, true},
 		{"cuMemPoolDestroy", try(func() error { return r.CuMemPoolCreate(&pool, &props) }, func() error { return r.CuMemPoolDestroy(pool) }, func() error { return r.CuMemPoolDestroy(pool) }), true},
 		{"cuMemPoolGetAttribute", func() error {
 			var used uint64
 			r.ok(relax(func() error { return r.CuDeviceGetDefaultMemPool(&pool, r.dev) }))
-			return r.CuMemPoolGetAttribute(pool, driver.CU_MEMPOOL_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used))
+			return r.CuMemPoolGetAttribute(pool, cu.CU_MEMPOOL_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used))
 		}, true},
 		{"cuMemHostUnregister", try(func() error { return r.CuMemHostRegister(unsafe.Pointer(&buf[0]), 8192, 0) }, func() error { return r.CuMemHostUnregister(unsafe.Pointer(&buf[0])) }, func() error { return r.CuMemHostUnregister(unsafe.Pointer(&buf[0])) }), true},
 		{"cuArrayCreate", made(func() error {
-			return r.CuArrayCreate(&arr, &driver.CUDA_ARRAY_DESCRIPTOR{Width: 4, Format: driver.CU_AD_FORMAT_FLOAT, NumChannels: 1})
+			return r.CuArrayCreate(&arr, &cu.CUDA_ARRAY_DESCRIPTOR{Width: 4, Format: cu.CU_AD_FORMAT_FLOAT, NumChannels: 1})
 		}, func() error { return r.CuArrayDestroy(arr) }), true},
 		{"cuCtxSetCacheConfig", func() error { return r.CuCtxSetCacheConfig(0) }, true},
 		{"cuCtxGetLimit", func() error { return r.CuCtxGetLimit(&size, 0) }, false},
 		{"cuModuleGetGlobal", func() error { return r.CuModuleGetGlobal(&q, &size, loaded, cstr("counter")) }, false},
 		{"cuFuncSetAttribute", func() error {
-			return r.CuFuncSetAttribute(add, driver.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 10)
+			return r.CuFuncSetAttribute(add, cu.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 10)
 		}, false},
 		{"cuFuncLoad", func() error { return r.CuFuncLoad(add) }, false},
 		{"cuLaunchKernel of an idle stream", func() error { return r.launch(add, idle, p, 0, 1) }, false},
@@ -274,10 +274,10 @@ func TestUnsafeCallsBreakAGlobalCaptureOfAnotherThread(t *testing.T) {
 	for _, c := range r.unsafeCalls() {
 		r.settle()
 		r.ok(r.CuStreamBeginCapture(s, global))
-		var got driver.CUresult
+		var got cu.CUresult
 		r.elsewhere(func() { got = code(c.call()) })
 		end := code(r.endCapture(s))
-		want, wantEnd := driver.CUDA_SUCCESS, driver.CUDA_SUCCESS
+		want, wantEnd := cu.CUDA_SUCCESS, cu.CUDA_SUCCESS
 		if c.breaks {
 			want, wantEnd = unsupported, invalidated
 		}
@@ -290,13 +290,13 @@ func TestUnsafeCallsBreakAGlobalCaptureOfAnotherThread(t *testing.T) {
 func TestUnsafeCallsBreakACaptureOfTheirThread(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()
-	for _, mode := range []driver.CUstreamCaptureMode{global, threadLocal} {
+	for _, mode := range []cu.CUstreamCaptureMode{global, threadLocal} {
 		for _, c := range r.unsafeCalls() {
 			r.settle()
 			r.ok(r.CuStreamBeginCapture(s, mode))
 			got := code(c.call())
 			end := code(r.endCapture(s))
-			want, wantEnd := driver.CUDA_SUCCESS, driver.CUDA_SUCCESS
+			want, wantEnd := cu.CUDA_SUCCESS, cu.CUDA_SUCCESS
 			if c.breaks {
 				want, wantEnd = unsupported, invalidated
 			}
@@ -311,7 +311,7 @@ func TestUnsafeCallsBreakACaptureOfTheirThread(t *testing.T) {
 func TestUnsafeCallsThatAreAllowed(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()
-	allowed := func(what string, mode driver.CUstreamCaptureMode, run func(call func() error) driver.CUresult) {
+	allowed := func(what string, mode cu.CUstreamCaptureMode, run func(call func() error) cu.CUresult) {
 		for _, c := range r.unsafeCalls() {
 			if c.name == "cuCtxSynchronize" {
 				continue // would wait for the captured stream
@@ -325,11 +325,11 @@ func TestUnsafeCallsThatAreAllowed(t *testing.T) {
 			}
 		}
 	}
-	elsewhere := func(call func() error) (got driver.CUresult) {
+	elsewhere := func(call func() error) (got cu.CUresult) {
 		r.elsewhere(func() { got = code(call()) })
 		return got
 	}
-	relaxedThread := func(call func() error) driver.CUresult {
+	relaxedThread := func(call func() error) cu.CUresult {
 		mode := relaxed
 		r.ok(r.CuThreadExchangeStreamCaptureMode(&mode))
 		got := code(call())
@@ -337,9 +337,9 @@ func TestUnsafeCallsThatAreAllowed(t *testing.T) {
 		return got
 	}
 	allowed("thread-local capture of another thread", threadLocal, elsewhere)
-	allowed("relaxed capture", relaxed, func(call func() error) driver.CUresult { return code(call()) })
+	allowed("relaxed capture", relaxed, func(call func() error) cu.CUresult { return code(call()) })
 	allowed("relaxed thread in its global capture", global, relaxedThread)
-	allowed("relaxed thread beside a global capture", global, func(call func() error) (got driver.CUresult) {
+	allowed("relaxed thread beside a global capture", global, func(call func() error) (got cu.CUresult) {
 		r.elsewhere(func() { got = relaxedThread(call) })
 		return got
 	})
@@ -362,7 +362,7 @@ func TestCapturingStreamCanNotBeWaitedFor(t *testing.T) {
 	} {
 		r.ok(r.CuStreamBeginCapture(s, relaxed))
 		r.want(what, call(), unsupported)
-		if st := r.status(s); st != driver.CU_STREAM_CAPTURE_STATUS_INVALIDATED {
+		if st := r.status(s); st != cu.CU_STREAM_CAPTURE_STATUS_INVALIDATED {
 			t.Errorf("%s: status %v", what, st)
 		}
 		r.want(what+": work", r.CuMemsetD8Async(p, 0, 1, s), invalidated)
@@ -380,9 +380,9 @@ func TestCapturedEventCanNotBeWaitedFor(t *testing.T) {
 	} {
 		r.ok(r.CuStreamBeginCapture(s, relaxed))
 		r.ok(r.CuEventRecord(ev, s))
-		r.want(what, call(), driver.CUDA_ERROR_CAPTURED_EVENT)
+		r.want(what, call(), cu.CUDA_ERROR_CAPTURED_EVENT)
 		r.want(what+": end", r.endCapture(s), invalidated)
-		r.want(what+": after the capture", call(), driver.CUDA_ERROR_INVALID_VALUE)
+		r.want(what+": after the capture", call(), cu.CUDA_ERROR_INVALID_VALUE)
 		r.ok(r.CuEventRecord(ev, s))
 		r.ok(r.CuStreamSynchronize(s))
 		r.want(what+": recorded again", call(), 0)
@@ -398,7 +398,7 @@ func TestForkAndJoin(t *testing.T) {
 		r.ok(r.launch(add, a, p, 0, 1))
 		r.ok(r.CuEventRecord(fork, a))
 		r.ok(r.CuStreamWaitEvent(b, fork, 0))
-		if r.status(b) != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE {
+		if r.status(b) != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE {
 			t.Error("the second stream did not join the capture")
 		}
 		r.ok(r.launch(add, b, p, 1, 1))
@@ -410,7 +410,7 @@ func TestForkAndJoin(t *testing.T) {
 	if n, m := len(r.nodes(g)), r.edgeCount(g); n != 4 || m != 4 {
 		t.Errorf("%d nodes and %d edges", n, m)
 	}
-	if r.status(b) != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+	if r.status(b) != cu.CU_STREAM_CAPTURE_STATUS_NONE {
 		t.Error("the second stream is still capturing")
 	}
 	r.ok(r.CuGraphLaunch(r.instantiate(g), a))
@@ -426,10 +426,10 @@ func TestUnjoinedStreamIsAnError(t *testing.T) {
 	r.ok(r.launch(add, a, p, 0, 1))
 	r.ok(r.CuEventRecord(fork, a))
 	r.ok(r.CuStreamWaitEvent(b, fork, 0))
-	var g driver.CUgraph
+	var g cu.CUgraph
 	r.ok(r.launch(add, b, p, 0, 1))
-	r.want("end", r.endCapture(a), driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
-	r.want("after it", r.CuStreamEndCapture(a, &g), driver.CUDA_ERROR_ILLEGAL_STATE)
+	r.want("end", r.endCapture(a), cu.CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+	r.want("after it", r.CuStreamEndCapture(a, &g), cu.CUDA_ERROR_ILLEGAL_STATE)
 	r.want("the fork works again", r.CuStreamSynchronize(b), 0)
 
 	r.ok(r.CuStreamBeginCapture(a, global))
@@ -445,9 +445,9 @@ func TestCaptureEndsOnItsStream(t *testing.T) {
 	r.ok(r.CuStreamBeginCapture(a, global))
 	r.ok(r.CuEventRecord(fork, a))
 	r.ok(r.CuStreamWaitEvent(b, fork, 0))
-	var g driver.CUgraph
-	r.want("end on the fork", r.CuStreamEndCapture(b, &g), driver.CUDA_ERROR_STREAM_CAPTURE_UNMATCHED)
-	r.want("end", r.endCapture(a), driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+	var g cu.CUgraph
+	r.want("end on the fork", r.CuStreamEndCapture(b, &g), cu.CUDA_ERROR_STREAM_CAPTURE_UNMATCHED)
+	r.want("end", r.endCapture(a), cu.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
 }
 
 func TestDependencyOnUncapturedWorkIsRefused(t *testing.T) {
@@ -456,7 +456,7 @@ func TestDependencyOnUncapturedWorkIsRefused(t *testing.T) {
 	before, never := r.event(2), r.event(2)
 	r.ok(r.CuEventRecord(before, other))
 	r.ok(r.CuStreamBeginCapture(s, global))
-	r.want("wait for earlier work", r.CuStreamWaitEvent(s, before, 0), driver.CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
+	r.want("wait for earlier work", r.CuStreamWaitEvent(s, before, 0), cu.CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
 	r.want("end", r.endCapture(s), invalidated)
 	r.ok(r.CuStreamBeginCapture(s, global))
 	r.want("wait for an event never recorded", r.CuStreamWaitEvent(s, never, 0), 0)
@@ -469,9 +469,9 @@ func TestEventOfAnEndedCapture(t *testing.T) {
 	r.ok(r.CuStreamBeginCapture(s, global))
 	r.ok(r.CuEventRecord(ev, s))
 	r.want("end", r.endCapture(s), 0)
-	r.want("wait outside", r.CuStreamWaitEvent(other, ev, 0), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("wait outside", r.CuStreamWaitEvent(other, ev, 0), cu.CUDA_ERROR_INVALID_VALUE)
 	r.ok(r.CuStreamBeginCapture(s, global))
-	r.want("wait in the next capture", r.CuStreamWaitEvent(s, ev, 0), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("wait in the next capture", r.CuStreamWaitEvent(s, ev, 0), cu.CUDA_ERROR_INVALID_VALUE)
 	r.want("end", r.endCapture(s), invalidated)
 }
 
@@ -481,7 +481,7 @@ func TestCapturesCanNotBeMerged(t *testing.T) {
 	r.ok(r.CuStreamBeginCapture(a, global))
 	r.ok(r.CuStreamBeginCapture(b, global))
 	r.ok(r.CuEventRecord(ev, a))
-	r.want("merge", r.CuStreamWaitEvent(b, ev, 0), driver.CUDA_ERROR_STREAM_CAPTURE_MERGE)
+	r.want("merge", r.CuStreamWaitEvent(b, ev, 0), cu.CUDA_ERROR_STREAM_CAPTURE_MERGE)
 	r.want("end of one", r.endCapture(a), invalidated)
 	r.want("end of the other", r.endCapture(b), invalidated)
 }
@@ -490,8 +490,8 @@ func TestLegacyStreamDuringACapture(t *testing.T) {
 	r := newRig(t)
 	p, ev := r.alloc(4), r.event(2)
 	blocking, free := r.streamWith(0), r.stream()
-	const implicit = driver.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
-	var st driver.CUstreamCaptureStatus
+	const implicit = cu.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
+	var st cu.CUstreamCaptureStatus
 
 	r.ok(r.CuStreamBeginCapture(free, global))
 	r.want("beside a non-blocking stream", r.CuMemsetD8Async(p, 0, 1, 0), 0)
@@ -514,37 +514,37 @@ func TestLegacyStreamDuringACapture(t *testing.T) {
 func TestCaptureInfo(t *testing.T) {
 	r := newRig(t)
 	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
-	var st driver.CUstreamCaptureStatus
+	var st cu.CUstreamCaptureStatus
 	var id uint64
-	var g driver.CUgraph
-	var deps *driver.CUgraphNode
-	var data *driver.CUgraphEdgeData
+	var g cu.CUgraph
+	var deps *cu.CUgraphNode
+	var data *cu.CUgraphEdgeData
 	var n uintptr
 	r.ok(r.CuStreamGetCaptureInfo(s, &st, &id, &g, &deps, &data, &n))
-	if st != driver.CU_STREAM_CAPTURE_STATUS_NONE {
+	if st != cu.CU_STREAM_CAPTURE_STATUS_NONE {
 		t.Errorf("status %v", st)
 	}
 	r.ok(r.CuStreamBeginCapture(s, global))
 	r.ok(r.launch(add, s, p, 0, 1))
 	r.ok(r.launch(add, s, p, 0, 1))
 	r.ok(r.CuStreamGetCaptureInfo(s, &st, &id, &g, &deps, &data, &n))
-	if st != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 || g == 0 || n != 1 || *deps != r.nodes(g)[1] {
+	if st != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 || g == 0 || n != 1 || *deps != r.nodes(g)[1] {
 		t.Errorf("status %v, id %d, graph %#x, %d dependencies", st, id, g, n)
 	}
 	// the next node shall depend on both
 	all := r.nodes(g)
-	r.ok(r.CuStreamUpdateCaptureDependencies(s, &all[0], nil, 1, uint32(driver.CU_STREAM_ADD_CAPTURE_DEPENDENCIES)))
+	r.ok(r.CuStreamUpdateCaptureDependencies(s, &all[0], nil, 1, uint32(cu.CU_STREAM_ADD_CAPTURE_DEPENDENCIES)))
 	r.ok(r.launch(add, s, p, 0, 1))
 	if m := r.edgeCount(g); m != 3 {
 		t.Errorf("%d edges after adding a dependency", m)
 	}
-	r.ok(r.CuStreamUpdateCaptureDependencies(s, nil, nil, 0, uint32(driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES)))
+	r.ok(r.CuStreamUpdateCaptureDependencies(s, nil, nil, 0, uint32(cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES)))
 	r.ok(r.launch(add, s, p, 0, 1))
 	if m := r.edgeCount(g); m != 3 {
 		t.Errorf("%d edges after a node without dependencies", m)
 	}
 	r.want("end", r.endCapture(s), 0)
-	r.want("no capture", r.CuStreamUpdateCaptureDependencies(s, nil, nil, 0, 1), driver.CUDA_ERROR_ILLEGAL_STATE)
+	r.want("no capture", r.CuStreamUpdateCaptureDependencies(s, nil, nil, 0, 1), cu.CUDA_ERROR_ILLEGAL_STATE)
 }
 
 func TestCaptureToAGraph(t *testing.T) {
@@ -556,11 +556,11 @@ func TestCaptureToAGraph(t *testing.T) {
 	r.ok(r.launch(shift, s, p, 0, 2))
 	mode := relaxed
 	r.ok(r.CuThreadExchangeStreamCaptureMode(&mode))
-	var meanwhile driver.CUgraphExec
+	var meanwhile cu.CUgraphExec
 	r.ok(r.CuGraphInstantiate(&meanwhile, g, 0))
 	r.ok(r.CuGraphExecDestroy(meanwhile))
 	r.ok(r.CuThreadExchangeStreamCaptureMode(&mode))
-	var out driver.CUgraph
+	var out cu.CUgraph
 	r.ok(r.CuStreamEndCapture(s, &out))
 	if out != g || len(r.nodes(g)) != 2 || r.edgeCount(g) != 1 {
 		t.Errorf("graph %#x, %d nodes, %d edges", out, len(r.nodes(g)), r.edgeCount(g))
@@ -572,10 +572,10 @@ func TestCaptureToAGraph(t *testing.T) {
 	// an invalidated capture leaves nothing that its owner can use
 	r.ok(r.CuStreamBeginCaptureToGraph(s, g, nil, nil, 0, global))
 	r.want("query", r.CuStreamQuery(s), unsupported)
-	var none driver.CUgraph
+	var none cu.CUgraph
 	r.want("end", r.CuStreamEndCapture(s, &none), invalidated)
 	var count uintptr
-	r.want("nodes of the graph", r.CuGraphGetNodes(g, nil, &count), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("nodes of the graph", r.CuGraphGetNodes(g, nil, &count), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
 func TestEveryKindOfWorkIsCaptured(t *testing.T) {
@@ -587,16 +587,16 @@ func TestEveryKindOfWorkIsCaptured(t *testing.T) {
 	host := unsafe.Slice((*uint32)(pinned), 16)
 	host[0] = 3
 	calls := 0
-	fn := driver.CUhostFn(loader.NewCallback(func(uintptr) { calls++ }))
-	var mem driver.CUdeviceptr
+	fn := cu.CUhostFn(loader.NewCallback(func(uintptr) { calls++ }))
+	var mem cu.CUdeviceptr
 	g := r.captured(s, func() {
 		r.ok(r.CuMemcpyHtoDAsync(p, pinned, 4, s))
 		r.ok(r.launch(add, s, p, 0, 1))
 		r.ok(r.CuMemsetD32Async(p+4, 9, 1, s))
 		r.ok(r.CuMemcpyDtoDAsync(p+8, p, 8, s))
 		r.ok(r.CuLaunchHostFunc(s, fn, nil))
-		r.ok(r.CuEventRecordWithFlags(ev, s, uint32(driver.CU_EVENT_RECORD_EXTERNAL)))
-		r.ok(r.CuStreamWaitEvent(s, ev, uint32(driver.CU_EVENT_WAIT_EXTERNAL)))
+		r.ok(r.CuEventRecordWithFlags(ev, s, uint32(cu.CU_EVENT_RECORD_EXTERNAL)))
+		r.ok(r.CuStreamWaitEvent(s, ev, uint32(cu.CU_EVENT_WAIT_EXTERNAL)))
 		r.ok(r.CuStreamWriteValue32(s, p+16, 77, 0))
 		r.ok(r.CuMemAllocAsync(&mem, 64, s))
 		r.ok(r.CuMemsetD32Async(mem, 5, 4, s))
@@ -604,9 +604,9 @@ func TestEveryKindOfWorkIsCaptured(t *testing.T) {
 		r.ok(r.CuMemFreeAsync(mem, s))
 		r.ok(r.CuMemcpyDtoHAsync(unsafe.Pointer(&host[8]), p, 24, s))
 	})
-	var kinds []driver.CUgraphNodeType
+	var kinds []cu.CUgraphNodeType
 	for _, n := range r.nodes(g) {
-		var k driver.CUgraphNodeType
+		var k cu.CUgraphNodeType
 		r.ok(r.CuGraphNodeGetType(n, &k))
 		kinds = append(kinds, k)
 	}

@@ -3,23 +3,23 @@ package emulator_test
 import (
 	"testing"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Of two reasons to refuse the end of a capture, that another stream did not
 // come back is found before that the thread is another one.
 func TestUnjoinedIsFoundBeforeTheThread(t *testing.T) {
-	for _, mode := range []driver.CUstreamCaptureMode{global, threadLocal, relaxed} {
+	for _, mode := range []cu.CUstreamCaptureMode{global, threadLocal, relaxed} {
 		r := newRig(t)
-		s, other, e := r.stream(), r.stream(), r.event(driver.CU_EVENT_DISABLE_TIMING)
+		s, other, e := r.stream(), r.stream(), r.event(cu.CU_EVENT_DISABLE_TIMING)
 		p, add := r.alloc(4), r.kernel("add")
 		r.ok(r.CuStreamBeginCapture(s, mode))
 		r.ok(r.CuEventRecord(e, s))
 		r.ok(r.CuStreamWaitEvent(other, e, 0))
 		r.ok(r.launch(add, other, p, 0, 1))
 		r.elsewhere(func() {
-			r.want("end on another thread", r.endCapture(s), driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+			r.want("end on another thread", r.endCapture(s), cu.CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
 		})
-		r.want("once more", r.endCapture(s), driver.CUDA_ERROR_ILLEGAL_STATE)
+		r.want("once more", r.endCapture(s), cu.CUDA_ERROR_ILLEGAL_STATE)
 	}
 }

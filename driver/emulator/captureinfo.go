@@ -3,18 +3,18 @@ package emulator
 import (
 	"slices"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // status is what a query answers about a stream.
-func (s *stream) status() driver.CUstreamCaptureStatus {
+func (s *stream) status() cu.CUstreamCaptureStatus {
 	switch {
 	case s.cap == nil:
-		return driver.CU_STREAM_CAPTURE_STATUS_NONE
+		return cu.CU_STREAM_CAPTURE_STATUS_NONE
 	case s.cap.invalidated:
-		return driver.CU_STREAM_CAPTURE_STATUS_INVALIDATED
+		return cu.CU_STREAM_CAPTURE_STATUS_INVALIDATED
 	}
-	return driver.CU_STREAM_CAPTURE_STATUS_ACTIVE
+	return cu.CU_STREAM_CAPTURE_STATUS_ACTIVE
 }
 
 // askStatus is the stream of argument 0, unless it is the legacy stream while
@@ -55,22 +55,22 @@ func cuStreamGetCaptureInfoV1(c call) result {
 
 // putStatus stores status and id; arguments 1 and 2.
 func (s *stream) putStatus(c call) {
-	*at[driver.CUstreamCaptureStatus](c, 1) = s.status()
-	if id := at[uint64](c, 2); id != nil && s.status() == driver.CU_STREAM_CAPTURE_STATUS_ACTIVE {
+	*at[cu.CUstreamCaptureStatus](c, 1) = s.status()
+	if id := at[uint64](c, 2); id != nil && s.status() == cu.CU_STREAM_CAPTURE_STATUS_ACTIVE {
 		*id = s.cap.id
 	}
 }
 
 // cuStreamGetCaptureInfoV2 has no place for edge data: CUDA 11.3 to 12.2.
 func cuStreamGetCaptureInfoV2(c call) result {
-	return captureInfo(c, at[*driver.CUgraphNode](c, 4), nil, at[uintptr](c, 5))
+	return captureInfo(c, at[*cu.CUgraphNode](c, 4), nil, at[uintptr](c, 5))
 }
 
 func cuStreamGetCaptureInfoV3(c call) result {
-	return captureInfo(c, at[*driver.CUgraphNode](c, 4), at[*driver.CUgraphEdgeData](c, 5), at[uintptr](c, 6))
+	return captureInfo(c, at[*cu.CUgraphNode](c, 4), at[*cu.CUgraphEdgeData](c, 5), at[uintptr](c, 6))
 }
 
-func captureInfo(c call, deps **driver.CUgraphNode, data **driver.CUgraphEdgeData, count *uintptr) result {
+func captureInfo(c call, deps **cu.CUgraphNode, data **cu.CUgraphEdgeData, count *uintptr) result {
 	s, r := askStatus(c)
 	switch {
 	case r != success:
@@ -79,7 +79,7 @@ func captureInfo(c call, deps **driver.CUgraphNode, data **driver.CUgraphEdgeDat
 		return errInvalidValue
 	}
 	s.putStatus(c)
-	if s.status() != driver.CU_STREAM_CAPTURE_STATUS_ACTIVE {
+	if s.status() != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE {
 		return success
 	}
 	if data == nil && deps != nil && slices.ContainsFunc(s.capDeps, edge.special) {
@@ -89,10 +89,10 @@ func captureInfo(c call, deps **driver.CUgraphNode, data **driver.CUgraphEdgeDat
 		*g = s.cap.graph.handle
 	}
 	// The arrays belong to the stream until its next capturing call.
-	handles := make([]driver.CUgraphNode, len(s.capDeps)+1)
-	edges := make([]driver.CUgraphEdgeData, len(s.capDeps)+1)
+	handles := make([]cu.CUgraphNode, len(s.capDeps)+1)
+	edges := make([]cu.CUgraphEdgeData, len(s.capDeps)+1)
 	for i, d := range s.capDeps {
-		handles[i], edges[i] = driver.CUgraphNode(d.node.handle), d.data
+		handles[i], edges[i] = cu.CUgraphNode(d.node.handle), d.data
 	}
 	if deps != nil {
 		*deps = &handles[0]
@@ -122,7 +122,7 @@ func updateCapture(c call, dataArg, countArg int, flags uint32) result {
 		return r
 	case s.cap == nil:
 		return errIllegalState
-	case flags > uint32(driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES):
+	case flags > uint32(cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES):
 		return errInvalidValue
 	}
 	if r := s.capturable(); r != success {
@@ -132,7 +132,7 @@ func updateCapture(c call, dataArg, countArg int, flags uint32) result {
 	if r != success {
 		return r
 	}
-	if flags == uint32(driver.CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+	if flags == uint32(cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
 		s.cap.remove(s.capDeps)
 		s.capDeps = deps
 		return success

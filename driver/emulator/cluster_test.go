@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
 )
@@ -122,7 +123,7 @@ func TestLargeClustersMustBeAllowed(t *testing.T) {
 		if _, err := f.Prepare(cfg, out, out); err == nil {
 			t.Error("a cluster of 16 blocks was accepted without being allowed")
 		}
-		if err := f.SetAttribute(driver.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1); err != nil {
+		if err := f.SetAttribute(cu.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1); err != nil {
 			t.Fatal(err)
 		}
 		l, err := f.Prepare(cfg, out, out)
@@ -191,34 +192,34 @@ func TestKernelsBindTheirClusters(t *testing.T) {
 		perf          string
 		grid, cluster uint32
 		nonPortable   bool
-		want          driver.CUresult
+		want          cu.CUresult
 	}{
-		{"", 18, 9, true, driver.CUDA_SUCCESS},
-		{"", 17, 17, true, driver.CUDA_ERROR_INVALID_CLUSTER_SIZE},
-		{"", 9, 9, false, driver.CUDA_ERROR_INVALID_CLUSTER_SIZE},
-		{"", 3, 2, false, driver.CUDA_ERROR_INVALID_CLUSTER_SIZE},
-		{".reqnctapercluster 2, 1, 1", 4, 4, false, driver.CUDA_ERROR_INVALID_CLUSTER_SIZE},
-		{".reqnctapercluster 2, 1, 1", 3, 0, false, driver.CUDA_ERROR_INVALID_CLUSTER_SIZE},
-		{".reqnctapercluster 2, 1, 1", 4, 0, false, driver.CUDA_SUCCESS},
-		{".maxclusterrank 2", 4, 4, false, driver.CUDA_ERROR_INVALID_CLUSTER_SIZE},
-		{".maxclusterrank 4", 4, 4, false, driver.CUDA_SUCCESS},
-		{".explicitcluster", 4, 0, false, driver.CUDA_ERROR_INVALID_CLUSTER_SIZE},
-		{".explicitcluster", 4, 2, false, driver.CUDA_SUCCESS},
+		{"", 18, 9, true, cu.CUDA_SUCCESS},
+		{"", 17, 17, true, cu.CUDA_ERROR_INVALID_CLUSTER_SIZE},
+		{"", 9, 9, false, cu.CUDA_ERROR_INVALID_CLUSTER_SIZE},
+		{"", 3, 2, false, cu.CUDA_ERROR_INVALID_CLUSTER_SIZE},
+		{".reqnctapercluster 2, 1, 1", 4, 4, false, cu.CUDA_ERROR_INVALID_CLUSTER_SIZE},
+		{".reqnctapercluster 2, 1, 1", 3, 0, false, cu.CUDA_ERROR_INVALID_CLUSTER_SIZE},
+		{".reqnctapercluster 2, 1, 1", 4, 0, false, cu.CUDA_SUCCESS},
+		{".maxclusterrank 2", 4, 4, false, cu.CUDA_ERROR_INVALID_CLUSTER_SIZE},
+		{".maxclusterrank 4", 4, 4, false, cu.CUDA_SUCCESS},
+		{".explicitcluster", 4, 0, false, cu.CUDA_ERROR_INVALID_CLUSTER_SIZE},
+		{".explicitcluster", 4, 2, false, cu.CUDA_SUCCESS},
 	} {
 		f := r.function(r.module(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() "+k.perf+" { ret; }"), "k")
 		if k.nonPortable {
-			r.ok(r.CuFuncSetAttribute(f, driver.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))
+			r.ok(r.CuFuncSetAttribute(f, cu.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))
 		}
-		attrs := make([]driver.CUlaunchAttribute, 1)
-		attrs[0].Id = driver.CU_LAUNCH_ATTRIBUTE_IGNORE
+		attrs := make([]cu.CUlaunchAttribute, 1)
+		attrs[0].Id = cu.CU_LAUNCH_ATTRIBUTE_IGNORE
 		if k.cluster != 0 {
-			attrs[0].Id = driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-			*attrs[0].Value.ClusterDim() = driver.CUlaunchAttributeValue_ClusterDim{X: k.cluster, Y: 1, Z: 1}
+			attrs[0].Id = cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+			*attrs[0].Value.ClusterDim() = cu.CUlaunchAttributeValue_ClusterDim{X: k.cluster, Y: 1, Z: 1}
 		}
-		cfg := driver.CUlaunchConfig{GridDimX: k.grid, GridDimY: 1, GridDimZ: 1, BlockDimX: 32, BlockDimY: 1, BlockDimZ: 1, Attrs: &attrs[0], NumAttrs: 1}
+		cfg := cu.CUlaunchConfig{GridDimX: k.grid, GridDimY: 1, GridDimZ: 1, BlockDimX: 32, BlockDimY: 1, BlockDimZ: 1, Attrs: &attrs[0], NumAttrs: 1}
 		what := fmt.Sprintf("%s with %d blocks in clusters of %d", k.perf, k.grid, k.cluster)
 		err := r.CuLaunchKernelEx(&cfg, f, nil, nil)
-		if k.want == driver.CUDA_SUCCESS {
+		if k.want == cu.CUDA_SUCCESS {
 			r.ok(err)
 			continue
 		}

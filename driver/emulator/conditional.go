@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -37,7 +37,7 @@ func cuGraphConditionalHandleCreate(c call) result {
 	switch {
 	case r != success:
 		return r
-	case c.Ptr(0) == nil || flags&^uint32(driver.CU_GRAPH_COND_ASSIGN_DEFAULT) != 0:
+	case c.Ptr(0) == nil || flags&^uint32(cu.CU_GRAPH_COND_ASSIGN_DEFAULT) != 0:
 		return errInvalidValue
 	}
 	h := &condition{e: c.e, graph: g, ctx: ctx, initial: c.Uint32(3), assign: flags != 0}
@@ -69,11 +69,11 @@ func (g *graph) unusedCondition() bool {
 // conditionalNode runs its bodies depending on a handle's value.
 type conditionalNode struct {
 	cond   *condition
-	form   driver.CUgraphConditionalNodeType
+	form   cu.CUgraphConditionalNodeType
 	bodies []*graph
 }
 
-func (*conditionalNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_CONDITIONAL }
+func (*conditionalNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_CONDITIONAL }
 
 // run is not used: an executable has the bodies' steps.
 func (*conditionalNode) run(*execution) result { return errLaunchFailed }
@@ -82,24 +82,24 @@ func (n *conditionalNode) graphs() []*graph { return n.bodies }
 
 // conditionalFrom makes a conditional node and its empty body graphs, whose
 // handles it returns in an array that belongs to the node.
-func (c call) conditionalFrom(g *graph, p *driver.CUDA_CONDITIONAL_NODE_PARAMS) (*conditionalNode, result) {
+func (c call) conditionalFrom(g *graph, p *cu.CUDA_CONDITIONAL_NODE_PARAMS) (*conditionalNode, result) {
 	h := find[condition](c.e, uintptr(p.Handle))
 	if h == nil || h.node != nil || h.graph.root() != g.root() || (p.Ctx != 0 && uintptr(p.Ctx) != h.ctx.handle) {
 		return nil, errInvalidValue
 	}
 	switch {
-	case p.Type > driver.CU_GRAPH_COND_TYPE_SWITCH, p.Size == 0,
-		p.Type == driver.CU_GRAPH_COND_TYPE_WHILE && p.Size != 1,
-		p.Type == driver.CU_GRAPH_COND_TYPE_IF && p.Size > 2,
-		c.e.cfg.DriverVersion < moreForms && (p.Type > driver.CU_GRAPH_COND_TYPE_WHILE || p.Size > 1):
+	case p.Type > cu.CU_GRAPH_COND_TYPE_SWITCH, p.Size == 0,
+		p.Type == cu.CU_GRAPH_COND_TYPE_WHILE && p.Size != 1,
+		p.Type == cu.CU_GRAPH_COND_TYPE_IF && p.Size > 2,
+		c.e.cfg.DriverVersion < moreForms && (p.Type > cu.CU_GRAPH_COND_TYPE_WHILE || p.Size > 1):
 		return nil, errInvalidValue
 	}
 	n := &conditionalNode{cond: h, form: p.Type}
-	handles := make([]driver.CUgraph, p.Size)
+	handles := make([]cu.CUgraph, p.Size)
 	for i := range handles {
 		body := c.e.newGraph()
 		n.bodies = append(n.bodies, body)
-		handles[i] = driver.CUgraph(body.handle)
+		handles[i] = cu.CUgraph(body.handle)
 	}
 	h.node = n
 	p.PhGraph_out = &handles[0]
@@ -122,18 +122,18 @@ func (run *graphRun) resetConditions(e *Emulator, p *plan) {
 // conditional runs the bodies of a conditional node.
 func (run *graphRun) conditional(x *execution, n *conditionalNode, bodies []*plan) result {
 	switch v := n.cond.value.Load(); n.form {
-	case driver.CU_GRAPH_COND_TYPE_IF:
+	case cu.CU_GRAPH_COND_TYPE_IF:
 		if v != 0 {
 			return run.body(x, bodies[0])
 		}
 		if len(bodies) > 1 {
 			return run.body(x, bodies[1])
 		}
-	case driver.CU_GRAPH_COND_TYPE_SWITCH:
+	case cu.CU_GRAPH_COND_TYPE_SWITCH:
 		if v < uint32(len(bodies)) {
 			return run.body(x, bodies[v])
 		}
-	case driver.CU_GRAPH_COND_TYPE_WHILE:
+	case cu.CU_GRAPH_COND_TYPE_WHILE:
 		for n.cond.value.Load() != 0 {
 			if x.e.running.Err() != nil {
 				return errLaunchFailed
@@ -213,16 +213,16 @@ const moreForms = 12080
 // body runs a body of a conditional node.
 func (run *graphRun) body(x *execution, p *plan) result {
 	if len(p.steps) == 0 && x.e.cfg.DriverVersion < moreForms {
-		return driver.CUDA_ERROR_LAUNCH_TIMEOUT // what a watchdog makes of it
+		return cu.CUDA_ERROR_LAUNCH_TIMEOUT // what a watchdog makes of it
 	}
 	return run.steps(x, p)
 }
 
 // inBodies are the sorts of nodes that bodies may have.
-func inBodies(t driver.CUgraphNodeType) bool {
+func inBodies(t cu.CUgraphNodeType) bool {
 	switch t {
-	case driver.CU_GRAPH_NODE_TYPE_KERNEL, driver.CU_GRAPH_NODE_TYPE_MEMCPY, driver.CU_GRAPH_NODE_TYPE_MEMSET,
-		driver.CU_GRAPH_NODE_TYPE_EMPTY, driver.CU_GRAPH_NODE_TYPE_GRAPH, driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+	case cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_MEMCPY, cu.CU_GRAPH_NODE_TYPE_MEMSET,
+		cu.CU_GRAPH_NODE_TYPE_EMPTY, cu.CU_GRAPH_NODE_TYPE_GRAPH, cu.CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		return true
 	}
 	return false
@@ -248,4 +248,4 @@ func (g *graph) misplaced(inBody bool) *node {
 	return nil
 }
 
-func (g *graph) hasConditional() bool { return g.any(driver.CU_GRAPH_NODE_TYPE_CONDITIONAL) }
+func (g *graph) hasConditional() bool { return g.any(cu.CU_GRAPH_NODE_TYPE_CONDITIONAL) }

@@ -1,42 +1,44 @@
 package emulator_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
 const (
-	ifNode     = driver.CU_GRAPH_COND_TYPE_IF
-	whileNode  = driver.CU_GRAPH_COND_TYPE_WHILE
-	switchNode = driver.CU_GRAPH_COND_TYPE_SWITCH
+	ifNode     = cu.CU_GRAPH_COND_TYPE_IF
+	whileNode  = cu.CU_GRAPH_COND_TYPE_WHILE
+	switchNode = cu.CU_GRAPH_COND_TYPE_SWITCH
 )
 
 // handle makes a condition that is v at each launch.
-func (r *rig) handle(g driver.CUgraph, v uint32) (h driver.CUgraphConditionalHandle) {
+func (r *rig) handle(g cu.CUgraph, v uint32) (h cu.CUgraphConditionalHandle) {
 	r.t.Helper()
-	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, v, driver.CU_GRAPH_COND_ASSIGN_DEFAULT))
+	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, v, cu.CU_GRAPH_COND_ASSIGN_DEFAULT))
 	return h
 }
 
 // wantReason instantiates what cannot be.
-func (r *rig) wantReason(what string, g driver.CUgraph, code driver.CUresult, why driver.CUgraphInstantiateResult) {
+func (r *rig) wantReason(what string, g cu.CUgraph, code cu.CUresult, why cu.CUgraphInstantiateResult) {
 	r.t.Helper()
-	var x driver.CUgraphExec
-	p := driver.CUDA_GRAPH_INSTANTIATE_PARAMS{}
+	var x cu.CUgraphExec
+	p := cu.CUDA_GRAPH_INSTANTIATE_PARAMS{}
 	r.want(what, r.CuGraphInstantiateWithParams(&x, g, &p), code)
 	if p.Result_out != why {
 		r.t.Errorf("%s: reason %v, want %v", what, p.Result_out, why)
 	}
 }
 
-func (r *rig) child(g, of driver.CUgraph) (driver.CUgraphNode, driver.CUgraph) {
+func (r *rig) child(g, of cu.CUgraph) (cu.CUgraphNode, cu.CUgraph) {
 	r.t.Helper()
-	var n driver.CUgraphNode
+	var n cu.CUgraphNode
 	r.ok(r.CuGraphAddChildGraphNode(&n, g, nil, 0, of))
-	var inner driver.CUgraph
+	var inner cu.CUgraph
 	r.ok(r.CuGraphChildGraphNodeGetGraph(n, &inner))
 	return n, inner
 }
@@ -47,10 +49,10 @@ func TestGraphWithConditionalsHasOneExecutable(t *testing.T) {
 	r := newRig(t)
 	g := r.graph()
 	r.conditional(g, ifNode, 1, r.handle(g, 0))
-	var x driver.CUgraphExec
-	p := driver.CUDA_GRAPH_INSTANTIATE_PARAMS{}
+	var x cu.CUgraphExec
+	p := cu.CUDA_GRAPH_INSTANTIATE_PARAMS{}
 	r.ok(r.CuGraphInstantiateWithParams(&x, g, &p))
-	r.wantReason("second executable", g, driver.CUDA_ERROR_NOT_SUPPORTED, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
+	r.wantReason("second executable", g, cu.CUDA_ERROR_NOT_SUPPORTED, cu.CUDA_GRAPH_INSTANTIATE_ERROR)
 	r.ok(r.CuGraphExecDestroy(x))
 	r.instantiate(g)
 }
@@ -59,11 +61,11 @@ func TestGraphWithConditionalsIsNoChild(t *testing.T) {
 	r := newRig(t)
 	g, other := r.graph(), r.graph()
 	r.conditional(g, ifNode, 1, r.handle(g, 0))
-	var n driver.CUgraphNode
-	r.want("copy", r.CuGraphAddChildGraphNode(&n, other, nil, 0, g), driver.CUDA_ERROR_NOT_SUPPORTED)
-	p := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_GRAPH}
-	p.Graph().Graph, p.Graph().Ownership = g, driver.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
-	r.want("move", r.CuGraphAddNode(&n, other, nil, nil, 0, p), driver.CUDA_ERROR_NOT_SUPPORTED)
+	var n cu.CUgraphNode
+	r.want("copy", r.CuGraphAddChildGraphNode(&n, other, nil, 0, g), cu.CUDA_ERROR_NOT_SUPPORTED)
+	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_GRAPH}
+	p.Graph().Graph, p.Graph().Ownership = g, cu.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
+	r.want("move", r.CuGraphAddNode(&n, other, nil, nil, 0, p), cu.CUDA_ERROR_NOT_SUPPORTED)
 }
 
 func TestGraphInANodeIsNotInstantiatedOrCopied(t *testing.T) {
@@ -72,17 +74,17 @@ func TestGraphInANodeIsNotInstantiatedOrCopied(t *testing.T) {
 	r.addKernel(inner, r.kernel("add"), r.alloc(4), 0, 1)
 	_, part := r.child(g, inner)
 	body := r.conditional(g, ifNode, 1, r.handle(g, 0))[0]
-	for _, part := range []driver.CUgraph{part, body} {
-		r.wantReason("a graph in a node", part, driver.CUDA_ERROR_NOT_SUPPORTED, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
+	for _, part := range []cu.CUgraph{part, body} {
+		r.wantReason("a graph in a node", part, cu.CUDA_ERROR_NOT_SUPPORTED, cu.CUDA_GRAPH_INSTANTIATE_ERROR)
 	}
-	var n driver.CUgraphNode
-	r.want("as a child", r.CuGraphAddChildGraphNode(&n, r.graph(), nil, 0, part), driver.CUDA_ERROR_NOT_SUPPORTED)
+	var n cu.CUgraphNode
+	r.want("as a child", r.CuGraphAddChildGraphNode(&n, r.graph(), nil, 0, part), cu.CUDA_ERROR_NOT_SUPPORTED)
 }
 
 func TestHandleNeedsAContext(t *testing.T) {
 	r := newRig(t)
-	var h driver.CUgraphConditionalHandle
-	r.want("no context", r.CuGraphConditionalHandleCreate(&h, r.graph(), 0, 0, 0), driver.CUDA_ERROR_INVALID_CONTEXT)
+	var h cu.CUgraphConditionalHandle
+	r.want("no context", r.CuGraphConditionalHandleCreate(&h, r.graph(), 0, 0, 0), cu.CUDA_ERROR_INVALID_CONTEXT)
 }
 
 func TestHandleOfADestroyedNodeIsFree(t *testing.T) {
@@ -91,7 +93,7 @@ func TestHandleOfADestroyedNodeIsFree(t *testing.T) {
 	h := r.handle(g, 0)
 	r.conditional(g, ifNode, 1, h)
 	r.ok(r.CuGraphDestroyNode(r.nodes(g)[0]))
-	r.wantReason("unused again", g, invalidValue, driver.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED)
+	r.wantReason("unused again", g, invalidValue, cu.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED)
 	r.conditional(g, whileNode, 1, h)
 	r.instantiate(g)
 }
@@ -99,12 +101,12 @@ func TestHandleOfADestroyedNodeIsFree(t *testing.T) {
 func TestNodesThatBodiesDoNotTakeAreFoundWhenInstantiated(t *testing.T) {
 	r := newRig(t)
 	ev := r.event(0)
-	add := map[string]func(driver.CUgraph) error{
-		"event record": func(g driver.CUgraph) error {
-			return r.CuGraphAddEventRecordNode(new(driver.CUgraphNode), g, nil, 0, ev)
+	add := map[string]func(cu.CUgraph) error{
+		"event record": func(g cu.CUgraph) error {
+			return r.CuGraphAddEventRecordNode(new(cu.CUgraphNode), g, nil, 0, ev)
 		},
-		"event wait": func(g driver.CUgraph) error {
-			return r.CuGraphAddEventWaitNode(new(driver.CUgraphNode), g, nil, 0, ev)
+		"event wait": func(g cu.CUgraph) error {
+			return r.CuGraphAddEventWaitNode(new(cu.CUgraphNode), g, nil, 0, ev)
 		},
 	}
 	for what, add := range add {
@@ -118,26 +120,26 @@ func TestNodesThatBodiesDoNotTakeAreFoundWhenInstantiated(t *testing.T) {
 				r.ok(add(inner))
 				r.child(body, inner)
 			}
-			r.wantReason(what+where, g, invalidValue, driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED)
+			r.wantReason(what+where, g, invalidValue, cu.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED)
 		}
 	}
 }
 
 func TestUpdateDoesNotChangeTheFormOfAConditional(t *testing.T) {
 	r := newRig(t)
-	build := func(form driver.CUgraphConditionalNodeType, size int) driver.CUgraph {
+	build := func(form cu.CUgraphConditionalNodeType, size int) cu.CUgraph {
 		g := r.graph()
 		r.conditional(g, form, size, r.handle(g, 0))
 		return g
 	}
 	x := r.instantiate(build(ifNode, 1))
-	var info driver.CUgraphExecUpdateResultInfo
+	var info cu.CUgraphExecUpdateResultInfo
 	r.ok(r.CuGraphExecUpdate(x, build(ifNode, 1), &info))
-	for what, g := range map[string]driver.CUgraph{
+	for what, g := range map[string]cu.CUgraph{
 		"SWITCH": build(switchNode, 1), "WHILE": build(whileNode, 1), "IF-ELSE": build(ifNode, 2),
 	} {
-		r.want(what, r.CuGraphExecUpdate(x, g, &info), driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
-		if info.Result != driver.CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED || info.ErrorNode == 0 {
+		r.want(what, r.CuGraphExecUpdate(x, g, &info), cu.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+		if info.Result != cu.CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED || info.ErrorNode == 0 {
 			t.Errorf("%s: %v, node %#x", what, info.Result, uintptr(info.ErrorNode))
 		}
 	}
@@ -148,22 +150,22 @@ func TestNodesOfAGraphThatCapturesAreNotDestroyed(t *testing.T) {
 	s, p, add := r.stream(), r.alloc(4), r.kernel("add")
 	r.ok(r.CuStreamBeginCapture(s, relaxed))
 	r.ok(r.launch(add, s, p, 0, 1))
-	var st driver.CUstreamCaptureStatus
+	var st cu.CUstreamCaptureStatus
 	var id uint64
-	var g driver.CUgraph
-	var deps *driver.CUgraphNode
-	var data *driver.CUgraphEdgeData
+	var g cu.CUgraph
+	var deps *cu.CUgraphNode
+	var data *cu.CUgraphEdgeData
 	var n uintptr
 	r.ok(r.CuStreamGetCaptureInfo(s, &st, &id, &g, &deps, &data, &n))
-	r.want("destroy", r.CuGraphDestroyNode(*deps), driver.CUDA_ERROR_ILLEGAL_STATE)
-	var out driver.CUgraph
+	r.want("destroy", r.CuGraphDestroyNode(*deps), cu.CUDA_ERROR_ILLEGAL_STATE)
+	var out cu.CUgraph
 	r.ok(r.CuStreamEndCapture(s, &out))
 	r.ok(r.CuGraphDestroy(out))
 }
 
 func TestConditionSetOutsideOfAGraphIsAFault(t *testing.T) {
 	if onGPU {
-		return // it is one there, too, and would end the tests that follow
+		t.Skip("it is one there, too, and would end the tests that follow")
 	}
 	r := newRig(t)
 	g := r.graph()
@@ -176,7 +178,7 @@ func TestConditionSetOutsideOfAGraphIsAFault(t *testing.T) {
 	}{p: uint64(r.alloc(4)), h: uint64(h)}
 	params.list = [2]unsafe.Pointer{unsafe.Pointer(&params.p), unsafe.Pointer(&params.h)}
 	r.ok(r.CuLaunchKernel(set, 1, 1, 1, 1, 1, 1, 0, 0, &params.list[0], nil))
-	r.want("fault", r.CuCtxSynchronize(), driver.CUDA_ERROR_ILLEGAL_ADDRESS)
+	r.want("fault", r.CuCtxSynchronize(), cu.CUDA_ERROR_ILLEGAL_ADDRESS)
 	r.forgive = true
 }
 
@@ -184,7 +186,7 @@ func TestConditionsOutliveTheirGraphInAnExecutable(t *testing.T) {
 	r := newRig(t)
 	p, s := r.alloc(4), r.stream()
 	countdown := r.function(r.module(conditionalPTX), "countdown")
-	var g driver.CUgraph
+	var g cu.CUgraph
 	r.ok(r.CuGraphCreate(&g, 0))
 	h := r.handle(g, 1)
 	body := r.conditional(g, whileNode, 1, h)[0]
@@ -202,22 +204,43 @@ func TestConditionsOutliveTheirGraphInAnExecutable(t *testing.T) {
 // a body without nodes.
 func TestConditionalsBefore128(t *testing.T) {
 	if onGPU {
-		return
+		t.Skip("this is about the emulator alone")
 	}
 	r := newRigWith(t, emulator.Config{DriverVersion: 12060})
 	g := r.graph()
 	h := r.handle(g, 1)
-	p := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_CONDITIONAL}
-	for what, form := range map[string]driver.CUDA_CONDITIONAL_NODE_PARAMS{
+	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_CONDITIONAL}
+	for what, form := range map[string]cu.CUDA_CONDITIONAL_NODE_PARAMS{
 		"IF-ELSE": {Type: ifNode, Size: 2}, "SWITCH": {Type: switchNode, Size: 1},
 	} {
 		form.Handle, form.Ctx = h, r.ctx
 		*p.Conditional() = form
-		r.want(what, r.CuGraphAddNode(new(driver.CUgraphNode), g, nil, nil, 0, p), invalidValue)
+		r.want(what, r.CuGraphAddNode(new(cu.CUgraphNode), g, nil, nil, 0, p), invalidValue)
 	}
 	r.conditional(g, ifNode, 1, h)
 	x := r.instantiate(g)
 	r.ok(r.CuGraphLaunch(x, 0))
-	r.want("empty body", r.CuCtxSynchronize(), driver.CUDA_ERROR_LAUNCH_TIMEOUT)
+	r.want("empty body", r.CuCtxSynchronize(), cu.CUDA_ERROR_LAUNCH_TIMEOUT)
+	r.forgive = true
+}
+
+// What is not a handle ends the graph's launch as a fault that names it.
+func TestSettingWhatIsNoConditionalHandleIsAFault(t *testing.T) {
+	r := newRig(t)
+	if onGPU {
+		t.Skip("this is about the emulator alone")
+	}
+	p, s := r.alloc(8), r.stream()
+	g := r.graph()
+	h := r.handle(g, 0)
+	r.conditional(g, ifNode, 1, h)
+	r.setter(g, r.function(r.module(conditionalPTX), "set"), p, h+0x1000)
+	r.ok(r.CuGraphLaunch(r.instantiate(g), s))
+	if code(r.CuStreamSynchronize(s)) == 0 {
+		t.Error("the launch succeeded")
+	}
+	if report := r.emu.LastFault(); !strings.Contains(report, fmt.Sprintf("%#x is no conditional handle", uint64(h+0x1000))) {
+		t.Errorf("the report is %q", report)
+	}
 	r.forgive = true
 }

@@ -1,10 +1,13 @@
 package emulator
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"sync"
+	"time"
 )
 
 // Config describes the machine that is emulated. The zero value is one device
@@ -20,7 +23,9 @@ type Config struct {
 	// Multiprocessors is the number of SMs; 0 means 132.
 	Multiprocessors int
 	// MemorySize is the memory each device reports; 0 means 8 GiB. It is
-	// reserved, not allocated: the process pays only for what is written.
+	// reserved, not allocated: the process pays only for what is written. (On
+	// Linux, for allocations from 1 MiB on. Elsewhere Go may clear memory that it
+	// uses again.)
 	MemorySize uint64
 	// LimitMemory, if not 0, is how much of it can be allocated before
 	// CUDA_ERROR_OUT_OF_MEMORY, for tests of that case.
@@ -48,11 +53,42 @@ type Config struct {
 	// the asynchronous copies of kernels (cp.async and its kin) as late as the
 	// kernel waits for them.
 	Seed uint64
+	// Limits bound what modules and kernels may take of the process, for programs
+	// that run the code of strangers.
+	Limits Limits
+	// ReuseAddresses gives the address of freed memory to the next allocation of
+	// its size (in units of 512 bytes), as drivers do, for programs that rely on
+	// it. By default an address is used once: then every access to freed memory is
+	// an error, also one that a later allocation would hide.
+	ReuseAddresses bool
 	// Check are the sanitizer's optional checks, for Emulator.Findings.
 	Check Check
 }
 
+// Limits are bounds besides LimitMemory, which covers everything that is device
+// memory: allocations, the variables of modules, the local and shared memory of
+// the blocks that run, the heap of malloc in kernels. The stack of one thread is
+// 512 KiB, as on devices.
+type Limits struct {
+	// Variables is how many variables the declarations of a module that stand for
+	// several, like x<100>, may stand for; 0 means 1,048,576. A module with more
+	// is CUDA_ERROR_OUT_OF_MEMORY.
+	Variables int
+	// HostMemory is how much page-locked memory may be allocated at a time; 0
+	// means 64 GiB. What is more is CUDA_ERROR_OUT_OF_MEMORY.
+	HostMemory uint64
+	// KernelTime is how long one kernel may run; what takes longer ends with
+	// CUDA_ERROR_LAUNCH_TIMEOUT, as on a device that a display uses, and its line
+	// is in the error. 0 is no limit: then closing what an endless kernel uses
+	// waits for ever, and only Emulator.Close ends it.
+	KernelTime time.Duration
+	// Print is how many bytes kernels may print in all; 0 is no limit, as with a
+	// driver. The rest is dropped.
+	Print int64
+}
+
 const (
+	defaultHost    = 64 << 30
 	defaultMemory  = 8 << 30
 	defaultVersion = 13000
 	defaultSMs     = 132
@@ -79,14 +115,46 @@ func (c Config) withDefaults() Config {
 	if c.LimitMemory == 0 || c.LimitMemory > c.MemorySize {
 		c.LimitMemory = c.MemorySize
 	}
+	if c.Limits.HostMemory == 0 {
+		c.Limits.HostMemory = defaultHost
+	}
 	if c.DriverVersion == 0 {
 		c.DriverVersion = defaultVersion
 	}
 	if c.Stdout == nil {
 		c.Stdout = os.Stdout
 	}
+	if c.Limits.Print > 0 {
+		c.Stdout = &limitedWriter{w: c.Stdout, left: c.Limits.Print}
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	return c
+}
+
+// limitedWriter passes on a number of bytes and then fails.
+type limitedWriter struct {
+	mu   sync.Mutex
+	w    io.Writer
+	left int64
+}
+
+var errPrinted = errors.New("emulator: kernels have printed as much as Config.Limits.Print allows")
+
+func (l *limitedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(int64(len(b)), l.left)
+	if n > 0 {
+		written, err := l.w.Write(b[:n])
+		l.left -= int64(written)
+		if err != nil {
+			return written, err
+		}
+	}
+	if n < int64(len(b)) {
+		return int(n), errPrinted
+	}
+	return int(n), nil
 }

@@ -3,7 +3,7 @@ package emulator
 import (
 	"slices"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -21,8 +21,8 @@ type cudaContext struct {
 	legacy    *stream
 	perThread map[uint64]*stream
 	streams   map[*stream]struct{}
-	limits    map[driver.CUlimit]uintptr
-	cache     driver.CUfunc_cache
+	limits    map[cu.CUlimit]uintptr
+	cache     cu.CUfunc_cache
 	peers     map[*cudaContext]struct{}
 	coredump  coredump
 	attached  int          // by cuCtxAttach
@@ -135,7 +135,7 @@ func (ctx *cudaContext) kernelHeap() *vm.Heap {
 }
 
 func (ctx *cudaContext) newHeap() {
-	limit := uint64(ctx.limits[driver.CU_LIMIT_MALLOC_HEAP_SIZE])
+	limit := min(uint64(ctx.limits[cu.CU_LIMIT_MALLOC_HEAP_SIZE]), ctx.e.cfg.LimitMemory)
 	ctx.heaps = append(ctx.heaps, vm.NewHeap(ctx.e.mem, ctx.dev.ordinal, limit))
 }
 
@@ -155,10 +155,10 @@ func (ctx *cudaContext) forgetGone() {
 }
 
 func validContextFlags(f uint32) bool {
-	if f&^uint32(driver.CU_CTX_FLAGS_MASK) != 0 {
+	if f&^uint32(cu.CU_CTX_FLAGS_MASK) != 0 {
 		return false
 	}
-	switch f & uint32(driver.CU_CTX_SCHED_MASK) {
+	switch f & uint32(cu.CU_CTX_SCHED_MASK) {
 	case 0, 1, 2, 4:
 		return true
 	}
@@ -204,16 +204,16 @@ func cuCtxCreateV1(c call) result { return createContext(c, c.Uint32(1), 2) }
 // cuCtxCreateV3 takes affinity parameters, which no emulated device has.
 func cuCtxCreateV3(c call) result {
 	if c.Int32(2) != 0 {
-		return driver.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
+		return cu.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
 	}
 	return createContext(c, c.Uint32(3), 4)
 }
 
 func cuCtxCreateV4(c call) result {
-	if p := at[driver.CUctxCreateParams](c, 1); p != nil {
+	if p := at[cu.CUctxCreateParams](c, 1); p != nil {
 		switch {
 		case p.NumExecAffinityParams != 0:
-			return driver.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
+			return cu.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
 		case p.CigParams != nil:
 			return errNotSupported
 		}
@@ -317,7 +317,7 @@ func cuCtxGetDevice(c call) result {
 	if c.ctx == nil {
 		return errInvalidContext
 	}
-	return put(c, 0, driver.CUdevice(c.ctx.dev.ordinal))
+	return put(c, 0, cu.CUdevice(c.ctx.dev.ordinal))
 }
 
 func cuCtxGetDeviceV2(c call) result {
@@ -325,14 +325,14 @@ func cuCtxGetDeviceV2(c call) result {
 	if ctx == nil {
 		return errInvalidContext
 	}
-	return put(c, 0, driver.CUdevice(ctx.dev.ordinal))
+	return put(c, 0, cu.CUdevice(ctx.dev.ordinal))
 }
 
 func cuCtxGetFlags(c call) result {
 	if c.ctx == nil {
 		return errInvalidContext
 	}
-	return put(c, 0, c.ctx.flags|uint32(driver.CU_CTX_MAP_HOST)) // which is always on
+	return put(c, 0, c.ctx.flags|uint32(cu.CU_CTX_MAP_HOST)) // which is always on
 }
 
 func cuCtxSetFlags(c call) result {

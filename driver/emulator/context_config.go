@@ -1,12 +1,12 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 func cuCtxGetCacheConfig(c call) result { return put(c, 0, c.ctx.cache) }
 
 func cuCtxSetCacheConfig(c call) result {
-	v := driver.CUfunc_cache(c.Uint32(0))
-	if v > driver.CU_FUNC_CACHE_PREFER_EQUAL {
+	v := cu.CUfunc_cache(c.Uint32(0))
+	if v > cu.CU_FUNC_CACHE_PREFER_EQUAL {
 		return errInvalidValue
 	}
 	c.ctx.cache = v
@@ -14,12 +14,12 @@ func cuCtxSetCacheConfig(c call) result {
 }
 
 func cuCtxGetSharedMemConfig(c call) result {
-	return put(c, 0, driver.CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE)
+	return put(c, 0, cu.CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE)
 }
 
 func cuCtxSetSharedMemConfig(c call) result {
-	v := driver.CUsharedconfig(c.Uint32(0))
-	if v > driver.CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE {
+	v := cu.CUsharedconfig(c.Uint32(0))
+	if v > cu.CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE {
 		return errInvalidValue
 	}
 	return success // banks have had 4 bytes since compute capability 5.0
@@ -27,10 +27,10 @@ func cuCtxSetSharedMemConfig(c call) result {
 
 // cuCtxGetExecAffinity: every context has all of the device.
 func cuCtxGetExecAffinity(c call) result {
-	if driver.CUexecAffinityType(c.Uint32(1)) != driver.CU_EXEC_AFFINITY_TYPE_SM_COUNT {
-		return driver.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
+	if cu.CUexecAffinityType(c.Uint32(1)) != cu.CU_EXEC_AFFINITY_TYPE_SM_COUNT {
+		return cu.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
 	}
-	p := driver.CUexecAffinityParam{Type: driver.CU_EXEC_AFFINITY_TYPE_SM_COUNT}
+	p := cu.CUexecAffinityParam{Type: cu.CU_EXEC_AFFINITY_TYPE_SM_COUNT}
 	p.Param.SmCount().Val = uint32(c.e.cfg.Multiprocessors)
 	return put(c, 0, p)
 }

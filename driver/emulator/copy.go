@@ -109,8 +109,7 @@ func (op *copyOp) run(x *execution) result {
 	x.e.stats.copied(op.extent.bytes(), way)
 	x.spend(func(m *CostModel) time.Duration { return m.copy(op.extent.bytes(), way) })
 	if !op.move(x.e) {
-		x.e.reportCopyFault(op)
-		return errIllegalAddress
+		return x.reportCopyFault(op)
 	}
 	x.e.copied(x.order, &op.dst, &op.src, op.extent)
 	return success

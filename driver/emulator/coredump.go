@@ -3,22 +3,22 @@ package emulator
 import (
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // What a program says about core dumps is kept and answered; none is written.
 
 // coredump is the settings of the process, or of a context.
 type coredump struct {
-	switches map[driver.CUcoredumpSettings]byte
+	switches map[cu.CUcoredumpSettings]byte
 	flags    uint32
-	names    map[driver.CUcoredumpSettings]string
+	names    map[cu.CUcoredumpSettings]string
 }
 
 func newCoredump() coredump {
 	return coredump{
-		switches: make(map[driver.CUcoredumpSettings]byte),
-		names:    make(map[driver.CUcoredumpSettings]string),
+		switches: make(map[cu.CUcoredumpSettings]byte),
+		names:    make(map[cu.CUcoredumpSettings]string),
 	}
 }
 
@@ -44,7 +44,7 @@ func cuCoredumpGetAttribute(c call) result {
 
 // cuCoredumpSetAttribute: the flags are the process's alone to set.
 func cuCoredumpSetAttribute(c call) result {
-	if !ofContext(c) || driver.CUcoredumpSettings(c.Uint32(0)) == driver.CU_COREDUMP_GENERATION_FLAGS {
+	if !ofContext(c) || cu.CUcoredumpSettings(c.Uint32(0)) == cu.CU_COREDUMP_GENERATION_FLAGS {
 		return errInvalidValue
 	}
 	return c.ctx.coredump.set(c)
@@ -52,22 +52,22 @@ func cuCoredumpSetAttribute(c call) result {
 
 // ofContext reports whether a context has the attribute of argument 0.
 func ofContext(c call) bool {
-	switch driver.CUcoredumpSettings(c.Uint32(0)) {
-	case driver.CU_COREDUMP_ENABLE_USER_TRIGGER, driver.CU_COREDUMP_PIPE:
+	switch cu.CUcoredumpSettings(c.Uint32(0)) {
+	case cu.CU_COREDUMP_ENABLE_USER_TRIGGER, cu.CU_COREDUMP_PIPE:
 		return false
 	}
 	return true
 }
 
 // coredumpSize is the size of an attribute's value, 0 for one that is none.
-func coredumpSize(a driver.CUcoredumpSettings) uintptr {
+func coredumpSize(a cu.CUcoredumpSettings) uintptr {
 	switch a {
-	case driver.CU_COREDUMP_ENABLE_ON_EXCEPTION, driver.CU_COREDUMP_TRIGGER_HOST,
-		driver.CU_COREDUMP_LIGHTWEIGHT, driver.CU_COREDUMP_ENABLE_USER_TRIGGER:
+	case cu.CU_COREDUMP_ENABLE_ON_EXCEPTION, cu.CU_COREDUMP_TRIGGER_HOST,
+		cu.CU_COREDUMP_LIGHTWEIGHT, cu.CU_COREDUMP_ENABLE_USER_TRIGGER:
 		return 1
-	case driver.CU_COREDUMP_GENERATION_FLAGS:
+	case cu.CU_COREDUMP_GENERATION_FLAGS:
 		return 4
-	case driver.CU_COREDUMP_FILE, driver.CU_COREDUMP_PIPE:
+	case cu.CU_COREDUMP_FILE, cu.CU_COREDUMP_PIPE:
 		return coredumpName
 	}
 	return 0
@@ -76,7 +76,7 @@ func coredumpSize(a driver.CUcoredumpSettings) uintptr {
 // get answers (attribute, value, size); without room for a value it is the
 // value's size.
 func (d *coredump) get(c call) result {
-	a, size := driver.CUcoredumpSettings(c.Uint32(0)), at[uintptr](c, 2)
+	a, size := cu.CUcoredumpSettings(c.Uint32(0)), at[uintptr](c, 2)
 	want := coredumpSize(a)
 	switch {
 	case want == 0 || size == nil:
@@ -100,7 +100,7 @@ func (d *coredump) get(c call) result {
 
 // set takes (attribute, value, size); no value changes nothing.
 func (d *coredump) set(c call) result {
-	a, size := driver.CUcoredumpSettings(c.Uint32(0)), at[uintptr](c, 2)
+	a, size := cu.CUcoredumpSettings(c.Uint32(0)), at[uintptr](c, 2)
 	want := coredumpSize(a)
 	switch {
 	case want == 0 || size == nil:

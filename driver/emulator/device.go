@@ -4,14 +4,14 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // device is one emulated device.
 type device struct {
 	e       *Emulator
 	ordinal int
-	attrs   map[driver.CUdevice_attribute]int32
+	attrs   map[cu.CUdevice_attribute]int32
 
 	primary      *cudaContext
 	primaryFlags uint32
@@ -67,7 +67,7 @@ func cuDeviceGet(c call) result {
 	if d == nil {
 		return errInvalidDevice
 	}
-	return put(c, 0, driver.CUdevice(d.ordinal))
+	return put(c, 0, cu.CUdevice(d.ordinal))
 }
 
 func cuDeviceGetCount(c call) result { return put(c, 0, int32(len(c.e.devices))) }
@@ -122,7 +122,7 @@ func cuDeviceGetAttribute(c call) result {
 	if d == nil {
 		return errInvalidDevice
 	}
-	v, ok := d.attrs[driver.CUdevice_attribute(c.Uint32(1))]
+	v, ok := d.attrs[cu.CUdevice_attribute(c.Uint32(1))]
 	if !ok {
 		return errInvalidValue
 	}
@@ -130,31 +130,31 @@ func cuDeviceGetAttribute(c call) result {
 }
 
 func cuDeviceGetProperties(c call) result {
-	p, d := at[driver.CUdevprop](c, 0), deviceAt(c, 1)
+	p, d := at[cu.CUdevprop](c, 0), deviceAt(c, 1)
 	switch {
 	case p == nil:
 		return errInvalidValue
 	case d == nil:
 		return errInvalidDevice
 	}
-	*p = driver.CUdevprop{
-		MaxThreadsPerBlock:  d.attr(driver.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
-		SharedMemPerBlock:   d.attr(driver.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
-		TotalConstantMemory: d.attr(driver.CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
-		SIMDWidth:           d.attr(driver.CU_DEVICE_ATTRIBUTE_WARP_SIZE),
-		MemPitch:            d.attr(driver.CU_DEVICE_ATTRIBUTE_MAX_PITCH),
-		RegsPerBlock:        d.attr(driver.CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
-		ClockRate:           d.attr(driver.CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
-		TextureAlign:        d.attr(driver.CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT),
+	*p = cu.CUdevprop{
+		MaxThreadsPerBlock:  d.attr(cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+		SharedMemPerBlock:   d.attr(cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+		TotalConstantMemory: d.attr(cu.CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
+		SIMDWidth:           d.attr(cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+		MemPitch:            d.attr(cu.CU_DEVICE_ATTRIBUTE_MAX_PITCH),
+		RegsPerBlock:        d.attr(cu.CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
+		ClockRate:           d.attr(cu.CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+		TextureAlign:        d.attr(cu.CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT),
 	}
 	for i := range 3 {
-		p.MaxThreadsDim[i] = d.attr(driver.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + driver.CUdevice_attribute(i))
-		p.MaxGridSize[i] = d.attr(driver.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + driver.CUdevice_attribute(i))
+		p.MaxThreadsDim[i] = d.attr(cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + cu.CUdevice_attribute(i))
+		p.MaxGridSize[i] = d.attr(cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + cu.CUdevice_attribute(i))
 	}
 	return success
 }
 
-func (d *device) attr(a driver.CUdevice_attribute) int32 { return d.attrs[a] }
+func (d *device) attr(a cu.CUdevice_attribute) int32 { return d.attrs[a] }
 
 func cuDeviceComputeCapability(c call) result {
 	d := deviceAt(c, 2)
@@ -192,7 +192,7 @@ func cuDeviceGetByPCIBusID(c call) result {
 	for _, d := range c.e.devices {
 		full := d.busID()
 		if id == full || id == full[:len(full)-2] || id == full[len("0000:"):] {
-			return put(c, 0, driver.CUdevice(d.ordinal))
+			return put(c, 0, cu.CUdevice(d.ordinal))
 		}
 	}
 	if strings.Count(id, ":") == 0 {
@@ -213,7 +213,7 @@ func cuDeviceGetTexture1DLinearMaxWidth(c call) result {
 	if d == nil {
 		return errInvalidDevice
 	}
-	return put(c, 0, uintptr(d.attr(driver.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH)))
+	return put(c, 0, uintptr(d.attr(cu.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH)))
 }
 
 // sizeOf is unsafe.Sizeof for a type.

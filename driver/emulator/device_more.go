@@ -1,6 +1,6 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 var moreDeviceFunctions = functions{
 	"cuDeviceGetHostAtomicCapabilities":   {cuDeviceGetHostAtomicCapabilities, afterInit},
@@ -24,8 +24,8 @@ func cuDeviceGetHostAtomicCapabilities(c call) result {
 }
 
 // allAtomics is what a device can do in the memory of another one.
-const allAtomics = driver.CU_ATOMIC_CAPABILITY_SIGNED | driver.CU_ATOMIC_CAPABILITY_UNSIGNED |
-	driver.CU_ATOMIC_CAPABILITY_REDUCTION | driver.CU_ATOMIC_CAPABILITY_SCALAR_32 | driver.CU_ATOMIC_CAPABILITY_SCALAR_64
+const allAtomics = cu.CU_ATOMIC_CAPABILITY_SIGNED | cu.CU_ATOMIC_CAPABILITY_UNSIGNED |
+	cu.CU_ATOMIC_CAPABILITY_REDUCTION | cu.CU_ATOMIC_CAPABILITY_SCALAR_32 | cu.CU_ATOMIC_CAPABILITY_SCALAR_64
 
 // cuDeviceGetP2PAtomicCapabilities: an emulated device does everything in the
 // memory of its peers.
@@ -78,9 +78,9 @@ func cuDeviceUnregisterAsyncNotification(c call) result {
 
 // cuFlushGPUDirectRDMAWrites: nothing else writes to a device's memory.
 func cuFlushGPUDirectRDMAWrites(c call) result {
-	scope := driver.CUflushGPUDirectRDMAWritesScope(c.Uint32(1))
-	if driver.CUflushGPUDirectRDMAWritesTarget(c.Uint32(0)) != driver.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
-		scope != driver.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER && scope != driver.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES {
+	scope := cu.CUflushGPUDirectRDMAWritesScope(c.Uint32(1))
+	if cu.CUflushGPUDirectRDMAWritesTarget(c.Uint32(0)) != cu.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
+		scope != cu.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER && scope != cu.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES {
 		return errInvalidValue
 	}
 	return success

@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // cuGraphDebugDotPrint writes the graph in the language of Graphviz. With any
@@ -24,7 +24,7 @@ func cuGraphDebugDotPrint(c call) result {
 	g.dot(&b, "graph_1", c.Uint32(2) != 0)
 	b.WriteString("}\n")
 	if os.WriteFile(path, []byte(b.String()), 0o666) != nil {
-		return driver.CUDA_ERROR_OPERATING_SYSTEM
+		return cu.CUDA_ERROR_OPERATING_SYSTEM
 	}
 	return success
 }

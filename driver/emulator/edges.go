@@ -3,7 +3,7 @@ package emulator
 import (
 	"slices"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 var graphEdgeFunctions = functions{
@@ -30,9 +30,9 @@ func edgesAt(c call, g *graph, nodesArg, dataArg, countArg int) ([]edge, result)
 	if nodes == nil {
 		return nil, errInvalidValue
 	}
-	var data []driver.CUgraphEdgeData
+	var data []cu.CUgraphEdgeData
 	if dataArg >= 0 {
-		data = list[driver.CUgraphEdgeData](c, dataArg, n)
+		data = list[cu.CUgraphEdgeData](c, dataArg, n)
 	}
 	deps := make([]edge, n)
 	seen := make(map[*node]bool, n)
@@ -56,15 +56,15 @@ func edgesAt(c call, g *graph, nodesArg, dataArg, countArg int) ([]edge, result)
 // checkEdge refuses edge data that the node it comes from can not have: only
 // kernels have ports, a programmatic dependency leaves by one, and a plain one only
 // by that of the launch order.
-func checkEdge(from *node, data driver.CUgraphEdgeData) result {
-	kernel := from.params.kind() == driver.CU_GRAPH_NODE_TYPE_KERNEL
+func checkEdge(from *node, data cu.CUgraphEdgeData) result {
+	kernel := from.params.kind() == cu.CU_GRAPH_NODE_TYPE_KERNEL
 	switch {
 	case data.Reserved != [5]byte{}, data.To_port != 0,
-		data.Type > byte(driver.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC),
-		data.From_port > driver.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER,
-		!kernel && data != driver.CUgraphEdgeData{},
+		data.Type > byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC),
+		data.From_port > cu.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER,
+		!kernel && data != cu.CUgraphEdgeData{},
 		data.Type != 0 && data.From_port == 0,
-		data.Type == 0 && data.From_port == driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC:
+		data.Type == 0 && data.From_port == cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC:
 		return errInvalidValue
 	}
 	return success
@@ -73,7 +73,7 @@ func checkEdge(from *node, data driver.CUgraphEdgeData) result {
 // checkTarget refuses programmatic dependencies of what is no kernel.
 func checkTarget(to nodeParams, deps ...edge) result {
 	for _, d := range deps {
-		if d.data.Type != 0 && to.kind() != driver.CU_GRAPH_NODE_TYPE_KERNEL {
+		if d.data.Type != 0 && to.kind() != cu.CU_GRAPH_NODE_TYPE_KERNEL {
 			return errInvalidValue
 		}
 	}
@@ -84,18 +84,18 @@ func checkTarget(to nodeParams, deps ...edge) result {
 // Without an array for edge data, edges that have any are not answered.
 type edgeTable struct {
 	from, to []uintptr
-	data     []driver.CUgraphEdgeData
+	data     []cu.CUgraphEdgeData
 	num      *uintptr
 }
 
-func (t edgeTable) fill(froms, tos []*node, data []driver.CUgraphEdgeData) result {
+func (t edgeTable) fill(froms, tos []*node, data []cu.CUgraphEdgeData) result {
 	switch {
 	case t.num == nil:
 		return errInvalidValue
 	case t.from == nil && t.to == nil:
 		*t.num = uintptr(len(data))
 		return success
-	case t.data == nil && slices.ContainsFunc(data, func(d driver.CUgraphEdgeData) bool { return d != driver.CUgraphEdgeData{} }):
+	case t.data == nil && slices.ContainsFunc(data, func(d cu.CUgraphEdgeData) bool { return d != cu.CUgraphEdgeData{} }):
 		return errLossyQuery
 	}
 	clear(t.from)
@@ -130,7 +130,7 @@ func table(c call, from, to, data, num int) edgeTable {
 		t.to = list[uintptr](c, to, n)
 	}
 	if data >= 0 {
-		t.data = list[driver.CUgraphEdgeData](c, data, n)
+		t.data = list[cu.CUgraphEdgeData](c, data, n)
 	}
 	return t
 }
@@ -147,7 +147,7 @@ func getEdges(c call, dataArg, numArg int) result {
 		return errInvalidValue
 	}
 	var froms, tos []*node
-	var data []driver.CUgraphEdgeData
+	var data []cu.CUgraphEdgeData
 	for _, n := range g.nodes {
 		for _, d := range n.dependents {
 			froms, tos, data = append(froms, n), append(tos, d.node), append(data, d.data)
@@ -171,7 +171,7 @@ func getNeighbours(c call, dataArg, numArg int, of func(*node) []edge) result {
 		return r
 	}
 	var nodes []*node
-	var data []driver.CUgraphEdgeData
+	var data []cu.CUgraphEdgeData
 	for _, d := range of(n) {
 		nodes, data = append(nodes, d.node), append(data, d.data)
 	}
@@ -191,7 +191,7 @@ func cuGraphRemoveDependenciesV2(c call) result {
 
 // changeEdges reads (graph, from, to, [data,] count) and applies change to
 // each pair.
-func changeEdges(c call, dataArg, countArg int, change func(g *graph, from, to *node, data driver.CUgraphEdgeData) result) result {
+func changeEdges(c call, dataArg, countArg int, change func(g *graph, from, to *node, data cu.CUgraphEdgeData) result) result {
 	g, r := graphAt(c, 0)
 	n := int(c.Word(countArg))
 	if r != success || n == 0 {
@@ -201,16 +201,16 @@ func changeEdges(c call, dataArg, countArg int, change func(g *graph, from, to *
 	if froms == nil || tos == nil {
 		return errInvalidValue
 	}
-	var data []driver.CUgraphEdgeData
+	var data []cu.CUgraphEdgeData
 	if dataArg >= 0 {
-		data = list[driver.CUgraphEdgeData](c, dataArg, n)
+		data = list[cu.CUgraphEdgeData](c, dataArg, n)
 	}
 	for i := range n {
 		from, to := find[node](c.e, froms[i]), find[node](c.e, tos[i])
 		if from == nil || to == nil || from.graph != g || to.graph != g {
 			return errInvalidValue
 		}
-		var d driver.CUgraphEdgeData
+		var d cu.CUgraphEdgeData
 		if data != nil {
 			d = data[0] // driver 580 has the first edge's data for all
 		}
@@ -221,7 +221,7 @@ func changeEdges(c call, dataArg, countArg int, change func(g *graph, from, to *
 	return success
 }
 
-func (g *graph) connect(from, to *node, data driver.CUgraphEdgeData) result {
+func (g *graph) connect(from, to *node, data cu.CUgraphEdgeData) result {
 	if from == to || slices.ContainsFunc(to.deps, func(d edge) bool { return d.node == from }) {
 		return errInvalidValue
 	}
@@ -236,7 +236,7 @@ func (g *graph) connect(from, to *node, data driver.CUgraphEdgeData) result {
 	return success
 }
 
-func (g *graph) disconnect(from, to *node, data driver.CUgraphEdgeData) result {
+func (g *graph) disconnect(from, to *node, data cu.CUgraphEdgeData) result {
 	if g.hasMemory() {
 		return errNotSupported
 	}
@@ -252,10 +252,10 @@ func (g *graph) disconnect(from, to *node, data driver.CUgraphEdgeData) result {
 
 // disconnectAny is disconnect without edge data: driver 580 then removes the edge
 // whatever its data is.
-func (g *graph) disconnectAny(from, to *node, _ driver.CUgraphEdgeData) result {
+func (g *graph) disconnectAny(from, to *node, _ cu.CUgraphEdgeData) result {
 	i := slices.IndexFunc(to.deps, func(d edge) bool { return d.node == from })
 	if i < 0 {
-		return g.disconnect(from, to, driver.CUgraphEdgeData{})
+		return g.disconnect(from, to, cu.CUgraphEdgeData{})
 	}
 	return g.disconnect(from, to, to.deps[i].data)
 }

@@ -2,12 +2,15 @@ package emulator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -37,12 +40,14 @@ type Emulator struct {
 	exports     []*Semaphore          // by handle, nil for those that were used up
 	texts       map[string]*byte      // C strings handed out, which live as long as the emulator
 	reclaimed   []Leak                // what a destroyed context still held
+	hostBytes   uint64                // page-locked memory of the program
 	callbacks   callbackThread
 	profiles    profiles
 	hostTime    time.Duration // simulated
 	journal     journal
 	coredump    coredump // of the process
 	lastFault   string
+	faultOf     map[result]string // reports of the last fault of each code
 	said        []record
 	found       findings
 	rounds      atomic.Uint64 // executions of plans
@@ -79,6 +84,9 @@ func New(cfg Config) *Emulator {
 		made:        make(map[uintptr]*vm.Trace),
 	}
 	e.mem.Track(e.cfg.Check.engine())
+	if e.cfg.ReuseAddresses {
+		e.mem.ReuseAddresses()
+	}
 	e.idle = sync.NewCond(&e.mu)
 	e.running, e.cancel = context.WithCancel(context.Background())
 	e.callbacks.init(e)
@@ -96,8 +104,17 @@ func New(cfg Config) *Emulator {
 	return e
 }
 
+// anEmulator is what methods of nil and of zero emulators say.
+var anEmulator = absent.Kind{Name: "emulator", Make: "emulator.New", Code: cu.CUDA_ERROR_INVALID_VALUE}
+
+// exists reports whether e is an emulator of New's making.
+func (e *Emulator) exists() bool { return e != nil && e.procs != nil }
+
 // Name says that this is no real driver.
 func (e *Emulator) Name() string {
+	if e == nil {
+		return "no emulator"
+	}
 	return fmt.Sprintf("purecuda emulator (%d × sm_%d%d)",
 		e.cfg.Devices, e.cfg.ComputeCapability[0], e.cfg.ComputeCapability[1])
 }
@@ -106,6 +123,9 @@ func (e *Emulator) Name() string {
 // instance. A symbol that is none of the driver's answers
 // loader.ErrSymbolNotFound.
 func (e *Emulator) Lookup(symbol string) (loader.Proc, error) {
+	if !e.exists() {
+		return loader.Proc{}, anEmulator.Error(e == nil)
+	}
 	p, ok := e.procs[symbol]
 	if !ok {
 		return loader.Proc{}, fmt.Errorf("emulator: %s is not implemented: %w", symbol, loader.ErrSymbolNotFound)
@@ -117,10 +137,16 @@ func (e *Emulator) Lookup(symbol string) (loader.Proc, error) {
 // dropped, goroutines stop. Every later call answers
 // CUDA_ERROR_DEINITIALIZED. It may be called twice.
 func (e *Emulator) Close() error {
+	if !e.exists() {
+		return nil
+	}
 	e.mu.Lock()
 	defer e.unlock()
 	if e.closed {
 		return nil
+	}
+	if th := e.threads[loader.ThreadID()]; th != nil && th.callback {
+		return errors.New("emulator: a host function cannot close the driver that calls it")
 	}
 	e.closed = true
 	e.cancel()

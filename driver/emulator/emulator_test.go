@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/loader"
 )
@@ -29,19 +30,19 @@ func TestUnknownSymbolIsNotFound(t *testing.T) {
 	if err := d.CuInit(0); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.CuGreenCtxDestroy(1); !errors.Is(err, driver.ErrNotSupported) {
+	if err := d.CuGreenCtxDestroy(1); !errors.Is(err, cu.ErrNotSupported) {
 		t.Errorf("a function that is not implemented: %v", err)
 	}
 }
 
 func TestLeaksAreListed(t *testing.T) {
 	if onGPU {
-		return
+		t.Skip("this is about the emulator alone")
 	}
 	r := newRig(t)
-	var s driver.CUstream
-	var p driver.CUdeviceptr
-	var g driver.CUgraph
+	var s cu.CUstream
+	var p cu.CUdeviceptr
+	var g cu.CUgraph
 	r.ok(r.CuStreamCreate(&s, 1))
 	r.ok(r.CuMemAlloc(&p, 100))
 	r.ok(r.CuGraphCreate(&g, 0))
@@ -61,7 +62,7 @@ func TestLeaksAreListed(t *testing.T) {
 	if got := kinds(); got != "primary context\n" {
 		t.Errorf("after closing:\n%s", got)
 	}
-	var ctx driver.CUcontext
+	var ctx cu.CUcontext
 	r.ok(r.CuCtxCreate(&ctx, nil, 0, r.dev))
 	r.ok(r.CuStreamCreate(&s, 1))
 	r.ok(r.CuCtxDestroy(ctx))
@@ -74,7 +75,7 @@ func TestLeaksAreListed(t *testing.T) {
 
 func TestCloseStopsWhatRuns(t *testing.T) {
 	if onGPU {
-		return
+		t.Skip("this is about the emulator alone")
 	}
 	r := newRig(t)
 	s := r.stream()
@@ -87,7 +88,7 @@ func TestCloseStopsWhatRuns(t *testing.T) {
 		t.Error(err)
 	}
 	<-waiting
-	r.want("after Close", r.CuCtxSynchronize(), driver.CUDA_ERROR_DEINITIALIZED)
+	r.want("after Close", r.CuCtxSynchronize(), cu.CUDA_ERROR_DEINITIALIZED)
 	if err := r.emu.Close(); err != nil {
 		t.Error("second Close:", err)
 	}
@@ -96,12 +97,12 @@ func TestCloseStopsWhatRuns(t *testing.T) {
 
 func TestFaultReportNamesTheKernel(t *testing.T) {
 	if onGPU {
-		return
+		t.Skip("this is about the emulator alone")
 	}
 	var log bytes.Buffer
 	r := newRigWith(t, emulator.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	r.ok(r.launch(r.kernel("broken"), 0, r.alloc(4), 0, 0))
-	r.want("fault", r.CuCtxSynchronize(), driver.CUDA_ERROR_ILLEGAL_ADDRESS)
+	r.want("fault", r.CuCtxSynchronize(), cu.CUDA_ERROR_ILLEGAL_ADDRESS)
 	for _, text := range []string{r.emu.LastFault(), log.String()} {
 		if !strings.Contains(text, "broken") || !strings.Contains(text, "0x40") {
 			t.Errorf("report: %s", text)
@@ -111,15 +112,15 @@ func TestFaultReportNamesTheKernel(t *testing.T) {
 
 func TestUseOfFreedMemoryInAKernelIsAFault(t *testing.T) {
 	if onGPU {
-		return // a driver's allocator need not unmap it
+		t.Skip("a driver's allocator need not unmap it")
 	}
 	r := newRig(t)
-	var p driver.CUdeviceptr
+	var p cu.CUdeviceptr
 	r.ok(r.CuMemAlloc(&p, 64))
 	add := r.kernel("add")
 	r.ok(r.CuMemFree(p))
 	r.ok(r.launch(add, 0, p, 0, 1))
-	r.want("use after free", r.CuCtxSynchronize(), driver.CUDA_ERROR_ILLEGAL_ADDRESS)
+	r.want("use after free", r.CuCtxSynchronize(), cu.CUDA_ERROR_ILLEGAL_ADDRESS)
 	if !strings.Contains(r.emu.LastFault(), "cuMemFree") {
 		t.Errorf("report: %s", r.emu.LastFault())
 	}
@@ -130,7 +131,7 @@ func TestManyGoroutinesWorkAtATime(t *testing.T) {
 	r := newRig(t)
 	d := r.Bound(r.ctx)
 	add := r.kernel("add")
-	streams := make([]driver.CUstream, 4)
+	streams := make([]cu.CUstream, 4)
 	for i := range streams {
 		streams[i] = r.stream()
 	}
@@ -159,8 +160,8 @@ func TestManyGoroutinesWorkAtATime(t *testing.T) {
 }
 
 // work allocates, computes, copies and frees.
-func work(d *driver.Driver, s driver.CUstream, add driver.CUfunction, v uint32) error {
-	var p driver.CUdeviceptr
+func work(d *driver.Driver, s cu.CUstream, add cu.CUfunction, v uint32) error {
+	var p cu.CUdeviceptr
 	if err := d.CuMemAlloc(&p, 8); err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package emulator
 import (
 	"time"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // event marks a point in a stream. Recording replaces the mark; who waits
@@ -32,7 +32,7 @@ type capturedMark struct {
 func (ev *event) owner() *cudaContext { return ev.ctx }
 func (ev *event) destroy()            {}
 
-const eventFlags = uint32(driver.CU_EVENT_BLOCKING_SYNC | driver.CU_EVENT_DISABLE_TIMING | driver.CU_EVENT_INTERPROCESS)
+const eventFlags = uint32(cu.CU_EVENT_BLOCKING_SYNC | cu.CU_EVENT_DISABLE_TIMING | cu.CU_EVENT_INTERPROCESS)
 
 var eventFunctions = functions{
 	"cuEventCreate":          {cuEventCreate, current},
@@ -52,7 +52,7 @@ func cuEventCreate(c call) result {
 	switch {
 	case c.Ptr(0) == nil || flags&^eventFlags != 0:
 		return errInvalidValue
-	case flags&uint32(driver.CU_EVENT_INTERPROCESS) != 0 && flags&uint32(driver.CU_EVENT_DISABLE_TIMING) == 0:
+	case flags&uint32(cu.CU_EVENT_INTERPROCESS) != 0 && flags&uint32(cu.CU_EVENT_DISABLE_TIMING) == 0:
 		return errInvalidValue
 	}
 	ev := &event{ctx: c.ctx, flags: flags}
@@ -88,11 +88,11 @@ func recordEvent(c call, flags uint32) result {
 		return r
 	}
 	s, r := streamAt(c, 1)
-	external := flags == uint32(driver.CU_EVENT_RECORD_EXTERNAL)
+	external := flags == uint32(cu.CU_EVENT_RECORD_EXTERNAL)
 	switch {
 	case r != success:
 		return r
-	case flags > uint32(driver.CU_EVENT_RECORD_EXTERNAL):
+	case flags > uint32(cu.CU_EVENT_RECORD_EXTERNAL):
 		return errInvalidValue
 	case ev.ctx != s.ctx:
 		return errInvalidHandle
@@ -185,7 +185,7 @@ func cuEventElapsedTime(c call) result {
 		return r
 	}
 	end, r := eventAt(c, 2)
-	untimed := uint32(driver.CU_EVENT_DISABLE_TIMING)
+	untimed := uint32(cu.CU_EVENT_DISABLE_TIMING)
 	switch {
 	case r != success:
 		return r
@@ -211,11 +211,11 @@ func cuStreamWaitEvent(c call) result {
 	}
 	ev, r := eventAt(c, 1)
 	flags := c.Uint32(2)
-	external := flags == uint32(driver.CU_EVENT_WAIT_EXTERNAL)
+	external := flags == uint32(cu.CU_EVENT_WAIT_EXTERNAL)
 	switch {
 	case r != success:
 		return r
-	case flags > uint32(driver.CU_EVENT_WAIT_EXTERNAL):
+	case flags > uint32(cu.CU_EVENT_WAIT_EXTERNAL):
 		return errInvalidValue
 	case s.cap != nil && external && (ev.cap == nil || !ev.cap.cap.over):
 		return s.record(&eventWaitNode{ev})

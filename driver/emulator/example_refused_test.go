@@ -3,12 +3,12 @@ package emulator_test
 import (
 	"fmt"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
 func ExampleRefused() {
-	for _, f := range []driver.Function{driver.FnCuMemAlloc, driver.FnCuIpcGetMemHandle} {
+	for _, f := range []cu.Function{cu.FnCuMemAlloc, cu.FnCuIpcGetMemHandle} {
 		if what, refused := emulator.Refused(f.Symbol()); refused {
 			fmt.Printf("%v is refused: there is no emulation of %s\n", f, what)
 		} else {

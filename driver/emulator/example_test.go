@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 )
@@ -46,9 +47,6 @@ type demo struct {
 
 func open(emu *emulator.Emulator, n uint32) (p demo, err error) {
 	if p.d, err = driver.New(emu); err != nil {
-		return p, err
-	}
-	if err = p.d.Init(); err != nil {
 		return p, err
 	}
 	dev, err := p.d.Device(0)
@@ -116,7 +114,7 @@ func ExampleEmulator_LastFault() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(errors.Is(p.run(), driver.CUDA_ERROR_ILLEGAL_ADDRESS))
+	fmt.Println(errors.Is(p.run(), cu.CUDA_ERROR_ILLEGAL_ADDRESS))
 	f := emu.Findings()[0]
 	fmt.Println(f.Kind, f.Kernel, f.Line, f.Thread, emu.LastFault() == f.String())
 	// Output:
@@ -194,7 +192,7 @@ func ExampleSemaphore() {
 		return
 	}
 	defer p.close()
-	const kind = driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
+	const kind = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
 	theirs, err := emu.NewSemaphore(kind)
 	if err != nil {
 		fmt.Println(err)

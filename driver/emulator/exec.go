@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // exec is an executable graph.
@@ -42,7 +42,7 @@ type step struct {
 // stepEdge is a dependency on an earlier step.
 type stepEdge struct {
 	step int
-	data driver.CUgraphEdgeData
+	data cu.CUgraphEdgeData
 }
 
 var execFunctions = functions{
@@ -70,19 +70,19 @@ var execFunctions = functions{
 	"cuGraphExecNodeSetParams":           {cuGraphExecNodeSetParams, afterInit},
 }
 
-const instantiateFlags = uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
-	driver.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-	driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
-	driver.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
+const instantiateFlags = uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+	cu.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+	cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+	cu.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
 
 func autoFree(flags uint64) bool {
-	return flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0
+	return flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0
 }
 
 // refusal is why a graph can not be instantiated.
 type refusal struct {
 	result result
-	reason driver.CUgraphInstantiateResult
+	reason cu.CUgraphInstantiateResult
 	node   *node
 }
 
@@ -91,7 +91,7 @@ func (g *graph) plan() (*plan, *refusal) {
 	order := g.topological()
 	if len(order) < len(g.nodes) {
 		bad := slices.IndexFunc(g.nodes, func(n *node) bool { return !slices.Contains(order, n) })
-		return nil, &refusal{errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, g.nodes[bad]}
+		return nil, &refusal{errInvalidValue, cu.CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, g.nodes[bad]}
 	}
 	p := &plan{steps: make([]step, len(order)), index: make(map[*node]int, len(order))}
 	for i, n := range order {
@@ -116,25 +116,25 @@ func (g *graph) plan() (*plan, *refusal) {
 
 // instantiate makes an executable.
 func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
-	refuse := func(r result, why driver.CUgraphInstantiateResult) *refusal { return &refusal{result: r, reason: why} }
+	refuse := func(r result, why cu.CUgraphInstantiateResult) *refusal { return &refusal{result: r, reason: why} }
 	switch {
 	case g.parent != nil:
-		return nil, refuse(errNotSupported, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
+		return nil, refuse(errNotSupported, cu.CUDA_GRAPH_INSTANTIATE_ERROR)
 	case flags&^instantiateFlags != 0:
-		return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
-	case flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0:
+		return nil, refuse(errInvalidValue, cu.CUDA_GRAPH_INSTANTIATE_ERROR)
+	case flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0:
 		if bad := g.deviceLaunch(flags); bad != nil {
 			return nil, bad
 		}
 	}
 	if r := c.ctx.usable(); r != success {
-		return nil, refuse(r, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
+		return nil, refuse(r, cu.CUDA_GRAPH_INSTANTIATE_ERROR)
 	}
 	if bad := g.unusedCondition(); bad {
-		return nil, refuse(errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED)
+		return nil, refuse(errInvalidValue, cu.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED)
 	}
 	if bad := g.misplaced(false); bad != nil {
-		return nil, &refusal{errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, bad}
+		return nil, &refusal{errInvalidValue, cu.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, bad}
 	}
 	if bad := c.e.manyDevices(g); bad != nil {
 		return nil, bad
@@ -147,7 +147,7 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	x.enterConditions(p)
 	if g.hasMemory() || g.hasConditional() {
 		if g.execs > 0 {
-			return nil, refuse(errNotSupported, driver.CUDA_GRAPH_INSTANTIATE_ERROR)
+			return nil, refuse(errNotSupported, cu.CUDA_GRAPH_INSTANTIATE_ERROR)
 		}
 		g.execs++
 		x.lone = g
@@ -164,7 +164,7 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 // deviceHandle is what kernels of the graph read as %current_graph_exec: its
 // handle, if it is made for launches by the device, or 0.
 func (x *exec) deviceHandle() uint64 {
-	if x.flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) == 0 {
+	if x.flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) == 0 {
 		return 0
 	}
 	return uint64(x.handle)
@@ -184,7 +184,7 @@ func cuGraphExecGetFlags(c call) result {
 		return r
 	}
 	// Driver 580 answers these two only.
-	const kept = driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
+	const kept = cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
 	return put(c, 1, x.flags&uint64(kept))
 }
 

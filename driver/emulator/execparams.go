@@ -1,7 +1,7 @@
 package emulator
 
 import (
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // find returns the step made from a node, in the plan or in one inside it.
@@ -96,7 +96,7 @@ func cuGraphExecMemcpyNodeSetParams(c call) result {
 	if r != success {
 		return r
 	}
-	p, r := c.e.newCopyNode(at[driver.CUDA_MEMCPY3D](c, 2), ctx)
+	p, r := c.e.newCopyNode(at[cu.CUDA_MEMCPY3D](c, 2), ctx)
 	switch {
 	case r != success:
 		return r
@@ -118,7 +118,7 @@ func cuGraphExecMemsetNodeSetParams(c call) result {
 	if r != success {
 		return r
 	}
-	p, r := c.e.fillNodeFrom(at[driver.CUDA_MEMSET_NODE_PARAMS](c, 2), ctx)
+	p, r := c.e.fillNodeFrom(at[cu.CUDA_MEMSET_NODE_PARAMS](c, 2), ctx)
 	switch {
 	case r != success:
 		return r
@@ -169,7 +169,7 @@ func cuGraphExecBatchMemOpNodeSetParams(c call) result {
 	if r != success {
 		return r
 	}
-	p, r := c.memOpFrom(at[driver.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, 2))
+	p, r := c.memOpFrom(at[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, 2))
 	switch {
 	case r != success:
 		return r
@@ -193,7 +193,7 @@ func cuGraphExecNodeSetParams(c call) result {
 		return r
 	}
 	n, r := nodeAt(c, 1)
-	p := at[driver.CUgraphNodeParams](c, 2)
+	p := at[cu.CUgraphNodeParams](c, 2)
 	switch {
 	case r != success:
 		return r
@@ -204,7 +204,7 @@ func cuGraphExecNodeSetParams(c call) result {
 	if s == nil {
 		return errInvalidValue
 	}
-	if p.Type == driver.CU_GRAPH_NODE_TYPE_GRAPH && s.params.kind() == p.Type {
+	if p.Type == cu.CU_GRAPH_NODE_TYPE_GRAPH && s.params.kind() == p.Type {
 		return setExecChild(c, x, n, uintptr(p.Graph().Graph))
 	}
 	params, r := c.tagged(n.graph, p, s.params)
@@ -232,7 +232,7 @@ func setExecChild(c call, x *exec, n *node, h uintptr) result {
 // canDisable reports the kinds of node that can be switched off.
 func canDisable(p nodeParams) bool {
 	switch p.kind() {
-	case driver.CU_GRAPH_NODE_TYPE_KERNEL, driver.CU_GRAPH_NODE_TYPE_MEMCPY, driver.CU_GRAPH_NODE_TYPE_MEMSET:
+	case cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_MEMCPY, cu.CU_GRAPH_NODE_TYPE_MEMSET:
 		return true
 	}
 	return false

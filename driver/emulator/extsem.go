@@ -7,7 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
 )
 
 // Semaphore is a semaphore of another API than CUDA, as Vulkan or Direct3D make
@@ -18,7 +19,7 @@ import (
 // signal away. A timeline semaphore or fence has a value that only grows, and a
 // wait waits until it is reached.
 type Semaphore struct {
-	kind  driver.CUexternalSemaphoreHandleType
+	kind  cu.CUexternalSemaphoreHandleType
 	e     *Emulator
 	mu    sync.Mutex
 	value uint64
@@ -27,7 +28,10 @@ type Semaphore struct {
 // NewSemaphore makes a semaphore of the kind that a handle type stands for:
 // file descriptors (opaque and timeline), NT handles (opaque and timeline) and
 // Direct3D 12 fences. Others are not emulated.
-func (e *Emulator) NewSemaphore(kind driver.CUexternalSemaphoreHandleType) (*Semaphore, error) {
+func (e *Emulator) NewSemaphore(kind cu.CUexternalSemaphoreHandleType) (*Semaphore, error) {
+	if !e.exists() {
+		return nil, anEmulator.Error(e == nil)
+	}
 	if _, ok := semaphoreKind(kind); !ok {
 		return nil, fmt.Errorf("emulator: no semaphores of type %v", kind)
 	}
@@ -35,14 +39,14 @@ func (e *Emulator) NewSemaphore(kind driver.CUexternalSemaphoreHandleType) (*Sem
 }
 
 // semaphoreKind reports whether a type is emulated, and whether it counts.
-func semaphoreKind(kind driver.CUexternalSemaphoreHandleType) (timeline, ok bool) {
+func semaphoreKind(kind cu.CUexternalSemaphoreHandleType) (timeline, ok bool) {
 	switch kind {
-	case driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD,
-		driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32:
+	case cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD,
+		cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32:
 		return false, true
-	case driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD,
-		driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32,
-		driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE:
+	case cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD,
+		cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32,
+		cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE:
 		return true, true
 	}
 	return false, false
@@ -52,11 +56,17 @@ func semaphoreKind(kind driver.CUexternalSemaphoreHandleType) (timeline, ok bool
 // descriptors and NT handles of a process are.
 const firstExport = 0x40000000
 
+// aSemaphore is what methods of nil and of zero semaphores say.
+var aSemaphore = absent.Kind{Name: "semaphore", Make: "Emulator.NewSemaphore", Code: cu.CUDA_ERROR_INVALID_VALUE}
+
 // Export returns a handle to import the semaphore by: a file descriptor or an
 // NT handle, by the semaphore's kind. It is a number that means something to
 // this emulator only. An import uses up a file descriptor, as a driver's does;
 // an NT handle can be imported any number of times.
 func (s *Semaphore) Export() uintptr {
+	if s == nil || s.e == nil {
+		return 0
+	}
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
 	h := firstExport + uintptr(len(s.e.exports))
@@ -67,6 +77,9 @@ func (s *Semaphore) Export() uintptr {
 // Value is the value of a timeline, or 1 for a binary semaphore that is
 // signalled and 0 for one that is not.
 func (s *Semaphore) Value() uint64 {
+	if s == nil || s.e == nil {
+		return 0
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.value
@@ -74,6 +87,9 @@ func (s *Semaphore) Value() uint64 {
 
 // Signal signals the semaphore, a timeline with a value.
 func (s *Semaphore) Signal(value uint64) {
+	if s == nil || s.e == nil {
+		return
+	}
 	timeline, _ := semaphoreKind(s.kind)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,9 +101,12 @@ func (s *Semaphore) Signal(value uint64) {
 
 // Wait waits as the device does, but no longer than ctx allows.
 func (s *Semaphore) Wait(ctx context.Context, value uint64) error {
+	if s == nil || s.e == nil {
+		return aSemaphore.Error(s == nil)
+	}
 	for tries := 0; !s.take(value); tries++ {
-		if err := ctx.Err(); err != nil {
-			return err
+		if ctx != nil && ctx.Err() != nil {
+			return ctx.Err()
 		}
 		pause(tries)
 	}
@@ -143,7 +162,7 @@ var extSemFunctions = functions{
 }
 
 func cuImportExternalSemaphore(c call) result {
-	d := at[driver.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC](c, 1)
+	d := at[cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC](c, 1)
 	if c.Ptr(0) == nil || d == nil || d.Flags != 0 {
 		return errInvalidValue
 	}
@@ -158,10 +177,10 @@ func cuImportExternalSemaphore(c call) result {
 
 // exported finds what a handle stands for, and uses it up if it is a file
 // descriptor.
-func (e *Emulator) exported(d *driver.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC) (*Semaphore, result) {
+func (e *Emulator) exported(d *cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC) (*Semaphore, result) {
 	var h uintptr
-	fd := d.Type == driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ||
-		d.Type == driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
+	fd := d.Type == cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ||
+		d.Type == cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
 	if _, ok := semaphoreKind(d.Type); !ok {
 		return nil, errInvalidValue
 	}
@@ -182,7 +201,7 @@ func (e *Emulator) exported(d *driver.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC) (*Sem
 }
 
 // errInvalidExport is the answer to a handle that nobody exported.
-const errInvalidExport = driver.CUDA_ERROR_UNKNOWN
+const errInvalidExport = cu.CUDA_ERROR_UNKNOWN
 
 func cuDestroyExternalSemaphore(c call) result {
 	x := handleAt[extSem](c, 0)

@@ -4,16 +4,17 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
 // What driver 580 answers to a descriptor that stands for no semaphore.
 func TestImportOfNoSemaphore(t *testing.T) {
 	r := newRig(t)
-	d := driver.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD}
+	d := cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD}
 	*d.Handle.Fd() = 1 << 20
-	var s driver.CUexternalSemaphore
-	r.want("import", r.CuImportExternalSemaphore(&s, &d), driver.CUDA_ERROR_UNKNOWN)
+	var s cu.CUexternalSemaphore
+	r.want("import", r.CuImportExternalSemaphore(&s, &d), cu.CUDA_ERROR_UNKNOWN)
 }
 
 func TestExternalSemaphoreNodes(t *testing.T) {
@@ -21,28 +22,28 @@ func TestExternalSemaphoreNodes(t *testing.T) {
 		t.Skip("there is no other API here to make a semaphore")
 	}
 	r := newRig(t)
-	theirs, err := r.emu.NewSemaphore(driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD)
+	theirs, err := r.emu.NewSemaphore(cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD)
 	r.ok(err)
-	d := driver.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD}
+	d := cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD}
 	*d.Handle.Fd() = int32(theirs.Export())
-	sems := make([]driver.CUexternalSemaphore, 1)
+	sems := make([]cu.CUexternalSemaphore, 1)
 	r.ok(r.CuImportExternalSemaphore(&sems[0], &d))
 	if n := len(r.emu.Leaks()); n != 2 { // with the primary context
 		t.Errorf("%d leaks while it is open", n)
 	}
-	signal := []driver.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS{{}}
-	wait := []driver.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS{{}}
+	signal := []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS{{}}
+	wait := []cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS{{}}
 	signal[0].Params.Fence.Value, wait[0].Params.Fence.Value = 2, 2
-	sp := driver.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{ExtSemArray: &sems[0], ParamsArray: &signal[0], NumExtSems: 1}
-	wp := driver.CUDA_EXT_SEM_WAIT_NODE_PARAMS{ExtSemArray: &sems[0], ParamsArray: &wait[0], NumExtSems: 1}
-	var g driver.CUgraph
+	sp := cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{ExtSemArray: &sems[0], ParamsArray: &signal[0], NumExtSems: 1}
+	wp := cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS{ExtSemArray: &sems[0], ParamsArray: &wait[0], NumExtSems: 1}
+	var g cu.CUgraph
 	r.ok(r.CuGraphCreate(&g, 0))
-	var s, w driver.CUgraphNode
+	var s, w cu.CUgraphNode
 	r.ok(r.CuGraphAddExternalSemaphoresSignalNode(&s, g, nil, 0, &sp))
 	r.ok(r.CuGraphAddExternalSemaphoresWaitNode(&w, g, &s, 1, &wp))
-	r.want("signal's parameters of a wait", r.CuGraphExternalSemaphoresSignalNodeGetParams(w, &sp), driver.CUDA_ERROR_INVALID_VALUE)
-	r.want("no semaphores", r.CuGraphExternalSemaphoresWaitNodeSetParams(w, &driver.CUDA_EXT_SEM_WAIT_NODE_PARAMS{}), driver.CUDA_ERROR_INVALID_VALUE)
-	var x driver.CUgraphExec
+	r.want("signal's parameters of a wait", r.CuGraphExternalSemaphoresSignalNodeGetParams(w, &sp), cu.CUDA_ERROR_INVALID_VALUE)
+	r.want("no semaphores", r.CuGraphExternalSemaphoresWaitNodeSetParams(w, &cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS{}), cu.CUDA_ERROR_INVALID_VALUE)
+	var x cu.CUgraphExec
 	r.ok(r.CuGraphInstantiateWithFlags(&x, g, 0))
 	r.ok(r.CuGraphLaunch(x, 0))
 	r.ok(r.CuStreamSynchronize(0))
@@ -52,7 +53,7 @@ func TestExternalSemaphoreNodes(t *testing.T) {
 	r.ok(r.CuGraphExecDestroy(x))
 	r.ok(r.CuGraphDestroy(g))
 	r.ok(r.CuDestroyExternalSemaphore(sems[0]))
-	r.want("destroyed twice", r.CuDestroyExternalSemaphore(sems[0]), driver.CUDA_ERROR_INVALID_HANDLE)
+	r.want("destroyed twice", r.CuDestroyExternalSemaphore(sems[0]), cu.CUDA_ERROR_INVALID_HANDLE)
 }
 
 // A wait for a signal that never comes ends with the emulator.
@@ -60,9 +61,6 @@ func TestCloseEndsAWaitForASemaphore(t *testing.T) {
 	e := emulator.New(emulator.Config{})
 	d, err := driver.New(e)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Init(); err != nil {
 		t.Fatal(err)
 	}
 	dev, err := d.Device(0)
@@ -73,11 +71,11 @@ func TestCloseEndsAWaitForASemaphore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := e.NewSemaphore(driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD)
+	theirs, err := e.NewSemaphore(cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, err := c.ImportSemaphoreFD(driver.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, int(theirs.Export()))
+	ours, err := c.ImportSemaphoreFD(cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, int(theirs.Export()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,27 +96,27 @@ func TestCloseEndsAWaitForASemaphore(t *testing.T) {
 func TestEdgeDataBetweenNodes(t *testing.T) {
 	r := newRig(t)
 	m := r.module(edgeKernel)
-	var f driver.CUfunction
+	var f cu.CUfunction
 	name := []byte("k\x00")
 	r.ok(r.CuModuleGetFunction(&f, m, &name[0]))
-	const ok, bad = driver.CUDA_SUCCESS, driver.CUDA_ERROR_INVALID_VALUE
+	const ok, bad = cu.CUDA_SUCCESS, cu.CUDA_ERROR_INVALID_VALUE
 	for _, test := range []struct {
-		data                                driver.CUgraphEdgeData
-		kernelKernel, kernelEmpty, toKernel driver.CUresult
+		data                                cu.CUgraphEdgeData
+		kernelKernel, kernelEmpty, toKernel cu.CUresult
 	}{
-		{driver.CUgraphEdgeData{}, ok, ok, ok},
-		{driver.CUgraphEdgeData{From_port: 1}, bad, bad, bad},
-		{driver.CUgraphEdgeData{From_port: 2}, ok, ok, bad},
-		{driver.CUgraphEdgeData{From_port: 3}, bad, bad, bad},
-		{driver.CUgraphEdgeData{Type: 1}, bad, bad, bad},
-		{driver.CUgraphEdgeData{Type: 1, From_port: 1}, ok, bad, bad},
-		{driver.CUgraphEdgeData{Type: 1, From_port: 2}, ok, bad, bad},
-		{driver.CUgraphEdgeData{Type: 1, From_port: 3}, bad, bad, bad},
+		{cu.CUgraphEdgeData{}, ok, ok, ok},
+		{cu.CUgraphEdgeData{From_port: 1}, bad, bad, bad},
+		{cu.CUgraphEdgeData{From_port: 2}, ok, ok, bad},
+		{cu.CUgraphEdgeData{From_port: 3}, bad, bad, bad},
+		{cu.CUgraphEdgeData{Type: 1}, bad, bad, bad},
+		{cu.CUgraphEdgeData{Type: 1, From_port: 1}, ok, bad, bad},
+		{cu.CUgraphEdgeData{Type: 1, From_port: 2}, ok, bad, bad},
+		{cu.CUgraphEdgeData{Type: 1, From_port: 3}, bad, bad, bad},
 	} {
-		var g driver.CUgraph
+		var g cu.CUgraph
 		r.ok(r.CuGraphCreate(&g, 0))
-		p := driver.CUDA_KERNEL_NODE_PARAMS{Func: f, GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1}
-		var a, b, c driver.CUgraphNode
+		p := cu.CUDA_KERNEL_NODE_PARAMS{Func: f, GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1}
+		var a, b, c cu.CUgraphNode
 		r.ok(r.CuGraphAddKernelNode(&a, g, nil, 0, &p))
 		r.ok(r.CuGraphAddKernelNode(&b, g, nil, 0, &p))
 		r.ok(r.CuGraphAddEmptyNode(&c, g, nil, 0))

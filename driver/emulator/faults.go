@@ -1,37 +1,60 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
-const errIllegalAddress = driver.CUDA_ERROR_ILLEGAL_ADDRESS
+const errIllegalAddress = cu.CUDA_ERROR_ILLEGAL_ADDRESS
 
-// noteFault logs what ended a kernel and keeps it for LastFault.
-func (e *Emulator) noteFault(f Finding) {
+// noteFault logs what ended a kernel or a copy and keeps it for LastFault and
+// Explain. It returns the code.
+func (x *execution) noteFault(f Finding, code result) result {
+	e := x.e
+	f.At = x.made.String()
 	n := e.stats.faults.Add(1)
 	e.cfg.Log.Error("kernel fault", "report", f.Report)
 	e.findFatal(n, f)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.lastFault = f.Report
+	if e.faultOf == nil {
+		e.faultOf = make(map[result]string)
+	}
+	e.faultOf[code] = f.Report
+	return code
 }
 
 // noteMissing is noteFault for memory that a copy or a fill did not find.
-func (e *Emulator) noteMissing(what string, addr uint64) {
-	e.noteFault(Finding{Kind: kindCopy, Report: what + ": " + e.mem.Nearest(addr), Address: addr})
+func (x *execution) noteMissing(what string, addr uint64) result {
+	return x.noteFault(Finding{Kind: kindCopy, Report: what + ": " + x.e.mem.Nearest(addr), Address: addr}, errIllegalAddress)
 }
 
 // LastFault is the report of the last kernel that failed: kernel, PTX line,
 // block, thread, address and the nearest allocation. It is empty if none did.
 func (e *Emulator) LastFault() string {
+	if e == nil {
+		return ""
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.lastFault
 }
 
+// Explain is the report of the last kernel or copy that failed with a code, and
+// empty if none did. Package driver puts it into its errors.
+func (e *Emulator) Explain(code cu.CUresult) string {
+	if e == nil {
+		return ""
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.faultOf[code]
+}
+
 // reportCopyFault says which side of a copy was not there when it ran.
-func (e *Emulator) reportCopyFault(op *copyOp) {
+func (x *execution) reportCopyFault(op *copyOp) result {
 	for _, p := range []*place{&op.dst, &op.src} {
-		if _, ok := p.row(e.mem, p.offset(0, 0), op.extent.width); !ok {
-			e.noteMissing("copy", p.addr+p.offset(0, 0))
+		if _, ok := p.row(x.e.mem, p.offset(0, 0), op.extent.width); !ok {
+			x.noteMissing("copy", p.addr+p.offset(0, 0))
 		}
 	}
+	return errIllegalAddress
 }

@@ -9,11 +9,12 @@ import (
 func TestNoFaultIsLost(t *testing.T) {
 	const each, devices = 20000, 4
 	e := New(Config{})
+	x := &execution{e: e}
 	var all sync.WaitGroup
 	for range devices {
 		all.Go(func() {
 			for range each {
-				e.noteFault(Finding{Kind: "a fault"})
+				x.noteFault(Finding{Kind: "a fault"}, errIllegalAddress)
 			}
 		})
 	}

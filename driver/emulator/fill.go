@@ -63,8 +63,7 @@ func (op *fillOp) run(x *execution) result {
 	x.spend(func(m *CostModel) time.Duration { return m.fill(op.width * op.height * op.element) })
 	for y := range op.height {
 		if !op.row(x.e.mem, op.addr+y*op.pitch) {
-			x.e.noteMissing("fill", op.addr)
-			return errIllegalAddress
+			return x.noteMissing("fill", op.addr)
 		}
 		x.e.written(x.order, "a fill", op.addr+y*op.pitch, op.width*op.element)
 	}

@@ -15,6 +15,9 @@ type Finding struct {
 	Kind   string // "illegal address", "data race", "leak", ...
 	Report string // all that is known, on one line
 	Fatal  bool   // it ended the kernel or the copy, and broke the context
+	// At are the calls of the program that submitted the work, or made the
+	// object, innermost first; empty unless Config.Check asks for something.
+	At string
 
 	// Of findings in kernels; zero in others.
 	Kernel  string
@@ -52,6 +55,9 @@ type findings struct {
 // Findings returns what was found so far, in the order in which it was. A
 // finding at the same place of the same program is kept once.
 func (e *Emulator) Findings() []Finding {
+	if e == nil {
+		return nil
+	}
 	e.found.mu.Lock()
 	defer e.found.mu.Unlock()
 	return slices.Clone(e.found.list)
@@ -80,16 +86,18 @@ func (e *Emulator) find(key string, f Finding) {
 }
 
 // plain is a finding that is not in a kernel, and its key.
-func plain(kind, key, report string) (string, Finding) {
-	return kind + key, Finding{Kind: kind, Report: kind + ": " + report}
+func plain(kind, key, report, made string) (string, Finding) {
+	return kind + key, Finding{Kind: kind, Report: kind + ": " + report, At: made}
 }
 
 // findPlain keeps a finding that is not in a kernel; no lock may be held.
-func (e *Emulator) findPlain(kind, key, report string) { e.find(plain(kind, key, report)) }
+func (e *Emulator) findPlain(kind, key, report, made string) {
+	e.find(plain(kind, key, report, made))
+}
 
 // findLocked is findPlain with the emulator's lock held.
-func (e *Emulator) findLocked(kind, key, report string) {
-	key, f := plain(kind, key, report)
+func (e *Emulator) findLocked(kind, key, report, made string) {
+	key, f := plain(kind, key, report, made)
 	if e.found.add(key, f) {
 		e.say(slog.LevelWarn, "finding", "kind", f.Kind, "report", f.Report)
 	}
@@ -97,7 +105,11 @@ func (e *Emulator) findLocked(kind, key, report string) {
 
 // findInKernel is told what the engine finds. Findings of one kernel are the
 // same if they are of one kind and at one instruction.
-func (e *Emulator) findInKernel(f *vm.Fault) { e.find(keyOf(f), findingOf(f, false)) }
+func (x *execution) findInKernel(f *vm.Fault) {
+	found := findingOf(f, false)
+	found.At = x.made.String()
+	x.e.find(keyOf(f), found)
+}
 
 func keyOf(f *vm.Fault) string { return fmt.Sprint(f.Kind, f.Kernel, f.File, f.Line, f.Instr, f.Space) }
 

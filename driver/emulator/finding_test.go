@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
@@ -17,7 +18,7 @@ func ExampleEmulator_Findings() {
 		fmt.Println(err)
 		return
 	}
-	var ctx driver.CUcontext
+	var ctx cu.CUcontext
 	if err := d.CuInit(0); err != nil {
 		fmt.Println(err)
 		return

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -89,7 +89,7 @@ func (e *Emulator) writes(last dependency, op operation) {
 	case *memOpNode:
 		for i := range op.ops {
 			switch w := &op.ops[i]; *w.Operation() {
-			case driver.CU_STREAM_MEM_OP_WRITE_VALUE_32, driver.CU_STREAM_MEM_OP_WRITE_VALUE_64:
+			case cu.CU_STREAM_MEM_OP_WRITE_VALUE_32, cu.CU_STREAM_MEM_OP_WRITE_VALUE_64:
 				e.overwritten(last, uint64(w.WaitValue().Address), memOpSize(*w.Operation()))
 			}
 		}
@@ -165,7 +165,7 @@ func (e *Emulator) look(f *flight) {
 	}
 	e.findLocked(kindHost, f.made.String()+side, fmt.Sprintf(
 		"the host wrote byte %d of the %s of an asynchronous copy of %d bytes before it made sure that the copy had ended; the copy was submitted at %s; %s",
-		at, side, f.size, f.made, e.mem.Nearest(f.addr)))
+		at, side, f.size, f.made, e.mem.Nearest(f.addr)), f.made.String())
 }
 
 // move makes the copy.
@@ -241,7 +241,7 @@ func (e *Emulator) checkPointers(p *plan) {
 			if s.p.host != nil {
 				e.findLocked(kindPageable, fmt.Sprint(s.p.host, s.verb, c.made), fmt.Sprintf(
 					"a copy node %s %d bytes of pageable host memory at each launch of its graph; it was made at %s. "+
-						"Use page-locked memory, or registered memory, that lives as long as the graph", s.verb, c.extent.bytes(), c.made))
+						"Use page-locked memory, or registered memory, that lives as long as the graph", s.verb, c.extent.bytes(), c.made), c.made.String())
 			}
 		}
 	})

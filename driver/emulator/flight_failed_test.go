@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // A copy that fails may have written some of its rows. That was not the host.
@@ -18,9 +19,9 @@ func TestTheRowsOfAFailedCopyAreNotTheHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ctx driver.CUcontext
+	var ctx cu.CUcontext
 	var host unsafe.Pointer
-	var p driver.CUdeviceptr
+	var p cu.CUdeviceptr
 	if err := errors.Join(d.CuInit(0), d.CuCtxCreate(&ctx, nil, 0, 0), d.CuMemHostAlloc(&host, 8, 0),
 		d.CuMemAlloc(&p, 256), d.CuMemsetD8(p, 1, 256)); err != nil {
 		t.Fatal(err)
@@ -31,7 +32,7 @@ func TestTheRowsOfAFailedCopyAreNotTheHosts(t *testing.T) {
 	from := place{addr: uint64(p), pitch: 1 << 20, height: 2} // the second row is nowhere
 	enqueueCopy(s, &to, &from, extent{4, 2, 1})
 	e.mu.Unlock()
-	var failed *driver.Error
+	var failed *cu.Error
 	if err := d.CuCtxSynchronize(); !errors.As(err, &failed) || failed.Result != errIllegalAddress {
 		t.Error("the copy:", err)
 	}

@@ -1,7 +1,7 @@
 package emulator
 
 import (
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -11,6 +11,7 @@ type kernelFunc struct {
 	mod      *module
 	code     *vm.Kernel
 	params   []vm.Param
+	known    bool // info and settings are read
 	info     vm.Attributes
 	settings functionSettings
 	old      *oldLaunch // nil until a function of CUDA before 4.0 sets something
@@ -23,16 +24,32 @@ type functionSettings struct {
 	nonPortable      bool
 	cluster          vm.Dim3
 	clusterPolicy    int32
-	cache            driver.CUfunc_cache
+	cache            cu.CUfunc_cache
 }
 
 const defaultShared = 48 << 10 // what a block gets without asking
 
 func newKernelFunc(m *module, k *vm.Kernel) *kernelFunc {
-	f := &kernelFunc{mod: m, code: k, params: k.Params(), info: k.Attributes()}
-	f.settings = functionSettings{carveout: -1, cluster: f.info.ReqCluster}
-	f.settings.maxDynamicShared = int32(max(defaultShared-f.info.SharedBytes, 0))
+	f := &kernelFunc{mod: m, code: k, params: k.Params()}
 	f.handle = m.ctx.e.register(f)
+	return f
+}
+
+// ready reads the kernel's attributes when the function is first used: its
+// program may not have been made before. That takes time, so the lock is
+// released.
+func (f *kernelFunc) ready() *kernelFunc {
+	if f == nil || f.known {
+		return f
+	}
+	var info vm.Attributes
+	f.mod.ctx.e.unlocked(func() { info = f.code.Attributes() })
+	if f.known {
+		return f // somebody else was faster, and may have set something
+	}
+	f.known, f.info = true, info
+	f.settings = functionSettings{carveout: -1, cluster: info.ReqCluster}
+	f.settings.maxDynamicShared = int32(max(defaultShared-info.SharedBytes, 0))
 	return f
 }
 
@@ -40,7 +57,7 @@ func newKernelFunc(m *module, k *vm.Kernel) *kernelFunc {
 func (c call) functionOf(h uintptr) (*kernelFunc, result) {
 	switch o := c.e.handles[h].(type) {
 	case *kernelFunc:
-		return o, o.mod.ctx.usable()
+		return o.ready(), o.mod.ctx.usable()
 	case *kernel:
 		if r := c.ctx.usable(); r != success {
 			return nil, r
@@ -65,72 +82,72 @@ var kernelFunctions = functions{
 }
 
 // attribute answers one attribute of the function.
-func (f *kernelFunc) attribute(a driver.CUfunction_attribute) (int32, result) {
+func (f *kernelFunc) attribute(a cu.CUfunction_attribute) (int32, result) {
 	s := &f.settings
 	cc := f.mod.ctx.e.cfg.ComputeCapability
 	switch a {
-	case driver.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+	case cu.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
 		return int32(f.info.MaxThreads), success
-	case driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+	case cu.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
 		return int32(f.info.SharedBytes), success
-	case driver.CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+	case cu.CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
 		return int32(f.info.ConstBytes), success
-	case driver.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+	case cu.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
 		return int32(f.info.LocalBytes), success
-	case driver.CU_FUNC_ATTRIBUTE_NUM_REGS:
+	case cu.CU_FUNC_ATTRIBUTE_NUM_REGS:
 		return int32(f.info.NumRegs), success
-	case driver.CU_FUNC_ATTRIBUTE_PTX_VERSION:
+	case cu.CU_FUNC_ATTRIBUTE_PTX_VERSION:
 		return int32(f.info.PTXVersion), success
-	case driver.CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+	case cu.CU_FUNC_ATTRIBUTE_BINARY_VERSION:
 		return int32(cc[0]*10 + cc[1]), success
-	case driver.CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+	case cu.CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
 		return 0, success
-	case driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+	case cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
 		return s.maxDynamicShared, success
-	case driver.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+	case cu.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		return s.carveout, success
-	case driver.CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+	case cu.CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
 		return flag(f.info.Explicit), success
-	case driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+	case cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
 		return int32(s.cluster.X), success
-	case driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+	case cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
 		return int32(s.cluster.Y), success
-	case driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+	case cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
 		return int32(s.cluster.Z), success
-	case driver.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+	case cu.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
 		return flag(s.nonPortable), success
-	case driver.CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+	case cu.CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
 		return s.clusterPolicy, success
 	}
 	return 0, errInvalidValue
 }
 
 // setAttribute changes one that can be changed.
-func (f *kernelFunc) setAttribute(a driver.CUfunction_attribute, v int32) result {
+func (f *kernelFunc) setAttribute(a cu.CUfunction_attribute, v int32) result {
 	s := &f.settings
 	limits := limitsOf(f.mod.ctx.e.cfg.ComputeCapability)
 	compiled := f.info.ReqCluster != vm.Dim3{}
 	switch a {
-	case driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+	case cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
 		if v < 0 || int(v) > limits.sharedOptin-f.info.SharedBytes {
 			return errInvalidValue
 		}
 		s.maxDynamicShared = v
-	case driver.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+	case cu.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 		if v < -1 || v > 100 {
 			return errInvalidValue
 		}
 		s.carveout = v
-	case driver.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+	case cu.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
 		s.nonPortable = v != 0
-	case driver.CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-		if v < 0 || v > int32(driver.CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING) {
+	case cu.CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+		if v < 0 || v > int32(cu.CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING) {
 			return errInvalidValue
 		}
 		s.clusterPolicy = v
-	case driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
-		driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
-		driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+	case cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+		cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+		cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
 		switch {
 		case compiled:
 			return errNotPermitted
@@ -138,7 +155,7 @@ func (f *kernelFunc) setAttribute(a driver.CUfunction_attribute, v int32) result
 			return errInvalidValue
 		}
 		dims := []*uint32{&s.cluster.X, &s.cluster.Y, &s.cluster.Z}
-		*dims[a-driver.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = uint32(v)
+		*dims[a-cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = uint32(v)
 	default:
 		return errInvalidValue
 	}
@@ -150,7 +167,7 @@ func cuFuncGetAttribute(c call) result {
 	if r != success {
 		return r
 	}
-	v, r := f.attribute(driver.CUfunction_attribute(c.Uint32(1)))
+	v, r := f.attribute(cu.CUfunction_attribute(c.Uint32(1)))
 	if r != success {
 		return r
 	}
@@ -162,16 +179,16 @@ func cuFuncSetAttribute(c call) result {
 	if r != success {
 		return r
 	}
-	return f.setAttribute(driver.CUfunction_attribute(c.Uint32(1)), c.Int32(2))
+	return f.setAttribute(cu.CUfunction_attribute(c.Uint32(1)), c.Int32(2))
 }
 
 func cuFuncSetCacheConfig(c call) result {
 	f, r := functionAt(c, 0)
-	v := driver.CUfunc_cache(c.Uint32(1))
+	v := cu.CUfunc_cache(c.Uint32(1))
 	switch {
 	case r != success:
 		return r
-	case v > driver.CU_FUNC_CACHE_PREFER_EQUAL:
+	case v > cu.CU_FUNC_CACHE_PREFER_EQUAL:
 		return errInvalidValue
 	}
 	f.settings.cache = v
@@ -179,7 +196,7 @@ func cuFuncSetCacheConfig(c call) result {
 }
 
 func cuFuncSetSharedMemConfig(c call) result {
-	if driver.CUsharedconfig(c.Uint32(1)) > driver.CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE {
+	if cu.CUsharedconfig(c.Uint32(1)) > cu.CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE {
 		return errInvalidValue
 	}
 	_, r := functionAt(c, 0)
@@ -234,7 +251,7 @@ func cuFuncIsLoaded(c call) result {
 	if _, r := functionAt(c, 1); r != success {
 		return r
 	}
-	return put(c, 0, driver.CU_FUNCTION_LOADING_STATE_LOADED)
+	return put(c, 0, cu.CU_FUNCTION_LOADING_STATE_LOADED)
 }
 
 func cuFuncLoad(c call) result {

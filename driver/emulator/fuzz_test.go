@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 // FuzzModule loads PTX of strangers. It is refused with one of the codes for
@@ -30,27 +32,46 @@ func FuzzModule(f *testing.F) {
 			f.Add(string(text))
 		}
 	}
-	d, err := driver.New(emulator.New(emulator.Config{}))
-	if err != nil {
-		f.Fatal(err)
-	}
-	if err := d.Init(); err != nil {
-		f.Fatal(err)
-	}
-	dev, err := d.Device(0)
-	if err != nil {
-		f.Fatal(err)
-	}
-	c, err := dev.PrimaryContext()
-	if err != nil {
-		f.Fatal(err)
-	}
+	c := fuzzContext(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "\x00") || len(text) > 1<<16 {
 			return // ends there
 		}
 		loadAndLook(t, c, text)
 	})
+}
+
+// FuzzBinary loads binaries of strangers. Nothing outside them is read, and what
+// is not refused holds PTX that can be looked at.
+func FuzzBinary(f *testing.F) {
+	files, err := filepath.Glob("../testdata/images/*.*")
+	if err != nil || len(files) == 0 {
+		f.Fatal("there are no images:", err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	for _, image := range hostileImages(f) {
+		f.Add(image)
+	}
+	f.Add(linkedImage(f))
+	c := fuzzContext(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<16 {
+			return
+		}
+		loadAndLook(t, c, string(data))
+	})
+}
+
+// fuzzContext is a context on an emulator whose memory a fuzzed module cannot
+// exhaust the process with.
+func fuzzContext(f *testing.F) *driver.Context {
+	return gputest.Context(f, gputest.Emulator(f, emulator.Config{LimitMemory: 256 << 20}))
 }
 
 func loadAndLook(t *testing.T, c *driver.Context, text string) {
@@ -80,17 +101,18 @@ func loadAndLook(t *testing.T, c *driver.Context, text string) {
 // looks at an image before any driver does.
 func noGood(err error) bool {
 	switch code(err) {
-	case driver.CUDA_ERROR_INVALID_PTX, driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, driver.CUDA_ERROR_NO_BINARY_FOR_GPU,
-		driver.CUDA_ERROR_NOT_SUPPORTED, driver.CUDA_ERROR_OUT_OF_MEMORY: // its variables may be too large
+	case cu.CUDA_ERROR_INVALID_PTX, cu.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, cu.CUDA_ERROR_NO_BINARY_FOR_GPU,
+		cu.CUDA_ERROR_INVALID_IMAGE,                              // what is in a binary need not be PTX
+		cu.CUDA_ERROR_NOT_SUPPORTED, cu.CUDA_ERROR_OUT_OF_MEMORY: // its variables may be too large
 		return true
 	}
-	var asked *driver.Error
-	return !errors.As(err, &asked) && errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE)
+	var asked *cu.Error
+	return !errors.As(err, &asked) && errors.Is(err, cu.CUDA_ERROR_INVALID_VALUE)
 }
 
 func TestCodeIsNotRefusedForAnyReason(t *testing.T) {
-	for _, r := range []driver.CUresult{driver.CUDA_ERROR_INVALID_VALUE, driver.CUDA_ERROR_UNKNOWN, driver.CUDA_ERROR_ILLEGAL_ADDRESS} {
-		if noGood(&driver.Error{Result: r}) {
+	for _, r := range []cu.CUresult{cu.CUDA_ERROR_INVALID_VALUE, cu.CUDA_ERROR_UNKNOWN, cu.CUDA_ERROR_ILLEGAL_ADDRESS} {
+		if noGood(&cu.Error{Result: r}) {
 			t.Errorf("%v is said to be about code", r)
 		}
 	}

@@ -3,7 +3,7 @@ package emulator
 import (
 	"slices"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // graph is a CUDA graph: a program's own, one in a child node, or the body of
@@ -19,7 +19,6 @@ type graph struct {
 	users     map[*userObject]int
 	execs     int // executables, where only one may exist
 	destroyed bool
-	broken    bool         // destroyed by a capture into it that failed
 	handles   []*condition // conditional handles made for it
 }
 
@@ -37,17 +36,17 @@ type node struct {
 // edge is one end of a dependency: the node at the other end, and its data.
 type edge struct {
 	node *node
-	data driver.CUgraphEdgeData
+	data cu.CUgraphEdgeData
 }
 
 // special reports whether the edge is more than a plain dependency.
-func (d edge) special() bool { return d.data != driver.CUgraphEdgeData{} }
+func (d edge) special() bool { return d.data != cu.CUgraphEdgeData{} }
 
 // nodeParams says what a node does. Values are immutable once they are in a
 // node: executables share them.
 type nodeParams interface {
 	operation
-	kind() driver.CUgraphNodeType
+	kind() cu.CUgraphNodeType
 }
 
 func (e *Emulator) newGraph() *graph {
@@ -129,7 +128,7 @@ func without(edges []edge, n *node) []edge {
 
 // any reports whether a node of the graph, or of a graph in it, is of one of
 // the kinds.
-func (g *graph) any(kinds ...driver.CUgraphNodeType) bool {
+func (g *graph) any(kinds ...cu.CUgraphNodeType) bool {
 	return slices.ContainsFunc(g.nodes, func(n *node) bool {
 		if slices.Contains(kinds, n.params.kind()) {
 			return true
@@ -141,7 +140,7 @@ func (g *graph) any(kinds ...driver.CUgraphNodeType) bool {
 
 // hasMemory reports whether the graph allocates or frees.
 func (g *graph) hasMemory() bool {
-	return g.any(driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC, driver.CU_GRAPH_NODE_TYPE_MEM_FREE)
+	return g.any(cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC, cu.CU_GRAPH_NODE_TYPE_MEM_FREE)
 }
 
 // root is the graph that the program holds.
@@ -158,7 +157,7 @@ func graphAt(c call, i int) (*graph, result) {
 		return nil, errInvalidValue
 	}
 	g := handleAt[graph](c, i)
-	if g == nil || g.broken { // driver 580 has no other code for one that was destroyed
+	if g == nil { // driver 580 has the same code for one that was destroyed
 		return nil, errInvalidValue
 	}
 	return g, success
@@ -201,7 +200,7 @@ func cuGraphDestroy(c call) result {
 	switch {
 	case g == nil:
 		return errInvalidValue
-	case g.parent != nil || g.broken:
+	case g.parent != nil:
 		return errInvalidValue
 	case g.capturing:
 		return errIllegalState

@@ -9,11 +9,11 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
-const invalidValue = driver.CUDA_ERROR_INVALID_VALUE
+const invalidValue = cu.CUDA_ERROR_INVALID_VALUE
 
 func TestManualGraphRunsInDependencyOrder(t *testing.T) {
 	r := newRig(t)
@@ -34,7 +34,7 @@ func TestManualGraphRunsInDependencyOrder(t *testing.T) {
 func TestGraphQueries(t *testing.T) {
 	r := newRig(t)
 	g := r.graph()
-	nodes := make([]driver.CUgraphNode, 4)
+	nodes := make([]cu.CUgraphNode, 4)
 	r.ok(r.CuGraphAddEmptyNode(&nodes[0], g, nil, 0))
 	r.ok(r.CuGraphAddEmptyNode(&nodes[1], g, nil, 0))
 	r.ok(r.CuGraphAddEmptyNode(&nodes[2], g, &nodes[0], 2))
@@ -44,7 +44,7 @@ func TestGraphQueries(t *testing.T) {
 	if n != 2 {
 		t.Errorf("%d roots", n)
 	}
-	many := make([]driver.CUgraphNode, 6)
+	many := make([]cu.CUgraphNode, 6)
 	many[5] = 1
 	n = 6
 	r.ok(r.CuGraphGetNodes(g, &many[0], &n))
@@ -64,7 +64,7 @@ func TestGraphQueries(t *testing.T) {
 	if n != 1 || many[0] != nodes[3] {
 		t.Errorf("%d dependents", n)
 	}
-	from, to := make([]driver.CUgraphNode, 3), make([]driver.CUgraphNode, 3)
+	from, to := make([]cu.CUgraphNode, 3), make([]cu.CUgraphNode, 3)
 	n = 3
 	r.ok(r.CuGraphGetEdges(g, &from[0], &to[0], nil, &n))
 	if n != 3 {
@@ -81,22 +81,22 @@ func TestGraphQueries(t *testing.T) {
 func TestBadEdges(t *testing.T) {
 	r := newRig(t)
 	g, other := r.graph(), r.graph()
-	var a, b, foreign, n driver.CUgraphNode
+	var a, b, foreign, n cu.CUgraphNode
 	r.ok(r.CuGraphAddEmptyNode(&a, g, nil, 0))
 	r.ok(r.CuGraphAddEmptyNode(&b, g, &a, 1))
 	r.ok(r.CuGraphAddEmptyNode(&foreign, other, nil, 0))
 	r.want("foreign dependency", r.CuGraphAddEmptyNode(&n, g, &foreign, 1), invalidValue)
 	r.want("foreign edge", r.CuGraphAddDependencies(g, &foreign, &b, nil, 1), invalidValue)
-	twice := []driver.CUgraphNode{a, a}
+	twice := []cu.CUgraphNode{a, a}
 	r.want("same dependency twice", r.CuGraphAddEmptyNode(&n, g, &twice[0], 2), invalidValue)
 	r.want("edge that is there", r.CuGraphAddDependencies(g, &a, &b, nil, 1), invalidValue)
 	r.want("edge to itself", r.CuGraphAddDependencies(g, &a, &a, nil, 1), invalidValue)
 	r.want("removal of no edge", r.CuGraphRemoveDependencies(g, &b, &a, nil, 1), invalidValue)
 	r.want("edge that closes a cycle", r.CuGraphAddDependencies(g, &b, &a, nil, 1), 0)
-	var x driver.CUgraphExec
-	params := driver.CUDA_GRAPH_INSTANTIATE_PARAMS{}
+	var x cu.CUgraphExec
+	params := cu.CUDA_GRAPH_INSTANTIATE_PARAMS{}
 	r.want("instantiation of a cycle", r.CuGraphInstantiateWithParams(&x, g, &params), invalidValue)
-	if params.Result_out != driver.CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE || params.HErrNode_out == 0 {
+	if params.Result_out != cu.CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE || params.HErrNode_out == 0 {
 		t.Errorf("reason %v, node %#x", params.Result_out, params.HErrNode_out)
 	}
 	r.ok(r.CuGraphRemoveDependencies(g, &b, &a, nil, 1))
@@ -117,18 +117,18 @@ func TestEdgeData(t *testing.T) {
 	g := r.graph()
 	a := r.addKernel(g, add, p, 0, 1)
 	b := r.addKernel(g, add, p, 0, 1)
-	data := driver.CUgraphEdgeData{From_port: driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, Type: byte(driver.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)}
+	data := cu.CUgraphEdgeData{From_port: cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, Type: byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)}
 	r.ok(r.CuGraphAddDependencies(g, &a, &b, &data, 1))
 	n := uintptr(1)
-	var from, to driver.CUgraphNode
-	r.want("lossy query", r.CuGraphGetEdges(g, &from, &to, nil, &n), driver.CUDA_ERROR_LOSSY_QUERY)
-	var back driver.CUgraphEdgeData
+	var from, to cu.CUgraphNode
+	r.want("lossy query", r.CuGraphGetEdges(g, &from, &to, nil, &n), cu.CUDA_ERROR_LOSSY_QUERY)
+	var back cu.CUgraphEdgeData
 	n = 1
 	r.ok(r.CuGraphGetEdges(g, &from, &to, &back, &n))
 	if back != data {
 		t.Errorf("edge data %v", back)
 	}
-	bad := driver.CUgraphEdgeData{Type: 9}
+	bad := cu.CUgraphEdgeData{Type: 9}
 	r.want("bad type", r.CuGraphAddDependencies(g, &b, &a, &bad, 1), invalidValue)
 }
 
@@ -139,14 +139,14 @@ func TestKernelNodeParameters(t *testing.T) {
 	store, add := r.function(m, "store"), r.function(m, "add")
 	g := r.graph()
 	n := r.addKernel(g, store, p, 0, 5)
-	var params driver.CUDA_KERNEL_NODE_PARAMS
+	var params cu.CUDA_KERNEL_NODE_PARAMS
 	r.ok(r.CuGraphKernelNodeGetParams(n, &params))
 	list := unsafe.Slice(params.KernelParams, 3)
 	if params.Func != store || params.GridDimX != 1 || *(*uint32)(list[2]) != 5 {
 		t.Errorf("parameters %+v", params)
 	}
-	r.want("empty grid", r.CuGraphKernelNodeSetParams(n, &driver.CUDA_KERNEL_NODE_PARAMS{Func: store, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1, KernelParams: args(p, 0, 1)}), invalidValue)
-	r.want("no function", r.CuGraphKernelNodeSetParams(n, &driver.CUDA_KERNEL_NODE_PARAMS{GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1}), driver.CUDA_ERROR_INVALID_HANDLE)
+	r.want("empty grid", r.CuGraphKernelNodeSetParams(n, &cu.CUDA_KERNEL_NODE_PARAMS{Func: store, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1, KernelParams: args(p, 0, 1)}), invalidValue)
+	r.want("no function", r.CuGraphKernelNodeSetParams(n, &cu.CUDA_KERNEL_NODE_PARAMS{GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1}), cu.CUDA_ERROR_INVALID_HANDLE)
 	x := r.instantiate(g)
 	r.ok(r.CuGraphKernelNodeSetParams(n, kernelNode(store, p, 0, 6)))
 	r.ok(r.CuGraphLaunch(x, s))
@@ -161,7 +161,7 @@ func TestKernelNodeParameters(t *testing.T) {
 	other := r.graph()
 	m2 := r.addKernel(other, store, p, 0, 5)
 	r.want("node of another graph", r.CuGraphExecKernelNodeSetParams(x, m2, kernelNode(store, p, 0, 6)), invalidValue)
-	var e driver.CUgraphNode
+	var e cu.CUgraphNode
 	r.ok(r.CuGraphAddEmptyNode(&e, g, nil, 0))
 	r.want("node that came later", r.CuGraphExecKernelNodeSetParams(x, e, kernelNode(store, p, 0, 6)), invalidValue)
 	r.want("kernel parameters of an empty node", r.CuGraphKernelNodeGetParams(e, &params), invalidValue)
@@ -189,15 +189,15 @@ func TestAnExecutableNeverRunsBesideItself(t *testing.T) {
 	r := newRig(t)
 	a, b := r.stream(), r.stream()
 	var inside, most, calls atomic.Int32
-	fn := driver.CUhostFn(loader.NewCallback(func(uintptr) {
+	fn := cu.CUhostFn(loader.NewCallback(func(uintptr) {
 		most.Store(max(most.Load(), inside.Add(1)))
 		time.Sleep(time.Millisecond)
 		inside.Add(-1)
 		calls.Add(1)
 	}))
 	g := r.graph()
-	var n driver.CUgraphNode
-	r.ok(r.CuGraphAddHostNode(&n, g, nil, 0, &driver.CUDA_HOST_NODE_PARAMS{Fn: fn}))
+	var n cu.CUgraphNode
+	r.ok(r.CuGraphAddHostNode(&n, g, nil, 0, &cu.CUDA_HOST_NODE_PARAMS{Fn: fn}))
 	x := r.instantiate(g)
 	for range 5 {
 		r.ok(r.CuGraphLaunch(x, a))
@@ -214,7 +214,7 @@ func TestDestroyedExecutableFinishesItsLaunch(t *testing.T) {
 	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
 	g := r.graph()
 	r.addKernel(g, add, p, 0, 1)
-	var x driver.CUgraphExec
+	var x cu.CUgraphExec
 	r.ok(r.CuGraphInstantiate(&x, g, 0))
 	gate := r.gate()
 	gate.block(s)
@@ -235,14 +235,14 @@ func TestUpdateTakesOverParameters(t *testing.T) {
 	p, s := r.alloc(16), r.stream()
 	m := r.module(testPTX)
 	store, add := r.function(m, "store"), r.function(m, "add")
-	build := func(f driver.CUfunction, v uint32, fill byte) driver.CUgraph {
+	build := func(f cu.CUfunction, v uint32, fill byte) cu.CUgraph {
 		return r.captured(s, func() {
 			r.ok(r.CuMemsetD8Async(p, fill, 8, s))
 			r.ok(r.launch(f, s, p, 0, v))
 		})
 	}
 	x := r.instantiate(build(store, 1, 0))
-	var info driver.CUgraphExecUpdateResultInfo
+	var info cu.CUgraphExecUpdateResultInfo
 	r.ok(r.CuGraphExecUpdate(x, build(add, 2, 1), &info))
 	r.ok(r.CuGraphLaunch(x, s))
 	r.ok(r.CuStreamSynchronize(s))
@@ -252,47 +252,47 @@ func TestUpdateTakesOverParameters(t *testing.T) {
 func TestUpdateOfFills(t *testing.T) {
 	r := newRig(t)
 	p := r.alloc(256)
-	build := func(height, width uintptr) driver.CUgraph {
+	build := func(height, width uintptr) cu.CUgraph {
 		g := r.graph()
-		var n driver.CUgraphNode
-		set := driver.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: width, Height: height, Pitch: 64, Value: 3}
+		var n cu.CUgraphNode
+		set := cu.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: width, Height: height, Pitch: 64, Value: 3}
 		r.ok(r.CuGraphAddMemsetNode(&n, g, nil, 0, &set, r.ctx))
 		return g
 	}
-	var info driver.CUgraphExecUpdateResultInfo
+	var info cu.CUgraphExecUpdateResultInfo
 	flat := r.instantiate(build(1, 4))
 	r.want("1D width", r.CuGraphExecUpdate(flat, build(1, 8), &info), 0)
-	r.want("1D to 2D", r.CuGraphExecUpdate(flat, build(2, 4), &info), driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
-	if info.Result != driver.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED {
+	r.want("1D to 2D", r.CuGraphExecUpdate(flat, build(2, 4), &info), cu.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+	if info.Result != cu.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED {
 		t.Errorf("reason %v", info.Result)
 	}
 	square := r.instantiate(build(2, 4))
 	r.want("2D the same", r.CuGraphExecUpdate(square, build(2, 4), &info), 0)
-	r.want("2D width", r.CuGraphExecUpdate(square, build(2, 8), &info), driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+	r.want("2D width", r.CuGraphExecUpdate(square, build(2, 8), &info), cu.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
 }
 
 func TestParametersOfOtherNodesOfAnExecutable(t *testing.T) {
 	r := newRig(t)
 	p, q, s := r.alloc(64), r.alloc(64), r.stream()
 	g := r.graph()
-	var fill, cp, host driver.CUgraphNode
-	set := driver.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: 4, Height: 1, Value: 3}
+	var fill, cp, host cu.CUgraphNode
+	set := cu.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: 4, Height: 1, Value: 3}
 	r.ok(r.CuGraphAddMemsetNode(&fill, g, nil, 0, &set, r.ctx))
-	move := driver.CUDA_MEMCPY3D{
-		SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: p, DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: q,
+	move := cu.CUDA_MEMCPY3D{
+		SrcMemoryType: cu.CU_MEMORYTYPE_DEVICE, SrcDevice: p, DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: q,
 		WidthInBytes: 8, Height: 1, Depth: 1,
 	}
 	r.ok(r.CuGraphAddMemcpyNode(&cp, g, &fill, 1, &move, r.ctx))
 	var calls []uintptr
-	fn := driver.CUhostFn(loader.NewCallback(func(data uintptr) { calls = append(calls, data) }))
+	fn := cu.CUhostFn(loader.NewCallback(func(data uintptr) { calls = append(calls, data) }))
 	tokens := make([]byte, 2)
-	r.ok(r.CuGraphAddHostNode(&host, g, &cp, 1, &driver.CUDA_HOST_NODE_PARAMS{Fn: fn, UserData: unsafe.Pointer(&tokens[0])}))
+	r.ok(r.CuGraphAddHostNode(&host, g, &cp, 1, &cu.CUDA_HOST_NODE_PARAMS{Fn: fn, UserData: unsafe.Pointer(&tokens[0])}))
 	x := r.instantiate(g)
 	set.Value = 4
 	r.ok(r.CuGraphExecMemsetNodeSetParams(x, fill, &set, r.ctx))
 	move.DstDevice = q + 8
 	r.ok(r.CuGraphExecMemcpyNodeSetParams(x, cp, &move, r.ctx))
-	r.ok(r.CuGraphExecHostNodeSetParams(x, host, &driver.CUDA_HOST_NODE_PARAMS{Fn: fn, UserData: unsafe.Pointer(&tokens[1])}))
+	r.ok(r.CuGraphExecHostNodeSetParams(x, host, &cu.CUDA_HOST_NODE_PARAMS{Fn: fn, UserData: unsafe.Pointer(&tokens[1])}))
 	r.ok(r.CuGraphLaunch(x, s))
 	r.ok(r.CuStreamSynchronize(s))
 	r.wantWords("changed", q, 0, 0, 4, 4)
@@ -302,12 +302,12 @@ func TestParametersOfOtherNodesOfAnExecutable(t *testing.T) {
 	move.Height = 2
 	move.SrcPitch, move.DstPitch = 16, 16
 	r.want("2D copy", r.CuGraphExecMemcpyNodeSetParams(x, cp, &move, r.ctx), invalidValue)
-	var got driver.CUDA_MEMSET_NODE_PARAMS
+	var got cu.CUDA_MEMSET_NODE_PARAMS
 	r.ok(r.CuGraphMemsetNodeGetParams(fill, &got))
 	if got.Value != 3 || got.Width != 4 {
 		t.Errorf("the graph's node has %+v", got)
 	}
-	var back driver.CUDA_MEMCPY3D
+	var back cu.CUDA_MEMCPY3D
 	r.ok(r.CuGraphMemcpyNodeGetParams(cp, &back))
 	if back.DstDevice != q || back.WidthInBytes != 8 {
 		t.Errorf("the graph's node has %+v", back)
@@ -320,7 +320,7 @@ func TestDisabledNodesDoNothing(t *testing.T) {
 	g := r.graph()
 	a := r.addKernel(g, add, p, 0, 1)
 	r.addKernel(g, add, p, 0, 10, a)
-	var e driver.CUgraphNode
+	var e cu.CUgraphNode
 	r.ok(r.CuGraphAddEmptyNode(&e, g, nil, 0))
 	x := r.instantiate(g)
 	r.ok(r.CuGraphNodeSetEnabled(x, a, 0))
@@ -344,17 +344,17 @@ func TestChildGraphs(t *testing.T) {
 	in := r.addKernel(child, shift, p, 0, 1)
 	g := r.graph()
 	a := r.addKernel(g, shift, p, 0, 5)
-	var c driver.CUgraphNode
+	var c cu.CUgraphNode
 	r.ok(r.CuGraphAddChildGraphNode(&c, g, &a, 1, child))
 	r.addKernel(g, shift, p, 0, 7, c)
-	var inner driver.CUgraph
+	var inner cu.CUgraph
 	r.ok(r.CuGraphChildGraphNodeGetGraph(c, &inner))
 	if inner == child || len(r.nodes(inner)) != 1 {
 		t.Error("the child is no copy")
 	}
 	r.want("destroy of a child", r.CuGraphDestroy(inner), invalidValue)
 	if !onGPU { // a driver does not survive it
-		r.want("a graph in itself", r.CuGraphAddChildGraphNode(new(driver.CUgraphNode), g, nil, 0, g), invalidValue)
+		r.want("a graph in itself", r.CuGraphAddChildGraphNode(new(cu.CUgraphNode), g, nil, 0, g), invalidValue)
 	}
 	x := r.instantiate(g)
 	r.ok(r.CuGraphLaunch(x, s))
@@ -379,9 +379,9 @@ func TestClone(t *testing.T) {
 	g := r.graph()
 	a := r.addKernel(g, shift, p, 0, 1)
 	b := r.addKernel(g, shift, p, 0, 2, a)
-	var twin driver.CUgraph
+	var twin cu.CUgraph
 	r.ok(r.CuGraphClone(&twin, g))
-	var tb driver.CUgraphNode
+	var tb cu.CUgraphNode
 	r.ok(r.CuGraphNodeFindInClone(&tb, b, twin))
 	if r.edgeCount(twin) != 1 || tb == b || tb != r.nodes(twin)[1] {
 		t.Error("the clone differs")
@@ -397,40 +397,40 @@ func TestGraphsWithMemory(t *testing.T) {
 	r := newRig(t)
 	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
 	g := r.graph()
-	alloc := driver.CUDA_MEM_ALLOC_NODE_PARAMS{Bytesize: 64}
-	alloc.PoolProps.AllocType = driver.CU_MEM_ALLOCATION_TYPE_PINNED
-	alloc.PoolProps.Location = driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE}
-	var a, f, m, c driver.CUgraphNode
+	alloc := cu.CUDA_MEM_ALLOC_NODE_PARAMS{Bytesize: 64}
+	alloc.PoolProps.AllocType = cu.CU_MEM_ALLOCATION_TYPE_PINNED
+	alloc.PoolProps.Location = cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE}
+	var a, f, m, c cu.CUgraphNode
 	r.ok(r.CuGraphAddMemAllocNode(&a, g, nil, 0, &alloc))
 	if alloc.Dptr == 0 {
 		t.Fatal("no address")
 	}
-	set := driver.CUDA_MEMSET_NODE_PARAMS{Dst: alloc.Dptr, ElementSize: 4, Width: 4, Height: 1, Value: 3}
+	set := cu.CUDA_MEMSET_NODE_PARAMS{Dst: alloc.Dptr, ElementSize: 4, Width: 4, Height: 1, Value: 3}
 	r.ok(r.CuGraphAddMemsetNode(&m, g, &a, 1, &set, r.ctx))
 	k := r.addKernel(g, add, alloc.Dptr, 0, 4, m)
-	move := driver.CUDA_MEMCPY3D{
-		SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: alloc.Dptr, DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p,
+	move := cu.CUDA_MEMCPY3D{
+		SrcMemoryType: cu.CU_MEMORYTYPE_DEVICE, SrcDevice: alloc.Dptr, DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: p,
 		WidthInBytes: 4, Height: 1, Depth: 1,
 	}
 	r.ok(r.CuGraphAddMemcpyNode(&c, g, &k, 1, &move, r.ctx))
-	var twin driver.CUgraph
-	r.want("clone", r.CuGraphClone(&twin, g), driver.CUDA_ERROR_NOT_SUPPORTED)
-	r.want("removal of a node", r.CuGraphDestroyNode(c), driver.CUDA_ERROR_NOT_SUPPORTED)
+	var twin cu.CUgraph
+	r.want("clone", r.CuGraphClone(&twin, g), cu.CUDA_ERROR_NOT_SUPPORTED)
+	r.want("removal of a node", r.CuGraphDestroyNode(c), cu.CUDA_ERROR_NOT_SUPPORTED)
 	parent := r.graph()
-	var n driver.CUgraphNode
-	r.want("as a child", r.CuGraphAddChildGraphNode(&n, parent, nil, 0, g), driver.CUDA_ERROR_NOT_SUPPORTED)
+	var n cu.CUgraphNode
+	r.want("as a child", r.CuGraphAddChildGraphNode(&n, parent, nil, 0, g), cu.CUDA_ERROR_NOT_SUPPORTED)
 
 	// without a free node the memory stays after the launch
-	var x, second driver.CUgraphExec
+	var x, second cu.CUgraphExec
 	r.ok(r.CuGraphInstantiate(&x, g, 0))
-	r.want("second executable", r.CuGraphInstantiate(&second, g, 0), driver.CUDA_ERROR_NOT_SUPPORTED)
+	r.want("second executable", r.CuGraphInstantiate(&second, g, 0), cu.CUDA_ERROR_NOT_SUPPORTED)
 	r.ok(r.CuGraphLaunch(x, s))
 	r.want("launch while the memory is there", r.CuGraphLaunch(x, s), invalidValue)
 	r.ok(r.CuStreamSynchronize(s))
 	r.wantWords("result", p, 7)
 	r.wantWords("memory of the graph", alloc.Dptr, 7, 3)
 	var used uint64
-	r.ok(r.CuDeviceGetGraphMemAttribute(r.dev, driver.CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
+	r.ok(r.CuDeviceGetGraphMemAttribute(r.dev, cu.CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
 	if used < 64 {
 		t.Errorf("used: %d", used)
 	}
@@ -441,7 +441,7 @@ func TestGraphsWithMemory(t *testing.T) {
 	r.want("free node of what is freed outside", r.CuGraphAddMemFreeNode(&f, g, &c, 1, alloc.Dptr), invalidValue)
 
 	// with AUTO_FREE_ON_LAUNCH it may be launched again
-	r.ok(r.CuGraphInstantiate(&x, g, uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)))
+	r.ok(r.CuGraphInstantiate(&x, g, uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)))
 	r.ok(r.CuGraphLaunch(x, s))
 	r.ok(r.CuGraphLaunch(x, s))
 	r.ok(r.CuStreamSynchronize(s))
@@ -454,15 +454,15 @@ func TestGraphsThatFreeTheirMemory(t *testing.T) {
 	r := newRig(t)
 	p, s := r.alloc(4), r.stream()
 	g := r.graph()
-	alloc := driver.CUDA_MEM_ALLOC_NODE_PARAMS{Bytesize: 64}
-	alloc.PoolProps.AllocType = driver.CU_MEM_ALLOCATION_TYPE_PINNED
-	alloc.PoolProps.Location = driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE}
-	var a, f, c, n driver.CUgraphNode
+	alloc := cu.CUDA_MEM_ALLOC_NODE_PARAMS{Bytesize: 64}
+	alloc.PoolProps.AllocType = cu.CU_MEM_ALLOCATION_TYPE_PINNED
+	alloc.PoolProps.Location = cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE}
+	var a, f, c, n cu.CUgraphNode
 	r.ok(r.CuGraphAddMemAllocNode(&a, g, nil, 0, &alloc))
-	set := driver.CUDA_MEMSET_NODE_PARAMS{Dst: alloc.Dptr, ElementSize: 4, Width: 4, Height: 1, Value: 3}
+	set := cu.CUDA_MEMSET_NODE_PARAMS{Dst: alloc.Dptr, ElementSize: 4, Width: 4, Height: 1, Value: 3}
 	r.ok(r.CuGraphAddMemsetNode(&c, g, &a, 1, &set, r.ctx))
 	r.ok(r.CuGraphAddMemFreeNode(&f, g, &c, 1, alloc.Dptr))
-	var x driver.CUgraphExec
+	var x cu.CUgraphExec
 	var used uint64
 	r.want("second free node", r.CuGraphAddMemFreeNode(&n, g, &c, 1, alloc.Dptr), invalidValue)
 	r.want("free of other memory", r.CuGraphAddMemFreeNode(&n, g, &c, 1, p), invalidValue)
@@ -471,14 +471,14 @@ func TestGraphsThatFreeTheirMemory(t *testing.T) {
 	r.ok(r.CuGraphLaunch(x, s))
 	r.ok(r.CuStreamSynchronize(s))
 	r.want("free of what is free", r.CuMemFreeAsync(alloc.Dptr, s), invalidValue)
-	r.ok(r.CuDeviceGetGraphMemAttribute(r.dev, driver.CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
+	r.ok(r.CuDeviceGetGraphMemAttribute(r.dev, cu.CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
 	if used != 0 && !onGPU { // a driver counts it until a trim
 		t.Errorf("used afterwards: %d", used)
 	}
 	r.ok(r.CuGraphExecDestroy(x))
 	r.ok(r.CuDeviceGraphMemTrim(r.dev))
 	var reserved uint64
-	r.ok(r.CuDeviceGetGraphMemAttribute(r.dev, driver.CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, unsafe.Pointer(&reserved)))
+	r.ok(r.CuDeviceGetGraphMemAttribute(r.dev, cu.CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, unsafe.Pointer(&reserved)))
 	if reserved != 0 {
 		t.Errorf("reserved after the trim: %d", reserved)
 	}
@@ -489,26 +489,26 @@ func TestQueuedLaunchKeepsItsMemory(t *testing.T) {
 	r := newRig(t)
 	p, s := r.alloc(4), r.stream()
 	gate := make(chan struct{})
-	hold := driver.CUhostFn(loader.NewCallback(func(uintptr) { <-gate }))
-	var g driver.CUgraph
+	hold := cu.CUhostFn(loader.NewCallback(func(uintptr) { <-gate }))
+	var g cu.CUgraph
 	r.ok(r.CuGraphCreate(&g, 0))
-	var params driver.CUgraphNodeParams
-	params.Type = driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC
+	var params cu.CUgraphNodeParams
+	params.Type = cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC
 	alloc := params.Alloc()
 	alloc.Bytesize = 64
-	alloc.PoolProps.AllocType = driver.CU_MEM_ALLOCATION_TYPE_PINNED
-	alloc.PoolProps.Location = driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE}
-	var a, f, c, m driver.CUgraphNode
+	alloc.PoolProps.AllocType = cu.CU_MEM_ALLOCATION_TYPE_PINNED
+	alloc.PoolProps.Location = cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE}
+	var a, f, c, m cu.CUgraphNode
 	r.ok(r.CuGraphAddNode(&a, g, nil, nil, 0, &params))
-	set := driver.CUDA_MEMSET_NODE_PARAMS{Dst: alloc.Dptr, ElementSize: 4, Width: 4, Height: 1, Value: 3}
+	set := cu.CUDA_MEMSET_NODE_PARAMS{Dst: alloc.Dptr, ElementSize: 4, Width: 4, Height: 1, Value: 3}
 	r.ok(r.CuGraphAddMemsetNode(&c, g, &a, 1, &set, r.ctx))
-	move := driver.CUDA_MEMCPY3D{
-		SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: alloc.Dptr, DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p,
+	move := cu.CUDA_MEMCPY3D{
+		SrcMemoryType: cu.CU_MEMORYTYPE_DEVICE, SrcDevice: alloc.Dptr, DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: p,
 		WidthInBytes: 4, Height: 1, Depth: 1,
 	}
 	r.ok(r.CuGraphAddMemcpyNode(&m, g, &c, 1, &move, r.ctx))
 	r.ok(r.CuGraphAddMemFreeNode(&f, g, &m, 1, alloc.Dptr))
-	var x driver.CUgraphExec
+	var x cu.CUgraphExec
 	r.ok(r.CuGraphInstantiate(&x, g, 0))
 	r.ok(r.CuLaunchHostFunc(s, hold, nil))
 	r.ok(r.CuGraphLaunch(x, s))
@@ -524,17 +524,17 @@ func TestUserObjects(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()
 	var destroyed atomic.Uint32
-	fn := driver.CUhostFn(loader.NewCallback(func(uintptr) { destroyed.Add(1) }))
-	var u driver.CUuserObject
+	fn := cu.CUhostFn(loader.NewCallback(func(uintptr) { destroyed.Add(1) }))
+	var u cu.CUuserObject
 	r.want("flags", r.CuUserObjectCreate(&u, nil, fn, 1, 0), invalidValue)
 	r.want("count", r.CuUserObjectCreate(&u, nil, fn, 0, 1), invalidValue)
 	r.ok(r.CuUserObjectCreate(&u, nil, fn, 1, 1))
-	var g driver.CUgraph
+	var g cu.CUgraph
 	r.ok(r.CuGraphCreate(&g, 0))
-	r.ok(r.CuGraphRetainUserObject(g, u, 1, uint32(driver.CU_GRAPH_USER_OBJECT_MOVE)))
-	var n driver.CUgraphNode
+	r.ok(r.CuGraphRetainUserObject(g, u, 1, uint32(cu.CU_GRAPH_USER_OBJECT_MOVE)))
+	var n cu.CUgraphNode
 	r.ok(r.CuGraphAddEmptyNode(&n, g, nil, 0))
-	var x driver.CUgraphExec
+	var x cu.CUgraphExec
 	r.ok(r.CuGraphInstantiate(&x, g, 0))
 	r.ok(r.CuGraphDestroy(g))
 	r.ok(r.CuGraphLaunch(x, s))
@@ -557,33 +557,33 @@ func TestTaggedNodes(t *testing.T) {
 	p, s, add := r.alloc(16), r.stream(), r.kernel("add")
 	ev := r.event(0)
 	g := r.graph()
-	var n, last driver.CUgraphNode
-	addNode := func(p *driver.CUgraphNodeParams) {
+	var n, last cu.CUgraphNode
+	addNode := func(p *cu.CUgraphNodeParams) {
 		t.Helper()
-		var deps []driver.CUgraphNode
+		var deps []cu.CUgraphNode
 		if last != 0 {
 			deps = append(deps, last)
 		}
 		r.ok(r.CuGraphAddNode(&n, g, first(deps), nil, uintptr(len(deps)), p))
 		last = n
 	}
-	k := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_KERNEL}
+	k := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_KERNEL}
 	keep := kernelNode(add, p, 0, 3)
-	*k.Kernel() = driver.CUDA_KERNEL_NODE_PARAMS_v3(*keep)
+	*k.Kernel() = cu.CUDA_KERNEL_NODE_PARAMS_v3(*keep)
 	addNode(k)
 	kernel := n
-	m := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_MEMSET}
-	*m.Memset() = driver.CUDA_MEMSET_NODE_PARAMS_v2{Dst: p + 4, ElementSize: 4, Width: 1, Height: 1, Value: 8, Ctx: r.ctx}
+	m := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_MEMSET}
+	*m.Memset() = cu.CUDA_MEMSET_NODE_PARAMS_v2{Dst: p + 4, ElementSize: 4, Width: 1, Height: 1, Value: 8, Ctx: r.ctx}
 	addNode(m)
-	c := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_MEMCPY}
+	c := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_MEMCPY}
 	c.Memcpy().CopyCtx = r.ctx
-	c.Memcpy().CopyParams = driver.CUDA_MEMCPY3D{
-		SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: p, DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p + 8,
+	c.Memcpy().CopyParams = cu.CUDA_MEMCPY3D{
+		SrcMemoryType: cu.CU_MEMORYTYPE_DEVICE, SrcDevice: p, DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: p + 8,
 		WidthInBytes: 8, Height: 1, Depth: 1,
 	}
 	addNode(c)
-	addNode(&driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_EMPTY})
-	e := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD}
+	addNode(&cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_EMPTY})
+	e := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD}
 	e.EventRecord().Event = ev
 	addNode(e)
 	x := r.instantiate(g)
@@ -592,13 +592,13 @@ func TestTaggedNodes(t *testing.T) {
 	r.wantWords("tagged", p, 3, 8, 3, 8)
 	r.want("event of the graph", r.CuEventQuery(ev), 0)
 	keep = kernelNode(add, p, 0, 5)
-	*k.Kernel() = driver.CUDA_KERNEL_NODE_PARAMS_v3(*keep)
+	*k.Kernel() = cu.CUDA_KERNEL_NODE_PARAMS_v3(*keep)
 	r.ok(r.CuGraphExecNodeSetParams(x, kernel, k))
 	r.want("another type", r.CuGraphExecNodeSetParams(x, kernel, m), invalidValue)
 	r.ok(r.CuGraphLaunch(x, s))
 	r.ok(r.CuStreamSynchronize(s))
 	r.wantWords("changed", p, 8, 8, 8, 8)
-	bad := &driver.CUgraphNodeParams{Type: 99}
+	bad := &cu.CUgraphNodeParams{Type: 99}
 	r.want("type 99", r.CuGraphAddNode(&n, g, nil, nil, 0, bad), invalidValue)
 	m.Reserved2 = 1
 	r.want("reserved field", r.CuGraphAddNode(&n, g, nil, nil, 0, m), invalidValue)
@@ -647,25 +647,25 @@ const conditionalPTX = `
 `
 
 // conditional adds a node of the form after a node, with its body graphs.
-func (r *rig) conditional(g driver.CUgraph, form driver.CUgraphConditionalNodeType, size int, h driver.CUgraphConditionalHandle, after ...driver.CUgraphNode) []driver.CUgraph {
+func (r *rig) conditional(g cu.CUgraph, form cu.CUgraphConditionalNodeType, size int, h cu.CUgraphConditionalHandle, after ...cu.CUgraphNode) []cu.CUgraph {
 	r.t.Helper()
-	p := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_CONDITIONAL}
-	*p.Conditional() = driver.CUDA_CONDITIONAL_NODE_PARAMS{Handle: h, Type: form, Size: uint32(size), Ctx: r.ctx}
-	var n driver.CUgraphNode
+	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_CONDITIONAL}
+	*p.Conditional() = cu.CUDA_CONDITIONAL_NODE_PARAMS{Handle: h, Type: form, Size: uint32(size), Ctx: r.ctx}
+	var n cu.CUgraphNode
 	r.ok(r.CuGraphAddNode(&n, g, first(after), nil, uintptr(len(after)), p))
-	return append([]driver.CUgraph(nil), unsafe.Slice(p.Conditional().PhGraph_out, size)...)
+	return append([]cu.CUgraph(nil), unsafe.Slice(p.Conditional().PhGraph_out, size)...)
 }
 
 // setter is a kernel node with arguments (p, handle).
-func (r *rig) setter(g driver.CUgraph, f driver.CUfunction, p driver.CUdeviceptr, h driver.CUgraphConditionalHandle) driver.CUgraphNode {
+func (r *rig) setter(g cu.CUgraph, f cu.CUfunction, p cu.CUdeviceptr, h cu.CUgraphConditionalHandle) cu.CUgraphNode {
 	r.t.Helper()
 	params := &struct {
 		p, h uint64
 		list [2]unsafe.Pointer
 	}{p: uint64(p), h: uint64(h)}
 	params.list = [2]unsafe.Pointer{unsafe.Pointer(&params.p), unsafe.Pointer(&params.h)}
-	var n driver.CUgraphNode
-	r.ok(r.CuGraphAddKernelNode(&n, g, nil, 0, &driver.CUDA_KERNEL_NODE_PARAMS{
+	var n cu.CUgraphNode
+	r.ok(r.CuGraphAddKernelNode(&n, g, nil, 0, &cu.CUDA_KERNEL_NODE_PARAMS{
 		Func: f, GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1, KernelParams: &params.list[0],
 	}))
 	return n
@@ -676,9 +676,9 @@ func TestWhileNodeRepeatsItsBody(t *testing.T) {
 	p, s, add := r.alloc(8), r.stream(), r.kernel("add")
 	countdown := r.function(r.module(conditionalPTX), "countdown")
 	g := r.graph()
-	var h driver.CUgraphConditionalHandle
-	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 1, driver.CU_GRAPH_COND_ASSIGN_DEFAULT))
-	body := r.conditional(g, driver.CU_GRAPH_COND_TYPE_WHILE, 1, h)[0]
+	var h cu.CUgraphConditionalHandle
+	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 1, cu.CU_GRAPH_COND_ASSIGN_DEFAULT))
+	body := r.conditional(g, cu.CU_GRAPH_COND_TYPE_WHILE, 1, h)[0]
 	r.setter(body, countdown, p, h)
 	r.addKernel(body, add, p, 1, 1)
 	x := r.instantiate(g)
@@ -696,11 +696,11 @@ func TestIfElseAndSwitchNodes(t *testing.T) {
 	p, s, add := r.alloc(32), r.stream(), r.kernel("add")
 	set := r.function(r.module(conditionalPTX), "set")
 	g := r.graph()
-	var hi, hs driver.CUgraphConditionalHandle
+	var hi, hs cu.CUgraphConditionalHandle
 	r.ok(r.CuGraphConditionalHandleCreate(&hi, g, r.ctx, 0, 0))
 	r.ok(r.CuGraphConditionalHandleCreate(&hs, g, r.ctx, 0, 0))
-	ifBodies := r.conditional(g, driver.CU_GRAPH_COND_TYPE_IF, 2, hi, r.setter(g, set, p, hi))
-	cases := r.conditional(g, driver.CU_GRAPH_COND_TYPE_SWITCH, 3, hs, r.setter(g, set, p+4, hs))
+	ifBodies := r.conditional(g, cu.CU_GRAPH_COND_TYPE_IF, 2, hi, r.setter(g, set, p, hi))
+	cases := r.conditional(g, cu.CU_GRAPH_COND_TYPE_SWITCH, 3, hs, r.setter(g, set, p+4, hs))
 	for i, b := range append(ifBodies, cases...) {
 		r.addKernel(b, add, p, uint32(2+i), 1)
 	}
@@ -718,29 +718,29 @@ func TestIfElseAndSwitchNodes(t *testing.T) {
 func TestBadConditionals(t *testing.T) {
 	r := newRig(t)
 	g, other := r.graph(), r.graph()
-	var h driver.CUgraphConditionalHandle
+	var h cu.CUgraphConditionalHandle
 	r.want("flags", r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 0, 8), invalidValue)
 	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 0, 0))
-	p := &driver.CUgraphNodeParams{Type: driver.CU_GRAPH_NODE_TYPE_CONDITIONAL}
-	try := func(what string, g driver.CUgraph, form driver.CUgraphConditionalNodeType, size uint32) {
+	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_CONDITIONAL}
+	try := func(what string, g cu.CUgraph, form cu.CUgraphConditionalNodeType, size uint32) {
 		t.Helper()
-		*p.Conditional() = driver.CUDA_CONDITIONAL_NODE_PARAMS{Handle: h, Type: form, Size: size, Ctx: r.ctx}
-		r.want(what, r.CuGraphAddNode(new(driver.CUgraphNode), g, nil, nil, 0, p), invalidValue)
+		*p.Conditional() = cu.CUDA_CONDITIONAL_NODE_PARAMS{Handle: h, Type: form, Size: size, Ctx: r.ctx}
+		r.want(what, r.CuGraphAddNode(new(cu.CUgraphNode), g, nil, nil, 0, p), invalidValue)
 	}
-	try("IF with three bodies", g, driver.CU_GRAPH_COND_TYPE_IF, 3)
-	try("WHILE with two bodies", g, driver.CU_GRAPH_COND_TYPE_WHILE, 2)
-	try("no bodies", g, driver.CU_GRAPH_COND_TYPE_IF, 0)
-	try("handle of another graph", other, driver.CU_GRAPH_COND_TYPE_IF, 1)
-	var x driver.CUgraphExec
-	params := driver.CUDA_GRAPH_INSTANTIATE_PARAMS{}
+	try("IF with three bodies", g, cu.CU_GRAPH_COND_TYPE_IF, 3)
+	try("WHILE with two bodies", g, cu.CU_GRAPH_COND_TYPE_WHILE, 2)
+	try("no bodies", g, cu.CU_GRAPH_COND_TYPE_IF, 0)
+	try("handle of another graph", other, cu.CU_GRAPH_COND_TYPE_IF, 1)
+	var x cu.CUgraphExec
+	params := cu.CUDA_GRAPH_INSTANTIATE_PARAMS{}
 	r.want("handle without a node", r.CuGraphInstantiateWithParams(&x, g, &params), invalidValue)
-	if params.Result_out != driver.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED {
+	if params.Result_out != cu.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED {
 		t.Errorf("reason %v", params.Result_out)
 	}
-	r.conditional(g, driver.CU_GRAPH_COND_TYPE_IF, 1, h)
-	try("second node for a handle", g, driver.CU_GRAPH_COND_TYPE_IF, 1)
-	var twin driver.CUgraph
-	r.want("clone", r.CuGraphClone(&twin, g), driver.CUDA_ERROR_NOT_SUPPORTED)
+	r.conditional(g, cu.CU_GRAPH_COND_TYPE_IF, 1, h)
+	try("second node for a handle", g, cu.CU_GRAPH_COND_TYPE_IF, 1)
+	var twin cu.CUgraph
+	r.want("clone", r.CuGraphClone(&twin, g), cu.CUDA_ERROR_NOT_SUPPORTED)
 }
 
 func TestLaunchOfAGraphIsNotCaptured(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -21,8 +21,8 @@ type allocNode struct {
 	ctx          *cudaContext
 	addr         uint64
 	size         uint64
-	props        driver.CUmemPoolProps
-	descs        []driver.CUmemAccessDesc
+	props        cu.CUmemPoolProps
+	descs        []cu.CUmemAccessDesc
 	reach        *vm.Reach // what descs say
 	buf          []byte    // the memory behind the address, kept between launches
 	freed        *graph    // the graph that has the free node; nil: none
@@ -34,7 +34,7 @@ type allocNode struct {
 	pending      int // launches that have not ended
 }
 
-func (*allocNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC }
+func (*allocNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC }
 
 func (n *allocNode) run(x *execution) result {
 	e := x.e
@@ -125,7 +125,7 @@ func (n *allocNode) executableGone(e *Emulator) {
 }
 
 // newAllocNode sets an address aside.
-func (c call) newAllocNode(ctx *cudaContext, props *driver.CUmemPoolProps, size uint64, descs []driver.CUmemAccessDesc) (*allocNode, result) {
+func (c call) newAllocNode(ctx *cudaContext, props *cu.CUmemPoolProps, size uint64, descs []cu.CUmemAccessDesc) (*allocNode, result) {
 	d, r := c.e.poolDevice(props)
 	if r == success {
 		r = c.e.checkAccess(d, descs)
@@ -151,19 +151,19 @@ func (c call) newAllocNode(ctx *cudaContext, props *driver.CUmemPoolProps, size 
 }
 
 // allocFrom makes an allocation node and returns its address in dptr.
-func (c call) allocFrom(props *driver.CUmemPoolProps, descs []driver.CUmemAccessDesc, size uintptr, dptr *driver.CUdeviceptr) (*allocNode, result) {
+func (c call) allocFrom(props *cu.CUmemPoolProps, descs []cu.CUmemAccessDesc, size uintptr, dptr *cu.CUdeviceptr) (*allocNode, result) {
 	n, r := c.newAllocNode(c.ctx, props, uint64(size), descs)
 	if r != success {
 		return nil, r
 	}
-	*dptr = driver.CUdeviceptr(n.addr)
+	*dptr = cu.CUdeviceptr(n.addr)
 	return n, success
 }
 
 // freeNode frees what an allocation node allocated.
 type freeNode struct{ alloc *allocNode }
 
-func (*freeNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_MEM_FREE }
+func (*freeNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEM_FREE }
 
 func (n *freeNode) run(x *execution) result {
 	x.e.mu.Lock()
@@ -174,7 +174,7 @@ func (n *freeNode) run(x *execution) result {
 
 // freeFrom makes a free node: only of an allocation node's memory, once in a
 // graph, and either in the graph that allocates or in another.
-func (c call) freeFrom(g *graph, dptr driver.CUdeviceptr) (*freeNode, result) {
+func (c call) freeFrom(g *graph, dptr cu.CUdeviceptr) (*freeNode, result) {
 	a := c.e.graphAllocs[uint64(dptr)]
 	if a == nil || a.freedOutside || (a.freed != nil && (a.freed == g || a.freed == a.graph || g == a.graph)) {
 		return nil, errInvalidValue
@@ -183,7 +183,7 @@ func (c call) freeFrom(g *graph, dptr driver.CUdeviceptr) (*freeNode, result) {
 	return &freeNode{a}, success
 }
 
-func captureFree(c call, s *stream, dptr driver.CUdeviceptr) result {
+func captureFree(c call, s *stream, dptr cu.CUdeviceptr) result {
 	if r := s.capturable(); r != success {
 		return r
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 var graphMemFunctions = functions{
@@ -18,7 +18,7 @@ var graphMemFunctions = functions{
 }
 
 func cuGraphAddMemAllocNode(c call) result {
-	p := at[driver.CUDA_MEM_ALLOC_NODE_PARAMS](c, 4)
+	p := at[cu.CUDA_MEM_ALLOC_NODE_PARAMS](c, 4)
 	if p == nil {
 		return errInvalidValue
 	}
@@ -37,15 +37,15 @@ func cuGraphMemAllocNodeGetParams(c call) result {
 	if r != success {
 		return r
 	}
-	return put(c, 1, driver.CUDA_MEM_ALLOC_NODE_PARAMS{
-		PoolProps: n.props, Bytesize: uintptr(n.size), Dptr: driver.CUdeviceptr(n.addr),
+	return put(c, 1, cu.CUDA_MEM_ALLOC_NODE_PARAMS{
+		PoolProps: n.props, Bytesize: uintptr(n.size), Dptr: cu.CUdeviceptr(n.addr),
 		AccessDescs: unsafe.SliceData(n.descs), AccessDescCount: uintptr(len(n.descs)),
 	})
 }
 
 func cuGraphAddMemFreeNode(c call) result {
 	return addNode(c, -1, 3, func(g *graph) (nodeParams, result) {
-		return checked(c.freeFrom(g, driver.CUdeviceptr(c.Uint64(4))))
+		return checked(c.freeFrom(g, cu.CUdeviceptr(c.Uint64(4))))
 	})
 }
 
@@ -54,7 +54,7 @@ func cuGraphMemFreeNodeGetParams(c call) result {
 	if r != success {
 		return r
 	}
-	return put(c, 1, driver.CUdeviceptr(n.alloc.addr))
+	return put(c, 1, cu.CUdeviceptr(n.alloc.addr))
 }
 
 // cuDeviceGraphMemTrim gives back what no launch has in use.
@@ -71,7 +71,7 @@ func cuDeviceGraphMemTrim(c call) result {
 	return success
 }
 
-func (g *graphMemory) counter(a driver.CUgraphMem_attribute) *uint64 {
+func (g *graphMemory) counter(a cu.CUgraphMem_attribute) *uint64 {
 	counters := []*uint64{&g.used, &g.usedHigh, &g.reserved, &g.reservedHigh}
 	if int(a) >= len(counters) {
 		return nil
@@ -84,7 +84,7 @@ func cuDeviceGetGraphMemAttribute(c call) result {
 	if d == nil {
 		return errInvalidDevice
 	}
-	v := d.graph.counter(driver.CUgraphMem_attribute(c.Uint32(1)))
+	v := d.graph.counter(cu.CUgraphMem_attribute(c.Uint32(1)))
 	if v == nil {
 		return errInvalidValue
 	}
@@ -94,8 +94,8 @@ func cuDeviceGetGraphMemAttribute(c call) result {
 // cuDeviceSetGraphMemAttribute can only reset the high-water marks.
 func cuDeviceSetGraphMemAttribute(c call) result {
 	d := deviceAt(c, 0)
-	a := driver.CUgraphMem_attribute(c.Uint32(1))
-	marks := []driver.CUgraphMem_attribute{driver.CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, driver.CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH}
+	a := cu.CUgraphMem_attribute(c.Uint32(1))
+	marks := []cu.CUgraphMem_attribute{cu.CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, cu.CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH}
 	switch {
 	case d == nil:
 		return errInvalidDevice

@@ -1,6 +1,6 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 var graphNodeFunctions = functions{
 	"cuGraphAddKernelNode":            {cuGraphAddKernelNodeV1, afterInit},
@@ -84,6 +84,6 @@ func cuGraphAddEmptyNode(c call) result {
 // emptyNode does nothing: it joins dependencies.
 type emptyNode struct{}
 
-func (*emptyNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_EMPTY }
+func (*emptyNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_EMPTY }
 
 func (*emptyNode) run(*execution) result { return success }

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -51,7 +51,14 @@ func (t *callbackThread) call(run func()) {
 // that no other goroutine inherits the mark that CUDA is forbidden there.
 func (t *callbackThread) loop() {
 	runtime.LockOSThread()
-	defer close(t.ended)
+	stopped := false
+	defer func() {
+		if stopped {
+			close(t.ended)
+			return
+		}
+		go t.loop() // a function ended the goroutine, and others wait
+	}()
 	t.e.mu.Lock()
 	defer t.e.unlock()
 	self := t.e.thread()
@@ -62,6 +69,7 @@ func (t *callbackThread) loop() {
 			t.arrived.Wait()
 		}
 		if len(t.queue) == 0 {
+			stopped = true
 			return
 		}
 		run := t.queue[0]
@@ -86,7 +94,7 @@ type hostNode struct {
 	userData uintptr
 }
 
-func (n *hostNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_HOST }
+func (n *hostNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_HOST }
 
 func (n *hostNode) run(x *execution) result {
 	x.e.stats.hostCalls.Add(1)

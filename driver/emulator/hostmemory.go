@@ -3,7 +3,7 @@ package emulator
 import (
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -27,9 +27,9 @@ var managedFunctions = functions{
 
 const (
 	pageSize          = 4096
-	hostAllocFlags    = driver.CU_MEMHOSTALLOC_PORTABLE | driver.CU_MEMHOSTALLOC_DEVICEMAP | driver.CU_MEMHOSTALLOC_WRITECOMBINED
-	hostRegisterFlags = driver.CU_MEMHOSTREGISTER_PORTABLE | driver.CU_MEMHOSTREGISTER_DEVICEMAP |
-		driver.CU_MEMHOSTREGISTER_IOMEMORY | driver.CU_MEMHOSTREGISTER_READ_ONLY
+	hostAllocFlags    = cu.CU_MEMHOSTALLOC_PORTABLE | cu.CU_MEMHOSTALLOC_DEVICEMAP | cu.CU_MEMHOSTALLOC_WRITECOMBINED
+	hostRegisterFlags = cu.CU_MEMHOSTREGISTER_PORTABLE | cu.CU_MEMHOSTREGISTER_DEVICEMAP |
+		cu.CU_MEMHOSTREGISTER_IOMEMORY | cu.CU_MEMHOSTREGISTER_READ_ONLY
 )
 
 // newPages makes zeroed memory that begins at a page.
@@ -46,7 +46,7 @@ func newPages(size uint64) ([]byte, bool) {
 func (e *Emulator) mapHost(b []byte, a *allocation, kind vm.RegionKind) result {
 	addr, err := e.mem.MapHost(b, vm.AllocOptions{Kind: kind, Tag: a.by, User: a})
 	if err != nil {
-		return driver.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+		return cu.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
 	}
 	a.addr, a.size, a.id = addr, uint64(len(b)), e.id()
 	return success
@@ -65,14 +65,18 @@ func allocHost(c call, flags uint32, by string) result {
 		*out = nil
 		return success
 	}
+	if size > c.e.cfg.Limits.HostMemory || c.e.hostBytes > c.e.cfg.Limits.HostMemory-size {
+		return errOutOfMemory
+	}
 	b, ok := newPages(size)
 	if !ok {
 		return errOutOfMemory
 	}
-	a := &allocation{kind: pageLocked, ctx: c.ctx, dev: c.ctx.dev, hostFlags: flags | driver.CU_MEMHOSTALLOC_DEVICEMAP, by: by}
+	a := &allocation{kind: pageLocked, ctx: c.ctx, dev: c.ctx.dev, hostFlags: flags | cu.CU_MEMHOSTALLOC_DEVICEMAP, by: by}
 	if r := c.e.mapHost(b, a, vm.RegionHost); r != success {
 		return r
 	}
+	c.e.hostBytes += size
 	*out = unsafe.Pointer(&b[0])
 	return success
 }
@@ -109,7 +113,7 @@ func cuMemHostRegister(c call) result {
 	if old := hostAt(c, 0); old != nil && old.kind == pageLocked {
 		return errInvalidValue
 	}
-	a := &allocation{kind: registered, ctx: c.ctx, dev: c.ctx.dev, hostFlags: flags | driver.CU_MEMHOSTREGISTER_DEVICEMAP, by: "cuMemHostRegister"}
+	a := &allocation{kind: registered, ctx: c.ctx, dev: c.ctx.dev, hostFlags: flags | cu.CU_MEMHOSTREGISTER_DEVICEMAP, by: "cuMemHostRegister"}
 	return c.e.mapHost(unsafe.Slice((*byte)(p), size), a, vm.RegionHost)
 }
 
@@ -121,7 +125,7 @@ func cuMemHostUnregister(c call) result {
 	case a != nil && (a.kind == pageLocked || a.addr != c.Uint64(0)):
 		return errInvalidValue
 	case a == nil:
-		return driver.CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
+		return cu.CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
 	}
 	a.dev.wait()
 	c.e.release(a, "cuMemHostUnregister")
@@ -132,7 +136,7 @@ func cuMemHostGetDevicePointer(c call) result {
 	if c.Ptr(0) == nil || c.Uint32(2) != 0 || hostAt(c, 1) == nil {
 		return errInvalidValue
 	}
-	return put(c, 0, driver.CUdeviceptr(c.Uint64(1)))
+	return put(c, 0, cu.CUdeviceptr(c.Uint64(1)))
 }
 
 func cuMemHostGetFlags(c call) result {
@@ -148,7 +152,7 @@ func cuMemHostGetFlags(c call) result {
 func cuMemAllocManaged(c call) result {
 	size, flags := c.Uint64(1), c.Uint32(2)
 	if c.Ptr(0) == nil || size == 0 ||
-		(flags != uint32(driver.CU_MEM_ATTACH_GLOBAL) && flags != uint32(driver.CU_MEM_ATTACH_HOST)) {
+		(flags != uint32(cu.CU_MEM_ATTACH_GLOBAL) && flags != uint32(cu.CU_MEM_ATTACH_HOST)) {
 		return errInvalidValue
 	}
 	if !c.ctx.dev.charge(size) {
@@ -163,5 +167,5 @@ func cuMemAllocManaged(c call) result {
 	if r := c.e.mapHost(b, a, vm.RegionManaged); r != success {
 		return r
 	}
-	return put(c, 0, driver.CUdeviceptr(a.addr))
+	return put(c, 0, cu.CUdeviceptr(a.addr))
 }

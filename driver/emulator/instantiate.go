@@ -1,6 +1,6 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 func cuGraphInstantiateV1(c call) result {
 	g, r := graphAt(c, 1)
@@ -40,7 +40,7 @@ func cuGraphInstantiateWithFlags(c call) result {
 }
 
 func cuGraphInstantiateWithParams(c call) result {
-	p := at[driver.CUDA_GRAPH_INSTANTIATE_PARAMS](c, 2)
+	p := at[cu.CUDA_GRAPH_INSTANTIATE_PARAMS](c, 2)
 	g, r := graphAt(c, 1)
 	switch {
 	case r != success:
@@ -48,19 +48,19 @@ func cuGraphInstantiateWithParams(c call) result {
 	case c.Ptr(0) == nil || p == nil:
 		return errInvalidValue
 	}
-	p.HErrNode_out, p.Result_out = 0, driver.CUDA_GRAPH_INSTANTIATE_SUCCESS
+	p.HErrNode_out, p.Result_out = 0, cu.CUDA_GRAPH_INSTANTIATE_SUCCESS
 	x, bad := c.instantiate(g, p.Flags)
 	if bad != nil {
 		p.Result_out = bad.reason
 		if bad.node != nil {
-			p.HErrNode_out = driver.CUgraphNode(bad.node.handle)
+			p.HErrNode_out = cu.CUgraphNode(bad.node.handle)
 		}
 		return bad.result
 	}
-	if p.Flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0 {
+	if p.Flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0 {
 		if _, r := c.streamOf(uintptr(p.HUploadStream)); r != success {
 			x.destroy()
-			p.Result_out = driver.CUDA_GRAPH_INSTANTIATE_ERROR
+			p.Result_out = cu.CUDA_GRAPH_INSTANTIATE_ERROR
 			return r
 		}
 	}

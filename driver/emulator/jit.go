@@ -1,16 +1,16 @@
 package emulator
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/isa"
 )
 
 // jitOptions are the options of a load that mean something here: the buffers
@@ -29,7 +29,7 @@ type jitLog struct {
 
 // readJITOptions reads parallel arrays of options and values. A value is a
 // pointer or a number in the pointer's place.
-func readJITOptions(options []driver.CUjit_option, values []unsafe.Pointer, n int) (jitOptions, result) {
+func readJITOptions(options []cu.CUjit_option, values []unsafe.Pointer, n int) (jitOptions, result) {
 	var o jitOptions
 	if n > 0 && (options == nil || values == nil) {
 		return o, errInvalidValue
@@ -37,18 +37,18 @@ func readJITOptions(options []driver.CUjit_option, values []unsafe.Pointer, n in
 	for i, option := range options {
 		number := (*uintptr)(unsafe.Pointer(&values[i]))
 		switch option {
-		case driver.CU_JIT_INFO_LOG_BUFFER:
+		case cu.CU_JIT_INFO_LOG_BUFFER:
 			o.info.buf = values[i]
-		case driver.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+		case cu.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
 			o.info.size = number
-		case driver.CU_JIT_ERROR_LOG_BUFFER:
+		case cu.CU_JIT_ERROR_LOG_BUFFER:
 			o.err.buf = values[i]
-		case driver.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+		case cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
 			o.err.size = number
-		case driver.CU_JIT_WALL_TIME:
+		case cu.CU_JIT_WALL_TIME:
 			o.wallTime = (*float32)(unsafe.Pointer(&values[i]))
 		default:
-			if option >= driver.CU_JIT_NUM_OPTIONS {
+			if option >= cu.CU_JIT_NUM_OPTIONS {
 				return o, errInvalidValue
 			}
 		}
@@ -72,48 +72,60 @@ func (l *jitLog) write(text string) {
 
 // readImage copies what a load function was given, if it is PTX, by itself, in
 // a fat binary or linked here. Everything else needs a GPU.
-func (e *Emulator) readImage(image unsafe.Pointer, o *jitOptions) ([]source, result) {
+func (e *Emulator) readImage(image rawImage, o *jitOptions) ([]source, result) {
 	const (
 		elf        = 0x464c457f
 		fatbin     = 0xba55ed50
 		fatWrapper = 0x466243b1
 	)
-	head := (*[4]byte)(image)
-	switch binary.LittleEndian.Uint32(head[:]) {
+	switch image.magic() {
 	case elf:
 		if sources := linkedSources(image); sources != nil {
 			return sources, success
 		}
 		return nil, e.refuseImage(o, "a cubin holds machine code of a GPU")
 	case fatbin:
-		if sources, ok := fatbinSource(image, e.compileOptions(e.devices[0]).ComputeCapability); ok {
-			return sources, success
+		sources, err := fatbinSource(image, e.compileOptions(e.devices[0]).ComputeCapability)
+		if err != nil {
+			return nil, e.refuseImage(o, err.Error())
 		}
-		return nil, e.refuseImage(o, "this fat binary holds machine code of a GPU, or PTX compressed as since CUDA 13 (nvcc --no-compress leaves it readable)")
+		return sources, success
 	case fatWrapper:
-		return nil, e.refuseImage(o, "a fat binary holds machine code of a GPU or compressed PTX")
+		return nil, e.refuseImage(o, "this is the C wrapper of a fat binary, not the fat binary")
 	}
-	return plainSource(goString(image)), success
+	text, ok := image.text()
+	if !ok {
+		return nil, errInvalidImage
+	}
+	return plainSource(text), success
 }
 
 func (e *Emulator) refuseImage(o *jitOptions, why string) result {
 	msg := why + ": the emulator executes PTX text only; compile with nvcc -ptx or keep the PTX"
 	o.err.write(msg)
 	e.say(slog.LevelError, "module refused", "reason", msg)
-	return driver.CUDA_ERROR_NO_BINARY_FOR_GPU
+	return cu.CUDA_ERROR_NO_BINARY_FOR_GPU
 }
 
 // compile makes code for the context. It takes time, so the lock is released.
 func (ctx *cudaContext) compile(sources []source, o *jitOptions) (code *vm.Module, r result) {
 	e := ctx.e
 	var err error
+	options := e.compileOptions(ctx.dev)
 	e.unlocked(func() {
 		var trees []*ptx.Module
 		if trees, r, err = parseAll(sources); err == nil {
 			r, err = e.accepts(trees...)
 		}
 		if err == nil {
-			code, err = vm.Compile(e.compileOptions(ctx.dev), trees...)
+			err = vm.CheckNumbers(options, trees...)
+			r = compileResult(err)
+		}
+		if err == nil {
+			r, err = checkISA(trees, e.cfg.ComputeCapability)
+		}
+		if err == nil {
+			code, err = vm.Compile(options, trees...)
 			r = compileResult(err)
 		}
 	})
@@ -133,6 +145,8 @@ func (e *Emulator) compileOptions(d *device) vm.CompileOptions {
 		ComputeCapability: e.cfg.ComputeCapability[0]*10 + e.cfg.ComputeCapability[1],
 		Externs:           map[string]vm.Extern{"cudaGraphSetConditional": setConditional},
 		Tag:               "a module's variable",
+		MemoryLimit:       max(d.left(), 1),
+		VariableLimit:     e.cfg.Limits.Variables,
 	}
 }
 
@@ -141,13 +155,25 @@ func parsePTX(name, source string) (*ptx.Module, result, error) {
 	if !strings.Contains(source, ".version") {
 		return nil, errInvalidImage, errors.New("the image is neither PTX (there is no .version) nor a binary")
 	} else if err := asciiOnly(source); err != nil {
-		return nil, driver.CUDA_ERROR_INVALID_PTX, err
+		return nil, cu.CUDA_ERROR_INVALID_PTX, err
 	}
 	tree, err := ptx.Parse(name, []byte(source))
 	if err != nil {
-		return nil, driver.CUDA_ERROR_INVALID_PTX, err
+		return nil, cu.CUDA_ERROR_INVALID_PTX, err
 	}
 	return tree, success, nil
+}
+
+// checkISA refuses what NVIDIA's compiler would, in functions that nobody calls
+// too.
+func checkISA(trees []*ptx.Module, capability [2]int) (result, error) {
+	arch := fmt.Sprintf("sm_%d%d", capability[0], capability[1])
+	for _, tree := range trees {
+		if err := isa.CheckFor(tree, arch); err != nil {
+			return cu.CUDA_ERROR_INVALID_PTX, err
+		}
+	}
+	return success, nil
 }
 
 // compileResult is the code for the first compile error.
@@ -157,7 +183,7 @@ func compileResult(err error) result {
 	case err == nil:
 		return success
 	case !errors.As(err, &all) || len(all) == 0:
-		return driver.CUDA_ERROR_INVALID_PTX
+		return cu.CUDA_ERROR_INVALID_PTX
 	}
 	switch all[0].Kind {
 	case vm.CompileMemory:
@@ -165,7 +191,7 @@ func compileResult(err error) result {
 	case vm.CompileUnsupported:
 		return errNotSupported
 	}
-	return driver.CUDA_ERROR_INVALID_PTX
+	return cu.CUDA_ERROR_INVALID_PTX
 }
 
 // jitText formats errors the way ptxas does, so that what reads a JIT log
@@ -181,7 +207,12 @@ func jitText(err error) string {
 	}
 	var syntax ptx.Errors
 	var compile vm.CompileErrors
+	var rules isa.Errors
 	switch {
+	case errors.As(err, &rules):
+		for _, e := range rules {
+			line(int(e.Pos.Line), e.Problem)
+		}
 	case errors.As(err, &syntax):
 		for _, e := range syntax {
 			line(int(e.Pos.Line), syntaxText(e))

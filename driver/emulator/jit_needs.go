@@ -3,7 +3,7 @@ package emulator
 import (
 	"errors"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -16,9 +16,9 @@ func (e *Emulator) accepts(trees ...*ptx.Module) (result, error) {
 		switch {
 		case !errors.As(err, &unmet):
 		case unmet.Kind == ptx.UnmetVersion:
-			return driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, err
+			return cu.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, err
 		default:
-			return driver.CUDA_ERROR_INVALID_PTX, err
+			return cu.CUDA_ERROR_INVALID_PTX, err
 		}
 	}
 	return success, nil

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -89,7 +89,7 @@ func (l *listener) call(line string) {
 	var pin runtime.Pinner // C reads the text where it is
 	pin.Pin(&text[0])
 	defer pin.Unpin()
-	loader.CallCallback(l.fn, l.userData, uintptr(driver.CU_LOG_LEVEL_ERROR), uintptr(unsafe.Pointer(&text[0])), uintptr(len(line)))
+	loader.CallCallback(l.fn, l.userData, uintptr(cu.CU_LOG_LEVEL_ERROR), uintptr(unsafe.Pointer(&text[0])), uintptr(len(line)))
 }
 
 // after is what was noted from a number on.

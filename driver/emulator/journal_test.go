@@ -6,7 +6,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -22,24 +22,24 @@ func journalRig(t *testing.T) *rig {
 }
 
 // listen registers a listener.
-func (r *rig) listen(f func()) driver.CUlogsCallbackHandle {
+func (r *rig) listen(f func()) cu.CUlogsCallbackHandle {
 	r.t.Helper()
 	fn := loader.NewCallback(func(uintptr) { f() })
-	var h driver.CUlogsCallbackHandle
-	r.ok(r.CuLogsRegisterCallback(driver.CUlogsCallback(fn), nil, &h))
+	var h cu.CUlogsCallbackHandle
+	r.ok(r.CuLogsRegisterCallback(cu.CUlogsCallback(fn), nil, &h))
 	return h
 }
 
 // fail makes a call that fails.
 func (r *rig) fail() {
 	r.t.Helper()
-	r.want("nowhere", r.CuMemAlloc(nil, 4), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
 // hostFunc queues a host function, behind what its thread has to do already.
 func (r *rig) hostFunc(f func()) {
 	r.t.Helper()
-	r.ok(r.CuLaunchHostFunc(0, driver.CUhostFn(loader.NewCallback(func(uintptr) { f() })), nil))
+	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(loader.NewCallback(func(uintptr) { f() })), nil))
 }
 
 func TestTheJournalTellsOfEachFailure(t *testing.T) {
@@ -47,15 +47,15 @@ func TestTheJournalTellsOfEachFailure(t *testing.T) {
 	told := make(chan uintptr, 8)
 	fn := loader.NewCallback(func(userData uintptr) { told <- userData })
 	data := unsafe.Pointer(&journalData)
-	var h driver.CUlogsCallbackHandle
-	r.ok(r.CuLogsRegisterCallback(driver.CUlogsCallback(fn), data, &h))
-	r.want("nowhere", r.CuMemAlloc(nil, 4), driver.CUDA_ERROR_INVALID_VALUE)
+	var h cu.CUlogsCallbackHandle
+	r.ok(r.CuLogsRegisterCallback(cu.CUlogsCallback(fn), data, &h))
+	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
 	if got := <-told; got != uintptr(data) {
 		t.Errorf("told with %#x", got)
 	}
 	r.ok(r.CuLogsUnregisterCallback(h))
-	r.want("nowhere", r.CuMemAlloc(nil, 4), driver.CUDA_ERROR_INVALID_VALUE)
-	r.ok(r.CuLaunchHostFunc(0, driver.CUhostFn(fn), nil)) // behind what is queued for the same thread
+	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
+	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(fn), nil)) // behind what is queued for the same thread
 	if got := <-told; got != 0 {
 		t.Errorf("told with %#x after the end", got)
 	}
@@ -97,12 +97,12 @@ func TestTheEndOfAListenerWaitsForIt(t *testing.T) {
 
 func TestAListenerMayEndItself(t *testing.T) {
 	r := journalRig(t)
-	var h driver.CUlogsCallbackHandle
+	var h cu.CUlogsCallbackHandle
 	done := make(chan error)
 	h = r.listen(func() { done <- r.CuLogsUnregisterCallback(h) })
 	r.fail()
 	r.ok(<-done)
-	r.want("again", r.CuLogsUnregisterCallback(h), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("again", r.CuLogsUnregisterCallback(h), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
 func TestAListenerIsNotToldOfItsOwnFailures(t *testing.T) {
@@ -110,7 +110,7 @@ func TestAListenerIsNotToldOfItsOwnFailures(t *testing.T) {
 	told := 0
 	h := r.listen(func() {
 		told++
-		r.want("a call in a listener", r.CuMemAlloc(nil, 4), driver.CUDA_ERROR_NOT_PERMITTED)
+		r.want("a call in a listener", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_NOT_PERMITTED)
 	})
 	r.fail()
 	for range 3 {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -18,7 +18,7 @@ type kernelNode struct {
 	attrs       launchAttrs
 }
 
-func (n *kernelNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_KERNEL }
+func (n *kernelNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_KERNEL }
 
 // check refuses what a driver refuses before a launch.
 func (n *kernelNode) check() result {
@@ -33,8 +33,12 @@ func (n *kernelNode) check() result {
 		return errInvalidValue
 	case f.info.ReqBlock != vm.Dim3{} && f.info.ReqBlock != b:
 		return errInvalidValue
-	case int64(n.shared) > int64(f.settings.maxDynamicShared):
+	case int64(n.shared) > int64(f.settings.maxDynamicShared), f.info.LocalBytes >= maxStack:
 		return errInvalidValue
+	case f.info.SharedBytes+int(n.shared) > limitsOf(f.mod.ctx.e.cfg.ComputeCapability).sharedOptin:
+		return errInvalidValue // compiled for the architecture, but no block of the device has room
+	case f.code.BlockBytes(b, n.shared) > f.mod.ctx.e.cfg.LimitMemory:
+		return errOutOfMemory
 	}
 	if r := n.checkCluster(); r != success {
 		return r
@@ -109,7 +113,7 @@ func (n *kernelNode) launch(x *execution, user *graphRun) result {
 		x.spend(start)
 		x.spend(func(m *CostModel) time.Duration { return m.kernel(n, e.cfg.Multiprocessors, opts.Stats) })
 	}
-	return e.launchResult(err)
+	return x.launchResult(err)
 }
 
 // options translates the launch for the engine.
@@ -131,9 +135,11 @@ func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 		Cooperative: n.attrs.cooperative != 0,
 		Seed:        e.cfg.Seed,
 		Checks:      e.cfg.Check.engine(),
-		Report:      e.findInKernel,
+		Report:      x.findInKernel,
 		Stdout:      e.cfg.Stdout,
 		Heap:        ctx.kernelHeap(),
+		BlockMemory: e.cfg.LimitMemory,
+		Timeout:     e.cfg.Limits.KernelTime,
 	}
 	if e.profiled() {
 		opts.Count, opts.Stats = true, &vm.Stats{}
@@ -145,7 +151,7 @@ func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 }
 
 // launchResult is the code of what ended a kernel.
-func (e *Emulator) launchResult(err error) result {
+func (x *execution) launchResult(err error) result {
 	if err == nil {
 		return success
 	}
@@ -155,12 +161,9 @@ func (e *Emulator) launchResult(err error) result {
 	case errors.As(err, &fault) && fault.Kind == vm.FaultAborted:
 		return errLaunchFailed
 	case errors.As(err, &fault):
-		e.noteFault(findingOf(fault, true))
-		return result(fault.Result())
+		return x.noteFault(findingOf(fault, true), result(fault.Result()))
 	case errors.As(err, &refused):
-		e.noteFault(Finding{Kind: "refused launch", Report: refused.Error()})
-		return result(refused.Result)
+		return x.noteFault(Finding{Kind: "refused launch", Report: refused.Error()}, result(refused.Result))
 	}
-	e.noteFault(Finding{Kind: "failed launch", Report: err.Error()})
-	return errLaunchFailed
+	return x.noteFault(Finding{Kind: "failed launch", Report: err.Error()}, errLaunchFailed)
 }

@@ -3,7 +3,7 @@ package emulator
 import (
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -47,7 +47,7 @@ func cuLaunchCooperativeKernel(c call) result {
 }
 
 func cuLaunchKernelEx(c call) result {
-	cfg := at[driver.CUlaunchConfig](c, 0)
+	cfg := at[cu.CUlaunchConfig](c, 0)
 	if cfg == nil || (cfg.NumAttrs > 0 && cfg.Attrs == nil) {
 		return errInvalidValue
 	}
@@ -62,7 +62,7 @@ func cuLaunchKernelEx(c call) result {
 	var attrs launchAttrs
 	if cfg.NumAttrs > 0 {
 		for i := range unsafe.Slice(cfg.Attrs, cfg.NumAttrs) {
-			a := (*driver.CUlaunchAttribute)(unsafe.Add(unsafe.Pointer(cfg.Attrs), uintptr(i)*sizeOf[driver.CUlaunchAttribute]()))
+			a := (*cu.CUlaunchAttribute)(unsafe.Add(unsafe.Pointer(cfg.Attrs), uintptr(i)*sizeOf[cu.CUlaunchAttribute]()))
 			if r := attrs.set(c, a.Id, &a.Value); r != success {
 				return r
 			}
@@ -103,10 +103,10 @@ func (s *stream) captureKernel(n *kernelNode) result {
 	if n.attrs.serialization != 0 {
 		deps := make([]edge, len(s.capDeps))
 		for i, d := range s.capDeps {
-			if d.node.params.kind() == driver.CU_GRAPH_NODE_TYPE_KERNEL && !d.special() {
-				d.data = driver.CUgraphEdgeData{
-					From_port: driver.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
-					Type:      byte(driver.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC),
+			if d.node.params.kind() == cu.CU_GRAPH_NODE_TYPE_KERNEL && !d.special() {
+				d.data = cu.CUgraphEdgeData{
+					From_port: cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+					Type:      byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC),
 				}
 			}
 			deps[i] = d
@@ -174,15 +174,15 @@ func fromExtra(block []byte, extra *unsafe.Pointer) result {
 	for entry := unsafe.Pointer(extra); ; entry = unsafe.Add(entry, 2*word) {
 		value := unsafe.Add(entry, word)
 		switch *(*uintptr)(entry) {
-		case driver.CU_LAUNCH_PARAM_END_AS_INT:
+		case cu.CU_LAUNCH_PARAM_END_AS_INT:
 			if buf == nil || size > uintptr(len(block)) {
 				return errInvalidValue
 			}
 			copy(block, unsafe.Slice((*byte)(buf), size))
 			return success
-		case driver.CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT:
+		case cu.CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT:
 			buf = *(*unsafe.Pointer)(value)
-		case driver.CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT:
+		case cu.CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT:
 			if p := *(**uintptr)(value); p != nil {
 				size = *p
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 const gridOfClusters = `.version 9.0
@@ -45,9 +45,9 @@ func TestGridsThatCountClusters(t *testing.T) {
 		r.ok(r.CuCtxSynchronize())
 		p := mem
 		args := []unsafe.Pointer{unsafe.Pointer(&p)}
-		at := driver.CUlaunchAttribute{Id: driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION}
+		at := cu.CUlaunchAttribute{Id: cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION}
 		*(*[3]uint32)(unsafe.Pointer(&at.Value)) = [3]uint32{cluster, 1, 1}
-		cfg := driver.CUlaunchConfig{GridDimX: 3, GridDimY: 1, GridDimZ: 1, BlockDimX: threads, BlockDimY: 1, BlockDimZ: 1, Attrs: &at}
+		cfg := cu.CUlaunchConfig{GridDimX: 3, GridDimY: 1, GridDimZ: 1, BlockDimX: threads, BlockDimY: 1, BlockDimZ: 1, Attrs: &at}
 		cfg.NumAttrs = min(cluster, 1)
 		return r.CuLaunchKernelEx(&cfg, f, &args[0], nil)
 	}
@@ -61,9 +61,9 @@ func TestGridsThatCountClusters(t *testing.T) {
 			t.Errorf("%v: got %v, want %v", how, got, want)
 		}
 	}
-	r.want("another block", launch(0, 64), driver.CUDA_ERROR_INVALID_VALUE)
-	r.want("a smaller cluster", launch(1, 32), driver.CUDA_ERROR_INVALID_CLUSTER_SIZE)
-	r.want("a larger cluster", launch(4, 32), driver.CUDA_ERROR_INVALID_CLUSTER_SIZE)
+	r.want("another block", launch(0, 64), cu.CUDA_ERROR_INVALID_VALUE)
+	r.want("a smaller cluster", launch(1, 32), cu.CUDA_ERROR_INVALID_CLUSTER_SIZE)
+	r.want("a larger cluster", launch(4, 32), cu.CUDA_ERROR_INVALID_CLUSTER_SIZE)
 }
 
 // Kernels of a graph that a device may launch see its handle, others zero.
@@ -83,11 +83,11 @@ func TestKernelsSeeTheGraphTheyAreIn(t *testing.T) {
 		t.Errorf("outside of a graph: %#x", x)
 	}
 	g := r.graph()
-	var n driver.CUgraphNode
-	r.ok(r.CuGraphAddKernelNode(&n, g, nil, 0, &driver.CUDA_KERNEL_NODE_PARAMS{
+	var n cu.CUgraphNode
+	r.ok(r.CuGraphAddKernelNode(&n, g, nil, 0, &cu.CUDA_KERNEL_NODE_PARAMS{
 		Func: f, GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1, KernelParams: &args[0]}))
-	for _, flags := range []uint64{0, uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)} {
-		var x driver.CUgraphExec
+	for _, flags := range []uint64{0, uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)} {
+		var x cu.CUgraphExec
 		r.ok(r.CuGraphInstantiateWithFlags(&x, g, flags))
 		r.ok(r.CuGraphUpload(x, 0))
 		r.ok(r.CuGraphLaunch(x, 0))
@@ -104,16 +104,16 @@ func TestKernelsSeeTheGraphTheyAreIn(t *testing.T) {
 
 func TestDestroyedGraphsAreInvalidValues(t *testing.T) {
 	r := newRig(t)
-	var g, clone driver.CUgraph
+	var g, clone cu.CUgraph
 	r.ok(r.CuGraphCreate(&g, 0))
-	var x driver.CUgraphExec
+	var x cu.CUgraphExec
 	r.ok(r.CuGraphInstantiateWithFlags(&x, g, 0))
 	r.ok(r.CuGraphExecDestroy(x))
 	r.ok(r.CuGraphDestroy(g))
-	const invalid = driver.CUDA_ERROR_INVALID_VALUE
-	var n driver.CUgraphNode
+	const invalid = cu.CUDA_ERROR_INVALID_VALUE
+	var n cu.CUgraphNode
 	var number uintptr
-	for _, h := range []driver.CUgraph{g, 0} {
+	for _, h := range []cu.CUgraph{g, 0} {
 		r.want("destroy", r.CuGraphDestroy(h), invalid)
 		r.want("nodes", r.CuGraphGetNodes(h, nil, &number), invalid)
 		r.want("add", r.CuGraphAddEmptyNode(&n, h, nil, 0), invalid)

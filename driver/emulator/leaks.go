@@ -43,6 +43,9 @@ func (l Leak) String() string {
 // and what a context still held when it was destroyed. A program that closed
 // everything leaves none.
 func (e *Emulator) Leaks() []Leak {
+	if !e.exists() {
+		return nil
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.leaks()
@@ -99,7 +102,7 @@ func (e *Emulator) findLeaks() {
 		return
 	}
 	for _, l := range e.leaks() {
-		e.findLocked(kindLeak, fmt.Sprint(l.Kind, l.Handle, l.Address), l.String())
+		e.findLocked(kindLeak, fmt.Sprint(l.Kind, l.Handle, l.Address), l.String(), l.At)
 	}
 }
 

@@ -1,11 +1,10 @@
 package emulator
 
 import (
-	"log/slog"
 	"os"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // library is PTX that is not bound to a context. In each context where it is
@@ -15,6 +14,7 @@ type library struct {
 	sources []source
 	modules map[*cudaContext]*module
 	kernels []*kernel
+	byName  map[string]*kernel
 }
 
 // kernel is a kernel of a library: a CUkernel.
@@ -30,7 +30,7 @@ func (k *kernel) in(c call) (*kernelFunc, result) {
 	if r != success {
 		return nil, r
 	}
-	return m.funcs[k.name], success
+	return m.funcs[k.name].ready(), success
 }
 
 // in returns the module that the library is in a context.
@@ -42,9 +42,11 @@ func (l *library) in(ctx *cudaContext) (*module, result) {
 	if r != success {
 		return nil, r
 	}
-	m := ctx.newModule(code, l)
-	l.modules[ctx] = m
-	return m, success
+	m, r := ctx.newModule(code, l)
+	if r == success {
+		l.modules[ctx] = m
+	}
+	return m, r
 }
 
 var libraryFunctions = functions{
@@ -70,7 +72,7 @@ func cuLibraryLoadData(c call) result {
 	if c.Ptr(0) == nil || c.Ptr(1) == nil {
 		return errInvalidValue
 	}
-	return loadLibrary(c, c.Ptr(1))
+	return loadLibrary(c, unsizedImage(c.Ptr(1)))
 }
 
 func cuLibraryLoadFromFile(c call) result {
@@ -80,17 +82,17 @@ func cuLibraryLoadFromFile(c call) result {
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return driver.CUDA_ERROR_FILE_NOT_FOUND
+		return cu.CUDA_ERROR_FILE_NOT_FOUND
 	}
 	data = append(data, 0)
-	return loadLibrary(c, unsafe.Pointer(&data[0]))
+	return loadLibrary(c, sizedImage(data))
 }
 
 // loadLibrary compiles at once where a context is current, so that a broken
 // image fails here, with its log, and otherwise only reads it.
-func loadLibrary(c call, image unsafe.Pointer) result {
+func loadLibrary(c call, image rawImage) result {
 	n := int(c.Uint32(4))
-	opts, r := readJITOptions(list[driver.CUjit_option](c, 2, n), list[unsafe.Pointer](c, 3, n), n)
+	opts, r := readJITOptions(list[cu.CUjit_option](c, 2, n), list[unsafe.Pointer](c, 3, n), n)
 	if r != success {
 		return r
 	}
@@ -106,17 +108,21 @@ func loadLibrary(c call, image unsafe.Pointer) result {
 	if r != success {
 		return r
 	}
-	lib := &library{sources: sources, modules: make(map[*cudaContext]*module)}
+	lib := &library{sources: sources, modules: make(map[*cudaContext]*module), byName: make(map[string]*kernel)}
+	if !ctx.alive {
+		ctx.discard(code)
+	} else {
+		m, r := ctx.newModule(code, lib)
+		if r != success {
+			return r
+		}
+		lib.modules[ctx] = m
+	}
 	lib.handle = c.e.register(lib)
 	for _, name := range code.Kernels() {
 		k := &kernel{lib: lib, name: name}
 		k.handle = c.e.register(k)
-		lib.kernels = append(lib.kernels, k)
-	}
-	if ctx.alive {
-		lib.modules[ctx] = ctx.newModule(code, lib)
-	} else if err := code.Close(); err != nil {
-		c.e.say(slog.LevelError, "unload", "error", err)
+		lib.kernels, lib.byName[name] = append(lib.kernels, k), k
 	}
 	return put(c, 0, lib.handle)
 }
@@ -149,12 +155,11 @@ func cuLibraryGetKernel(c call) result {
 	case lib == nil:
 		return errInvalidHandle
 	}
-	for _, k := range lib.kernels {
-		if k.name == name {
-			return put(c, 0, k.handle)
-		}
+	k := lib.byName[name]
+	if k == nil {
+		return errNotFound
 	}
-	return errNotFound
+	return put(c, 0, k.handle)
 }
 
 func cuLibraryGetKernelCount(c call) result {

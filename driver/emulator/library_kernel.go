@@ -1,6 +1,6 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 func cuKernelGetFunction(c call) result {
 	k := handleAt[kernel](c, 1)
@@ -61,7 +61,7 @@ func cuKernelGetAttribute(c call) result {
 	if r != success {
 		return r
 	}
-	v, r := f.attribute(driver.CUfunction_attribute(c.Uint32(1)))
+	v, r := f.attribute(cu.CUfunction_attribute(c.Uint32(1)))
 	if r != success {
 		return r
 	}
@@ -80,7 +80,7 @@ func cuKernelSetAttribute(c call) result {
 	if r != success {
 		return r
 	}
-	return f.setAttribute(driver.CUfunction_attribute(c.Uint32(0)), c.Int32(1))
+	return f.setAttribute(cu.CUfunction_attribute(c.Uint32(0)), c.Int32(1))
 }
 
 func cuKernelSetCacheConfig(c call) result {
@@ -90,14 +90,14 @@ func cuKernelSetCacheConfig(c call) result {
 		return errInvalidHandle
 	case d == nil:
 		return errInvalidDevice
-	case driver.CUfunc_cache(c.Uint32(1)) > driver.CU_FUNC_CACHE_PREFER_EQUAL:
+	case cu.CUfunc_cache(c.Uint32(1)) > cu.CU_FUNC_CACHE_PREFER_EQUAL:
 		return errInvalidValue
 	}
 	f, r := k.on(c, d)
 	if r != success {
 		return r
 	}
-	f.settings.cache = driver.CUfunc_cache(c.Uint32(1))
+	f.settings.cache = cu.CUfunc_cache(c.Uint32(1))
 	return success
 }
 

@@ -1,18 +1,18 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 // defaultLimits are the limits of a fresh context.
-func defaultLimits() map[driver.CUlimit]uintptr {
-	return map[driver.CUlimit]uintptr{
-		driver.CU_LIMIT_STACK_SIZE:                       1024,
-		driver.CU_LIMIT_PRINTF_FIFO_SIZE:                 8650752,
-		driver.CU_LIMIT_MALLOC_HEAP_SIZE:                 8 << 20,
-		driver.CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: 2048,
-		driver.CU_LIMIT_MAX_L2_FETCH_GRANULARITY:         64,
-		driver.CU_LIMIT_PERSISTING_L2_CACHE_SIZE:         11796480,
-		driver.CU_LIMIT_SHMEM_SIZE:                       232448,
-		driver.CU_LIMIT_CIG_ENABLED:                      0,
+func defaultLimits() map[cu.CUlimit]uintptr {
+	return map[cu.CUlimit]uintptr{
+		cu.CU_LIMIT_STACK_SIZE:                       1024,
+		cu.CU_LIMIT_PRINTF_FIFO_SIZE:                 8650752,
+		cu.CU_LIMIT_MALLOC_HEAP_SIZE:                 8 << 20,
+		cu.CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: 2048,
+		cu.CU_LIMIT_MAX_L2_FETCH_GRANULARITY:         64,
+		cu.CU_LIMIT_PERSISTING_L2_CACHE_SIZE:         11796480,
+		cu.CU_LIMIT_SHMEM_SIZE:                       232448,
+		cu.CU_LIMIT_CIG_ENABLED:                      0,
 	}
 }
 
@@ -20,31 +20,31 @@ func defaultLimits() map[driver.CUlimit]uintptr {
 const maxStack = 512 << 10
 
 func cuCtxSetLimit(c call) result {
-	limit, value := driver.CUlimit(c.Uint32(0)), c.Word(1)
+	limit, value := cu.CUlimit(c.Uint32(0)), c.Word(1)
 	if _, ok := c.ctx.limits[limit]; !ok {
 		return unknownLimit(limit)
 	}
 	switch limit {
-	case driver.CU_LIMIT_STACK_SIZE:
+	case cu.CU_LIMIT_STACK_SIZE:
 		if value > maxStack {
 			return errInvalidValue
 		}
-	case driver.CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
+	case cu.CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
 		if value > 128 {
 			return errInvalidValue
 		}
-	case driver.CU_LIMIT_SHMEM_SIZE, driver.CU_LIMIT_CIG_ENABLED:
+	case cu.CU_LIMIT_SHMEM_SIZE, cu.CU_LIMIT_CIG_ENABLED:
 		return errNotPermitted
 	}
 	c.ctx.limits[limit] = value
-	if limit == driver.CU_LIMIT_MALLOC_HEAP_SIZE {
+	if limit == cu.CU_LIMIT_MALLOC_HEAP_SIZE {
 		c.ctx.newHeap()
 	}
 	return success
 }
 
 func cuCtxGetLimit(c call) result {
-	limit := driver.CUlimit(c.Uint32(1))
+	limit := cu.CUlimit(c.Uint32(1))
 	v, ok := c.ctx.limits[limit]
 	if !ok {
 		return unknownLimit(limit)
@@ -53,8 +53,8 @@ func cuCtxGetLimit(c call) result {
 }
 
 // unknownLimit tells a limit that the device lacks from one that is none.
-func unknownLimit(limit driver.CUlimit) result {
-	if limit < driver.CU_LIMIT_MAX {
+func unknownLimit(limit cu.CUlimit) result {
+	if limit < cu.CU_LIMIT_MAX {
 		return errUnsupportedLim
 	}
 	return errInvalidValue

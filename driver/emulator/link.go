@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 	"github.com/purecuda/cuda/ptx"
 )
@@ -44,7 +44,7 @@ var linkFunctions = functions{
 
 func cuLinkCreate(c call) result {
 	n := int(c.Uint32(0))
-	options := list[driver.CUjit_option](c, 1, n)
+	options := list[cu.CUjit_option](c, 1, n)
 	opts, r := readJITOptions(options, list[unsafe.Pointer](c, 2, n), n)
 	switch {
 	case r != success:
@@ -53,7 +53,7 @@ func cuLinkCreate(c call) result {
 		return errInvalidValue
 	}
 	for _, o := range options {
-		if o == driver.CU_JIT_FALLBACK_STRATEGY {
+		if o == cu.CU_JIT_FALLBACK_STRATEGY {
 			return errInvalidValue
 		}
 	}
@@ -111,7 +111,7 @@ func cuLinkAddData(c call) result {
 	if !ok {
 		name = fmt.Sprintf("Input %d", l.count)
 	}
-	return l.add(driver.CUjitInputType(c.Uint32(1)), name, strings.Clone(unsafe.String((*byte)(data), size)))
+	return l.add(cu.CUjitInputType(c.Uint32(1)), name, strings.Clone(unsafe.String((*byte)(data), size)))
 }
 
 func cuLinkAddFile(c call) result {
@@ -125,16 +125,16 @@ func cuLinkAddFile(c call) result {
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return driver.CUDA_ERROR_FILE_NOT_FOUND
+		return cu.CUDA_ERROR_FILE_NOT_FOUND
 	}
-	return l.add(driver.CUjitInputType(c.Uint32(1)), name, string(data))
+	return l.add(cu.CUjitInputType(c.Uint32(1)), name, string(data))
 }
 
 // addOptions reads the options of one input, which begin with their number in
 // argument i. Logs are options of the linker.
 func addOptions(c call, i int) result {
 	n := int(c.Uint32(i))
-	opts, r := readJITOptions(list[driver.CUjit_option](c, i+1, n), list[unsafe.Pointer](c, i+2, n), n)
+	opts, r := readJITOptions(list[cu.CUjit_option](c, i+1, n), list[unsafe.Pointer](c, i+2, n), n)
 	if opts.info != (jitLog{}) || opts.err != (jitLog{}) {
 		return errInvalidValue
 	}
@@ -143,7 +143,7 @@ func addOptions(c call, i int) result {
 
 // add takes an input of the linker. What is wrong in itself is left out; what
 // contradicts other inputs ends the linking, as driver 580 does both.
-func (l *linkState) add(kind driver.CUjitInputType, name, data string) result {
+func (l *linkState) add(kind cu.CUjitInputType, name, data string) result {
 	switch {
 	case l.complete:
 		return errInvalidValue
@@ -151,18 +151,18 @@ func (l *linkState) add(kind driver.CUjitInputType, name, data string) result {
 		return l.broken
 	}
 	switch kind {
-	case driver.CU_JIT_INPUT_PTX:
+	case cu.CU_JIT_INPUT_PTX:
 		text, _, _ := strings.Cut(data, "\x00")
 		return l.addSource(source{name, text})
-	case driver.CU_JIT_INPUT_CUBIN:
+	case cu.CU_JIT_INPUT_CUBIN:
 		return l.addCubin(data)
-	case driver.CU_JIT_INPUT_FATBINARY:
+	case cu.CU_JIT_INPUT_FATBINARY:
 		return l.addFatbin(name, data)
-	case driver.CU_JIT_INPUT_OBJECT, driver.CU_JIT_INPUT_LIBRARY:
+	case cu.CU_JIT_INPUT_OBJECT, cu.CU_JIT_INPUT_LIBRARY:
 		l.ctx.e.say(slog.LevelError, "input refused", "input", name, "reason", "the emulator links PTX only")
-		return l.refuse(driver.CUDA_ERROR_NO_BINARY_FOR_GPU)
-	case driver.CU_JIT_INPUT_NVVM:
-		return l.refuse(driver.CUDA_ERROR_JIT_COMPILER_NOT_FOUND)
+		return l.refuse(cu.CUDA_ERROR_NO_BINARY_FOR_GPU)
+	case cu.CU_JIT_INPUT_NVVM:
+		return l.refuse(cu.CUDA_ERROR_JIT_COMPILER_NOT_FOUND)
 	}
 	return errInvalidValue
 }
@@ -173,16 +173,17 @@ func (l *linkState) addCubin(data string) result {
 	if !strings.HasPrefix(data, "\x7fELF") {
 		return l.refuse(errInvalidImage)
 	}
-	return l.refuse(driver.CUDA_ERROR_NO_BINARY_FOR_GPU)
+	return l.refuse(cu.CUDA_ERROR_NO_BINARY_FOR_GPU)
 }
 
 func (l *linkState) addFatbin(name, data string) result {
 	if len(data) < 16 {
 		return l.refuse(errInvalidImage)
 	}
-	sources, ok := fatbinSource(unsafe.Pointer(unsafe.StringData(data)), l.ctx.e.compileOptions(l.ctx.dev).ComputeCapability)
-	if !ok {
-		return l.refuse(driver.CUDA_ERROR_NO_BINARY_FOR_GPU)
+	sources, err := fatbinSource(sizedImage(unsafe.Slice(unsafe.StringData(data), len(data))), l.ctx.e.compileOptions(l.ctx.dev).ComputeCapability)
+	if err != nil {
+		l.ctx.e.say(slog.LevelError, "input refused", "input", name, "reason", err.Error())
+		return l.refuse(cu.CUDA_ERROR_NO_BINARY_FOR_GPU)
 	}
 	return l.addSource(source{name, sources[0].text})
 }

@@ -3,9 +3,8 @@ package emulator
 import (
 	"bytes"
 	"encoding/binary"
-	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -23,6 +22,10 @@ const (
 	elfHeader      = 64
 	elfSection     = 64
 	linkedSection  = ".purecuda.ptx"
+	linkedNames    = "\x00.shstrtab\x00" + linkedSection + "\x00"
+
+	sectionProgBits = 1
+	sectionStrings  = 3
 )
 
 var le = binary.LittleEndian
@@ -33,8 +36,7 @@ func writeImage(capability int, sources []source) []byte {
 	for _, s := range sources {
 		text = append(append(append(append(text, s.name...), 0), s.text...), 0)
 	}
-	names := "\x00.shstrtab\x00" + linkedSection + "\x00"
-	textAt := elfHeader + len(names)
+	textAt := elfHeader + len(linkedNames)
 	tableAt := (textAt + len(text) + 7) &^ 7
 	b := make([]byte, tableAt+3*elfSection)
 	copy(b, "\x7fELF\x02\x01\x01\x41\x08")
@@ -47,10 +49,10 @@ func writeImage(capability int, sources []source) []byte {
 	le.PutUint16(b[0x3a:], elfSection)
 	le.PutUint16(b[0x3c:], 3)
 	le.PutUint16(b[0x3e:], 1)
-	copy(b[elfHeader:], names)
+	copy(b[elfHeader:], linkedNames)
 	copy(b[textAt:], text)
-	section(b[tableAt+elfSection:], 1, 3, elfHeader, len(names))
-	section(b[tableAt+2*elfSection:], len("\x00.shstrtab\x00"), 1, textAt, len(text))
+	section(b[tableAt+elfSection:], 1, sectionStrings, elfHeader, len(linkedNames))
+	section(b[tableAt+2*elfSection:], len("\x00.shstrtab\x00"), sectionProgBits, textAt, len(text))
 	return b
 }
 
@@ -62,16 +64,28 @@ func section(b []byte, name, kind, at, size int) {
 	le.PutUint64(b[0x20:], uint64(size))
 }
 
-// linkedSources reads what writeImage wrote. Like a driver it gets no length and
-// believes the headers; nil is a cubin of somebody else.
-func linkedSources(image unsafe.Pointer) []source {
-	head := unsafe.Slice((*byte)(image), elfHeader)
-	if le.Uint16(head[18:]) != elfMachineCUDA || le.Uint16(head[0x3c:]) != 3 || head[7] != 0x41 {
+// linkedSources reads what writeImage wrote; nil is a cubin of somebody else.
+// Only an image in exactly writeImage's layout is one: header, names, texts and
+// the table of sections, one after the other, so that nothing is read that the
+// header does not place between its own end and the table's.
+func linkedSources(image rawImage) []source {
+	head, ok := image.bytes(0, elfHeader)
+	if !ok || le.Uint16(head[18:]) != elfMachineCUDA || le.Uint16(head[0x3c:]) != 3 ||
+		le.Uint16(head[0x3a:]) != elfSection || head[7] != 0x41 {
 		return nil
 	}
-	table := unsafe.Slice((*byte)(unsafe.Add(image, le.Uint64(head[0x28:]))), 3*elfSection)
-	names, text := sectionBytes(image, table[elfSection:]), sectionBytes(image, table[2*elfSection:])
-	if !bytes.HasSuffix(names, []byte("\x00"+linkedSection+"\x00")) {
+	tableAt := le.Uint64(head[0x28:])
+	table, ok := image.bytes(tableAt, 3*elfSection)
+	if !ok {
+		return nil
+	}
+	within := rawImage{image.data, tableAt}
+	names, ok := within.section(table[elfSection:], sectionStrings, elfHeader)
+	if !ok || string(names) != linkedNames {
+		return nil
+	}
+	text, ok := within.section(table[2*elfSection:], sectionProgBits, elfHeader+uint64(len(names)))
+	if !ok {
 		return nil
 	}
 	sources := []source{}
@@ -84,55 +98,13 @@ func linkedSources(image unsafe.Pointer) []source {
 	return sources
 }
 
-func sectionBytes(image unsafe.Pointer, header []byte) []byte {
-	at, size := le.Uint64(header[0x18:]), le.Uint64(header[0x20:])
-	return unsafe.Slice((*byte)(unsafe.Add(image, at)), size)
-}
-
-// fatbinSource is the PTX of a fat binary that a device of the capability would
-// compile, as far as it can be read here; false if there is none.
-func fatbinSource(image unsafe.Pointer, capability int) ([]source, bool) {
-	head := unsafe.Slice((*byte)(image), 16)
-	at, end := uint64(le.Uint16(head[6:])), uint64(le.Uint16(head[6:]))+le.Uint64(head[8:])
-	best, text := -1, ""
-	for at < end {
-		entry := unsafe.Slice((*byte)(unsafe.Add(image, at)), 64)
-		size := uint64(le.Uint32(entry[4:])) + le.Uint64(entry[8:])
-		if arch := int(le.Uint32(entry[28:])); arch <= capability && arch > best {
-			if t, ok := entryText(unsafe.Slice((*byte)(unsafe.Add(image, at)), size)); ok {
-				best, text = arch, t
-			}
-		}
-		at += size
+// section returns the bytes of a section of the given type at the given place,
+// false if its header says anything else.
+func (i rawImage) section(header []byte, kind uint32, at uint64) ([]byte, bool) {
+	if le.Uint32(header[4:]) != kind || le.Uint64(header[0x18:]) != at {
+		return nil, false
 	}
-	return plainSource(text), best >= 0
-}
-
-// The flags of an entry that say how it is compressed.
-const (
-	packedLZ4 = 0x2000
-	packedAny = 0x1000 | packedLZ4 | 0x8000
-)
-
-// entryText is the PTX of an entry: as it is, or compressed as up to CUDA 12.
-func entryText(entry []byte) (string, bool) {
-	const kindPTX = 1
-	if le.Uint16(entry) != kindPTX {
-		return "", false
-	}
-	data, packed := entry[le.Uint32(entry[4:]):], le.Uint32(entry[16:])
-	switch le.Uint64(entry[40:]) & packedAny {
-	case 0:
-	case packedLZ4:
-		var err error
-		if data, err = unpackLZ4(data[:min(int(packed), len(data))], int(le.Uint32(entry[56:]))); err != nil {
-			return "", false
-		}
-	default:
-		return "", false
-	}
-	text, _, _ := bytes.Cut(data, []byte{0})
-	return string(text), true
+	return i.bytes(at, le.Uint64(header[0x20:]))
 }
 
 // parseAll reads the texts of an image.
@@ -145,5 +117,5 @@ func parseAll(sources []source) ([]*ptx.Module, result, error) {
 		}
 		trees[i] = tree
 	}
-	return trees, driver.CUDA_SUCCESS, nil
+	return trees, cu.CUDA_SUCCESS, nil
 }

@@ -3,7 +3,7 @@ package emulator
 import (
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 var copy3DFunctions = functions{
@@ -18,10 +18,10 @@ var copy3DFunctions = functions{
 
 // operand is one side of a CUDA_MEMCPY2D or 3D.
 type operand struct {
-	kind          driver.CUmemorytype
+	kind          cu.CUmemorytype
 	host          unsafe.Pointer
-	device        driver.CUdeviceptr
-	array         driver.CUarray
+	device        cu.CUdeviceptr
+	array         cu.CUarray
 	pitch, height uintptr
 	x, y, z       uintptr
 }
@@ -30,11 +30,11 @@ type operand struct {
 func (o *operand) place(e *Emulator, p *place, n extent) result {
 	*p = place{pitch: uint64(o.pitch), height: uint64(o.height), x: uint64(o.x), y: uint64(o.y), z: uint64(o.z)}
 	switch o.kind {
-	case driver.CU_MEMORYTYPE_HOST:
+	case cu.CU_MEMORYTYPE_HOST:
 		p.host = o.host
-	case driver.CU_MEMORYTYPE_DEVICE, driver.CU_MEMORYTYPE_UNIFIED:
+	case cu.CU_MEMORYTYPE_DEVICE, cu.CU_MEMORYTYPE_UNIFIED:
 		p.addr = uint64(o.device)
-	case driver.CU_MEMORYTYPE_ARRAY:
+	case cu.CU_MEMORYTYPE_ARRAY:
 		a := find[array](e, uintptr(o.array))
 		if a == nil {
 			return errInvalidHandle
@@ -58,7 +58,7 @@ func (o *operand) place(e *Emulator, p *place, n extent) result {
 	return success
 }
 
-func places2D(e *Emulator, p *driver.CUDA_MEMCPY2D, dst, src *place) (extent, result) {
+func places2D(e *Emulator, p *cu.CUDA_MEMCPY2D, dst, src *place) (extent, result) {
 	if p == nil {
 		return extent{}, errInvalidValue
 	}
@@ -71,7 +71,7 @@ func places2D(e *Emulator, p *driver.CUDA_MEMCPY2D, dst, src *place) (extent, re
 	return n, to.place(e, dst, n)
 }
 
-func places3D(e *Emulator, p *driver.CUDA_MEMCPY3D, dst, src *place) (extent, result) {
+func places3D(e *Emulator, p *cu.CUDA_MEMCPY3D, dst, src *place) (extent, result) {
 	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 || p.Reserved0 != nil || p.Reserved1 != nil {
 		return extent{}, errInvalidValue
 	}
@@ -85,7 +85,7 @@ func places3D(e *Emulator, p *driver.CUDA_MEMCPY3D, dst, src *place) (extent, re
 }
 
 func placesPeer(c call, dst, src *place) (extent, result) {
-	e, p := c.e, at[driver.CUDA_MEMCPY3D_PEER](c, 0)
+	e, p := c.e, at[cu.CUDA_MEMCPY3D_PEER](c, 0)
 	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 {
 		return extent{}, errInvalidValue
 	}
@@ -103,7 +103,7 @@ func placesPeer(c call, dst, src *place) (extent, result) {
 
 func cuMemcpy2D(c call) result {
 	var dst, src place
-	n, r := places2D(c.e, at[driver.CUDA_MEMCPY2D](c, 0), &dst, &src)
+	n, r := places2D(c.e, at[cu.CUDA_MEMCPY2D](c, 0), &dst, &src)
 	if r != success {
 		return r
 	}
@@ -112,7 +112,7 @@ func cuMemcpy2D(c call) result {
 
 func cuMemcpy3D(c call) result {
 	var dst, src place
-	n, r := places3D(c.e, at[driver.CUDA_MEMCPY3D](c, 0), &dst, &src)
+	n, r := places3D(c.e, at[cu.CUDA_MEMCPY3D](c, 0), &dst, &src)
 	if r != success {
 		return r
 	}
@@ -134,7 +134,7 @@ func cuMemcpy2DAsync(c call) result {
 		return r
 	}
 	var dst, src place
-	n, r := places2D(c.e, at[driver.CUDA_MEMCPY2D](c, 0), &dst, &src)
+	n, r := places2D(c.e, at[cu.CUDA_MEMCPY2D](c, 0), &dst, &src)
 	if r != success {
 		return r
 	}
@@ -147,7 +147,7 @@ func cuMemcpy3DAsync(c call) result {
 		return r
 	}
 	var dst, src place
-	n, r := places3D(c.e, at[driver.CUDA_MEMCPY3D](c, 0), &dst, &src)
+	n, r := places3D(c.e, at[cu.CUDA_MEMCPY3D](c, 0), &dst, &src)
 	if r != success {
 		return r
 	}

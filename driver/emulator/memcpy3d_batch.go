@@ -1,6 +1,6 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 var copyBatch3DFunctions = functions{
 	"cuMemcpy3DBatchAsync":    {cuMemcpy3DBatchAsyncV1, afterInit},
@@ -20,7 +20,7 @@ func cuMemcpy3DBatchAsyncV2(c call) result { return copyBatch3D(c, 2, nil) }
 
 // copyBatch3D reads (count, copies) and, from flagsArg on, flags and stream.
 func copyBatch3D(c call, flagsArg int, failed *uintptr) result {
-	ops := list[driver.CUDA_MEMCPY3D_BATCH_OP](c, 1, int(c.Word(0)))
+	ops := list[cu.CUDA_MEMCPY3D_BATCH_OP](c, 1, int(c.Word(0)))
 	s, r := streamAt(c, flagsArg+1)
 	switch {
 	case r != success:
@@ -46,8 +46,8 @@ func copyBatch3D(c call, flagsArg int, failed *uintptr) result {
 }
 
 // read3D checks one copy of a batch.
-func (op *copyOp) read3D(e *Emulator, b *driver.CUDA_MEMCPY3D_BATCH_OP) result {
-	if b.SrcAccessOrder < driver.CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || b.SrcAccessOrder > driver.CU_MEMCPY_SRC_ACCESS_ORDER_ANY {
+func (op *copyOp) read3D(e *Emulator, b *cu.CUDA_MEMCPY3D_BATCH_OP) result {
+	if b.SrcAccessOrder < cu.CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || b.SrcAccessOrder > cu.CU_MEMCPY_SRC_ACCESS_ORDER_ANY {
 		return errInvalidValue
 	}
 	unit := max(elementOf(e, &b.Src), elementOf(e, &b.Dst))
@@ -66,8 +66,8 @@ func (op *copyOp) read3D(e *Emulator, b *driver.CUDA_MEMCPY3D_BATCH_OP) result {
 
 // elementOf is what extents and offsets of a side count: the elements of an
 // array, the bytes of memory.
-func elementOf(e *Emulator, o *driver.CUmemcpy3DOperand) uint64 {
-	if o.Type == driver.CU_MEMCPY_OPERAND_TYPE_ARRAY {
+func elementOf(e *Emulator, o *cu.CUmemcpy3DOperand) uint64 {
+	if o.Type == cu.CU_MEMCPY_OPERAND_TYPE_ARRAY {
 		if a := find[array](e, uintptr(o.Op.Array().Array)); a != nil {
 			return a.element()
 		}
@@ -76,15 +76,15 @@ func elementOf(e *Emulator, o *driver.CUmemcpy3DOperand) uint64 {
 }
 
 // read3D takes over one side.
-func (p *place) read3D(e *Emulator, o *driver.CUmemcpy3DOperand, n extent, unit uint64) result {
-	from := operand{kind: driver.CU_MEMORYTYPE_DEVICE}
+func (p *place) read3D(e *Emulator, o *cu.CUmemcpy3DOperand, n extent, unit uint64) result {
+	from := operand{kind: cu.CU_MEMORYTYPE_DEVICE}
 	switch o.Type {
-	case driver.CU_MEMCPY_OPERAND_TYPE_POINTER:
+	case cu.CU_MEMCPY_OPERAND_TYPE_POINTER:
 		at := o.Op.Ptr()
 		from.device, from.pitch, from.height = at.Ptr, at.RowLength*uintptr(unit), at.LayerHeight
-	case driver.CU_MEMCPY_OPERAND_TYPE_ARRAY:
+	case cu.CU_MEMCPY_OPERAND_TYPE_ARRAY:
 		at := o.Op.Array()
-		from.kind, from.array = driver.CU_MEMORYTYPE_ARRAY, at.Array
+		from.kind, from.array = cu.CU_MEMORYTYPE_ARRAY, at.Array
 		from.x, from.y, from.z = at.Offset.X*uintptr(unit), at.Offset.Y, at.Offset.Z
 	default:
 		return errInvalidValue

@@ -1,12 +1,12 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 var memOpFunctions = functions{
-	"cuStreamWaitValue32_v2":  {func(c call) result { return memOp(c, driver.CU_STREAM_MEM_OP_WAIT_VALUE_32) }, afterInit},
-	"cuStreamWaitValue64_v2":  {func(c call) result { return memOp(c, driver.CU_STREAM_MEM_OP_WAIT_VALUE_64) }, afterInit},
-	"cuStreamWriteValue32_v2": {func(c call) result { return memOp(c, driver.CU_STREAM_MEM_OP_WRITE_VALUE_32) }, afterInit},
-	"cuStreamWriteValue64_v2": {func(c call) result { return memOp(c, driver.CU_STREAM_MEM_OP_WRITE_VALUE_64) }, afterInit},
+	"cuStreamWaitValue32_v2":  {func(c call) result { return memOp(c, cu.CU_STREAM_MEM_OP_WAIT_VALUE_32) }, afterInit},
+	"cuStreamWaitValue64_v2":  {func(c call) result { return memOp(c, cu.CU_STREAM_MEM_OP_WAIT_VALUE_64) }, afterInit},
+	"cuStreamWriteValue32_v2": {func(c call) result { return memOp(c, cu.CU_STREAM_MEM_OP_WRITE_VALUE_32) }, afterInit},
+	"cuStreamWriteValue64_v2": {func(c call) result { return memOp(c, cu.CU_STREAM_MEM_OP_WRITE_VALUE_64) }, afterInit},
 	"cuStreamBatchMemOp_v2":   {cuStreamBatchMemOp, afterInit},
 }
 
@@ -15,28 +15,28 @@ var memOpFunctions = functions{
 type memOpNode struct {
 	ctx   *cudaContext
 	flags uint32
-	ops   []driver.CUstreamBatchMemOpParams
+	ops   []cu.CUstreamBatchMemOpParams
 }
 
-func (n *memOpNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP }
+func (n *memOpNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP }
 
 // memOp makes a batch of one from (stream, address, value, flags).
-func memOp(c call, kind driver.CUstreamBatchMemOpType) result {
+func memOp(c call, kind cu.CUstreamBatchMemOpType) result {
 	s, r := streamAt(c, 0)
 	if r != success {
 		return r
 	}
-	var op driver.CUstreamBatchMemOpParams
+	var op cu.CUstreamBatchMemOpParams
 	w := op.WaitValue() // WriteValue has the same layout
-	w.Operation, w.Address, w.Flags = kind, driver.CUdeviceptr(c.Uint64(1)), c.Uint32(3)
+	w.Operation, w.Address, w.Flags = kind, cu.CUdeviceptr(c.Uint64(1)), c.Uint32(3)
 	*w.Value64() = c.Uint64(2)
-	return submitMemOps(c, s, &memOpNode{ctx: s.ctx, ops: []driver.CUstreamBatchMemOpParams{op}})
+	return submitMemOps(c, s, &memOpNode{ctx: s.ctx, ops: []cu.CUstreamBatchMemOpParams{op}})
 }
 
 func cuStreamBatchMemOp(c call) result {
 	s, r := streamAt(c, 0)
 	n := int(c.Uint32(1))
-	ops := list[driver.CUstreamBatchMemOpParams](c, 2, n)
+	ops := list[cu.CUstreamBatchMemOpParams](c, 2, n)
 	switch {
 	case r != success:
 		return r
@@ -45,7 +45,7 @@ func cuStreamBatchMemOp(c call) result {
 	case n > 256 || ops == nil || c.Uint32(3) != 0:
 		return errInvalidValue
 	}
-	node := &memOpNode{ctx: s.ctx, ops: append([]driver.CUstreamBatchMemOpParams(nil), ops...)}
+	node := &memOpNode{ctx: s.ctx, ops: append([]cu.CUstreamBatchMemOpParams(nil), ops...)}
 	return submitMemOps(c, s, node)
 }
 
@@ -57,11 +57,11 @@ func submitMemOps(c call, s *stream, n *memOpNode) result {
 }
 
 // size of the word of an operation, 0 for those without one.
-func memOpSize(kind driver.CUstreamBatchMemOpType) uint64 {
+func memOpSize(kind cu.CUstreamBatchMemOpType) uint64 {
 	switch kind {
-	case driver.CU_STREAM_MEM_OP_WAIT_VALUE_32, driver.CU_STREAM_MEM_OP_WRITE_VALUE_32:
+	case cu.CU_STREAM_MEM_OP_WAIT_VALUE_32, cu.CU_STREAM_MEM_OP_WRITE_VALUE_32:
 		return 4
-	case driver.CU_STREAM_MEM_OP_WAIT_VALUE_64, driver.CU_STREAM_MEM_OP_WRITE_VALUE_64:
+	case cu.CU_STREAM_MEM_OP_WAIT_VALUE_64, cu.CU_STREAM_MEM_OP_WRITE_VALUE_64:
 		return 8
 	}
 	return 0
@@ -73,7 +73,7 @@ func (n *memOpNode) check(e *Emulator) result {
 		kind := *op.Operation()
 		size := memOpSize(kind)
 		switch {
-		case kind == driver.CU_STREAM_MEM_OP_BARRIER, kind == driver.CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+		case kind == cu.CU_STREAM_MEM_OP_BARRIER, kind == cu.CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
 			continue
 		case size == 0:
 			return errInvalidValue
@@ -96,7 +96,7 @@ func (n *memOpNode) run(x *execution) result {
 }
 
 // step runs one operation of the batch.
-func (n *memOpNode) step(x *execution, op *driver.CUstreamBatchMemOpParams) result {
+func (n *memOpNode) step(x *execution, op *cu.CUstreamBatchMemOpParams) result {
 	size := memOpSize(*op.Operation())
 	if size == 0 {
 		return success
@@ -104,11 +104,10 @@ func (n *memOpNode) step(x *execution, op *driver.CUstreamBatchMemOpParams) resu
 	w := op.WaitValue()
 	b, err := x.e.mem.Bytes(uint64(w.Address), size)
 	if err != nil {
-		x.e.noteMissing("stream memory operation", uint64(w.Address))
-		return errIllegalAddress
+		return x.noteMissing("stream memory operation", uint64(w.Address))
 	}
 	switch *op.Operation() {
-	case driver.CU_STREAM_MEM_OP_WRITE_VALUE_32, driver.CU_STREAM_MEM_OP_WRITE_VALUE_64:
+	case cu.CU_STREAM_MEM_OP_WRITE_VALUE_32, cu.CU_STREAM_MEM_OP_WRITE_VALUE_64:
 		x.signal(uint64(w.Address))
 		storeWord(b, *w.Value64())
 		x.e.mem.Written(uint64(w.Address), size)
@@ -129,12 +128,12 @@ func reachedValue(have, want uint64, flags uint32, size uint64) bool {
 	if size == 4 {
 		have, want = uint64(uint32(have)), uint64(uint32(want))
 	}
-	switch driver.CUstreamWaitValue_flags(flags) &^ driver.CU_STREAM_WAIT_VALUE_FLUSH {
-	case driver.CU_STREAM_WAIT_VALUE_EQ:
+	switch cu.CUstreamWaitValue_flags(flags) &^ cu.CU_STREAM_WAIT_VALUE_FLUSH {
+	case cu.CU_STREAM_WAIT_VALUE_EQ:
 		return have == want
-	case driver.CU_STREAM_WAIT_VALUE_AND:
+	case cu.CU_STREAM_WAIT_VALUE_AND:
 		return have&want != 0
-	case driver.CU_STREAM_WAIT_VALUE_NOR:
+	case cu.CU_STREAM_WAIT_VALUE_NOR:
 		if size == 4 {
 			return ^(uint32(have) | uint32(want)) != 0
 		}

@@ -1,7 +1,7 @@
 package emulator
 
 import (
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -51,6 +51,9 @@ func (d *device) charge(size uint64) bool {
 	return true
 }
 
+// left is how much memory is not allocated.
+func (d *device) left() uint64 { return d.e.cfg.LimitMemory - d.used }
+
 func (d *device) refund(size uint64) { d.used -= roundUp(size, granularity) }
 
 // allocate makes device memory that belongs to the context.
@@ -93,6 +96,8 @@ func (e *Emulator) release(a *allocation, by string) {
 	switch a.kind {
 	case deviceMemory, managedMemory:
 		a.dev.refund(a.size)
+	case pageLocked:
+		e.hostBytes -= a.size
 	case pooledMemory:
 		a.pool.giveBack(a.size)
 	case graphMemoryKind:
@@ -129,7 +134,7 @@ func cuMemAlloc(c call) result {
 	if r != success {
 		return r
 	}
-	return put(c, 0, driver.CUdeviceptr(addr))
+	return put(c, 0, cu.CUdeviceptr(addr))
 }
 
 func cuMemAllocPitch(c call) result {
@@ -148,7 +153,7 @@ func cuMemAllocPitch(c call) result {
 		return r
 	}
 	*at[uintptr](c, 1) = uintptr(pitch)
-	return put(c, 0, driver.CUdeviceptr(addr))
+	return put(c, 0, cu.CUdeviceptr(addr))
 }
 
 // cuMemFree waits for the device: nothing that was submitted may still use the
@@ -199,8 +204,8 @@ func cuMemGetAddressRange(c call) result {
 	if !ok {
 		return errNotFound
 	}
-	if p := at[driver.CUdeviceptr](c, 0); p != nil {
-		*p = driver.CUdeviceptr(r.Addr)
+	if p := at[cu.CUdeviceptr](c, 0); p != nil {
+		*p = cu.CUdeviceptr(r.Addr)
 	}
 	if p := at[uintptr](c, 1); p != nil {
 		*p = uintptr(r.Size)

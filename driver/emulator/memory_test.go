@@ -4,36 +4,36 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
 func TestAllocationErrors(t *testing.T) {
 	r := newRig(t)
-	var p driver.CUdeviceptr
-	r.want("zero bytes", r.CuMemAlloc(&p, 0), driver.CUDA_ERROR_INVALID_VALUE)
-	r.want("too much", r.CuMemAlloc(&p, 1<<50), driver.CUDA_ERROR_OUT_OF_MEMORY)
+	var p cu.CUdeviceptr
+	r.want("zero bytes", r.CuMemAlloc(&p, 0), cu.CUDA_ERROR_INVALID_VALUE)
+	r.want("too much", r.CuMemAlloc(&p, 1<<50), cu.CUDA_ERROR_OUT_OF_MEMORY)
 	r.want("free of nothing", r.CuMemFree(0), 0)
-	r.want("free of a wild address", r.CuMemFree(12345), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("free of a wild address", r.CuMemFree(12345), cu.CUDA_ERROR_INVALID_VALUE)
 	r.ok(r.CuMemAlloc(&p, 1024))
-	r.want("free of an inner address", r.CuMemFree(p+16), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("free of an inner address", r.CuMemFree(p+16), cu.CUDA_ERROR_INVALID_VALUE)
 	r.ok(r.CuMemFree(p))
-	r.want("second free", r.CuMemFree(p), driver.CUDA_ERROR_INVALID_VALUE)
-	r.want("copy to freed memory", r.CuMemsetD8(p, 0, 4), driver.CUDA_ERROR_INVALID_VALUE)
-	var base driver.CUdeviceptr
+	r.want("second free", r.CuMemFree(p), cu.CUDA_ERROR_INVALID_VALUE)
+	r.want("copy to freed memory", r.CuMemsetD8(p, 0, 4), cu.CUDA_ERROR_INVALID_VALUE)
+	var base cu.CUdeviceptr
 	var size uintptr
-	r.want("range of freed memory", r.CuMemGetAddressRange(&base, &size, p), driver.CUDA_ERROR_NOT_FOUND)
-	r.want("pitch of odd elements", r.CuMemAllocPitch(&p, &size, 100, 10, 3), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("range of freed memory", r.CuMemGetAddressRange(&base, &size, p), cu.CUDA_ERROR_NOT_FOUND)
+	r.want("pitch of odd elements", r.CuMemAllocPitch(&p, &size, 100, 10, 3), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
 func TestMemoryIsLimited(t *testing.T) {
 	if onGPU {
-		return
+		t.Skip("this is about the emulator alone")
 	}
 	r := newRigWith(t, emulator.Config{LimitMemory: 1 << 20})
-	var p, q driver.CUdeviceptr
+	var p, q cu.CUdeviceptr
 	r.ok(r.CuMemAlloc(&p, 1<<19))
-	r.want("more than is left", r.CuMemAlloc(&q, 1<<19+1), driver.CUDA_ERROR_OUT_OF_MEMORY)
+	r.want("more than is left", r.CuMemAlloc(&q, 1<<19+1), cu.CUDA_ERROR_OUT_OF_MEMORY)
 	var free, total uintptr
 	r.ok(r.CuMemGetInfo(&free, &total))
 	if free != 1<<19 {
@@ -42,31 +42,31 @@ func TestMemoryIsLimited(t *testing.T) {
 	r.ok(r.CuMemFree(p))
 	r.ok(r.CuMemAlloc(&q, 1<<20))
 	r.ok(r.CuMemFree(q))
-	r.want("stream-ordered", r.CuMemAllocAsync(&q, 1<<20+1, r.stream()), driver.CUDA_ERROR_OUT_OF_MEMORY)
+	r.want("stream-ordered", r.CuMemAllocAsync(&q, 1<<20+1, r.stream()), cu.CUDA_ERROR_OUT_OF_MEMORY)
 }
 
 func TestAddressRangeAndPointerAttributes(t *testing.T) {
 	r := newRig(t)
 	p := r.alloc(1000)
-	var base driver.CUdeviceptr
+	var base cu.CUdeviceptr
 	var size uintptr
 	r.ok(r.CuMemGetAddressRange(&base, &size, p+500))
 	if base != p || size != 1000 {
 		t.Errorf("range %#x of %d", base, size)
 	}
 	var kind, ordinal uint32
-	r.ok(r.CuPointerGetAttribute(unsafe.Pointer(&kind), driver.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p))
-	r.ok(r.CuPointerGetAttribute(unsafe.Pointer(&ordinal), driver.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p))
-	if kind != uint32(driver.CU_MEMORYTYPE_DEVICE) || ordinal != 0 {
+	r.ok(r.CuPointerGetAttribute(unsafe.Pointer(&kind), cu.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p))
+	r.ok(r.CuPointerGetAttribute(unsafe.Pointer(&ordinal), cu.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p))
+	if kind != uint32(cu.CU_MEMORYTYPE_DEVICE) || ordinal != 0 {
 		t.Errorf("type %d on device %d", kind, ordinal)
 	}
-	var ctx driver.CUcontext
-	r.ok(r.CuPointerGetAttribute(unsafe.Pointer(&ctx), driver.CU_POINTER_ATTRIBUTE_CONTEXT, p))
+	var ctx cu.CUcontext
+	r.ok(r.CuPointerGetAttribute(unsafe.Pointer(&ctx), cu.CU_POINTER_ATTRIBUTE_CONTEXT, p))
 	if ctx != r.ctx {
 		t.Error("another context")
 	}
-	r.want("unknown pointer", r.CuPointerGetAttribute(unsafe.Pointer(&kind), driver.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 4242), driver.CUDA_ERROR_INVALID_VALUE)
-	attr := driver.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+	r.want("unknown pointer", r.CuPointerGetAttribute(unsafe.Pointer(&kind), cu.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 4242), cu.CUDA_ERROR_INVALID_VALUE)
+	attr := cu.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 	data := unsafe.Pointer(&kind)
 	r.ok(r.CuPointerGetAttributes(1, &attr, &data, 4242))
 	if kind != 0 {
@@ -83,8 +83,8 @@ func TestCopiesBetweenHostAndDevice(t *testing.T) {
 	r.wantWords("copy", q, 1, 2, 3, 4)
 	r.ok(r.CuMemcpy(p+4, q, 8))
 	r.wantWords("unified copy", p, 1, 1, 2, 4)
-	r.want("past the end", r.CuMemcpyHtoD(p+1<<40, unsafe.Pointer(&in[0]), 16), driver.CUDA_ERROR_INVALID_VALUE)
-	r.want("from nowhere", r.CuMemcpyHtoD(p, nil, 16), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("past the end", r.CuMemcpyHtoD(p+1<<40, unsafe.Pointer(&in[0]), 16), cu.CUDA_ERROR_INVALID_VALUE)
+	r.want("from nowhere", r.CuMemcpyHtoD(p, nil, 16), cu.CUDA_ERROR_INVALID_VALUE)
 	r.want("nothing", r.CuMemcpyHtoD(p, unsafe.Pointer(&in[0]), 0), 0)
 }
 
@@ -122,7 +122,7 @@ func TestPageLockedMemoryIsReadWhenTheStreamGetsThere(t *testing.T) {
 	if in[1] != 5 {
 		t.Errorf("copied back %d", in[1])
 	}
-	var d driver.CUdeviceptr
+	var d cu.CUdeviceptr
 	r.ok(r.CuMemHostGetDevicePointer(&d, host, 0))
 	r.ok(r.launch(r.kernel("add"), s, d, 0, 3))
 	r.ok(r.CuStreamSynchronize(s))
@@ -135,18 +135,18 @@ func TestPageLockedMemoryIsReadWhenTheStreamGetsThere(t *testing.T) {
 func TestHostMemoryErrors(t *testing.T) {
 	r := newRig(t)
 	var host unsafe.Pointer
-	r.want("flags", r.CuMemHostAlloc(&host, 8, 0x80), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("flags", r.CuMemHostAlloc(&host, 8, 0x80), cu.CUDA_ERROR_INVALID_VALUE)
 	r.want("free of nothing", r.CuMemFreeHost(nil), 0)
 	buf := make([]byte, 8192)
 	p := unsafe.Pointer(&buf[0])
-	r.want("free of unknown memory", r.CuMemFreeHost(p), driver.CUDA_ERROR_INVALID_VALUE)
-	r.want("unregister", r.CuMemHostUnregister(p), driver.CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)
+	r.want("free of unknown memory", r.CuMemFreeHost(p), cu.CUDA_ERROR_INVALID_VALUE)
+	r.want("unregister", r.CuMemHostUnregister(p), cu.CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)
 	r.ok(r.CuMemHostRegister(p, 8192, 0))
-	r.want("register twice", r.CuMemHostRegister(p, 8192, 0), driver.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+	r.want("register twice", r.CuMemHostRegister(p, 8192, 0), cu.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
 	r.ok(r.CuMemHostUnregister(p))
-	r.want("register nothing", r.CuMemHostRegister(nil, 8, 0), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("register nothing", r.CuMemHostRegister(nil, 8, 0), cu.CUDA_ERROR_INVALID_VALUE)
 	r.ok(r.CuMemHostAlloc(&host, 0x1000, 0))
-	r.want("device free of host memory", r.CuMemFree(driver.CUdeviceptr(uintptr(host))), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("device free of host memory", r.CuMemFree(cu.CUdeviceptr(uintptr(host))), cu.CUDA_ERROR_INVALID_VALUE)
 	r.ok(r.CuMemFreeHost(host))
 }
 
@@ -160,7 +160,7 @@ func TestFills(t *testing.T) {
 	r.ok(r.CuMemsetD8(p, 0, 64))
 	r.ok(r.CuMemsetD2D32(p, 16, 9, 2, 3))
 	r.wantWords("2D fill", p, 9, 9, 0, 0, 9, 9, 0, 0, 9, 9, 0, 0)
-	r.want("misaligned", r.CuMemsetD32(p+2, 0, 1), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("misaligned", r.CuMemsetD32(p+2, 0, 1), cu.CUDA_ERROR_INVALID_VALUE)
 	r.want("nothing", r.CuMemsetD32(p, 0, 0), 0)
 }
 
@@ -168,43 +168,43 @@ func TestCopiesOfRectanglesAndBoxes(t *testing.T) {
 	r := newRig(t)
 	p := r.alloc(64)
 	in := []uint32{1, 2, 3, 4, 5, 6}
-	r.ok(r.CuMemcpy2D(&driver.CUDA_MEMCPY2D{
-		SrcMemoryType: driver.CU_MEMORYTYPE_HOST, SrcHost: unsafe.Pointer(&in[0]), SrcPitch: 12,
-		DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p, DstPitch: 16, DstXInBytes: 4,
+	r.ok(r.CuMemcpy2D(&cu.CUDA_MEMCPY2D{
+		SrcMemoryType: cu.CU_MEMORYTYPE_HOST, SrcHost: unsafe.Pointer(&in[0]), SrcPitch: 12,
+		DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: p, DstPitch: 16, DstXInBytes: 4,
 		WidthInBytes: 8, Height: 2,
 	}))
 	r.wantWords("2D", p, 0, 1, 2, 0, 0, 4, 5, 0)
 	r.ok(r.CuMemsetD8(p, 0, 64))
-	r.ok(r.CuMemcpy3D(&driver.CUDA_MEMCPY3D{
-		SrcMemoryType: driver.CU_MEMORYTYPE_HOST, SrcHost: unsafe.Pointer(&in[0]), SrcPitch: 4, SrcHeight: 3,
-		DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p, DstPitch: 8, DstHeight: 2,
+	r.ok(r.CuMemcpy3D(&cu.CUDA_MEMCPY3D{
+		SrcMemoryType: cu.CU_MEMORYTYPE_HOST, SrcHost: unsafe.Pointer(&in[0]), SrcPitch: 4, SrcHeight: 3,
+		DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: p, DstPitch: 8, DstHeight: 2,
 		WidthInBytes: 4, Height: 2, Depth: 2,
 	}))
 	r.wantWords("3D", p, 1, 0, 2, 0, 4, 0, 5, 0)
-	r.want("pitch too small", r.CuMemcpy2D(&driver.CUDA_MEMCPY2D{
-		SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: p, SrcPitch: 4,
-		DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p + 32, DstPitch: 8, WidthInBytes: 8, Height: 2,
-	}), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("pitch too small", r.CuMemcpy2D(&cu.CUDA_MEMCPY2D{
+		SrcMemoryType: cu.CU_MEMORYTYPE_DEVICE, SrcDevice: p, SrcPitch: 4,
+		DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: p + 32, DstPitch: 8, WidthInBytes: 8, Height: 2,
+	}), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
 func TestStreamOrderedMemory(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()
-	var pool driver.CUmemoryPool
+	var pool cu.CUmemoryPool
 	r.ok(r.CuDeviceGetDefaultMemPool(&pool, r.dev))
-	var p driver.CUdeviceptr
+	var p cu.CUdeviceptr
 	r.ok(r.CuMemAllocAsync(&p, 1024, s))
 	r.ok(r.CuMemsetD32Async(p, 3, 4, s))
 	var used uint64
-	r.ok(r.CuMemPoolGetAttribute(pool, driver.CU_MEMPOOL_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
+	r.ok(r.CuMemPoolGetAttribute(pool, cu.CU_MEMPOOL_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
 	if used < 1024 {
 		t.Errorf("used: %d", used)
 	}
 	r.wantWords("stream-ordered", p, 3, 3, 3, 3)
 	r.ok(r.CuMemFreeAsync(p, s))
-	r.want("second free", r.CuMemFreeAsync(p, s), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("second free", r.CuMemFreeAsync(p, s), cu.CUDA_ERROR_INVALID_VALUE)
 	r.ok(r.CuStreamSynchronize(s))
-	r.ok(r.CuMemPoolGetAttribute(pool, driver.CU_MEMPOOL_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
+	r.ok(r.CuMemPoolGetAttribute(pool, cu.CU_MEMPOOL_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
 	if used != 0 {
 		t.Errorf("used after the free: %d", used)
 	}
@@ -213,29 +213,29 @@ func TestStreamOrderedMemory(t *testing.T) {
 	r.want("free of what zero bytes are", r.CuMemFreeAsync(p, s), 0)
 	r.ok(r.CuMemAllocAsync(&p, 64, s))
 	r.ok(r.CuMemFree(p))
-	r.want("destroy of the default pool", r.CuMemPoolDestroy(pool), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("destroy of the default pool", r.CuMemPoolDestroy(pool), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
 func TestOwnPool(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()
-	var pool driver.CUmemoryPool
-	props := driver.CUmemPoolProps{AllocType: driver.CU_MEM_ALLOCATION_TYPE_PINNED}
-	props.Location.Type = driver.CU_MEM_LOCATION_TYPE_DEVICE
+	var pool cu.CUmemoryPool
+	props := cu.CUmemPoolProps{AllocType: cu.CU_MEM_ALLOCATION_TYPE_PINNED}
+	props.Location.Type = cu.CU_MEM_LOCATION_TYPE_DEVICE
 	r.ok(r.CuMemPoolCreate(&pool, &props))
 	threshold := uint64(1 << 30)
-	r.ok(r.CuMemPoolSetAttribute(pool, driver.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, unsafe.Pointer(&threshold)))
-	var p driver.CUdeviceptr
+	r.ok(r.CuMemPoolSetAttribute(pool, cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, unsafe.Pointer(&threshold)))
+	var p cu.CUdeviceptr
 	r.ok(r.CuMemAllocFromPoolAsync(&p, 1<<20, pool, s))
 	r.ok(r.CuMemFreeAsync(p, s))
 	r.ok(r.CuStreamSynchronize(s))
 	var reserved uint64
-	r.ok(r.CuMemPoolGetAttribute(pool, driver.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, unsafe.Pointer(&reserved)))
+	r.ok(r.CuMemPoolGetAttribute(pool, cu.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, unsafe.Pointer(&reserved)))
 	if reserved < 1<<20 {
 		t.Errorf("below the threshold nothing is given back, but reserved is %d", reserved)
 	}
 	r.ok(r.CuMemPoolTrimTo(pool, 0))
-	r.ok(r.CuMemPoolGetAttribute(pool, driver.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, unsafe.Pointer(&reserved)))
+	r.ok(r.CuMemPoolGetAttribute(pool, cu.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, unsafe.Pointer(&reserved)))
 	if reserved != 0 {
 		t.Errorf("reserved after the trim: %d", reserved)
 	}
@@ -245,11 +245,37 @@ func TestOwnPool(t *testing.T) {
 func TestManagedMemoryIsSharedWithTheHost(t *testing.T) {
 	r := newRig(t)
 	if onGPU {
-		return // its use has hung GPUs of this kind
+		t.Skip("its use has hung GPUs of this kind")
 	}
-	var p driver.CUdeviceptr
-	r.ok(r.CuMemAllocManaged(&p, 8, uint32(driver.CU_MEM_ATTACH_GLOBAL)))
+	var p cu.CUdeviceptr
+	r.ok(r.CuMemAllocManaged(&p, 8, uint32(cu.CU_MEM_ATTACH_GLOBAL)))
 	r.ok(r.launch(r.kernel("store"), 0, p, 1, 42))
 	r.wantWords("managed", p, 0, 42)
 	r.ok(r.CuMemFree(p))
+}
+
+// The device of an address is that of the context in which it was allocated.
+func TestPointersTellTheirDevice(t *testing.T) {
+	r := newRigWith(t, emulator.Config{Devices: 3})
+	if r.emu == nil {
+		t.Skip("what follows is about the emulator alone")
+	}
+	for i := range int32(3) {
+		var dev cu.CUdevice
+		r.ok(r.CuDeviceGet(&dev, i))
+		var ctx cu.CUcontext
+		r.ok(r.CuDevicePrimaryCtxRetain(&ctx, dev))
+		r.ok(r.CuCtxSetCurrent(ctx))
+		var p cu.CUdeviceptr
+		r.ok(r.CuMemAlloc(&p, 64))
+		ordinal, tokens := int32(-1), [2]uint64{}
+		r.ok(r.CuPointerGetAttribute(unsafe.Pointer(&ordinal), cu.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p))
+		r.ok(r.CuPointerGetAttribute(unsafe.Pointer(&tokens), cu.CU_POINTER_ATTRIBUTE_P2P_TOKENS, p))
+		if ordinal != i || tokens[1] != uint64(i) {
+			t.Errorf("memory of device %d is of device %d, tokens %d", i, ordinal, tokens)
+		}
+		r.ok(r.CuMemFree(p))
+		r.ok(r.CuDevicePrimaryCtxRelease(dev))
+	}
+	r.ok(r.CuCtxSetCurrent(r.ctx))
 }

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -35,13 +35,24 @@ func (m *module) unload() {
 	for _, f := range m.order {
 		m.ctx.e.forget(f.handle)
 	}
-	if err := m.code.Close(); err != nil {
-		m.ctx.e.say(slog.LevelError, "unload", "error", err)
+	m.ctx.discard(m.code)
+	m.ctx.dev.refund(m.code.Bytes())
+}
+
+// discard frees the variables of compiled code.
+func (ctx *cudaContext) discard(code *vm.Module) {
+	if err := code.Close(); err != nil {
+		ctx.e.say(slog.LevelError, "unload", "error", err)
 	}
 }
 
-// newModule registers compiled code with its functions.
-func (ctx *cudaContext) newModule(code *vm.Module, lib *library) *module {
+// newModule registers compiled code with its functions. The variables are
+// memory of the device, which others may have taken in the meantime.
+func (ctx *cudaContext) newModule(code *vm.Module, lib *library) (*module, result) {
+	if !ctx.dev.charge(code.Bytes()) {
+		ctx.discard(code)
+		return nil, errOutOfMemory
+	}
 	m := &module{ctx: ctx, code: code, library: lib, funcs: make(map[string]*kernelFunc)}
 	m.handle = ctx.e.register(m)
 	for _, name := range code.Kernels() {
@@ -50,7 +61,7 @@ func (ctx *cudaContext) newModule(code *vm.Module, lib *library) *module {
 		m.funcs[name] = f
 		m.order = append(m.order, f)
 	}
-	return m
+	return m, success
 }
 
 var moduleFunctions = functions{
@@ -72,17 +83,17 @@ func cuModuleLoad(c call) result {
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return driver.CUDA_ERROR_FILE_NOT_FOUND
+		return cu.CUDA_ERROR_FILE_NOT_FOUND
 	}
 	data = append(data, 0)
-	return loadModule(c, unsafe.Pointer(&data[0]), &jitOptions{})
+	return loadModule(c, sizedImage(data), &jitOptions{})
 }
 
 func cuModuleLoadData(c call) result {
 	if c.Ptr(0) == nil || c.Ptr(1) == nil {
 		return errInvalidValue
 	}
-	return loadModule(c, c.Ptr(1), &jitOptions{})
+	return loadModule(c, unsizedImage(c.Ptr(1)), &jitOptions{})
 }
 
 func cuModuleLoadDataEx(c call) result {
@@ -90,14 +101,14 @@ func cuModuleLoadDataEx(c call) result {
 		return errInvalidValue
 	}
 	n := int(c.Uint32(2))
-	opts, r := readJITOptions(list[driver.CUjit_option](c, 3, n), list[unsafe.Pointer](c, 4, n), n)
+	opts, r := readJITOptions(list[cu.CUjit_option](c, 3, n), list[unsafe.Pointer](c, 4, n), n)
 	if r != success {
 		return r
 	}
-	return loadModule(c, c.Ptr(1), &opts)
+	return loadModule(c, unsizedImage(c.Ptr(1)), &opts)
 }
 
-func loadModule(c call, image unsafe.Pointer, opts *jitOptions) result {
+func loadModule(c call, image rawImage, opts *jitOptions) result {
 	sources, r := c.e.readImage(image, opts)
 	if r != success {
 		return r
@@ -106,7 +117,11 @@ func loadModule(c call, image unsafe.Pointer, opts *jitOptions) result {
 	if r != success {
 		return r
 	}
-	return put(c, 0, c.ctx.newModule(code, nil).handle)
+	m, r := c.ctx.newModule(code, nil)
+	if r != success {
+		return r
+	}
+	return put(c, 0, m.handle)
 }
 
 // cuModuleUnload waits for the context: its kernels may still run.
@@ -183,8 +198,8 @@ func putGlobal(c call, m *module) result {
 	if !ok {
 		return errNotFound
 	}
-	if p := at[driver.CUdeviceptr](c, 0); p != nil {
-		*p = driver.CUdeviceptr(v.Addr)
+	if p := at[cu.CUdeviceptr](c, 0); p != nil {
+		*p = cu.CUdeviceptr(v.Addr)
 	}
 	if p := at[uintptr](c, 1); p != nil {
 		*p = uintptr(v.Size)

@@ -5,18 +5,18 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // load returns the result and the error log of loading an image.
-func (r *rig) load(image string) (driver.CUresult, string) {
+func (r *rig) load(image string) (cu.CUresult, string) {
 	b := append([]byte(image), make([]byte, 64)...)
 	log := make([]byte, 4096)
-	options := []driver.CUjit_option{driver.CU_JIT_ERROR_LOG_BUFFER, driver.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}
+	options := []cu.CUjit_option{cu.CU_JIT_ERROR_LOG_BUFFER, cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}
 	values := make([]unsafe.Pointer, 2)
 	values[0] = unsafe.Pointer(&log[0])
 	*(*uintptr)(unsafe.Pointer(&values[1])) = uintptr(len(log))
-	var m driver.CUmodule
+	var m cu.CUmodule
 	err := r.CuModuleLoadDataEx(&m, unsafe.Pointer(&b[0]), 2, &options[0], &values[0])
 	if err == nil {
 		r.ok(r.CuModuleUnload(m))
@@ -29,16 +29,16 @@ func TestBadImages(t *testing.T) {
 	r := newRig(t)
 	for _, c := range []struct {
 		what, image string
-		want        driver.CUresult
+		want        cu.CUresult
 		log         string
 	}{
-		{"text that is not PTX", "hello, world", driver.CUDA_ERROR_INVALID_IMAGE, ""},
-		{"empty text", "", driver.CUDA_ERROR_INVALID_IMAGE, ""},
-		{"syntax error", ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry f() { this is wrong; }", driver.CUDA_ERROR_INVALID_PTX, "line 4"},
-		{"unknown instruction", ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry f() {\nfoo.u32 1, 2;\nret; }", driver.CUDA_ERROR_INVALID_PTX, "line 5"},
-		{"undeclared register", ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry f() {\nmov.u32 %r1, 2;\nret; }", driver.CUDA_ERROR_INVALID_PTX, "line 5"},
-		{"newer PTX", ".version 99.0\n.target sm_70\n.address_size 64\n.visible .entry f() { ret; }", driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, ""},
-		{"newer target", ".version 8.7\n.target sm_120\n.address_size 64\n.visible .entry f() { ret; }", driver.CUDA_ERROR_INVALID_PTX, ""},
+		{"text that is not PTX", "hello, world", cu.CUDA_ERROR_INVALID_IMAGE, ""},
+		{"empty text", "", cu.CUDA_ERROR_INVALID_IMAGE, ""},
+		{"syntax error", ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry f() { this is wrong; }", cu.CUDA_ERROR_INVALID_PTX, "line 4"},
+		{"unknown instruction", ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry f() {\nfoo.u32 1, 2;\nret; }", cu.CUDA_ERROR_INVALID_PTX, "line 5"},
+		{"undeclared register", ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry f() {\nmov.u32 %r1, 2;\nret; }", cu.CUDA_ERROR_INVALID_PTX, "line 5"},
+		{"newer PTX", ".version 99.0\n.target sm_70\n.address_size 64\n.visible .entry f() { ret; }", cu.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, ""},
+		{"newer target", ".version 8.7\n.target sm_120\n.address_size 64\n.visible .entry f() { ret; }", cu.CUDA_ERROR_INVALID_PTX, ""},
 		{"no kernels", ".version 7.0\n.target sm_70\n.address_size 64\n", 0, ""},
 	} {
 		got, log := r.load(c.image)
@@ -49,7 +49,7 @@ func TestBadImages(t *testing.T) {
 	}
 	if !onGPU {
 		got, log := r.load("\x7fELF and machine code")
-		if got != driver.CUDA_ERROR_NO_BINARY_FOR_GPU || !strings.Contains(log, "PTX") {
+		if got != cu.CUDA_ERROR_NO_BINARY_FOR_GPU || !strings.Contains(log, "PTX") {
 			t.Errorf("cubin: %v, log %q", got, log)
 		}
 	}
@@ -58,11 +58,11 @@ func TestBadImages(t *testing.T) {
 func TestModuleNames(t *testing.T) {
 	r := newRig(t)
 	m := r.module(testPTX)
-	var f driver.CUfunction
-	var p driver.CUdeviceptr
+	var f cu.CUfunction
+	var p cu.CUdeviceptr
 	var size uintptr
-	r.want("no such kernel", r.CuModuleGetFunction(&f, m, cstr("no")), driver.CUDA_ERROR_NOT_FOUND)
-	r.want("no such variable", r.CuModuleGetGlobal(&p, &size, m, cstr("no")), driver.CUDA_ERROR_NOT_FOUND)
+	r.want("no such kernel", r.CuModuleGetFunction(&f, m, cstr("no")), cu.CUDA_ERROR_NOT_FOUND)
+	r.want("no such variable", r.CuModuleGetGlobal(&p, &size, m, cstr("no")), cu.CUDA_ERROR_NOT_FOUND)
 	r.ok(r.CuModuleGetGlobal(&p, &size, m, cstr("counter")))
 	if size != 4 {
 		t.Errorf("size of a variable: %d", size)
@@ -80,30 +80,30 @@ func TestModuleNames(t *testing.T) {
 func TestUnloadedModuleIsGone(t *testing.T) {
 	r := newRig(t)
 	if onGPU {
-		return // a driver does not survive it
+		t.Skip("a driver does not survive it")
 	}
 	image := append([]byte(testPTX), 0)
-	var m driver.CUmodule
+	var m cu.CUmodule
 	r.ok(r.CuModuleLoadData(&m, unsafe.Pointer(&image[0])))
 	f := r.function(m, "add")
 	r.ok(r.CuModuleUnload(m))
-	r.want("launch", r.launch(f, 0, r.alloc(4), 0, 0), driver.CUDA_ERROR_INVALID_HANDLE)
-	r.want("second unload", r.CuModuleUnload(m), driver.CUDA_ERROR_INVALID_HANDLE)
+	r.want("launch", r.launch(f, 0, r.alloc(4), 0, 0), cu.CUDA_ERROR_INVALID_HANDLE)
+	r.want("second unload", r.CuModuleUnload(m), cu.CUDA_ERROR_INVALID_HANDLE)
 }
 
 func TestLibrariesAndTheirKernels(t *testing.T) {
 	r := newRig(t)
 	image := append([]byte(testPTX), 0)
-	var lib driver.CUlibrary
+	var lib cu.CUlibrary
 	r.ok(r.CuLibraryLoadData(&lib, unsafe.Pointer(&image[0]), nil, nil, 0, nil, nil, 0))
-	var k driver.CUkernel
+	var k cu.CUkernel
 	r.ok(r.CuLibraryGetKernel(&k, lib, cstr("add")))
-	r.want("no such kernel", r.CuLibraryGetKernel(new(driver.CUkernel), lib, cstr("no")), driver.CUDA_ERROR_NOT_FOUND)
-	var f driver.CUfunction
+	r.want("no such kernel", r.CuLibraryGetKernel(new(cu.CUkernel), lib, cstr("no")), cu.CUDA_ERROR_NOT_FOUND)
+	var f cu.CUfunction
 	r.ok(r.CuKernelGetFunction(&f, k))
 	p := r.alloc(4)
 	r.ok(r.launch(f, 0, p, 0, 1))
-	r.ok(r.launch(driver.CUfunction(k), 0, p, 0, 2))
+	r.ok(r.launch(cu.CUfunction(k), 0, p, 0, 2))
 	r.wantWords("launches", p, 3)
 	var n uint32
 	r.ok(r.CuLibraryGetKernelCount(&n, lib))
@@ -111,6 +111,6 @@ func TestLibrariesAndTheirKernels(t *testing.T) {
 		t.Errorf("%d kernels", n)
 	}
 	var v int32
-	r.ok(r.CuKernelGetAttribute(&v, driver.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k, r.dev))
+	r.ok(r.CuKernelGetAttribute(&v, cu.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k, r.dev))
 	r.ok(r.CuLibraryUnload(lib))
 }

@@ -1,7 +1,7 @@
 package emulator
 
 import (
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -55,7 +55,7 @@ func (e *Emulator) manyDevices(g *graph) *refusal {
 		cond, isCond := inner.(*conditionalNode)
 		for _, body := range inner.graphs() {
 			if isCond && e.strays(body, cond.cond.ctx.dev) != nil {
-				return &refusal{result: errInvalidValue, reason: driver.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED}
+				return &refusal{result: errInvalidValue, reason: cu.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED}
 			}
 			if bad := e.manyDevices(body); bad != nil {
 				return bad
@@ -74,7 +74,7 @@ func (e *Emulator) oneDevice(g *graph) *refusal {
 			first = mask
 		}
 		if mask != 0 && mask != first {
-			return &refusal{errInvalidValue, driver.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED, n}
+			return &refusal{errInvalidValue, cu.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED, n}
 		}
 	}
 	return nil

@@ -1,13 +1,13 @@
 package emulator
 
 import (
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // childNode runs a graph of its own.
 type childNode struct{ graph *graph }
 
-func (*childNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_GRAPH }
+func (*childNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_GRAPH }
 
 // run is not used: an executable has the child's steps.
 func (*childNode) run(*execution) result { return errLaunchFailed }

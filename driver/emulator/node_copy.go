@@ -3,7 +3,7 @@ package emulator
 import (
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -12,14 +12,14 @@ import (
 type copyNode struct {
 	copyOp
 	ctx    *cudaContext
-	params driver.CUDA_MEMCPY3D
+	params cu.CUDA_MEMCPY3D
 	made   *vm.Trace // for CheckGraphPointers
 }
 
-func (*copyNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_MEMCPY }
+func (*copyNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEMCPY }
 
 // newCopyNode checks the parameters of a copy.
-func (e *Emulator) newCopyNode(p *driver.CUDA_MEMCPY3D, ctx *cudaContext) (*copyNode, result) {
+func (e *Emulator) newCopyNode(p *cu.CUDA_MEMCPY3D, ctx *cudaContext) (*copyNode, result) {
 	if p == nil {
 		return nil, errInvalidValue
 	}
@@ -41,7 +41,7 @@ func (e *Emulator) newCopyNode(p *driver.CUDA_MEMCPY3D, ctx *cudaContext) (*copy
 
 // captureCopy records an asynchronous copy as a node.
 func captureCopy(c call, s *stream, dst, src *place, n extent) result {
-	p := driver.CUDA_MEMCPY3D{
+	p := cu.CUDA_MEMCPY3D{
 		SrcXInBytes: uintptr(src.x), SrcY: uintptr(src.y), SrcZ: uintptr(src.z),
 		SrcPitch: uintptr(src.pitch), SrcHeight: uintptr(src.height),
 		DstXInBytes: uintptr(dst.x), DstY: uintptr(dst.y), DstZ: uintptr(dst.z),
@@ -61,17 +61,17 @@ func captureCopy(c call, s *stream, dst, src *place, n extent) result {
 }
 
 // sideOf names a place the way CUDA_MEMCPY3D does.
-func (e *Emulator) sideOf(p *place) (driver.CUmemorytype, unsafe.Pointer, driver.CUdeviceptr) {
+func (e *Emulator) sideOf(p *place) (cu.CUmemorytype, unsafe.Pointer, cu.CUdeviceptr) {
 	if p.host != nil {
-		return driver.CU_MEMORYTYPE_HOST, p.host, 0
+		return cu.CU_MEMORYTYPE_HOST, p.host, 0
 	}
 	if a := e.allocationAt(p.addr); a != nil && a.isHost() {
 		b, err := e.mem.Bytes(p.addr, 1)
 		if err == nil {
-			return driver.CU_MEMORYTYPE_HOST, unsafe.Pointer(&b[0]), 0
+			return cu.CU_MEMORYTYPE_HOST, unsafe.Pointer(&b[0]), 0
 		}
 	}
-	return driver.CU_MEMORYTYPE_DEVICE, nil, driver.CUdeviceptr(p.addr)
+	return cu.CU_MEMORYTYPE_DEVICE, nil, cu.CUdeviceptr(p.addr)
 }
 
 // contextFor is the context that argument i names for a copy or fill node; 0
@@ -87,7 +87,7 @@ func cuGraphAddMemcpyNode(c call) result {
 		if r != success {
 			return nil, r
 		}
-		n, r := c.e.newCopyNode(at[driver.CUDA_MEMCPY3D](c, 4), ctx)
+		n, r := c.e.newCopyNode(at[cu.CUDA_MEMCPY3D](c, 4), ctx)
 		return n, r
 	})
 }
@@ -105,7 +105,7 @@ func cuGraphMemcpyNodeSetParams(c call) result {
 	if r != success {
 		return r
 	}
-	p, r := c.e.newCopyNode(at[driver.CUDA_MEMCPY3D](c, 1), old.ctx)
+	p, r := c.e.newCopyNode(at[cu.CUDA_MEMCPY3D](c, 1), old.ctx)
 	if r != success {
 		return r
 	}

@@ -1,7 +1,7 @@
 package emulator
 
 import (
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // eventRecordNode records an event, eventWaitNode waits for one.
@@ -10,9 +10,9 @@ type (
 	eventWaitNode   struct{ ev *event }
 )
 
-func (*eventRecordNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD }
+func (*eventRecordNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD }
 
-func (*eventWaitNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_WAIT_EVENT }
+func (*eventWaitNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT }
 
 // run puts a mark at the launch that is running: who waits for it waits until
 // that launch has ended, which is later than a device would make it but never

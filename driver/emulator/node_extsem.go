@@ -3,7 +3,7 @@ package emulator
 import (
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // semNode signals external semaphores, or waits for them: in a stream, or as a
@@ -14,19 +14,19 @@ type semNode[P any] struct {
 }
 
 type (
-	signalParams   = driver.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-	waitParams     = driver.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+	signalParams   = cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+	waitParams     = cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
 	semSignalNode  struct{ semNode[signalParams] }
 	semWaitNode    struct{ semNode[waitParams] }
-	signalNodeArgs = driver.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-	waitNodeArgs   = driver.CUDA_EXT_SEM_WAIT_NODE_PARAMS
+	signalNodeArgs = cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+	waitNodeArgs   = cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS
 )
 
-func (*semSignalNode) kind() driver.CUgraphNodeType {
-	return driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+func (*semSignalNode) kind() cu.CUgraphNodeType {
+	return cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
 }
 
-func (*semWaitNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT }
+func (*semWaitNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT }
 
 func (n *semSignalNode) run(x *execution) result {
 	for i, s := range n.sems {
@@ -47,7 +47,7 @@ func (n *semWaitNode) run(x *execution) result {
 }
 
 // read takes over the arrays of a call.
-func (n *semNode[P]) read(e *Emulator, sems *driver.CUexternalSemaphore, params *P, count uint32) result {
+func (n *semNode[P]) read(e *Emulator, sems *cu.CUexternalSemaphore, params *P, count uint32) result {
 	if sems == nil || params == nil || count == 0 {
 		return errInvalidValue
 	}
@@ -63,10 +63,10 @@ func (n *semNode[P]) read(e *Emulator, sems *driver.CUexternalSemaphore, params 
 }
 
 // handles are those of the semaphores, in a new array.
-func (n *semNode[P]) handles() []driver.CUexternalSemaphore {
-	list := make([]driver.CUexternalSemaphore, len(n.sems))
+func (n *semNode[P]) handles() []cu.CUexternalSemaphore {
+	list := make([]cu.CUexternalSemaphore, len(n.sems))
 	for i, x := range n.sems {
-		list[i] = driver.CUexternalSemaphore(x.handle)
+		list[i] = cu.CUexternalSemaphore(x.handle)
 	}
 	return list
 }
@@ -95,7 +95,7 @@ func cuSignalExternalSemaphoresAsync(c call) result {
 		return r
 	}
 	n := new(semSignalNode)
-	if r := n.read(c.e, at[driver.CUexternalSemaphore](c, 0), at[signalParams](c, 1), c.Uint32(2)); r != success {
+	if r := n.read(c.e, at[cu.CUexternalSemaphore](c, 0), at[signalParams](c, 1), c.Uint32(2)); r != success {
 		return r
 	}
 	return s.submit(n)
@@ -107,7 +107,7 @@ func cuWaitExternalSemaphoresAsync(c call) result {
 		return r
 	}
 	n := new(semWaitNode)
-	if r := n.read(c.e, at[driver.CUexternalSemaphore](c, 0), at[waitParams](c, 1), c.Uint32(2)); r != success {
+	if r := n.read(c.e, at[cu.CUexternalSemaphore](c, 0), at[waitParams](c, 1), c.Uint32(2)); r != success {
 		return r
 	}
 	return s.submit(n)

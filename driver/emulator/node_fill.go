@@ -1,7 +1,7 @@
 package emulator
 
 import (
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // fillNode is a memset.
@@ -10,10 +10,10 @@ type fillNode struct {
 	ctx *cudaContext
 }
 
-func (*fillNode) kind() driver.CUgraphNodeType { return driver.CU_GRAPH_NODE_TYPE_MEMSET }
+func (*fillNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEMSET }
 
 // fillNodeFrom makes a memset node's parameters of the struct.
-func (e *Emulator) fillNodeFrom(p *driver.CUDA_MEMSET_NODE_PARAMS, ctx *cudaContext) (*fillNode, result) {
+func (e *Emulator) fillNodeFrom(p *cu.CUDA_MEMSET_NODE_PARAMS, ctx *cudaContext) (*fillNode, result) {
 	if p == nil {
 		return nil, errInvalidValue
 	}
@@ -27,9 +27,9 @@ func (e *Emulator) fillNodeFrom(p *driver.CUDA_MEMSET_NODE_PARAMS, ctx *cudaCont
 	return n, n.check(e)
 }
 
-func (n *fillNode) fields() driver.CUDA_MEMSET_NODE_PARAMS {
-	return driver.CUDA_MEMSET_NODE_PARAMS{
-		Dst: driver.CUdeviceptr(n.addr), Pitch: uintptr(n.pitch), Value: n.value,
+func (n *fillNode) fields() cu.CUDA_MEMSET_NODE_PARAMS {
+	return cu.CUDA_MEMSET_NODE_PARAMS{
+		Dst: cu.CUdeviceptr(n.addr), Pitch: uintptr(n.pitch), Value: n.value,
 		ElementSize: uint32(n.element), Width: uintptr(n.width), Height: uintptr(n.height),
 	}
 }
@@ -40,7 +40,7 @@ func cuGraphAddMemsetNode(c call) result {
 		if r != success {
 			return nil, r
 		}
-		n, r := c.e.fillNodeFrom(at[driver.CUDA_MEMSET_NODE_PARAMS](c, 4), ctx)
+		n, r := c.e.fillNodeFrom(at[cu.CUDA_MEMSET_NODE_PARAMS](c, 4), ctx)
 		return n, r
 	})
 }
@@ -58,7 +58,7 @@ func cuGraphMemsetNodeSetParams(c call) result {
 	if r != success {
 		return r
 	}
-	p, r := c.e.fillNodeFrom(at[driver.CUDA_MEMSET_NODE_PARAMS](c, 1), old.ctx)
+	p, r := c.e.fillNodeFrom(at[cu.CUDA_MEMSET_NODE_PARAMS](c, 1), old.ctx)
 	if r != success {
 		return r
 	}

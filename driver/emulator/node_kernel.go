@@ -1,14 +1,14 @@
 package emulator
 
 import (
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
 // Kernel nodes. Version 1 of the parameters is version 2 without the last two
 // fields; those may not be read there.
 
-type kernelParamsV2 = driver.CUDA_KERNEL_NODE_PARAMS_v2
+type kernelParamsV2 = cu.CUDA_KERNEL_NODE_PARAMS_v2
 
 // kernelParamsAt reads the struct of argument i. It is passed on by value: the
 // arrays it points to may lie on the caller's stack, so it must not get into
@@ -20,7 +20,7 @@ func kernelParamsAt(c call, i int, v1 bool) (p kernelParamsV2, ok bool) {
 	case !v1:
 		return *at[kernelParamsV2](c, i), true
 	}
-	old := at[driver.CUDA_KERNEL_NODE_PARAMS_v1](c, i)
+	old := at[cu.CUDA_KERNEL_NODE_PARAMS_v1](c, i)
 	p.Func, p.SharedMemBytes = old.Func, old.SharedMemBytes
 	p.GridDimX, p.GridDimY, p.GridDimZ = old.GridDimX, old.GridDimY, old.GridDimZ
 	p.BlockDimX, p.BlockDimY, p.BlockDimZ = old.BlockDimX, old.BlockDimY, old.BlockDimZ
@@ -93,8 +93,8 @@ func cuGraphKernelNodeGetParamsV1(c call) result {
 		return r
 	}
 	p := n.fields()
-	return put(c, 1, driver.CUDA_KERNEL_NODE_PARAMS_v1{
-		Func: driver.CUfunction(n.fn.handle), GridDimX: p.GridDimX, GridDimY: p.GridDimY, GridDimZ: p.GridDimZ,
+	return put(c, 1, cu.CUDA_KERNEL_NODE_PARAMS_v1{
+		Func: cu.CUfunction(n.fn.handle), GridDimX: p.GridDimX, GridDimY: p.GridDimY, GridDimZ: p.GridDimZ,
 		BlockDimX: p.BlockDimX, BlockDimY: p.BlockDimY, BlockDimZ: p.BlockDimZ,
 		SharedMemBytes: p.SharedMemBytes, KernelParams: p.KernelParams,
 	})
@@ -143,7 +143,7 @@ func cuGraphKernelNodeGetAttribute(c call) result {
 	case c.Ptr(2) == nil:
 		return errInvalidValue
 	}
-	return n.attrs.get(driver.CUlaunchAttributeID(c.Uint32(1)), at[driver.CUlaunchAttributeValue](c, 2))
+	return n.attrs.get(cu.CUlaunchAttributeID(c.Uint32(1)), at[cu.CUlaunchAttributeValue](c, 2))
 }
 
 func cuGraphKernelNodeSetAttribute(c call) result {
@@ -155,7 +155,7 @@ func cuGraphKernelNodeSetAttribute(c call) result {
 		return errInvalidValue
 	}
 	twin := *old
-	if r := twin.attrs.set(c, driver.CUlaunchAttributeID(c.Uint32(1)), at[driver.CUlaunchAttributeValue](c, 2)); r != success {
+	if r := twin.attrs.set(c, cu.CUlaunchAttributeID(c.Uint32(1)), at[cu.CUlaunchAttributeValue](c, 2)); r != success {
 		return r
 	}
 	if r := twin.check(); r != success {

@@ -3,7 +3,7 @@ package emulator
 import (
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // fields answers with the node's parameters. The array of pointers and the
@@ -12,12 +12,12 @@ func (n *kernelNode) fields() kernelParamsV2 {
 	p := kernelParamsV2{
 		GridDimX: n.grid.X, GridDimY: n.grid.Y, GridDimZ: n.grid.Z,
 		BlockDimX: n.block.X, BlockDimY: n.block.Y, BlockDimZ: n.block.Z,
-		SharedMemBytes: n.shared, Ctx: driver.CUcontext(n.fn.mod.ctx.handle),
+		SharedMemBytes: n.shared, Ctx: cu.CUcontext(n.fn.mod.ctx.handle),
 	}
 	if n.kern != 0 {
-		p.Kern = driver.CUkernel(n.kern)
+		p.Kern = cu.CUkernel(n.kern)
 	} else {
-		p.Func = driver.CUfunction(n.fn.handle)
+		p.Func = cu.CUfunction(n.fn.handle)
 	}
 	if len(n.fn.params) > 0 {
 		pointers := make([]unsafe.Pointer, len(n.fn.params))
@@ -29,7 +29,7 @@ func (n *kernelNode) fields() kernelParamsV2 {
 	return p
 }
 
-func (c call) memOpFrom(p *driver.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2) (*memOpNode, result) {
+func (c call) memOpFrom(p *cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2) (*memOpNode, result) {
 	if p == nil || p.Count == 0 || p.Count > 256 || p.ParamArray == nil || p.Flags != 0 {
 		return nil, errInvalidValue
 	}
@@ -42,16 +42,16 @@ func (c call) memOpFrom(p *driver.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2) (*memOpNode,
 	return n, n.check(c.e)
 }
 
-func (n *memOpNode) fields() driver.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 {
-	ops := append([]driver.CUstreamBatchMemOpParams(nil), n.ops...)
-	return driver.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2{
-		Ctx: driver.CUcontext(n.ctx.handle), Count: uint32(len(ops)), ParamArray: &ops[0], Flags: n.flags,
+func (n *memOpNode) fields() cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 {
+	ops := append([]cu.CUstreamBatchMemOpParams(nil), n.ops...)
+	return cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2{
+		Ctx: cu.CUcontext(n.ctx.handle), Count: uint32(len(ops)), ParamArray: &ops[0], Flags: n.flags,
 	}
 }
 
 func cuGraphAddBatchMemOpNode(c call) result {
 	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
-		n, r := c.memOpFrom(at[driver.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, 4))
+		n, r := c.memOpFrom(at[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, 4))
 		return n, r
 	})
 }
@@ -69,7 +69,7 @@ func cuGraphBatchMemOpNodeSetParams(c call) result {
 	if r != success {
 		return r
 	}
-	p, r := c.memOpFrom(at[driver.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, 1))
+	p, r := c.memOpFrom(at[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, 1))
 	if r != success {
 		return r
 	}

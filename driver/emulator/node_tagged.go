@@ -3,7 +3,7 @@ package emulator
 import (
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 func cuGraphAddNodeV1(c call) result { return addTagged(c, -1, 3, 4) }
@@ -12,7 +12,7 @@ func cuGraphAddNodeV2(c call) result { return addTagged(c, 3, 4, 5) }
 
 // addTagged adds a node of any type.
 func addTagged(c call, dataArg, countArg, paramsArg int) result {
-	p := at[driver.CUgraphNodeParams](c, paramsArg)
+	p := at[cu.CUgraphNodeParams](c, paramsArg)
 	if p == nil || p.Reserved0 != [3]int32{} || p.Reserved2 != 0 {
 		return errInvalidValue
 	}
@@ -21,54 +21,54 @@ func addTagged(c call, dataArg, countArg, paramsArg int) result {
 
 // tagged makes parameters of the tagged union. old are those they replace, nil
 // for a new node.
-func (c call) tagged(g *graph, p *driver.CUgraphNodeParams, old nodeParams) (nodeParams, result) {
+func (c call) tagged(g *graph, p *cu.CUgraphNodeParams, old nodeParams) (nodeParams, result) {
 	if old != nil && old.kind() != p.Type {
 		return nil, errInvalidValue
 	}
 	switch p.Type {
-	case driver.CU_GRAPH_NODE_TYPE_KERNEL:
+	case cu.CU_GRAPH_NODE_TYPE_KERNEL:
 		var attrs launchAttrs
 		if k, ok := old.(*kernelNode); ok {
 			attrs = k.attrs
 		}
 		v2 := kernelParamsV2(*p.Kernel())
 		return checked(c.kernelNodeFrom(&v2, attrs))
-	case driver.CU_GRAPH_NODE_TYPE_MEMCPY:
+	case cu.CU_GRAPH_NODE_TYPE_MEMCPY:
 		m := p.Memcpy()
 		ctx, r := c.contextOr(m.CopyCtx)
 		if r != success {
 			return nil, r
 		}
 		return checked(c.e.newCopyNode(&m.CopyParams, ctx))
-	case driver.CU_GRAPH_NODE_TYPE_MEMSET:
+	case cu.CU_GRAPH_NODE_TYPE_MEMSET:
 		m := p.Memset()
 		ctx, r := c.contextOr(m.Ctx)
 		if r != success {
 			return nil, r
 		}
-		v1 := driver.CUDA_MEMSET_NODE_PARAMS{Dst: m.Dst, Pitch: m.Pitch, Value: m.Value, ElementSize: m.ElementSize, Width: m.Width, Height: m.Height}
+		v1 := cu.CUDA_MEMSET_NODE_PARAMS{Dst: m.Dst, Pitch: m.Pitch, Value: m.Value, ElementSize: m.ElementSize, Width: m.Width, Height: m.Height}
 		return checked(c.e.fillNodeFrom(&v1, ctx))
-	case driver.CU_GRAPH_NODE_TYPE_HOST:
+	case cu.CU_GRAPH_NODE_TYPE_HOST:
 		return checked(hostNodeFrom((*hostParams)(unsafe.Pointer(p.Host()))))
-	case driver.CU_GRAPH_NODE_TYPE_EMPTY:
+	case cu.CU_GRAPH_NODE_TYPE_EMPTY:
 		return &emptyNode{}, success
-	case driver.CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+	case cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 		ev, r := eventOf(c, uintptr(p.EventRecord().Event))
 		return &eventRecordNode{ev}, r
-	case driver.CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+	case cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT:
 		ev, r := eventOf(c, uintptr(p.EventWait().Event))
 		return &eventWaitNode{ev}, r
-	case driver.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+	case cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
 		return checked(c.memOpFrom(p.MemOp()))
-	case driver.CU_GRAPH_NODE_TYPE_GRAPH:
+	case cu.CU_GRAPH_NODE_TYPE_GRAPH:
 		child := p.Graph()
-		return childFrom(c, g, uintptr(child.Graph), child.Ownership == driver.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
-	case driver.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return childFrom(c, g, uintptr(child.Graph), child.Ownership == cu.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
+	case cu.CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		if old != nil {
 			return nil, errNotSupported
 		}
 		return checked(c.conditionalFrom(g, p.Conditional()))
-	case driver.CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+	case cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC:
 		if old != nil {
 			return nil, errNotSupported
 		}
@@ -78,15 +78,15 @@ func (c call) tagged(g *graph, p *driver.CUgraphNodeParams, old nodeParams) (nod
 			n.graph = g
 		}
 		return checked(n, r)
-	case driver.CU_GRAPH_NODE_TYPE_MEM_FREE:
+	case cu.CU_GRAPH_NODE_TYPE_MEM_FREE:
 		if old != nil {
 			return nil, errNotSupported
 		}
 		return checked(c.freeFrom(g, p.Free().Dptr))
-	case driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+	case cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
 		s := signalNodeArgs(*p.ExtSemSignal())
 		return checked(c.e.signalFrom(&s))
-	case driver.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+	case cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
 		w := waitNodeArgs(*p.ExtSemWait())
 		return checked(c.e.waitFrom(&w))
 	}
@@ -101,7 +101,7 @@ func checked[P nodeParams](p P, r result) (nodeParams, result) {
 	return p, success
 }
 
-func (c call) contextOr(h driver.CUcontext) (*cudaContext, result) {
+func (c call) contextOr(h cu.CUcontext) (*cudaContext, result) {
 	ctx := c.ctx
 	if h != 0 {
 		ctx = find[cudaContext](c.e, uintptr(h))
@@ -111,7 +111,7 @@ func (c call) contextOr(h driver.CUcontext) (*cudaContext, result) {
 
 func cuGraphNodeSetParams(c call) result {
 	n, r := nodeAt(c, 0)
-	p := at[driver.CUgraphNodeParams](c, 1)
+	p := at[cu.CUgraphNodeParams](c, 1)
 	switch {
 	case r != success:
 		return r

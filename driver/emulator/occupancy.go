@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 	"github.com/purecuda/cuda/loader"
 )
@@ -59,7 +59,7 @@ func cuOccupancyMaxActiveBlocks(c call) result {
 }
 
 func cuOccupancyMaxActiveBlocksWithFlags(c call) result {
-	if c.Uint32(4)&^uint32(driver.CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0 {
+	if c.Uint32(4)&^uint32(cu.CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0 {
 		return errInvalidValue
 	}
 	return cuOccupancyMaxActiveBlocks(c)
@@ -139,7 +139,7 @@ func cuOccupancyMaxPotentialClusterSize(c call) result {
 
 func cuOccupancyMaxActiveClusters(c call) result {
 	f, r := functionAt(c, 1)
-	cfg := at[driver.CUlaunchConfig](c, 2)
+	cfg := at[cu.CUlaunchConfig](c, 2)
 	switch {
 	case r != success:
 		return r
@@ -150,7 +150,7 @@ func cuOccupancyMaxActiveClusters(c call) result {
 	asked := false
 	if cfg.Attrs != nil {
 		for _, a := range unsafe.Slice(cfg.Attrs, cfg.NumAttrs) {
-			if a.Id == driver.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {
+			if a.Id == cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {
 				d := a.Value.ClusterDim()
 				n.attrs.cluster, asked = vm.Dim3{X: d.X, Y: d.Y, Z: d.Z}, true
 			}

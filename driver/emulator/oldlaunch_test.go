@@ -4,7 +4,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 func TestLaunchesOfTheOldKind(t *testing.T) {
@@ -24,7 +24,7 @@ func TestLaunchesOfTheOldKind(t *testing.T) {
 	r.ok(r.CuParamSetf(f, 12, 1)) // the bits of 1.0
 	r.ok(r.CuLaunchGridAsync(f, 1, 1, s))
 	r.wantWords("three launches", p, 0, 10+0x3f800000)
-	r.want("empty grid", r.CuLaunchGrid(f, 0, 1), driver.CUDA_ERROR_INVALID_VALUE)
+	r.want("empty grid", r.CuLaunchGrid(f, 0, 1), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
 // A launch takes the parameters as they are at the call.

@@ -84,6 +84,9 @@ func (t *taskOrder) After(earlier vm.Order) bool {
 	return known
 }
 
+// Made implements vm.Order.
+func (t *taskOrder) Made() *vm.Trace { return t.made }
+
 func (t *taskOrder) after(p *taskOrder) bool {
 	switch {
 	case t.lane != p.lane || t.seq != p.seq:
@@ -175,6 +178,9 @@ func (s *stream) learn(deps ...dependency) {
 	}
 	for _, d := range deps {
 		s.known.join(d.progress())
+		if d.order != nil {
+			s.shortened = 0 // what it knew of streams that ended since is back
+		}
 	}
 }
 
@@ -229,11 +235,11 @@ func (e *Emulator) retire(s *stream) {
 // host knows.
 func (s *stream) leave() {
 	e := s.ctx.e
+	s.ctx.forgetGone()
 	if !e.checks(ordering) {
 		s.ctx.gone = s.appendPending(s.ctx.gone)
 		return
 	}
-	s.ctx.forgetGone()
 	s.ctx.gone = append(s.ctx.gone, s.last())
 	e.leaving = append(e.leaving, s)
 	e.hostLearned()
@@ -363,11 +369,12 @@ func (e *Emulator) touch(order *taskOrder, what string, addr, n uint64, write bo
 	if order == nil || !e.checks(CheckGlobalRaces) {
 		return
 	}
-	if s := order.made.String(); s != "" {
-		what += ", submitted at " + s
+	made := order.made.String()
+	if made != "" {
+		what += ", submitted at " + made
 	}
 	if report := e.mem.Touch(addr, n, write, order, what); report != "" {
-		e.findPlain(kindRace, what+fmt.Sprint(addr), report)
+		e.findPlain(kindRace, what+fmt.Sprint(addr), report, made)
 	}
 }
 

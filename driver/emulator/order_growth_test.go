@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // A program that runs for long has checks that remember no more of it.
@@ -24,20 +25,28 @@ func TestTheOrderDoesNotGrow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var ctx driver.CUcontext
-	var p driver.CUdeviceptr
+	var ctx cu.CUcontext
+	var p cu.CUdeviceptr
 	ok(d.CuInit(0), d.CuCtxCreate(&ctx, nil, 0, 0), d.CuMemAlloc(&p, 256))
 	var legacy *stream
 	var orders []weak.Pointer[taskOrder]
+	// A graph whose nodes touch the memory too: a node's place in the order is
+	// kept with the memory, and must not keep those before it.
+	var g cu.CUgraph
+	var x cu.CUgraphExec
+	var first, second cu.CUgraphNode
+	fill := cu.CUDA_MEMSET_NODE_PARAMS{Dst: p, Value: 4, ElementSize: 1, Width: 256, Height: 1}
+	ok(d.CuGraphCreate(&g, 0), d.CuGraphAddMemsetNode(&first, g, nil, 0, &fill, ctx), d.CuGraphAddMemsetNode(&second, g, &first, 1, &fill, ctx),
+		d.CuGraphInstantiate(&x, g, 0))
 	const rounds = 100
 	for range rounds {
-		var a, b driver.CUstream
-		var word driver.CUdeviceptr
-		var ev driver.CUevent
-		ok(d.CuStreamCreate(&a, uint32(driver.CU_STREAM_NON_BLOCKING)), d.CuStreamCreate(&b, uint32(driver.CU_STREAM_NON_BLOCKING)),
+		var a, b cu.CUstream
+		var word cu.CUdeviceptr
+		var ev cu.CUevent
+		ok(d.CuStreamCreate(&a, uint32(cu.CU_STREAM_NON_BLOCKING)), d.CuStreamCreate(&b, uint32(cu.CU_STREAM_NON_BLOCKING)),
 			d.CuMemAlloc(&word, 4), d.CuEventCreate(&ev, 0))
 		ok(d.CuMemsetD8Async(p, 1, 256, a), d.CuStreamWriteValue32(a, word, 1, 0), d.CuEventRecord(ev, a), d.CuStreamWaitEvent(b, ev, 0))
-		ok(d.CuMemsetD8Async(p, 2, 256, b), d.CuEventRecord(ev, b), d.CuStreamWaitEvent(0, ev, 0), d.CuMemsetD8Async(p, 3, 256, 0))
+		ok(d.CuMemsetD8Async(p, 2, 256, b), d.CuEventRecord(ev, b), d.CuStreamWaitEvent(0, ev, 0), d.CuMemsetD8Async(p, 3, 256, 0), d.CuGraphLaunch(x, 0))
 		ok(d.CuStreamDestroy(a), d.CuStreamDestroy(b), d.CuCtxSynchronize(), d.CuEventQuery(ev))
 		ok(d.CuEventDestroy(ev), d.CuMemFree(word))
 		e.mu.Lock()

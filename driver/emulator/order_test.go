@@ -5,7 +5,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/loader"
 )
@@ -14,63 +14,63 @@ import (
 var orders = []struct {
 	name    string
 	ordered bool
-	between func(r *rig, a, b driver.CUstream)
+	between func(r *rig, a, b cu.CUstream)
 }{
-	{"nothing", false, func(r *rig, a, b driver.CUstream) {}},
+	{"nothing", false, func(r *rig, a, b cu.CUstream) {}},
 	{"the stream itself", true, nil},
-	{"an event", true, func(r *rig, a, b driver.CUstream) {
+	{"an event", true, func(r *rig, a, b cu.CUstream) {
 		ev := r.event(0)
 		r.ok(r.CuEventRecord(ev, a))
 		r.ok(r.CuStreamWaitEvent(b, ev, 0))
 	}},
-	{"an event recorded elsewhere", false, func(r *rig, a, b driver.CUstream) {
+	{"an event recorded elsewhere", false, func(r *rig, a, b cu.CUstream) {
 		ev := r.event(0)
 		r.ok(r.CuEventRecord(ev, r.stream()))
 		r.ok(r.CuStreamWaitEvent(b, ev, 0))
 	}},
-	{"events through a third stream", true, func(r *rig, a, b driver.CUstream) {
+	{"events through a third stream", true, func(r *rig, a, b cu.CUstream) {
 		c, x, y := r.stream(), r.event(0), r.event(0)
 		r.ok(r.CuEventRecord(x, a))
 		r.ok(r.CuStreamWaitEvent(c, x, 0))
 		r.ok(r.CuEventRecord(y, c))
 		r.ok(r.CuStreamWaitEvent(b, y, 0))
 	}},
-	{"a wait of the host for the stream", true, func(r *rig, a, b driver.CUstream) { r.ok(r.CuStreamSynchronize(a)) }},
-	{"a wait of the host for the other stream", false, func(r *rig, a, b driver.CUstream) { r.ok(r.CuStreamSynchronize(b)) }},
-	{"a wait of the host for an event", true, func(r *rig, a, b driver.CUstream) {
+	{"a wait of the host for the stream", true, func(r *rig, a, b cu.CUstream) { r.ok(r.CuStreamSynchronize(a)) }},
+	{"a wait of the host for the other stream", false, func(r *rig, a, b cu.CUstream) { r.ok(r.CuStreamSynchronize(b)) }},
+	{"a wait of the host for an event", true, func(r *rig, a, b cu.CUstream) {
 		ev := r.event(0)
 		r.ok(r.CuEventRecord(ev, a))
 		r.ok(r.CuEventSynchronize(ev))
 	}},
-	{"a wait of the host for the context", true, func(r *rig, a, b driver.CUstream) { r.ok(r.CuCtxSynchronize()) }},
-	{"a wait of the host for the context, which has the stream no more", true, func(r *rig, a, b driver.CUstream) {
+	{"a wait of the host for the context", true, func(r *rig, a, b cu.CUstream) { r.ok(r.CuCtxSynchronize()) }},
+	{"a wait of the host for the context, which has the stream no more", true, func(r *rig, a, b cu.CUstream) {
 		r.passed(a)
 		r.ok(r.CuStreamDestroy(a))
 		r.ok(r.CuCtxSynchronize())
 	}},
-	{"the stream's end", false, func(r *rig, a, b driver.CUstream) {
+	{"the stream's end", false, func(r *rig, a, b cu.CUstream) {
 		r.passed(a)
 		r.ok(r.CuStreamDestroy(a))
 	}},
-	{"ends of streams that were waited for", true, func(r *rig, a, b driver.CUstream) {
+	{"ends of streams that were waited for", true, func(r *rig, a, b cu.CUstream) {
 		r.ok(r.CuStreamSynchronize(a))
 		r.ok(r.CuStreamDestroy(a))
 		for range 3 { // which the order forgets
-			var s driver.CUstream
-			r.ok(r.CuStreamCreate(&s, uint32(driver.CU_STREAM_NON_BLOCKING)))
+			var s cu.CUstream
+			r.ok(r.CuStreamCreate(&s, uint32(cu.CU_STREAM_NON_BLOCKING)))
 			r.ok(r.CuStreamDestroy(s))
 		}
 	}},
-	{"a query that says that all is done", true, func(r *rig, a, b driver.CUstream) {
+	{"a query that says that all is done", true, func(r *rig, a, b cu.CUstream) {
 		for code(r.CuStreamQuery(a)) != 0 {
 		}
 	}},
-	{"a flag in memory", true, func(r *rig, a, b driver.CUstream) {
+	{"a flag in memory", true, func(r *rig, a, b cu.CUstream) {
 		g := r.gate()
 		r.ok(r.CuStreamWriteValue32(a, g.p, 1, 0))
 		g.block(b)
 	}},
-	{"a synchronous copy", false, func(r *rig, a, b driver.CUstream) {
+	{"a synchronous copy", false, func(r *rig, a, b cu.CUstream) {
 		var v uint32 // the legacy stream does not wait for these streams
 		r.ok(r.CuMemcpyDtoH(unsafe.Pointer(&v), r.unwritten(4), 4))
 	}},
@@ -153,10 +153,10 @@ func TestRacesInGraphsOfManyPathsAreFoundSoon(t *testing.T) {
 	r.addKernel(g, f, p, 0, 0) // which no edge leaves
 	end := r.addKernel(g, f, r.alloc(256), 0, 0)
 	for range 40 {
-		var left, right, join driver.CUgraphNode
+		var left, right, join cu.CUgraphNode
 		r.ok(r.CuGraphAddEmptyNode(&left, g, &end, 1))
 		r.ok(r.CuGraphAddEmptyNode(&right, g, &end, 1))
-		both := []driver.CUgraphNode{left, right}
+		both := []cu.CUgraphNode{left, right}
 		r.ok(r.CuGraphAddEmptyNode(&join, g, &both[0], 2))
 		end = join
 	}
@@ -190,19 +190,19 @@ func TestWhatATaskLearnsIsPassedOn(t *testing.T) {
 
 // What others submit while the host waits is not waited for.
 func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
-	waits := map[string]func(r *rig, s driver.CUstream) error{
-		"stream":  func(r *rig, s driver.CUstream) error { return r.CuStreamSynchronize(s) },
-		"context": func(r *rig, s driver.CUstream) error { return r.CuCtxSynchronize() },
+	waits := map[string]func(r *rig, s cu.CUstream) error{
+		"stream":  func(r *rig, s cu.CUstream) error { return r.CuStreamSynchronize(s) },
+		"context": func(r *rig, s cu.CUstream) error { return r.CuCtxSynchronize() },
 	}
 	for name, wait := range waits {
 		t.Run(name, func(t *testing.T) {
 			r := checkedRig(t, emulator.CheckGlobalRaces)
 			p, a, b := r.alloc(256), r.stream(), r.stream()
 			hold := r.gate()
-			goOn := map[driver.CUstream]chan bool{a: make(chan bool), b: make(chan bool)}
-			submit := func(s driver.CUstream) { // a kernel behind a function of the host
+			goOn := map[cu.CUstream]chan bool{a: make(chan bool), b: make(chan bool)}
+			submit := func(s cu.CUstream) { // a kernel behind a function of the host
 				fn := loader.NewCallback(func(uintptr) { <-goOn[s] })
-				r.ok(r.CuLaunchHostFunc(s, driver.CUhostFn(fn), nil))
+				r.ok(r.CuLaunchHostFunc(s, cu.CUhostFn(fn), nil))
 				r.start("count", s, 1, 64, p, 0, true)
 			}
 			hold.block(a)
@@ -247,19 +247,19 @@ func TestAHostNodeTellsOfTheNodesBeforeIt(t *testing.T) {
 		told, goOn, last := make(chan bool), make(chan bool), make(chan bool)
 		fn := loader.NewCallback(func(uintptr) { close(told); <-goOn })
 		f := r.function(r.module(bugs), "count")
-		var deps []driver.CUgraphNode
+		var deps []cu.CUgraphNode
 		if before {
 			deps = append(deps, r.addKernel(g, f, p, 0, 0))
 		}
-		var n driver.CUgraphNode
-		r.ok(r.CuGraphAddHostNode(&n, g, first(deps), uintptr(len(deps)), &driver.CUDA_HOST_NODE_PARAMS{Fn: driver.CUhostFn(fn)}))
+		var n cu.CUgraphNode
+		r.ok(r.CuGraphAddHostNode(&n, g, first(deps), uintptr(len(deps)), &cu.CUDA_HOST_NODE_PARAMS{Fn: cu.CUhostFn(fn)}))
 		if !before {
 			r.addKernel(g, f, p, 0, 0, n)
 		}
 		r.ok(r.CuGraphLaunch(r.instantiate(g), a))
 		<-told
 		wait := loader.NewCallback(func(uintptr) { <-last })
-		r.ok(r.CuLaunchHostFunc(b, driver.CUhostFn(wait), nil))
+		r.ok(r.CuLaunchHostFunc(b, cu.CUhostFn(wait), nil))
 		r.start("count", b, 1, 64, p, 0, true)
 		close(goOn)
 		r.quietlyPassed(a) // so that the graph's kernel is the first
@@ -267,6 +267,25 @@ func TestAHostNodeTellsOfTheNodesBeforeIt(t *testing.T) {
 		r.settle()
 		if found := r.emu.Findings(); (len(found) == 0) != before {
 			t.Errorf("a kernel before the function %v: found %v", before, found)
+		}
+	}
+}
+
+// A copy that the host makes at once is ordered by what the host knows, and by
+// nothing else.
+func TestCopiesOfTheHostRaceWithWorkThatItDidNotWaitFor(t *testing.T) {
+	for _, waited := range []bool{true, false} {
+		r := checkedRig(t, emulator.CheckGlobalRaces)
+		p, s := r.alloc(256), r.stream()
+		r.start("count", s, 1, 64, p, 0, true)
+		if waited {
+			r.ok(r.CuStreamSynchronize(s))
+		}
+		var v uint32
+		r.ok(r.CuMemcpyDtoH(unsafe.Pointer(&v), p, 4))
+		r.settle()
+		if found := r.emu.Findings(); (len(found) == 0) != waited {
+			t.Errorf("waited for %v: found %v", waited, found)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 var peerFunctions = functions{
 	"cuDeviceCanAccessPeer":   {cuDeviceCanAccessPeer, afterInit},
@@ -37,14 +37,14 @@ func cuDeviceGetP2PAttribute(c call) result {
 	case c.Ptr(0) == nil:
 		return errInvalidValue
 	}
-	switch driver.CUdevice_P2PAttribute(c.Uint32(1)) {
-	case driver.CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+	switch cu.CUdevice_P2PAttribute(c.Uint32(1)) {
+	case cu.CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
 		return put(c, 0, int32(0))
-	case driver.CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED,
-		driver.CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+	case cu.CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED,
+		cu.CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
 		return put(c, 0, int32(1))
-	case driver.CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED,
-		driver.CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
+	case cu.CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED,
+		cu.CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
 		return put(c, 0, int32(0))
 	}
 	return errInvalidValue
@@ -70,7 +70,7 @@ func cuCtxEnablePeerAccess(c call) result {
 		return errPeerUnsupported
 	}
 	if _, ok := c.ctx.peers[peer]; ok {
-		return driver.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+		return cu.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
 	}
 	c.ctx.peers[peer] = struct{}{}
 	return success
@@ -82,7 +82,7 @@ func cuCtxDisablePeerAccess(c call) result {
 		return r
 	}
 	if _, ok := c.ctx.peers[peer]; !ok {
-		return driver.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED
+		return cu.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED
 	}
 	delete(c.ctx.peers, peer)
 	return success

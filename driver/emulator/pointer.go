@@ -3,7 +3,7 @@ package emulator
 import (
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -17,13 +17,13 @@ func cuPointerGetAttribute(c call) result {
 	if c.Ptr(0) == nil {
 		return errInvalidValue
 	}
-	return c.pointerAttribute(c.Ptr(0), driver.CUpointer_attribute(c.Uint32(1)), c.Uint64(2))
+	return c.pointerAttribute(c.Ptr(0), cu.CUpointer_attribute(c.Uint32(1)), c.Uint64(2))
 }
 
 // cuPointerGetAttributes answers zeros about a pointer that it does not know.
 func cuPointerGetAttributes(c call) result {
 	n := int(c.Uint32(0))
-	attrs, data := list[driver.CUpointer_attribute](c, 1, n), list[unsafe.Pointer](c, 2, n)
+	attrs, data := list[cu.CUpointer_attribute](c, 1, n), list[unsafe.Pointer](c, 2, n)
 	if n == 0 || attrs == nil || data == nil {
 		return errInvalidValue
 	}
@@ -34,7 +34,7 @@ func cuPointerGetAttributes(c call) result {
 		}
 		if c.pointerAttribute(data[i], attr, addr) != success {
 			clear(unsafe.Slice((*byte)(data[i]), attributeSize(attr)))
-			if attr == driver.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL {
+			if attr == cu.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL {
 				*(*int32)(data[i]) = -2
 			}
 		}
@@ -43,15 +43,15 @@ func cuPointerGetAttributes(c call) result {
 }
 
 // attributeSize is the size of what a pointer attribute writes.
-func attributeSize(attr driver.CUpointer_attribute) int {
+func attributeSize(attr cu.CUpointer_attribute) int {
 	switch attr {
-	case driver.CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+	case cu.CU_POINTER_ATTRIBUTE_P2P_TOKENS:
 		return 16
-	case driver.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, driver.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-		driver.CU_POINTER_ATTRIBUTE_IS_MANAGED, driver.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-		driver.CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, driver.CU_POINTER_ATTRIBUTE_MAPPED,
-		driver.CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, driver.CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
-		driver.CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+	case cu.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, cu.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+		cu.CU_POINTER_ATTRIBUTE_IS_MANAGED, cu.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+		cu.CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, cu.CU_POINTER_ATTRIBUTE_MAPPED,
+		cu.CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, cu.CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
+		cu.CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
 		return 4
 	}
 	return 8
@@ -61,7 +61,7 @@ func attributeSize(attr driver.CUpointer_attribute) int {
 func (a *allocation) isHost() bool { return a.kind == pageLocked || a.kind == registered }
 
 // pointerAttribute stores one attribute of the memory at addr.
-func (c call) pointerAttribute(out unsafe.Pointer, attr driver.CUpointer_attribute, addr uint64) result {
+func (c call) pointerAttribute(out unsafe.Pointer, attr cu.CUpointer_attribute, addr uint64) result {
 	region, ok := c.e.mem.Find(addr)
 	if !ok {
 		return errInvalidValue
@@ -73,59 +73,59 @@ func (c call) pointerAttribute(out unsafe.Pointer, attr driver.CUpointer_attribu
 	word := func(v uint32) { *(*uint32)(out) = v }
 	long := func(v uint64) { *(*uint64)(out) = v }
 	switch attr {
-	case driver.CU_POINTER_ATTRIBUTE_CONTEXT:
+	case cu.CU_POINTER_ATTRIBUTE_CONTEXT:
 		if a.ctx == nil {
 			long(0)
 		} else {
 			long(uint64(a.ctx.handle))
 		}
-	case driver.CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+	case cu.CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		if a.isHost() {
-			word(uint32(driver.CU_MEMORYTYPE_HOST))
+			word(uint32(cu.CU_MEMORYTYPE_HOST))
 		} else {
-			word(uint32(driver.CU_MEMORYTYPE_DEVICE))
+			word(uint32(cu.CU_MEMORYTYPE_DEVICE))
 		}
-	case driver.CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+	case cu.CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
 		if !c.reaches(region) {
 			return errInvalidValue
 		}
 		long(addr)
-	case driver.CU_POINTER_ATTRIBUTE_HOST_POINTER:
+	case cu.CU_POINTER_ATTRIBUTE_HOST_POINTER:
 		if !a.isHost() && a.kind != managedMemory {
 			return errInvalidValue
 		}
 		long(addr)
-	case driver.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+	case cu.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 		word(uint32(flag(!a.asyncMemOp)))
-	case driver.CU_POINTER_ATTRIBUTE_BUFFER_ID:
+	case cu.CU_POINTER_ATTRIBUTE_BUFFER_ID:
 		long(a.id)
-	case driver.CU_POINTER_ATTRIBUTE_IS_MANAGED:
+	case cu.CU_POINTER_ATTRIBUTE_IS_MANAGED:
 		word(uint32(flag(a.kind == managedMemory)))
-	case driver.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+	case cu.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
 		*(*int32)(out) = int32(a.dev.ordinal)
-	case driver.CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, driver.CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+	case cu.CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, cu.CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
 		long(region.Addr)
-	case driver.CU_POINTER_ATTRIBUTE_RANGE_SIZE, driver.CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+	case cu.CU_POINTER_ATTRIBUTE_RANGE_SIZE, cu.CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 		long(region.Size)
-	case driver.CU_POINTER_ATTRIBUTE_MAPPED:
+	case cu.CU_POINTER_ATTRIBUTE_MAPPED:
 		word(1)
-	case driver.CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+	case cu.CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
 		long(0)
-	case driver.CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+	case cu.CU_POINTER_ATTRIBUTE_P2P_TOKENS:
 		*(*[2]uint64)(out) = [2]uint64{a.id, uint64(a.dev.ordinal)}
-	case driver.CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
-		driver.CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
-		driver.CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+	case cu.CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+		cu.CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
+		cu.CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
 		word(0)
-	case driver.CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-		word(uint32(driver.CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE))
-	case driver.CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+	case cu.CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+		word(uint32(cu.CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE))
+	case cu.CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
 		if a.pool == nil {
 			long(0)
 		} else {
 			long(uint64(a.pool.handle))
 		}
-	case driver.CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+	case cu.CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
 		long(a.id)
 	default:
 		return errInvalidValue
@@ -160,7 +160,7 @@ func (e *Emulator) deviceOf(r *vm.Region) *device {
 func cuPointerSetAttribute(c call) result {
 	v := at[uint32](c, 0)
 	a := c.e.allocationAt(c.Uint64(2))
-	if v == nil || a == nil || driver.CUpointer_attribute(c.Uint32(1)) != driver.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
+	if v == nil || a == nil || cu.CUpointer_attribute(c.Uint32(1)) != cu.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
 		return errInvalidValue
 	}
 	a.asyncMemOp = *v == 0

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // The loops have nothing in them: where goroutines share one thread, the
@@ -14,19 +14,19 @@ func TestAskingAgainAndAgainEnds(t *testing.T) {
 	r := newRig(t)
 	s, start, end := r.stream(), r.event(0), r.event(0)
 	p := r.unwritten(1 << 20)
-	for name, ask := range map[string]func() driver.CUresult{
-		"stream":       func() driver.CUresult { return code(r.CuStreamQuery(s)) },
-		"event":        func() driver.CUresult { return code(r.CuEventQuery(end)) },
-		"elapsed time": func() driver.CUresult { var ms float32; return code(r.CuEventElapsedTime(&ms, start, end)) },
+	for name, ask := range map[string]func() cu.CUresult{
+		"stream":       func() cu.CUresult { return code(r.CuStreamQuery(s)) },
+		"event":        func() cu.CUresult { return code(r.CuEventQuery(end)) },
+		"elapsed time": func() cu.CUresult { var ms float32; return code(r.CuEventElapsedTime(&ms, start, end)) },
 	} {
 		r.ok(r.CuEventRecord(start, s))
 		r.ok(r.CuMemsetD8Async(p, 1, 1<<20, s))
 		r.ok(r.CuEventRecord(end, s))
-		got := driver.CUDA_ERROR_NOT_READY
-		for got == driver.CUDA_ERROR_NOT_READY {
+		got := cu.CUDA_ERROR_NOT_READY
+		for got == cu.CUDA_ERROR_NOT_READY {
 			got = ask()
 		}
-		if got != driver.CUDA_SUCCESS {
+		if got != cu.CUDA_SUCCESS {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -56,11 +56,11 @@ func TestAKernelMayWaitForTheHost(t *testing.T) {
 	flag, answer := (*uint32)(unsafe.Pointer(&words[0])), (*uint32)(unsafe.Pointer(&words[4]))
 	atomic.StoreUint32(flag, 0)
 	atomic.StoreUint32(answer, 0)
-	var p driver.CUdeviceptr
+	var p cu.CUdeviceptr
 	r.ok(r.CuMemHostGetDevicePointer(&p, unsafe.Pointer(flag), 0))
 	r.ok(r.launch(f, s, p, 0, 0))
 	for range 10 {
-		r.want("while it waits", r.CuStreamQuery(s), driver.CUDA_ERROR_NOT_READY)
+		r.want("while it waits", r.CuStreamQuery(s), cu.CUDA_ERROR_NOT_READY)
 	}
 	atomic.StoreUint32(flag, 1)
 	r.ok(r.CuStreamSynchronize(s))

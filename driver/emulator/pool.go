@@ -1,7 +1,7 @@
 package emulator
 
 import (
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -11,7 +11,7 @@ type pool struct {
 	handle    uintptr
 	dev       *device
 	fixed     bool // the device's default pool
-	props     driver.CUmemPoolProps
+	props     cu.CUmemPoolProps
 	maxSize   uint64
 	threshold uint64
 	reuse     [3]int32
@@ -33,8 +33,8 @@ const poolUnit = 32 << 20
 func (d *device) newPool(fixed bool) *pool {
 	p := &pool{dev: d, fixed: fixed, reuse: [3]int32{1, 1, 1}}
 	p.reach.Set(d.ordinal, true, true)
-	p.props.AllocType = driver.CU_MEM_ALLOCATION_TYPE_PINNED
-	p.props.Location = driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(d.ordinal)}
+	p.props.AllocType = cu.CU_MEM_ALLOCATION_TYPE_PINNED
+	p.props.Location = cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(d.ordinal)}
 	p.handle = d.e.register(p)
 	d.pools.all = append(d.pools.all, p)
 	return p
@@ -167,7 +167,7 @@ func allocAsync(c call, s *stream, p *pool, by string) result {
 		if r := s.capturable(); r != success {
 			return r
 		}
-		return put(c, 0, driver.CUdeviceptr(0))
+		return put(c, 0, cu.CUdeviceptr(0))
 	}
 	if s.cap != nil {
 		n, r := c.newAllocNode(s.ctx, &p.props, size, p.descs(c.e))
@@ -179,7 +179,7 @@ func allocAsync(c call, s *stream, p *pool, by string) result {
 			return r
 		}
 		n.graph = s.cap.graph
-		return put(c, 0, driver.CUdeviceptr(n.addr))
+		return put(c, 0, cu.CUdeviceptr(n.addr))
 	}
 	if r := c.e.prohibited(c.th); r != success {
 		return r
@@ -188,13 +188,13 @@ func allocAsync(c call, s *stream, p *pool, by string) result {
 		return r
 	}
 	if size == 0 {
-		return put(c, 0, driver.CUdeviceptr(0))
+		return put(c, 0, cu.CUdeviceptr(0))
 	}
 	addr, r := p.allocate(s.ctx, size, by)
 	if r != success {
 		return r
 	}
-	return put(c, 0, driver.CUdeviceptr(addr))
+	return put(c, 0, cu.CUdeviceptr(addr))
 }
 
 // freeOp frees memory when the stream gets there.
@@ -221,7 +221,7 @@ func cuMemFreeAsync(c call) result {
 	case addr == 0:
 		return success
 	case s.cap != nil:
-		return captureFree(c, s, driver.CUdeviceptr(addr))
+		return captureFree(c, s, cu.CUdeviceptr(addr))
 	}
 	if r := c.e.prohibited(c.th); r != success {
 		return r

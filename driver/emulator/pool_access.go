@@ -3,35 +3,35 @@ package emulator
 import (
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
 // rights are what flags allow.
-func rights(flags driver.CUmemAccess_flags) (read, write bool) {
-	write = flags == driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-	return write || flags == driver.CU_MEM_ACCESS_FLAGS_PROT_READ, write
+func rights(flags cu.CUmemAccess_flags) (read, write bool) {
+	write = flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+	return write || flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READ, write
 }
 
 // accessFlags is the reverse of rights.
-func accessFlags(read, write bool) driver.CUmemAccess_flags {
+func accessFlags(read, write bool) cu.CUmemAccess_flags {
 	switch {
 	case write:
-		return driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+		return cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 	case read:
-		return driver.CU_MEM_ACCESS_FLAGS_PROT_READ
+		return cu.CU_MEM_ACCESS_FLAGS_PROT_READ
 	}
-	return driver.CU_MEM_ACCESS_FLAGS_PROT_NONE
+	return cu.CU_MEM_ACCESS_FLAGS_PROT_NONE
 }
 
 // checkAccess judges what devices shall be allowed with memory of d, which can
 // not be locked out itself.
-func (e *Emulator) checkAccess(d *device, descs []driver.CUmemAccessDesc) result {
+func (e *Emulator) checkAccess(d *device, descs []cu.CUmemAccessDesc) result {
 	for i, a := range descs {
 		if r := e.checkAccessors(descs[i : i+1]); r != success {
 			return r
 		}
-		if int(a.Location.Id) == d.ordinal && a.Flags != driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
+		if int(a.Location.Id) == d.ordinal && a.Flags != cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
 			return errInvalidValue
 		}
 	}
@@ -39,10 +39,10 @@ func (e *Emulator) checkAccess(d *device, descs []driver.CUmemAccessDesc) result
 }
 
 // checkAccessors says whether all are devices that are there.
-func (e *Emulator) checkAccessors(descs []driver.CUmemAccessDesc) result {
+func (e *Emulator) checkAccessors(descs []cu.CUmemAccessDesc) result {
 	for _, a := range descs {
 		switch {
-		case a.Location.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE:
+		case a.Location.Type != cu.CU_MEM_LOCATION_TYPE_DEVICE:
 			return errInvalidValue
 		case a.Location.Id < 0 || int(a.Location.Id) >= len(e.devices):
 			return errInvalidDevice
@@ -51,7 +51,7 @@ func (e *Emulator) checkAccessors(descs []driver.CUmemAccessDesc) result {
 	return success
 }
 
-func setAccess(r *vm.Reach, descs []driver.CUmemAccessDesc) {
+func setAccess(r *vm.Reach, descs []cu.CUmemAccessDesc) {
 	for _, a := range descs {
 		read, write := rights(a.Flags)
 		r.Set(int(a.Location.Id), read, write)
@@ -59,7 +59,7 @@ func setAccess(r *vm.Reach, descs []driver.CUmemAccessDesc) {
 }
 
 // accessDescs is a list as a node's parameters have it.
-func accessDescs(p *driver.CUmemAccessDesc, n uintptr) []driver.CUmemAccessDesc {
+func accessDescs(p *cu.CUmemAccessDesc, n uintptr) []cu.CUmemAccessDesc {
 	if p == nil {
 		return nil
 	}
@@ -67,14 +67,14 @@ func accessDescs(p *driver.CUmemAccessDesc, n uintptr) []driver.CUmemAccessDesc 
 }
 
 // descs is what other devices may do with the pool's memory.
-func (p *pool) descs(e *Emulator) (list []driver.CUmemAccessDesc) {
+func (p *pool) descs(e *Emulator) (list []cu.CUmemAccessDesc) {
 	for i := range e.devices {
 		flags := accessFlags(p.reach.May(i))
-		if i == p.dev.ordinal || flags == driver.CU_MEM_ACCESS_FLAGS_PROT_NONE {
+		if i == p.dev.ordinal || flags == cu.CU_MEM_ACCESS_FLAGS_PROT_NONE {
 			continue
 		}
-		loc := driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(i)}
-		list = append(list, driver.CUmemAccessDesc{Location: loc, Flags: flags})
+		loc := cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(i)}
+		list = append(list, cu.CUmemAccessDesc{Location: loc, Flags: flags})
 	}
 	return list
 }

@@ -1,9 +1,9 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 func cuMemPoolCreate(c call) result {
-	props := at[driver.CUmemPoolProps](c, 1)
+	props := at[cu.CUmemPoolProps](c, 1)
 	if c.Ptr(0) == nil || props == nil {
 		return errInvalidValue
 	}
@@ -17,16 +17,16 @@ func cuMemPoolCreate(c call) result {
 }
 
 // poolDevice is where memory of these properties lies.
-func (e *Emulator) poolDevice(props *driver.CUmemPoolProps) (*device, result) {
+func (e *Emulator) poolDevice(props *cu.CUmemPoolProps) (*device, result) {
 	loc := props.Location
 	switch {
-	case props.AllocType != driver.CU_MEM_ALLOCATION_TYPE_PINNED:
+	case props.AllocType != cu.CU_MEM_ALLOCATION_TYPE_PINNED:
 		return nil, errInvalidValue
-	case props.HandleTypes != driver.CU_MEM_HANDLE_TYPE_NONE:
+	case props.HandleTypes != cu.CU_MEM_HANDLE_TYPE_NONE:
 		return nil, errNotSupported
-	case loc.Type == driver.CU_MEM_LOCATION_TYPE_HOST || loc.Type == driver.CU_MEM_LOCATION_TYPE_HOST_NUMA:
+	case loc.Type == cu.CU_MEM_LOCATION_TYPE_HOST || loc.Type == cu.CU_MEM_LOCATION_TYPE_HOST_NUMA:
 		return nil, errNotSupported
-	case loc.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE:
+	case loc.Type != cu.CU_MEM_LOCATION_TYPE_DEVICE:
 		return nil, errInvalidValue
 	case loc.Id < 0 || int(loc.Id) >= len(e.devices):
 		return nil, errInvalidDevice
@@ -64,18 +64,18 @@ func cuMemPoolSetAttribute(c call) result {
 	if p == nil || c.Ptr(2) == nil {
 		return errInvalidValue
 	}
-	switch a := driver.CUmemPool_attribute(c.Uint32(1)); a {
-	case driver.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
-		driver.CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
-		driver.CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-		p.reuse[a-driver.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] = *at[int32](c, 2)
-	case driver.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+	switch a := cu.CUmemPool_attribute(c.Uint32(1)); a {
+	case cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
+		cu.CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+		cu.CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		p.reuse[a-cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] = *at[int32](c, 2)
+	case cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
 		p.threshold = *at[uint64](c, 2)
-	case driver.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, driver.CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+	case cu.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH:
 		if *at[uint64](c, 2) != 0 {
 			return errInvalidValue
 		}
-		if a == driver.CU_MEMPOOL_ATTR_USED_MEM_HIGH {
+		if a == cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH {
 			p.usedHigh = p.used
 		} else {
 			p.reservedHigh = p.reserved
@@ -91,20 +91,20 @@ func cuMemPoolGetAttribute(c call) result {
 	if p == nil || c.Ptr(2) == nil {
 		return errInvalidValue
 	}
-	switch a := driver.CUmemPool_attribute(c.Uint32(1)); a {
-	case driver.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
-		driver.CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
-		driver.CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-		return put(c, 2, p.reuse[a-driver.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES])
-	case driver.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+	switch a := cu.CUmemPool_attribute(c.Uint32(1)); a {
+	case cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
+		cu.CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+		cu.CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		return put(c, 2, p.reuse[a-cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES])
+	case cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
 		return put(c, 2, p.threshold)
-	case driver.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+	case cu.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
 		return put(c, 2, p.reserved)
-	case driver.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+	case cu.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
 		return put(c, 2, p.reservedHigh)
-	case driver.CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+	case cu.CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
 		return put(c, 2, p.used)
-	case driver.CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+	case cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH:
 		return put(c, 2, p.usedHigh)
 	}
 	return errInvalidValue
@@ -113,7 +113,7 @@ func cuMemPoolGetAttribute(c call) result {
 // cuMemPoolSetAccess sets nothing if one of the descriptions is wrong.
 func cuMemPoolSetAccess(c call) result {
 	p := handleAt[pool](c, 0)
-	descs := list[driver.CUmemAccessDesc](c, 1, int(c.Word(2)))
+	descs := list[cu.CUmemAccessDesc](c, 1, int(c.Word(2)))
 	if p == nil || descs == nil {
 		return errInvalidValue
 	}
@@ -121,7 +121,7 @@ func cuMemPoolSetAccess(c call) result {
 		return r
 	}
 	for _, d := range descs {
-		if d.Flags == driver.CU_MEM_ACCESS_FLAGS_PROT_READ {
+		if d.Flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READ {
 			return errNotSupported // seen on driver 580
 		}
 	}
@@ -130,7 +130,7 @@ func cuMemPoolSetAccess(c call) result {
 }
 
 func cuMemPoolGetAccess(c call) result {
-	p, loc := handleAt[pool](c, 1), at[driver.CUmemLocation](c, 2)
+	p, loc := handleAt[pool](c, 1), at[cu.CUmemLocation](c, 2)
 	if p == nil || loc == nil {
 		return errInvalidValue
 	}

@@ -1,6 +1,6 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 func cuDeviceGetDefaultMemPool(c call) result {
 	d := deviceAt(c, 1)
@@ -34,11 +34,11 @@ func cuDeviceSetMemPool(c call) result {
 // poolOwner is the device of a location, in an argument, whose pools hold
 // memory of a type, in the next argument.
 func poolOwner(c call, i int) (*device, result) {
-	loc := at[driver.CUmemLocation](c, i)
+	loc := at[cu.CUmemLocation](c, i)
 	if loc == nil {
 		return nil, errInvalidValue
 	}
-	props := driver.CUmemPoolProps{AllocType: driver.CUmemAllocationType(c.Uint32(i + 1)), Location: *loc}
+	props := cu.CUmemPoolProps{AllocType: cu.CUmemAllocationType(c.Uint32(i + 1)), Location: *loc}
 	return c.e.poolDevice(&props)
 }
 

@@ -75,6 +75,9 @@ func (p *profiles) add(kernel string, s *vm.Stats) {
 // name; those of all kernels together for "". It may be called at any time and
 // knows the kernels that have ended.
 func (e *Emulator) Profile(kernel string) Profile {
+	if e == nil {
+		return Profile{}
+	}
 	e.profiles.mu.Lock()
 	defer e.profiles.mu.Unlock()
 	var sum profile
@@ -91,6 +94,9 @@ func (e *Emulator) Profile(kernel string) Profile {
 
 // ProfiledKernels returns the names, in order, of the kernels that Profile knows.
 func (e *Emulator) ProfiledKernels() []string {
+	if e == nil {
+		return nil
+	}
 	e.profiles.mu.Lock()
 	defer e.profiles.mu.Unlock()
 	names := make([]string, 0, len(e.profiles.byID))

@@ -1,6 +1,10 @@
 package emulator
 
-import "time"
+import (
+	"time"
+
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
 
 // operation is a piece of device work. The same value runs in a stream and as
 // a node of a graph, so it never changes once it can run: whoever changes
@@ -21,6 +25,7 @@ type execution struct {
 	stream *stream
 	now    time.Duration // simulated
 	order  *taskOrder    // of what runs; nil unless a check asks
+	made   *vm.Trace     // where the program submitted it; nil without checks
 }
 
 // dependency is work that must end first: a task of a stream.
@@ -57,6 +62,7 @@ type task struct {
 	submitted time.Duration
 	// order is for the checks that ask; nil otherwise.
 	order *taskOrder
+	made  *vm.Trace // where the program submitted it; nil without checks
 }
 
 // last is the last task of the stream.
@@ -99,13 +105,24 @@ func (s *stream) enqueue(op operation, deps ...dependency) dependency {
 	if e.checks(CheckHostMemory) {
 		e.depart(s.last(), op)
 	}
-	s.queue = append(s.queue, task{op, s.implicitDeps(deps), e.submitted(op), order})
+	s.queue = append(s.queue, task{op, s.implicitDeps(deps), e.submitted(op), order, e.submittedAt(order)})
 	if !s.running {
 		s.running = true
 		e.active++
 		go s.work()
 	}
 	return s.last()
+}
+
+// submittedAt is where the program submits work, for findings about it.
+func (e *Emulator) submittedAt(order *taskOrder) *vm.Trace {
+	switch {
+	case order != nil:
+		return order.made
+	case e.cfg.Check != 0:
+		return vm.Here()
+	}
+	return nil
 }
 
 // work is the stream's goroutine: it ends when the queue is empty.
@@ -126,7 +143,7 @@ func (s *stream) work() {
 		}
 		x.begin(&t)
 		t.settle(s)
-		x.order = t.order
+		x.order, x.made = t.order, t.made
 		s.runTask(x, t.op)
 		s.finish(x)
 		s.done++

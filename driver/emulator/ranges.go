@@ -4,7 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Managed memory does not move here, but what a program said about it, and
@@ -27,8 +27,8 @@ var rangeFunctions = functions{
 type advised struct {
 	from      uint64
 	mostly    bool
-	preferred driver.CUmemLocation // zero: none
-	fetched   driver.CUmemLocation
+	preferred cu.CUmemLocation // zero: none
+	fetched   cu.CUmemLocation
 	devices   uint64 // a bit for each device with SET_ACCESSED_BY
 	host      bool   // the host with SET_ACCESSED_BY
 }
@@ -65,26 +65,26 @@ func (e *Emulator) managedAt(addr, size uint64) (*allocation, result) {
 }
 
 // locationIn reads a location that C passes by value, in one word.
-func locationIn(c call, i int) driver.CUmemLocation {
+func locationIn(c call, i int) cu.CUmemLocation {
 	w := c.Uint64(i)
-	return driver.CUmemLocation{Type: driver.CUmemLocationType(uint32(w)), Id: int32(w >> 32)}
+	return cu.CUmemLocation{Type: cu.CUmemLocationType(uint32(w)), Id: int32(w >> 32)}
 }
 
 // oldLocation is the location that the first forms of the functions named by a
 // device, with -1 for the host.
-func oldLocation(c call, i int) driver.CUmemLocation {
-	if dev := c.Int32(i); dev != int32(driver.CU_DEVICE_CPU) {
-		return driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_DEVICE, Id: dev}
+func oldLocation(c call, i int) cu.CUmemLocation {
+	if dev := c.Int32(i); dev != int32(cu.CU_DEVICE_CPU) {
+		return cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE, Id: dev}
 	}
-	return driver.CUmemLocation{Type: driver.CU_MEM_LOCATION_TYPE_HOST}
+	return cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_HOST}
 }
 
 // fetchable says whether memory can be fetched to a location.
-func (e *Emulator) fetchable(l driver.CUmemLocation) result {
+func (e *Emulator) fetchable(l cu.CUmemLocation) result {
 	switch l.Type {
-	case driver.CU_MEM_LOCATION_TYPE_HOST, driver.CU_MEM_LOCATION_TYPE_HOST_NUMA, driver.CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+	case cu.CU_MEM_LOCATION_TYPE_HOST, cu.CU_MEM_LOCATION_TYPE_HOST_NUMA, cu.CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
 		return success
-	case driver.CU_MEM_LOCATION_TYPE_DEVICE:
+	case cu.CU_MEM_LOCATION_TYPE_DEVICE:
 		if l.Id < 0 || int(l.Id) >= len(e.devices) {
 			return errInvalidDevice
 		}
@@ -102,7 +102,7 @@ func cuMemPrefetchAsync(c call) result {
 
 func cuMemPrefetchAsyncV1(c call) result { return prefetch(c, oldLocation(c, 2), 3) }
 
-func prefetch(c call, to driver.CUmemLocation, streamArg int) result {
+func prefetch(c call, to cu.CUmemLocation, streamArg int) result {
 	s, r := streamAt(c, streamArg)
 	if r != success {
 		return r
@@ -129,7 +129,7 @@ func (s *stream) uncapturable() result {
 	return s.implicitlyCaptured()
 }
 
-func (a *allocation) fetch(addr, size uint64, to driver.CUmemLocation) {
+func (a *allocation) fetch(addr, size uint64, to cu.CUmemLocation) {
 	parts := a.parts(addr, size)
 	for i := range parts {
 		parts[i].fetched = to
@@ -156,22 +156,22 @@ func cuMemAdviseV1(c call) result {
 
 // advisesPlace reports whether the location of the advice counts.
 func (c call) advisesPlace() bool {
-	switch driver.CUmem_advise(c.Uint32(2)) {
-	case driver.CU_MEM_ADVISE_SET_PREFERRED_LOCATION, driver.CU_MEM_ADVISE_SET_ACCESSED_BY, driver.CU_MEM_ADVISE_UNSET_ACCESSED_BY:
+	switch cu.CUmem_advise(c.Uint32(2)) {
+	case cu.CU_MEM_ADVISE_SET_PREFERRED_LOCATION, cu.CU_MEM_ADVISE_SET_ACCESSED_BY, cu.CU_MEM_ADVISE_UNSET_ACCESSED_BY:
 		return true
 	}
 	return false
 }
 
-func advise(c call, to driver.CUmemLocation) result {
-	advice := driver.CUmem_advise(c.Uint32(2))
+func advise(c call, to cu.CUmemLocation) result {
+	advice := cu.CUmem_advise(c.Uint32(2))
 	a, r := c.e.managedAt(c.Uint64(0), c.Uint64(1))
 	switch {
 	case r != success:
 		return r
-	case advice < driver.CU_MEM_ADVISE_SET_READ_MOSTLY || advice > driver.CU_MEM_ADVISE_UNSET_ACCESSED_BY:
+	case advice < cu.CU_MEM_ADVISE_SET_READ_MOSTLY || advice > cu.CU_MEM_ADVISE_UNSET_ACCESSED_BY:
 		return errInvalidValue
-	case c.accessAdvice() && to.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE && to.Type != driver.CU_MEM_LOCATION_TYPE_HOST:
+	case c.accessAdvice() && to.Type != cu.CU_MEM_LOCATION_TYPE_DEVICE && to.Type != cu.CU_MEM_LOCATION_TYPE_HOST:
 		return errInvalidValue
 	}
 	parts := a.parts(c.Uint64(0), c.Uint64(1))
@@ -182,27 +182,27 @@ func advise(c call, to driver.CUmemLocation) result {
 }
 
 func (c call) accessAdvice() bool {
-	advice := driver.CUmem_advise(c.Uint32(2))
-	return advice == driver.CU_MEM_ADVISE_SET_ACCESSED_BY || advice == driver.CU_MEM_ADVISE_UNSET_ACCESSED_BY
+	advice := cu.CUmem_advise(c.Uint32(2))
+	return advice == cu.CU_MEM_ADVISE_SET_ACCESSED_BY || advice == cu.CU_MEM_ADVISE_UNSET_ACCESSED_BY
 }
 
 // take notes one piece of advice.
-func (p *advised) take(advice driver.CUmem_advise, to driver.CUmemLocation) {
+func (p *advised) take(advice cu.CUmem_advise, to cu.CUmemLocation) {
 	switch advice {
-	case driver.CU_MEM_ADVISE_SET_READ_MOSTLY, driver.CU_MEM_ADVISE_UNSET_READ_MOSTLY:
-		p.mostly = advice == driver.CU_MEM_ADVISE_SET_READ_MOSTLY
-	case driver.CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
+	case cu.CU_MEM_ADVISE_SET_READ_MOSTLY, cu.CU_MEM_ADVISE_UNSET_READ_MOSTLY:
+		p.mostly = advice == cu.CU_MEM_ADVISE_SET_READ_MOSTLY
+	case cu.CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
 		p.preferred = to
-	case driver.CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
-		p.preferred = driver.CUmemLocation{}
+	case cu.CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
+		p.preferred = cu.CUmemLocation{}
 	default:
-		p.accessedBy(to, advice == driver.CU_MEM_ADVISE_SET_ACCESSED_BY)
+		p.accessedBy(to, advice == cu.CU_MEM_ADVISE_SET_ACCESSED_BY)
 	}
 }
 
-func (p *advised) accessedBy(to driver.CUmemLocation, on bool) {
+func (p *advised) accessedBy(to cu.CUmemLocation, on bool) {
 	switch {
-	case to.Type == driver.CU_MEM_LOCATION_TYPE_HOST:
+	case to.Type == cu.CU_MEM_LOCATION_TYPE_HOST:
 		p.host = on
 	case on:
 		p.devices |= 1 << to.Id
@@ -212,13 +212,13 @@ func (p *advised) accessedBy(to driver.CUmemLocation, on bool) {
 }
 
 func cuMemRangeGetAttribute(c call) result {
-	return rangeAttribute(c, c.Ptr(0), c.Uint64(1), driver.CUmem_range_attribute(c.Uint32(2)), c.Uint64(3), c.Uint64(4))
+	return rangeAttribute(c, c.Ptr(0), c.Uint64(1), cu.CUmem_range_attribute(c.Uint32(2)), c.Uint64(3), c.Uint64(4))
 }
 
 func cuMemRangeGetAttributes(c call) result {
 	n := int(c.Word(3))
 	data, sizes := list[unsafe.Pointer](c, 0, n), list[uintptr](c, 1, n)
-	attrs := list[driver.CUmem_range_attribute](c, 2, n)
+	attrs := list[cu.CUmem_range_attribute](c, 2, n)
 	if data == nil || sizes == nil || attrs == nil {
 		return errInvalidValue
 	}
@@ -232,14 +232,14 @@ func cuMemRangeGetAttributes(c call) result {
 
 // rangeAttribute stores an attribute of a range: one number, or as many as
 // there is room for of CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY.
-func rangeAttribute(c call, out unsafe.Pointer, room uint64, attr driver.CUmem_range_attribute, addr, size uint64) result {
+func rangeAttribute(c call, out unsafe.Pointer, room uint64, attr cu.CUmem_range_attribute, addr, size uint64) result {
 	a, r := c.e.managedAt(addr, size)
-	accessed := attr == driver.CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY
+	accessed := attr == cu.CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY
 	switch {
 	case r != success:
 		return r
 	case out == nil || room == 0 || room%4 != 0 || !accessed && room != 4,
-		attr < driver.CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY || attr > driver.CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
+		attr < cu.CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY || attr > cu.CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
 		return errInvalidValue
 	}
 	parts := a.parts(addr, size)
@@ -253,10 +253,10 @@ func rangeAttribute(c call, out unsafe.Pointer, room uint64, attr driver.CUmem_r
 }
 
 // noPlace is the answer where there is no location, or more than one.
-const noPlace = int32(driver.CU_DEVICE_INVALID)
+const noPlace = int32(cu.CU_DEVICE_INVALID)
 
 // common is the attribute of all parts, or what it is if they do not agree.
-func common(parts []advised, attr driver.CUmem_range_attribute) int32 {
+func common(parts []advised, attr cu.CUmem_range_attribute) int32 {
 	v := parts[0].attribute(attr)
 	for i := range parts {
 		if parts[i].attribute(attr) != v {
@@ -266,27 +266,27 @@ func common(parts []advised, attr driver.CUmem_range_attribute) int32 {
 	return v
 }
 
-func (p *advised) attribute(attr driver.CUmem_range_attribute) int32 {
+func (p *advised) attribute(attr cu.CUmem_range_attribute) int32 {
 	switch attr {
-	case driver.CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
+	case cu.CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
 		return flag(p.mostly)
-	case driver.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
+	case cu.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
 		return int32(p.preferred.Type)
-	case driver.CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
+	case cu.CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
 		return int32(p.fetched.Type)
-	case driver.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, driver.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
+	case cu.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, cu.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
 		return placeNumber(p.preferred)
 	}
 	return placeNumber(p.fetched)
 }
 
 // placeNumber is a location as the attributes name it.
-func placeNumber(l driver.CUmemLocation) int32 {
+func placeNumber(l cu.CUmemLocation) int32 {
 	switch l.Type {
-	case driver.CU_MEM_LOCATION_TYPE_INVALID:
+	case cu.CU_MEM_LOCATION_TYPE_INVALID:
 		return noPlace
-	case driver.CU_MEM_LOCATION_TYPE_HOST:
-		return int32(driver.CU_DEVICE_CPU)
+	case cu.CU_MEM_LOCATION_TYPE_HOST:
+		return int32(cu.CU_DEVICE_CPU)
 	}
 	return l.Id
 }
@@ -305,7 +305,7 @@ func accessors(out []int32, parts []advised) {
 		}
 	}
 	if all.host {
-		who = append(who, int32(driver.CU_DEVICE_CPU))
+		who = append(who, int32(cu.CU_DEVICE_CPU))
 	}
 	for i := copy(out, who); i < len(out); i++ {
 		out[i] = noPlace

@@ -1,12 +1,12 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 // rangeBatch is the pieces of managed memory that a batch is about.
 type rangeBatch struct {
 	addrs []uint64
 	sizes []uintptr
-	to    []driver.CUmemLocation // of each
+	to    []cu.CUmemLocation // of each
 }
 
 // batchAt reads (addresses, sizes, count); streamArg is the stream, which can
@@ -33,11 +33,11 @@ func batchAt(c call, streamArg int) (rangeBatch, result) {
 // argument 3 on.
 func (b *rangeBatch) locate(c call) result {
 	n := int(c.Word(5))
-	locs, from := list[driver.CUmemLocation](c, 3, n), list[uintptr](c, 4, n)
+	locs, from := list[cu.CUmemLocation](c, 3, n), list[uintptr](c, 4, n)
 	if locs == nil || from == nil || from[0] != 0 || n > len(b.addrs) {
 		return errInvalidValue
 	}
-	b.to = make([]driver.CUmemLocation, len(b.addrs))
+	b.to = make([]cu.CUmemLocation, len(b.addrs))
 	for i, loc := range locs {
 		if r := c.e.fetchable(loc); r != success {
 			return r

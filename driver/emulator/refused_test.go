@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
 func TestNoFunctionOfTheDriverIsMissing(t *testing.T) {
 	emu := emulator.New(emulator.Config{})
 	defer emu.Close()
-	for f := range driver.Functions() {
+	for f := range cu.Functions() {
 		if _, err := emu.Lookup(f.Symbol()); err != nil {
 			t.Error(err)
 		}
@@ -26,10 +26,10 @@ func TestARefusalSaysWhatIsNotEmulated(t *testing.T) {
 	}
 	var log bytes.Buffer
 	r := newRigWith(t, emulator.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	var at driver.CUlogIterator
+	var at cu.CUlogIterator
 	r.ok(r.CuLogsCurrent(&at, 0))
-	var tex driver.CUtexObject
-	r.want("texture", r.CuTexObjectCreate(&tex, nil, nil, nil), driver.CUDA_ERROR_NOT_SUPPORTED)
+	var tex cu.CUtexObject
+	r.want("texture", r.CuTexObjectCreate(&tex, nil, nil, nil), cu.CUDA_ERROR_NOT_SUPPORTED)
 	text := make([]byte, 1<<15)
 	size := uintptr(len(text))
 	r.ok(r.CuLogsDumpToMemory(&at, &text[0], &size, 0))
@@ -48,14 +48,14 @@ func TestARefusalSaysWhatIsNotEmulated(t *testing.T) {
 	}
 	var luid [8]byte
 	var mask uint32
-	r.want("no device", r.CuDeviceGetLuid(&luid[0], &mask, 99), driver.CUDA_ERROR_INVALID_DEVICE)
+	r.want("no device", r.CuDeviceGetLuid(&luid[0], &mask, 99), cu.CUDA_ERROR_INVALID_DEVICE)
 	if what, refused := emulator.Refused("cuMemAlloc_v2"); refused {
 		t.Errorf("what is implemented: %q", what)
 	}
 }
 
 // dump is the driver's journal after an iterator.
-func (r *rig) dump(at *driver.CUlogIterator) string {
+func (r *rig) dump(at *cu.CUlogIterator) string {
 	r.t.Helper()
 	text := make([]byte, 1<<15)
 	size := uintptr(len(text))
@@ -68,14 +68,14 @@ func TestTheJournalKeepsTheLastFailures(t *testing.T) {
 		t.Skip("what a driver writes is its own")
 	}
 	r := newRig(t)
-	var at, middle driver.CUlogIterator
+	var at, middle cu.CUlogIterator
 	r.ok(r.CuLogsCurrent(&at, 0))
 	for range 60 {
-		r.want("nowhere", r.CuMemAlloc(nil, 4), driver.CUDA_ERROR_INVALID_VALUE)
+		r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
 	}
 	r.ok(r.CuLogsCurrent(&middle, 0))
 	for range 70 {
-		r.want("nowhere", r.CuMemFree(64), driver.CUDA_ERROR_INVALID_VALUE)
+		r.want("nowhere", r.CuMemFree(64), cu.CUDA_ERROR_INVALID_VALUE)
 	}
 	if n := strings.Count(r.dump(&middle), "cuMemFree_v2: CUDA_ERROR_INVALID_VALUE (1)\n"); n != 70 {
 		t.Errorf("%d lines after the middle", n)

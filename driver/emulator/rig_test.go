@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/gputest"
 )
@@ -22,8 +23,8 @@ type rig struct {
 	*driver.Driver
 	t   *testing.T
 	emu *emulator.Emulator // nil on a GPU
-	dev driver.CUdevice
-	ctx driver.CUcontext
+	dev cu.CUdevice
+	ctx cu.CUcontext
 
 	forgive bool // leaks are what the test is about
 }
@@ -37,7 +38,7 @@ func newRigWith(t *testing.T, cfg emulator.Config) *rig {
 	runtime.LockOSThread()
 	r := &rig{t: t}
 	if onGPU {
-		lib, err := driver.SystemLibrary("")
+		lib, err := cu.SystemLibrary("")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,11 +94,11 @@ func (r *rig) ok(err error) {
 }
 
 // code is the result of a call.
-func code(err error) driver.CUresult {
+func code(err error) cu.CUresult {
 	if err == nil {
 		return 0
 	}
-	var e *driver.Error
+	var e *cu.Error
 	if errors.As(err, &e) && !e.Missing {
 		return e.Result
 	}
@@ -105,7 +106,7 @@ func code(err error) driver.CUresult {
 }
 
 // want checks the result code of a call.
-func (r *rig) want(what string, err error, want driver.CUresult) {
+func (r *rig) want(what string, err error, want cu.CUresult) {
 	if got := code(err); got != want {
 		r.t.Helper()
 		r.t.Errorf("%s: got %v (%d), want %v (%d)", what, got, uint32(got), want, uint32(want))
@@ -113,24 +114,24 @@ func (r *rig) want(what string, err error, want driver.CUresult) {
 }
 
 // module loads PTX and unloads it at the end of the test.
-func (r *rig) module(ptx string) driver.CUmodule {
+func (r *rig) module(ptx string) cu.CUmodule {
 	r.t.Helper()
 	image := append([]byte(ptx), 0)
-	var m driver.CUmodule
+	var m cu.CUmodule
 	r.ok(r.CuModuleLoadData(&m, unsafe.Pointer(&image[0])))
 	r.t.Cleanup(func() { r.CuModuleUnload(m) })
 	return m
 }
 
-func (r *rig) function(m driver.CUmodule, name string) driver.CUfunction {
+func (r *rig) function(m cu.CUmodule, name string) cu.CUfunction {
 	r.t.Helper()
-	var f driver.CUfunction
+	var f cu.CUfunction
 	r.ok(r.CuModuleGetFunction(&f, m, cstr(name)))
 	return f
 }
 
 // kernel loads one of the test kernels.
-func (r *rig) kernel(name string) driver.CUfunction {
+func (r *rig) kernel(name string) cu.CUfunction {
 	r.t.Helper()
 	return r.function(r.module(testPTX), name)
 }
@@ -138,9 +139,9 @@ func (r *rig) kernel(name string) driver.CUfunction {
 func cstr(s string) *byte { b := append([]byte(s), 0); return &b[0] }
 
 // alloc makes device memory for the time of the test.
-func (r *rig) alloc(bytes int) driver.CUdeviceptr {
+func (r *rig) alloc(bytes int) cu.CUdeviceptr {
 	r.t.Helper()
-	var p driver.CUdeviceptr
+	var p cu.CUdeviceptr
 	r.ok(r.CuMemAlloc(&p, uintptr(bytes)))
 	r.t.Cleanup(func() { r.CuMemFree(p) })
 	r.ok(r.CuMemsetD8(p, 0, uintptr(bytes)))
@@ -149,42 +150,42 @@ func (r *rig) alloc(bytes int) driver.CUdeviceptr {
 }
 
 // stream makes a non-blocking stream for the time of the test.
-func (r *rig) stream() driver.CUstream { return r.streamWith(driver.CU_STREAM_NON_BLOCKING) }
+func (r *rig) stream() cu.CUstream { return r.streamWith(cu.CU_STREAM_NON_BLOCKING) }
 
-func (r *rig) streamWith(flags driver.CUstream_flags) driver.CUstream {
+func (r *rig) streamWith(flags cu.CUstream_flags) cu.CUstream {
 	r.t.Helper()
-	var s driver.CUstream
+	var s cu.CUstream
 	r.ok(r.CuStreamCreate(&s, uint32(flags)))
 	r.t.Cleanup(func() { r.CuStreamDestroy(s) })
 	return s
 }
 
-func (r *rig) event(flags driver.CUevent_flags) driver.CUevent {
+func (r *rig) event(flags cu.CUevent_flags) cu.CUevent {
 	r.t.Helper()
-	var e driver.CUevent
+	var e cu.CUevent
 	r.ok(r.CuEventCreate(&e, uint32(flags)))
 	r.t.Cleanup(func() { r.CuEventDestroy(e) })
 	return e
 }
 
-func (r *rig) graph() driver.CUgraph {
+func (r *rig) graph() cu.CUgraph {
 	r.t.Helper()
-	var g driver.CUgraph
+	var g cu.CUgraph
 	r.ok(r.CuGraphCreate(&g, 0))
 	r.t.Cleanup(func() { r.CuGraphDestroy(g) })
 	return g
 }
 
-func (r *rig) instantiate(g driver.CUgraph) driver.CUgraphExec {
+func (r *rig) instantiate(g cu.CUgraph) cu.CUgraphExec {
 	r.t.Helper()
-	var x driver.CUgraphExec
+	var x cu.CUgraphExec
 	r.ok(r.CuGraphInstantiate(&x, g, 0))
 	r.t.Cleanup(func() { r.CuGraphExecDestroy(x) })
 	return x
 }
 
 // read copies words back after everything has ended.
-func (r *rig) read(p driver.CUdeviceptr, n int) []uint32 {
+func (r *rig) read(p cu.CUdeviceptr, n int) []uint32 {
 	r.t.Helper()
 	r.ok(r.CuCtxSynchronize())
 	out := make([]uint32, n)
@@ -193,7 +194,7 @@ func (r *rig) read(p driver.CUdeviceptr, n int) []uint32 {
 }
 
 // wantWords compares words on the device.
-func (r *rig) wantWords(what string, p driver.CUdeviceptr, want ...uint32) {
+func (r *rig) wantWords(what string, p cu.CUdeviceptr, want ...uint32) {
 	r.t.Helper()
 	got := r.read(p, len(want))
 	for i := range want {
@@ -211,29 +212,29 @@ type launchParams struct {
 	list [3]unsafe.Pointer
 }
 
-func args(p driver.CUdeviceptr, a, b uint32) *unsafe.Pointer {
+func args(p cu.CUdeviceptr, a, b uint32) *unsafe.Pointer {
 	l := &launchParams{ptr: uint64(p), a: a, b: b}
 	l.list = [3]unsafe.Pointer{unsafe.Pointer(&l.ptr), unsafe.Pointer(&l.a), unsafe.Pointer(&l.b)}
 	return &l.list[0]
 }
 
 // launch starts one thread of a kernel with arguments (p, a, b).
-func (r *rig) launch(f driver.CUfunction, s driver.CUstream, p driver.CUdeviceptr, a, b uint32) error {
+func (r *rig) launch(f cu.CUfunction, s cu.CUstream, p cu.CUdeviceptr, a, b uint32) error {
 	return r.CuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, args(p, a, b), nil)
 }
 
 // kernelNode describes one thread of a kernel with arguments (p, a, b).
-func kernelNode(f driver.CUfunction, p driver.CUdeviceptr, a, b uint32) *driver.CUDA_KERNEL_NODE_PARAMS {
-	return &driver.CUDA_KERNEL_NODE_PARAMS{
+func kernelNode(f cu.CUfunction, p cu.CUdeviceptr, a, b uint32) *cu.CUDA_KERNEL_NODE_PARAMS {
+	return &cu.CUDA_KERNEL_NODE_PARAMS{
 		Func: f, GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1,
 		KernelParams: args(p, a, b),
 	}
 }
 
 // addKernel adds a kernel node.
-func (r *rig) addKernel(g driver.CUgraph, f driver.CUfunction, p driver.CUdeviceptr, a, b uint32, deps ...driver.CUgraphNode) driver.CUgraphNode {
+func (r *rig) addKernel(g cu.CUgraph, f cu.CUfunction, p cu.CUdeviceptr, a, b uint32, deps ...cu.CUgraphNode) cu.CUgraphNode {
 	r.t.Helper()
-	var n driver.CUgraphNode
+	var n cu.CUgraphNode
 	r.ok(r.CuGraphAddKernelNode(&n, g, first(deps), uintptr(len(deps)), kernelNode(f, p, a, b)))
 	return n
 }
@@ -250,13 +251,13 @@ func first[T any](s []T) *T {
 type gate struct {
 	r    *rig
 	flag *uint32
-	p    driver.CUdeviceptr
+	p    cu.CUdeviceptr
 }
 
 func (r *rig) gate() *gate {
 	r.t.Helper()
 	var host unsafe.Pointer
-	r.ok(r.CuMemHostAlloc(&host, 4, driver.CU_MEMHOSTALLOC_DEVICEMAP))
+	r.ok(r.CuMemHostAlloc(&host, 4, cu.CU_MEMHOSTALLOC_DEVICEMAP))
 	g := &gate{r: r, flag: (*uint32)(host)}
 	r.ok(r.CuMemHostGetDevicePointer(&g.p, host, 0))
 	r.t.Cleanup(func() {
@@ -266,9 +267,9 @@ func (r *rig) gate() *gate {
 	return g
 }
 
-func (g *gate) block(s driver.CUstream) {
+func (g *gate) block(s cu.CUstream) {
 	g.r.t.Helper()
-	g.r.ok(g.r.CuStreamWaitValue32(s, g.p, 1, uint32(driver.CU_STREAM_WAIT_VALUE_EQ)))
+	g.r.ok(g.r.CuStreamWaitValue32(s, g.p, 1, uint32(cu.CU_STREAM_WAIT_VALUE_EQ)))
 }
 
 // settle waits for everything, so that what follows finds idle streams.

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
@@ -34,8 +34,8 @@ func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 	t.Helper()
 	h := &asking{}
 	r := checkedRigWith(t, emulator.Config{Check: check, Log: slog.New(h)})
-	var s driver.CUstream
-	r.ok(r.CuStreamCreate(&s, uint32(driver.CU_STREAM_NON_BLOCKING)))
+	var s cu.CUstream
+	r.ok(r.CuStreamCreate(&s, uint32(cu.CU_STREAM_NON_BLOCKING)))
 	from, to := r.pinned(4), r.alloc(4)
 	var asks atomic.Bool
 	h.ask = func() {
@@ -48,7 +48,7 @@ func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 		defer asks.Store(false)
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		var old driver.CUcontext
+		var old cu.CUcontext
 		if r.CuCtxGetCurrent(&old) != nil || r.CuCtxSetCurrent(r.ctx) != nil {
 			return // on the thread of host functions, or after the end
 		}
@@ -80,14 +80,14 @@ func TestTheLogMayAskTheEmulator(t *testing.T) {
 func TestTheLogMayAskTheEmulatorAfterAFailedCall(t *testing.T) {
 	var told atomic.Int32
 	r := askingRig(t, 0, &told)
-	r.want("nowhere", r.CuMemAlloc(nil, 4), driver.CUDA_ERROR_INVALID_VALUE)
-	var m driver.CUmodule
+	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
+	var m cu.CUmodule
 	text := cstr("no PTX")
 	if code(r.CuModuleLoadData(&m, unsafe.Pointer(text))) == 0 {
 		t.Error("loaded")
 	}
-	var tex driver.CUtexObject
-	r.want("a texture", r.CuTexObjectCreate(&tex, nil, nil, nil), driver.CUDA_ERROR_NOT_SUPPORTED)
+	var tex cu.CUtexObject
+	r.want("a texture", r.CuTexObjectCreate(&tex, nil, nil, nil), cu.CUDA_ERROR_NOT_SUPPORTED)
 	if n := told.Load(); n < 4 {
 		t.Errorf("%d records", n)
 	}

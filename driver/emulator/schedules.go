@@ -1,6 +1,10 @@
 package emulator
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver/cu"
+)
 
 // ScheduleError says which schedule made a program fail. An emulator with that
 // Seed and one worker repeats it.
@@ -11,11 +15,19 @@ type ScheduleError struct {
 
 // Error gives the configuration that repeats the failure.
 func (e *ScheduleError) Error() string {
+	if e == nil {
+		return "no schedule failed"
+	}
 	return fmt.Sprintf("with Config{Seed: %d, Workers: 1}: %v", e.Seed, e.Err)
 }
 
 // Unwrap returns what the program failed with.
-func (e *ScheduleError) Unwrap() error { return e.Err }
+func (e *ScheduleError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // Schedules runs a program on n emulators, each of which runs blocks and warps
 // in another order: first the usual one, then those of the seeds 1 to n-1. It
@@ -26,6 +38,9 @@ func (e *ScheduleError) Unwrap() error { return e.Err }
 // A program whose result depends on the order fails for some seeds only; the
 // seed in the error makes it fail again.
 func Schedules(n int, cfg Config, run func(*Emulator) error) error {
+	if run == nil {
+		return fmt.Errorf("no program to run: %w", cu.CUDA_ERROR_INVALID_VALUE)
+	}
 	cfg.Workers = 1
 	for seed := range uint64(n) {
 		cfg.Seed = seed

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
@@ -44,11 +45,11 @@ func lastOf(emu *emulator.Emulator) (v uint32, err error) {
 			err = e
 		}
 	}
-	var dev driver.CUdevice
-	var ctx driver.CUcontext
-	var m driver.CUmodule
-	var f driver.CUfunction
-	var p driver.CUdeviceptr
+	var dev cu.CUdevice
+	var ctx cu.CUcontext
+	var m cu.CUmodule
+	var f cu.CUfunction
+	var p cu.CUdeviceptr
 	image := append([]byte(last), 0)
 	do(d.CuInit(0))
 	do(d.CuDeviceGet(&dev, 0))
@@ -105,7 +106,7 @@ func TestSchedulesFailOnFindings(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		var ctx driver.CUcontext
+		var ctx cu.CUcontext
 		return errors.Join(d.CuInit(0), d.CuCtxCreate(&ctx, nil, 0, 0))
 	})
 	var bad *emulator.ScheduleError

@@ -11,6 +11,9 @@ func (e *Emulator) simulated() bool { return e.cfg.CostModel != nil }
 // SimulatedTime is the host's clock under Config.CostModel: the time since New.
 // Without one it is 0.
 func (e *Emulator) SimulatedTime() time.Duration {
+	if e == nil {
+		return 0
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.hostTime

@@ -93,12 +93,13 @@ func TestLaunchesAllocateTheSameHoweverLongTheyAre(t *testing.T) {
 				}
 			})
 		}
-		// Seven are for the call: what is queued, and the goroutine that runs it.
+		// Nine to eleven are for the launch and the event that the wait records: what is
+		// queued of both, and the goroutine that runs it, which may have to start again.
 		// A collection in between empties the pools. (The race detector drops
 		// what is pooled at random, and calls by purego.SyscallN allocate by themselves, so
 		// there it can not be told.)
 		short, long := allocated(1), allocated(300)
-		if short > 8 || long > short+20 {
+		if short > 12 || long > short+20 {
 			t.Errorf("a launch and a wait for it allocate %v times, 300 times as much work in it %v times", short, long)
 		}
 	})

@@ -37,13 +37,11 @@ func timesAreAskedFor(t *testing.T) {
 
 // speedKernel is a kernel of loops with the launch that is timed.
 type speedKernel struct {
-	name        string
-	bar         float64
-	text        string
-	grid, block int
-	words       int // of the buffer in, which holds offsets
-	spread      func(i int) uint32
-	rounds      uint32
+	name   string
+	bar    float64
+	text   string
+	spread func(i int) uint32
+	rounds uint32
 }
 
 const speedHead = `

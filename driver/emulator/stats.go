@@ -38,6 +38,9 @@ func (c *counters) moved(way direction) CopyCount {
 
 // Stats returns the counts. It may be called at any time.
 func (e *Emulator) Stats() Stats {
+	if e == nil {
+		return Stats{}
+	}
 	c := &e.stats
 	s := Stats{
 		Calls: c.calls.Load(), Launches: c.launches.Load(), GraphLaunches: c.graphLaunches.Load(),

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // stream is an in-order queue of work. Its goroutine exists while there is
@@ -17,7 +17,7 @@ type stream struct {
 	id        uint64
 	special   bool // legacy or per-thread: made by the context, not destroyed
 	destroyed bool
-	attrs     map[driver.CUlaunchAttributeID]driver.CUlaunchAttributeValue
+	attrs     map[cu.CUlaunchAttributeID]cu.CUlaunchAttributeValue
 
 	queue     []task
 	running   bool   // has a goroutine
@@ -44,8 +44,8 @@ const (
 	leastPriority    = 0
 	greatestPriority = -5
 
-	legacyHandle    = uintptr(driver.CU_STREAM_LEGACY)
-	perThreadHandle = uintptr(driver.CU_STREAM_PER_THREAD)
+	legacyHandle    = uintptr(cu.CU_STREAM_LEGACY)
+	perThreadHandle = uintptr(cu.CU_STREAM_PER_THREAD)
 )
 
 func newStream(ctx *cudaContext, handle uintptr, flags uint32, priority int32) *stream {
@@ -72,7 +72,7 @@ func (s *stream) isLegacy() bool { return s.handle == legacyHandle }
 
 // blocking streams are ordered with the legacy stream in both directions.
 func (s *stream) blocking() bool {
-	return !s.isLegacy() && s.flags&uint32(driver.CU_STREAM_NON_BLOCKING) == 0
+	return !s.isLegacy() && s.flags&uint32(cu.CU_STREAM_NON_BLOCKING) == 0
 }
 
 // streamOf resolves a CUstream: 0 and 1 are the legacy stream of the current
@@ -130,7 +130,7 @@ func cuStreamCreateWithPriority(c call) result { return createStream(c, c.Int32(
 
 func createStream(c call, priority int32) result {
 	flags := c.Uint32(1)
-	if c.Ptr(0) == nil || flags&^uint32(driver.CU_STREAM_NON_BLOCKING) != 0 {
+	if c.Ptr(0) == nil || flags&^uint32(cu.CU_STREAM_NON_BLOCKING) != 0 {
 		return errInvalidValue
 	}
 	return put(c, 0, newStream(c.ctx, 0, flags, priority).handle)
@@ -205,7 +205,7 @@ func cuStreamGetDevice(c call) result {
 	if r != success {
 		return r
 	}
-	return put(c, 1, driver.CUdevice(s.ctx.dev.ordinal))
+	return put(c, 1, cu.CUdevice(s.ctx.dev.ordinal))
 }
 
 // cuStreamQuery on a capturing stream is refused, and breaks the capture: the

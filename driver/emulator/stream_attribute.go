@@ -1,20 +1,20 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver"
+import "github.com/purecuda/cuda/driver/cu"
 
 func cuStreamGetAttribute(c call) result {
 	s, r := streamAt(c, 0)
-	out := at[driver.CUlaunchAttributeValue](c, 2)
+	out := at[cu.CUlaunchAttributeValue](c, 2)
 	switch {
 	case r != success:
 		return r
 	case out == nil:
 		return errInvalidValue
 	}
-	id := driver.CUlaunchAttributeID(c.Uint32(1))
-	*out = driver.CUlaunchAttributeValue{}
+	id := cu.CUlaunchAttributeID(c.Uint32(1))
+	*out = cu.CUlaunchAttributeValue{}
 	switch {
-	case id == driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case id == cu.CU_LAUNCH_ATTRIBUTE_PRIORITY:
 		*out.Priority() = s.priority
 	case streamAttribute(id):
 		*out = s.attrs[id]
@@ -26,39 +26,39 @@ func cuStreamGetAttribute(c call) result {
 
 func cuStreamSetAttribute(c call) result {
 	s, r := streamAt(c, 0)
-	in := at[driver.CUlaunchAttributeValue](c, 2)
-	id := driver.CUlaunchAttributeID(c.Uint32(1))
+	in := at[cu.CUlaunchAttributeValue](c, 2)
+	id := cu.CUlaunchAttributeID(c.Uint32(1))
 	switch {
 	case r != success:
 		return r
 	case in == nil:
 		return errInvalidValue
-	case id == driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case id == cu.CU_LAUNCH_ATTRIBUTE_PRIORITY:
 		s.priority = min(max(*in.Priority(), greatestPriority), leastPriority)
 		return success
 	case !streamAttribute(id),
-		id == driver.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY && *in.SyncPolicy() > driver.CU_SYNC_POLICY_BLOCKING_SYNC:
+		id == cu.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY && *in.SyncPolicy() > cu.CU_SYNC_POLICY_BLOCKING_SYNC:
 		return errInvalidValue
 	}
 	s.setAttribute(id, *in)
 	return success
 }
 
-func (s *stream) setAttribute(id driver.CUlaunchAttributeID, v driver.CUlaunchAttributeValue) {
+func (s *stream) setAttribute(id cu.CUlaunchAttributeID, v cu.CUlaunchAttributeValue) {
 	if s.attrs == nil {
-		s.attrs = make(map[driver.CUlaunchAttributeID]driver.CUlaunchAttributeValue)
+		s.attrs = make(map[cu.CUlaunchAttributeID]cu.CUlaunchAttributeValue)
 	}
 	s.attrs[id] = v
 }
 
 // streamAttribute reports whether a stream has the attribute.
-func streamAttribute(id driver.CUlaunchAttributeID) bool {
+func streamAttribute(id cu.CUlaunchAttributeID) bool {
 	switch id {
-	case driver.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
-		driver.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
-		driver.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
-		driver.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
-		driver.CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case cu.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+		cu.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
+		cu.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+		cu.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
+		cu.CU_LAUNCH_ATTRIBUTE_PRIORITY:
 		return true
 	}
 	return false

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 var systemFunctions = functions{
@@ -38,15 +38,15 @@ func cuInit(c call) result {
 func cuDriverGetVersion(c call) result { return put(c, 0, int32(c.e.cfg.DriverVersion)) }
 
 func cuGetErrorName(c call) result {
-	return errorText(c, driver.CUresult.String)
+	return errorText(c, cu.CUresult.String)
 }
 
 func cuGetErrorString(c call) result {
-	return errorText(c, func(r driver.CUresult) string { return r.Error() })
+	return errorText(c, func(r cu.CUresult) string { return r.Error() })
 }
 
 // errorText answers with a text about a result code; unknown codes have none.
-func errorText(c call, say func(driver.CUresult) string) result {
+func errorText(c call, say func(cu.CUresult) string) result {
 	out := at[*byte](c, 1)
 	if out == nil {
 		return errInvalidValue
@@ -69,15 +69,15 @@ func cuGetProcAddress(c call) result {
 		return r
 	}
 	if c.Len() > 4 && c.Ptr(4) != nil {
-		*at[driver.CUdriverProcAddressQueryResult](c, 4) = driver.CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND
+		*at[cu.CUdriverProcAddressQueryResult](c, 4) = cu.CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND
 		return success
 	}
 	return errNotFound
 }
 
 func cuModuleGetLoadingMode(c call) result {
-	return put(c, 0, driver.CU_MODULE_LAZY_LOADING)
+	return put(c, 0, cu.CU_MODULE_LAZY_LOADING)
 }
 
 // knownResult reports whether a code is one of the driver's.
-func knownResult(r driver.CUresult) bool { return !strings.HasPrefix(r.String(), "CUresult(") }
+func knownResult(r cu.CUresult) bool { return !strings.HasPrefix(r.String(), "CUresult(") }

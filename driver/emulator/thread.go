@@ -1,7 +1,7 @@
 package emulator
 
 import (
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -10,8 +10,8 @@ import (
 type thread struct {
 	id       uint64
 	stack    []*cudaContext
-	mode     driver.CUstreamCaptureMode // default 0, GLOBAL
-	callback bool                       // runs host functions; may not call CUDA
+	mode     cu.CUstreamCaptureMode // default 0, GLOBAL
+	callback bool                   // runs host functions; may not call CUDA
 }
 
 // thread returns the calling thread's record.

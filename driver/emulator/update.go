@@ -4,21 +4,21 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Why a node or a graph can not take the place of another.
-type updateRefusal = driver.CUgraphExecUpdateResult
+type updateRefusal = cu.CUgraphExecUpdateResult
 
 const (
-	updateOK            = driver.CU_GRAPH_EXEC_UPDATE_SUCCESS
-	updateError         = driver.CU_GRAPH_EXEC_UPDATE_ERROR
-	topologyChanged     = driver.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED
-	typeChanged         = driver.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED
-	parametersChanged   = driver.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED
-	updateNotSupported  = driver.CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED
-	unsupportedFunction = driver.CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE
-	attributesChanged   = driver.CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED
+	updateOK            = cu.CU_GRAPH_EXEC_UPDATE_SUCCESS
+	updateError         = cu.CU_GRAPH_EXEC_UPDATE_ERROR
+	topologyChanged     = cu.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED
+	typeChanged         = cu.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED
+	parametersChanged   = cu.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED
+	updateNotSupported  = cu.CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED
+	unsupportedFunction = cu.CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE
+	attributesChanged   = cu.CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED
 )
 
 // refuses says why p can not replace old.
@@ -201,7 +201,7 @@ func (m *pairing) has(n *node) bool {
 
 // check says why the graph's nodes can not replace the steps' parameters.
 func (m *pairing) check(flags uint64) *mismatch {
-	usePriority := flags&uint64(driver.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0
+	usePriority := flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0
 	for i := range m.plan.steps {
 		s, n := &m.plan.steps[i], m.byStep[i]
 		if why := refuses(s.params, n.params); why != updateOK {
@@ -292,12 +292,12 @@ func tryUpdate(c call) (*mismatch, result) {
 }
 
 func cuGraphExecUpdateV2(c call) result {
-	info := at[driver.CUgraphExecUpdateResultInfo](c, 2)
+	info := at[cu.CUgraphExecUpdateResultInfo](c, 2)
 	if info == nil {
 		return errInvalidValue
 	}
 	bad, r := tryUpdate(c)
-	*info = driver.CUgraphExecUpdateResultInfo{}
+	*info = cu.CUgraphExecUpdateResultInfo{}
 	switch {
 	case bad != nil:
 		info.Result = bad.why
@@ -310,7 +310,7 @@ func cuGraphExecUpdateV2(c call) result {
 
 // cuGraphExecUpdateV1 is the form before CUDA 12: (exec, graph, node *, result *).
 func cuGraphExecUpdateV1(c call) result {
-	out, why := at[driver.CUgraphNode](c, 2), at[updateRefusal](c, 3)
+	out, why := at[cu.CUgraphNode](c, 2), at[updateRefusal](c, 3)
 	if why == nil {
 		return errInvalidValue
 	}
@@ -328,9 +328,9 @@ func cuGraphExecUpdateV1(c call) result {
 	return r
 }
 
-func nodeHandle(n *node) driver.CUgraphNode {
+func nodeHandle(n *node) cu.CUgraphNode {
 	if n == nil {
 		return 0
 	}
-	return driver.CUgraphNode(n.handle)
+	return cu.CUgraphNode(n.handle)
 }

@@ -4,65 +4,65 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
 // updateCase is a graph, a changed one, and what an update says about it.
 type updateCase struct {
 	name          string
-	base, changed func(b *builder) []driver.CUgraphNode
-	want          driver.CUgraphExecUpdateResult
+	base, changed func(b *builder) []cu.CUgraphNode
+	want          cu.CUgraphExecUpdateResult
 	node, from    int // which of the changed graph's nodes are named; -1: none
 }
 
 // builder adds nodes to a graph.
 type builder struct {
 	r   *rig
-	g   driver.CUgraph
-	p   driver.CUdeviceptr
-	add driver.CUfunction
+	g   cu.CUgraph
+	p   cu.CUdeviceptr
+	add cu.CUfunction
 }
 
-func (b *builder) kernel(deps ...driver.CUgraphNode) driver.CUgraphNode {
+func (b *builder) kernel(deps ...cu.CUgraphNode) cu.CUgraphNode {
 	return b.r.addKernel(b.g, b.add, b.p, 0, 1, deps...)
 }
 
-func (b *builder) fill(deps ...driver.CUgraphNode) driver.CUgraphNode {
-	var n driver.CUgraphNode
-	set := driver.CUDA_MEMSET_NODE_PARAMS{Dst: b.p, ElementSize: 4, Width: 1, Height: 1}
+func (b *builder) fill(deps ...cu.CUgraphNode) cu.CUgraphNode {
+	var n cu.CUgraphNode
+	set := cu.CUDA_MEMSET_NODE_PARAMS{Dst: b.p, ElementSize: 4, Width: 1, Height: 1}
 	b.r.ok(b.r.CuGraphAddMemsetNode(&n, b.g, first(deps), uintptr(len(deps)), &set, b.r.ctx))
 	return n
 }
 
-func (b *builder) empty() driver.CUgraphNode {
-	var n driver.CUgraphNode
+func (b *builder) empty() cu.CUgraphNode {
+	var n cu.CUgraphNode
 	b.r.ok(b.r.CuGraphAddEmptyNode(&n, b.g, nil, 0))
 	return n
 }
 
-func (b *builder) host() driver.CUgraphNode {
-	var n driver.CUgraphNode
-	fn := driver.CUhostFn(loader.NewCallback(func(uintptr) {}))
-	b.r.ok(b.r.CuGraphAddHostNode(&n, b.g, nil, 0, &driver.CUDA_HOST_NODE_PARAMS{Fn: fn}))
+func (b *builder) host() cu.CUgraphNode {
+	var n cu.CUgraphNode
+	fn := cu.CUhostFn(loader.NewCallback(func(uintptr) {}))
+	b.r.ok(b.r.CuGraphAddHostNode(&n, b.g, nil, 0, &cu.CUDA_HOST_NODE_PARAMS{Fn: fn}))
 	return n
 }
 
-func (b *builder) copy(fromHost bool) driver.CUgraphNode {
-	var n driver.CUgraphNode
-	c := driver.CUDA_MEMCPY3D{
-		SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: b.p,
-		DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: b.p + 64, WidthInBytes: 4, Height: 1, Depth: 1,
+func (b *builder) copy(fromHost bool) cu.CUgraphNode {
+	var n cu.CUgraphNode
+	c := cu.CUDA_MEMCPY3D{
+		SrcMemoryType: cu.CU_MEMORYTYPE_DEVICE, SrcDevice: b.p,
+		DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: b.p + 64, WidthInBytes: 4, Height: 1, Depth: 1,
 	}
 	if fromHost {
-		c.SrcMemoryType, c.SrcDevice, c.SrcHost = driver.CU_MEMORYTYPE_HOST, 0, unsafe.Pointer(new([8]uint32))
+		c.SrcMemoryType, c.SrcDevice, c.SrcHost = cu.CU_MEMORYTYPE_HOST, 0, unsafe.Pointer(new([8]uint32))
 	}
 	b.r.ok(b.r.CuGraphAddMemcpyNode(&n, b.g, nil, 0, &c, b.r.ctx))
 	return n
 }
 
-func (b *builder) child(kernels int) driver.CUgraphNode {
-	var n driver.CUgraphNode
+func (b *builder) child(kernels int) cu.CUgraphNode {
+	var n cu.CUgraphNode
 	inner := &builder{b.r, b.r.graph(), b.p, b.add}
 	for range kernels {
 		inner.kernel()
@@ -71,11 +71,11 @@ func (b *builder) child(kernels int) driver.CUgraphNode {
 	return n
 }
 
-func (b *builder) cooperative() driver.CUgraphNode {
+func (b *builder) cooperative() cu.CUgraphNode {
 	n := b.kernel()
-	var v driver.CUlaunchAttributeValue
+	var v cu.CUlaunchAttributeValue
 	*v.Cooperative() = 1
-	b.r.ok(b.r.CuGraphKernelNodeSetAttribute(n, driver.CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v))
+	b.r.ok(b.r.CuGraphKernelNodeSetAttribute(n, cu.CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v))
 	return n
 }
 
@@ -87,11 +87,11 @@ func TestUpdateNamesTheFirstDifference(t *testing.T) {
 		base, changed := &builder{r, r.graph(), p, add}, &builder{r, r.graph(), p, add}
 		c.base(base)
 		nodes := c.changed(changed)
-		var info driver.CUgraphExecUpdateResultInfo
+		var info cu.CUgraphExecUpdateResultInfo
 		err := r.CuGraphExecUpdate(r.instantiate(base.g), changed.g, &info)
-		want := driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
-		if c.want == driver.CU_GRAPH_EXEC_UPDATE_SUCCESS {
-			want = driver.CUDA_SUCCESS
+		want := cu.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+		if c.want == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS {
+			want = cu.CUDA_SUCCESS
 		}
 		r.want(c.name, err, want)
 		if info.Result != c.want || info.ErrorNode != pick(nodes, c.node) || info.ErrorFromNode != pick(nodes, c.from) {
@@ -100,7 +100,7 @@ func TestUpdateNamesTheFirstDifference(t *testing.T) {
 	}
 }
 
-func pick(nodes []driver.CUgraphNode, i int) driver.CUgraphNode {
+func pick(nodes []cu.CUgraphNode, i int) cu.CUgraphNode {
 	if i < 0 {
 		return 0
 	}
@@ -108,13 +108,13 @@ func pick(nodes []driver.CUgraphNode, i int) driver.CUgraphNode {
 }
 
 func updateCases() []updateCase {
-	type nodes = []driver.CUgraphNode
+	type nodes = []cu.CUgraphNode
 	const (
-		same      = driver.CU_GRAPH_EXEC_UPDATE_SUCCESS
-		topology  = driver.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED
-		kind      = driver.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED
-		params    = driver.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED
-		attribute = driver.CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED
+		same      = cu.CU_GRAPH_EXEC_UPDATE_SUCCESS
+		topology  = cu.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED
+		kind      = cu.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED
+		params    = cu.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED
+		attribute = cu.CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED
 	)
 	one := func(b *builder) nodes { return nodes{b.kernel()} }
 	two := func(b *builder) nodes { return nodes{b.kernel(), b.kernel()} }

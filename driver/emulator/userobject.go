@@ -3,7 +3,7 @@ package emulator
 import (
 	"math"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -54,7 +54,7 @@ var userObjectFunctions = functions{
 func cuUserObjectCreate(c call) result {
 	n := c.Uint32(3)
 	if c.Ptr(0) == nil || c.Word(2) == 0 || n == 0 || n > math.MaxInt32 ||
-		c.Uint32(4) != uint32(driver.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) {
+		c.Uint32(4) != uint32(cu.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) {
 		return errInvalidValue
 	}
 	u := &userObject{e: c.e, ptr: c.Word(1), destroyFn: c.Word(2), refs: int(n)}
@@ -102,7 +102,7 @@ func cuGraphRetainUserObject(c call) result {
 	switch {
 	case r != success:
 		return r
-	case flags&^uint32(driver.CU_GRAPH_USER_OBJECT_MOVE) != 0:
+	case flags&^uint32(cu.CU_GRAPH_USER_OBJECT_MOVE) != 0:
 		return errInvalidValue
 	case flags == 0:
 		u.retain(n)

@@ -1,7 +1,7 @@
 package emulator
 
 import (
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -13,7 +13,7 @@ type physical struct {
 	handle uintptr
 	e      *Emulator
 	dev    *device
-	prop   driver.CUmemAllocationProp
+	prop   cu.CUmemAllocationProp
 	buf    []byte
 	refs   int // the program's, and one for each mapping
 }
@@ -39,11 +39,11 @@ var virtualFunctions = functions{
 }
 
 // propDevice is the device that the properties ask for.
-func (e *Emulator) propDevice(p *driver.CUmemAllocationProp) (*device, result) {
+func (e *Emulator) propDevice(p *cu.CUmemAllocationProp) (*device, result) {
 	switch {
-	case p == nil, p.Type != driver.CU_MEM_ALLOCATION_TYPE_PINNED, p.Location.Type == driver.CU_MEM_LOCATION_TYPE_INVALID:
+	case p == nil, p.Type != cu.CU_MEM_ALLOCATION_TYPE_PINNED, p.Location.Type == cu.CU_MEM_LOCATION_TYPE_INVALID:
 		return nil, errInvalidValue
-	case p.RequestedHandleTypes != driver.CU_MEM_HANDLE_TYPE_NONE, p.Location.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE:
+	case p.RequestedHandleTypes != cu.CU_MEM_HANDLE_TYPE_NONE, p.Location.Type != cu.CU_MEM_LOCATION_TYPE_DEVICE:
 		return nil, errNotSupported
 	case p.Location.Id < 0 || int(p.Location.Id) >= len(e.devices):
 		return nil, errInvalidDevice
@@ -52,7 +52,7 @@ func (e *Emulator) propDevice(p *driver.CUmemAllocationProp) (*device, result) {
 }
 
 func cuMemGetAllocationGranularity(c call) result {
-	if c.Ptr(1) == nil || driver.CUmemAllocationGranularity_flags(c.Uint32(2)) > driver.CU_MEM_ALLOC_GRANULARITY_RECOMMENDED {
+	if c.Ptr(1) == nil || cu.CUmemAllocationGranularity_flags(c.Uint32(2)) > cu.CU_MEM_ALLOC_GRANULARITY_RECOMMENDED {
 		return errInvalidValue
 	}
 	return put(c, 0, uintptr(virtualUnit))
@@ -72,7 +72,7 @@ func cuMemAddressReserve(c call) result {
 		return errOutOfMemory
 	}
 	c.e.reserved[addr] = size
-	return put(c, 0, driver.CUdeviceptr(addr))
+	return put(c, 0, cu.CUdeviceptr(addr))
 }
 
 func cuMemAddressFree(c call) result {
@@ -88,7 +88,7 @@ func cuMemAddressFree(c call) result {
 }
 
 func cuMemCreate(c call) result {
-	size, prop := c.Uint64(1), at[driver.CUmemAllocationProp](c, 2)
+	size, prop := c.Uint64(1), at[cu.CUmemAllocationProp](c, 2)
 	d, r := c.e.propDevice(prop)
 	switch {
 	case r != success:
@@ -209,13 +209,13 @@ func cuMemUnmap(c call) result {
 
 // cuMemSetAccess lets devices access what is mapped; without it none may.
 func cuMemSetAccess(c call) result {
-	descs := list[driver.CUmemAccessDesc](c, 2, int(c.Word(3)))
+	descs := list[cu.CUmemAccessDesc](c, 2, int(c.Word(3)))
 	if descs == nil || !c.e.mappings(c.Uint64(0), c.Uint64(1), func(*vm.Region, *mapping) {}) {
 		return errInvalidValue
 	}
-	var devices []driver.CUmemAccessDesc // what the host may do is not restricted here
+	var devices []cu.CUmemAccessDesc // what the host may do is not restricted here
 	for _, d := range descs {
-		if d.Location.Type == driver.CU_MEM_LOCATION_TYPE_DEVICE {
+		if d.Location.Type == cu.CU_MEM_LOCATION_TYPE_DEVICE {
 			devices = append(devices, d)
 		}
 	}
@@ -231,9 +231,9 @@ func cuMemGetAccess(c call) result {
 	if !ok {
 		return errInvalidValue
 	}
-	at := at[driver.CUmemLocation](c, 1)
-	if r.Reach == nil || at == nil || at.Type != driver.CU_MEM_LOCATION_TYPE_DEVICE {
-		return put(c, 0, uint64(driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
+	at := at[cu.CUmemLocation](c, 1)
+	if r.Reach == nil || at == nil || at.Type != cu.CU_MEM_LOCATION_TYPE_DEVICE {
+		return put(c, 0, uint64(cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
 	}
 	return put(c, 0, uint64(accessFlags(r.Reach.May(int(at.Id)))))
 }

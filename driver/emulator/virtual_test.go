@@ -5,16 +5,16 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // mapped is physical memory that is mapped at an address, without access.
-func (r *rig) mapped() (p driver.CUdeviceptr, size uintptr) {
+func (r *rig) mapped() (p cu.CUdeviceptr, size uintptr) {
 	r.t.Helper()
-	prop := driver.CUmemAllocationProp{Type: driver.CU_MEM_ALLOCATION_TYPE_PINNED}
-	prop.Location.Type = driver.CU_MEM_LOCATION_TYPE_DEVICE
-	r.ok(r.CuMemGetAllocationGranularity(&size, &prop, driver.CU_MEM_ALLOC_GRANULARITY_MINIMUM))
-	var h driver.CUmemGenericAllocationHandle
+	prop := cu.CUmemAllocationProp{Type: cu.CU_MEM_ALLOCATION_TYPE_PINNED}
+	prop.Location.Type = cu.CU_MEM_LOCATION_TYPE_DEVICE
+	r.ok(r.CuMemGetAllocationGranularity(&size, &prop, cu.CU_MEM_ALLOC_GRANULARITY_MINIMUM))
+	var h cu.CUmemGenericAllocationHandle
 	r.ok(r.CuMemCreate(&h, size, &prop, 0))
 	r.ok(r.CuMemAddressReserve(&p, size, 0, 0, 0))
 	r.ok(r.CuMemMap(p, size, 0, h, 0))
@@ -23,18 +23,18 @@ func (r *rig) mapped() (p driver.CUdeviceptr, size uintptr) {
 	return p, size
 }
 
-func (r *rig) allow(p driver.CUdeviceptr, size uintptr, how driver.CUmemAccess_flags) {
+func (r *rig) allow(p cu.CUdeviceptr, size uintptr, how cu.CUmemAccess_flags) {
 	r.t.Helper()
-	d := driver.CUmemAccessDesc{Flags: how}
-	d.Location.Type = driver.CU_MEM_LOCATION_TYPE_DEVICE
+	d := cu.CUmemAccessDesc{Flags: how}
+	d.Location.Type = cu.CU_MEM_LOCATION_TYPE_DEVICE
 	r.ok(r.CuMemSetAccess(p, size, &d, 1))
 }
 
 func TestKernelsReachWhatIsMapped(t *testing.T) {
 	r := newRig(t)
 	p, size := r.mapped()
-	r.allow(p, size, driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-	last := p + driver.CUdeviceptr(size) - 4
+	r.allow(p, size, cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+	last := p + cu.CUdeviceptr(size) - 4
 	r.ok(r.CuMemsetD32(last, 30, 1))
 	r.ok(r.launch(r.kernel("add"), 0, last, 0, 12))
 	r.ok(r.CuCtxSynchronize())
@@ -49,10 +49,10 @@ func TestKernelsReachWhatIsMapped(t *testing.T) {
 func TestAccessIsSetAsAWhole(t *testing.T) {
 	r := newRig(t)
 	p, size := r.mapped()
-	var list [2]driver.CUmemAccessDesc
+	var list [2]cu.CUmemAccessDesc
 	for i := range list {
-		list[i].Flags = driver.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-		list[i].Location.Type = driver.CU_MEM_LOCATION_TYPE_DEVICE
+		list[i].Flags = cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+		list[i].Location.Type = cu.CU_MEM_LOCATION_TYPE_DEVICE
 	}
 	list[1].Location.Id = 99
 	if code(r.CuMemSetAccess(p, size, &list[0], 2)) == 0 {
@@ -60,7 +60,7 @@ func TestAccessIsSetAsAWhole(t *testing.T) {
 	}
 	var flags uint64
 	r.ok(r.CuMemGetAccess(&flags, &list[0].Location, p))
-	if flags != uint64(driver.CU_MEM_ACCESS_FLAGS_PROT_NONE) {
+	if flags != uint64(cu.CU_MEM_ACCESS_FLAGS_PROT_NONE) {
 		t.Errorf("access %d after a call that failed", flags)
 	}
 }
@@ -69,10 +69,10 @@ func TestKernelsDoNotReachWhatIsNotMapped(t *testing.T) {
 	if onGPU {
 		t.Skip("a fault ends a driver's context")
 	}
-	for what, change := range map[string]func(r *rig, p driver.CUdeviceptr, size uintptr){
-		"without access":   func(*rig, driver.CUdeviceptr, uintptr) {},
-		"to read only":     func(r *rig, p driver.CUdeviceptr, n uintptr) { r.allow(p, n, driver.CU_MEM_ACCESS_FLAGS_PROT_READ) },
-		"without a memory": func(r *rig, p driver.CUdeviceptr, n uintptr) { r.ok(r.CuMemUnmap(p, n)) },
+	for what, change := range map[string]func(r *rig, p cu.CUdeviceptr, size uintptr){
+		"without access":   func(*rig, cu.CUdeviceptr, uintptr) {},
+		"to read only":     func(r *rig, p cu.CUdeviceptr, n uintptr) { r.allow(p, n, cu.CU_MEM_ACCESS_FLAGS_PROT_READ) },
+		"without a memory": func(r *rig, p cu.CUdeviceptr, n uintptr) { r.ok(r.CuMemUnmap(p, n)) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			r := newRig(t)
@@ -80,7 +80,7 @@ func TestKernelsDoNotReachWhatIsNotMapped(t *testing.T) {
 			p, size := r.mapped()
 			change(r, p, size)
 			r.ok(r.launch(r.kernel("add"), 0, p, 0, 1))
-			if c := code(r.CuCtxSynchronize()); c != driver.CUDA_ERROR_ILLEGAL_ADDRESS {
+			if c := code(r.CuCtxSynchronize()); c != cu.CUDA_ERROR_ILLEGAL_ADDRESS {
 				t.Errorf("got %v", c)
 			}
 			if f := r.emu.LastFault(); !strings.Contains(f, "kernel add") {

@@ -1,4 +1,10 @@
 package trace
 
+import "github.com/purecuda/cuda/driver/cu"
+
 // Declaration is the table that gen.go writes.
 var Declaration = declaration
+
+// ByValue reports whether a function takes what Go and C functions get in
+// different ways.
+func ByValue(f cu.Function) bool { return signatureOf(f).byValue }

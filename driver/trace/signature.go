@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -27,7 +27,7 @@ type param struct {
 // them const.
 var lists = map[string]bool{"kernelParams": true, "extra": true, "optionValues": true, "options": true}
 
-func signatureOf(f driver.Function) *signature {
+func signatureOf(f cu.Function) *signature {
 	names, typ := declaration(f)
 	s := &signature{}
 	if typ == nil {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // To writes one line for each call. Lines of several goroutines do not mix. A
@@ -27,7 +27,7 @@ func To(w io.Writer) Sink {
 func Log(l *slog.Logger) Sink {
 	return func(c *Call) {
 		level := slog.LevelDebug
-		if c.Result != driver.CUDA_SUCCESS && c.Result != driver.CUDA_ERROR_NOT_READY {
+		if c.Result != cu.CUDA_SUCCESS && c.Result != cu.CUDA_ERROR_NOT_READY {
 			level = slog.LevelWarn
 		}
 		if l.Enabled(context.Background(), level) {
@@ -64,7 +64,7 @@ func Only(keep func(c *Call) bool, to Sink) Sink {
 func WithoutScope(to Sink) Sink {
 	return Only(func(c *Call) bool {
 		switch c.Function {
-		case driver.FnCuCtxGetCurrent, driver.FnCuCtxSetCurrent, driver.FnCuThreadExchangeStreamCaptureMode:
+		case cu.FnCuCtxGetCurrent, cu.FnCuCtxSetCurrent, cu.FnCuThreadExchangeStreamCaptureMode:
 			return false
 		}
 		return true
@@ -89,6 +89,9 @@ func (r *Recorder) Sink() Sink {
 
 // Calls returns the calls so far, in the order in which they returned.
 func (r *Recorder) Calls() []Call {
+	if r == nil {
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.calls)
@@ -96,13 +99,19 @@ func (r *Recorder) Calls() []Call {
 
 // Reset forgets all calls.
 func (r *Recorder) Reset() {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls = nil
 }
 
 // Count returns how often a function was called.
-func (r *Recorder) Count(f driver.Function) int {
+func (r *Recorder) Count(f cu.Function) int {
+	if r == nil {
+		return 0
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0

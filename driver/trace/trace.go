@@ -5,15 +5,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/loader"
 )
 
 // Call is one call of a driver function that has returned.
 type Call struct {
-	Function driver.Function
+	Function cu.Function
 	Args     []Arg
-	Result   driver.CUresult
+	Result   cu.CUresult
 	Start    time.Time
 	Duration time.Duration
 	// Thread is the operating system's thread that made the call; where there
@@ -37,6 +38,9 @@ type Arg struct {
 //
 //	cuMemAlloc(dptr=0xc000012345 → 0x700000000000, bytesize=1024) = CUDA_SUCCESS, 3.1µs
 func (c *Call) String() string {
+	if c == nil {
+		return "no call"
+	}
 	var b strings.Builder
 	b.WriteString(c.Function.String())
 	for i, a := range c.Args {
@@ -79,29 +83,60 @@ func Wrap(inner loader.Library, sinks ...Sink) *Library {
 	return &Library{inner: inner, sinks: sinks}
 }
 
+// aLibrary is what methods of nil and of zero libraries say.
+var aLibrary = absent.Kind{Name: "trace", Make: "trace.Wrap of a library", Code: cu.CUDA_ERROR_INVALID_VALUE}
+
 // Name is the wrapped library's.
-func (l *Library) Name() string { return l.inner.Name() }
+func (l *Library) Name() string {
+	if l == nil || l.inner == nil {
+		return "no library"
+	}
+	return l.inner.Name()
+}
 
 // Close closes the wrapped library.
-func (l *Library) Close() error { return l.inner.Close() }
+func (l *Library) Close() error {
+	if l == nil || l.inner == nil {
+		return nil
+	}
+	return l.inner.Close()
+}
 
 // Unwrap returns the wrapped library.
-func (l *Library) Unwrap() loader.Library { return l.inner }
+func (l *Library) Unwrap() loader.Library {
+	if l == nil {
+		return nil
+	}
+	return l.inner
+}
 
 // Pause stops tracing until Resume; calls then cost some nanoseconds more
 // than without a trace.
-func (l *Library) Pause() { l.off.Store(true) }
+func (l *Library) Pause() {
+	if l == nil {
+		return
+	}
+	l.off.Store(true)
+}
 
 // Resume goes on tracing after Pause.
-func (l *Library) Resume() { l.off.Store(false) }
+func (l *Library) Resume() {
+	if l == nil {
+		return
+	}
+	l.off.Store(false)
+}
 
 // Lookup returns the wrapped library's function behind one that traces.
 func (l *Library) Lookup(symbol string) (loader.Proc, error) {
+	if l == nil || l.inner == nil {
+		return loader.Proc{}, aLibrary.Error(l == nil)
+	}
 	p, err := l.inner.Lookup(symbol)
 	if err != nil || p.IsZero() {
 		return p, err
 	}
-	f, ok := driver.FunctionBySymbol(symbol)
+	f, ok := cu.FunctionBySymbol(symbol)
 	if !ok {
 		return p, nil
 	}
@@ -118,12 +153,12 @@ func (l *Library) Lookup(symbol string) (loader.Proc, error) {
 }
 
 // call makes one call and shows it.
-func (l *Library) call(f driver.Function, s *signature, p *loader.Proc, a loader.Args) uintptr {
+func (l *Library) call(f cu.Function, s *signature, p *loader.Proc, a loader.Args) uintptr {
 	c := &Call{Function: f, Args: s.before(a), Thread: loader.ThreadID(), Start: time.Now()}
 	r := a.Forward(p)
 	c.Duration = time.Since(c.Start)
-	c.Result = driver.CUresult(uint32(r))
-	if c.Result == driver.CUDA_SUCCESS {
+	c.Result = cu.CUresult(uint32(r))
+	if c.Result == cu.CUDA_SUCCESS {
 		s.after(a, c.Args)
 	}
 	for _, show := range l.sinks {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/driver/trace"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -38,7 +39,7 @@ func ok(t *testing.T, err error) {
 }
 
 // line is the one recorded call of a function, as text.
-func line(t *testing.T, r *trace.Recorder, f driver.Function) string {
+func line(t *testing.T, r *trace.Recorder, f cu.Function) string {
 	t.Helper()
 	for _, c := range r.Calls() {
 		if c.Function == f {
@@ -60,23 +61,23 @@ func TestArgumentsAreDecoded(t *testing.T) {
 	each(t, func(t *testing.T, c *driver.Context, r *trace.Recorder, _ *trace.Library) {
 		r.Reset()
 		d := c.Driver()
-		var p driver.CUdeviceptr
+		var p cu.CUdeviceptr
 		ok(t, d.CuMemAlloc(&p, 1000))
-		copied := driver.CUDA_MEMCPY2D{SrcMemoryType: driver.CU_MEMORYTYPE_DEVICE, SrcDevice: p, DstMemoryType: driver.CU_MEMORYTYPE_DEVICE, DstDevice: p + 512, WidthInBytes: 16, Height: 2, SrcPitch: 16, DstPitch: 16}
+		copied := cu.CUDA_MEMCPY2D{SrcMemoryType: cu.CU_MEMORYTYPE_DEVICE, SrcDevice: p, DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: p + 512, WidthInBytes: 16, Height: 2, SrcPitch: 16, DstPitch: 16}
 		ok(t, d.CuMemcpy2D(&copied))
 		ok(t, d.CuMemFree(p))
 		var value int32
-		ok(t, d.CuDeviceGetAttribute(&value, driver.CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0))
-		var f driver.CUfunction
+		ok(t, d.CuDeviceGetAttribute(&value, cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0))
+		var f cu.CUfunction
 		if err := d.CuModuleGetFunction(&f, 0, cString("nothing")); err == nil {
 			t.Error("a kernel of no module was found")
 		}
 		const took = `, [0-9.]+[nµm]?s`
-		want(t, line(t, r, driver.FnCuMemAlloc), `cuMemAlloc\(dptr=0x[0-9a-f]+ → 0x[0-9a-f]+, bytesize=1000\) = CUDA_SUCCESS`+took)
-		want(t, line(t, r, driver.FnCuMemFree), `cuMemFree\(dptr=0x[0-9a-f]+\) = CUDA_SUCCESS`+took)
-		want(t, line(t, r, driver.FnCuMemcpy2D), `cuMemcpy2D\(pCopy=&{SrcMemoryType:CU_MEMORYTYPE_DEVICE SrcDevice:0x[0-9a-f]+ SrcPitch:16 DstMemoryType:CU_MEMORYTYPE_DEVICE DstDevice:0x[0-9a-f]+ DstPitch:16 WidthInBytes:16 Height:2}\) = CUDA_SUCCESS`+took)
-		want(t, line(t, r, driver.FnCuDeviceGetAttribute), `cuDeviceGetAttribute\(pi=0x[0-9a-f]+ → 32, attrib=CU_DEVICE_ATTRIBUTE_WARP_SIZE, dev=0\) = CUDA_SUCCESS`+took)
-		want(t, line(t, r, driver.FnCuModuleGetFunction), `cuModuleGetFunction\(hfunc=0x[0-9a-f]+, hmod=0, name="nothing"\) = CUDA_ERROR_[A-Z_]+`+took)
+		want(t, line(t, r, cu.FnCuMemAlloc), `cuMemAlloc\(dptr=0x[0-9a-f]+ → 0x[0-9a-f]+, bytesize=1000\) = CUDA_SUCCESS`+took)
+		want(t, line(t, r, cu.FnCuMemFree), `cuMemFree\(dptr=0x[0-9a-f]+\) = CUDA_SUCCESS`+took)
+		want(t, line(t, r, cu.FnCuMemcpy2D), `cuMemcpy2D\(pCopy=&{SrcMemoryType:CU_MEMORYTYPE_DEVICE SrcDevice:0x[0-9a-f]+ SrcPitch:16 DstMemoryType:CU_MEMORYTYPE_DEVICE DstDevice:0x[0-9a-f]+ DstPitch:16 WidthInBytes:16 Height:2}\) = CUDA_SUCCESS`+took)
+		want(t, line(t, r, cu.FnCuDeviceGetAttribute), `cuDeviceGetAttribute\(pi=0x[0-9a-f]+ → 32, attrib=CU_DEVICE_ATTRIBUTE_WARP_SIZE, dev=0\) = CUDA_SUCCESS`+took)
+		want(t, line(t, r, cu.FnCuModuleGetFunction), `cuModuleGetFunction\(hfunc=0x[0-9a-f]+, hmod=0, name="nothing"\) = CUDA_ERROR_[A-Z_]+`+took)
 	})
 }
 
@@ -93,8 +94,8 @@ func TestTypedCallsAreTraced(t *testing.T) {
 		l.Resume()
 		ok(t, s.Close())
 		ok(t, b.Close())
-		for f, n := range map[driver.Function]int{driver.FnCuMemAlloc: 1, driver.FnCuMemFree: 1, driver.FnCuStreamDestroy: 1,
-			driver.FnCuStreamCreate: 0, driver.FnCuStreamCreateWithPriority: 0, driver.FnCuCtxSetCurrent: 0} {
+		for f, n := range map[cu.Function]int{cu.FnCuMemAlloc: 1, cu.FnCuMemFree: 1, cu.FnCuStreamDestroy: 1,
+			cu.FnCuStreamCreate: 0, cu.FnCuStreamCreateWithPriority: 0, cu.FnCuCtxSetCurrent: 0} {
 			if got := r.Count(f); got != n {
 				t.Errorf("%v was traced %d times, want %d", f, got, n)
 			}
@@ -106,10 +107,10 @@ func TestTypedCallsAreTraced(t *testing.T) {
 func TestErrorsPassThrough(t *testing.T) {
 	each(t, func(t *testing.T, c *driver.Context, r *trace.Recorder, _ *trace.Library) {
 		err := c.Driver().CuStreamDestroy(0)
-		if !errors.Is(err, driver.CUDA_ERROR_INVALID_HANDLE) && !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) && !errors.Is(err, driver.CUDA_ERROR_INVALID_CONTEXT) {
+		if !errors.Is(err, cu.CUDA_ERROR_INVALID_HANDLE) && !errors.Is(err, cu.CUDA_ERROR_INVALID_VALUE) && !errors.Is(err, cu.CUDA_ERROR_INVALID_CONTEXT) {
 			t.Errorf("destroying no stream: %v", err)
 		}
-		var e *driver.Error
+		var e *cu.Error
 		if calls := r.Calls(); !errors.As(err, &e) || calls[len(calls)-1].Result != e.Result {
 			t.Errorf("traced %v, the caller got %v", calls[len(calls)-1], err)
 		}
@@ -135,7 +136,7 @@ func TestSinks(t *testing.T) {
 // The table of parameters is that of the methods, for every function.
 func TestEveryFunctionHasItsParameters(t *testing.T) {
 	raw := reflect.TypeFor[*driver.Driver]()
-	for f := range driver.Functions() {
+	for f := range cu.Functions() {
 		m, found := raw.MethodByName("Cu" + strings.TrimPrefix(f.String(), "cu"))
 		if !found {
 			t.Fatalf("%v has no method", f)
@@ -154,14 +155,29 @@ func TestEveryFunctionHasItsParameters(t *testing.T) {
 }
 
 func TestConstPointersAreMarked(t *testing.T) {
-	for f, want := range map[driver.Function]string{
-		driver.FnCuModuleGetFunction: "hfunc hmod =name",
-		driver.FnCuMemcpy2D:          "=pCopy",
-		driver.FnCuLaunchKernelEx:    "=config f kernelParams extra",
-		driver.FnCuGraphAddNode:      "phGraphNode hGraph =dependencies =dependencyData numDependencies nodeParams",
+	for f, want := range map[cu.Function]string{
+		cu.FnCuModuleGetFunction: "hfunc hmod =name",
+		cu.FnCuMemcpy2D:          "=pCopy",
+		cu.FnCuLaunchKernelEx:    "=config f kernelParams extra",
+		cu.FnCuGraphAddNode:      "phGraphNode hGraph =dependencies =dependencyData numDependencies nodeParams",
 	} {
 		if got, _ := trace.Declaration(f); got != want {
 			t.Errorf("%v: %q, want %q", f, got, want)
 		}
 	}
+}
+
+// Numbers are decimal, whatever their size.
+func TestNumbersAreDecimal(t *testing.T) {
+	each(t, func(t *testing.T, c *driver.Context, r *trace.Recorder, _ *trace.Library) {
+		b, err := driver.Alloc[uint32](c, 16)
+		ok(t, err)
+		r.Reset()
+		ok(t, c.Driver().CuMemsetD32(b.Ptr(), 1990, 9))
+		ok(t, c.Driver().CuMemsetD16(b.Ptr(), 199, 9))
+		const took = `, [0-9.]+[nµm]?s`
+		want(t, line(t, r, cu.FnCuMemsetD32), `cuMemsetD32\(dstDevice=0x[0-9a-f]+, ui=1990, N=9\) = CUDA_SUCCESS`+took)
+		want(t, line(t, r, cu.FnCuMemsetD16), `cuMemsetD16\(dstDevice=0x[0-9a-f]+, us=199, N=9\) = CUDA_SUCCESS`+took)
+		ok(t, b.Close())
+	})
 }

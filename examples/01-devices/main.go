@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
 
@@ -43,12 +44,12 @@ func describe(d *demo.Demo, drv *driver.Driver) {
 	d.Printf("%s, a driver for CUDA %s", drv.LibraryName(), version(drv.Version()))
 	for _, f := range []struct {
 		what string
-		driver.Function
+		cu.Function
 	}{
-		{"stream-ordered allocation", driver.FnCuMemAllocAsync},
-		{"memory nodes in graphs", driver.FnCuGraphAddMemAllocNode},
-		{"conditional nodes", driver.FnCuGraphConditionalHandleCreate},
-		{"capture into an existing graph", driver.FnCuStreamBeginCaptureToGraph},
+		{"stream-ordered allocation", cu.FnCuMemAllocAsync},
+		{"memory nodes in graphs", cu.FnCuGraphAddMemAllocNode},
+		{"conditional nodes", cu.FnCuGraphConditionalHandleCreate},
+		{"capture into an existing graph", cu.FnCuStreamBeginCaptureToGraph},
 	} {
 		d.Printf("  %-32s %-5v (%v, since CUDA %s)", f.what, drv.Has(f.Function), f.Function, version(f.Since()))
 	}
@@ -68,7 +69,7 @@ func show(d *demo.Demo, dev driver.Device) error {
 	d.Printf("  supports %s", strings.Join(supported(p), ", "))
 
 	// Properties has what programs commonly ask for; the rest has C's names.
-	engines, err := dev.Attribute(driver.CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT)
+	engines, err := dev.Attribute(cu.CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT)
 	if err != nil {
 		return err
 	}

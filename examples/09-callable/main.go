@@ -13,7 +13,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
-	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/callable"
 )
 
 //go:embed kernels.ptx
@@ -43,26 +43,26 @@ type model struct {
 
 // forward is the module. It is not told the input itself: what it asks for is
 // what later calls bring.
-func (m *model) forward(t *graph.Trace[step]) (choice, error) {
-	tokens := graph.StageSlice(t, func(s step) []uint32 { return s.tokens })
-	position := graph.StageScalar(t, func(s step) uint32 { return s.position })
-	temperature := graph.Constant(t, func(s step) float32 { return s.temperature })
+func (m *model) forward(t *callable.Trace[step]) (choice, error) {
+	tokens := callable.StageSlice(t, func(s step) []uint32 { return s.tokens })
+	position := callable.StageScalar(t, func(s step) uint32 { return s.position })
+	temperature := callable.Constant(t, func(s step) float32 { return s.temperature })
 
 	batch := tokens.Len()
 	var cache [3]*driver.Buffer[float32] // they keep what earlier calls left
 	for i, w := range []*driver.Buffer[float32]{m.q, m.k, m.v} {
-		cache[i] = graph.Scratch[float32](t, batch*rows*width)
+		cache[i] = callable.Scratch[float32](t, batch*rows*width)
 		t.Launch(m.project, perSequence(batch), cache[i], w, m.embedding, tokens, position, uint32(rows))
 	}
-	mean := graph.Scratch[float32](t, batch*width)
+	mean := callable.Scratch[float32](t, batch*width)
 	t.Launch(m.attend, perSequence(batch), mean, cache[0], cache[1], cache[2], position, uint32(rows), sharpness(temperature))
-	next := graph.Scratch[uint32](t, batch)
-	logits := graph.Scratch[float32](t, batch*width)
+	next := callable.Scratch[uint32](t, batch)
+	logits := callable.Scratch[float32](t, batch*width)
 	t.Launch(m.choose, perSequence(batch), next, logits, m.out, mean)
 	if err := t.Err(); err != nil { // a Result needs memory to copy from
 		return choice{}, err
 	}
-	return choice{graph.Result(t, next), graph.Result(t, logits)}, nil
+	return choice{callable.Result(t, next), callable.Result(t, logits)}, nil
 }
 
 // perSequence is a block for each sequence, a thread for each element.
@@ -78,7 +78,7 @@ func run(d *demo.Demo) error {
 	if err != nil {
 		return err
 	}
-	call, err := graph.NewCallable(d.Stream, m.forward, []step{{tokens: make([]uint32, 1), temperature: 1}})
+	call, err := callable.New(d.Stream, m.forward, []step{{tokens: make([]uint32, 1), temperature: 1}})
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func run(d *demo.Demo) error {
 	d.Printf("12 tokens of three sequences: %v\n  %v", three, work(call))
 
 	d.Printf("%d logits agree with the reference; largest error %.2g, tolerance %.2g", c.compared, c.worst, tolerance)
-	want := graph.CallableStats{Calls: 60, Recorded: 3, Updated: 1, Instantiated: 2, Variants: 2}
+	want := callable.Stats{Calls: 60, Recorded: 3, Updated: 1, Instantiated: 2, Variants: 2}
 	if got := call.Stats(); got != want {
 		return fmt.Errorf("the callable did %+v, expected %+v", got, want)
 	}
@@ -113,7 +113,7 @@ func run(d *demo.Demo) error {
 }
 
 // work says what a callable did.
-func work(c *graph.Callable[step, choice]) string {
+func work(c *callable.Callable[step, choice]) string {
 	s := c.Stats()
 	return fmt.Sprintf("so far: %d calls, %d runs of the function, %d graphs, %d updates of one", s.Calls, s.Recorded, s.Instantiated, s.Updated)
 }
@@ -121,7 +121,7 @@ func work(c *graph.Callable[step, choice]) string {
 // comparison decodes with a module and compares each step with the reference.
 type comparison struct {
 	weights  *weights
-	model    graph.Module[step, choice]
+	model    callable.Module[step, choice]
 	compared int
 	worst    float64
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/examples/internal/safetensors"
 	"github.com/purecuda/cuda/internal/gputest"
-	"github.com/purecuda/cuda/ptx/kernels"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 // saved is a file with the weights of a seed.
@@ -93,7 +93,7 @@ func TestModelIn16Bits(t *testing.T) {
 		}
 		x.Type, x.Data = safetensors.BF16, nil
 		for _, v := range list {
-			b := kernels.ToBF16(v)
+			b := num.ToBF16(v).Bits()
 			x.Data = append(x.Data, byte(b), byte(b>>8))
 		}
 		if x.Name == lastName { // what old files have, and is not read

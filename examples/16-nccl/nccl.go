@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/loader"
@@ -20,27 +19,18 @@ const oldest = 20900
 // openNCCL opens NCCL and returns its version.
 func openNCCL() (lib loader.Library, version int32, err error) {
 	lib, err = loader.OpenToolkit(nccl, func(l *loader.DynamicLibrary) error {
-		get, err := l.Lookup("ncclGetVersion")
-		if err != nil {
+		var f struct {
+			NcclGetVersion func(version *int32) int32
+		}
+		if err := loader.LookupAll(l, nil, &f); err != nil {
 			return err
 		}
-		if version = versionOf(&get); version < oldest {
+		if f.NcclGetVersion(&version); version < oldest {
 			return fmt.Errorf("version %d, and only 2.9 and newer can be captured", version)
 		}
 		return nil
 	})
 	return lib, version, err
-}
-
-func versionOf(get *loader.Proc) int32 {
-	v := new(int32)
-	block := struct {
-		call loader.Call
-		v    *int32
-		_    [7]uintptr
-	}{call: loader.Call{Proc: get, N: 1}, v: v}
-	loader.Invoke(&block.call)
-	return *v
 }
 
 // Constants of nccl.h.
@@ -49,49 +39,40 @@ const (
 	ncclFloat32 = 7
 )
 
+// functions are those of NCCL that the example calls, with C's parameters.
+type functions struct {
+	NcclCommInitAll func(comms *uintptr, n int32, devices *int32) int32
+	NcclCommDestroy func(comm uintptr) int32
+	NcclGroupStart  func() int32
+	NcclGroupEnd    func() int32
+	NcclAllReduce   func(from, to driver.CUdeviceptr, count uintptr, dataType, op int32, comm uintptr, stream driver.CUstream) int32
+
+	NcclGetErrorString func(status int32) string
+	NcclGetLastError   func(comm uintptr) string `symbol:",optional"` // since 2.13
+}
+
 // world is a communicator for each of several devices, all in this process. One
 // goroutine uses it at a time.
 type world struct {
-	initAll, destroy, allReduce, groupStart, groupEnd, statusText, lastError loader.Proc
-
-	comms  []uintptr
-	scopes []*loader.Scope // each call runs with the device's context current
+	comms   []uintptr
+	devices []functions // of each device: calls run with its context current
 }
 
 // newWorld connects the devices of the contexts, which are the first of the
 // machine, in order.
 func newWorld(lib loader.Library, contexts []*driver.Context) (*world, error) {
-	w := new(world)
-	for name, proc := range map[string]*loader.Proc{
-		"ncclCommInitAll": &w.initAll, "ncclCommDestroy": &w.destroy, "ncclAllReduce": &w.allReduce,
-		"ncclGroupStart": &w.groupStart, "ncclGroupEnd": &w.groupEnd,
-		"ncclGetErrorString": &w.statusText, "ncclGetLastError": &w.lastError,
-	} {
-		var err error
-		if *proc, err = lib.Lookup(name); err != nil && proc != &w.lastError { // that one came with 2.13
+	w := &world{devices: make([]functions, len(contexts))}
+	for i, c := range contexts {
+		if err := loader.LookupAll(lib, c.Driver().Scope(), &w.devices[i]); err != nil {
 			return nil, err
 		}
 	}
-	for _, c := range contexts {
-		w.scopes = append(w.scopes, c.Driver().Scope())
-	}
-	return w, w.connect(len(contexts))
-}
-
-func (w *world) connect(n int) error {
-	comms := make([]uintptr, n)
-	block := struct {
-		call    loader.Call
-		comms   *uintptr
-		n       uintptr
-		devices uintptr // NULL: the first n
-		_       [5]uintptr
-	}{call: loader.Call{Proc: &w.initAll, Scope: w.scopes[0], N: 3}, comms: &comms[0], n: uintptr(n)}
-	if err := w.failure("ncclCommInitAll", loader.Invoke(&block.call)); err != nil {
-		return err
+	comms := make([]uintptr, len(contexts))
+	if err := w.failure("ncclCommInitAll", w.devices[0].NcclCommInitAll(&comms[0], int32(len(comms)), nil)); err != nil {
+		return nil, err
 	}
 	w.comms = comms
-	return nil
+	return w, nil
 }
 
 // Close takes the communicators apart. NCCL waits until no graph has work of
@@ -99,7 +80,7 @@ func (w *world) connect(n int) error {
 func (w *world) Close() error {
 	var errs []error
 	for i, c := range w.comms {
-		errs = append(errs, w.call("ncclCommDestroy", &w.destroy, i, c))
+		errs = append(errs, w.failure("ncclCommDestroy", w.devices[i].NcclCommDestroy(c)))
 	}
 	w.comms = nil
 	return errors.Join(errs...)
@@ -111,61 +92,31 @@ func (w *world) Close() error {
 func (w *world) sum(buffers []*driver.Buffer[float32], streams []*driver.Stream) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := w.call("ncclGroupStart", &w.groupStart, 0); err != nil {
+	if err := w.failure("ncclGroupStart", w.devices[0].NcclGroupStart()); err != nil {
 		return err
 	}
 	var errs []error
 	for i, b := range buffers {
-		p := uintptr(b.Ptr())
-		errs = append(errs, w.call("ncclAllReduce", &w.allReduce, i,
-			p, p, uintptr(b.Len()), ncclFloat32, ncclSum, w.comms[i], uintptr(streams[i].Raw())))
+		errs = append(errs, w.failure("ncclAllReduce", w.devices[i].NcclAllReduce(
+			b.Ptr(), b.Ptr(), uintptr(b.Len()), ncclFloat32, ncclSum, w.comms[i], streams[i].Raw())))
 	}
 	// It ends in any case: otherwise everything that follows would be in the group.
-	errs = append(errs, w.call("ncclGroupEnd", &w.groupEnd, 0))
+	errs = append(errs, w.failure("ncclGroupEnd", w.devices[0].NcclGroupEnd()))
 	runtime.KeepAlive(buffers)
 	runtime.KeepAlive(streams)
 	return errors.Join(errs...)
 }
 
-// call makes a call for one of the devices whose arguments are words only.
-func (w *world) call(name string, proc *loader.Proc, device int, words ...uintptr) error {
-	block := struct {
-		call  loader.Call
-		words [8]uintptr
-	}{call: loader.Call{Proc: proc, Scope: w.scopes[device], N: uintptr(len(words))}}
-	copy(block.words[:], words)
-	return w.failure(name, loader.Invoke(&block.call))
-}
-
 // failure is the error of a status other than success, with what NCCL says about
 // the latest error.
-func (w *world) failure(name string, ret uintptr) error {
-	status := int32(uint32(ret))
+func (w *world) failure(name string, status int32) error {
 	if status == 0 {
 		return nil
 	}
-	err := fmt.Errorf("%s: %s (%d)", name, text(&w.statusText, uintptr(uint32(status))), status)
-	if !w.lastError.IsZero() {
-		err = fmt.Errorf("%w: %s", err, text(&w.lastError, 0))
+	f := &w.devices[0]
+	err := fmt.Errorf("%s: %s (%d)", name, f.NcclGetErrorString(status), status)
+	if f.NcclGetLastError != nil {
+		err = fmt.Errorf("%w: %s", err, f.NcclGetLastError(0))
 	}
 	return err
-}
-
-// text calls a function that returns a string of the library's.
-func text(proc *loader.Proc, arg uintptr) string {
-	block := struct {
-		call loader.Call
-		arg  uintptr
-		_    [7]uintptr
-	}{call: loader.Call{Proc: proc, N: 1}, arg: arg}
-	loader.Invoke(&block.call)
-	p := *(**byte)(unsafe.Pointer(&block.call.Ret))
-	if p == nil {
-		return "no text"
-	}
-	n := 0
-	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
-		n++
-	}
-	return string(unsafe.Slice(p, n))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/loader"
@@ -26,11 +25,15 @@ var (
 func openCUBLAS(c *driver.Context) (loader.Library, error) {
 	major := c.Driver().Version() / 1000
 	accept := func(l *loader.DynamicLibrary) error {
-		property, err := l.Lookup("cublasGetProperty")
-		if err != nil {
+		var version struct {
+			CublasGetProperty func(property int32, value *int32) int32
+		}
+		if err := loader.LookupAll(l, nil, &version); err != nil {
 			return err
 		}
-		if v := majorVersion(&property); v > major {
+		var v int32 // 0, which stays if cuBLAS knows no such property, is refused by nobody
+		version.CublasGetProperty(majorVersion, &v)
+		if int(v) > major {
 			return fmt.Errorf("cuBLAS %d needs a driver for CUDA %d or newer", v, v)
 		}
 		return nil
@@ -41,72 +44,49 @@ func openCUBLAS(c *driver.Context) (loader.Library, error) {
 	return loader.OpenToolkit(cublas, accept)
 }
 
-func majorVersion(property *loader.Proc) int {
-	v := new(int32)
-	block := struct {
-		call loader.Call
-		kind uintptr // MAJOR_VERSION is 0
-		v    *int32
-		_    [6]uintptr
-	}{call: loader.Call{Proc: property, N: 2}, v: v}
-	loader.Invoke(&block.call)
-	return int(*v)
+// majorVersion is MAJOR_VERSION of library_types.h.
+const majorVersion = 0
+
+// functions are those of cuBLAS that the example calls, with C's parameters. Pointers
+// to the device's memory are addresses.
+type functions struct {
+	CublasCreate          func(handle *uintptr) int32                                      `symbol:"cublasCreate_v2"`
+	CublasDestroy         func(handle uintptr) int32                                       `symbol:"cublasDestroy_v2"`
+	CublasSetStream       func(handle uintptr, stream driver.CUstream) int32               `symbol:"cublasSetStream_v2"`
+	CublasSetWorkspace    func(handle uintptr, at driver.CUdeviceptr, bytes uintptr) int32 `symbol:"cublasSetWorkspace_v2"`
+	CublasGetStatusString func(status int32) string
+	CublasSgemm           func(handle uintptr, opA, opB, m, n, k int32, alpha *float32, a driver.CUdeviceptr, lda int32,
+		b driver.CUdeviceptr, ldb int32, beta *float32, c driver.CUdeviceptr, ldc int32) int32 `symbol:"cublasSgemm_v2"`
+	CublasGemmEx func(handle uintptr, opA, opB, m, n, k int32, alpha *float32, a driver.CUdeviceptr, typeA, lda int32,
+		b driver.CUdeviceptr, typeB, ldb int32, beta *float32, c driver.CUdeviceptr, typeC, ldc, compute, algorithm int32) int32
 }
 
 // blas is a handle of cuBLAS: for one context, and used by one goroutine at a
 // time. Its work goes to the stream that it was given.
 type blas struct {
-	create, destroy, setStream, setWorkspace, sgemm, gemmEx, statusText loader.Proc
-
+	functions
 	handle uintptr
-	scope  *loader.Scope // each call runs with the context current
 }
 
 func newBLAS(lib loader.Library, c *driver.Context) (*blas, error) {
-	b := &blas{scope: c.Driver().Scope()}
-	for name, proc := range map[string]*loader.Proc{
-		"cublasCreate_v2": &b.create, "cublasDestroy_v2": &b.destroy,
-		"cublasSetStream_v2": &b.setStream, "cublasSetWorkspace_v2": &b.setWorkspace,
-		"cublasSgemm_v2": &b.sgemm, "cublasGemmEx": &b.gemmEx, "cublasGetStatusString": &b.statusText,
-	} {
-		var err error
-		if *proc, err = lib.Lookup(name); err != nil {
-			return nil, err
-		}
-	}
-	handle := new(uintptr)
-	block := struct {
-		call   loader.Call
-		handle *uintptr
-		_      [7]uintptr
-	}{call: loader.Call{Proc: &b.create, Scope: b.scope, N: 1}, handle: handle}
-	if err := b.failure("cublasCreate", loader.Invoke(&block.call)); err != nil {
+	b := new(blas)
+	// Each call runs with the context current.
+	if err := loader.LookupAll(lib, c.Driver().Scope(), &b.functions); err != nil {
 		return nil, err
 	}
-	b.handle = *handle
-	return b, nil
+	return b, b.failure("cublasCreate", b.CublasCreate(&b.handle))
 }
 
 // Close gives the handle back.
-func (b *blas) Close() error { return b.call("cublasDestroy", &b.destroy, b.handle) }
+func (b *blas) Close() error { return b.failure("cublasDestroy", b.CublasDestroy(b.handle)) }
 
 // use has the work go to a stream. The workspace is set after it, because
 // setting a stream takes it away; without one, cuBLAS would use memory of its
 // own, which it may allocate while a capture is open.
 func (b *blas) use(s *driver.Stream, workspace *driver.Buffer[byte]) error {
 	return errors.Join(
-		b.call("cublasSetStream", &b.setStream, b.handle, uintptr(s.Raw())),
-		b.call("cublasSetWorkspace", &b.setWorkspace, b.handle, uintptr(workspace.Ptr()), workspace.Bytes()))
-}
-
-// call makes a call whose arguments are words only.
-func (b *blas) call(name string, proc *loader.Proc, words ...uintptr) error {
-	block := struct {
-		call  loader.Call
-		words [8]uintptr
-	}{call: loader.Call{Proc: proc, Scope: b.scope, N: uintptr(len(words))}}
-	copy(block.words[:], words)
-	return b.failure(name, loader.Invoke(&block.call))
+		b.failure("cublasSetStream", b.CublasSetStream(b.handle, s.Raw())),
+		b.failure("cublasSetWorkspace", b.CublasSetWorkspace(b.handle, workspace.Ptr(), workspace.Bytes())))
 }
 
 // shape is that of a product of row-major matrices: C (m×n) = A (m×k) × B (k×n).
@@ -116,27 +96,14 @@ type shape struct{ m, n, k int }
 // for Cᵀ = Bᵀ × Aᵀ.
 const noTranspose = 0 // CUBLAS_OP_N
 
+// The factors of the product and of what C held, which cuBLAS reads during the call.
+var one, zero float32 = 1, 0
+
 // product32 is C = A × B in single precision.
 func (b *blas) product32(s shape, c, a, x *driver.Buffer[float32]) error {
-	one, zero := new(float32), new(float32)
-	*one = 1
-	block := struct {
-		call       loader.Call
-		handle     uintptr
-		opA, opB   uintptr
-		m, n, k    uintptr
-		alpha      *float32
-		a, strideA uintptr
-		b, strideB uintptr
-		beta       *float32
-		c, strideC uintptr
-	}{
-		loader.Call{Proc: &b.sgemm, Scope: b.scope, N: 14}, b.handle, noTranspose, noTranspose,
-		uintptr(s.n), uintptr(s.m), uintptr(s.k), one,
-		uintptr(x.Ptr()), uintptr(s.n), uintptr(a.Ptr()), uintptr(s.k), zero,
-		uintptr(c.Ptr()), uintptr(s.n),
-	}
-	return b.failure("cublasSgemm", loader.Invoke(&block.call))
+	m, n, k := int32(s.m), int32(s.n), int32(s.k)
+	return b.failure("cublasSgemm", b.CublasSgemm(b.handle, noTranspose, noTranspose, n, m, k,
+		&one, x.Ptr(), n, a.Ptr(), k, &zero, c.Ptr(), n))
 }
 
 // Constants of cublas_api.h and library_types.h.
@@ -144,62 +111,25 @@ const (
 	float32Type = 0  // CUDA_R_32F
 	float16Type = 2  // CUDA_R_16F
 	compute32   = 68 // CUBLAS_COMPUTE_32F
-)
 
-var defaultAlgorithm = int32(-1) // CUBLAS_GEMM_DEFAULT
+	defaultAlgorithm = -1 // CUBLAS_GEMM_DEFAULT
+)
 
 // half is a number in half precision.
 type half uint16
 
 // product16 is C = A × B of half-precision matrices, summed in single precision.
 func (b *blas) product16(s shape, c *driver.Buffer[float32], a, x *driver.Buffer[half]) error {
-	one, zero := new(float32), new(float32)
-	*one = 1
-	block := struct {
-		call              loader.Call
-		handle            uintptr
-		opA, opB          uintptr
-		m, n, k           uintptr
-		alpha             *float32
-		a, typeA, strideA uintptr
-		b, typeB, strideB uintptr
-		beta              *float32
-		c, typeC, strideC uintptr
-		compute           uintptr
-		algorithm         uintptr
-	}{
-		loader.Call{Proc: &b.gemmEx, Scope: b.scope, N: 19}, b.handle, noTranspose, noTranspose,
-		uintptr(s.n), uintptr(s.m), uintptr(s.k), one,
-		uintptr(x.Ptr()), float16Type, uintptr(s.n), uintptr(a.Ptr()), float16Type, uintptr(s.k), zero,
-		uintptr(c.Ptr()), float32Type, uintptr(s.n), compute32, uintptr(uint32(defaultAlgorithm)),
-	}
-	return b.failure("cublasGemmEx", loader.Invoke(&block.call))
+	m, n, k := int32(s.m), int32(s.n), int32(s.k)
+	return b.failure("cublasGemmEx", b.CublasGemmEx(b.handle, noTranspose, noTranspose, n, m, k,
+		&one, x.Ptr(), float16Type, n, a.Ptr(), float16Type, k,
+		&zero, c.Ptr(), float32Type, n, compute32, defaultAlgorithm))
 }
 
 // failure is the error of a status other than success.
-func (b *blas) failure(name string, ret uintptr) error {
-	status := int32(uint32(ret))
+func (b *blas) failure(name string, status int32) error {
 	if status == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: %s (%d)", name, b.text(status), status)
-}
-
-// text asks cuBLAS for its words.
-func (b *blas) text(status int32) string {
-	block := struct {
-		call   loader.Call
-		status uintptr
-		_      [7]uintptr
-	}{call: loader.Call{Proc: &b.statusText, N: 1}, status: uintptr(uint32(status))}
-	loader.Invoke(&block.call)
-	p := *(**byte)(unsafe.Pointer(&block.call.Ret)) // memory of the library's
-	if p == nil {
-		return "unknown status"
-	}
-	n := 0
-	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
-		n++
-	}
-	return string(unsafe.Slice(p, n))
+	return fmt.Errorf("%s: %s (%d)", name, b.CublasGetStatusString(status), status)
 }

@@ -8,7 +8,7 @@ import (
 	"log"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/driver/anywhere"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
@@ -21,12 +21,7 @@ func must[T any](v T, err error) T {
 }
 
 func main() {
-	drv, err := driver.Open()
-	if err != nil { // no GPU that can be used: emulate one
-		log.Print(err)
-		drv = must(driver.New(emulator.New(emulator.Config{})))
-		must(0, drv.Init())
-	}
+	drv := must(anywhere.Open()) // the GPU, or an emulated one; the log says so
 	ctx := must(must(drv.Device(0)).PrimaryContext())
 	stream := must(ctx.NewStream())
 	x := must(driver.AllocFrom(ctx, []float32{1, 2, 3}))

@@ -54,9 +54,6 @@ func openEmulated(lib loader.Library) (*machine, error) {
 	if err != nil {
 		return nil, errors.Join(err, lib.Close())
 	}
-	if err := d.Init(); err != nil {
-		return nil, errors.Join(err, d.Close())
-	}
 	return newMachine(d, true)
 }
 

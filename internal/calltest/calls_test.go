@@ -12,6 +12,7 @@ import (
 
 	"github.com/ebitengine/purego"
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -79,7 +80,7 @@ func TestElevenArgumentsArriveInC(t *testing.T) {
 
 func TestALargeStructByValueArrivesInC(t *testing.T) {
 	d := open(t)
-	var h driver.CUipcMemHandle
+	var h cu.CUipcMemHandle
 	want := uint64(0)
 	for i := range h.Reserved {
 		h.Reserved[i] = byte(3*i + 200)
@@ -96,7 +97,7 @@ func TestALargeStructByValueArrivesInC(t *testing.T) {
 }
 
 func TestASmallStructByValueArrivesInC(t *testing.T) {
-	where := driver.CUmemLocation{Type: 4, Id: 5}
+	where := cu.CUmemLocation{Type: 4, Id: 5}
 	if got := code(open(t).CuMemPrefetchAsync(1, 2, where, 6, 7)); got != 765421 {
 		t.Errorf("cuMemPrefetchAsync got %d, want 765421", got)
 	}
@@ -123,7 +124,7 @@ func TestCCallsBackBeforeItReturns(t *testing.T) {
 	done := make(chan [2]int32)
 	go func() { // a fresh goroutine has a small stack
 		var grid, block int32
-		if err := d.CuOccupancyMaxPotentialBlockSize(&grid, &block, 1, driver.CUoccupancyB2DSize(shared), 20, 3); err != nil {
+		if err := d.CuOccupancyMaxPotentialBlockSize(&grid, &block, 1, cu.CUoccupancyB2DSize(shared), 20, 3); err != nil {
 			t.Error(err)
 		}
 		done <- [2]int32{grid, block}

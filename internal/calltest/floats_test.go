@@ -1,4 +1,4 @@
-//go:build calltest && !purecuda_syscall
+//go:build calltest
 
 package calltest
 

@@ -71,7 +71,6 @@ func Driver(t testing.TB, lib loader.Library) *driver.Driver {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { check(t, "driver.Close", d.Close()) })
-	check(t, "driver.Init", d.Init())
 	CheckLeaks(t, d)
 	return d
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/loader"
 )
@@ -11,7 +12,7 @@ import (
 // Silent returns a context of an emulator that answers calls of one function by
 // success and does nothing: for what a call costs on this side of the driver,
 // where the emulator's own work would be counted.
-func Silent(t testing.TB, f driver.Function) *driver.Context {
+func Silent(t testing.TB, f cu.Function) *driver.Context {
 	t.Helper()
 	return Context(t, Driver(t, silent{emulator.New(emulator.Config{}), f.Symbol()}))
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/loader"
 )
@@ -11,7 +12,7 @@ import (
 // Watched returns a context of an emulator whose calls of one function are
 // shown to see before they are made: for what reaches the driver and does not
 // come back.
-func Watched(t testing.TB, f driver.Function, see func(a loader.Args)) *driver.Context {
+func Watched(t testing.TB, f cu.Function, see func(a loader.Args)) *driver.Context {
 	t.Helper()
 	return Context(t, Driver(t, watched{emulator.New(emulator.Config{}), f.Symbol(), see}))
 }

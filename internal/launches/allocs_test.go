@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/internal/launches"
 )
@@ -23,5 +24,5 @@ func TestNoLauncherAllocates(t *testing.T) {
 	}
 	t.Run("gpu", func(t *testing.T) { gputest.OnGPU(t, test) })
 	// What the emulator allocates is not the launcher's.
-	t.Run("silent", func(t *testing.T) { test(t, gputest.Silent(t, driver.FnCuLaunchKernel)) })
+	t.Run("silent", func(t *testing.T) { test(t, gputest.Silent(t, cu.FnCuLaunchKernel)) })
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/internal/launches"
 )
@@ -12,7 +13,7 @@ import (
 // does nothing here. The names of the kernels are those with few and with many
 // parameters.
 func BenchmarkDo(b *testing.B) {
-	r := newRig(b, gputest.Silent(b, driver.FnCuLaunchKernel))
+	r := newRig(b, gputest.Silent(b, cu.FnCuLaunchKernel))
 	names := map[string]bool{"fill_b32": true, "add_f32": true, "sum_f32_f32": true, "layernorm_f32": true, "rope_f32": true, "strided_copy": true}
 	r.each(func(l launches.Launch, k *driver.Kernel, do launches.Do) {
 		if names[l.Kernel] {

@@ -7,10 +7,10 @@ import (
 	"errors"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
-//go:generate go run ./internal/table ../../ptx/kernels/launchers table.go
+//go:generate go run ./internal/table ../launchers table.go
 
 // Launch is how one kernel is launched.
 type Launch struct {

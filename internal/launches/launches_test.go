@@ -5,9 +5,9 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/internal/launchers"
 	"github.com/purecuda/cuda/internal/launches"
 	"github.com/purecuda/cuda/ptx"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
 type rig struct {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -26,14 +27,14 @@ var generations = []struct {
 	{"535", "driver-535/usr/lib/x86_64-linux-gnu/nvidia/current/libcuda.so.1", 12020},
 }
 
-func each(t *testing.T, test func(t *testing.T, d *driver.Driver, version int)) {
+func each(t *testing.T, test func(t *testing.T, d *cu.Driver, version int)) {
 	for _, g := range generations {
 		t.Run(g.name, func(t *testing.T) {
 			lib, err := driver.SystemLibrary(part(t, g.library))
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := driver.New(lib)
+			d, err := cu.New(lib)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +47,7 @@ func each(t *testing.T, test func(t *testing.T, d *driver.Driver, version int)) 
 }
 
 func TestNVIDIADriverSaysItsVersion(t *testing.T) {
-	each(t, func(t *testing.T, d *driver.Driver, version int) {
+	each(t, func(t *testing.T, d *cu.Driver, version int) {
 		if d.Version() != version {
 			t.Errorf("version %d, want %d", d.Version(), version)
 		}
@@ -56,9 +57,9 @@ func TestNVIDIADriverSaysItsVersion(t *testing.T) {
 // A function that the driver's CUDA version has must be found, one that is
 // newer must not be.
 func TestNVIDIADriverHasWhatItsVersionHas(t *testing.T) {
-	each(t, func(t *testing.T, d *driver.Driver, version int) {
+	each(t, func(t *testing.T, d *cu.Driver, version int) {
 		var has, lacks int
-		for f := range driver.Functions() {
+		for f := range cu.Functions() {
 			if d.Has(f) {
 				has++
 			} else {
@@ -74,9 +75,9 @@ func TestNVIDIADriverHasWhatItsVersionHas(t *testing.T) {
 
 // Every missing function is called, by name, with zero arguments.
 func TestNVIDIADriverAnswersForMissingFunctions(t *testing.T) {
-	each(t, func(t *testing.T, d *driver.Driver, version int) {
+	each(t, func(t *testing.T, d *cu.Driver, version int) {
 		called := 0
-		for f := range driver.Functions() {
+		for f := range cu.Functions() {
 			if d.Has(f) {
 				continue
 			}
@@ -99,7 +100,7 @@ func TestNVIDIADriverAnswersForMissingFunctions(t *testing.T) {
 	})
 }
 
-func callWithZeros(t *testing.T, d *driver.Driver, f driver.Function) error {
+func callWithZeros(t *testing.T, d *cu.Driver, f cu.Function) error {
 	t.Helper()
 	method := reflect.ValueOf(d).MethodByName("C" + strings.TrimPrefix(f.String(), "c"))
 	if !method.IsValid() {
@@ -119,7 +120,7 @@ func release(version int) string {
 }
 
 func TestNVIDIADriverWithoutADeviceSaysWhatToDo(t *testing.T) {
-	each(t, func(t *testing.T, d *driver.Driver, _ int) {
+	each(t, func(t *testing.T, d *cu.Driver, _ int) {
 		err := d.Init()
 		if !errors.Is(err, driver.CUDA_ERROR_NO_DEVICE) {
 			t.Fatalf("cuInit answered %v, want CUDA_ERROR_NO_DEVICE", err)
@@ -133,11 +134,11 @@ func TestNVIDIADriverWithoutADeviceSaysWhatToDo(t *testing.T) {
 }
 
 func TestNVIDIATableResolvesQuickly(t *testing.T) {
-	each(t, func(t *testing.T, d *driver.Driver, _ int) {
+	each(t, func(t *testing.T, d *cu.Driver, _ int) {
 		best := time.Hour
 		for range 5 {
 			start := time.Now()
-			if _, err := driver.New(d.Library()); err != nil {
+			if _, err := cu.New(d.Library()); err != nil {
 				t.Fatal(err)
 			}
 			best = min(best, time.Since(start))

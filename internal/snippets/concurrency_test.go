@@ -133,5 +133,6 @@ func Example_concurrencyHostFunc() {
 	}))
 	fmt.Println(<-ready)
 	// [end]
+
 	// Output: [2 2 2 2]
 }

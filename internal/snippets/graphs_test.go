@@ -34,6 +34,55 @@ func Example_graphsCapture() {
 	// Output: [2047 2047 2047 2047]
 }
 
+func Example_graphsChange() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	kernel := affine(ctx)
+	double := must(kernels.MulScalar(x, x, float32(2)))
+	// [change]
+	step := must(kernel.Prepare(config, x, uint32(x.Len()), float32(1), float32(0))) // x, n, a, b: x = a·x + b
+	var node graph.Node
+	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
+		node = must(s.Add(step)) // Do that returns the node
+		return s.Do(double)
+	}))
+	exec := must(g.Instantiate())
+
+	b := must(graph.BindName[float32](exec.Bindings(), node, step, "b")) // once
+	for i := range 3 {
+		check(b.Set(float32(i)), exec.Bindings().Launch(stream)) // each time
+	}
+	// [end]
+	check(exec.Wait(context.Background()))
+	fmt.Println(contents(x))
+	// Output: [16 16 16 16]
+}
+
+func Example_graphsChangeInside() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	kernel := affine(ctx)
+	step := must(kernel.Prepare(config, x, uint32(x.Len()), float32(1), float32(0)))
+	rounds := must(driver.Alloc[uint32](ctx, 1))
+	// [inside]
+	var node graph.Node
+	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
+		loop := must(must(s.NewCond()).Within(rounds, 3))
+		check(s.Do(must(loop.Start())))
+		return s.While(loop.Cond(), func(body *graph.Scope) error {
+			node = must(body.Add(step))
+			return body.Do(must(loop.Next()))
+		})
+	}))
+	exec := must(g.Instantiate())
+	b := must(graph.BindName[float32](exec.Bindings(), node, step, "b"))
+	check(b.Set(10), exec.Bindings().Launch(stream)) // x = x + 10, three times
+	// [end]
+	check(exec.Wait(context.Background()))
+	fmt.Println(contents(x))
+	// Output: [31 31 31 31]
+}
+
 func Example_graphsBegin() {
 	_, ctx, stream := open()
 	x := ones(ctx)
@@ -124,14 +173,17 @@ func Example_graphsBindings() {
 	// [bindings]
 	bindings := exec.Bindings()
 	b := must(graph.BindName[float32](bindings, node, step, "b"))
+	size := must(graph.BindConfig(bindings, node, step))
 	for i := range 4 {
-		check(b.Set(float32(i)))
-		check(bindings.Launch(stream)) // what changed and the launch, in one crossing
+		threads := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(i + 1)}
+		check(b.Set(float32(i)), size.Set(threads))
+		check(bindings.Launch(stream)) // what changed and the launch, in one call
 	}
+	check(bindings.Unbind(node)) // the node is Exec.Set's and Update's again
 	// [end]
 	check(exec.Wait(context.Background()))
 	fmt.Println(contents(x))
-	// Output: [7 7 7 7]
+	// Output: [7 7 6 4]
 }
 
 func Example_graphsApply() {
@@ -155,6 +207,7 @@ func Example_graphsApply() {
 		check(exec.Run(context.Background(), stream))
 	}
 	// [end]
+
 	// Output:
 	// updated
 	// not updated: the nodes or their dependencies are others; instantiated anew
@@ -195,6 +248,7 @@ func Example_graphsScalar() {
 		fmt.Println(contents(x)[0])
 	}
 	// [end]
+
 	// Output:
 	// 9
 	// 25
@@ -251,9 +305,11 @@ func Example_graphsCheck() {
 	must(g.Add(must(kernels.MulScalar(x, x, float32(2)))))
 	must(g.Add(must(kernels.AddScalar(x, x, float32(1))))) // an edge is missing
 	found := must(g.Check())
-	fmt.Println(found.OK(), len(found.Conflicts))
+	c := found.Conflicts[0] // printed whole, it says which bytes of which memory
+	fmt.Println(found.OK(), c.A.Label(), c.B.Label())
 	// [end]
-	// Output: false 1
+
+	// Output: false mul_scalar_f32 add_scalar_f32
 }
 
 func Example_graphsDraw() {

@@ -40,13 +40,18 @@ func Example_kernelsOwn() {
 	check(stream.Wait(context.Background()))
 	// [end]
 	fmt.Println(contents(x))
+	// Output: [3 3 3 3]
+}
+
+func Example_kernelsWrong() {
+	_, ctx, _ := open()
+	x, kernel, grid := ones(ctx), affine(ctx), config
 	// [wrong]
 	_, err := kernel.Prepare(grid, x, x.Len(), float32(2), float32(1))
 	fmt.Println(err)
 	// [end]
-	// Output:
-	// [3 3 3 3]
-	// launch of kernel affine: argument 1 (n): it is .u32, but the argument is a int; pass a uint32
+
+	// Output: launch of kernel affine: argument 1 (n): a Go int has no fixed size; use int32 or int64
 }
 
 func Example_kernelsAccess() {
@@ -58,7 +63,8 @@ func Example_kernelsAccess() {
 	step := must(kernel.Prepare(config, driver.InOut(x), uint32(x.Len()), float32(2), float32(1)))
 	fmt.Println(step.Accesses()[0].Mode)
 	// [end]
-	// Output: reads and writes
+
+	// Output: read and write
 }
 
 func Example_kernelsInspect() {
@@ -68,6 +74,7 @@ func Example_kernelsInspect() {
 	fmt.Println(module.Version, module.Targets)
 	fmt.Println(ptx.Inspect(module).Kernels[0].Name)
 	// [end]
+
 	// Output:
 	// 7.0 [sm_52]
 	// affine

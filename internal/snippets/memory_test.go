@@ -8,6 +8,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/cache"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
@@ -39,6 +40,7 @@ func Example_memoryHost() {
 	check(stream.Wait(context.Background()))                 // from here on the slice is the program's
 	fmt.Println(host.Slice())
 	// [end]
+
 	// Output: [2 4 6 8]
 }
 
@@ -64,17 +66,34 @@ func Example_memoryPool() {
 func Example_memoryCache() {
 	_, ctx, stream := open()
 	// [cache]
-	cache := must(graph.NewCache(ctx))
-	defer cache.Close()
+	blocks := must(cache.New(ctx))
+	defer blocks.Close()
 	for range 3 {
-		tmp := must(graph.AllocFrom[float32](cache, stream, 1000))
+		tmp := must(cache.Alloc[float32](blocks, stream, 1000))
 		check(stream.Do(must(driver.Fill(tmp, float32(0)))))
-		check(cache.Free(stream, tmp)) // the next round gets the same block
+		check(blocks.Free(stream, tmp)) // the next round gets the same block
 	}
 	// [end]
 	check(stream.Wait(context.Background()))
-	fmt.Println(cache.Stats().Free > 0)
+	fmt.Println(blocks.Stats().Free > 0)
 	// Output: true
+}
+
+func Example_memoryInto() {
+	_, ctx, stream := open()
+	blocks := must(cache.New(ctx))
+	defer blocks.Close()
+	// [into]
+	var tmp driver.Buffer[float32] // kept by whoever has the same step to do again and again
+	for range 3 {
+		check(cache.AllocInto(blocks, stream, &tmp, 1000))
+		check(stream.Do(must(driver.Fill(&tmp, float32(0)))))
+		check(tmp.Close())
+	}
+	// [end]
+	check(stream.Wait(context.Background()))
+	fmt.Println(blocks.Stats().Reused)
+	// Output: 2
 }
 
 func Example_memoryOrder() {
@@ -86,6 +105,7 @@ func Example_memoryOrder() {
 	check(stream.Close(), x.Close()) // the last one releases the context
 	fmt.Println(errors.Is(x.Fill(1), driver.ErrClosed), x.Close())
 	// [end]
+
 	// Output: true <nil>
 }
 

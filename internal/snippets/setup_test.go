@@ -38,7 +38,6 @@ func check(errs ...error) {
 // open opens an emulated device.
 func open() (*driver.Driver, *driver.Context, *driver.Stream) {
 	drv := must(driver.New(emulator.New(emulator.Config{})))
-	check(drv.Init())
 	ctx := must(must(drv.Device(0)).PrimaryContext())
 	return drv, ctx, must(ctx.NewStream())
 }

@@ -2,7 +2,10 @@ package snippets
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log"
 	"strings"
 	"testing"
 
@@ -47,7 +50,7 @@ func Example_testingTrace() {
 	// lib is what driver.SystemLibrary or emulator.New returned, w is any io.Writer.
 	drv := must(driver.New(trace.Wrap(lib, trace.WithoutScope(trace.To(w)))))
 	// [end]
-	check(drv.Init())
+	check(drv.Close())
 	fmt.Println(strings.Contains(w.String(), "cuInit(Flags=0) = CUDA_SUCCESS, "))
 	// Output: true
 }
@@ -57,7 +60,6 @@ func Example_testingEmulator() {
 	emu := emulator.New(emulator.Config{}) // in place of driver.SystemLibrary
 	defer emu.Close()
 	drv := must(driver.New(emu))
-	check(drv.Init())
 	// [end]
 	fmt.Println(drv.DeviceCount())
 	// Output: 1 <nil>
@@ -65,22 +67,28 @@ func Example_testingEmulator() {
 
 func Example_testingFindings() {
 	program := func(drv *driver.Driver) {
-		check(drv.Init())
 		ctx := must(must(drv.Device(0)).PrimaryContext())
 		x, stream := ones(ctx), must(ctx.NewStream())
-		k := affine(ctx)
-		check(k.Launch(stream, config, x, uint32(elements+1), float32(1), float32(1)))
-		stream.Wait(context.Background())
+		module := must(ctx.LoadModule(affinePTX))
+		check(must(module.Kernel("affine")).Launch(stream, config, x, uint32(elements+1), float32(1), float32(1)))
+		if err := stream.Wait(context.Background()); !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_ADDRESS) {
+			log.Fatal(err)
+		}
+		for _, c := range []io.Closer{module, x, stream, ctx} {
+			_ = c.Close() // the context is lost, and some say so
+		}
+		check(drv.Close())
 	}
 	// [findings]
 	emu := emulator.New(emulator.Config{Check: emulator.CheckAll})
 	drv := must(driver.New(emu))
 	program(drv)
-	emu.Close()
+	check(emu.Close())
 	for _, f := range emu.Findings() {
 		fmt.Println(f.Kind, f.Kernel, f.Thread) // f itself says all of it in a line
 	}
 	// [end]
+
 	// Output: illegal address affine [4 0 0]
 }
 

@@ -6,6 +6,8 @@
 // Names and layouts: https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html
 package vulkantest
 
+//lint:file-ignore U1000 C reads the fields of these structures
+
 import (
 	"errors"
 	"fmt"
@@ -194,7 +196,7 @@ func (d *Device) createDevice() error {
 		return err
 	}
 	if *count == 0 {
-		return errors.New("Vulkan has no device")
+		return errors.New("no Vulkan device")
 	}
 	priority := float32(1)
 	extension := append([]byte("VK_KHR_external_semaphore_fd"), 0)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
@@ -24,5 +25,66 @@ func TestSendingAnOperationAllocatesNothing(t *testing.T) {
 		}
 	}
 	t.Run("gpu", func(t *testing.T) { gputest.OnGPU(t, test) })
-	t.Run("silent", func(t *testing.T) { test(t, gputest.Silent(t, driver.FnCuLaunchKernel)) })
+	t.Run("silent", func(t *testing.T) { test(t, gputest.Silent(t, cu.FnCuLaunchKernel)) })
+}
+
+// onSilent runs a test on a GPU, and where launches do nothing.
+func onSilent(t *testing.T, test func(k *kit)) {
+	t.Helper()
+	t.Run("gpu", func(t *testing.T) {
+		gputest.OnGPU(t, func(t *testing.T, c *driver.Context) { test(newKit(t, c)) })
+	})
+	t.Run("silent", func(t *testing.T) { test(newKit(t, gputest.Silent(t, cu.FnCuLaunchKernel))) })
+}
+
+func TestMakingAnOperationAgainAllocatesNothing(t *testing.T) {
+	onSilent(t, func(k *kit) {
+		for _, op := range every(k) {
+			l := k.made(op.make(0))
+			again, round := []*driver.Launch{l}, 0
+			if n := testing.AllocsPerRun(20, func() {
+				round = 1 - round
+				_, err := op.make(round, again...)
+				k.ok(err)
+				if !l.Config().Cluster.IsZero() {
+					return // the launch is another function of the driver, which does something
+				}
+				k.ok(k.s.Do(l))
+			}); n != 0 {
+				k.Errorf("%s: %v allocations", op.name, n)
+			}
+			k.ok(k.s.Wait(t.Context()))
+		}
+	})
+}
+
+// Views that are made for the call stay on the stack.
+func TestOperandsThatAreViewsAreNotAllocated(t *testing.T) {
+	onSilent(t, func(k *kit) {
+		x, y, z := alloc[float32](k, 4096), alloc[float32](k, 4096), alloc[float32](k, 4096)
+		index, work := alloc[int32](k, 64), workspace(k)
+		var ops [7]*driver.Launch
+		round := 0
+		if n := testing.AllocsPerRun(20, func() {
+			round = 1 - round
+			n := 1024 << round
+			a, b, c := x.View(0, n), y.View(0, n), z.View(0, n)
+			var errs [len(ops)]error
+			ops[0], errs[0] = kernels.Fill(a, 1, ops[0])
+			ops[1], errs[1] = kernels.Add(a, b, c, ops[1])
+			ops[2], errs[2] = kernels.Sum(a.View(0, 1), b, work, ops[2])
+			ops[3], errs[3] = kernels.Softmax(kernels.MatrixOf(a, n/32, 32), kernels.MatrixOf(b, n/32, 32), 1, ops[3])
+			ops[4], errs[4] = kernels.Gather(a.View(0, 256), b, index.View(0, 64), 4, ops[4])
+			ops[5], errs[5] = kernels.StridedCopy(a, kernels.Layout{Strides: []int{32, 1}}, b, kernels.Layout{Strides: []int{1, 32}}, []int{32, 32}, ops[5])
+			ops[6], errs[6] = kernels.Rope(kernels.Heads[float32]{Mem: a, Tokens: n / 64, Heads: 1, Dim: 64}, kernels.Heads[float32]{Mem: b, Tokens: n / 64, Heads: 1, Dim: 64},
+				index.View(0, n/64), c.View(0, 32), kernels.Halves, ops[6])
+			for i, op := range ops {
+				k.ok(errs[i])
+				k.ok(k.s.Do(op))
+			}
+		}); n != 0 {
+			k.Errorf("%v allocations", n)
+		}
+		k.ok(k.s.Wait(t.Context()))
+	})
 }

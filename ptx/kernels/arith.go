@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 // arithSource is the file of a type. It is no table, because the linker would keep
@@ -46,50 +46,50 @@ type Number interface {
 //
 // Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b, 4 number of
 // elements of b (uint64). It reads a and b and writes dst.
-func Add[T Number](dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
-	return binary("add", dst, a, b)
+func Add[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return binary("add", again, dst, a, b)
 }
 
 // Sub is the operation dst[i] = a[i] - b[i]; operands and arguments are those
 // of [Add].
-func Sub[T Number](dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
-	return binary("sub", dst, a, b)
+func Sub[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return binary("sub", again, dst, a, b)
 }
 
 // Mul is the operation dst[i] = a[i] · b[i]; operands and arguments are those
 // of [Add].
-func Mul[T Number](dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
-	return binary("mul", dst, a, b)
+func Mul[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return binary("mul", again, dst, a, b)
 }
 
 // Div is the operation dst[i] = a[i] / b[i]; operands and arguments are those
 // of [Add].
-func Div[T Number](dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
-	return binary("div", dst, a, b)
+func Div[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return binary("div", again, dst, a, b)
 }
 
 // Maximum is the operation that sets dst[i] to the larger of a[i] and b[i], and
 // to the number where the other one is NaN. Operands and arguments are those of
 // [Add].
-func Maximum[T Number](dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
-	return binary("max", dst, a, b)
+func Maximum[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return binary("max", again, dst, a, b)
 }
 
 // Minimum is the operation that sets dst[i] to the smaller of a[i] and b[i], and
 // to the number where the other one is NaN. Operands and arguments are those of
 // [Add].
-func Minimum[T Number](dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
-	return binary("min", dst, a, b)
+func Minimum[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return binary("min", again, dst, a, b)
 }
 
-func binary[T Number](name string, dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
+func binary[T Number](name string, again []*driver.Launch, dst, a, b driver.MemoryOf[T]) (*driver.Launch, error) {
 	d, x, y := operandOf("dst", dst), operandOf("a", a), operandOf("b", b)
 	if err := repeats(d, x, y); err != nil {
 		return nil, opError(name, err)
 	}
 	t := typeName[T]()
-	l, err := arithSource(t).elementwise(d.mem.Context(), name+"_"+t, d.n, pack(d.size),
-		driver.Out(d.mem), d.n, driver.In(x.mem), driver.In(y.mem), y.n)
+	m := maker{arithSource(t), d.mem.Context(), kernelName{name, "_", t}, reused(again)}
+	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&x), in(&y), u64(y.n))
 	if err != nil {
 		return nil, opError(name, err)
 	}

@@ -101,7 +101,7 @@ func whole[T kernels.Number](op string, a, b T) T {
 func arithmetic[T kernels.Number](k *kit) {
 	k.Helper()
 	as, bs := operands[T]()
-	type two = func(dst, a, b driver.MemoryOf[T]) (*driver.Launch, error)
+	type two = func(dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error)
 	for op, f := range map[string]two{
 		"add": kernels.Add[T], "sub": kernels.Sub[T], "mul": kernels.Mul[T], "div": kernels.Div[T],
 		"max": kernels.Maximum[T], "min": kernels.Minimum[T],
@@ -114,10 +114,12 @@ func arithmetic[T kernels.Number](k *kit) {
 			}
 		}
 	}
-	type one = func(dst, a driver.MemoryOf[T], b T) (*driver.Launch, error)
-	type other = func(dst driver.MemoryOf[T], b T, a driver.MemoryOf[T]) (*driver.Launch, error)
+	type one = func(dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error)
+	type other = func(dst driver.MemoryOf[T], b T, a driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error)
 	swapped := func(f other) one {
-		return func(dst, a driver.MemoryOf[T], b T) (*driver.Launch, error) { return f(dst, b, a) }
+		return func(dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
+			return f(dst, b, a, again...)
+		}
 	}
 	for op, f := range map[string]one{
 		"add": kernels.AddScalar[T], "sub": kernels.SubScalar[T], "mul": kernels.MulScalar[T], "div": kernels.DivScalar[T],

@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 var axpySource = source(launchers.AxpyModule)
@@ -16,13 +16,13 @@ var axpySource = source(launchers.AxpyModule)
 //
 // Arguments: 0 y, 1 number of elements (uint64), 2 a, 3 x. It reads x and y and
 // writes y.
-func Axpy[T Float](y driver.MemoryOf[T], a T, x driver.MemoryOf[T]) (*driver.Launch, error) {
+func Axpy[T Float](y driver.MemoryOf[T], a T, x driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	to, from := operandOf("y", y), operandOf("x", x)
 	if err := elementwiseOf(to, from); err != nil {
 		return nil, opError("axpy", err)
 	}
-	l, err := axpySource.elementwise(to.mem.Context(), "axpy_"+typeName[T](), to.n, pack(to.size),
-		driver.InOut(to.mem), to.n, a, driver.In(from.mem))
+	m := maker{axpySource, to.mem.Context(), kernelName{"axpy_", typeName[T]()}, reused(again)}
+	l, err := m.elementwise(to.n, pack(to.size), inOut(&to), u64(to.n), number(a), in(&from))
 	if err != nil {
 		return nil, opError("axpy", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/ptx/kernels"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 // bar is which part of the bandwidth of a copy within the device has to be
@@ -89,12 +90,12 @@ func (k *kit) operations() []measured {
 		{"cast f32 to u8", k.made(kernels.Cast(bytes, a)), enough * 5 / 4, true},
 		{"axpy f32", k.made(kernels.Axpy(b, 0.5, a)), 3 * enough, true},
 		{"axpy f32, odd places", k.made(kernels.Axpy(odd(b.All(), 1), 0.5, odd(a.All(), 2))), 3 * enough, false},
-		{"axpy f16", k.made(kernels.Axpy(half.View(0, n/2), kernels.ToF16(0.5), half.View(n/2, n))), enough * 3 / 4, true},
-		{"axpy bf16", k.made(kernels.Axpy(bf.View(0, n/2), kernels.ToBF16(0.5), bf.View(n/2, n))), enough * 3 / 4, true},
+		{"axpy f16", k.made(kernels.Axpy(half.View(0, n/2), num.ToF16(0.5), half.View(n/2, n))), enough * 3 / 4, true},
+		{"axpy bf16", k.made(kernels.Axpy(bf.View(0, n/2), num.ToBF16(0.5), bf.View(n/2, n))), enough * 3 / 4, true},
 		{"axpy f64", k.made(kernels.Axpy(wide.View(0, n/4), 0.5, wide.View(n/4, n/2))), 3 * enough / 2, true},
 		{"add f32", k.made(kernels.Add(b, a, b)), 3 * enough, false},
 		{"add f32, a row repeated", k.made(kernels.Add(b, b, a.View(0, 4096))), 2 * enough, false},
-		{"mul by a number f16", k.made(kernels.MulScalar(half, half, kernels.ToF16(0.5))), enough, false},
+		{"mul by a number f16", k.made(kernels.MulScalar(half, half, num.ToF16(0.5))), enough, false},
 		{"relu f32", k.made(kernels.ReLU(b, a)), 2 * enough, false},
 		{"gelu f32", k.made(kernels.GELU(b, a)), 2 * enough, false},
 		{"gelu tanh f32", k.made(kernels.GELUTanh(b, a)), 2 * enough, false},
@@ -105,9 +106,9 @@ func (k *kit) operations() []measured {
 		{"gather rows of 4 f32", k.made(kernels.Gather(b.View(0, 1<<20), a, index, 4)), 1 << 23, false},
 		{"transpose f32", k.made(kernels.Transpose(b, a, 1, side, side)), 2 * enough, false},
 		{"transpose f16", k.made(kernels.Transpose(half.View(0, n/2), half.View(n/2, n), 2, side/2, side/2)), enough / 2, false},
-		{"strided copy, rows", k.made(kernels.StridedCopy(b, row(side, side/2), a, kernels.Layout{Strides: []int{side, 1}}, side, side/2)), enough, false},
-		{"strided copy, transposed", k.made(kernels.StridedCopy(b, row(side, side), a, row(side, side).Permute(1, 0), side, side)), 2 * enough, false},
-		{"strided copy, 4 dimensions", k.made(kernels.StridedCopy(b, row(64, 16, 256, 1024), a, row(64, 256, 16, 1024).Permute(0, 2, 1, 3), 64, 16, 256, 1024)), 2 * enough, false},
+		{"strided copy, rows", k.made(kernels.StridedCopy(b, row(side, side/2), a, kernels.Layout{Strides: []int{side, 1}}, []int{side, side / 2})), enough, false},
+		{"strided copy, transposed", k.made(kernels.StridedCopy(b, row(side, side), a, row(side, side).Permute(1, 0), []int{side, side})), 2 * enough, false},
+		{"strided copy, 4 dimensions", k.made(kernels.StridedCopy(b, row(64, 16, 256, 1024), a, row(64, 256, 16, 1024).Permute(0, 2, 1, 3), []int{64, 16, 256, 1024})), 2 * enough, false},
 	}
 }
 

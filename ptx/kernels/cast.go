@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 // castSource is the file by what is cast.
@@ -32,14 +32,14 @@ var castIntSource = source(launchers.CastIntModule)
 //
 // Arguments: 0 dst, 1 src, 2 number of elements (uint64). It reads src and
 // writes dst.
-func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S]) (*driver.Launch, error) {
+func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ...*driver.Launch) (*driver.Launch, error) {
 	to, from := operandOf("dst", dst), operandOf("src", src)
 	if err := elementwiseOf(to, from); err != nil {
 		return nil, opError("cast", err)
 	}
 	file, kernel := castKernel[D, S]()
-	l, err := file.elementwise(to.mem.Context(), kernel, to.n, pack(max(to.size, from.size)),
-		driver.Out(to.mem), driver.In(from.mem), to.n)
+	m := maker{file, to.mem.Context(), kernel, reused(again)}
+	l, err := m.elementwise(to.n, pack(max(to.size, from.size)), out(&to), in(&from), u64(to.n))
 	if err != nil {
 		return nil, opError("cast", err)
 	}
@@ -49,20 +49,30 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S]) (*driver
 // castKernel is the kernel of a pair of types. Those that keep the bits are
 // copies, and where integers are cut or extended the sign of the destination
 // makes no difference.
-func castKernel[D, S Element]() (source, string) {
+func castKernel[D, S Element]() (source, kernelName) {
 	s, d := typeName[S](), typeName[D]()
 	switch {
 	case s == d || !isFloat[S]() && !isFloat[D]() && sizeOf[S]() == sizeOf[D]():
-		return castIntSource, "copy_" + bitsName[D]()
+		return castIntSource, kernelName{"copy_", bitsName[D]()}
 	case isFloat[S]():
-		return castSource(s), "cast_" + s + "_" + d
+		return castSource(s), kernelName{"cast_", s, "_", d}
 	case isFloat[D]():
-		return castIntSource, "cast_" + s + "_" + d
+		return castIntSource, kernelName{"cast_", s, "_", d}
 	case sizeOf[D]() < sizeOf[S]():
 		s = unsignedName[S]()
 	}
-	return castIntSource, "cast_" + s + "_" + unsignedName[D]()
+	return castIntSource, kernelName{"cast_", s, "_", unsignedName[D]()}
 }
 
 // unsignedName is the unsigned integer of the size.
-func unsignedName[T Element]() string { return "u" + bitsName[T]()[1:] }
+func unsignedName[T Element]() string {
+	switch sizeOf[T]() {
+	case 1:
+		return "u8"
+	case 2:
+		return "u16"
+	case 4:
+		return "u32"
+	}
+	return "u64"
+}

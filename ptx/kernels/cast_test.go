@@ -8,6 +8,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/ptx/kernels"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 // edges are numbers around what the types can hold and where they round.
@@ -156,9 +157,9 @@ func nearestBig[D kernels.Element](x *big.Float) D {
 	case *float32:
 		*p, _ = x.Float32()
 	case *kernels.F16:
-		*p = kernels.ToF16(float32(short[kernels.F16](x)))
+		*p = num.ToF16(float32(short[kernels.F16](x)))
 	case *kernels.BF16:
-		*p = kernels.ToBF16(float32(short[kernels.BF16](x)))
+		*p = num.ToBF16(float32(short[kernels.BF16](x)))
 	}
 	return v
 }
@@ -191,7 +192,7 @@ func TestCastOfAllLengths(t *testing.T) {
 				k.run(kernels.Cast(b.View(skip, skip+n), src))
 				got := host(k, b)
 				for i, f := range from {
-					if got[skip+i] != kernels.ToF16(f) {
+					if got[skip+i] != num.ToF16(f) {
 						k.Fatalf("%d elements from %d on: element %d is %v", n, skip, i, got[skip+i].Float32())
 					}
 				}

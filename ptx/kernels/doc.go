@@ -40,6 +40,33 @@
 // there, also while something is being captured, and is unloaded with the
 // context. There is nothing to close.
 //
-// The kernels themselves, to be launched directly with other arguments each time,
-// are package launchers.
+// # Making an operation again
+//
+// Each function takes, as its last argument, an operation that is no longer needed.
+// If that launches the same kernel in the same context, it gets the new operands,
+// numbers and grid, and is returned. Otherwise a new operation is made. nil is such an
+// argument, too. So a loop needs one variable, and allocates nothing after its first
+// round:
+//
+//	var op *driver.Launch
+//	for _, batch := range batches {
+//		if op, err = kernels.Softmax(batch, batch, 1, op); err != nil {
+//			return err
+//		}
+//		if err = stream.Do(op); err != nil {
+//			return err
+//		}
+//	}
+//
+// What was enqueued, recorded or added to a graph before keeps the operands that it
+// had. After an error the operation that was passed has some of the new operands: do
+// not enqueue it. Only one goroutine at a time may use an operation in this way.
+//
+// [driver.ArgOf] is cheaper where one number or address changes and the grid does not.
+//
+// # Kernels
+//
+// [driver.Launch.Kernel] is the kernel of an operation, for a launch with a
+// configuration of your own, and [driver.Launch.SetConfig] changes that of an
+// operation. [Texts] are the PTX files.
 package kernels

@@ -17,35 +17,59 @@ func sizeOf[T any]() uintptr {
 	return unsafe.Sizeof(v)
 }
 
-// typeName is the type as the names of kernels have it.
-func typeName[T Element]() string {
+// elementType is one of the types of Element.
+type elementType uint8
+
+const (
+	noType elementType = iota
+	typeU8
+	typeI8
+	typeU16
+	typeI16
+	typeU32
+	typeI32
+	typeU64
+	typeI64
+	typeF16
+	typeBF16
+	typeF32
+	typeF64
+)
+
+// elementNames are the types as the names of kernels have them.
+var elementNames = [...]string{"", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32", "f64"}
+
+func typeOf[T Element]() elementType {
 	var v T
 	switch any(v).(type) {
 	case uint8:
-		return "u8"
+		return typeU8
 	case int8:
-		return "i8"
+		return typeI8
 	case uint16:
-		return "u16"
+		return typeU16
 	case int16:
-		return "i16"
+		return typeI16
 	case uint32:
-		return "u32"
+		return typeU32
 	case int32:
-		return "i32"
+		return typeI32
 	case uint64:
-		return "u64"
+		return typeU64
 	case int64:
-		return "i64"
+		return typeI64
 	case F16:
-		return "f16"
+		return typeF16
 	case BF16:
-		return "bf16"
+		return typeBF16
 	case float32:
-		return "f32"
+		return typeF32
 	}
-	return "f64"
+	return typeF64
 }
+
+// typeName is the type as the names of kernels have it.
+func typeName[T Element]() string { return elementNames[typeOf[T]()] }
 
 // bitsName is the same for kernels that only move elements.
 func bitsName[T any]() string {
@@ -60,11 +84,4 @@ func bitsName[T any]() string {
 	return "b64"
 }
 
-func isFloat[T Element]() bool {
-	var v T
-	switch any(v).(type) {
-	case F16, BF16, float32, float64:
-		return true
-	}
-	return false
-}
+func isFloat[T Element]() bool { return typeOf[T]() >= typeF16 }

@@ -88,3 +88,27 @@ func ExampleCast() {
 	}
 	// Output: [0 -1 127]
 }
+
+// A loop that takes all operands anew each time makes one operation.
+func Example_again() {
+	if err := onEmulator(func(c *driver.Context, s *driver.Stream) error {
+		x, err := driver.Alloc[float32](c, 6)
+		if err != nil {
+			return err
+		}
+		defer x.Close()
+		var op *driver.Launch
+		for i := range 3 {
+			if op, err = kernels.Fill(x.View(2*i, 6), float32(i), op); err != nil {
+				return err
+			}
+			if err := s.Do(op); err != nil {
+				return err
+			}
+		}
+		return show(s, x)
+	}); err != nil {
+		fmt.Println(err)
+	}
+	// Output: [0 0 1 1 2 2]
+}

@@ -17,9 +17,6 @@ func onEmulator(example func(c *driver.Context, s *driver.Stream) error) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if err := d.Init(); err != nil {
-		return err
-	}
 	dev, err := d.Device(0)
 	if err != nil {
 		return err

@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 var (
@@ -21,24 +21,26 @@ type Ordered interface {
 // The result is exact.
 //
 // Arguments and work are those of [Sum].
-func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace) (*driver.Launch, error) {
-	return MaxRows(dst, oneRow(src), work)
+func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
+	return MaxRows(dst, oneRow(src), work, again...)
 }
 
 // MaxRows is Max for each row of a matrix: dst has an element for each.
-func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace) (*driver.Launch, error) {
-	return reduction{extremeSource, "max", "max_rows_" + typeName[T](), results(dst), src.operand("src"), work, nil}.prepare()
+func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
+	r := reduction{extremeSource, "max", kernelName{"max_rows_", typeName[T]()}, results(dst), src.operand("src"), work, nil, reused(again)}
+	return r.prepare()
 }
 
 // Min is Max for the smallest element. That of no elements is the greatest value
 // of the type.
-func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace) (*driver.Launch, error) {
-	return MinRows(dst, oneRow(src), work)
+func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
+	return MinRows(dst, oneRow(src), work, again...)
 }
 
 // MinRows is Min for each row of a matrix: dst has an element for each.
-func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace) (*driver.Launch, error) {
-	return reduction{extremeSource, "min", "min_rows_" + typeName[T](), results(dst), src.operand("src"), work, nil}.prepare()
+func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
+	r := reduction{extremeSource, "min", kernelName{"min_rows_", typeName[T]()}, results(dst), src.operand("src"), work, nil, reused(again)}
+	return r.prepare()
 }
 
 // Argmax is the operation that writes to dst, which has one element, where the
@@ -46,12 +48,13 @@ func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace) 
 // The first NaN is taken for the largest. Where there are no elements it is -1.
 //
 // Arguments and work are those of [Sum].
-func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work *Workspace) (*driver.Launch, error) {
-	return ArgmaxRows(dst, oneRow(src), work)
+func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
+	return ArgmaxRows(dst, oneRow(src), work, again...)
 }
 
 // ArgmaxRows is Argmax for each row of a matrix: dst has an element for each,
 // the column.
-func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace) (*driver.Launch, error) {
-	return reduction{argmaxSource, "argmax", "argmax_" + typeName[T](), results(dst), src.operand("src"), work, rowsSm80}.prepare()
+func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
+	r := reduction{argmaxSource, "argmax", kernelName{"argmax_", typeName[T]()}, results(dst), src.operand("src"), work, rowsSm80, reused(again)}
+	return r.prepare()
 }

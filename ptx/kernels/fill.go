@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 var fillSource = source(launchers.FillModule)
@@ -12,12 +12,13 @@ var fillSource = source(launchers.FillModule)
 // value is an argument.
 //
 // Arguments: 0 dst, 1 number of elements (uint64), 2 v. It writes dst.
-func Fill[T Element](dst driver.MemoryOf[T], v T) (*driver.Launch, error) {
+func Fill[T Element](dst driver.MemoryOf[T], v T, again ...*driver.Launch) (*driver.Launch, error) {
 	d := operandOf("dst", dst)
 	if d.err != nil {
 		return nil, opError("fill", d.err)
 	}
-	l, err := fillSource.elementwise(d.mem.Context(), "fill_"+bitsName[T](), d.n, pack(d.size), driver.Out(d.mem), d.n, v)
+	m := maker{fillSource, d.mem.Context(), kernelName{"fill_", bitsName[T]()}, reused(again)}
+	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), number(v))
 	if err != nil {
 		return nil, opError("fill", err)
 	}

@@ -8,13 +8,14 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/ptx/kernels"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 func TestFillSetsWhatItIsGivenAndNothingElse(t *testing.T) {
 	each(t, func(k *kit) {
 		fills(k, uint8(0xa5))
 		fills(k, int16(-3))
-		fills(k, kernels.ToF16(1.5))
+		fills(k, num.ToF16(1.5))
 		fills(k, float32(2.5))
 		fills(k, int64(-0x123456789))
 		fills(k, 0.1)

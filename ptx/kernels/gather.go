@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 var gatherSource = source(launchers.GatherModule)
@@ -18,14 +18,15 @@ type Index interface{ int32 | int64 }
 //
 // Arguments: 0 dst, 1 number of indices (uint64), 2 bytes of a row (uint64), 3
 // src, 4 rows of src (uint64), 5 index. It reads src and index and writes dst.
-func Gather[T Element, I Index](dst, src driver.MemoryOf[T], index driver.MemoryOf[I], width int) (*driver.Launch, error) {
+func Gather[T Element, I Index](dst, src driver.MemoryOf[T], index driver.MemoryOf[I], width int, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s, x := operandOf("dst", dst), operandOf("src", src), operandOf("index", index)
 	if err := rowsFit(d, s, x, width); err != nil {
 		return nil, opError("gather", err)
 	}
 	w := uint64(width)
-	l, err := gatherSource.elementwise(d.mem.Context(), "gather_"+typeName[I](), d.n, pack(d.size),
-		driver.Out(d.mem), x.n, w*uint64(d.size), driver.In(s.mem), s.n/w, driver.In(x.mem))
+	m := maker{gatherSource, d.mem.Context(), kernelName{"gather_", typeName[I]()}, reused(again)}
+	l, err := m.elementwise(d.n, pack(d.size),
+		out(&d), u64(x.n), u64(w*uint64(d.size)), in(&s), u64(s.n/w), in(&x))
 	if err != nil {
 		return nil, opError("gather", err)
 	}

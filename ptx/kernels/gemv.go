@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 var gemvSource = source(launchers.GemvModule)
@@ -17,37 +17,41 @@ var gemvSource = source(launchers.GemvModule)
 //
 // Arguments: 0 y, 1 a, 2 x, 3 rows, 4 columns, 5 pitch (uint64 all). It reads a
 // and x, and writes y.
-func Gemv[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x driver.MemoryOf[X]) (*driver.Launch, error) {
+func Gemv[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x driver.MemoryOf[X], again ...*driver.Launch) (*driver.Launch, error) {
 	matrix, vector := typeName[A](), typeName[X]()
 	if matrix != vector && vector != "f32" {
 		return nil, opError("GEMV", invalid("a matrix of %s takes vectors of %s or f32, not of %s", matrix, matrix, vector))
 	}
-	m, in, out := a.operand("a"), perColumn("x", x, a.Cols), results(y)
-	out.name = "y"
-	if err := gemvOperands(out, m, in, x == nil); err != nil {
+	of, from, to := a.operand("a"), perColumn("x", x, a.Cols), results(y)
+	to.name = "y"
+	if err := gemvOperands(&to, &of, from); err != nil {
 		return nil, opError("GEMV", err)
 	}
-	l, err := gemvLaunch("gemv_"+matrix+"_"+vector, m,
-		driver.Out(out.mem), driver.In(m.mem), driver.In(in.mem), uint64(m.rows), uint64(m.cols), uint64(m.pitch))
+	cfg, err := gemvConfig(&of)
+	if err != nil {
+		return nil, opError("GEMV", err)
+	}
+	m := maker{gemvSource, of.mem.Context(), kernelName{"gemv_", matrix, "_", vector}, reused(again)}
+	l, err := m.prepare(&cfg, out(&to.operand), in(&of.operand), in(&from), u64(uint64(of.rows)), u64(uint64(of.cols)), u64(uint64(of.pitch)))
 	if err != nil {
 		return nil, opError("GEMV", err)
 	}
 	return l, nil
 }
 
-// gemvLaunch has teams take pairs of rows.
-func gemvLaunch(kernel string, a box, args ...any) (*driver.Launch, error) {
-	c, pairs := a.mem.Context(), (uint64(a.rows)+1)/2
-	n, err := multiprocessors(c)
+// gemvConfig has teams take pairs of rows.
+func gemvConfig(a *box) (driver.LaunchConfig, error) {
+	pairs := (uint64(a.rows) + 1) / 2
+	n, err := multiprocessors(a.mem.Context())
 	if err != nil {
-		return nil, err
+		return driver.LaunchConfig{}, err
 	}
 	threads := teamFor(n, pairs, uint64(a.cols), 2*pack(a.size))
-	return gemvSource.prepare(c, kernel, deal(pairs, max(threads, warp)), args...)
+	return deal(pairs, max(threads, warp)), nil
 }
 
-func gemvOperands(y, a box, x operand, noX bool) error {
-	if noX {
+func gemvOperands(y, a *box, x operand) error {
+	if x.none {
 		x.err = invalid("x is nil")
 	}
 	if err := usable(y.operand, a.operand, x); err != nil {

@@ -29,7 +29,7 @@ func TestAGridOfAnySizeDoesAllElements(t *testing.T) {
 			"gelu":        k.made(kernels.GELU(a, b)),
 			"gather":      k.made(kernels.Gather(a, b, index, n/4)),
 			"transpose":   k.made(kernels.Transpose(odd, b, 4, 5, 100)),
-			"strided":     k.made(kernels.StridedCopy(odd, matrix, b, kernels.RowMajor(50, 40).Permute(1, 0), 40, 50)),
+			"strided":     k.made(kernels.StridedCopy(odd, matrix, b, kernels.RowMajor(50, 40).Permute(1, 0), []int{40, 50})),
 			"repeated":    k.made(kernels.Fill(b, 1)),
 			"narrow cast": k.made(kernels.Cast(odd, half)),
 		} {

@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 var iotaSource = source(launchers.IotaModule)
@@ -15,12 +15,13 @@ var iotaSource = source(launchers.IotaModule)
 //
 // Arguments: 0 dst, 1 number of elements (uint64), 2 start, 3 step. It writes
 // dst.
-func Iota[T Element](dst driver.MemoryOf[T], start, step T) (*driver.Launch, error) {
+func Iota[T Element](dst driver.MemoryOf[T], start, step T, again ...*driver.Launch) (*driver.Launch, error) {
 	d := operandOf("dst", dst)
 	if d.err != nil {
 		return nil, opError("iota", d.err)
 	}
-	l, err := iotaSource.elementwise(d.mem.Context(), "iota_"+arithmeticName[T](), d.n, pack(d.size), driver.Out(d.mem), d.n, start, step)
+	m := maker{iotaSource, d.mem.Context(), kernelName{"iota_", arithmeticName[T]()}, reused(again)}
+	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), number(start), number(step))
 	if err != nil {
 		return nil, opError("iota", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/ptx/kernels"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 func TestIotaCountsInEveryType(t *testing.T) {
@@ -15,8 +16,8 @@ func TestIotaCountsInEveryType(t *testing.T) {
 		counts[uint32](k, 1<<32-3, 1)
 		counts[int32](k, -4, -2)
 		counts[int64](k, math.MinInt64, math.MaxInt64)
-		counts(k, kernels.ToF16(-3), kernels.ToF16(0.3))
-		counts(k, kernels.ToBF16(100), kernels.ToBF16(-0.7))
+		counts(k, num.ToF16(-3), num.ToF16(0.3))
+		counts(k, num.ToBF16(100), num.ToBF16(-0.7))
 		counts[float32](k, 0.1, 0.2)
 		counts(k, -1, 1e-3)
 	})

@@ -2,6 +2,8 @@ package kernels
 
 import (
 	"math"
+	"strings"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -10,17 +12,72 @@ import (
 // are loaded together.
 type source func(*driver.Context) (*driver.Module, error)
 
-// prepare makes the operation that launches a kernel of the file.
-func (s source) prepare(c *driver.Context, kernel string, cfg driver.LaunchConfig, args ...any) (*driver.Launch, error) {
-	m, err := s(c)
+// kernelName is the name of a kernel in parts. To compare them with a name takes no
+// memory, which to join them does.
+type kernelName [5]string
+
+func (n *kernelName) String() string { return n[0] + n[1] + n[2] + n[3] + n[4] }
+
+// is reports whether the parts make that name.
+func (n *kernelName) is(name string) bool {
+	for _, part := range n {
+		if !strings.HasPrefix(name, part) {
+			return false
+		}
+		name = name[len(part):]
+	}
+	return name == ""
+}
+
+// maker makes the operation that launches a kernel: a new one, or again, if that
+// is one of the same kernel.
+type maker struct {
+	source  source
+	context *driver.Context
+	kernel  kernelName
+	again   *driver.Launch
+}
+
+// reused is the operation to make again, nil if there is none.
+func reused(again []*driver.Launch) *driver.Launch {
+	if len(again) == 0 {
+		return nil
+	}
+	return again[0]
+}
+
+// prepare gives the operation a configuration and arguments.
+func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, error) {
+	if l := m.again; l != nil && l.Context() == m.context && m.kernel.is(l.Kernel().Name()) {
+		return l, change(l, cfg, args)
+	}
+	code, err := m.source(m.context)
 	if err != nil {
 		return nil, err
 	}
-	k, err := m.Kernel(kernel)
+	k, err := code.Kernel(m.kernel.String())
 	if err != nil {
 		return nil, err
 	}
-	return k.Prepare(cfg, args...)
+	values := make([]any, len(args))
+	for i := range args {
+		values[i] = args[i].value()
+	}
+	return k.Prepare(*cfg, values...)
+}
+
+// change gives a launch another configuration and other arguments, without
+// allocating if the arguments have the types of those before.
+func change(l *driver.Launch, cfg *driver.LaunchConfig, args []arg) error {
+	if err := l.SetConfig(*cfg); err != nil {
+		return err
+	}
+	for i := range args {
+		if err := args[i].set(l, i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // threads is how many threads each block has: the sources say the same.
@@ -36,9 +93,120 @@ func cover(busy uint64) driver.LaunchConfig {
 
 // elementwise prepares a kernel for n elements of which each thread takes so
 // many at a time.
-func (s source) elementwise(c *driver.Context, kernel string, n, each uint64, args ...any) (*driver.Launch, error) {
-	return s.prepare(c, kernel, cover((n+each-1)/each), args...)
+func (m *maker) elementwise(n, each uint64, args ...arg) (*driver.Launch, error) {
+	cfg := cover((n + each - 1) / each)
+	return m.prepare(&cfg, args...)
 }
 
 // pack is how many elements of a size are moved in one access.
 func pack(size uintptr) uint64 { return uint64(16 / size) }
+
+// arg is an argument of a kernel: memory, a number, or the shape of a strided copy.
+type arg struct {
+	mem  *operand
+	mode driver.AccessMode // of mem
+	kind elementType       // of a number; noType for a null pointer
+	bits uint64            // of a number
+	copy *Strided
+}
+
+func in(o *operand) arg    { return arg{mem: o, mode: driver.Reads} }
+func out(o *operand) arg   { return arg{mem: o, mode: driver.Writes} }
+func inOut(o *operand) arg { return arg{mem: o, mode: driver.ReadsWrites} }
+
+func number[T Element](v T) arg {
+	a := arg{kind: typeOf[T]()}
+	*(*T)(unsafe.Pointer(&a.bits)) = v
+	return a
+}
+
+func u64(n uint64) arg  { return arg{kind: typeU64, bits: n} }
+func u32(n uint32) arg  { return number(n) }
+func f32(v float32) arg { return number(v) }
+
+// as is the number as a T.
+func as[T Element](a *arg) T { return *(*T)(unsafe.Pointer(&a.bits)) }
+
+// set sets argument i of a launch.
+func (a *arg) set(l *driver.Launch, i int) error {
+	switch {
+	case a.mem != nil:
+		return driver.SetArg(l, i, a.mem.mem)
+	case a.copy != nil:
+		return driver.SetArg(l, i, *a.copy)
+	}
+	switch a.kind {
+	case typeU64:
+		return driver.SetArg(l, i, a.bits)
+	case typeI64:
+		return driver.SetArg(l, i, as[int64](a))
+	case typeF64:
+		return driver.SetArg(l, i, as[float64](a))
+	case typeU32:
+		return driver.SetArg(l, i, as[uint32](a))
+	case typeI32:
+		return driver.SetArg(l, i, as[int32](a))
+	case typeF32:
+		return driver.SetArg(l, i, as[float32](a))
+	case typeU16:
+		return driver.SetArg(l, i, as[uint16](a))
+	case typeI16:
+		return driver.SetArg(l, i, as[int16](a))
+	case typeF16:
+		return driver.SetArg(l, i, as[F16](a))
+	case typeBF16:
+		return driver.SetArg(l, i, as[BF16](a))
+	case typeU8:
+		return driver.SetArg(l, i, as[uint8](a))
+	case typeI8:
+		return driver.SetArg(l, i, as[int8](a))
+	}
+	return driver.SetArg(l, i, driver.CUdeviceptr(0))
+}
+
+// value is the argument as Prepare takes it.
+func (a *arg) value() any {
+	switch {
+	case a.mem != nil:
+		return declared(a.mem.mem, a.mode)
+	case a.copy != nil:
+		return *a.copy
+	}
+	switch a.kind {
+	case typeU64:
+		return a.bits
+	case typeI64:
+		return as[int64](a)
+	case typeF64:
+		return as[float64](a)
+	case typeU32:
+		return as[uint32](a)
+	case typeI32:
+		return as[int32](a)
+	case typeF32:
+		return as[float32](a)
+	case typeU16:
+		return as[uint16](a)
+	case typeI16:
+		return as[int16](a)
+	case typeF16:
+		return as[F16](a)
+	case typeBF16:
+		return as[BF16](a)
+	case typeU8:
+		return as[uint8](a)
+	case typeI8:
+		return as[int8](a)
+	}
+	return driver.CUdeviceptr(0)
+}
+
+func declared(m driver.Memory, mode driver.AccessMode) driver.Declared {
+	switch mode {
+	case driver.Reads:
+		return driver.In(m)
+	case driver.Writes:
+		return driver.Out(m)
+	}
+	return driver.InOut(m)
+}

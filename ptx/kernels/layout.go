@@ -2,8 +2,7 @@ package kernels
 
 import (
 	"math/bits"
-
-	"github.com/purecuda/cuda/driver"
+	"slices"
 )
 
 // Layout says where the elements of an array lie in memory, counted in elements:
@@ -43,7 +42,7 @@ func (l Layout) reach(o operand, shape []int) (operand, error) {
 	}
 	n, ok := product(shape...)
 	if !ok {
-		return o, invalid("%v is no shape", shape)
+		return o, invalid("%v is no shape", slices.Clone(shape))
 	}
 	lo, hi := int64(l.Offset), int64(l.Offset)
 	for i, extent := range shape {
@@ -56,19 +55,10 @@ func (l Layout) reach(o operand, shape []int) (operand, error) {
 	} else if lo < 0 || uint64(hi) >= o.n {
 		return o, invalid("%s has %d elements, but the array reaches from %d to %d", o.name, o.n, lo, hi)
 	}
-	size := uintptr(o.size)
-	o.mem = part{o.mem, uintptr(lo) * size, uintptr(hi-lo+1) * size}
+	size := uint64(o.size)
+	o.addr, o.bytes = o.addr+uint64(lo)*size, uint64(hi-lo+1)*size
 	return o, nil
 }
-
-// part is some bytes of memory, to be compared with others.
-type part struct {
-	driver.Memory
-	from, bytes uintptr
-}
-
-func (p part) Ptr() driver.CUdeviceptr { return p.Memory.Ptr() + driver.CUdeviceptr(p.from) }
-func (p part) Bytes() uintptr          { return p.bytes }
 
 // stretch moves the ends of a range by n steps, unless they leave what an int64
 // can be.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 // A program has the texts that its operations may need on some device, and none
@@ -25,7 +25,6 @@ func TestProgramsHaveTheTextsTheyUse(t *testing.T) {
 		uses string
 		want []string
 	}{
-		{"launchers.AddF32In(nil)", []string{"arith_f32.ptx"}},
 		{"kernels.Fill[float32](nil, 1)", []string{"fill.ptx"}},
 		{"kernels.Add[float32](nil, nil, nil)", arith()},
 		{"kernels.Max[kernels.BF16](nil, nil, nil)", []string{"extreme.ptx"}},
@@ -63,10 +62,7 @@ func linked(t *testing.T, uses string) (names []string) {
 	t.Helper()
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
-	imported, _, _ := strings.Cut(uses, ".")
-	text := "package main\n\nimport \"github.com/purecuda/cuda/ptx/" +
-		map[string]string{"kernels": "kernels", "launchers": "kernels/launchers"}[imported] +
-		"\"\n\nfunc main() {\n\t_, err := " + uses + "\n\tprintln(err)\n}\n"
+	text := "package main\n\nimport \"github.com/purecuda/cuda/ptx/kernels\"\n\nfunc main() {\n\t_, err := " + uses + "\n\tprintln(err)\n}\n"
 	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func boxOf[T any](name string, mem driver.MemoryOf[T], s shape) box {
 		b.err = invalid("%s is %v, more than the %d of its memory", name, s, b.n)
 		return b
 	}
-	b.mem, b.n = mem.All().View(0, need), uint64(need)
+	b.set(b.mem.View(0, need*int(b.size)))
 	return b
 }
 
@@ -114,7 +114,7 @@ func sameShape(first box, others ...box) error {
 
 // access is what of memory belongs to the box, as one who writes it.
 func (b box) access() driver.Access {
-	a := driver.Access{Addr: uint64(b.mem.Ptr()), Mode: driver.Writes}
+	a := driver.Access{Addr: b.addr, Mode: driver.Writes}
 	size := b.size
 	a.SetRows(uintptr(b.cols)*size, uintptr(b.pitch)*size, uintptr(b.rows), uintptr(b.layer)*size, uintptr(b.layers))
 	return a
@@ -122,7 +122,7 @@ func (b box) access() driver.Access {
 
 // boxInPlace allows a source to be the destination, and else no element of it.
 func boxInPlace(dst, src box) error {
-	if src.mem.Ptr() == dst.mem.Ptr() && src.size == dst.size && src.shape == dst.shape {
+	if src.addr == dst.addr && src.size == dst.size && src.shape == dst.shape {
 		return nil
 	}
 	if dst.access().Overlaps(src.access()) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 // newer is a file with kernels for devices since a compute capability: those of
@@ -35,16 +35,17 @@ var (
 
 // orOlder is where the device's text of a kernel of s is, and its name there: in
 // n, if that has it and suits the device. No n is fine.
-func (n *newer) orOlder(s source, c *driver.Context, kernel string) (source, string, error) {
-	if n == nil || !slices.Contains(n.kernels, kernel) {
+func (n *newer) orOlder(s source, c *driver.Context, kernel kernelName) (source, kernelName, error) {
+	if n == nil || !slices.ContainsFunc(n.kernels, kernel.is) {
 		return s, kernel, nil
 	}
-	major, minor, err := c.Device().ComputeCapability()
+	d, err := deviceOf(c)
 	if err != nil {
-		return nil, "", err
+		return nil, kernel, err
 	}
-	if major > n.major || major == n.major && minor >= n.minor {
-		return n.source, kernel + n.suffix, nil
+	if d.major > n.major || d.major == n.major && d.minor >= n.minor {
+		kernel[len(kernel)-1] = n.suffix
+		return n.source, kernel, nil
 	}
 	return s, kernel, nil
 }

@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 var normSource = source(launchers.NormModule)
@@ -18,14 +18,14 @@ var normSource = source(launchers.NormModule)
 // Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2
 // weight, 3 rows, 4 columns, 5 pitch of dst, 6 pitch of src (uint64 all), 7 eps
 // (float32).
-func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps float32) (*driver.Launch, error) {
+func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s, w := dst.operand("dst"), src.operand("src"), perColumn("weight", weight, src.Cols)
 	if err := normOperands(d, s, w); err != nil {
 		return nil, opError("RMS norm", err)
 	}
-	l, err := rowwise{normSource, "rmsnorm_" + typeName[T](), d, s, []operand{w}, normSm90}.prepare(
-		driver.Out(d.mem), driver.In(s.mem), optional(w),
-		uint64(d.rows), uint64(d.cols), uint64(d.pitch), uint64(s.pitch), eps)
+	r := rowwise{normSource, kernelName{"rmsnorm_", typeName[T]()}, d, s, [2]operand{w}, normSm90, reused(again)}
+	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w),
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps))
 	if err != nil {
 		return nil, opError("RMS norm", err)
 	}
@@ -45,15 +45,15 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 // Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2
 // weight, 3 bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (uint64 all),
 // 8 eps (float32).
-func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], eps float32) (*driver.Launch, error) {
+func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	w, b := perColumn("weight", weight, src.Cols), perColumn("bias", bias, src.Cols)
 	if err := normOperands(d, s, w, b); err != nil {
 		return nil, opError("layer norm", err)
 	}
-	l, err := rowwise{normSource, "layernorm_" + typeName[T](), d, s, []operand{w, b}, normSm90}.prepare(
-		driver.Out(d.mem), driver.In(s.mem), optional(w), optional(b),
-		uint64(d.rows), uint64(d.cols), uint64(d.pitch), uint64(s.pitch), eps)
+	r := rowwise{normSource, kernelName{"layernorm_", typeName[T]()}, d, s, [2]operand{w, b}, normSm90, reused(again)}
+	l, err := r.prepare(out(&d.operand), in(&s.operand), optional(&w), optional(&b),
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(eps))
 	if err != nil {
 		return nil, opError("layer norm", err)
 	}
@@ -69,7 +69,7 @@ func normOperands(dst, src box, columns ...operand) error {
 		if o.err != nil {
 			return o.err
 		}
-		if o.mem == nil {
+		if o.none {
 			continue
 		}
 		if dst.access().Overlaps(wholeOf(o)) {
@@ -81,5 +81,5 @@ func normOperands(dst, src box, columns ...operand) error {
 
 // wholeOf is all of an operand, as one who writes it.
 func wholeOf(o operand) driver.Access {
-	return driver.Access{Addr: uint64(o.mem.Ptr()), Bytes: uint64(o.mem.Bytes()), Mode: driver.Writes}
+	return driver.Access{Addr: o.addr, Bytes: o.bytes, Mode: driver.Writes}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/purecuda/cuda/ptx/kernels"
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 // number is an element's value as a float64, which all but large integers of 64
@@ -58,9 +59,9 @@ func element[T kernels.Element](f float64) T {
 	case *int64:
 		*p = int64(f)
 	case *kernels.F16:
-		*p = kernels.ToF16(float32(f))
+		*p = num.ToF16(float32(f))
 	case *kernels.BF16:
-		*p = kernels.ToBF16(float32(f))
+		*p = num.ToBF16(float32(f))
 	case *float32:
 		*p = float32(f)
 	case *float64:

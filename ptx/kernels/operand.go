@@ -10,10 +10,13 @@ import (
 // its element type.
 type operand struct {
 	name string
-	mem  driver.Memory
+	mem  driver.View[byte]
 	n    uint64 // elements
 	size uintptr
 	err  error
+	none bool // there is no memory, and need not be
+
+	addr, bytes uint64 // of the part that is compared with others
 }
 
 // operandOf checks one operand: there is memory, it is open, and elements lie at
@@ -24,16 +27,21 @@ func operandOf[T any](name string, m driver.MemoryOf[T]) operand {
 		o.err = invalid("%s is nil", name)
 		return o
 	}
-	v := m.All()
-	if err := v.Err(); err != nil {
+	v, err := driver.ViewAs[byte](m)
+	if err != nil {
 		o.err = fmt.Errorf("%s: %w", name, err)
 		return o
 	}
-	if uintptr(v.Ptr())%o.size != 0 {
-		o.err = invalid("%s begins at %#x, which is no multiple of the %d bytes of its elements", name, uint64(v.Ptr()), o.size)
+	o.set(v)
+	if o.addr%uint64(o.size) != 0 {
+		o.err = invalid("%s begins at %#x, which is no multiple of the %d bytes of its elements", name, o.addr, o.size)
 	}
-	o.mem, o.n = v, uint64(v.Len())
 	return o
+}
+
+func (o *operand) set(v driver.View[byte]) {
+	o.mem, o.n = v, uint64(v.Bytes()/o.size)
+	o.addr, o.bytes = uint64(v.Ptr()), uint64(v.Bytes())
 }
 
 // usable returns the first thing that is wrong with any of the operands.
@@ -65,7 +73,7 @@ func sameLength(first operand, others ...operand) error {
 // inPlace allows a source to be the destination, and nothing else of it.
 func inPlace(dst operand, sources ...operand) error {
 	for _, s := range sources {
-		if s.mem.Ptr() == dst.mem.Ptr() && s.mem.Bytes() == dst.mem.Bytes() && s.size == dst.size {
+		if s.addr == dst.addr && s.bytes == dst.bytes && s.size == dst.size {
 			continue
 		}
 		if err := apart(dst, s); err != nil {
@@ -78,11 +86,10 @@ func inPlace(dst operand, sources ...operand) error {
 // apart allows no byte of a source to be in the destination.
 func apart(dst operand, sources ...operand) error {
 	for _, s := range sources {
-		d, from := dst.mem, s.mem
-		if d.Bytes() == 0 || from.Bytes() == 0 {
+		if dst.bytes == 0 || s.bytes == 0 {
 			continue
 		}
-		if uintptr(d.Ptr()) < uintptr(from.Ptr())+from.Bytes() && uintptr(from.Ptr()) < uintptr(d.Ptr())+d.Bytes() {
+		if dst.addr < s.addr+s.bytes && s.addr < dst.addr+dst.bytes {
 			return invalid("%s and %s overlap", dst.name, s.name)
 		}
 	}

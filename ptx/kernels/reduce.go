@@ -6,17 +6,18 @@ import "github.com/purecuda/cuda/driver"
 type reduction struct {
 	source   source
 	op       string // for messages
-	kernel   string
+	kernel   kernelName
 	dst, src box
 	work     *Workspace
 	newer    *newer // where the kernel is for newer devices, or nil
+	again    *driver.Launch
 }
 
 // ahead is how many packs a thread of a reduction has on their way at a time.
 const ahead = 4
 
 // prepare chooses how rows are shared out.
-func (r reduction) prepare() (*driver.Launch, error) {
+func (r *reduction) prepare() (*driver.Launch, error) {
 	if err := r.check(); err != nil {
 		return nil, opError(r.op, err)
 	}
@@ -34,9 +35,18 @@ func (r reduction) prepare() (*driver.Launch, error) {
 	if err != nil {
 		return nil, opError(r.op, err)
 	}
-	l, err := file.prepare(c, kernel, cfg,
-		driver.Out(r.dst.mem), driver.In(r.src.mem), uint64(r.src.rows), uint64(r.src.cols), uint64(r.src.pitch),
-		uint32(parts), r.work.arg())
+	work := r.work.operand()
+	if work.err != nil {
+		return nil, opError(r.op, work.err)
+	}
+	shared := arg{}
+	if !work.none {
+		shared = inOut(&work)
+	}
+	m := maker{file, c, kernel, r.again}
+	l, err := m.prepare(&cfg,
+		out(&r.dst.operand), in(&r.src.operand), u64(uint64(r.src.rows)), u64(uint64(r.src.cols)), u64(uint64(r.src.pitch)),
+		u32(uint32(parts)), shared)
 	if err != nil {
 		return nil, opError(r.op, err)
 	}
@@ -44,7 +54,7 @@ func (r reduction) prepare() (*driver.Launch, error) {
 }
 
 // check wants one place for the result of each row.
-func (r reduction) check() error {
+func (r *reduction) check() error {
 	if err := usable(r.dst.operand, r.src.operand); err != nil {
 		return err
 	}
@@ -59,7 +69,7 @@ func (r reduction) check() error {
 
 // divide returns the threads of a team and in how many parts a row goes: more
 // than one where rows are long and so few that they leave the device idle.
-func (r reduction) divide(multiprocessors, each uint64) (threads int, parts uint64) {
+func (r *reduction) divide(multiprocessors, each uint64) (threads int, parts uint64) {
 	rows, cols := uint64(r.src.rows), uint64(r.src.cols)
 	if r.work != nil && 0 < rows && rows <= workRows {
 		parts = min(min(multiprocessors*blocksEach, workParts)/rows, cols/(each*fullBlock))

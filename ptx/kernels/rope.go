@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 var ropeSource = source(launchers.RopeModule)
@@ -75,7 +75,7 @@ func RopeFrequencies(pairs int, base float64) []float32 {
 // heads, 6 dim, 7 pairs (uint32), 8 pitches of dst from token to token and 9
 // from head to head, 10 and 11 those of src (uint64), 12 pairing (uint32). It
 // reads src, positions and frequencies, and writes dst.
-func Rope[T NetFloat](dst, src Heads[T], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], pairing Pairing) (*driver.Launch, error) {
+func Rope[T NetFloat](dst, src Heads[T], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], pairing Pairing, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	p, f := operandOf("positions", positions), operandOf("frequencies", frequencies)
 	if err := ropeOperands(d, s, p, f, pairing); err != nil {
@@ -83,10 +83,11 @@ func Rope[T NetFloat](dst, src Heads[T], positions driver.MemoryOf[int32], frequ
 	}
 	const together = 4 // heads that a thread takes, which rope.cu knows too
 	busy := uint64(d.layers) * uint64((d.rows+together-1)/together) * max(f.n, 1)
-	l, err := ropeSource.elementwise(d.mem.Context(), "rope_"+typeName[T](), busy, 1,
-		driver.Out(d.mem), driver.In(s.mem), driver.In(p.mem), driver.In(f.mem),
-		uint64(d.layers), uint32(d.rows), uint32(d.cols), uint32(f.n),
-		uint64(d.layer), uint64(d.pitch), uint64(s.layer), uint64(s.pitch), uint32(pairing))
+	m := maker{ropeSource, d.mem.Context(), kernelName{"rope_", typeName[T]()}, reused(again)}
+	l, err := m.elementwise(busy, 1,
+		out(&d.operand), in(&s.operand), in(&p), in(&f),
+		u64(uint64(d.layers)), u32(uint32(d.rows)), u32(uint32(d.cols)), u32(uint32(f.n)),
+		u64(uint64(d.layer)), u64(uint64(d.pitch)), u64(uint64(s.layer)), u64(uint64(s.pitch)), u32(uint32(pairing)))
 	if err != nil {
 		return nil, opError("rope", err)
 	}

@@ -2,7 +2,6 @@ package kernels
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/purecuda/cuda/driver"
 )
@@ -50,8 +49,11 @@ func teamFor(multiprocessors, rows, cols, step uint64) int {
 const manyRows = 64
 
 func multiprocessors(c *driver.Context) (uint64, error) {
-	n, err := c.Device().Attribute(driver.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-	return uint64(n), err
+	d, err := deviceOf(c)
+	if err != nil {
+		return 0, err
+	}
+	return d.multiprocessors, nil
 }
 
 // deal is the launch of teams for rows: small ones share a block.
@@ -94,13 +96,14 @@ const longEach = 2
 // hold them.
 type rowwise struct {
 	source   source
-	kernel   string
+	kernel   kernelName
 	dst, src box
-	columns  []operand // what has an element per column, or is nil
-	long     *newer    // the kernel for rows that are too long for a block
+	columns  [2]operand // what has an element per column, or is none
+	long     *newer     // the kernel for rows that are too long for a block
+	again    *driver.Launch
 }
 
-func (r rowwise) prepare(args ...any) (*driver.Launch, error) {
+func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	c, rows, cols := r.dst.mem.Context(), uint64(r.dst.rows), uint64(r.dst.cols)
 	if cols > held*mostTeam {
 		s, kernel, err := r.long.orOlder(r.source, c, r.kernel)
@@ -108,7 +111,8 @@ func (r rowwise) prepare(args ...any) (*driver.Launch, error) {
 			return nil, err
 		}
 		if kernel != r.kernel {
-			l, err := r.prepareClusters(s, kernel, args)
+			m := maker{s, c, kernel, r.again}
+			l, err := r.prepareClusters(&m, args)
 			if l != nil || err != nil {
 				return l, err
 			}
@@ -130,12 +134,13 @@ func (r rowwise) prepare(args ...any) (*driver.Launch, error) {
 	if threads > fullBlock || threads <= 2 || r.short() {
 		cfg = inTurns(cfg, n)
 	}
-	return s.prepare(c, kernel, cfg, args...)
+	m := maker{s, c, kernel, r.again}
+	return m.prepare(&cfg, args...)
 }
 
 // team is how many threads share a row. Where that is not of packs, it is read
 // twice unless it is short; the second time from the nearest cache.
-func (r rowwise) team(cols uint64) int {
+func (r *rowwise) team(cols uint64) int {
 	packs := 4 * pack(r.dst.size)
 	switch {
 	case r.packed() && cols <= packs*warp:
@@ -156,19 +161,24 @@ func (r rowwise) team(cols uint64) int {
 const lineBytes = 128
 
 // short reports whether a row is at most a line that is read in packs.
-func (r rowwise) short() bool {
+func (r *rowwise) short() bool {
 	return r.packed() && uint64(r.dst.cols)*uint64(r.dst.size) <= lineBytes
 }
 
 // packed reports whether rows can be read and written in packs of 16 bytes, as
 // the function of this name in rows.cuh.
-func (r rowwise) packed() bool {
-	for _, b := range []box{r.dst, r.src} {
-		if n := int(pack(b.size)); uint64(b.mem.Ptr())%16 != 0 || b.pitch%n != 0 || b.cols%n != 0 {
+func (r *rowwise) packed() bool {
+	for _, b := range [2]*box{&r.dst, &r.src} {
+		if n := int(pack(b.size)); b.addr%16 != 0 || b.pitch%n != 0 || b.cols%n != 0 {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(r.columns, func(o operand) bool { return o.mem != nil && uint64(o.mem.Ptr())%16 != 0 })
+	for i := range r.columns {
+		if r.columns[i].addr%16 != 0 { // 0 for none
+			return false
+		}
+	}
+	return true
 }
 
 // Where there are clusters, long rows have one of up to mostCluster blocks, of which
@@ -186,9 +196,9 @@ const clusterTurns = 16
 
 // prepareClusters is prepare for rows that no block can hold, or nil where the device
 // has no room for a cluster.
-func (r rowwise) prepareClusters(s source, kernel string, args []any) (*driver.Launch, error) {
+func (r *rowwise) prepareClusters(m *maker, args []arg) (*driver.Launch, error) {
 	cfg, turns := r.cluster()
-	l, err := s.prepare(r.dst.mem.Context(), kernel, cfg, args...)
+	l, err := m.prepare(&cfg, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +213,7 @@ func (r rowwise) prepareClusters(s source, kernel string, args []any) (*driver.L
 // cluster is the launch of one cluster, and how many turns all are best done in. Rows
 // that cannot be held are read twice, the second time from the cache, in which the
 // fewer are the longer: and threads do more each, because they start and end anew.
-func (r rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
+func (r *rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
 	each := heldPacks * pack(r.dst.size)
 	turns = clusterTurns
 	if !r.packed() || uint64(r.dst.cols) > mostCluster*mostTeam*each {
@@ -234,17 +244,17 @@ func clusterFor(cols, each uint64) (blocks, threads int) {
 }
 
 // optional is memory as an argument that is only read, or none.
-func optional(o operand) any {
-	if o.mem == nil {
-		return driver.CUdeviceptr(0)
+func optional(o *operand) arg {
+	if o.none {
+		return arg{}
 	}
-	return driver.In(o.mem)
+	return in(o)
 }
 
 // perColumn checks memory that has an element per column, and may be nil.
 func perColumn[T any](name string, m driver.MemoryOf[T], cols int) operand {
 	if m == nil {
-		return operand{name: name}
+		return operand{name: name, none: true}
 	}
 	o := operandOf(name, m)
 	if o.err == nil && o.n != uint64(cols) {

@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 var softmaxSource = source(launchers.SoftmaxModule)
@@ -28,13 +28,14 @@ type NetFloat interface {
 // of blocks, so are rows of up to 131,072 elements, or 262,144 of 16 bits, and on all
 // devices short rows of float32. Others are read twice. Arguments: 0 dst, 1 src, 2
 // rows, 3 columns, 4 pitch of dst, 5 pitch of src (uint64 all), 6 scale (float32).
-func Softmax[T NetFloat](dst, src Matrix[T], scale float32) (*driver.Launch, error) {
+func Softmax[T NetFloat](dst, src Matrix[T], scale float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	if err := sameRows(d, s); err != nil {
 		return nil, opError("softmax", err)
 	}
-	l, err := rowwise{softmaxSource, "softmax_" + typeName[T](), d, s, nil, softmaxSm90}.prepare(driver.Out(d.mem), driver.In(s.mem),
-		uint64(d.rows), uint64(d.cols), uint64(d.pitch), uint64(s.pitch), scale)
+	r := rowwise{softmaxSource, kernelName{"softmax_", typeName[T]()}, d, s, [2]operand{}, softmaxSm90, reused(again)}
+	l, err := r.prepare(out(&d.operand), in(&s.operand),
+		u64(uint64(d.rows)), u64(uint64(d.cols)), u64(uint64(d.pitch)), u64(uint64(s.pitch)), f32(scale))
 	if err != nil {
 		return nil, opError("softmax", err)
 	}

@@ -2,19 +2,30 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 var stridedSource = source(launchers.StridedModule)
 
 // MaxDims is how many dimensions a strided copy has at most, after those that
 // lie in one piece on both sides became one.
-const MaxDims = launchers.MaxDims
+const MaxDims = 8
 
 // Strided is what a strided copy copies, as its kernel takes it: shape and
 // strides, by value. A graph keeps it with the node, so that no copy of it on
 // the device can go stale. [NewStrided] makes one.
-type Strided = launchers.Strided
+//
+// It copies runs of bytes, as many as the product of the extents. Strides and
+// offsets are in bytes, of runs of one size. Dimensions that are not used come first
+// and have the extent 1.
+type Strided struct {
+	Runs, Run            uint64 // how many runs of bytes, and their length
+	To, From             int64  // where the first one begins
+	Extent               [MaxDims]uint64
+	ToStride, FromStride [MaxDims]int64
+}
+
+var _ = launchers.Strided(Strided{}) // the kernel's parameter
 
 // StridedCopy is the operation that copies an array of the given shape from
 // where its elements lie in src to where they lie in dst: a transposition, a
@@ -25,13 +36,14 @@ type Strided = launchers.Strided
 // Arguments: 0 dst, 1 src, 2 the [Strided]. It reads src and writes dst; other
 // parts of the two are not touched, but are declared all the same: take a View
 // to narrow that down.
-func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.MemoryOf[T], from Layout, shape ...int) (*driver.Launch, error) {
-	s, err := NewStrided(dst, to, src, from, shape...)
+func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.MemoryOf[T], from Layout, shape []int, again ...*driver.Launch) (*driver.Launch, error) {
+	d, origin := operandOf("dst", dst), operandOf("src", src)
+	s, err := stridedOf(d, to, origin, from, shape)
 	if err != nil {
 		return nil, err
 	}
-	c := dst.Context()
-	l, err := stridedSource.elementwise(c, "strided_copy", s.Runs*s.Run/uint64(sizeOf[T]()), 1, driver.Out(dst.All()), driver.In(src.All()), s)
+	m := maker{stridedSource, d.mem.Context(), kernelName{"strided_copy"}, reused(again)}
+	l, err := m.elementwise(s.Runs*s.Run/uint64(d.size), 1, out(&d), in(&origin), arg{copy: &s})
 	if err != nil {
 		return nil, opError("strided copy", err)
 	}
@@ -41,8 +53,12 @@ func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.Memory
 // NewStrided is the argument of a [StridedCopy], to change it later. Every
 // element must lie within the memory, and no two of them in one place of dst.
 func NewStrided[T Element](dst driver.MemoryOf[T], to Layout, src driver.MemoryOf[T], from Layout, shape ...int) (Strided, error) {
-	d, s := operandOf("dst", dst), operandOf("src", src)
-	dims, err := stridedDims(d, to, s, from, shape)
+	return stridedOf(operandOf("dst", dst), to, operandOf("src", src), from, shape)
+}
+
+func stridedOf(d operand, to Layout, s operand, from Layout, shape []int) (Strided, error) {
+	var room [2 * MaxDims]dim
+	dims, err := stridedDims(room[:0], d, to, s, from, shape)
 	if err != nil {
 		return Strided{}, opError("strided copy", err)
 	}
@@ -53,7 +69,7 @@ func NewStrided[T Element](dst driver.MemoryOf[T], to Layout, src driver.MemoryO
 type dim struct{ extent, to, from int64 }
 
 // stridedDims checks a copy and returns its dimensions, as few as there can be.
-func stridedDims(dst operand, to Layout, src operand, from Layout, shape []int) ([]dim, error) {
+func stridedDims(dims []dim, dst operand, to Layout, src operand, from Layout, shape []int) ([]dim, error) {
 	if err := usable(dst, src); err != nil {
 		return nil, err
 	}
@@ -68,7 +84,6 @@ func stridedDims(dst operand, to Layout, src operand, from Layout, shape []int) 
 	if err := apart(written, read); err != nil {
 		return nil, err
 	}
-	var dims []dim
 	for i, n := range shape {
 		dims = append(dims, dim{int64(n), int64(to.Strides[i]), int64(from.Strides[i])})
 	}

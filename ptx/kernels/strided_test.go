@@ -46,7 +46,7 @@ func strides[T kernels.Element](k *kit, skip, size int, shape []int, to, from ke
 	}
 	walk(shape, to, from, func(t, s int) { want[t] = values[s] })
 	dst, src := device(k, skip, make([]T, size)), device(k, 2*skip, values)
-	k.run(kernels.StridedCopy(dst, to, src, from, shape...))
+	k.run(kernels.StridedCopy(dst, to, src, from, shape))
 	compare(k, "strided copy", host(k, dst), func(i int) T { return want[i] })
 }
 
@@ -91,7 +91,7 @@ func TestStridedCopyOverLargeStrides(t *testing.T) {
 		for i := range 4 {
 			k.ok(src.View(i*far, i*far+2).CopyFrom([]int64{int64(i), int64(-i)}))
 		}
-		k.run(kernels.StridedCopy(dst, kernels.RowMajor(4, 2), src, kernels.Layout{Strides: []int{far, 1}}, 4, 2))
+		k.run(kernels.StridedCopy(dst, kernels.RowMajor(4, 2), src, kernels.Layout{Strides: []int{far, 1}}, []int{4, 2}))
 		compare(k, "strided copy", host(k, dst), func(i int) int64 { return int64(i / 2 * (1 - i%2*2)) })
 	})
 }
@@ -102,7 +102,7 @@ func TestStridedCopyKeepsItsShapeInAGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		src, dst := device(k, 0, []float32{1, 2, 3, 4, 5, 6}), alloc[float32](k, 6)
 		to, turned := kernels.RowMajor(3, 2), kernels.RowMajor(2, 3).Permute(1, 0)
-		op := k.made(kernels.StridedCopy(dst, to, src, turned, 3, 2))
+		op := k.made(kernels.StridedCopy(dst, to, src, turned, []int{3, 2}))
 		g, err := graph.New(k.c)
 		k.ok(err)
 		k.closeLater(g)
@@ -147,12 +147,12 @@ func TestStridedCopyRefusesWhatIsOutside(t *testing.T) {
 			{row(4, 5), kernels.Layout{Strides: []int{1 << 61, 1}}, []int{4, 5}, "does not fit any memory"},
 			{row(1<<40, 1<<40), row(1, 1), []int{1 << 40, 1 << 40}, "no shape"},
 		} {
-			_, err := kernels.StridedCopy(dst, c.to, src, c.from, c.shape...)
+			_, err := kernels.StridedCopy(dst, c.to, src, c.from, c.shape)
 			k.refused(err, "strided copy", c.word)
 		}
-		_, err := kernels.StridedCopy(b, row(4, 5), b, kernels.Layout{Offset: 19, Strides: []int{5, 1}}, 4, 5)
+		_, err := kernels.StridedCopy(b, row(4, 5), b, kernels.Layout{Offset: 19, Strides: []int{5, 1}}, []int{4, 5})
 		k.refused(err, "overlap")
-		k.run(kernels.StridedCopy(b, row(4, 5), b, kernels.Layout{Offset: 20, Strides: []int{5, 1}}, 4, 5))
+		k.run(kernels.StridedCopy(b, row(4, 5), b, kernels.Layout{Offset: 20, Strides: []int{5, 1}}, []int{4, 5}))
 	})
 }
 
@@ -171,7 +171,7 @@ func ExampleStridedCopy() {
 		defer dst.Close()
 		from := kernels.RowMajor(2, 3).Permute(1, 0)
 		from.Offset = 1
-		op, err := kernels.StridedCopy(dst, kernels.RowMajor(2, 2), src, from, 2, 2)
+		op, err := kernels.StridedCopy(dst, kernels.RowMajor(2, 2), src, from, []int{2, 2})
 		if err != nil {
 			return err
 		}

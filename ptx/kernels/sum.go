@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 var sumSource = source(launchers.SumModule)
@@ -16,8 +16,8 @@ type Accumulator interface {
 
 // sums are the pairs of types that there is a sum for: of what, and in what.
 var sums = []string{
-	"f32_f32", "f16_f32", "bf16_f32", "f64_f64", "f32_f64",
-	"i32_i64", "i64_i64", "u32_u64", "u64_u64",
+	"sum_f32_f32", "sum_f16_f32", "sum_bf16_f32", "sum_f64_f64", "sum_f32_f64",
+	"sum_i32_i64", "sum_i64_i64", "sum_u32_u64", "sum_u64_u64",
 }
 
 // Sum is the operation that adds all elements of src and writes the sum to dst,
@@ -37,32 +37,39 @@ var sums = []string{
 // work may be nil; see [Workspace]. Arguments: 0 dst, 1 src, 2 rows (uint64, 1
 // here), 3 columns (uint64), 4 pitch (uint64), 5 parts (uint32) and 6 the
 // workspace, both of which stay as they are. Rows may become fewer.
-func Sum[S Accumulator, T Element](dst driver.MemoryOf[S], src driver.MemoryOf[T], work *Workspace) (*driver.Launch, error) {
-	return SumRows(dst, oneRow(src), work)
+func Sum[S Accumulator, T Element](dst driver.MemoryOf[S], src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
+	return SumRows(dst, oneRow(src), work, again...)
 }
 
 // SumRows is Sum for each row of a matrix: dst has an element for each.
-func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], work *Workspace) (*driver.Launch, error) {
-	name := typeName[T]() + "_" + typeName[S]()
-	if !slices.Contains(sums, name) {
-		return nil, opError("sum", invalid("there is no sum of %s in %s; there are (elements_sum) %v", typeName[T](), typeName[S](), sums))
+func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
+	name := kernelName{"sum_", typeName[T](), "_", typeName[S]()}
+	if !slices.ContainsFunc(sums, name.is) {
+		return nil, opError("sum", invalid("there is no sum of %s in %s; there are (sum_elements_sum) %v", typeName[T](), typeName[S](), sums))
 	}
-	return reduction{sumSource, "sum", "sum_" + name, results(dst), src.operand("src"), work, nil}.prepare()
+	r := reduction{sumSource, "sum", name, results(dst), src.operand("src"), work, nil, reused(again)}
+	return r.prepare()
 }
 
 // oneRow is all of memory as one row.
 func oneRow[T Element](m driver.MemoryOf[T]) Matrix[T] {
+	return MatrixOf(m, 1, lengthOf(m))
+}
+
+// lengthOf is the number of elements, 0 of memory that operandOf refuses.
+func lengthOf[T any](m driver.MemoryOf[T]) int {
 	if m == nil {
-		return Matrix[T]{}
+		return 0
 	}
-	return MatrixOf(m, 1, m.All().Len())
+	v, err := driver.ViewAs[byte](m)
+	if err != nil {
+		return 0
+	}
+	return int(v.Bytes() / sizeOf[T]())
 }
 
 // results is memory that has an element for each row.
 func results[T any](m driver.MemoryOf[T]) box {
-	n := 0
-	if m != nil {
-		n = m.All().Len()
-	}
+	n := lengthOf(m)
 	return boxOf("dst", m, shape{layers: 1, rows: 1, cols: n, pitch: n})
 }

@@ -2,11 +2,12 @@ package kernels_test
 
 import (
 	"embed"
+	"io/fs"
 	"strings"
 	"testing"
 
 	"github.com/purecuda/cuda/ptx"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/ptx/kernels"
 )
 
 //go:embed src/*.cu
@@ -15,7 +16,7 @@ var sources embed.FS
 // Drivers since CUDA 11.4 take what ships, for old devices too unless a file says
 // otherwise by its name, and each names its source.
 func TestEveryTextIsForOldDriversToo(t *testing.T) {
-	files, err := launchers.Texts.ReadDir(".")
+	files, err := fs.ReadDir(kernels.Texts(), ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +25,7 @@ func TestEveryTextIsForOldDriversToo(t *testing.T) {
 		if !isText {
 			continue
 		}
-		text, err := launchers.Texts.ReadFile(f.Name())
+		text, err := fs.ReadFile(kernels.Texts(), f.Name())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 var transposeSource = source(launchers.TransposeModule)
@@ -21,14 +21,15 @@ func tile(size uintptr) uint64 {
 //
 // Arguments: 0 dst, 1 src, 2 batches, 3 rows, 4 columns (uint64). It reads src
 // and writes dst.
-func Transpose[T Element](dst, src driver.MemoryOf[T], batches, rows, columns int) (*driver.Launch, error) {
+func Transpose[T Element](dst, src driver.MemoryOf[T], batches, rows, columns int, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := operandOf("dst", dst), operandOf("src", src)
 	if err := matricesFit(d, s, batches, rows, columns); err != nil {
 		return nil, opError("transpose", err)
 	}
 	b, r, c, side := uint64(batches), uint64(rows), uint64(columns), tile(d.size)
 	tiles := b * ((r + side - 1) / side) * ((c + side - 1) / side)
-	l, err := transposeSource.prepare(d.mem.Context(), "transpose_"+bitsName[T](), cover(tiles*threads), driver.Out(d.mem), driver.In(s.mem), b, r, c)
+	m := maker{transposeSource, d.mem.Context(), kernelName{"transpose_", bitsName[T]()}, reused(again)}
+	l, err := m.elementwise(tiles*threads, 1, out(&d), in(&s), u64(b), u64(r), u64(c))
 	if err != nil {
 		return nil, opError("transpose", err)
 	}

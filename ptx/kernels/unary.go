@@ -2,7 +2,7 @@ package kernels
 
 import (
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 // unarySource is the file of a type.
@@ -27,90 +27,90 @@ func unarySource(typ string) source {
 //
 // Arguments: 0 dst, 1 number of elements (uint64), 2 src. It reads src and
 // writes dst.
-func Neg[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
-	return unary("neg", dst, src)
+func Neg[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return unary("neg", again, dst, src)
 }
 
 // Abs is the operation dst[i] = |src[i]|, exact. Operands and arguments are
 // those of [Neg].
-func Abs[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
-	return unary("abs", dst, src)
+func Abs[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return unary("abs", again, dst, src)
 }
 
 // ReLU is the operation dst[i] = max(src[i], 0), exact; NaN stays NaN. Operands
 // and arguments are those of [Neg].
-func ReLU[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
-	return unary("relu", dst, src)
+func ReLU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return unary("relu", again, dst, src)
 }
 
 // GELU is the operation dst[i] = x·Φ(x) for x = src[i], where Φ is the
 // distribution function of the normal distribution: the exact form, with the
 // error function. Its error is at most 8 ulp, of float64 too. Operands and
 // arguments are those of [Neg].
-func GELU[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
-	return unary("gelu", dst, src)
+func GELU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return unary("gelu", again, dst, src)
 }
 
 // GELUTanh is the usual approximation of [GELU],
 // 0.5·x·(1 + tanh u) with u = √(2/π)·(x + 0.044715·x³). Its error is at most 8
 // ulp and, for a negative x, 4 more for each unit of u, whose exponential the
 // result is. Operands and arguments are those of [Neg].
-func GELUTanh[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
-	return unary("gelutanh", dst, src)
+func GELUTanh[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return unary("gelutanh", again, dst, src)
 }
 
 // SiLU is the operation dst[i] = x / (1 + exp(-x)) for x = src[i]. Its error is
 // at most 4 ulp as long as exp(-x) is finite; beyond it is 0. Operands and
 // arguments are those of [Neg].
-func SiLU[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
-	return unary("silu", dst, src)
+func SiLU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return unary("silu", again, dst, src)
 }
 
 // Sigmoid is the operation dst[i] = 1 / (1 + exp(-src[i])). Its error is at most
 // 4 ulp as long as exp(-x) is finite; beyond it is 0. Operands and arguments are
 // those of [Neg].
-func Sigmoid[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
-	return unary("sigmoid", dst, src)
+func Sigmoid[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return unary("sigmoid", again, dst, src)
 }
 
 // Tanh is the operation dst[i] = tanh(src[i]), with an error of at most 2 ulp.
 // Operands and arguments are those of [Neg].
-func Tanh[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
-	return unary("tanh", dst, src)
+func Tanh[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return unary("tanh", again, dst, src)
 }
 
 // Exp is the operation dst[i] = exp(src[i]), with an error of at most 2 ulp.
 // Operands and arguments are those of [Neg].
-func Exp[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
-	return unary("exp", dst, src)
+func Exp[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return unary("exp", again, dst, src)
 }
 
 // Log is the operation that sets dst[i] to the natural logarithm of src[i], with
 // an error of at most 2 ulp. Operands and arguments are those of [Neg].
-func Log[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
-	return unary("log", dst, src)
+func Log[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return unary("log", again, dst, src)
 }
 
 // Sqrt is the operation dst[i] = √src[i], rounded to the nearest. Operands and
 // arguments are those of [Neg].
-func Sqrt[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
-	return unary("sqrt", dst, src)
+func Sqrt[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return unary("sqrt", again, dst, src)
 }
 
 // Rsqrt is the operation dst[i] = 1/√src[i], with an error of at most 2 ulp.
 // Operands and arguments are those of [Neg].
-func Rsqrt[T Float](dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
-	return unary("rsqrt", dst, src)
+func Rsqrt[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
+	return unary("rsqrt", again, dst, src)
 }
 
-func unary[T Float](name string, dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
+func unary[T Float](name string, again []*driver.Launch, dst, src driver.MemoryOf[T]) (*driver.Launch, error) {
 	d, s := operandOf("dst", dst), operandOf("src", src)
 	if err := elementwiseOf(d, s); err != nil {
 		return nil, opError(name, err)
 	}
 	t := typeName[T]()
-	l, err := unarySource(t).elementwise(d.mem.Context(), name+"_"+t, d.n, pack(d.size),
-		driver.Out(d.mem), d.n, driver.In(s.mem))
+	m := maker{unarySource(t), d.mem.Context(), kernelName{name, "_", t}, reused(again)}
+	l, err := m.elementwise(d.n, pack(d.size), out(&d), u64(d.n), in(&s))
 	if err != nil {
 		return nil, opError(name, err)
 	}

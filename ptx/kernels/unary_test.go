@@ -12,7 +12,7 @@ import (
 // off, in units in the last place.
 type function[T kernels.Float] struct {
 	name string
-	make func(dst, src driver.MemoryOf[T]) (*driver.Launch, error)
+	make func(dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error)
 	want func(x float64) float64
 	ulps float64
 	more func(x float64) float64 // further units, of float32 and float64

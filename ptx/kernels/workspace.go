@@ -47,12 +47,12 @@ func (w *Workspace) Close() error {
 	return w.mem.Close()
 }
 
-// arg is the workspace as an argument.
-func (w *Workspace) arg() any {
+// operand is the workspace as an operand, which may be none.
+func (w *Workspace) operand() operand {
 	if w == nil {
-		return driver.CUdeviceptr(0)
+		return operand{none: true}
 	}
-	return driver.InOut(w.mem)
+	return operandOf("workspace", w.mem)
 }
 
 // closing closes what was made before a failure and returns both errors.

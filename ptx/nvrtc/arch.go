@@ -24,6 +24,9 @@ func (a Arch) IsReal() bool { return strings.HasPrefix(string(a), "sm_") }
 // Archs lists the virtual architectures that the compiler knows, the lowest
 // first, without those of a suffix.
 func (c *Compiler) Archs() []Arch {
+	if !c.exists() {
+		return nil
+	}
 	list := make([]Arch, len(c.archs))
 	for i, a := range c.archs {
 		list[i] = Virtual(int(a)/10, int(a)%10)
@@ -36,6 +39,9 @@ func (c *Compiler) Archs() []Arch {
 // below it that the compiler knows. The error says which there are if the device
 // is too old for the compiler.
 func (c *Compiler) ArchFor(major, minor int) (Arch, error) {
+	if !c.exists() {
+		return "", aCompiler.Error(c == nil)
+	}
 	best := int32(-1)
 	for _, a := range c.archs {
 		if a <= int32(major*10+minor) {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -95,11 +96,22 @@ func defaultCache() *Cache {
 	return c
 }
 
+// aCache is what methods of nil and of zero caches say.
+var aCache = absent.Kind{Name: "cache", Make: "nvrtc.NewCache", Code: ErrClosed}
+
 // Dir is the folder.
-func (c *Cache) Dir() string { return c.dir }
+func (c *Cache) Dir() string {
+	if c == nil {
+		return ""
+	}
+	return c.dir
+}
 
 // Stats returns what the cache did so far.
 func (c *Cache) Stats() CacheStats {
+	if c == nil {
+		return CacheStats{}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.stats
@@ -107,6 +119,9 @@ func (c *Cache) Stats() CacheStats {
 
 // Clear removes all entries.
 func (c *Cache) Clear() error {
+	if c == nil || c.dir == "" {
+		return aCache.Error(c == nil)
+	}
 	entries, err := c.entries()
 	if err != nil {
 		return err

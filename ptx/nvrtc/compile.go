@@ -18,6 +18,12 @@ import (
 //
 // A program that does not compile gives an *Error whose %+v is the whole log.
 func (c *Compiler) Compile(ctx context.Context, p Program) (*Result, error) {
+	if !c.exists() {
+		return nil, aCompiler.Error(c == nil)
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,9 @@ type Error struct {
 
 // Error returns one line.
 func (e *Error) Error() string {
+	if e == nil {
+		return "nil NVRTC error"
+	}
 	var b strings.Builder
 	b.WriteString("nvrtc: ")
 	if e.Program != "" {
@@ -44,7 +47,12 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns the code.
-func (e *Error) Unwrap() error { return e.Code }
+func (e *Error) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Code
+}
 
 // Format implements %v and %s (one line), %+v (with the log) and %q.
 func (e *Error) Format(s fmt.State, verb rune) {
@@ -66,6 +74,9 @@ type NotInstalledError struct {
 
 // Error returns one line.
 func (e *NotInstalledError) Error() string {
+	if e == nil {
+		return ErrNotInstalled.Error()
+	}
 	switch {
 	case errors.Is(e.Cause, loader.ErrStatic):
 		return "NVRTC cannot be used here: this program was " + loader.ErrStatic.Error()
@@ -94,7 +105,12 @@ const advice = "install the CUDA toolkit, or the library alone (pip: nvidia-cuda
 func (e *NotInstalledError) Is(target error) bool { return target == ErrNotInstalled }
 
 // Unwrap returns why nothing could be opened.
-func (e *NotInstalledError) Unwrap() error { return e.Cause }
+func (e *NotInstalledError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Cause
+}
 
 // Format implements %v and %s (one line), %+v (with what was tried) and %q.
 func (e *NotInstalledError) Format(s fmt.State, verb rune) {

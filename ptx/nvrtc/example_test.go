@@ -19,9 +19,6 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer drv.Close()
-	if err := drv.Init(); err != nil {
-		log.Fatal(err)
-	}
 	dev, err := drv.Device(0)
 	if err != nil {
 		log.Fatal(err)

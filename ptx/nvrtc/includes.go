@@ -13,6 +13,9 @@ import (
 // else the first that is found where toolkits are. Headers of another version
 // than the compiler's usually do, but need not. The error says what to install.
 func (c *Compiler) CUDAIncludes() ([]string, error) {
+	if !c.exists() {
+		return nil, aCompiler.Error(c == nil)
+	}
 	folders := c.includeFolders()
 	for _, folder := range folders {
 		if !isFile(filepath.Join(folder, "cuda_fp16.h")) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -38,6 +39,12 @@ type Compiler struct {
 	flights map[key]*flight
 	running sync.WaitGroup
 }
+
+// aCompiler is what methods of nil and of zero compilers say.
+var aCompiler = absent.Kind{Name: "compiler", Make: "nvrtc.Open or nvrtc.New", Code: ErrClosed}
+
+// exists reports whether c was made by Open or New.
+func (c *Compiler) exists() bool { return c != nil && c.fn != nil }
 
 type config struct {
 	path  string
@@ -70,9 +77,7 @@ func WithoutCache() Option { return WithCache(nil) }
 // everything that was tried. Close the compiler when it is no longer needed.
 func Open(opts ...Option) (*Compiler, error) {
 	var cfg config
-	for _, o := range opts {
-		o(&cfg)
-	}
+	absent.Apply(opts, &cfg)
 	named := toolkit.Override()
 	if cfg.path != "" {
 		named = cfg.path
@@ -132,10 +137,11 @@ func notOpened(err error, named string) error {
 // New makes a compiler of a library that is open already. It closes the library
 // in Close, and when it fails.
 func New(lib loader.Library, opts ...Option) (*Compiler, error) {
-	var cfg config
-	for _, o := range opts {
-		o(&cfg)
+	if lib == nil {
+		return nil, invalidf("nil library: open one with loader.Open")
 	}
+	var cfg config
+	absent.Apply(opts, &cfg)
 	c := &Compiler{lib: lib, flights: make(map[key]*flight), cache: cfg.cache}
 	if !cfg.given {
 		c.cache = defaultCache()
@@ -173,7 +179,12 @@ func ptrTo(p *int32) unsafe.Pointer { return unsafe.Pointer(p) }
 
 // Version is the CUDA version of the compiler, written as the driver's: 11080
 // for 11.8.
-func (c *Compiler) Version() int { return c.version }
+func (c *Compiler) Version() int {
+	if !c.exists() {
+		return 0
+	}
+	return c.version
+}
 
 func (c *Compiler) release() string { return release(c.version) }
 
@@ -181,6 +192,9 @@ func release(version int) string { return fmt.Sprintf("%d.%d", version/1000, ver
 
 // Library is the path of the library, or the name under which it was found.
 func (c *Compiler) Library() string {
+	if !c.exists() {
+		return ""
+	}
 	if c.file != "" {
 		return c.file
 	}
@@ -188,15 +202,25 @@ func (c *Compiler) Library() string {
 }
 
 // Cache is where results are kept, nil if they are not.
-func (c *Compiler) Cache() *Cache { return c.cache }
+func (c *Compiler) Cache() *Cache {
+	if !c.exists() {
+		return nil
+	}
+	return c.cache
+}
 
 // String is NVRTC's version and file.
-func (c *Compiler) String() string { return fmt.Sprintf("NVRTC %s (%s)", c.release(), c.Library()) }
+func (c *Compiler) String() string {
+	if !c.exists() {
+		return "no NVRTC compiler"
+	}
+	return fmt.Sprintf("NVRTC %s (%s)", c.release(), c.Library())
+}
 
 // Close waits for compilations that are under way and lets go of the library.
 // Closing twice is fine.
 func (c *Compiler) Close() error {
-	if c == nil {
+	if !c.exists() {
 		return nil
 	}
 	c.mu.Lock()

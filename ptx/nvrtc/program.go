@@ -49,6 +49,9 @@ type Result struct {
 // Image is what to load into a context: the cubin if there is one, or else the
 // PTX.
 func (r *Result) Image() []byte {
+	if r == nil {
+		return nil
+	}
 	if len(r.Cubin) > 0 {
 		return r.Cubin
 	}
@@ -58,6 +61,9 @@ func (r *Result) Image() []byte {
 // LoweredName returns the name in the PTX of one of the program's
 // NameExpressions, for driver.Module.Kernel.
 func (r *Result) LoweredName(expression string) (string, error) {
+	if r == nil {
+		return "", invalidf("nil result: Compiler.Compile returns one")
+	}
 	if name, ok := r.Lowered[expression]; ok {
 		return name, nil
 	}

@@ -1,5 +1,7 @@
-// Ptx2go makes typed Go of the kernels in PTX files, or in CUDA sources where
-// nvcc is found. In a module that requires this one:
+// Ptx2go makes typed Go of the kernels in PTX files, or in CUDA sources. Sources
+// are compiled by nvcc where it is found, and else by NVRTC, a library of some
+// 20 MB that is packaged alone (pip: nvidia-cuda-nvrtc, conda: cuda-nvrtc, Debian:
+// libnvrtc). In a module that requires this one:
 //
 //	go get -tool github.com/purecuda/cuda/ptx/ptx2go
 //
@@ -39,9 +41,9 @@
 // A pointer of which nothing is known takes any driver.Memory; that a .u64 is a
 // pointer is seen from what the kernel's body does with it. The names of C++
 // kernels are taken apart: scan<unsigned> of namespace ops is OpsScanUint32.
-// 16-bit floats are uint16, their bits. A struct that is passed by value becomes
-// a Go struct with the padding of C, and its size is checked when it is compiled;
-// one that could not be read is an array of bytes.
+// __half and __nv_bfloat16 are num.F16 and num.BF16. A struct that is passed by
+// value becomes a Go struct with the padding of C, and its size is checked when it
+// is compiled; one that could not be read is an array of bytes.
 //
 // # Comments
 //
@@ -58,8 +60,8 @@
 // them, or some by their names. Before the name stands what the kernel does to
 // the memory, in, out or inout, which is what package graph derives edges from;
 // raw is an address as a number, driver.CUdeviceptr. Behind it stands the Go type
-// of the value or of the memory's elements: a number, an array, or a type of the
-// package. The other directions:
+// of the value or of the memory's elements: a number, num.F16, num.BF16, an array,
+// or a type of the package. The other directions:
 //
 //	block 16x16   the blocks of Grid, where the kernel does not fix them
 //	name Add      the Go name

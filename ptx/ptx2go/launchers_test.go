@@ -7,7 +7,7 @@ import (
 
 // The command with the flags of its go:generate line, on what is committed.
 func TestLaunchersOfKernelsAreUpToDate(t *testing.T) {
-	const dir = "../kernels/launchers"
+	const dir = "../../internal/launchers"
 	var out, errs bytes.Buffer
 	if status := run([]string{"-check", "-pkg", "launchers", "-embedded", "-o", dir, dir + "/*.ptx"}, &out, &errs); status != 0 {
 		t.Errorf("status %d: %s", status, errs.String())

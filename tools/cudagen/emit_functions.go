@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -64,7 +65,7 @@ func pageOf(group string) string {
 	return docs + "group__" + strings.ReplaceAll(group, "_", "__") + ".html"
 }
 
-func emitMethod(f *file, fn *function) {
+func emitMethod(a *api, f *file, fn *function) {
 	name := exported(fn.name)
 	f.printf("// %s calls %s", name, fn.base)
 	switch {
@@ -76,26 +77,43 @@ func emitMethod(f *file, fn *function) {
 	if fn.symbol != fn.base {
 		f.printf(" (symbol %s)", fn.symbol)
 	}
-	f.printf(".\n//\n//\t%s\n//\n", wrap(fn.proto))
+	f.printf(".\n")
+	if forms := olderForms(a, fn); len(forms) > 0 {
+		f.printf("// Older drivers have %s.\n", strings.Join(forms, ", "))
+	}
+	f.printf("//\n//\t%s\n//\n", wrap(fn.proto))
 	if n := notes[fn.base]; n != "" {
 		f.printf("// %s\n//\n", strings.ReplaceAll(n, "\n", "\n// "))
 	}
 	f.printf("// %s\n", pageOf(fn.group))
-	f.printf("func (d *Driver) %s(%s) error {\n", name, signature(fn.params))
+	f.printf("func (d *Driver) %s(%s) error {\nd = d.orNone()\n", name, signature(fn.params))
 	switch {
 	case has(fn, classIndirect):
 		f.printf("if structsOnStack(&d.fn.%s) {\n", fn.name)
 		emitCall(f, fn, stackWords(fn))
 		f.printf("}\n")
 	case has(fn, classFloat):
-		f.printf("switch passFloats(&d.fn.%s) {\n", fn.name)
-		f.printf("case floatsImpossible:\nreturn d.impossible(Fn%s)\n", name)
-		f.printf("case floatsInRegisters:\n")
-		emitCall(f, fn, floatWords(fn))
-		f.printf("}\n")
+		f.printf("if !passesFloats(&d.fn.%s) {\nreturn d.impossible(Fn%s)\n}\n", fn.name, name)
 	}
 	emitCall(f, fn, plainWords(fn))
 	f.printf("}\n\n")
+}
+
+// olderForms are links to the methods for the older ABIs of a function, the newest
+// first.
+func olderForms(a *api, fn *function) []string {
+	var older []*function
+	for _, g := range a.functions {
+		if g.base == fn.base && g.since < fn.since {
+			older = append(older, g)
+		}
+	}
+	slices.SortFunc(older, func(g, h *function) int { return h.since - g.since })
+	var forms []string
+	for _, g := range older {
+		forms = append(forms, fmt.Sprintf("[Driver.%s] (CUDA %s)", exported(g.name), release(g.since)))
+	}
+	return forms
 }
 
 func has(fn *function, c class) bool {
@@ -140,10 +158,10 @@ type word struct {
 	slots               int
 }
 
-// block is an argument block: its fields and the count that C is told.
+// block is an argument block: its fields and the value of Call.N.
 type block struct {
 	words []word
-	n     int
+	n     string
 }
 
 // minSlots is the least number of slots that the loader may read.
@@ -181,9 +199,12 @@ func wordOf(p param) word {
 // plainWords has one slot for each argument, in C's order. It is what a Go
 // function always sees.
 func plainWords(fn *function) *block {
-	b := &block{n: len(fn.params)}
-	for _, p := range fn.params {
+	b := &block{n: fmt.Sprint(len(fn.params))}
+	for i, p := range fn.params {
 		b.add(wordOf(p))
+		if p.class == classFloat {
+			b.n += fmt.Sprintf("+loader.FloatArg<<%d", i)
+		}
 	}
 	b.pad(minSlots)
 	return b
@@ -204,27 +225,7 @@ func stackWords(fn *function) *block {
 			b.add(word{p.name, p.goType, p.name, structSlots})
 		}
 	}
-	b.n = b.slots()
-	return b
-}
-
-// floatWords has the floats in the last two of the eight slots.
-func floatWords(fn *function) *block {
-	b := &block{}
-	var floats []word
-	for _, p := range fn.params {
-		if w := wordOf(p); p.class == classFloat {
-			floats = append(floats, w)
-		} else {
-			b.add(w)
-		}
-	}
-	b.n = b.slots()
-	b.pad(minSlots - 2)
-	for _, w := range floats {
-		b.add(w)
-	}
-	b.pad(minSlots)
+	b.n = fmt.Sprint(b.slots())
 	return b
 }
 
@@ -235,7 +236,7 @@ func emitCall(f *file, fn *function, b *block) {
 	for _, w := range b.words {
 		f.printf("%s %s\n", w.name, w.goType)
 	}
-	f.printf("}\na.c.Proc, a.c.Scope, a.c.N = &d.fn.%s, d.scope, %d\n", fn.name, b.n)
+	f.printf("}\na.c.Proc, a.c.Scope, a.c.N = &d.fn.%s, d.scope, %s\n", fn.name, b.n)
 	for _, w := range b.words {
 		if w.value != "" {
 			f.printf("a.%s = %s\n", w.name, w.value)

@@ -1,11 +1,11 @@
-// Command cudagen writes the raw layer of package driver from NVIDIA's
+// Command cudagen writes the generated part of package driver/cu from NVIDIA's
 // headers: the Driver's methods, its types, enums and constants.
 //
-//	go run -C tools ./cudagen -header /usr/local/cuda/include -out ../driver
+//	go run -C tools ./cudagen -header /usr/local/cuda/include -out ../driver/cu
 //
 // With -check it writes nothing and fails if a file would change. With -layout
 // it prints a C program, to be compiled against the same headers, which prints
-// the sizes, offsets and values that the driver's tests compare with.
+// the sizes, offsets and values that the tests of driver/cu compare with.
 //
 // cuda.h and cudaProfiler.h say what there is, with which ABI, and in which
 // group of NVIDIA's manual. Parsed once more as the driver's own build sees
@@ -26,7 +26,7 @@ import (
 
 func main() {
 	header := flag.String("header", "/usr/local/cuda/include", "the directory with cuda.h")
-	out := flag.String("out", "../driver", "the directory to write to")
+	out := flag.String("out", "../driver/cu", "the directory to write to")
 	check := flag.Bool("check", false, "write nothing, fail if a file would change")
 	layout := flag.Bool("layout", false, "print the C program that prints the layouts")
 	flag.Parse()

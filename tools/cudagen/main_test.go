@@ -67,7 +67,8 @@ func TestGeneratedCode(t *testing.T) {
 			"func (d *Driver) CuThingMakeWithFlags(fn *CUthing, flags uint64) error {",
 			"where CUplace\n\t\t_     [6]uintptr",
 			"_      [4]uintptr\n\t\t\thandle CUbig\n",
-			"_      [5]uintptr\n\t\t\tfactor uintptr\n\t\t\t_      [1]uintptr\n",
+			"d = d.orNone()\n\tif !passesFloats(&d.fn.cuThingScale) {\n\t\treturn d.impossible(FnCuThingScale)\n\t}\n",
+			"&d.fn.cuThingScale, d.scope, 2+loader.FloatArg<<1\n",
 			"fn CUcallback, userData unsafe.Pointer",
 		},
 		"zz_types.go":     {"type CUaddress uint64", "type CUaddress_v2 = CUaddress", "type CUthing uintptr", "type CUparams = CUparams_v1"},
@@ -109,7 +110,7 @@ func TestTheLayoutProgramAsksForEveryField(t *testing.T) {
 func TestWritingAgainChangesNothingAndCheckSeesEveryDifference(t *testing.T) {
 	out := t.TempDir()
 	stale := filepath.Join(out, "zz_gone.go")
-	if err := os.WriteFile(stale, []byte("package driver\n"), 0o600); err != nil {
+	if err := os.WriteFile(stale, []byte("package cu\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(include, out, false, false); err != nil {
@@ -166,6 +167,23 @@ func TestAMismatchBetweenTheHeadersIsAnError(t *testing.T) {
 	}
 	if _, err := load(t.TempDir()); err == nil {
 		t.Error("no headers, no error")
+	}
+}
+
+// A name that is a macro, as cuda.h has it for functions on a stream, keeps its
+// distance from the type before it.
+func TestPrototypesAreAsTheHeaderHasThem(t *testing.T) {
+	want := map[string]string{
+		"cuThingOpen":  "CUresult cuThingOpen(CUthing *out, CUbig handle, unsigned int flags)",
+		"cuThingScale": "CUresult cuThingScale(CUthing thing, float factor)",
+	}
+	for _, f := range loadMini(t).functions {
+		if !strings.HasPrefix(f.proto, "CUresult cu") {
+			t.Errorf("prototype of %s: %s", f.name, f.proto)
+		}
+		if w := want[f.name]; w != "" && f.proto != w {
+			t.Errorf("prototype of %s: %q, want %q", f.name, f.proto, w)
+		}
 	}
 }
 

@@ -317,8 +317,30 @@ func needed(base string, list []abi, versions []pfn, i int) bool {
 // cuGraphInstantiateWithFlags are in no group.
 var groupOf = map[string]string{"cuGraphInstantiate": "CUDA_GRAPH"}
 
+// source is the text of a node. A token that a macro stands for has no white space
+// before it; a word keeps its distance from another one even so.
+func source(n cc.Node) string {
+	var b strings.Builder
+	word := func(c byte) bool {
+		return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+	}
+	last := byte(' ')
+	for _, t := range cc.NodeTokens(n) {
+		src := t.Src()
+		if len(src) == 0 {
+			continue
+		}
+		if len(t.Sep()) != 0 || word(last) && word(src[0]) {
+			b.WriteByte(' ')
+		}
+		b.Write(src)
+		last = src[len(src)-1]
+	}
+	return b.String()
+}
+
 func prototype(decl *cc.Declaration) string {
-	s := strings.Join(strings.Fields(cc.NodeSource(decl)), " ")
+	s := strings.Join(strings.Fields(source(decl)), " ")
 	for _, r := range [][2]string{{" ,", ","}, {"( ", "("}, {" )", ")"}, {" ;", ";"}, {"* ", "*"}, {" (", "("}} {
 		s = strings.ReplaceAll(s, r[0], r[1])
 	}

@@ -7,6 +7,11 @@
 // functions, types and methods, and the package itself. A comment on a group of
 // constants or variables is one for all of them.
 //
+// With -listed it fails if an example, of an internal package too, is written and
+// never run: see listed.go.
+//
+// With -returns it fails for a test that passes by a return: see returns.go.
+//
 // With -fields it also fails for a field of a struct that nothing says anything
 // about, in files that are not generated. With -examples it also fails for a main type without a runnable example: see
 // examples.go.
@@ -23,8 +28,20 @@ func main() {
 	root := flag.String("root", "..", "the folder of the library's module")
 	examples := flag.Bool("examples", false, "also fail for a main type without an example")
 	fields := flag.Bool("fields", false, "also fail for a field without a comment")
+	runs := flag.Bool("listed", false, "also fail for an example that go test does not run")
+	silent := flag.Bool("returns", false, "also fail for a test that returns early and passes")
 	flag.Parse()
-	if err := run(*root, *fields, *examples); err != nil {
+	err := run(*root, *fields, *examples)
+	if *runs {
+		n, listErr := listed(*root, notRun)
+		if err = errors.Join(err, listErr); err == nil {
+			fmt.Printf("doccheck: go test runs all %d examples, except %d that are exempt\n", n, len(notRun))
+		}
+	}
+	if *silent {
+		err = errors.Join(err, returns(*root))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

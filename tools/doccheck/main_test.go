@@ -98,6 +98,48 @@ func TestNamesWithoutACommentAreFound(t *testing.T) {
 	}
 }
 
+// An output comment below another comment is none, and the example never runs.
+func TestExamplesThatAreNotRunAreFound(t *testing.T) {
+	root := module(t, documented, "package p\n\nfunc ExampleT() {\n\t// Output:\n}\n\nfunc ExampleNew() {\n\t// [end]\n\t// Output:\n}\n\n"+
+		"func ExampleI() {\n}\n")
+	for _, c := range []struct {
+		exempt map[string]string
+		want   []string
+	}{
+		{nil, []string{"p_test.go:7:1: m/p.ExampleNew is never run", "m/p.ExampleI is never run"}},
+		{map[string]string{"m/p.ExampleNew": "", "m/p.ExampleI": ""}, nil},
+		{map[string]string{"m/p.ExampleNew": "", "m/p.ExampleI": "", "m/p.ExampleT": "so"}, []string{"m/p.ExampleT is run, and need not be exempt (so)"}},
+		{map[string]string{"m/p.ExampleNew": "", "m/p.ExampleI": "", "m/p.ExampleNo": ""}, []string{"m/p.ExampleNo is exempt, and there is no such example"}},
+	} {
+		n, err := listed(root, c.exempt)
+		if n != 1 || (err == nil) != (c.want == nil) {
+			t.Errorf("exempt %v: %d are run, %v", c.exempt, n, err)
+		}
+		for _, want := range c.want {
+			if err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("exempt %v: %v, want %q", c.exempt, err, want)
+			}
+		}
+	}
+}
+
+func TestTestsThatPassByReturningAreFound(t *testing.T) {
+	head := "package p\n\nimport \"testing\"\n\n"
+	for body, bad := range map[string]bool{
+		"func TestA(t *testing.T) {\n\tif gpu {\n\t\treturn\n\t}\n\tf()\n}\n":                                                     true,
+		"func TestA(t *testing.T) {\n\tt.Run(\"x\", func(t *testing.T) {\n\t\tif gpu {\n\t\t\treturn\n\t\t}\n\t})\n}\n":           true,
+		"func TestA(t *testing.T) {\n\tif gpu {\n\t\tt.Skip()\n\t}\n\tf()\n}\n":                                                   false,
+		"func TestA(t *testing.T) {\n\tif gpu {\n\t\tf()\n\t\treturn\n\t}\n\tg()\n}\n":                                            false,
+		"func FuzzA(f *testing.F) {\n\tf.Fuzz(func(t *testing.T, s string) {\n\t\tif s == \"\" {\n\t\t\treturn\n\t\t}\n\t})\n}\n": false,
+		"func help(x int) {\n\tif x == 0 {\n\t\treturn\n\t}\n}\n":                                                                 false,
+	} {
+		err := returns(module(t, documented, head+body))
+		if (err != nil) != bad || bad && !strings.Contains(err.Error(), "p_test.go:") {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
 func TestMainTypesNeedAnExampleThatIsRun(t *testing.T) {
 	for tests, want := range map[string]bool{
 		"": false,

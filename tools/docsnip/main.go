@@ -17,6 +17,10 @@
 // an empty line between. Without a name it is the whole file. Files of any
 // language will do: a mark may also begin with #.
 //
+// What an example of a test file prints is shown by its name:
+//
+//	<!-- snippet: internal/snippets/kernels_test.go#Example_kernelsWrong/output -->
+//
 // Every block of Go must have such a line. Code that is shown because it is not
 // ours says so, with what it is:
 //

@@ -68,6 +68,21 @@ func TestWrongPartsAreNamed(t *testing.T) {
 	}
 }
 
+func TestOutputOfExamplesIsShown(t *testing.T) {
+	root := repository(t, map[string]string{"x_test.go": "package x\n\nfunc Example_a() {\n\tf()\n\n\t// Output:\n\t// 1\n\t// 2\n}\n\n" +
+		"func ExampleT() {\n\t// [end]\n\t// Output: 3\n}\n"})
+	for part, want := range map[string]string{
+		"Example_a/output": "1\n2\n",
+		"ExampleT/output":  "ExampleT prints nothing that its test compares", // Go takes that comment for a part of the one above
+		"Example_b/output": "no example is called Example_b",
+	} {
+		got, err := source{root: root}.part("x_test.go", part)
+		if got != want && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %q, %v, want %q", part, got, err, want)
+		}
+	}
+}
+
 func TestDocumentsAreWrittenAndChecked(t *testing.T) {
 	root := repository(t, map[string]string{
 		"x/x.go":      code,

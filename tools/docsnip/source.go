@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"go/build"
+	"go/doc"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,11 +28,35 @@ func (s source) part(file, name string) (string, error) {
 	if err := compiled(path, file); err != nil {
 		return "", err
 	}
-	got, err := cut(string(text), name)
+	part := cut
+	if example, ok := strings.CutSuffix(name, outputSuffix); ok {
+		name, part = example, output
+	}
+	got, err := part(string(text), name)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	return got, nil
+}
+
+// outputSuffix asks for what an example prints instead of for its code.
+const outputSuffix = "/output"
+
+// output is what the example of that name has to print for its test to pass.
+func output(text, name string) (string, error) {
+	f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range doc.Examples(f) {
+		if "Example"+e.Name == name || "Example_"+e.Suffix == name {
+			if e.Output == "" {
+				return "", fmt.Errorf("%s prints nothing that its test compares", name)
+			}
+			return strings.TrimSuffix(e.Output, "\n") + "\n", nil
+		}
+	}
+	return "", fmt.Errorf("no example is called %s", name)
 }
 
 // compiled fails for Go that no build includes.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/loader"
 )
@@ -20,7 +20,7 @@ const (
 
 // function is a function of the driver in one of its forms.
 type function struct {
-	driver.Function
+	cu.Function
 	status  status
 	missing string // what a refused one is about
 }
@@ -30,7 +30,7 @@ func functions() ([]function, error) {
 	emu := emulator.New(emulator.Config{})
 	defer emu.Close()
 	var all []function
-	for f := range driver.Functions() {
+	for f := range cu.Functions() {
 		row := function{Function: f}
 		_, err := emu.Lookup(f.Symbol())
 		what, no := emulator.Refused(f.Symbol())

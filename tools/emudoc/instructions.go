@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/ptxtest"
 )
@@ -83,7 +84,7 @@ func ask(d *driver.Driver, p ptxtest.Pattern) (pattern, error) {
 // reason is what the JIT says of a module that is refused.
 func reason(d *driver.Driver, text string) string {
 	image, log := append([]byte(text), 0), make([]byte, 1<<16)
-	options := []driver.CUjit_option{driver.CU_JIT_ERROR_LOG_BUFFER, driver.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}
+	options := []cu.CUjit_option{cu.CU_JIT_ERROR_LOG_BUFFER, cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}
 	values := []unsafe.Pointer{unsafe.Pointer(&log[0]), nil}
 	*(*uintptr)(unsafe.Pointer(&values[1])) = uintptr(len(log))
 	var m driver.CUmodule

@@ -1,14 +1,14 @@
 // Command emudoc writes docs/emulator-functions.md: what the emulator does with
 // each function of the driver, and where its answers differ from those of a
-// driver on a GPU; and docs/emulator-instructions.md: the same of each
-// instruction form.
+// driver on a GPU; docs/emulator-instructions.md: the same of each instruction
+// form; and docs/ptx-instructions.md, the table of package isa.
 //
 //	go run -C tools ./emudoc -root ..
 //
 // With -check it writes nothing and fails if the file would change, or if there
 // is a function that the emulator does not have.
 //
-// The functions come from the table in package driver, which is generated from
+// The functions come from the table in package driver/cu, which is generated from
 // cuda.h; the emulator is asked for each. The answers that differ come from the
 // test that compares them, see driver/emulator/testdata.
 package main
@@ -24,6 +24,7 @@ import (
 const (
 	output             = "docs/emulator-functions.md"
 	outputInstructions = "docs/emulator-instructions.md"
+	outputRules        = "docs/ptx-instructions.md"
 )
 
 func main() { doc.Main("emudoc", run) }
@@ -44,6 +45,7 @@ func run(root string, check bool) error {
 	errs := []error{
 		doc.Write(filepath.Join(root, output), markdown(fs, answers), check, "make docs"),
 		doc.Write(filepath.Join(root, outputInstructions), instructions(ps), check, "make docs"),
+		doc.Write(filepath.Join(root, outputRules), rules(), check, "make docs"),
 	}
 	if check {
 		errs = append(errs, complete(fs))

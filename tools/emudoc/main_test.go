@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 func TestEveryFunctionHasARow(t *testing.T) {
@@ -17,7 +17,7 @@ func TestEveryFunctionHasARow(t *testing.T) {
 	}
 	text := string(markdown(fs, answers{}))
 	rows := 0
-	for f := range driver.Functions() {
+	for f := range cu.Functions() {
 		rows++
 		if n := strings.Count(text, "` | `"+f.Symbol()+"` |"); n != 1 {
 			t.Errorf("%s has %d rows", f.Symbol(), n)
@@ -44,7 +44,7 @@ func TestRefusedFunctionsSayWhatIsMissing(t *testing.T) {
 }
 
 func TestAFunctionThatIsNotThereIsNamed(t *testing.T) {
-	err := complete([]function{{Function: driver.FnCuInit}, {Function: driver.FnCuMemAlloc, status: absent}})
+	err := complete([]function{{Function: cu.FnCuInit}, {Function: cu.FnCuMemAlloc, status: absent}})
 	if err == nil || !strings.Contains(err.Error(), "cuMemAlloc_v2") || strings.Contains(err.Error(), "cuInit") {
 		t.Errorf("got %v", err)
 	}

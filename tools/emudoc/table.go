@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // markdown is the document.
@@ -61,6 +61,6 @@ func differing(b *bytes.Buffer, a answers) {
 }
 
 // version writes the CUDA version that brought a function.
-func version(f driver.Function) string {
+func version(f cu.Function) string {
 	return fmt.Sprintf("%d.%d", f.Since()/1000, f.Since()%1000/10)
 }

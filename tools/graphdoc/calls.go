@@ -245,10 +245,10 @@ func (c *calls) api(name string) []*types.Func {
 	return found
 }
 
-// isAPI reports whether programs may call f.
+// isAPI reports whether f is of the typed API: exported, and not of package cu.
 func isAPI(f *types.Func) bool {
 	r := receiver(f)
-	return f.Exported() && (r == "" || token.IsExported(r))
+	return f.Exported() && (r == "" || token.IsExported(r)) && f.Pkg().Name() != "cu"
 }
 
 // nameOf writes a function with its package and type.

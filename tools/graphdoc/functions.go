@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // group is a part of the functions, by their names.
@@ -39,7 +39,7 @@ type function struct {
 func functions() ([]function, error) {
 	byName := make(map[string]*function)
 	var all []*function
-	for f := range driver.Functions() {
+	for f := range cu.Functions() {
 		i := slices.IndexFunc(groups, func(g group) bool { return g.has(f.Base()) })
 		if i < 0 {
 			continue
@@ -63,7 +63,7 @@ func sorted(all []*function) (list []function, err error) {
 			}
 		}
 		if len(list) == from {
-			return nil, fmt.Errorf("package driver has no functions for %q", g.title)
+			return nil, fmt.Errorf("package driver/cu has no functions for %q", g.title)
 		}
 		slices.SortFunc(list[from:], func(a, b function) int { return strings.Compare(a.name, b.name) })
 	}

@@ -6,7 +6,7 @@
 // With -check it writes nothing and fails if the file would change. With
 // -complete it fails if there is a function that no typed API calls.
 //
-// The functions come from the table in package driver, which is generated from
+// The functions come from the table in package driver/cu, which is generated from
 // cuda.h. What calls them is read from the source of packages driver and graph:
 // see calls.go.
 package main
@@ -46,7 +46,7 @@ func tableOf(root string) (table, error) {
 	if err != nil {
 		return nil, err
 	}
-	pkgs, err := load(root, "driver", "graph")
+	pkgs, err := load(root, "driver/cu", "driver", "graph/internal/refusal", "graph", "graph/cache", "graph/callable")
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@
 //
 //	supply api [-check]         writes or checks api/*.txt and compares with the last tag
 //	supply licences [-check]    writes or checks docs/dependencies.md
+//	supply size                 prints the size of the zip that "go get" downloads, and
+//	                            fails if it is too large
 //	supply sbom [PROGRAM ...]   prints a bill of materials (SPDX 2.3, JSON) of the
 //	                            library, or of programs that the go command built
 //
@@ -33,11 +35,11 @@ type options struct {
 	out   io.Writer
 }
 
-var commands = map[string]func(options) error{"api": api, "licences": licences, "sbom": sbom}
+var commands = map[string]func(options) error{"api": api, "licences": licences, "sbom": sbom, "size": size}
 
 func run(args []string, out io.Writer) error {
 	if len(args) == 0 || commands[args[0]] == nil {
-		return fmt.Errorf("say api, licences or sbom")
+		return fmt.Errorf("say api, licences, sbom or size")
 	}
 	o := options{out: out}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)

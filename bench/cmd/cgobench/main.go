@@ -24,6 +24,7 @@ static CUresult synchronize(CUstream s) { return cuStreamSynchronize(s); }
 
 // What is not measured, in one call.
 typedef struct {
+	CUmodule module;
 	CUfunction add;
 	CUstream stream;
 	CUdeviceptr counter, target;
@@ -38,12 +39,11 @@ typedef struct {
 static CUresult start(setup *s, const char *ptx) {
 	CUdevice device;
 	CUcontext context;
-	CUmodule module;
 	CUresult r;
 	open_driver();
 	if ((r = cuInit(0)) || (r = cuDeviceGet(&device, 0)) || (r = cuDevicePrimaryCtxRetain(&context, device)) ||
-		(r = cuCtxSetCurrent(context)) || (r = cuModuleLoadData(&module, ptx)) ||
-		(r = cuModuleGetFunction(&s->add, module, "add")) || (r = cuStreamCreate(&s->stream, STREAM_NON_BLOCKING)) ||
+		(r = cuCtxSetCurrent(context)) || (r = cuModuleLoadData(&s->module, ptx)) ||
+		(r = cuModuleGetFunction(&s->add, s->module, "add")) || (r = cuStreamCreate(&s->stream, STREAM_NON_BLOCKING)) ||
 		(r = cuMemAlloc(&s->counter, 4)) || (r = cuMemsetD32(s->counter, 41, 1)))
 		return r;
 	s->arguments[0] = &s->counter;
@@ -130,7 +130,9 @@ func run() error {
 		return err
 	}
 	description := fmt.Sprintf("cgo, %s, %s, driver %d.%d", runtime.Version(), C.GoString(&s.device[0]), s.version/1000, s.version%1000/10)
-	return child.Serve(description, b.rows())
+	rows := b.rows()
+	b.waitRows(rows)
+	return child.Serve(description, rows)
 }
 
 type bench struct {
@@ -139,6 +141,7 @@ type bench struct {
 	nodes         []C.CUgraphNode // in C memory, as is fresh
 	fresh         []C.CUgraphNode
 	graph         C.CUgraph
+	waits         waits
 }
 
 func cNodes() []C.CUgraphNode {
@@ -151,8 +154,10 @@ func (b *bench) prepare() (err error) {
 	if b.one, err = b.chain(1); err != nil {
 		return err
 	}
-	b.thousand, err = b.chain(child.Chain)
-	return err
+	if b.thousand, err = b.chain(child.Chain); err != nil {
+		return err
+	}
+	return b.prepareWaits()
 }
 
 func (b *bench) chain(n int) (exec C.CUgraphExec, err error) {

@@ -99,6 +99,9 @@ func (r row) budget() string {
 	if r.vsCgo {
 		s = append(s, "cgo")
 	}
+	if r.overCgo > 0 {
+		s = append(s, fmt.Sprintf("%.2f × cgo", r.overCgo))
+	}
 	if r.times > 0 {
 		s = append(s, fmt.Sprintf("%g × less than %s", r.times, r.lessThan))
 	}
@@ -122,10 +125,13 @@ func (row row) missed(r *results) (missed []string) {
 	if row.vsCgo && len(viaCgo) > 0 && quantile(pairwise(g, viaCgo, ratio), 0.25) > 1 {
 		missed = append(missed, "slower than cgo")
 	}
+	if row.overCgo > 0 && len(viaCgo) > 0 && median(pairwise(g, viaCgo, ratio)) > row.overCgo {
+		missed = append(missed, "ratio to cgo")
+	}
 	if row.times > 0 && len(r.times(row.lessThan, inGo)) > 0 && median(pairwise(r.times(row.lessThan, inGo), g, ratio)) < row.times {
 		missed = append(missed, "not "+row.budget())
 	}
-	if row.atMost == 0 && r.allocs(row.name, inGo) >= max(row.allocs, maxAllocs) {
+	if row.name != table && r.allocs(row.name, inGo) >= row.allocs+maxAllocs {
 		missed = append(missed, "allocates")
 	}
 	return missed

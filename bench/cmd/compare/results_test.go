@@ -50,6 +50,24 @@ func TestSlowerThanCgoIsSlowerInMostRounds(t *testing.T) {
 	}
 }
 
+func TestRatioToCgoIsABudget(t *testing.T) {
+	r := of("x", map[string][]float64{inC: {50, 50}, inGo: {109, 109}, cgo: {100, 100}})
+	if missed := (row{name: "x", overCgo: 1.10}).missed(r); len(missed) > 0 {
+		t.Errorf("missed %v", missed)
+	}
+	if missed := (row{name: "x", overCgo: 1.08}).missed(r); len(missed) != 1 {
+		t.Errorf("missed %v, want the ratio to cgo", missed)
+	}
+}
+
+func TestTimeBudgetStillCountsAllocations(t *testing.T) {
+	r := of("x", map[string][]float64{inC: {50}, inGo: {60}})
+	r.rows["x"][inGo][0].allocs = 3
+	if missed := (row{name: "x", atMost: 100, allocs: 2}).missed(r); len(missed) != 1 {
+		t.Errorf("missed %v, want the allocations", missed)
+	}
+}
+
 func TestAllocationMissesTheBudget(t *testing.T) {
 	r := of("x", map[string][]float64{inC: {1}, inGo: {1}})
 	r.rows["x"][inGo][0].allocs = 1

@@ -74,9 +74,6 @@ func measure(workers int) (best float64, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if err := d.Init(); err != nil {
-		return 0, err
-	}
 	dev, err := d.Device(0)
 	if err != nil {
 		return 0, err

@@ -57,7 +57,12 @@ type bench struct {
 	previous       [1]graph.Node
 	currentContext driver.CUcontext
 	steps          steps
+	large          large
+	execs          []*graph.Exec // of a sample
+	updates        [2]*graph.Graph
 	typed          typedSteps
+	module         *driver.Module
+	waits          waits
 }
 
 func newBench(d *driver.Driver) (*bench, error) {
@@ -69,15 +74,14 @@ func newBench(d *driver.Driver) (*bench, error) {
 	if b.context, err = device.PrimaryContext(); err != nil {
 		return nil, err
 	}
-	module, err := b.context.LoadModule(child.AddPTX)
+	if b.module, err = b.context.LoadModule(child.AddPTX); err != nil {
+		return nil, err
+	}
+	add, err := b.module.Kernel("add")
 	if err != nil {
 		return nil, err
 	}
-	add, err := module.Kernel("add")
-	if err != nil {
-		return nil, err
-	}
-	if b.step, err = module.Kernel("step"); err != nil {
+	if b.step, err = b.module.Kernel("step"); err != nil {
 		return nil, err
 	}
 	if b.stream, err = b.context.NewStream(); err != nil {
@@ -136,7 +140,7 @@ func (b *bench) prepare() error {
 	if err := b.prepareTyped(); err != nil {
 		return err
 	}
-	return b.prepareSteps()
+	return errors.Join(b.prepareSteps(), b.prepareWaits(b.module))
 }
 
 func (b *bench) chain(n int) (*graph.Exec, []graph.Node, error) {

@@ -12,7 +12,7 @@ func (b *bench) rows() map[string]child.Row {
 	newGraph := func() (err error) { b.graph, err = graph.New(b.context); return err }
 	dropGraph := func() error { return b.graph.Close() }
 	settle := func() error { return b.stream.Wait(context.Background()) }
-	return map[string]child.Row{
+	rows := map[string]child.Row{
 		"ctx_get_current":     {Run: b.getCurrent},
 		"node_add":            {Before: newGraph, Run: b.addNodes, After: dropGraph},
 		"node_add_batch":      {Before: newGraph, Run: b.addPlan, After: dropGraph},
@@ -36,6 +36,9 @@ func (b *bench) rows() map[string]child.Row {
 		"copy_4k":             {Run: b.do(b.copy), After: settle},
 		"table":               {Run: b.resolve},
 	}
+	b.waitRows(rows)
+	b.graphRows(rows)
+	return rows
 }
 
 // getCurrent is the raw layer: no typed object asks for the current context.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/purecuda/cuda/bench/internal/child"
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/launchers"
 	"github.com/purecuda/cuda/internal/launches"
-	"github.com/purecuda/cuda/ptx/kernels/launchers"
 )
 
 func main() { child.Main(run) }

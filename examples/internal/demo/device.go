@@ -56,9 +56,6 @@ func (d *Demo) openEmulated(lib loader.Library) error {
 	if err != nil {
 		return errors.Join(err, lib.Close())
 	}
-	if err := drv.Init(); err != nil {
-		return errors.Join(err, drv.Close())
-	}
 	d.Emulated = true
 	return d.use(drv)
 }

@@ -2,9 +2,8 @@ package demo
 
 import (
 	"errors"
+	"io/fs"
 	"path/filepath"
-	"strings"
-	"syscall"
 
 	"github.com/purecuda/cuda/loader"
 )
@@ -18,25 +17,10 @@ func NotInstalled(t loader.Toolkit, err error) bool {
 		return false
 	}
 	for _, a := range open.Tried {
-		if !absent(a) {
+		// Absolute paths are tried only because there is a file.
+		if filepath.IsAbs(a.Name) || !errors.Is(a.Err, fs.ErrNotExist) {
 			return false
 		}
 	}
 	return true
-}
-
-// moduleNotFound is what Windows answers then.
-const moduleNotFound = syscall.Errno(126)
-
-// absent reports whether the system found nothing of that name. Absolute paths are
-// tried only because there is a file. What a library needs itself may be missing
-// too, and then the reason has that other name.
-func absent(a loader.Attempt) bool {
-	if filepath.IsAbs(a.Name) {
-		return false
-	}
-	reason := a.Err.Error()
-	glibc := strings.HasPrefix(reason, a.Name+": cannot open shared object file: No such file")
-	musl := strings.HasPrefix(reason, "Error loading shared library "+a.Name+": No such file") && !strings.Contains(reason, "needed by")
-	return glibc || musl || errors.Is(a.Err, moduleNotFound)
 }

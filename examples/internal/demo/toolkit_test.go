@@ -2,6 +2,7 @@ package demo
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,19 +19,15 @@ var none = loader.Toolkit{
 
 func TestOnlyWhatIsNotThereIsNotInstalled(t *testing.T) {
 	const name = "libpurecudanone.so.2"
-	missing := loader.Attempt{Name: name, Err: errors.New(name + ": cannot open shared object file: No such file or directory")}
+	missing := loader.Attempt{Name: name, Err: fs.ErrNotExist}
 	for _, c := range []struct {
 		what  string
 		tried []loader.Attempt
 		want  bool
 	}{
 		{"nothing", []loader.Attempt{missing}, true},
-		{"nothing on musl", []loader.Attempt{{Name: name, Err: errors.New("Error loading shared library " + name + ": No such file or directory")}}, true},
-		{"nothing on Windows", []loader.Attempt{{Name: `purecudanone64_*.dll in C:\CUDA`, Err: moduleNotFound}}, true},
 		{"a file that cannot be opened", []loader.Attempt{missing, {Name: absolute(name), Err: errors.New("invalid ELF header")}}, false},
-		{"a file on Windows that lacks another", []loader.Attempt{{Name: absolute("purecudanone64_1.dll"), Err: moduleNotFound}}, false},
-		{"a library that lacks another", []loader.Attempt{{Name: name, Err: errors.New("libother.so.1: cannot open shared object file: No such file or directory")}}, false},
-		{"one that lacks another on musl", []loader.Attempt{{Name: name, Err: errors.New("Error loading shared library libother.so.1: No such file or directory (needed by /lib/" + name + ")")}}, false},
+		{"a file that lacks another", []loader.Attempt{{Name: absolute(name), Err: fs.ErrNotExist}}, false},
 		{"one that is too old", []loader.Attempt{missing, {Name: name, Err: errors.New("version 20800")}}, false},
 	} {
 		if got := NotInstalled(none, &loader.OpenError{Tried: c.tried}); got != c.want {
@@ -66,7 +63,7 @@ func TestReasonsOfThisSystem(t *testing.T) {
 		t.Errorf("%v: not installed: %v", err, got)
 	}
 	if runtime.GOOS != "linux" {
-		return
+		t.Skip("a broken library needs the names and folders of Linux")
 	}
 	root := t.TempDir()
 	t.Setenv("CUDA_PATH", root)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/internal/faulty"
@@ -136,7 +137,7 @@ func (r *rig) failOnce(nth int, code driver.CUresult) {
 // givenUp reports whether a call may be that of a wait that was given up, which
 // nobody hears of.
 func givenUp(symbol string) bool {
-	return binds(symbol) || symbol == driver.FnCuEventSynchronize.Symbol()
+	return binds(symbol) || symbol == cu.FnCuEventSynchronize.Symbol()
 }
 
 // told reports whether a context says what went wrong where nobody could be
@@ -208,6 +209,8 @@ func (r *rig) littleMemory(calls []faulty.Call) {
 }
 
 // run runs the example and fails the test if that does not end.
+//
+//lint:ignore ST1008 the error is what a caller looks at first
 func (r *rig) run(lib *library) (error, string) {
 	r.Helper()
 	var out bytes.Buffer

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
@@ -19,9 +20,6 @@ var trapPTX []byte
 func lose(e *emulator.Emulator) (err error) {
 	d, err := driver.New(keep{e})
 	if err != nil {
-		return err
-	}
-	if err := d.Init(); err != nil {
 		return err
 	}
 	// The call before which this happens may be of another device's context.
@@ -57,7 +55,7 @@ func trap(d *driver.Driver) error {
 	for _, step := range []func() error{
 		func() error { return d.CuModuleLoadData(&m, unsafe.Pointer(&text[0])) },
 		func() error { return d.CuModuleGetFunction(&f, m, &name[0]) },
-		func() error { return d.CuStreamCreate(&s, uint32(driver.CU_STREAM_NON_BLOCKING)) },
+		func() error { return d.CuStreamCreate(&s, uint32(cu.CU_STREAM_NON_BLOCKING)) },
 		func() error { return d.CuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, nil, nil) },
 	} {
 		if err := step(); err != nil {

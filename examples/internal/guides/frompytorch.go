@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/callable"
 )
 
 // [torch-static]
@@ -44,11 +45,11 @@ type batch struct {
 
 // graphed is make_graphed_callables: f runs once, its work is replayed by every
 // call, and a batch of another length gets a graph and memory of its own.
-func graphed(s *driver.Stream, saxpy *driver.Kernel) (*graph.Callable[batch, *driver.HostBuffer[float32]], error) {
-	f := func(t *graph.Trace[batch]) (*driver.HostBuffer[float32], error) {
-		x := graph.StageSlice(t, func(b batch) []float32 { return b.x }) // copied in each call
-		a := graph.Constant(t, func(b batch) float32 { return b.a })     // another value updates the graph
-		y := graph.Scratch[float32](t, x.Len())
+func graphed(s *driver.Stream, saxpy *driver.Kernel) (*callable.Callable[batch, *driver.HostBuffer[float32]], error) {
+	f := func(t *callable.Trace[batch]) (*driver.HostBuffer[float32], error) {
+		x := callable.StageSlice(t, func(b batch) []float32 { return b.x }) // copied in each call
+		a := callable.Constant(t, func(b batch) float32 { return b.a })     // another value updates the graph
+		y := callable.Scratch[float32](t, x.Len())
 		if err := t.Err(); err != nil {
 			return nil, err
 		}
@@ -59,9 +60,9 @@ func graphed(s *driver.Stream, saxpy *driver.Kernel) (*graph.Callable[batch, *dr
 		t.Do(zero)
 		cfg := driver.LaunchConfig{Grid: driver.Blocks(x.Len(), 128), Block: driver.D1(128)}
 		t.Launch(saxpy, cfg, x, y, a, uint32(x.Len()))
-		return graph.Result(t, y), t.Err()
+		return callable.Result(t, y), t.Err()
 	}
-	return graph.NewCallable(s, f, nil)
+	return callable.New(s, f, nil)
 }
 
 // [end]

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/purecuda/cuda/ptx/num"
 )
 
 // Type is the type of a tensor's elements, under its name in files.
@@ -47,11 +49,9 @@ func (t Tensor) Float32s() ([]float32, error) {
 	case F32:
 		return convert(t.Data, 4, func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }), nil
 	case BF16:
-		return convert(t.Data, 2, func(b []byte) float32 {
-			return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16)
-		}), nil
+		return convert(t.Data, 2, func(b []byte) float32 { return num.BF16FromBits(binary.LittleEndian.Uint16(b)).Float32() }), nil
 	case F16:
-		return convert(t.Data, 2, func(b []byte) float32 { return half(binary.LittleEndian.Uint16(b)) }), nil
+		return convert(t.Data, 2, func(b []byte) float32 { return num.F16FromBits(binary.LittleEndian.Uint16(b)).Float32() }), nil
 	}
 	return nil, fmt.Errorf("tensor %q has elements of type %s; %s, %s and %s can be read", t.Name, t.Type, F32, F16, BF16)
 }
@@ -62,17 +62,4 @@ func convert(data []byte, size int, value func([]byte) float32) []float32 {
 		list[i] = value(data[i*size:])
 	}
 	return list
-}
-
-// half is the number that the 16 bits of IEEE 754 stand for.
-func half(h uint16) float32 {
-	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
-	switch exponent {
-	case 0: // subnormal: units of 2^-24
-		v := float32(fraction) / (1 << 24)
-		return math.Float32frombits(sign | math.Float32bits(v))
-	case 31: // infinities and NaN
-		return math.Float32frombits(sign | 255<<23 | fraction<<13)
-	}
-	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }

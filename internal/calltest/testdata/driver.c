@@ -70,6 +70,30 @@ API int cuTexRefSetMipmapLevelClamp(void *ref, float min, float max)
 	return (int)(size_t)ref + (int)(min * 100) + (int)(max * 10000);
 }
 
+/* Words and floating-point numbers in turn, more of both than there are registers. */
+API double mixed(int a, float b, long long c, double d, signed char e, float f, unsigned short g, double h, void *i, float j, unsigned k, double l,
+		 long long m, float n, double o, float p, double q, int r, float s)
+{
+	return a + 2 * b + 3 * (double)c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * (double)(size_t)i + 10 * j + 11 * (double)k + 12 * l +
+	       13 * (double)m + 14 * n + 15 * o + 16 * p + 17 * q + 18 * r + 19 * s;
+}
+
+API float half_of(float x) { return x / 2; }
+
+API double twice(double x) { return 2 * x; }
+
+/* No argument is a floating-point number, but the result is. */
+API float ratio(int a, int b) { return (float)a / b; }
+
+API int is_more(float a, float b) { return a > b; }
+
+API const char *name_of(int i) { return i < 0 ? NULL : i ? "one" : ""; }
+
+API signed char length(const char *s) { return (signed char)-(int)strlen(s); }
+
+/* Calls back before it returns, with a floating-point number of its own beside. */
+API double after(void (*fn)(void *), void *data, double x) { fn(data); return x + 1; }
+
 /* C writes to Go's memory. */
 API int cuMemcpyDtoH_v2(void *to, word from, size_t bytes)
 {

@@ -4,8 +4,10 @@
 //
 //	go run github.com/purecuda/cuda/ptx/cmd/ptxinfo [-driver 12.4] [-device 8.6] FILE...
 //
-// With -driver or -device it also answers whether such a driver takes the file
-// for such a device, and exits with 1 if not. A file "-" is the standard input.
+// It reports what NVIDIA's compiler would refuse (package isa) and exits with 1
+// then. With -driver or -device it also answers whether such a driver takes the
+// file for such a device, and exits with 1 if not. A file "-" is the standard
+// input.
 package main
 
 import (
@@ -18,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/isa"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -72,6 +75,9 @@ func (m machine) report(name string, in io.Reader, out io.Writer) error {
 		if err := report.Summary(out); err != nil {
 			return err
 		}
+	}
+	if err := isa.Check(tree); err != nil {
+		return err
 	}
 	return m.check(report.Needs)
 }

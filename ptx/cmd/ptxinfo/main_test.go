@@ -74,3 +74,12 @@ func TestUsage(t *testing.T) {
 		t.Errorf("%d %s", code, errs)
 	}
 }
+
+// What NVIDIA's compiler would refuse is said, each place on a line.
+func TestWhatIsInvalidIsSaid(t *testing.T) {
+	wrong := strings.Replace(text, "{ ret; }", "{ .reg .f32 %f<3>;\n add.s32 %f1, %f1, %f2;\n bar.sync 16;\n ret; }", 1)
+	code, _, errs := call(t, wrong, "-")
+	if code != 1 || !strings.Contains(errs, "5:2: add.s32: operand 1 is register %f1 of type .f32") || !strings.Contains(errs, "6:2: bar.sync: there is no barrier 16") {
+		t.Errorf("%d\n%s", code, errs)
+	}
+}

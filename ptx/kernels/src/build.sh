@@ -1,8 +1,8 @@
 #!/bin/sh
-# Compiles the kernels to PTX: src/NAME.cu to launchers/NAME.ptx. The output is
+# Compiles the kernels to PTX: src/NAME.cu to internal/launchers/NAME.ptx. The output is
 # the same wherever it is made with the same nvcc (11.8, whose PTX drivers since
 # CUDA 11.4 take once the version is lowered) and is committed. Then run go
-# generate in launchers and in internal/launches.
+# generate in internal/launchers and in internal/launches.
 #
 # usage: ptx/kernels/src/build.sh [NAME...]
 #
@@ -32,5 +32,5 @@ for name; do
 		"$ptxas" -c -arch=$target -o /dev/null "$tmp/out.ptx"
 		"$ptxas" -c -arch=sm_90 -o /dev/null "$tmp/out.ptx"
 	fi
-	cp "$tmp/out.ptx" "../launchers/$name.ptx"
+	cp "$tmp/out.ptx" "../../../internal/launchers/$name.ptx"
 done

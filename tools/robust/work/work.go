@@ -57,7 +57,7 @@ func open(emulated bool) (*driver.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d, d.Init()
+	return d, nil
 }
 
 // Close gives everything back.

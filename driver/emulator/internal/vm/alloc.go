@@ -2,6 +2,7 @@ package vm
 
 import (
 	"math/bits"
+	"slices"
 	"sort"
 )
 
@@ -13,6 +14,20 @@ import (
 // Liveness is that of a single thread. That is enough for a warp in which
 // lanes have diverged: a lane's element of a column is touched by that lane
 // only, and each lane for itself runs through the code as a thread does.
+//
+// The data flow is quadratic where blocks and registers are many, so its work is
+// bounded by the length of the code. A function that needs more gets a coarser
+// liveness, which has no blocks: see hulls.
+
+// exactWork is how many words of sets the data flow may look at for each
+// instruction of a function, exactRoom how many words it may keep, exactLeast
+// what a short function may use anyway. Code that compilers make stays below
+// them up to tens of thousands of instructions.
+const (
+	exactWork  = 256
+	exactRoom  = 128
+	exactLeast = 1 << 14
+)
 
 // allocator allocates the registers of one function.
 type allocator struct {
@@ -20,6 +35,9 @@ type allocator struct {
 	base   [numClasses]uint32 // where a class begins in the numbering below
 	total  uint32
 	blocks []*basicBlock
+	dense  []uint32 // number in the sets, by register; pinned ones have none
+	sparse []uint32 // register, by number in the sets
+	work   int      // words that the data flow may still look at
 	ivals  []interval
 	column []uint32 // result
 	pinned []bool
@@ -59,9 +77,14 @@ func (l *lowerer) allocate() {
 	if !l.fn.Entry {
 		a.pinned[a.index(l.retPC)] = true
 	}
-	a.findBlocks()
-	a.liveness()
-	a.intervals()
+	a.number()
+	a.mentions()
+	if a.exact() {
+		a.span()
+	} else {
+		a.hulls()
+	}
+	a.pin()
 	a.scan()
 	a.apply()
 }
@@ -69,8 +92,93 @@ func (l *lowerer) allocate() {
 // index is a register's number among those of all classes.
 func (a *allocator) index(r reg) uint32 { return a.base[r.class] + r.id }
 
-// findBlocks divides the code into basic blocks.
-func (a *allocator) findBlocks() {
+// number numbers the registers that are not pinned.
+func (a *allocator) number() {
+	a.dense = make([]uint32, a.total)
+	for i, pinned := range a.pinned {
+		if pinned {
+			continue
+		}
+		a.dense[i] = uint32(len(a.sparse))
+		a.sparse = append(a.sparse, uint32(i))
+	}
+}
+
+// words is the length of a set.
+func (a *allocator) words() int { return (len(a.sparse) + 63) / 64 }
+
+// spend takes n words from what the data flow may look at and reports whether
+// there were as many.
+func (a *allocator) spend(n int) bool {
+	a.work -= n
+	return a.work >= 0
+}
+
+// exact computes liveness by data flow, if that takes no more work than allowed.
+func (a *allocator) exact() bool {
+	n := len(a.l.code)
+	a.work = exactWork*n + exactLeast
+	return a.findBlocks() && 4*len(a.blocks)*a.words() <= exactRoom*n+exactLeast && a.liveness()
+}
+
+// hulls extends each register that is mentioned in a loop, or alive there, to
+// the whole loop. A thread that leaves the stretch of code between a register's
+// mentions returns to it only by a jump backwards, whose stretch touches the
+// first one. So a register is alive at most in its own stretch and those of the
+// backward jumps that touch it.
+func (a *allocator) hulls() {
+	loops := a.loops()
+	for i := range a.ivals {
+		v := &a.ivals[i]
+		if v.end < 0 {
+			continue
+		}
+		first := sort.Search(len(loops), func(k int) bool { return loops[k].end >= v.start })
+		last := sort.Search(len(loops), func(k int) bool { return loops[k].start > v.end }) - 1
+		if first <= last {
+			v.start, v.end = min(v.start, loops[first].start), max(v.end, loops[last].end)
+		}
+	}
+}
+
+// loops are the stretches of backward jumps in order, those that overlap as one.
+func (a *allocator) loops() []interval {
+	lowest := map[*branchTable]int{}
+	for _, t := range a.l.tables {
+		at := len(a.l.code)
+		for _, to := range t.labels {
+			at = min(at, to.at)
+		}
+		lowest[t] = at
+	}
+	var all []interval
+	for i, n := range a.l.code {
+		at := len(a.l.code)
+		if n.to != nil {
+			at = n.to.at
+		}
+		if n.table != nil {
+			at = min(at, lowest[n.table])
+		}
+		if at <= i {
+			all = append(all, interval{start: 2 * at, end: 2*i + 1})
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].start < all[j].start })
+	var merged []interval
+	for _, v := range all {
+		if k := len(merged) - 1; k >= 0 && v.start <= merged[k].end {
+			merged[k].end = max(merged[k].end, v.end)
+			continue
+		}
+		merged = append(merged, v)
+	}
+	return merged
+}
+
+// findBlocks divides the code into basic blocks. It reports false if the jumps
+// between them are too many.
+func (a *allocator) findBlocks() bool {
 	code := a.l.code
 	leader := make([]bool, len(code)+1)
 	leader[0] = true
@@ -78,11 +186,16 @@ func (a *allocator) findBlocks() {
 		if n.to != nil {
 			leader[n.to.at] = true
 		}
-		for _, t := range n.table {
-			leader[t.at] = true
+		if n.table != nil && !a.spend(len(n.table.labels)) {
+			return false
 		}
 		if n.endsBlock() {
 			leader[i+1] = true
+		}
+	}
+	for _, t := range a.l.tables {
+		for _, to := range t.labels {
+			leader[to.at] = true
 		}
 	}
 	at := make([]int, len(code)+1) // block that begins at an instruction
@@ -100,6 +213,7 @@ func (a *allocator) findBlocks() {
 		}
 		b.next = a.successors(code[b.to-1], b.to, at)
 	}
+	return true
 }
 
 // endsBlock reports whether control may go elsewhere than to the next
@@ -124,8 +238,10 @@ func (a *allocator) successors(n *lowered, next int, at []int) []int {
 	if n.to != nil {
 		add(n.to.at)
 	}
-	for _, t := range n.table {
-		add(t.at)
+	if n.table != nil {
+		for _, t := range n.table.labels {
+			add(t.at)
+		}
 	}
 	if !n.endsBlock() || n.in.kind != guardNone {
 		add(next)
@@ -133,21 +249,22 @@ func (a *allocator) successors(n *lowered, next int, at []int) []int {
 	return out
 }
 
-// liveness computes for each block what is alive at its ends.
-func (a *allocator) liveness() {
-	words := int(a.total+63) / 64
+// liveness computes for each block what is alive at its ends. It reports false
+// if that is too much work.
+func (a *allocator) liveness() bool {
+	words := a.words()
 	for _, b := range a.blocks {
 		b.use, b.def = make(bitset, words), make(bitset, words)
 		b.in, b.out = make(bitset, words), make(bitset, words)
 		for _, n := range a.l.code[b.from:b.to] {
 			for _, r := range n.refs {
-				if i := a.index(r.reg); !r.def && !b.def.has(i) {
-					b.use.set(i)
+				if i := a.index(r.reg); !r.def && !a.pinned[i] && !b.def.has(a.dense[i]) {
+					b.use.set(a.dense[i])
 				}
 			}
 			for _, r := range n.refs {
-				if r.def && n.in.kind == guardNone {
-					b.def.set(a.index(r.reg))
+				if i := a.index(r.reg); r.def && !a.pinned[i] && n.in.kind == guardNone {
+					b.def.set(a.dense[i])
 				}
 			}
 		}
@@ -155,9 +272,14 @@ func (a *allocator) liveness() {
 	for changed := true; changed; {
 		changed = false
 		for i := len(a.blocks) - 1; i >= 0; i-- {
-			changed = a.blocks[i].update(a.blocks) || changed
+			b := a.blocks[i]
+			if !a.spend(words * (1 + len(b.next))) {
+				return false
+			}
+			changed = b.update(a.blocks) || changed
 		}
 	}
+	return true
 }
 
 // update recomputes a block's sets and reports whether they grew.
@@ -176,29 +298,30 @@ func (b *basicBlock) update(all []*basicBlock) bool {
 	return changed
 }
 
-// intervals computes where each register is alive. Position 2i is where
-// instruction i reads, 2i+1 where it writes.
-func (a *allocator) intervals() {
+// mentions begins each register's interval with the places that name it.
+// Position 2i is where instruction i reads, 2i+1 where it writes.
+func (a *allocator) mentions() {
 	a.ivals = make([]interval, a.total)
 	for i := range a.ivals {
 		a.ivals[i] = interval{uint32(i), -1, -1}
 	}
-	for _, b := range a.blocks {
-		a.spanBlock(b)
-		for i, n := range a.l.code[b.from:b.to] {
-			p := 2 * (b.from + i)
-			for _, r := range n.refs {
-				switch {
-				case !r.def && n.in.x == nil:
-					a.extend(a.index(r.reg), p, p)
-				case !r.def: // may be read after something was written
-					a.extend(a.index(r.reg), p, p+1)
-				default:
-					a.extend(a.index(r.reg), p+1, p+1)
-				}
+	for i, n := range a.l.code {
+		p := 2 * i
+		for _, r := range n.refs {
+			switch {
+			case !r.def && n.in.x == nil:
+				a.extend(a.index(r.reg), p, p)
+			case !r.def: // may be read after something was written
+				a.extend(a.index(r.reg), p, p+1)
+			default:
+				a.extend(a.index(r.reg), p+1, p+1)
 			}
 		}
 	}
+}
+
+// pin keeps registers that are set before the code runs alive throughout it.
+func (a *allocator) pin() {
 	for i, pinned := range a.pinned {
 		if pinned {
 			a.ivals[i].start, a.ivals[i].end = -1, 2*len(a.l.code)+1
@@ -206,18 +329,40 @@ func (a *allocator) intervals() {
 	}
 }
 
-// spanBlock extends what is alive at a block's ends to them.
-func (a *allocator) spanBlock(b *basicBlock) {
-	for k := range b.in {
-		for in := b.in[k] | b.out[k]; in != 0; in &= in - 1 {
-			i := uint32(k*64 + bits.TrailingZeros64(in))
+// span extends the intervals to the first and the last end of a block at which
+// each register is alive. What is between them needs no look: registers that are
+// alive everywhere would be quadratic.
+func (a *allocator) span() {
+	seen := make(bitset, a.words())
+	for _, b := range a.blocks {
+		b.unseen(seen, func(i uint32) {
+			at := 2*b.to - 1
 			if b.in.has(i) {
-				a.extend(i, 2*b.from, 2*b.from)
+				at = 2 * b.from
 			}
+			a.extend(a.sparse[i], at, at)
+		})
+	}
+	clear(seen)
+	for _, b := range slices.Backward(a.blocks) {
+		b.unseen(seen, func(i uint32) {
+			at := 2 * b.from
 			if b.out.has(i) {
-				a.extend(i, 2*b.to-1, 2*b.to-1)
+				at = 2*b.to - 1
 			}
+			a.extend(a.sparse[i], at, at)
+		})
+	}
+}
+
+// unseen calls f with what is alive at an end of the block and not yet in seen,
+// and adds it.
+func (b *basicBlock) unseen(seen bitset, f func(i uint32)) {
+	for k := range seen {
+		for x := (b.in[k] | b.out[k]) &^ seen[k]; x != 0; x &= x - 1 {
+			f(uint32(k*64 + bits.TrailingZeros64(x)))
 		}
+		seen[k] |= b.in[k] | b.out[k]
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/purecuda/cuda/ptx"
 )
@@ -26,6 +28,11 @@ type CompileOptions struct {
 	Externs map[string]Extern
 	// Tag is kept in the regions of the module's variables for reports.
 	Tag string
+	// MemoryLimit bounds the bytes of all variables, 0 is none.
+	MemoryLimit uint64
+	// VariableLimit bounds the variables that declarations like x<100> stand
+	// for; 0 is DefaultVariables.
+	VariableLimit int
 }
 
 // Extern is a function that is called from PTX and runs in Go. It is called
@@ -101,14 +108,14 @@ type CompileErrors []*CompileError
 
 // Error puts each reason on a line of its own, which is what a JIT log is.
 func (es CompileErrors) Error() string {
-	s := ""
+	var b strings.Builder
 	for i, e := range es {
 		if i > 0 {
-			s += "\n"
+			b.WriteByte('\n')
 		}
-		s += e.Error()
+		b.WriteString(e.Error())
 	}
-	return s
+	return b.String()
 }
 
 // Unwrap gives the single errors to errors.As.
@@ -234,6 +241,13 @@ type LaunchOptions struct {
 	Heap *Heap
 	// HeapLimit bounds that heap; 0 is 8 MiB (CU_LIMIT_MALLOC_HEAP_SIZE).
 	HeapLimit uint64
+	// Timeout ends a kernel that runs for longer, with a fault that says where it
+	// was. 0 is no limit.
+	Timeout time.Duration
+	// BlockMemory bounds the local and shared memory of all blocks that run at
+	// a time: blocks wait for others to end. One block that needs more is
+	// refused as out of memory. 0 is no bound.
+	BlockMemory uint64
 	// Stats, if not nil, is added to when the launch ends.
 	Stats *Stats
 	// Count has Stats.Counts filled in: the kernel runs several times slower.

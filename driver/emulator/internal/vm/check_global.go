@@ -283,6 +283,9 @@ func (p mark) describe(r *launchRun) string {
 	out := fmt.Sprintf("block %v thread %v at %s", block, thread, p.place)
 	if p.id != r.id {
 		out += " of an earlier launch of " + p.what
+		if p.order != nil {
+			out += p.order.Made().at(", submitted at ")
+		}
 	}
 	return out
 }

@@ -144,6 +144,8 @@ type order struct {
 	before map[[2]int]bool
 }
 
+func (o order) Made() *vm.Trace { return nil }
+
 func (o order) After(e vm.Order) bool { return o.before[[2]int{e.(order).at, o.at}] }
 
 func TestRacesBetweenLaunchesFollowTheirOrder(t *testing.T) {

@@ -90,4 +90,7 @@ func orderBlocks(blocks []*cta) {
 
 // Order is a launch's or a copy's place among the others: whether an earlier
 // one had ended, as far as the program made sure of it, when this one began.
-type Order interface{ After(earlier Order) bool }
+type Order interface {
+	After(earlier Order) bool
+	Made() *Trace // where the program submitted it; nil if that is not known
+}

@@ -14,7 +14,7 @@ import (
 func clusterKernel(body string) string {
 	return `.visible .entry k(.param .u64 out)
 {
-	.reg .b32 %r<16>; .reg .b64 %rd<16>; .reg .pred %p<8>; .reg .u32 %me, %rank; .reg .u64 %out;
+	.reg .b32 %r<16>; .reg .b64 %rd<16>; .reg .b16 %h<4>; .reg .pred %p<8>; .reg .u32 %me, %rank; .reg .u64 %out;
 	.shared .align 16 .b8 s[256]; .shared .align 8 .b64 bar;
 	ld.param.u64 %out, [out]; mov.u32 %me, %tid.x; mov.u32 %rank, %cluster_ctarank;
 	setp.eq.u32 %p1, %me, 0; @%p1 mbarrier.init.shared.b64 [bar], 1; bar.sync 0;
@@ -236,6 +236,70 @@ func TestChecksKnowBulkCopiesToGlobalMemory(t *testing.T) {
 	for i, n := range map[int]int{32: 0, 64: 1} { // threads, and what they find
 		if found := m.run(1, i, nil); len(found) != n {
 			t.Errorf("%d threads: found %v, want %d", i, found, n)
+		}
+	}
+}
+
+// A copy with a byte mask writes the bytes of each 16 whose bit is set, no others.
+func TestBulkCopiesWithAByteMask(t *testing.T) {
+	const mask = 0b1010_0101_1100_0011
+	m := load(t, ".version 8.6\n.target sm_100\n.address_size 64\n"+clusterKernel(fmt.Sprintf(`
+	mul.lo.u32 %%r6, %%me, 4; add.u32 %%r6, %%r6, %%r4; add.u32 %%r7, %%me, 0x01020304; st.shared.u32 [%%r6], %%r7;
+	fence.proxy.async; bar.sync 0;
+	mov.u16 %%h1, %d;
+	@%%p1 cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%%out], [s], 64, %%h1;
+	@%%p1 cp.async.bulk.commit_group;
+	@%%p1 cp.async.bulk.wait_group 0;`, mask)))
+	before := make([]uint32, 32)
+	for i := range before {
+		before[i] = 0xffffffff
+	}
+	out := upload(m, before)
+	o := grid(1, 32)
+	o.Device = vm.DeviceInfo{ComputeCapability: 100, SMs: 4}
+	if err := m.launchWith("k", o, out); err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range download[uint8](m, out, 128) {
+		want := uint8(0xff)
+		if i < 64 && mask>>(i%16)&1 != 0 {
+			want = uint8((0x01020304 + i/4) >> (8 * (i % 4)))
+		}
+		if b != want {
+			t.Errorf("byte %d is %#x, want %#x", i, b, want)
+		}
+	}
+}
+
+// An access that found another block's memory does not find it any more when
+// that block has ended.
+func TestAccessesToOtherBlocksEndWithThem(t *testing.T) {
+	const body = arriveWait + `
+	setp.eq.u32 %%p2, %%rank, 1; @%%p2 bra OTHER;
+	mapa.shared::cluster.u32 %%r5, %%r4, 1; mov.u32 %%r7, 0;
+L:	%s
+	setp.ne.u32 %%p3, %%r7, 0; @%%p3 bra M;
+	barrier.cluster.arrive; barrier.cluster.wait;
+M:	nanosleep.u32 10; add.u32 %%r7, %%r7, 1; setp.lt.u32 %%p3, %%r7, 2000; @%%p3 bra L;
+	bra END;
+OTHER: barrier.cluster.arrive; barrier.cluster.wait;
+END:`
+	for name, access := range map[string]string{
+		"load":      "ld.shared::cluster.u32 %r6, [%r5];",
+		"store":     "st.shared::cluster.u32 [%r5], %r7;",
+		"atomic":    "atom.shared::cluster.add.u32 %r6, [%r5], 1;",
+		"vector":    "ld.shared::cluster.v2.u32 {%r6, %r9}, [%r5];",
+		"generic":   "cvt.u64.u32 %rd3, %r5; cvta.shared::cluster.u64 %rd4, %rd3; ld.u32 %r6, [%rd4];",
+		"reduction": "red.shared::cluster.add.u32 [%r5], 1;",
+	} {
+		m := load(t, clusterKernel(fmt.Sprintf(body, access)))
+		o := grid(2, 32)
+		o.Cluster = vm.Dim3{X: 2, Y: 1, Z: 1}
+		o.Workers = 1
+		err := m.launchWith("k", o, upload(m, make([]uint32, 64)))
+		var f *vm.Fault
+		if !errors.As(err, &f) || f.Kind != vm.FaultClusterGone {
+			t.Errorf("%s of a block that has ended: got %v", name, err)
 		}
 	}
 }

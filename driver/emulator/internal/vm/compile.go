@@ -2,9 +2,12 @@ package vm
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/purecuda/cuda/ptx"
 )
@@ -24,6 +27,24 @@ type compiler struct {
 	exports map[string]*symbol // what other sources may refer to
 	funcs   []*symbol          // functions by id
 	errs    CompileErrors
+	room    uint32 // see variadicRoom
+
+	statics    map[static]*symbol // variables of functions that are module's
+	constBytes int
+	placed     uint64 // bytes of variables
+
+	// Programs of kernels, see build.go.
+	mu       sync.Mutex
+	size     int // statements of all functions
+	lowered  int // statements that were lowered so far
+	checked  map[*symbol]bool
+	checkAll bool // every function was checked
+}
+
+// static is a .global or .const variable declared in a function.
+type static struct {
+	decl *ptx.Variable
+	name string
 }
 
 // source is one PTX file with its own names.
@@ -43,16 +64,25 @@ type symbol struct {
 	id     int           // of a function
 	addr   uint64        // of a global or constant
 	target string        // of an alias
+
+	reserved bool // its memory is counted
 }
 
 func compile(opts CompileOptions, mods []*ptx.Module) (*Module, error) {
-	c := &compiler{opts: opts, exports: map[string]*symbol{}}
+	if err := CheckNumbers(opts, mods...); err != nil {
+		return nil, err
+	}
+	c := &compiler{opts: opts, exports: map[string]*symbol{}, statics: map[static]*symbol{}, checked: map[*symbol]bool{}}
 	c.mod = &Module{mem: opts.Memory, opts: opts, kernels: map[string]*Kernel{}, vars: map[string]*Variable{}}
 	for i, m := range mods {
 		c.addSource(i, m)
 	}
-	c.placeVariables()
-	c.initialise()
+	if c.measure(); len(c.errs) == 0 {
+		c.placeVariables()
+	}
+	if len(c.errs) == 0 {
+		c.initialise()
+	}
 	for _, s := range c.sources {
 		for _, d := range s.mod.Decls {
 			if f, ok := d.(*ptx.Function); ok && f.Entry {
@@ -83,7 +113,7 @@ func (c *compiler) addSource(i int, m *ptx.Module) {
 		case *ptx.Function:
 			c.addFunction(s, d)
 		case *ptx.Variable:
-			for _, v := range expand(d) {
+			for _, v := range c.expand(d) {
 				c.addVariable(s, v)
 			}
 		case *ptx.File:
@@ -106,10 +136,11 @@ func (c *compiler) checkTarget(s *source) {
 }
 
 // expand gives the variables that a parameterised declaration a<3> stands for.
-func expand(v *ptx.Variable) []*ptx.Variable {
+func (c *compiler) expand(v *ptx.Variable) []*ptx.Variable {
 	if v.Count == 0 {
 		return []*ptx.Variable{v}
 	}
+	c.lowered += v.Count
 	out := make([]*ptx.Variable, v.Count)
 	for i := range out {
 		e := *v
@@ -189,15 +220,19 @@ func (c *compiler) definition(sym *symbol) *symbol {
 	return sym
 }
 
-// sizeOf is a variable's size in bytes; an unsized array counts as 0.
+// sizeOf is a variable's size in bytes, the largest number if it has more; an
+// unsized array counts as 0.
 func sizeOf(v *ptx.Variable) uint64 {
 	n := uint64(v.Type.Size()) * uint64(max(v.Vector, 1))
 	for _, d := range v.Dims {
 		if d == ptx.Unsized {
-			n *= uint64(unsizedLen(v))
-			continue
+			d = int64(unsizedLen(v))
 		}
-		n *= uint64(d)
+		over, size := bits.Mul64(n, uint64(d))
+		if over != 0 {
+			size = math.MaxUint64
+		}
+		n = size
 	}
 	return n
 }
@@ -215,26 +250,49 @@ func alignOf(v *ptx.Variable) uint64 {
 	return uint64(max(v.Align, v.Type.Size()*max(v.Vector, 1), 1))
 }
 
-// placeVariables gives every global and constant an address.
+// placeVariables gives every global and constant an address, if there is memory
+// for all of them.
 func (c *compiler) placeVariables() {
+	ok := true
+	c.eachVariable(func(sym *symbol) {
+		if ok && c.defines(sym) && !sym.reserved {
+			ok = c.reserve(sym)
+		}
+	})
+	if ok {
+		c.eachVariable(c.placeVariable)
+	}
+}
+
+// eachVariable calls f for each module-level variable in memory.
+func (c *compiler) eachVariable(f func(sym *symbol)) {
 	for _, s := range c.sources {
 		for _, d := range s.mod.Decls {
 			v, ok := d.(*ptx.Variable)
 			if !ok || v.Space != ptx.GlobalSpace && v.Space != ptx.ConstSpace {
 				continue
 			}
-			for _, e := range expand(v) {
-				if sym := s.syms[e.Name]; sym.v == e || v.Count != 0 {
-					c.placeVariable(sym)
+			if v.Count == 0 {
+				if sym := s.syms[v.Name]; sym.v == v {
+					f(sym)
 				}
+				continue
+			}
+			for i := range v.Count {
+				f(s.syms[v.Name+strconv.Itoa(i)])
 			}
 		}
 	}
 }
 
+// defines reports whether the symbol is a variable that needs a place.
+func (c *compiler) defines(sym *symbol) bool {
+	return sym.addr == 0 && sym.v.Linkage != ptx.Extern && c.definition(sym) == sym
+}
+
 func (c *compiler) placeVariable(sym *symbol) {
 	v := sym.v
-	if sym.addr != 0 || v.Linkage == ptx.Extern || c.definition(sym) != sym {
+	if !c.defines(sym) || !sym.reserved && !c.reserve(sym) {
 		return
 	}
 	o := AllocOptions{Device: c.opts.Device, Kind: RegionGlobal, Align: alignOf(v), Tag: "variable " + v.Name}
@@ -261,6 +319,22 @@ func (c *compiler) placeVariable(sym *symbol) {
 		c.mod.vars[v.Name] = mv
 		c.mod.varList = append(c.mod.varList, mv)
 	}
+}
+
+// variableUnit is what a variable costs at least.
+const variableUnit = 512
+
+// reserve counts the memory of a variable and reports whether there is as much.
+func (c *compiler) reserve(sym *symbol) bool {
+	size := sizeOf(sym.v)
+	if limit := c.opts.MemoryLimit; limit != 0 && (limit < c.placed || limit-c.placed < size) {
+		c.fail(sym.src, sym.v.Pos, CompileMemory, "variable %s: %d bytes are more than the device has left", sym.name, size)
+		return false
+	}
+	c.placed += roundUp(size, variableUnit)
+	c.mod.bytes = c.placed
+	sym.reserved = true
+	return true
 }
 
 // functionAddr is the value of a pointer to the function.

@@ -485,3 +485,45 @@ func TestSeedsChangeOnlyTheOrder(t *testing.T) {
 		}
 	}
 }
+
+// Threads that exit while others wait no longer count: the barrier opens, also
+// where the last to come is one that leaves, and where it counts threads.
+func TestBarriersOpenWhenOthersExitLate(t *testing.T) {
+	for name, wait := range map[string]string{
+		"all threads":      "bar.sync 0;",
+		"a reduction":      "bar.red.popc.u32 %r5, 0, %p0;",
+		"named":            "barrier.sync 3;",
+		"whole warps of 2": "bar.sync 4, 64;",
+	} {
+		body := `
+	setp.ge.u32 %p0, %r0, 64;
+	@%p0 bra LATE;
+	setp.eq.u32 %p1, %r0, 3;
+	@%p1 bra LATE;
+	` + wait + `
+	mov.u32 %d, 7;
+	bra END;
+LATE:	mov.u32 %r1, 0;
+L:	add.u32 %r1, %r1, 1; setp.lt.u32 %p2, %r1, 3000; @%p2 bra L;
+	exit;
+END:`
+		for _, workers := range []int{1, 2} {
+			m := load(t, threadOut(body))
+			out := upload(m, make([]uint32, 96))
+			o := grid(1, 96)
+			o.Workers = workers
+			if err := m.launchWith("k", o, out); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for i, v := range download[uint32](m, out, 96) {
+				want := uint32(7)
+				if i == 3 || i >= 64 {
+					want = 0
+				}
+				if v != want {
+					t.Fatalf("%s: thread %d leaves %d, want %d", name, i, v, want)
+				}
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"fmt"
 	"math/bits"
 	"unsafe"
 )
@@ -17,6 +18,7 @@ type cta struct {
 	live   int // threads that have not exited
 	bars   [numBarriers]barrier
 	shared []byte
+	bytes  uint64 // of shared and local memory, as counted in the run
 	cache  []access
 	recent [8]*Region // regions that lookups found last
 	matrix *mmaWork   // made by the first matrix product
@@ -64,8 +66,8 @@ const cancelRounds = 64
 // step runs the CTA until it ends or has had its turn.
 func (c *cta) step() stepState {
 	for yields, round := 0, 1; yields < spinRounds; round++ {
-		if round%cancelRounds == 0 && c.run.cancelled() {
-			panic(c.warps[0].fault(FaultAborted, nil))
+		if round%cancelRounds == 0 {
+			c.endIfAsked()
 		}
 		running, runnable := 0, 0
 		c.shuffle()
@@ -97,6 +99,32 @@ func (c *cta) step() stepState {
 	}
 	c.lookStuck()
 	return stepYield
+}
+
+// endIfAsked ends the kernel if it was cancelled, or takes too long. The place it
+// names is that of a warp that still runs.
+func (c *cta) endIfAsked() {
+	kind := c.run.ended()
+	if kind == FaultNone {
+		return
+	}
+	w := c.warps[0]
+	for _, o := range c.warps {
+		if o.live != 0 {
+			w = o
+			break
+		}
+	}
+	panic(w.endFault(kind))
+}
+
+// endFault is why the kernel ends that the warp executes.
+func (w *warp) endFault(kind FaultKind) *Fault {
+	f := w.fault(kind, nil)
+	if kind == FaultTimeout {
+		f.Detail = fmt.Sprintf("the kernel ran for longer than %v and was ended; this warp was still in it", w.cta.run.opts.Timeout)
+	}
+	return f
 }
 
 func (c *cta) runnable() bool {

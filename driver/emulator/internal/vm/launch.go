@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 )
 
@@ -19,6 +20,10 @@ type Kernel struct {
 	main   *function
 	// dynamicStart is where dynamic shared memory begins.
 	dynamicStart int
+	build        func() // makes the program; nil if loading made it
+	buildOnce    sync.Once
+	maxRegs      int       // .maxnreg, 0 if there is none
+	blocks       uint64    // .minnctapersm
 	pool         sync.Pool // of *cta
 	runs         sync.Pool // of *launchRun
 
@@ -37,6 +42,7 @@ const (
 	defaultStack    = 512 << 10
 	defaultHeap     = 8 << 20
 	resultInvalid   = 1
+	resultMemory    = 2
 	resultResources = 701
 )
 
@@ -58,6 +64,9 @@ type launchRun struct {
 
 	warpInsts, laneInsts atomic.Uint64
 
+	begun      time.Time     // if there is a timeout
+	blockBytes atomic.Uint64 // local and shared memory of the blocks that run
+
 	fence       atomic.Uint64
 	outMu       sync.Mutex
 	tally       *tally     // of the CTAs that have ended, if the launch counts
@@ -68,6 +77,7 @@ type launchRun struct {
 }
 
 func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
+	k.ready()
 	if err := k.check(opts); err != nil {
 		return err
 	}
@@ -101,6 +111,9 @@ func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
 	}
 	r.kernel, r.ctx, r.opts, r.mem, r.params = k, ctx, opts, k.module.mem, opts.Params
 	r.id = nextLaunch.Add(1)
+	if opts.Timeout > 0 {
+		r.begun = time.Now()
+	}
 	r.threads = uint32(opts.Block.Count())
 	r.ctas = opts.Grid.Count()
 	r.units = r.ctas / opts.clusterSize().Count()
@@ -117,6 +130,7 @@ func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
 func (r *launchRun) release() {
 	r.ctx, r.opts, r.params, r.paramRegion.data, r.paramRegion.base = nil, nil, nil, nil, nil
 	r.joined.Store(0)
+	r.blockBytes.Store(0)
 	r.warpInsts.Store(0)
 	r.laneInsts.Store(0)
 	r.ownHeap, r.heapOnce = nil, sync.Once{}
@@ -136,6 +150,9 @@ func (r *launchRun) work() {
 		n = runtime.GOMAXPROCS(0)
 	}
 	n = int(min(uint64(n), r.units))
+	if most := r.opts.BlockMemory; most != 0 {
+		n = int(min(uint64(n), max(most/max(r.kernel.blockBytes(r.opts)*r.opts.clusterSize().Count(), 1), 1)))
+	}
 	r.divide(n)
 	if n == 1 {
 		r.worker()
@@ -172,6 +189,10 @@ func (k *Kernel) check(o *LaunchOptions) error {
 		return bad(resultNotSupported, "the check %s is not implemented", o.Checks.unimplemented())
 	case g.X%o.clusterSize().X != 0 || g.Y%o.clusterSize().Y != 0 || g.Z%o.clusterSize().Z != 0:
 		return bad(resultInvalid, "grid %v is not a multiple of the cluster %v", g, o.Cluster)
+	case uint64(k.attrs.LocalBytes) >= max(o.StackLimit, defaultStack):
+		return bad(resultInvalid, "a thread has %d bytes of local memory, the kernel declares %d", max(o.StackLimit, defaultStack), k.attrs.LocalBytes)
+	case o.BlockMemory != 0 && k.blockBytes(o) > o.BlockMemory:
+		return bad(resultMemory, "a block takes %d bytes of local and shared memory, of %d", k.blockBytes(o), o.BlockMemory)
 	case len(o.Params) < k.attrs.ParamBytes:
 		return bad(resultInvalid, "parameter block has %d bytes, the kernel takes %d", len(o.Params), k.attrs.ParamBytes)
 	}
@@ -193,7 +214,7 @@ func (r *launchRun) worker() {
 	}
 	for i := 0; ; i++ {
 		var c *cta
-		if !none && len(resident) < limit {
+		if !none && len(resident) < limit && (len(resident) == 0 || r.roomForBlock()) {
 			c = r.startCTA(me)
 			none = c == nil
 		}
@@ -248,17 +269,23 @@ func (r *launchRun) step(c *cta) (ended bool) {
 			ended = true
 		}
 	}()
-	if r.cancelled() {
-		panic(c.warps[0].fault(FaultAborted, nil))
-	}
+	c.endIfAsked()
 	if c.cluster != nil && len(c.cluster.ctas) > 1 {
 		return c.cluster.step() == stepDone
 	}
 	return c.step() == stepDone
 }
 
-// cancelled reports whether the launch should end.
-func (r *launchRun) cancelled() bool { return r.aborted.Load() || r.ctx.Err() != nil }
+// ended is why the launch should end, FaultNone if it should not.
+func (r *launchRun) ended() FaultKind {
+	switch {
+	case r.aborted.Load() || r.ctx.Err() != nil:
+		return FaultAborted
+	case r.opts.Timeout > 0 && time.Since(r.begun) > r.opts.Timeout:
+		return FaultTimeout
+	}
+	return FaultNone
+}
 
 // failed keeps the first fault and stops all workers.
 func (r *launchRun) failed(c *cta, x any) {
@@ -299,6 +326,7 @@ func (r *launchRun) retire(c *cta) {
 		w.count, w.laneCount = 0, 0
 	}
 	r.sum(c)
+	r.blockBytes.Add(-c.bytes)
 	c.run = nil
 	if c.prog == r.kernel.prog {
 		r.kernel.pool.Put(c)
@@ -351,7 +379,39 @@ func (r *launchRun) newCTA() *cta {
 		w.shared = c.shared[:c.sharedRegion.Size]
 		w.setBlock(r.opts.Block)
 	}
+	c.bytes = uint64(len(c.shared))
+	for _, w := range c.warps {
+		c.bytes += w.bytes()
+	}
+	r.blockBytes.Add(c.bytes)
 	return c
+}
+
+// bytes is the memory of the warp's threads.
+func (w *warp) bytes() uint64 { return uint64(len(w.local)) + w.dyn.bytes }
+
+// grew counts memory that a block takes besides what the kernel declares, and
+// ends the kernel if it is too much for all that run.
+func (c *cta) grew(w *warp, in *inst, n uint64) {
+	c.bytes += n
+	if most := c.run.opts.BlockMemory; c.run.blockBytes.Add(n) > most && most != 0 {
+		panic(w.laneFault(FaultStack, in, first(w.mask), fmt.Sprintf("the blocks that run take more than %d bytes of local and shared memory", most)))
+	}
+}
+
+// BlockBytes is the local and shared memory that a block takes from the start.
+func (k *Kernel) BlockBytes(block Dim3, dynamicShared uint32) uint64 {
+	k.ready()
+	warps := (block.Count() + lanes - 1) / lanes
+	return uint64(alignUp(k.main.local, 16))*lanes*warps + uint64(k.attrs.SharedBytes) + uint64(dynamicShared)
+}
+
+func (k *Kernel) blockBytes(o *LaunchOptions) uint64 { return k.BlockBytes(o.Block, o.DynamicShared) }
+
+// roomForBlock reports whether another block may begin while others wait.
+func (r *launchRun) roomForBlock() bool {
+	most := r.opts.BlockMemory
+	return most == 0 || r.blockBytes.Load()+r.kernel.blockBytes(r.opts) <= most
 }
 
 // sharedBytes is the shared memory that each CTA has for itself.

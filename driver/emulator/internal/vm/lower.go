@@ -18,36 +18,9 @@ type builder struct {
 	dynAlign  uint32
 	locs      map[string]int32
 	indirect  bool
+	check     bool // only looks for errors
 	taken     map[*symbol]bool
 	opcodes   map[string]int32
-}
-
-// kernel compiles one entry.
-func (c *compiler) kernel(s *source, f *ptx.Function) {
-	b := &builder{c: c, funcs: map[*symbol]*function{}, shared: map[*symbol]uint32{}, locs: map[string]int32{}, taken: map[*symbol]bool{}, dynAlign: 16}
-	b.prog = &program{byID: map[int]*function{}}
-	for _, src := range c.sources {
-		b.prog.files = append(b.prog.files, src.mod.Name)
-		b.prog.sources = append(b.prog.sources, src.mod.Source)
-	}
-	k := &Kernel{name: f.Name, module: c.mod, prog: b.prog}
-	errs := len(c.errs)
-	k.main = b.function(s, s.syms[f.Name])
-	for len(b.queue) > 0 {
-		sym := b.queue[0]
-		b.queue = b.queue[1:]
-		b.lowerFunction(sym)
-		if len(b.queue) == 0 && b.indirect {
-			b.queueTaken()
-		}
-	}
-	if len(c.errs) != errs {
-		return
-	}
-	b.finish(k)
-	k.describe(s, f, b)
-	c.mod.kernels[f.Name] = k
-	c.mod.names = append(c.mod.names, f.Name)
 }
 
 // function returns the function of a symbol and queues it for lowering.
@@ -61,13 +34,16 @@ func (b *builder) function(s *source, sym *symbol) *function {
 	b.prog.byID[sym.id] = f
 	if sym.fn.Body == nil {
 		f.ext, f.builtin = b.c.extern(sym.name)
-		f.layout(sym.fn)
+		f.layout(b.c, sym.fn)
 		if f.ext == nil && f.builtin == nil {
 			b.c.fail(s, sym.fn.Pos, CompileUnresolved, "function %s is not defined", sym.name)
 		}
 		return f
 	}
-	b.queue = append(b.queue, sym)
+	if !b.check || !b.c.checked[sym] {
+		b.c.checked[sym] = true
+		b.queue = append(b.queue, sym)
+	}
 	return f
 }
 
@@ -79,6 +55,10 @@ func (b *builder) addressTaken(sym *symbol) {
 // queueTaken queues everything that an indirect call may reach: each function
 // of the module whose address may have been taken.
 func (b *builder) queueTaken() {
+	if b.check && b.c.checkAll {
+		return
+	}
+	b.c.checkAll = true
 	for _, s := range b.c.sources {
 		for _, d := range s.mod.Decls {
 			f, ok := d.(*ptx.Function)
@@ -100,11 +80,19 @@ func (b *builder) placeShared(sym *symbol) (offset uint32, dynamic bool) {
 	if at, ok := b.shared[sym]; ok {
 		return at, false
 	}
-	at := alignUp(b.sharedEnd, uint32(alignOf(v)))
+	end := roundUp(uint64(b.sharedEnd), alignOf(v))
+	if end > mostShared || sizeOf(v) > mostShared-end {
+		b.c.fail(sym.src, v.Pos, CompileInvalid, "variable %s: %d bytes are more shared memory than any block has", v.Name, sizeOf(v))
+		return 0, false
+	}
+	at := uint32(end)
 	b.shared[sym] = at
-	b.sharedEnd = at + uint32(sizeOf(v))
+	b.sharedEnd = uint32(end + sizeOf(v))
 	return at, false
 }
+
+// mostShared is what a block of any device has at most.
+const mostShared = 227 << 10
 
 func alignUp(n, a uint32) uint32 { return (n + a - 1) &^ (a - 1) }
 
@@ -123,66 +111,6 @@ func (b *builder) finish(k *Kernel) {
 		if in.ctl == ctlCall && in.x.fn != nil {
 			in.target = in.x.fn.entry
 		}
-	}
-}
-
-// describe fills in the kernel's parameters and attributes.
-func (k *Kernel) describe(s *source, f *ptx.Function, b *builder) {
-	at := 0
-	for _, p := range f.Params {
-		a := int(alignOf(p))
-		at = (at + a - 1) &^ (a - 1)
-		q := Param{Name: p.Name, Type: p.Type.String(), Offset: at, Size: int(sizeOf(p)), Align: a, Pointer: p.Ptr != nil}
-		k.params = append(k.params, q)
-		at += q.Size
-	}
-	at32 := &k.attrs
-	at32.ParamBytes = at
-	at32.SharedBytes = int(b.sharedEnd)
-	k.dynamicStart = int(alignUp(b.sharedEnd, b.dynAlign))
-	at32.MaxThreads = maxThreads
-	at32.NumRegs = k.registers()
-	at32.LocalBytes = k.stack()
-	at32.PTXVersion = targetVersion(s.mod)
-	for _, src := range b.c.sources {
-		for _, d := range src.mod.Decls {
-			if v, ok := d.(*ptx.Variable); ok && v.Space == ptx.ConstSpace {
-				at32.ConstBytes += int(sizeOf(v)) * max(v.Count, 1)
-			}
-		}
-	}
-	blocks := uint64(1)
-	for _, d := range f.Perf {
-		dim := dimOf(d.Args)
-		switch d.Name {
-		case "minnctapersm":
-			if len(d.Args) > 0 {
-				blocks = max(d.Args[0], 1)
-			}
-		case "maxntid":
-			at32.MaxBlock = dim
-			at32.MaxThreads = int(min(dim.Count(), maxThreads))
-		case "reqntid":
-			at32.ReqBlock = dim
-			at32.MaxThreads = int(min(dim.Count(), maxThreads))
-		case "reqnctapercluster":
-			at32.ReqCluster = dim
-		case "maxclusterrank":
-			if len(d.Args) > 0 {
-				at32.MaxCluster = int(d.Args[0])
-			}
-		case "explicitcluster":
-			at32.Explicit = true
-		case "blocksareclusters":
-			at32.ClusterGrid = true
-		case "maxnreg":
-			if len(d.Args) > 0 {
-				at32.NumRegs = min(at32.NumRegs, int(d.Args[0]))
-			}
-		}
-	}
-	if bounded := max(at32.MaxBlock.Count(), at32.ReqBlock.Count()); bounded > 0 {
-		at32.NumRegs = min(at32.NumRegs, registersFor(bounded, blocks))
 	}
 }
 
@@ -239,7 +167,7 @@ type lowered struct {
 	pos   ptx.Pos
 	loc   int32
 	to    *label
-	table []*label
+	table *branchTable
 	mem   bool // accesses memory at the address in field a
 	order memoryOrder
 	op    string // the PTX instruction that begins here
@@ -259,8 +187,10 @@ type lowerer struct {
 	retPC  reg // column with the return address
 	// savedSP is alloca's stack pointer at the start of the function.
 	savedSP  reg
-	prologue []*lowered // put before the code when it is complete
-	local    uint32     // local memory used so far
+	tables   map[*ptx.BranchTargets]*branchTable // those of brx.idx
+	lists    map[*ptx.CallTargets]*symbol        // those of indirect calls, with the last function
+	prologue []*lowered                          // put before the code when it is complete
+	local    uint32                              // local memory used so far
 
 	// Of the instruction being lowered.
 	cur        *ptx.Instr
@@ -276,6 +206,7 @@ type lowerer struct {
 // lowerFunction lowers a function's body and appends it to the program.
 func (b *builder) lowerFunction(sym *symbol) {
 	f := b.funcs[sym]
+	b.c.lowered++
 	l := &lowerer{b: b, file: sym.src, fn: sym.fn, f: f, consts: map[constant]reg{}, guard: noReg, carry: noReg, savedSP: noReg}
 	l.scope = newScope(nil)
 	if sym.fn.Entry {
@@ -299,8 +230,10 @@ func (l *lowerer) labelAtEnd() bool {
 		if i.to != nil && i.to.at == len(l.code) {
 			return true
 		}
-		for _, t := range i.table {
-			if t.at == len(l.code) {
+	}
+	for _, t := range l.tables {
+		for _, to := range t.labels {
+			if to.at == len(l.code) {
 				return true
 			}
 		}
@@ -313,7 +246,26 @@ func newScope(outer *scope) *scope {
 		tables: map[string]*ptx.BranchTargets{}, protos: map[string]*ptx.CallPrototype{}, calls: map[string]*ptx.CallTargets{}}
 }
 
+// checkParams holds the size of a kernel's parameters against what the target
+// and the version have room for.
+func (l *lowerer) checkParams() {
+	size, limit := uint64(0), uint64(4352)
+	if v := l.file.mod.Version; targetVersion(l.file.mod) >= 70 && (v.Major > 8 || v.Major == 8 && v.Minor >= 1) {
+		limit = 32764
+	}
+	for _, p := range l.fn.Params {
+		size = roundUp(size, alignOf(p))
+		if n := sizeOf(p); size > limit || n > limit-size {
+			l.pos = l.fn.Pos
+			l.bad("kernel %s uses too much parameter space (%#x bytes, %#x max)", l.fn.Name, max(size+n, n), limit)
+			return
+		}
+		size += sizeOf(p)
+	}
+}
+
 func (l *lowerer) kernelParams() {
+	l.checkParams()
 	at := uint32(0)
 	for _, p := range l.fn.Params {
 		at = alignUp(at, uint32(alignOf(p)))
@@ -354,6 +306,7 @@ func (l *lowerer) declare(d *ptx.RegDecl) {
 }
 
 func (l *lowerer) statement(s ptx.Stmt) {
+	l.b.c.lowered++
 	switch s := s.(type) {
 	case *ptx.Instr:
 		l.instruction(s)
@@ -362,8 +315,8 @@ func (l *lowerer) statement(s ptx.Stmt) {
 	case *ptx.Block:
 		l.block(s)
 	case *ptx.Variable:
-		for _, v := range expand(s) {
-			l.variable(v)
+		for _, v := range l.b.c.expand(s) {
+			l.variable(s, v)
 		}
 	case *ptx.Loc:
 		l.location(s)
@@ -382,21 +335,37 @@ func (l *lowerer) location(s *ptx.Loc) {
 	l.loc = i
 }
 
-// variable declares a variable inside a function.
-func (l *lowerer) variable(v *ptx.Variable) {
+// mostLocal bounds what functions may declare. Kernels that declare more than a
+// thread has, but less than this, load, and cannot be launched.
+const mostLocal = 1 << 31
+
+func roundUp(n, a uint64) uint64 { return (n + a - 1) / a * a }
+
+// variable declares a variable inside a function, one of a declaration.
+func (l *lowerer) variable(decl, v *ptx.Variable) {
 	lv := &local{space: v.Space, size: sizeOf(v), v: v}
 	switch v.Space {
 	case ptx.LocalSpace, ptx.ParamSpace:
-		l.local = alignUp(l.local, uint32(max(alignOf(v), 4)))
-		lv.offset = l.local
-		l.local += uint32(lv.size)
+		end := roundUp(uint64(l.local), max(alignOf(v), 4))
+		if end > mostLocal || lv.size > mostLocal-end {
+			l.pos = v.Pos
+			l.fail(CompileInvalid, "variable %s: %d bytes are more local memory than any thread has", v.Name, lv.size)
+			break
+		}
+		lv.offset = uint32(end)
+		l.local = uint32(end + lv.size)
 	case ptx.SharedSpace:
 		lv.sym = &symbol{name: v.Name, src: l.file, v: v}
 		if v.Linkage == ptx.Extern {
 			lv.sym = l.b.c.definition(lv.sym)
 		}
 	case ptx.GlobalSpace, ptx.ConstSpace:
+		lv.sym = l.b.c.statics[static{decl, v.Name}]
+		if lv.sym != nil {
+			break // placed when the function was compiled for another kernel
+		}
 		lv.sym = &symbol{name: v.Name, src: l.file, v: v}
+		l.b.c.statics[static{decl, v.Name}] = lv.sym
 		l.b.c.placeVariable(lv.sym)
 		if v.Init != nil && lv.sym.addr != 0 {
 			if b, err := l.b.c.opts.Memory.Bytes(lv.sym.addr, lv.size); err == nil {
@@ -568,12 +537,18 @@ func (l *lowerer) prepend() {
 	}
 	l.code = append(l.prologue, l.code...)
 	seen := map[*label]bool{}
+	move := func(to *label) {
+		if to != nil && !seen[to] {
+			seen[to] = true
+			to.at += n
+		}
+	}
 	for _, i := range l.code {
-		for _, t := range append(i.table, i.to) {
-			if t != nil && !seen[t] {
-				seen[t] = true
-				t.at += n
-			}
+		move(i.to)
+	}
+	for _, t := range l.tables {
+		for _, to := range t.labels {
+			move(to)
 		}
 	}
 }
@@ -585,13 +560,18 @@ func (l *lowerer) place() {
 	l.prepend()
 	l.allocate()
 	l.f.retPC = l.retPC.id
+	for _, t := range l.tables {
+		for _, to := range t.labels {
+			t.code = append(t.code, base+int32(to.at))
+		}
+	}
 	for _, n := range l.code {
 		n.markAccess()
 		if n.to != nil {
 			n.in.target = base + int32(n.to.at)
 		}
-		for _, t := range n.table {
-			n.in.x.table = append(n.in.x.table, base+int32(t.at))
+		if n.table != nil {
+			n.in.x.table = n.table.code
 		}
 		l.b.prog.code = append(l.b.prog.code, n.in)
 		l.b.prog.lines = append(l.b.prog.lines, lineInfo{n.pos.Line, int32(l.file.index), n.loc, l.b.opcode(n.op), n.order})

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"runtime"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -33,6 +35,8 @@ const (
 
 	// farAway is a distance at which an allocation is no longer near.
 	farAway = 1 << 32
+
+	reuseUnit = 512 // sizes that share their addresses, if those are used again
 
 	freedKept = 4096 // freed ranges remembered for reports
 )
@@ -83,6 +87,7 @@ type Region struct {
 
 	base unsafe.Pointer // first byte of data; nil if Size is 0
 	data []byte
+	lazy *mapping // what data is part of, if it is not on Go's heap
 	dead atomic.Bool
 
 	written *byteSet      // nil unless reads of what nobody wrote are looked for
@@ -92,8 +97,8 @@ type Region struct {
 // Bytes is the region's memory.
 func (r *Region) Bytes() []byte { return r.data }
 
-// Freed reports whether the region was freed; its memory stays readable by
-// who still holds it.
+// Freed reports whether the region was freed. Its memory can still be accessed
+// by what holds it, and may hold another region's contents.
 func (r *Region) Freed() bool { return r.dead.Load() }
 
 // Memory is the address space that all devices and the host share. All
@@ -103,6 +108,7 @@ type Memory struct {
 	regions  []*Region // by address
 	reserved []span    // ranges of Reserve, by address
 	next     [maxDevices]uint64
+	gaps     map[gapKey][]uint64 // addresses to use again; nil: none is
 	freed    [freedKept]freedSpan
 	freedN   uint64
 	track    tracker
@@ -123,6 +129,42 @@ func NewMemory() *Memory {
 		m.next[i] = arenaStart
 	}
 	return m
+}
+
+// ReuseAddresses makes the newest freed address the first one for an allocation
+// of that size, as in drivers.
+func (m *Memory) ReuseAddresses() { m.gaps = make(map[gapKey][]uint64) }
+
+// gapKey names the addresses that are good for allocations of a size on a device.
+type gapKey struct {
+	device int
+	size   uint64
+}
+
+func gapOf(device int, size uint64) gapKey {
+	return gapKey{device, (size + reuseUnit - 1) &^ (reuseUnit - 1)}
+}
+
+// gap notes that a region's address is free. m.mu is held.
+func (m *Memory) gap(r *Region) {
+	if m.gaps == nil || r.Device < 0 || r.Kind == RegionMapped {
+		return
+	}
+	k := gapOf(r.Device, r.Size)
+	m.gaps[k] = append(m.gaps[k], r.Addr)
+}
+
+// takeGap returns an address that was used before. m.mu is held.
+func (m *Memory) takeGap(device int, size, align uint64) (uint64, bool) {
+	k := gapOf(device, size)
+	l := m.gaps[k]
+	for i := len(l) - 1; i >= 0; i-- {
+		if addr := l[i]; addr%align == 0 && !m.overlaps(addr, size+minGap) && !m.reservedAt(addr, size) {
+			m.gaps[k] = slices.Delete(l, i, i+1)
+			return addr, true
+		}
+	}
+	return 0, false
 }
 
 // NewBuffer makes zeroed memory that is aligned to 8 bytes at least, which
@@ -146,17 +188,26 @@ func NewBuffer(size uint64) (b []byte, err error) {
 // Alloc makes a region of zeroed memory in the arena of o.Device and returns
 // its address.
 func (m *Memory) Alloc(size uint64, o AllocOptions) (uint64, error) {
-	buf, err := NewBuffer(size)
-	if err != nil {
-		return 0, err
+	buf, lazy := newLazyBuffer(size)
+	if lazy == nil {
+		var err error
+		if buf, err = NewBuffer(size); err != nil {
+			return 0, err
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	addr, err := m.place(o.Device, size, o.Align)
 	if err != nil {
+		lazy.release()
 		return 0, err
 	}
-	m.insert(m.traced(newRegion(addr, buf, o)))
+	r := newRegion(addr, buf, o)
+	if lazy != nil {
+		r.lazy = lazy
+		runtime.AddCleanup(r, (*mapping).release, lazy) // of an address space that is dropped
+	}
+	m.insert(m.traced(r))
 	return addr, nil
 }
 
@@ -238,6 +289,8 @@ func (m *Memory) Free(addr uint64, why string) (*Region, error) {
 	r := m.regions[i]
 	m.regions = append(m.regions[:i], m.regions[i+1:]...)
 	r.dead.Store(true)
+	r.lazy.release()
+	m.gap(r)
 	m.freed[m.freedN%freedKept] = freedSpan{span{r.Addr, r.Size}, r.Tag, why, r.Made, r.freedAt()}
 	m.freedN++
 	return r, nil
@@ -309,9 +362,9 @@ func (m *Memory) insert(r *Region) {
 	m.regions[i] = r
 }
 
-// place finds an address range. Addresses are used once as long as the arena
-// lasts, so that a use after free is found however late it comes; then gaps
-// are searched.
+// place finds an address range. Unless ReuseAddresses was called, addresses are
+// used once as long as the arena lasts, so that a use after free is found
+// however late it comes; then gaps are searched.
 func (m *Memory) place(device int, size, align uint64) (uint64, error) {
 	if device < 0 || device >= maxDevices {
 		return 0, fmt.Errorf("device %d has no addresses", device)
@@ -327,6 +380,9 @@ func (m *Memory) place(device int, size, align uint64) (uint64, error) {
 	end := base + 1<<arenaShift
 	if size >= 1<<arenaShift {
 		return 0, ErrOutOfAddress
+	}
+	if addr, ok := m.takeGap(device, size, align); ok {
+		return addr, nil
 	}
 	addr := (base + m.next[device] + align - 1) &^ (align - 1)
 	if addr+size+minGap <= end && !m.overlaps(addr, size) && !m.reservedAt(addr, size) {

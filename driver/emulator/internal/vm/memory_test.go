@@ -171,3 +171,106 @@ func TestHugeAllocationsFail(t *testing.T) {
 		t.Error("an exabyte was allocated")
 	}
 }
+
+// Where the addresses of a device were given out once, gaps are looked for, up to
+// the very end, and what does not fit there is refused.
+func TestGapsReachToTheEndOfTheAddresses(t *testing.T) {
+	m := vm.NewMemory()
+	reserve := func(size uint64) uint64 {
+		t.Helper()
+		a, err := m.Reserve(0, size, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	const arena, apart = 1 << 40, 256 // of a device, and between allocations
+	start := reserve(arena / 2)
+	all := arena - start%arena - apart
+	if a, err := m.Reserve(0, all-arena/2, 0, 0); !errors.Is(err, vm.ErrOutOfAddress) {
+		t.Errorf("all that is left and what has to lie between: %#x, %v", a, err)
+	}
+	if err := m.Unreserve(start); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := m.Reserve(0, all+1, 0, 0); !errors.Is(err, vm.ErrOutOfAddress) {
+		t.Errorf("a byte more than there is: %#x, %v", a, err)
+	}
+	whole := reserve(all)
+	if whole != start {
+		t.Errorf("all addresses begin at %#x, want %#x", whole, start)
+	}
+	if a, err := m.Reserve(0, 1, 0, 0); !errors.Is(err, vm.ErrOutOfAddress) {
+		t.Errorf("with no address left: %#x, %v", a, err)
+	}
+	if err := m.Unreserve(whole); err != nil {
+		t.Fatal(err)
+	}
+	reserve(all - arena/2 - apart) // of what was not given out yet
+	low, high := reserve(1<<20), reserve(1<<20)
+	if low != start || high != low+1<<20+apart {
+		t.Errorf("two ranges at %#x and %#x", low, high)
+	}
+	if err := m.Unreserve(low); err != nil {
+		t.Fatal(err)
+	}
+	if again := reserve(1 << 20); again != low {
+		t.Errorf("a gap of the size is at %#x, the range lies at %#x", low, again)
+	}
+}
+
+func TestAddressesAreUsedAgainOnRequest(t *testing.T) {
+	alloc := func(mem *vm.Memory, size, align uint64) uint64 {
+		addr, err := mem.Alloc(size, vm.AllocOptions{Align: align})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return addr
+	}
+	free := func(mem *vm.Memory, addrs ...uint64) {
+		for _, a := range addrs {
+			if _, err := mem.Free(a, "test"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	never := vm.NewMemory()
+	a := alloc(never, 1000, 0)
+	free(never, a)
+	if b := alloc(never, 1000, 0); b == a {
+		t.Error("an address is used again")
+	}
+
+	mem := vm.NewMemory()
+	mem.ReuseAddresses()
+	a, b, c := alloc(mem, 1000, 0), alloc(mem, 1000, 0), alloc(mem, 5000, 0)
+	free(mem, a, b)
+	if got := alloc(mem, 5000, 0); got == a || got == b {
+		t.Errorf("5000 bytes lie at %#x, where 1000 were", got)
+	}
+	if got := alloc(mem, 1000, 0); got != b {
+		t.Errorf("%#x, want %#x, which was freed last", got, b)
+	}
+	if got := alloc(mem, 900, 0); got != a {
+		t.Errorf("%#x, want %#x, which is large enough in units of 512", got, a)
+	}
+	if got := alloc(mem, 1000, 0); got == a || got == b || got == c {
+		t.Errorf("%#x is in use", got)
+	}
+	free(mem, b)
+	if got := alloc(mem, 1000, 1<<20); got == b || got%(1<<20) != 0 {
+		t.Errorf("%#x for an alignment of 1 MiB", got)
+	}
+	// What another allocation or a reservation would come too near to stays free.
+	small, next := alloc(mem, 10, 0), alloc(mem, 10, 0)
+	free(mem, small)
+	if got := alloc(mem, 500, 0); got == small {
+		t.Errorf("500 bytes at %#x, and %#x is in use", got, next)
+	}
+	if _, err := mem.Reserve(0, 512, 0, small); err != nil {
+		t.Fatal(err)
+	}
+	if got := alloc(mem, 10, 0); got == small {
+		t.Errorf("%#x is reserved", got)
+	}
+}

@@ -1,6 +1,9 @@
 package vm
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Module is PTX compiled for execution, with its variables in memory. It is
 // read-only after Compile: any number of launches may use it.
@@ -12,6 +15,7 @@ type Module struct {
 	vars    map[string]*Variable
 	varList []*Variable
 	regions []uint64 // of the variables, freed by Close
+	bytes   uint64   // of the variables
 }
 
 // Kernel returns the kernel of that name.
@@ -32,6 +36,9 @@ func (m *Module) Variable(name string) (Variable, bool) {
 	return *v, true
 }
 
+// Bytes is the device memory that the variables take.
+func (m *Module) Bytes() uint64 { return m.bytes }
+
 // Variables returns all variables in source order.
 func (m *Module) Variables() []Variable {
 	out := make([]Variable, len(m.varList))
@@ -44,7 +51,8 @@ func (m *Module) Variables() []Variable {
 // Close frees the memory of the module's variables. Launches of its kernels
 // must have ended.
 func (m *Module) Close() error {
-	for _, a := range m.regions {
+	// The last first: where it lies, fewer have to move.
+	for _, a := range slices.Backward(m.regions) {
 		if _, err := m.mem.Free(a, "unloading of its module"); err != nil {
 			return fmt.Errorf("free of a module's variables: %w", err)
 		}
@@ -59,8 +67,12 @@ func (k *Kernel) Name() string { return k.name }
 // Params are the kernel's parameters in order.
 func (k *Kernel) Params() []Param { return k.params }
 
-// Attributes are the kernel's attributes.
-func (k *Kernel) Attributes() Attributes { return k.attrs }
+// Attributes are the kernel's attributes. They take the kernel's program, which
+// is made now if loading left it for later.
+func (k *Kernel) Attributes() Attributes {
+	k.ready()
+	return k.attrs
+}
 
 // Module is the module that holds the kernel.
 func (k *Kernel) Module() *Module { return k.module }

@@ -49,7 +49,7 @@ func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 		case op == "":
 			op = r
 		default:
-			l.bad("modifier .%s is not known", r)
+			l.unsupported()
 			return
 		}
 	}

@@ -77,13 +77,13 @@ func (l *lowerer) bulkCopy(i *ptx.Instr, mods []string, reduce bool) {
 		ok = false
 	}
 	if !ok || reduce != (op != "") || c.multicast && dst != "shared::cluster" {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	if reduce {
 		c.reduce, c.size = atomicFunc(op, typ), typ.Size()
 		if c.reduce == nil || !bulkReduces(dst, op, typ) {
-			l.bad("operation .%s on type .%s is not possible", op, typ)
+			l.unsupported()
 			return
 		}
 	}

@@ -14,84 +14,6 @@ func init() {
 	register(lowerCall, "call")
 }
 
-// layout computes where results and parameters lie in the frame.
-func (f *function) layout(fn *ptx.Function) uint32 {
-	var end uint32
-	f.rets, f.params, end = layoutSlots(fn.Return, fn.Params)
-	f.local = end
-	return end
-}
-
-// layoutSlots places results, then parameters, each at its own alignment.
-func layoutSlots(rets, params []*ptx.Variable) (r, p []slotLayout, end uint32) {
-	put := func(list []*ptx.Variable) (out []slotLayout) {
-		for _, v := range list {
-			a, n := uint32(alignOf(v)), uint32(sizeOf(v))
-			end = alignUp(end, a)
-			out = append(out, slotLayout{end, n, a})
-			end += n
-		}
-		return out
-	}
-	r = put(rets)
-	end = alignUp(end, 16)
-	p = put(params)
-	return r, p, alignUp(end, 16)
-}
-
-// functionParams declares a device function's parameters.
-func (l *lowerer) functionParams() {
-	l.local = l.f.layout(l.fn)
-	l.retPC = l.newReg(class32)
-	declare := func(list []*ptx.Variable, at []slotLayout, load bool) {
-		for i, v := range list {
-			if v.Space != ptx.RegSpace {
-				l.scope.vars[v.Name] = &local{space: ptx.ParamSpace, offset: at[i].offset, size: sizeOf(v), v: v}
-				continue
-			}
-			d := l.makeReg(v.Type, v.Vector)
-			l.scope.regs[v.Name] = d
-			if load {
-				l.loadSlot(d.reg, v.Type, uint64(at[i].offset), execLocalAddr)
-			}
-		}
-	}
-	l.pos = l.fn.Pos
-	declare(l.fn.Return, l.f.rets, false)
-	declare(l.fn.Params, l.f.params, true)
-}
-
-// storeReturn stores results that are declared as registers.
-func (l *lowerer) storeReturn() {
-	for i, v := range l.fn.Return {
-		if d, ok := l.lookupReg(v.Name); ok && v.Space == ptx.RegSpace {
-			l.storeSlot(d.reg, v.Type, uint64(l.f.rets[i].offset), execLocalAddr)
-		}
-	}
-}
-
-// loadSlot and storeSlot move a register from and to local memory at an
-// offset in the running frame or, by another way to find it, in the callee's.
-func (l *lowerer) loadSlot(r reg, t ptx.Type, offset uint64, find execFunc) {
-	at := l.slotAddress(offset, find)
-	n := l.slot(l.emit(loadLocalExec(t, r.class == class64), r, at))
-	n.in.aux, n.in.c = spaceLocal|log2(t.Size())<<accLog, 1
-}
-
-func (l *lowerer) storeSlot(r reg, t ptx.Type, offset uint64, find execFunc) {
-	at := l.slotAddress(offset, find)
-	n := l.slot(l.emit(storeLocalExec(t), noReg, at, r))
-	n.in.aux, n.in.c = spaceLocal|log2(t.Size())<<accLog|accWrite, 1
-}
-
-func (l *lowerer) slotAddress(offset uint64, find execFunc) reg {
-	at := l.newReg(class64)
-	n := l.emit(find, at)
-	n.in.imm = offset
-	n.extra().fn = l.f
-	return at
-}
-
 // execCalleeAddr is the address of imm in the frame of a function that is
 // about to be called, or was called last.
 func execCalleeAddr(w *warp, in *inst, m uint32) {
@@ -130,7 +52,9 @@ func (w *warp) needLocal(in *inst, n uint64) {
 	if limit := w.cta.run.stackLimit(); n > limit {
 		panic(w.laneFault(FaultStack, in, first(w.mask), fmt.Sprintf("the thread needs more than %d bytes of stack", limit)))
 	}
+	before := w.bytes()
 	w.growLocal(uint32(n))
+	w.cta.grew(w, in, w.bytes()-before)
 }
 
 func (r *launchRun) stackLimit() uint64 { return max(r.opts.StackLimit, defaultStack) }
@@ -138,14 +62,17 @@ func (r *launchRun) stackLimit() uint64 { return max(r.opts.StackLimit, defaultS
 func lowerCall(l *lowerer, i *ptx.Instr, f *form) {
 	c, ok := i.Call()
 	if !ok {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	rets, params, target, fn := l.callee(c)
 	if l.failed {
 		return
 	}
-	rl, pl, _ := layoutSlots(rets, params)
+	rl, pl, _ := l.b.c.layoutSlots(rets, params)
+	if n := len(pl); n > 0 && len(c.Args) == n-1 && variadic(params[n-1]) {
+		pl = pl[:n-1]
+	}
 	if len(c.Args) != len(pl) || len(c.Return) != len(rl) {
 		l.bad("%d arguments and %d results, the function has %d and %d", len(c.Args), len(c.Return), len(pl), len(rl))
 		return
@@ -185,47 +112,42 @@ func (l *lowerer) callee(c ptx.Call) (rets, params []*ptx.Variable, target reg, 
 			return p.Return, p.Params, target, nil
 		}
 		if t := sc.calls[c.Table]; t != nil && len(t.Targets) > 0 {
-			for _, name := range t.Targets {
-				sym := l.b.c.lookup(l.file, name)
-				if sym == nil || sym.fn == nil {
-					l.unresolved(name)
-					return nil, nil, noReg, nil
-				}
-				l.b.function(l.file, sym)
-				rets, params = sym.fn.Return, sym.fn.Params
+			last := l.callTargets(t)
+			if last == nil {
+				return nil, nil, noReg, nil
 			}
-			return rets, params, target, nil
+			return last.fn.Return, last.fn.Params, target, nil
 		}
 	}
 	l.bad("indirect call without a prototype")
 	return nil, nil, noReg, nil
 }
 
-// passArg moves one argument to the callee's frame, or one result back.
-func (l *lowerer) passArg(o ptx.Operand, v *ptx.Variable, at slotLayout, back bool) {
-	if s, ok := o.(*ptx.Sym); ok {
-		lv := l.lookupVar(s.Name)
-		if lv == nil || lv.kernel || lv.space != ptx.ParamSpace {
-			l.bad("%s is not a .param variable", s.Name)
-			return
+// callTargets makes the functions of a list part of the program, once for all
+// calls with the list, and returns the last of them; nil if one is not there.
+func (l *lowerer) callTargets(t *ptx.CallTargets) *symbol {
+	last, known := l.lists[t]
+	if known {
+		if last == nil {
+			l.failed = true // which was said at the first call
 		}
-		n := l.emit(execCopyArg, noReg)
-		n.in.imm = uint64(lv.offset) + uint64(s.Offset)
-		n.in.b = at.offset
-		n.in.aux = uint16(b2u(back))
-		x := n.extra()
-		x.fn, x.n = l.f, int(min(uint64(at.size), lv.size))
-		return
+		return last
 	}
-	l.looseWidth = true
-	if back {
-		if _, ok := o.(*ptx.Sink); ok {
-			return
+	if l.lists == nil {
+		l.lists = map[*ptx.CallTargets]*symbol{}
+	}
+	l.lists[t] = nil
+	for _, name := range t.Targets {
+		sym := l.b.c.lookup(l.file, name)
+		if sym == nil || sym.fn == nil {
+			l.unresolved(name)
+			return nil
 		}
-		l.loadSlot(l.dst(o, v.Type), v.Type, uint64(at.offset), execCalleeAddr)
-		return
+		l.b.function(l.file, sym)
+		last = sym
 	}
-	l.storeSlot(l.src(o, v.Type), v.Type, uint64(at.offset), execCalleeAddr)
+	l.lists[t] = last
+	return last
 }
 
 // frameCost is what each activation takes of the stack besides its locals.

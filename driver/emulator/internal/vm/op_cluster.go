@@ -18,7 +18,7 @@ func lowerClusterBarrier(l *lowerer, i *ptx.Instr, f *form) {
 	ops := slices.DeleteFunc(slices.Clone(f.rest), func(m string) bool { return m == "cluster" })
 	wait := slices.Equal(ops, []string{"wait"})
 	if !l.args(i, 0, 0) || f.flags&^flagAligned != 0 || len(f.types) != 0 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	switch {
@@ -27,7 +27,7 @@ func lowerClusterBarrier(l *lowerer, i *ptx.Instr, f *form) {
 	case slices.Equal(ops, []string{"arrive"}) && (f.sem == "" || f.sem == "release" || f.sem == "relaxed"):
 		l.barrierInstr(barClusterArrive)
 	default:
-		l.bad("form is not known")
+		l.unsupported()
 	}
 }
 
@@ -94,14 +94,14 @@ func execCTARank(w *warp, in *inst, m uint32) {
 // .shared::cluster they are in shared memory, otherwise generic.
 func (l *lowerer) clusterForm(f *form) (window uint64, ok bool) {
 	if len(f.types) != 1 || f.flags != 0 || f.typ() != ptx.U32 && f.typ() != ptx.U64 {
-		l.bad("form is not known")
+		l.unsupported()
 		return 0, false
 	}
 	if f.spaces == 0 {
 		return sharedWindow, true
 	}
 	if f.space != ptx.SharedSpace || !slices.Equal(f.rest, []string{"shared::cluster"}) {
-		l.bad("form is not known")
+		l.unsupported()
 		return 0, false
 	}
 	return 0, true

@@ -188,7 +188,7 @@ func (l *lowerer) compareRegs(x, y ptx.Operand, t ptx.Type, f *form) reg {
 
 func lowerSetp(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 3, 4) || !f.only(flagFtz) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	if t := f.typ(); t == ptx.F16x2 || t == ptx.BF16x2 {
@@ -235,7 +235,7 @@ func lowerSetp(l *lowerer, i *ptx.Instr, f *form) {
 
 func lowerSet(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 3, 4) || len(f.types) != 2 || !f.only(flagFtz) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	dt, t := f.types[0], f.types[1]

@@ -47,7 +47,7 @@ func (l *lowerer) labelOf(o ptx.Operand) *label {
 
 func lowerBrx(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 2, 2) || len(f.rest) != 1 || f.rest[0] != "idx" {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	s, ok := i.Args[1].(*ptx.Sym)
@@ -66,14 +66,35 @@ func lowerBrx(l *lowerer, i *ptx.Instr, f *form) {
 	n := l.emit(nil, noReg, l.src(i.Args[0], ptx.U32))
 	n.in.ctl = ctlTable
 	n.extra()
+	n.table = l.branchTable(t)
+}
+
+// branchTable is a list of labels that brx.idx chooses from. All instructions
+// with the list share it: many times a long list would be quadratic.
+type branchTable struct {
+	labels []*label
+	code   []int32 // where they are in the program, once it is placed
+}
+
+// branchTable resolves the labels of a list.
+func (l *lowerer) branchTable(t *ptx.BranchTargets) *branchTable {
+	if b := l.tables[t]; b != nil {
+		return b
+	}
+	if l.tables == nil {
+		l.tables = map[*ptx.BranchTargets]*branchTable{}
+	}
+	b := &branchTable{labels: make([]*label, 0, len(t.Targets))}
+	l.tables[t] = b // also if it is wrong, which is said once
 	for _, name := range t.Targets {
 		to := l.lookupLabel(name)
 		if to == nil {
 			l.bad("label %s is not defined here", name)
-			return
+			return b
 		}
-		n.table = append(n.table, to)
+		b.labels = append(b.labels, to)
 	}
+	return b
 }
 
 func lowerExit(l *lowerer, i *ptx.Instr, f *form) {
@@ -125,7 +146,7 @@ func lowerBar(l *lowerer, i *ptx.Instr, f *form) {
 	}
 	op, ok := barrierOp(f)
 	if !ok {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	var d reg = noReg
@@ -193,7 +214,7 @@ func lowerFence(l *lowerer, i *ptx.Instr, f *form) {
 		switch r {
 		case "proxy", "alias", "async", "async::generic", "mbarrier_init", "sync_restrict::shared::cta", "sync_restrict::shared::cluster", "shared::cluster", "tensormap::generic":
 		default:
-			l.bad("modifier .%s is not known", r)
+			l.unsupported()
 			return
 		}
 	}

@@ -23,7 +23,7 @@ func lowerCvt(l *lowerer, i *ptx.Instr, f *form) {
 		return
 	}
 	if len(f.types) != 2 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	dt, st := f.types[0], f.types[1]
@@ -390,7 +390,7 @@ func tinyInt(name string) (width uint, signed, ok bool) {
 // cvtPack is cvt.pack.sat: two integers to halves or quarters of 32 bits.
 func (l *lowerer) cvtPack(i *ptx.Instr, f *form) {
 	if !l.args(i, 3, 4) || len(f.types) < 2 || !f.has(flagSat) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	dt, st := f.types[0], f.types[1]
@@ -440,7 +440,7 @@ func lowerCvta(l *lowerer, i *ptx.Instr, f *form) {
 	base, ok := windowOf(f.space)
 	t := f.typ()
 	if !ok || t.Size() < 4 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	if f.space == ptx.ParamSpace {
@@ -474,6 +474,12 @@ func lowerIsspacep(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 2, 2) {
 		return
 	}
+	if r, ok := i.Args[1].(*ptx.Reg); ok {
+		if d, ok := l.lookupReg(r.Name); ok && d.typ.Size() == 4 { // windows are in the upper half
+			l.unsupported()
+			return
+		}
+	}
 	var test func(a uint64) bool
 	in := func(a, window uint64) bool { return a&windowMask == window }
 	switch f.space {
@@ -495,7 +501,7 @@ func lowerIsspacep(l *lowerer, i *ptx.Instr, f *form) {
 		l.emit(execIsConst, l.dst(i.Args[0], ptx.Pred), l.src(i.Args[1], ptx.U64))
 		return
 	default:
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	a := l.src(i.Args[1], ptx.U64)

@@ -196,7 +196,7 @@ func (l *lowerer) floatBinary(i *ptx.Instr, f *form) {
 		return
 	}
 	if f.round > roundRP || len(f.types) != 1 || !f.only(flagFtz|flagSat|flagApprox|flagFull) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	switch t {
@@ -326,7 +326,7 @@ func lowerFma(l *lowerer, i *ptx.Instr, f *form) {
 		return
 	}
 	if f.round > roundRP || len(f.types) != 1 || !f.only(flagFtz|flagSat) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
@@ -362,7 +362,7 @@ func lowerFma(l *lowerer, i *ptx.Instr, f *form) {
 		}
 		l.simple3(i, t, lane3(func(a, b, c uint64) uint64 { return half(a, b, c, 0) | half(a, b, c, 32) }))
 	default:
-		l.bad("form is not known")
+		l.unsupported()
 	}
 }
 
@@ -432,7 +432,7 @@ func (l *lowerer) floatMinMax(i *ptx.Instr, f *form) {
 	}
 	for _, r := range f.rest {
 		if r != "xorsign" {
-			l.bad("modifier .%s is not known", r)
+			l.unsupported()
 			return
 		}
 	}
@@ -455,7 +455,7 @@ func (l *lowerer) floatMinMax(i *ptx.Instr, f *form) {
 	case t == ptx.F64 && len(i.Args) == 3 && f.flags == 0:
 		l.simple2(i, t, binary64(mm.of64))
 	default:
-		l.bad("form is not known")
+		l.unsupported()
 	}
 }
 
@@ -524,7 +524,7 @@ func (l *lowerer) floatAbsNeg(i *ptx.Instr, f *form) {
 		exec = unary64(math.Abs)
 	}
 	if exec == nil {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	a := l.src(i.Args[1], t)
@@ -535,7 +535,7 @@ func (l *lowerer) floatAbsNeg(i *ptx.Instr, f *form) {
 func lowerUnaryFloat(l *lowerer, i *ptx.Instr, f *form) {
 	t := f.typ()
 	if !l.args(i, 2, 2) || f.round > roundRP || !f.only(flagFtz|flagApprox) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	if isHalf(t) {
@@ -550,7 +550,7 @@ func lowerUnaryFloat(l *lowerer, i *ptx.Instr, f *form) {
 		exec = unaryF64(f)
 	}
 	if exec == nil {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	a := l.src(i.Args[1], t)
@@ -639,7 +639,7 @@ func coarse(x float64) float64 {
 func lowerTestp(l *lowerer, i *ptx.Instr, f *form) {
 	t := f.typ()
 	if !l.args(i, 2, 2) || len(f.rest)+len(f.cmp) == 0 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	test, ok := map[string]func(x float64, sub bool) bool{
@@ -673,7 +673,7 @@ func lowerTestp(l *lowerer, i *ptx.Instr, f *form) {
 func lowerCopysign(l *lowerer, i *ptx.Instr, f *form) {
 	t := f.typ()
 	if !l.args(i, 3, 3) || !f.only(0) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	switch t {

@@ -181,7 +181,7 @@ func (l *lowerer) halfMinMax(i *ptx.Instr, f *form) {
 	mm, h := f.minmax(), halfOf(t, f)
 	for _, r := range f.rest {
 		if r != "xorsign" {
-			l.bad("modifier .%s is not known", r)
+			l.unsupported()
 			return
 		}
 	}
@@ -195,7 +195,7 @@ func (l *lowerer) halfMinMax(i *ptx.Instr, f *form) {
 func (l *lowerer) halfAbsNeg(i *ptx.Instr, f *form) {
 	t := f.typ()
 	if !f.only(flagFtz) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	sign := uint32(0x8000)
@@ -239,7 +239,7 @@ func (l *lowerer) halfUnary(i *ptx.Instr, f *form) {
 func (l *lowerer) setp16x2(i *ptx.Instr, f *form) {
 	pair, ok := i.Args[0].(*ptx.Pair)
 	if !ok {
-		l.bad("destination is not a pair of predicates")
+		l.unsupported()
 		return
 	}
 	ps := l.compare16x2(i, f)

@@ -204,14 +204,12 @@ func lowerAddSub(l *lowerer, i *ptx.Instr, f *form) {
 	case f.has(flagSat):
 		l.saturating(i, t, f.op.Name == "sub")
 	case t == ptx.U16x2 || t == ptx.S16x2:
-		sub := f.op.Name == "sub"
+		if f.op.Name == "sub" {
+			l.bad("type .%s is not possible", t)
+			return
+		}
 		l.simple2(i, t, lane2(func(a, b uint32) uint32 {
-			return packed16(a, b, func(a, b uint32) uint32 {
-				if sub {
-					return a - b
-				}
-				return a + b
-			})
+			return packed16(a, b, func(a, b uint32) uint32 { return a + b })
 		}))
 	default:
 		l.simple2(i, t, ops.pick(t))
@@ -255,7 +253,7 @@ func lowerMul(l *lowerer, i *ptx.Instr, f *form) {
 	case f.only(flagWide) && f.has(flagWide):
 		l.wide(i, t, false)
 	default:
-		l.bad("form is not known")
+		l.unsupported()
 	}
 }
 
@@ -321,7 +319,7 @@ func lowerMad(l *lowerer, i *ptx.Instr, f *form) {
 	case f.has(flagLo) && f.only(flagLo):
 		l.simple3(i, t, madLo.pick(t))
 	default:
-		l.bad("form is not known")
+		l.unsupported()
 	}
 }
 
@@ -333,7 +331,7 @@ func lowerMul24(l *lowerer, i *ptx.Instr, f *form) {
 	}
 	t := f.typ()
 	if !l.args(i, n, n) || !f.only(flagHi|flagLo|flagSat) || t != ptx.U32 && t != ptx.S32 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	mul := func(a, b uint32) uint32 { // 48-bit product of 24-bit values
@@ -369,7 +367,7 @@ func lowerDiv(l *lowerer, i *ptx.Instr, f *form) {
 		return
 	}
 	if !f.only(0) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	l.simple2(i, f.typ(), divInt.pick(f.typ()))
@@ -377,7 +375,7 @@ func lowerDiv(l *lowerer, i *ptx.Instr, f *form) {
 
 func lowerRem(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 3, 3) || !f.only(0) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	l.simple2(i, f.typ(), remInt.pick(f.typ()))
@@ -401,7 +399,7 @@ func lowerMinMax(l *lowerer, i *ptx.Instr, f *form) {
 		exec = minMax16x2(t == ptx.S16x2, f.op.Name == "max")
 	}
 	if len(i.Args) != 3 || !f.only(flagRelu) || f.has(flagRelu) && t != ptx.S32 && t != ptx.S16x2 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	if !f.has(flagRelu) {
@@ -460,7 +458,7 @@ func lowerAbsNeg(l *lowerer, i *ptx.Instr, f *form) {
 		exec = lane1(func(a int64) int64 { return max(a, -a) })
 	}
 	if exec == nil {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	a := l.src(i.Args[1], t)
@@ -506,7 +504,7 @@ func lowerCarry(l *lowerer, i *ptx.Instr, f *form) {
 	t := f.typ()
 	name := f.op.Name
 	if !f.only(flagCC|flagHi|flagLo) || t.Kind() == ptx.KindFloat || t.Size() < 4 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	mul := name == "mad" || name == "madc"
@@ -616,7 +614,7 @@ func execCarry64(w *warp, in *inst, m uint32) {
 
 func lowerDp(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 4, 4) || len(f.types) != 2 || !f.only(flagLo|flagHi) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	sa, sb := f.types[0] == ptx.S32, f.types[1] == ptx.S32

@@ -378,11 +378,19 @@ func (l *lowerer) loadGeneral(ops []ptx.Operand, t ptx.Type, p place, aux uint16
 
 // load128 loads 128-bit elements as pairs.
 func (l *lowerer) load128(i *ptx.Instr, mf memForm, p place, aux uint16) {
-	if p.base == noReg || mf.n != 1 {
+	if mf.n != 1 {
 		l.unsupported()
 		return
 	}
 	d := l.reg128(i.Args[0])
+	if p.base == noReg {
+		for k, r := range d {
+			n := l.emit(execLoadParam[uint64, uint64], r)
+			n.in.imm = p.imm + uint64(8*k)
+			n.in.aux = spaceParam | log2(8)<<accLog
+		}
+		return
+	}
 	n := l.slot(l.emit(loadVector(vectorAccess{lg: 3, n: 2, wide: p.base.class == class64, sync: mf.sync}), noReg, p.base))
 	n.in.imm, n.in.aux = p.imm, aux
 	n.more(d[0], true)

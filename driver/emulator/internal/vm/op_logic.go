@@ -23,7 +23,7 @@ func init() {
 func lowerLogic(l *lowerer, i *ptx.Instr, f *form) {
 	// The names of the instructions are names of modifiers, too.
 	if !l.args(i, 3, 3) || !f.only(0) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	t := f.typ()
@@ -100,7 +100,7 @@ func execLogicPred(w *warp, in *inst, m uint32) {
 
 func lowerNot(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 2, 2) || !f.only(0) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	t := f.typ()
@@ -132,7 +132,7 @@ func lowerNot(l *lowerer, i *ptx.Instr, f *form) {
 
 func lowerShift(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 3, 3) || !f.only(0) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	t := f.typ()
@@ -161,7 +161,7 @@ func lowerShift(l *lowerer, i *ptx.Instr, f *form) {
 
 func lowerFunnel(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 4, 4) || len(f.rest) != 2 || f.typ() != ptx.B32 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	left, clamp := f.rest[0] == "l", f.rest[1] == "clamp"
@@ -246,7 +246,7 @@ func lowerLop3(l *lowerer, i *ptx.Instr, f *form) {
 		return
 	}
 	if len(f.rest) != 1 || len(i.Args) != 6 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	pair, ok := i.Args[0].(*ptx.Pair)
@@ -288,7 +288,7 @@ func prmt(a, b, sel uint32) uint32 {
 
 func lowerPrmt(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 4, 4) || f.typ() != ptx.B32 || len(f.rest) > 1 || f.flags != 0 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	if len(f.rest) == 0 {
@@ -326,7 +326,7 @@ func lowerCount(l *lowerer, i *ptx.Instr, f *form) {
 		return
 	}
 	if !f.only(0) || t.Size() < 4 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	if classOf(t) == class64 {
@@ -340,7 +340,7 @@ func (l *lowerer) bfind(i *ptx.Instr, f *form) {
 	t := f.typ()
 	shift := len(f.rest) == 1 && f.rest[0] == "shiftamt"
 	if !shift && len(f.rest) != 0 || t.Size() < 4 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	signed := t.Kind() == ptx.KindSigned
@@ -448,7 +448,7 @@ func findNth(mask, base, offset uint32) uint32 {
 
 func (l *lowerer) bfe(i *ptx.Instr, f *form, t ptx.Type) {
 	if !l.args(i, 4, 4) || !f.only(0) || t.Size() < 4 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	signed := t.Kind() == ptx.KindSigned
@@ -495,7 +495,7 @@ func fieldByte(x, msb uint32) uint32 {
 
 func (l *lowerer) bfi(i *ptx.Instr, f *form, t ptx.Type) {
 	if !l.args(i, 5, 5) || !f.only(0) || t.Size() < 4 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	a, b := l.src(i.Args[1], t), l.src(i.Args[2], t)

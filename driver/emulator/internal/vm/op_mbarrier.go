@@ -109,7 +109,7 @@ func lowerMbarrier(l *lowerer, i *ptx.Instr, f *form) {
 	}
 	mf, ok := mbarrierForms[name]
 	if !ok {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	for _, m := range rest {

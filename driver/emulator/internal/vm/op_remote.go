@@ -57,7 +57,7 @@ func (l *lowerer) refuseRemote(f *form) {
 		l.unsupported()
 		return
 	}
-	l.bad("form is not known")
+	l.unsupported()
 }
 
 //go:norace

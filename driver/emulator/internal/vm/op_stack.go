@@ -21,7 +21,7 @@ const allocaBase = 0x4000_0000
 
 func lowerAlloca(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 2, 3) || !f.only(0) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	align := uint64(8)
@@ -91,6 +91,9 @@ func execStackRestore(w *warp, in *inst, m uint32) {
 	a := &w.r64[in.a]
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
+		if a[i] > uint64(len(w.dyn.mem[i])) { // what is below the top is there
+			panic(w.laneFault(FaultStack, in, i, fmt.Sprintf("stackrestore of %#x, which no stacksave returned", a[i])))
+		}
 		w.dyn.top[i] = a[i]
 	}
 }
@@ -99,6 +102,8 @@ func execStackRestore(w *warp, in *inst, m uint32) {
 type dynamicStack struct {
 	top col64 // bytes in use, by lane
 	mem [lanes][]byte
+
+	bytes uint64 // of mem
 }
 
 func execAlloca(w *warp, in *inst, m uint32) {
@@ -113,7 +118,10 @@ func execAlloca(w *warp, in *inst, m uint32) {
 		if uint64(len(w.dyn.mem[i])) < end {
 			buf, _ := NewBuffer(max(end, 2*uint64(len(w.dyn.mem[i]))))
 			copy(buf, w.dyn.mem[i])
+			more := uint64(len(buf) - len(w.dyn.mem[i]))
 			w.dyn.mem[i] = buf
+			w.dyn.bytes += more
+			w.cta.grew(w, in, more)
 		}
 		w.dyn.top[i] = end
 		d[i] = allocaBase + at

@@ -69,7 +69,7 @@ func lowerVideo(l *lowerer, i *ptx.Instr, f *form) {
 	}
 	v.add = len(f.rest) == 1 && f.rest[0] == "add"
 	if v.op == nil || len(types) != 3 || f.flags&^flagSat != 0 || len(f.rest) > 1 || len(f.rest) == 1 && !v.add || v.add && v.sat {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	for _, t := range types {

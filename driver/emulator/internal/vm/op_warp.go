@@ -68,7 +68,7 @@ func lowerShfl(l *lowerer, i *ptx.Instr, f *form) {
 		want = 5
 	}
 	if mode < 0 || len(f.rest) != 1 || f.typ() == ptx.NoType || classOf(f.typ()) != class32 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	if !l.args(i, want, want) {
@@ -146,7 +146,7 @@ func lowerVote(l *lowerer, i *ptx.Instr, f *form) {
 		f.rest = append(f.rest, "uni")
 	}
 	if len(f.rest) != 1 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	mode, ok := map[string]uint16{"all": voteAll, "any": voteAny, "uni": voteUni, "ballot": voteBallot}[f.rest[0]]
@@ -159,7 +159,7 @@ func lowerVote(l *lowerer, i *ptx.Instr, f *form) {
 		want = 3
 	}
 	if !ok || f.typ() != t || !l.args(i, want, want) {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	exec := execVote
@@ -210,7 +210,7 @@ func execBallot(w *warp, in *inst, m uint32) {
 func lowerMatch(l *lowerer, i *ptx.Instr, f *form) {
 	t := f.typ()
 	if len(f.rest) != 1 || !l.args(i, 3, 3) || t.Size() < 4 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	d, p := l.pairDst(i.Args[0], ptx.B32)
@@ -258,12 +258,12 @@ func lowerRedux(l *lowerer, i *ptx.Instr, f *form) {
 		op += r
 	}
 	if !l.args(i, 3, 3) || classOf(t) != class32 {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	fn := reduxFunc(op, t, f)
 	if fn == nil {
-		l.bad("form is not known")
+		l.unsupported()
 		return
 	}
 	a := l.src(i.Args[1], t)

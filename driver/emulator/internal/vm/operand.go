@@ -14,7 +14,7 @@ func classOf(t ptx.Type) class {
 	switch {
 	case t == ptx.Pred:
 		return classPred
-	case t.Size() == 8:
+	case t.Size() >= 8:
 		return class64
 	}
 	return class32
@@ -115,6 +115,9 @@ func (l *lowerer) newReg(c class) reg {
 	return reg{c, l.vregs[c] - 1}
 }
 
+// mostDigits is how many the numbers of a range's registers have at most.
+const mostDigits = 10
+
 // lookupReg finds a declared register.
 func (l *lowerer) lookupReg(name string) (regDef, bool) {
 	for s := l.scope; s != nil; s = s.outer {
@@ -123,9 +126,10 @@ func (l *lowerer) lookupReg(name string) (regDef, bool) {
 		}
 		prefix := strings.TrimRight(name, "0123456789")
 		digits := name[len(prefix):]
-		// The prefix itself may end in digits: %r1<3> has %r10, %r11, %r12.
-		for i := 0; i < len(digits); i++ {
-			d, ok := s.ranges[prefix+digits[:i]]
+		// The prefix itself may end in digits: %r1<3> has %r10, %r11, %r12. No
+		// range has a number of more digits than mostDigits.
+		for i := max(0, len(digits)-mostDigits); i < len(digits); i++ {
+			d, ok := s.ranges[name[:len(prefix)+i]]
 			if !ok || (digits[i] == '0' && i+1 < len(digits)) {
 				continue
 			}
@@ -146,24 +150,15 @@ func (l *lowerer) lookupReg(name string) (regDef, bool) {
 // makeReg makes the virtual registers of one declared register: one, several
 // for a vector, two for 128 bits.
 func (l *lowerer) makeReg(t ptx.Type, vector int) regDef {
-	r := l.newReg(classOf(t))
+	d := regDef{l.newReg(classOf(t)), t, vector}
 	n := max(vector, 1)
 	if t == ptx.B128 {
-		r = l.retype(r)
 		n *= 2
 	}
 	for range n - 1 {
-		l.newReg(r.class)
+		l.newReg(d.reg.class)
 	}
-	return regDef{r, t, vector}
-}
-
-// retype replaces the newest 32-bit register by a 64-bit one.
-func (l *lowerer) retype(r reg) reg {
-	if r.class == class64 {
-		return r
-	}
-	return l.newReg(class64)
+	return d
 }
 
 func (l *lowerer) lookupVar(name string) *local {
@@ -215,6 +210,8 @@ func (l *lowerer) src(o ptx.Operand, t ptx.Type) reg {
 			return r
 		}
 		return l.convertClass(o, r, rt, want)
+	case *ptx.RegSum:
+		return l.regSum(o, want)
 	case *ptx.Sym, *ptx.Elem, *ptx.Addr:
 		return l.convert(l.address(o), want)
 	case *ptx.Sink:
@@ -222,6 +219,29 @@ func (l *lowerer) src(o ptx.Operand, t ptx.Type) reg {
 	}
 	l.bad("operand is not a register or a constant")
 	return l.constant(want, 0)
+}
+
+// regSum is a register with a constant added: the sum wraps at the register's
+// own width.
+func (l *lowerer) regSum(o *ptx.RegSum, want class) reg {
+	r, t := l.readReg(o.Reg)
+	if r.class == classPred || t.Kind() == ptx.KindFloat {
+		l.bad("a constant can not be added to %s of type .%s", o.Reg.Name, t)
+		return l.newReg(want)
+	}
+	sum := l.newReg(r.class)
+	if r.class == class64 {
+		n := uint64(o.Offset)
+		l.emit(lane1(func(a uint64) uint64 { return a + n }), sum, r)
+	} else {
+		n := uint32(o.Offset)
+		l.emit(lane1(func(a uint32) uint32 { return a + n }), sum, r)
+		sum = l.masked(sum, t)
+	}
+	if sum.class == want {
+		return sum
+	}
+	return l.convertClass(o.Reg, sum, t, want)
 }
 
 // readReg is a register operand with its component, negation and so on.
@@ -235,6 +255,14 @@ func (l *lowerer) readReg(o *ptx.Reg) (reg, ptx.Type) {
 		return l.newReg(class32), ptx.B32
 	}
 	r := d.reg
+	if o.Sel == "" && d.vector > 0 {
+		l.bad("vector register %s where one value is expected", o.Name)
+		return r, d.typ
+	}
+	if d.typ == ptx.B128 {
+		l.bad("128-bit register %s where a narrower one is expected", o.Name)
+		return r, d.typ
+	}
 	if o.Sel != "" {
 		i := strings.IndexByte("xyzw", o.Sel[0])
 		if i < 0 {

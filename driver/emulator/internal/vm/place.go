@@ -34,14 +34,14 @@ type memForm struct {
 func (l *lowerer) memory(f *form) (mf memForm, ok bool) {
 	for _, r := range f.rest {
 		if r != "shared::cluster" && !cacheMod(r) {
-			l.bad("modifier .%s is not known", r)
+			l.unsupported()
 			return mf, false
 		}
 	}
 	mf = memForm{typ: f.typ(), n: max(f.vec, 1), space: f.space}
 	mf.sync = f.sem != "" && f.sem != "weak"
 	if f.flags&^flagNC != 0 || len(f.types) != 1 || mf.typ == ptx.Pred {
-		l.bad("form is not known")
+		l.unsupported()
 		return mf, false
 	}
 	return mf, true
@@ -192,22 +192,21 @@ func (l *lowerer) elems(o ptx.Operand, n int) []ptx.Operand {
 	if v, ok := o.(*ptx.Vec); ok {
 		if len(v.Elems) != n {
 			l.bad("vector of %d elements, want %d", len(v.Elems), n)
+			return nil
 		}
 		return v.Elems
 	}
 	if n == 1 {
 		return []ptx.Operand{o}
 	}
-	r, ok := o.(*ptx.Reg) // a vector register
-	if !ok {
+	r, ok := o.(*ptx.Reg)
+	if !ok || r.Sel != "" {
 		l.bad("operand is not a vector")
 		return nil
 	}
-	var out []ptx.Operand
-	for k := range n {
-		c := *r
-		c.Sel = "xyzw"[k : k+1]
-		out = append(out, &c)
+	if d, ok := l.lookupReg(r.Name); ok && d.vector != n {
+		l.bad("register %s is not a vector of %d", r.Name, n)
+		return nil
 	}
-	return out
+	return components(r, n)
 }

@@ -17,15 +17,20 @@ func builtinPrintf(w *warp, in *inst, lane int, args, ret []byte) {
 		binary.LittleEndian.PutUint32(ret, ^uint32(0))
 		return
 	}
+	run := w.cta.run
+	run.outMu.Lock()
+	defer run.outMu.Unlock()
 	p := printer{w: w, in: in, lane: lane, buf: buf}
-	text := p.format(w.cString(in, format, lane))
-	w.cta.run.print([]byte(text))
+	p.format(w.cString(in, format, lane))
+	p.flush()
 	if len(ret) >= 4 {
 		binary.LittleEndian.PutUint32(ret, uint32(p.n))
 	}
 }
 
-// printer formats the arguments of one call by one lane.
+// printer formats the arguments of one call by one lane. What it prints is
+// written in one piece if it is not longer than printPiece, and else in several:
+// a field may be 2 GiB wide.
 type printer struct {
 	w    *warp
 	in   *inst
@@ -33,6 +38,54 @@ type printer struct {
 	buf  uint64
 	off  uint64
 	n    int
+	out  []byte
+	full bool // the output takes no more
+}
+
+const (
+	printPiece = 64 << 10
+	// mostWidth is the largest width and precision; a conversion with a larger
+	// one prints nothing.
+	mostWidth = 1 << 31
+)
+
+// print appends text to the output.
+func (p *printer) print(text string) {
+	for len(text) > 0 && !p.full {
+		n := min(len(text), printPiece-len(p.out))
+		p.out = append(p.out, text[:n]...)
+		if text = text[n:]; len(p.out) == printPiece {
+			p.flush()
+		}
+	}
+}
+
+// repeat prints n times the same character.
+func (p *printer) repeat(c byte, n int) {
+	var piece string
+	for n > 0 && !p.full {
+		if piece == "" {
+			piece = strings.Repeat(string(c), min(n, printPiece))
+		}
+		p.print(piece[:min(n, len(piece))])
+		n -= min(n, len(piece))
+	}
+}
+
+// flush writes what was printed. A kernel that is to end does so here, too.
+func (p *printer) flush() {
+	run := p.w.cta.run
+	if len(p.out) > 0 && run.opts.Stdout != nil {
+		if _, err := run.opts.Stdout.Write(p.out); err != nil {
+			p.full = true
+		}
+	} else {
+		p.full = p.full || run.opts.Stdout == nil
+	}
+	p.out = p.out[:0]
+	if kind := run.ended(); kind != FaultNone {
+		panic(p.w.endFault(kind))
+	}
 }
 
 // arg reads the next argument, of 4 or 8 bytes.
@@ -48,27 +101,26 @@ func (p *printer) arg(size int) uint64 {
 }
 
 // format is C's printf.
-func (p *printer) format(f string) string {
-	var out strings.Builder
+func (p *printer) format(f string) {
 	for i := 0; i < len(f); i++ {
-		if f[i] != '%' {
-			out.WriteByte(f[i])
-			continue
+		plain := strings.IndexByte(f[i:], '%')
+		if plain < 0 {
+			p.print(f[i:])
+			return
 		}
+		p.print(f[i : i+plain])
+		i += plain
 		s := spec{}
 		j := p.parse(f, i+1, &s)
 		if j >= len(f) {
-			out.WriteString(f[i:])
-			break
+			p.print(f[i:])
+			return
 		}
-		if text, ok := p.convert(f[j], s); ok {
-			out.WriteString(text)
-		} else {
-			out.WriteString(f[i : j+1])
+		if !p.convert(f[j], s) {
+			p.print(f[i : j+1])
 		}
 		i = j
 	}
-	return out.String()
 }
 
 // spec is a conversion's flags, width and precision.
@@ -78,6 +130,7 @@ type spec struct {
 	hasPrec                         bool
 	long                            bool // 64 bits
 	short                           int  // h: 1, hh: 2
+	nothing                         bool // too wide for C
 }
 
 // parse reads a conversion from f[i:] up to its letter.
@@ -100,12 +153,12 @@ func (p *printer) parse(f string, i int, s *spec) int {
 	}
 width:
 	i, s.width = p.number(f, i)
-	if s.width < 0 {
+	if s.width < 0 { // as the flag and a positive width
 		s.minus, s.width = true, -s.width
 	}
 	if i < len(f) && f[i] == '.' {
-		s.hasPrec = true
 		i, s.prec = p.number(f, i+1)
+		s.hasPrec = s.prec >= 0 // a negative one is as none
 	}
 	for ; i < len(f); i++ {
 		switch f[i] {
@@ -127,16 +180,19 @@ func (p *printer) number(f string, i int) (int, int) {
 	}
 	n := 0
 	for ; i < len(f) && f[i] >= '0' && f[i] <= '9'; i++ {
-		n = n*10 + int(f[i]-'0')
+		n = min(n*10+int(f[i]-'0'), mostWidth+1)
 	}
 	return i, n
 }
 
-// convert formats the next argument.
-func (p *printer) convert(c byte, s spec) (string, bool) {
+// convert prints the next argument. It reports false for what is no conversion.
+func (p *printer) convert(c byte, s spec) bool {
+	if s.width > mostWidth || s.prec > mostWidth {
+		s.nothing = true
+	}
 	switch c {
 	case '%':
-		return "%", true
+		p.print("%")
 	case 'd', 'i':
 		x := int64(int32(p.integer(&s)))
 		if s.long {
@@ -148,8 +204,7 @@ func (p *printer) convert(c byte, s spec) (string, bool) {
 		case 2:
 			x = int64(int8(x))
 		}
-		digits := strconv.FormatUint(magnitude(x), 10)
-		return s.pad(s.sign(x < 0), s.precise(digits)), true
+		s.digits(p, s.sign(x < 0), strconv.FormatUint(magnitude(x), 10))
 	case 'u', 'x', 'X', 'o':
 		x := p.integer(&s)
 		if s.long {
@@ -161,21 +216,23 @@ func (p *printer) convert(c byte, s spec) (string, bool) {
 		case 2:
 			x = uint64(uint8(x))
 		}
-		return s.unsigned(c, x), true
+		s.unsigned(p, c, x)
 	case 'c':
-		return s.text(string([]byte{byte(p.arg(4))})), true
+		s.text(p, string([]byte{byte(p.arg(4))}))
 	case 's':
 		t := p.w.cString(p.in, p.arg(8), p.lane)
 		if s.hasPrec && s.prec < len(t) {
 			t = t[:s.prec]
 		}
-		return s.text(t), true
+		s.text(p, t)
 	case 'p':
-		return s.text("0x" + strconv.FormatUint(p.arg(8), 16)), true
+		s.text(p, "0x"+strconv.FormatUint(p.arg(8), 16))
 	case 'f', 'F', 'e', 'E', 'g', 'G', 'a', 'A':
-		return s.float(c, math.Float64frombits(p.arg(8))), true
+		s.float(p, c, math.Float64frombits(p.arg(8)))
+	default:
+		return false
 	}
-	return "", false
+	return true
 }
 
 // integer reads a 32-bit argument unless s is long, when last reads 64.
@@ -207,36 +264,57 @@ func (s *spec) sign(neg bool) string {
 	return ""
 }
 
-// precise adds leading zeros up to the precision.
-func (s *spec) precise(digits string) string {
-	if !s.hasPrec {
-		return digits
+// printed is what a conversion prints. The zeros are counted, not kept: they may be
+// many.
+type printed struct {
+	prefix string
+	zeros  int
+	text   string
+	tail   int    // zeros after the text
+	end    string // after those
+}
+
+// put prints it, filled up to the width.
+func (s *spec) put(p *printer, f printed) {
+	if s.nothing {
+		return
 	}
+	n := max(0, s.width-len(f.prefix)-f.zeros-len(f.text)-f.tail-len(f.end))
+	if !s.minus && !s.zero {
+		p.repeat(' ', n)
+	}
+	p.print(f.prefix)
+	if !s.minus && s.zero {
+		p.repeat('0', n)
+	}
+	p.repeat('0', f.zeros)
+	p.print(f.text)
+	p.repeat('0', f.tail)
+	p.print(f.end)
+	if s.minus {
+		p.repeat(' ', n)
+	}
+}
+
+// digits prints an integer with leading zeros up to the precision.
+func (s *spec) digits(p *printer, prefix, digits string) {
+	f := printed{prefix: prefix, text: digits}
+	if s.hasPrec {
+		s.zero = false
+		if s.prec == 0 && digits == "0" {
+			f.text = ""
+		}
+		f.zeros = max(0, s.prec-len(digits))
+	}
+	s.put(p, f)
+}
+
+func (s *spec) text(p *printer, t string) {
 	s.zero = false
-	if s.prec == 0 && digits == "0" {
-		return ""
-	}
-	return strings.Repeat("0", max(0, s.prec-len(digits))) + digits
+	s.put(p, printed{text: t})
 }
 
-// pad fills up to the width between or around prefix and body.
-func (s *spec) pad(prefix, body string) string {
-	n := max(0, s.width-len(prefix)-len(body))
-	switch {
-	case s.minus:
-		return prefix + body + strings.Repeat(" ", n)
-	case s.zero:
-		return prefix + strings.Repeat("0", n) + body
-	}
-	return strings.Repeat(" ", n) + prefix + body
-}
-
-func (s *spec) text(t string) string {
-	s.zero = false
-	return s.pad("", t)
-}
-
-func (s *spec) unsigned(c byte, x uint64) string {
+func (s *spec) unsigned(p *printer, c byte, x uint64) {
 	base, prefix := 10, ""
 	switch c {
 	case 'x', 'X':
@@ -254,49 +332,59 @@ func (s *spec) unsigned(c byte, x uint64) string {
 	if c == 'X' {
 		digits = strings.ToUpper(digits)
 	}
-	return s.pad(prefix, s.precise(digits))
+	s.digits(p, prefix, digits)
 }
 
-func (s *spec) float(c byte, x float64) string {
-	sign := s.sign(math.Signbit(x))
+// exactDigits is a precision at which every float64 is exact: digits beyond it
+// are zeros.
+const exactDigits = 1100
+
+func (s *spec) float(p *printer, c byte, x float64) {
+	f := printed{prefix: s.sign(math.Signbit(x))}
 	x = math.Abs(x)
 	upper := c < 'a'
 	if upper {
 		c += 'a' - 'A'
 	}
-	var t string
+	prec := 6
+	if s.hasPrec {
+		prec = s.prec
+	}
+	f.tail = max(0, prec-exactDigits)
+	prec -= f.tail
 	switch {
 	case math.IsInf(x, 0):
-		s.zero, t = false, "inf"
+		s.zero, f.text, f.tail = false, "inf", 0
 	case x != x:
-		s.zero, t = false, "nan"
+		s.zero, f.text, f.tail = false, "nan", 0
 	case c == 'a':
-		t = hexFloat(x, s)
+		if !s.hasPrec {
+			prec = -1
+		}
+		f.text = hexFloat(x, prec)
 	default:
 		verb := "%"
 		if s.sharp {
 			verb += "#"
 		}
-		prec := 6
-		if s.hasPrec {
-			prec = s.prec
+		if c == 'g' {
+			prec = max(prec, 1)
+			if !s.sharp {
+				f.tail = 0 // it drops zeros at the end
+			}
 		}
-		if c == 'g' && prec == 0 {
-			prec = 1
-		}
-		t = fmt.Sprintf(verb+"."+strconv.Itoa(prec)+string(c), x)
+		f.text = fmt.Sprintf(verb+"."+strconv.Itoa(prec)+string(c), x)
+	}
+	if i := strings.LastIndexAny(f.text, "ep"); f.tail > 0 && i > 0 && c != 'f' {
+		f.text, f.end = f.text[:i], f.text[i:]
 	}
 	if upper {
-		t = strings.ToUpper(t)
+		f.text, f.end = strings.ToUpper(f.text), strings.ToUpper(f.end)
 	}
-	return s.pad(sign, t)
+	s.put(p, f)
 }
 
-func hexFloat(x float64, s *spec) string {
-	prec := -1
-	if s.hasPrec {
-		prec = s.prec
-	}
+func hexFloat(x float64, prec int) string {
 	t := strconv.FormatFloat(x, 'x', prec, 64)
 	// Go writes two digits of the exponent at least, C one.
 	if i := strings.IndexByte(t, 'p'); i >= 0 && len(t) == i+4 && t[i+2] == '0' {

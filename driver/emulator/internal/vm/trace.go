@@ -8,7 +8,7 @@ import (
 
 // traceDepth is how many calls a Trace keeps, traceShown how many it prints.
 const (
-	traceDepth = 24
+	traceDepth = 32
 	traceShown = 3
 )
 
@@ -42,15 +42,22 @@ func (t *Trace) String() string {
 }
 
 // ownCode reports functions that say nothing about the program: those of the
-// library, of the Go runtime and of the testing package.
+// library, of the Go runtime and of the testing package. The library's tests are
+// programs, and so are its examples.
 func ownCode(function string) bool {
 	pkg := packageOf(function)
-	const module = "github.com/purecuda/cuda/"
-	switch strings.TrimPrefix(pkg, module) {
-	case "driver", "driver/emulator", "driver/emulator/internal/vm", "loader", "graph", "runtime", "testing":
+	if pkg == "runtime" || pkg == "testing" {
 		return true
 	}
-	return false
+	below, ok := strings.CutPrefix(pkg, "github.com/purecuda/cuda/")
+	if !ok || strings.HasSuffix(pkg, "_test") {
+		return false
+	}
+	switch first, _, _ := strings.Cut(below, "/"); first {
+	case "driver", "graph", "loader", "ptx":
+		return true
+	}
+	return below == "internal/gputest" || below == "internal/faulty"
 }
 
 // packageOf is the package of a function: up to the first dot after the last

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -17,7 +18,7 @@ func onlyLaunches(t *testing.T, test func(r *rig)) {
 	t.Run("gpu", func(t *testing.T) {
 		gputest.OnGPU(t, func(t *testing.T, c *driver.Context) { test(newRig(t, c)) })
 	})
-	t.Run("silent", func(t *testing.T) { test(newRig(t, gputest.Silent(t, driver.FnCuLaunchKernel))) })
+	t.Run("silent", func(t *testing.T) { test(newRig(t, gputest.Silent(t, cu.FnCuLaunchKernel))) })
 }
 
 func (r *rig) allocatesNothing(what string, f func() error) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -29,7 +30,7 @@ func benchContext(b *testing.B) *driver.Context {
 	if driver.Available() == nil {
 		return gputest.Context(b, gputest.GPU(b))
 	}
-	return gputest.Silent(b, driver.FnCuLaunchKernel)
+	return gputest.Silent(b, cu.FnCuLaunchKernel)
 }
 
 // run waits now and then, outside the measured time: the driver's queue takes

@@ -15,7 +15,6 @@ import (
 func ExampleLoadKernels() {
 	d, err := driver.New(emulator.New(emulator.Config{}))
 	check(err)
-	check(d.Init())
 	device, err := d.Device(0)
 	check(err)
 	c, err := device.PrimaryContext()

@@ -81,15 +81,15 @@ func TestMistakesAreRefusedWithTheParametersName(t *testing.T) {
 		cfg, large := axpy.Grid(1), driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(257)}
 		var noStream *driver.Stream
 		for want, err := range map[string]error{
-			"kernel axpy: argument 1 (y): buffer of float32":  axpy.Do(r.s, cfg, x.All(), closed.All(), 1, 1),
-			"kernel axpy: argument 0 (x): nil buffer":         axpy.Do(r.s, cfg, driver.View[float32]{}, x.All(), 1, 1),
-			"kernel axpy: argument 0 (x): nil buffer: closed": second(axpy.Op(cfg, nil, x, 1, 1)),
-			"kernel axpy: grid dimension X is 0":              axpy.Do(r.s, axpy.Grid(0), x.All(), x.All(), 1, 1),
-			"kernel axpy: a block of 257×1×1":                 second(axpy.Prepare(large, x, x, 1, 1)),
-			"nil kernel: closed":                              none.Do(r.s, cfg, x.All(), x.All(), 1, 1),
-			"nil kernel":                                      second(none.Op(cfg, x, x, 1, 1)),
-			"nil stream: closed":                              axpy.Do(noStream, cfg, x.All(), x.All(), 1, 1),
-			"nil stream":                                      axpy.Do(nil, cfg, x.All(), x.All(), 1, 1),
+			"kernel axpy: argument 1 (y): buffer of float32": axpy.Do(r.s, cfg, x.All(), closed.All(), 1, 1),
+			"kernel axpy: argument 0 (x): nil buffer":        axpy.Do(r.s, cfg, driver.View[float32]{}, x.All(), 1, 1),
+			"kernel axpy: argument 0 (x): nil buffer: make":  second(axpy.Op(cfg, nil, x, 1, 1)),
+			"kernel axpy: grid dimension X is 0":             axpy.Do(r.s, axpy.Grid(0), x.All(), x.All(), 1, 1),
+			"kernel axpy: a block of 257×1×1":                second(axpy.Prepare(large, x, x, 1, 1)),
+			"nil kernel: make":                               none.Do(r.s, cfg, x.All(), x.All(), 1, 1),
+			"nil kernel":                                     second(none.Op(cfg, x, x, 1, 1)),
+			"nil stream: make":                               axpy.Do(noStream, cfg, x.All(), x.All(), 1, 1),
+			"nil stream":                                     axpy.Do(nil, cfg, x.All(), x.All(), 1, 1),
 		} {
 			checkRefusal(t, want, err)
 		}

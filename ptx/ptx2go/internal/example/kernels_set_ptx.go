@@ -13,6 +13,8 @@ type Kernels struct {
 	Range           Range
 	Nothing         Nothing
 	Axpy            Axpy
+	HalfLine        HalfLine
+	Bf16Widen       Bf16Widen
 	MoveParticles   MoveParticles
 	GridTileFloat32 GridTileFloat32
 	GridTileInt32   GridTileInt32
@@ -26,6 +28,7 @@ func LoadKernels(c *driver.Context, opts ...driver.JITOption) (*Kernels, error) 
 	for _, load := range []func(*driver.Context, []driver.JITOption) error{
 		s.loadAwkward,
 		s.loadAxpy,
+		s.loadHalves,
 		s.loadParticles,
 	} {
 		if err := load(c, opts); err != nil {

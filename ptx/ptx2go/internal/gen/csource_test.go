@@ -26,7 +26,7 @@ extern "C" __global__ __launch_bounds__(256, 2) void k(
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, files["a_ptx.go"], "// K does it,\n// slowly.\n", "xs driver.MemoryOf[float32], rows driver.MemoryOf[driver.CUdeviceptr], table driver.Memory, count int32, at [4]float32, seed uint64, scale uint16, last bool)",
+	contains(t, files["a_ptx.go"], "// K does it,\n// slowly.\n", "xs driver.MemoryOf[float32], rows driver.MemoryOf[driver.CUdeviceptr], table driver.Memory, count int32, at [4]float32, seed uint64, scale num.F16, last bool)",
 		"driver.In(xs), rows, driver.In(table), count")
 }
 

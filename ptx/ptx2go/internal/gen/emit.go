@@ -61,7 +61,10 @@ func (g *generator) file(name, source string, write func(*printer) error) (File,
 	return File{filepath.Join(g.opts.Dir, name), text}, nil
 }
 
-const driverPath = "github.com/purecuda/cuda/driver"
+const (
+	driverPath = "github.com/purecuda/cuda/driver"
+	numPath    = "github.com/purecuda/cuda/ptx/num"
+)
 
 func (g *generator) unit(p *printer, u *unit) error {
 	path, err := embedPath(g.opts.Dir, u.ptx)
@@ -93,7 +96,28 @@ func imports(p *printer, u *unit) {
 			break
 		}
 	}
-	p.f("\n\t%q\n)\n\n", driverPath)
+	p.f("\n\t%q\n", driverPath)
+	if u.uses("num.") {
+		p.f("\t%q\n", numPath)
+	}
+	p.f(")\n\n")
+}
+
+// uses reports whether a parameter or a struct's field has a type of a package.
+func (u *unit) uses(prefix string) bool {
+	for _, k := range u.kernels {
+		for _, q := range k.params {
+			if strings.Contains(q.typ, prefix) {
+				return true
+			}
+		}
+	}
+	for _, st := range u.structs {
+		if strings.Contains(st.body, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // embedPath is the path of the text as go:embed takes it.

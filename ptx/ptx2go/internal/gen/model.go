@@ -26,7 +26,6 @@ type kernel struct {
 	sig    ptx.Signature
 	params []*param
 	block  [3]int // of the grid helper; sizes that are 0 are not stated
-	counts bool   // the grid helper is made
 }
 
 // param is one parameter of a kernel.

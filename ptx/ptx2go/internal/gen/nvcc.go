@@ -2,24 +2,38 @@ package gen
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/purecuda/cuda/ptx/nvrtc"
 )
 
 // Compiler says how CUDA sources become PTX.
 type Compiler struct {
 	NVCC  string   // path or name; "" finds it
+	NVRTC bool     // compile by NVRTC, also where nvcc is
 	Arch  string   // virtual architecture: compute_70
 	Flags []string // further flags, before the file
 }
 
-// compile returns the PTX of a CUDA source. The error has what nvcc printed,
-// which names file and line.
+// compile returns the PTX of a CUDA source, by nvcc or else by NVRTC. The error has
+// what the compiler printed, which names file and line.
 func (c *Compiler) compile(path string) ([]byte, error) {
 	nvcc, err := c.find()
+	if c.NVRTC || err != nil && c.NVCC == "" {
+		text, rtc := c.compileNVRTC(path)
+		if errors.Is(rtc, nvrtc.ErrNotInstalled) && !c.NVRTC {
+			rtc = fmt.Errorf("there is no compiler for CUDA sources: %w; %w", err, rtc)
+		}
+		if rtc != nil {
+			return nil, place{file: path}.errorf("%w", rtc)
+		}
+		return text, nil
+	}
 	if err != nil {
 		return nil, place{file: path}.errorf("%w", err)
 	}
@@ -67,5 +81,5 @@ func (c *Compiler) find() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("nvcc was not found (%s); install the CUDA toolkit, name nvcc by -nvcc, or compile elsewhere and name the .ptx file", strings.Join(names, ", "))
+	return "", fmt.Errorf("nvcc was not found (%s); name it by -nvcc, or compile elsewhere and name the .ptx file", strings.Join(names, ", "))
 }

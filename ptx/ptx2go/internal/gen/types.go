@@ -12,6 +12,15 @@ import (
 // addressType is a device address without the memory behind it.
 const addressType = "driver.CUdeviceptr"
 
+// The types of 16-bit floats, of package num.
+const (
+	f16Type  = "num.F16"
+	bf16Type = "num.BF16"
+)
+
+// qualified are the sizes of the types of other packages that generated code uses.
+var qualified = map[string]int{addressType: 8, f16Type: 2, bf16Type: 2}
+
 // basic are the sizes of the Go types that a kernel's parameter can have.
 var basic = map[string]int{
 	"bool": 1, "byte": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "float32": 4, "rune": 4,
@@ -51,10 +60,14 @@ func typeOf(e ast.Expr) (goType, error) {
 	case *ast.ArrayType:
 		return arrayType(e)
 	case *ast.SelectorExpr:
-		if x, ok := e.X.(*ast.Ident); ok && x.Name+"."+e.Sel.Name == addressType {
-			return goType{addressType, 8, true}, nil
+		if x, ok := e.X.(*ast.Ident); ok {
+			name := x.Name + "." + e.Sel.Name
+			if size, ok := qualified[name]; ok {
+				return goType{name, size, true}, nil
+			}
 		}
-		return goType{}, fmt.Errorf("types of other packages are not supported; declare one in the package (type T = pkg.T)")
+		return goType{}, fmt.Errorf("of other packages' types only %s, %s and %s are supported; declare one in the package (type T = pkg.T)",
+			addressType, f16Type, bf16Type)
 	}
 	return goType{}, fmt.Errorf("this Go type cannot be on a device; use numbers, arrays of them and structs of the package")
 }
@@ -87,11 +100,16 @@ func plain(p ptx.Param) string {
 			return "int" + bits
 		}
 	case ptx.KindFloat:
-		if p.Type == ptx.F32 || p.Type == ptx.F64 {
+		switch p.Type {
+		case ptx.F32, ptx.F64:
 			return "float" + bits
+		case ptx.F16:
+			return f16Type
+		case ptx.BF16:
+			return bf16Type
 		}
 	}
-	return "uint" + bits // bits of the 16-bit floats and packed types, too
+	return "uint" + bits // bits of packed types, too
 }
 
 // fits reports what is wrong with a Go type for a parameter by value.

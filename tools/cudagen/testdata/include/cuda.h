@@ -7,6 +7,8 @@
 
 #define cuThingAdd cuThingAdd_v2
 #define cuThingMake cuThingMakeWithFlags
+#define MINI_API_PTSZ(api) api
+#define cuThingOpen MINI_API_PTSZ(cuThingOpen)
 
 #define CUDA_VERSION 13000
 #define CU_MAGIC 0x10

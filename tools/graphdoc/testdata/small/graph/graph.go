@@ -1,7 +1,10 @@
 // Package graph is a small one of the same form, for the generator's test.
 package graph
 
-import "example.com/small/driver"
+import (
+	"example.com/small/driver"
+	"example.com/small/driver/cu"
+)
 
 type Graph struct{ d *driver.Driver }
 
@@ -30,7 +33,7 @@ func (g *Graph) each(l lister) error { return l(g.d) }
 
 // Edges asks whether there is a function, which is not to call it.
 func (g *Graph) Edges() error {
-	if g.d.Has(driver.FnCuGraphUpload) {
+	if g.d.Has(cu.FnCuGraphUpload) {
 		return g.d.CuGraphGetEdges_v10000()
 	}
 	return nil
@@ -41,4 +44,4 @@ func (g *Graph) All() error { return g.Edges() }
 
 func (g *Graph) Instantiate() error { return g.d.CuGraphInstantiateWithFlags() }
 
-func (g *Graph) Launch(b *driver.Batch) { b.GraphLaunch() }
+func (g *Graph) Launch(b *cu.Batch) { b.GraphLaunch() }

@@ -1,0 +1,42 @@
+package child
+
+import (
+	"errors"
+	"sync"
+)
+
+// CrowdSize is how many goroutines, or threads in C, the rows of a crowd have.
+const CrowdSize = 16
+
+// Crowd has each of CrowdSize goroutines do a share of n operations. The
+// goroutines are kept from one call to the next, as a service keeps its workers.
+type Crowd struct {
+	once  sync.Once
+	begin [CrowdSize]chan int
+	end   chan error
+}
+
+// Run calls each in every goroutine of the crowd and returns when all are done.
+func (c *Crowd) Run(n int, each func(member, n int) error) error {
+	c.once.Do(func() {
+		c.end = make(chan error, CrowdSize)
+		for i := range c.begin {
+			c.begin[i] = make(chan int)
+			go func() {
+				for n := range c.begin[i] {
+					c.end <- each(i, n)
+				}
+			}()
+		}
+	})
+	for _, begin := range c.begin {
+		begin <- n / CrowdSize
+	}
+	var errs []error
+	for range c.begin {
+		if err := <-c.end; err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

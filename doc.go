@@ -1,0 +1,13 @@
+// Package cuda is the root of the module: CUDA from Go without cgo. It has no names of
+// its own. Programs import
+//
+//   - github.com/purecuda/cuda/driver: devices, streams, memory, kernels
+//   - github.com/purecuda/cuda/graph: CUDA graphs
+//   - github.com/purecuda/cuda/driver/anywhere: a driver on every machine, emulated where
+//     there is no GPU
+//   - github.com/purecuda/cuda/ptx/kernels: ready kernels
+//
+// Start at https://github.com/purecuda/cuda/blob/main/docs/getting-started.md.
+package cuda
+
+import _ "github.com/purecuda/cuda/driver" // with it, "go get github.com/purecuda/cuda" gets the module's dependencies too

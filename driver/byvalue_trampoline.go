@@ -1,5 +1,0 @@
-//go:build linux && (amd64 || arm64) && !static && !purecuda_syscall
-
-package driver
-
-const floatABI = floatsInRegisters

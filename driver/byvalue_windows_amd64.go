@@ -1,5 +1,0 @@
-//go:build !static
-
-package driver
-
-const floatABI = floatsInSlots

@@ -1,0 +1,181 @@
+package cu
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/purecuda/cuda/loader"
+)
+
+var (
+	// ErrNotSupported is matched when the installed driver does not have a
+	// function, and when the driver answers CUDA_ERROR_NOT_SUPPORTED.
+	ErrNotSupported = errors.New("not supported by the installed CUDA driver")
+	// ErrDriverTooOld is matched when a driver is older than [MinVersion].
+	ErrDriverTooOld = errors.New("CUDA driver too old")
+	// ErrClosed is matched by calls on objects that are closed. Those that are nil
+	// or zero match CUDA_ERROR_INVALID_VALUE, and say what makes one.
+	ErrClosed = errors.New("closed")
+)
+
+// Error is the failure of one function of the driver. errors.Is matches it
+// with its code: errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY).
+//
+// %v and Error give one line, %+v also the whole log.
+type Error struct {
+	Func    Function
+	Result  CUresult
+	Missing bool   // the driver does not have the function: nothing was called
+	Hint    string // what usually causes it, or what to do
+	Log     string // what the driver's compiler or linker printed
+
+	cause error // ErrClosed, if that is why
+}
+
+// Error returns one line: function, code and hint.
+func (e *Error) Error() string {
+	if e == nil {
+		return "nil driver error"
+	}
+	if e.Missing {
+		return fmt.Sprintf("%v: %s", e.Func, e.Hint)
+	}
+	if e.Hint == "" {
+		return fmt.Sprintf("%v: %s (%d)", e.Func, e.Result.String(), uint32(e.Result))
+	}
+	return fmt.Sprintf("%v: %s (%d): %s", e.Func, e.Result.String(), uint32(e.Result), e.Hint)
+}
+
+// Unwrap returns the code, which is an error by itself.
+func (e *Error) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Result
+}
+
+// Is matches ErrNotSupported, and ErrClosed after the driver was closed.
+func (e *Error) Is(target error) bool {
+	if e == nil {
+		return false
+	}
+	if target == ErrNotSupported {
+		return e.Missing || e.Result == CUDA_ERROR_NOT_SUPPORTED
+	}
+	return e.cause != nil && target == e.cause
+}
+
+// Format implements %v and %s (one line), %+v (with the log) and %q.
+func (e *Error) Format(s fmt.State, verb rune) {
+	switch {
+	case verb == 'q':
+		fmt.Fprintf(s, "%q", e.Error())
+	case verb == 'v' && s.Flag('+') && e != nil && e.Log != "":
+		_, _ = io.WriteString(s, e.Error()+"\n"+strings.TrimRight(e.Log, "\n"))
+	default:
+		_, _ = io.WriteString(s, e.Error())
+	}
+}
+
+// Error returns the code's name and what it usually means.
+func (r CUresult) Error() string {
+	if hint := r.hint(); hint != "" {
+		return r.String() + ": " + hint
+	}
+	return r.String()
+}
+
+// A stream or an event that is asked whether it is done says no by an error.
+// That is no reason to allocate.
+var (
+	errStreamNotReady = &Error{Func: FnCuStreamQuery, Result: CUDA_ERROR_NOT_READY, Hint: CUDA_ERROR_NOT_READY.hint()}
+	errEventNotReady  = &Error{Func: FnCuEventQuery, Result: CUDA_ERROR_NOT_READY, Hint: CUDA_ERROR_NOT_READY.hint()}
+)
+
+// fail returns the error for a code other than success.
+func (d *Driver) fail(f Function, code uintptr) error {
+	if code == loader.Missing && !d.Has(f) {
+		return d.missing(f)
+	}
+	r := CUresult(uint32(code))
+	if r == CUDA_ERROR_NOT_READY {
+		switch f {
+		case FnCuStreamQuery:
+			return errStreamNotReady
+		case FnCuEventQuery:
+			return errEventNotReady
+		}
+	}
+	e := &Error{Func: f, Result: r, Hint: r.hint()}
+	if r.losesContext() {
+		if report := explain(d.Library(), r); report != "" {
+			e.Hint = report + "; " + lostHint
+		}
+	}
+	switch {
+	case d.core.absent != "":
+		e.Hint = d.core.absent
+	case d.Closed():
+		e.Hint, e.cause = "the driver "+d.LibraryName()+" was closed", ErrClosed
+	}
+	noteCaptureFault(e)
+	return e
+}
+
+// explain is what a library knows of the failure that a code is about, beyond the
+// code: the emulator knows which thread did what. A library that wraps another
+// one has Unwrap.
+func explain(lib loader.Library, r CUresult) string {
+	for {
+		switch l := lib.(type) {
+		case interface{ Explain(CUresult) string }:
+			return l.Explain(r)
+		case interface{ Unwrap() loader.Library }:
+			lib = l.Unwrap()
+		default:
+			return ""
+		}
+	}
+}
+
+// missing returns the error for a function that the driver does not have.
+func (d *Driver) missing(f Function) error {
+	hint := fmt.Sprintf("not in the installed driver, which supports CUDA %s: it came with CUDA %s",
+		cudaVersion(d.Version()), cudaVersion(f.Since()))
+	if f.Since() <= d.Version() {
+		hint = fmt.Sprintf("not in this driver (%s, CUDA %s), though CUDA has it since %s",
+			d.LibraryName(), cudaVersion(d.Version()), cudaVersion(f.Since()))
+	}
+	if older, ok := d.olderForm(f); ok {
+		hint += fmt.Sprintf("; it has the form of CUDA %s: the method %s", cudaVersion(older.Since()), older.method())
+	}
+	return &Error{Func: f, Result: CUDA_ERROR_NOT_SUPPORTED, Missing: true, Hint: hint}
+}
+
+// olderForm returns the newest form of a function that the driver has, with
+// another ABI than that of f.
+func (d *Driver) olderForm(f Function) (older Function, ok bool) {
+	for g := range Function(functionCount) {
+		if g != f && g.Base() == f.Base() && d.Has(g) && (!ok || g.Since() > older.Since()) {
+			older, ok = g, true
+		}
+	}
+	return older, ok
+}
+
+// method is the name of the Driver's method that calls the function.
+func (f Function) method() string {
+	name := f.String()
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// impossible returns the error for a function whose arguments this platform
+// has no way to pass.
+func (d *Driver) impossible(f Function) error {
+	return &Error{
+		Func: f, Result: CUDA_ERROR_NOT_SUPPORTED, Missing: true,
+		Hint: "takes floating-point arguments, which this build has no way to pass to C",
+	}
+}

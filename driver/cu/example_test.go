@@ -1,0 +1,30 @@
+package cu_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
+)
+
+// Raw functions have C's names and arguments, and return an error instead of a
+// code. On a GPU the library is that of SystemLibrary.
+func ExampleDriver() {
+	d, err := cu.New(emulator.New(emulator.Config{}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Init(); err != nil {
+		log.Fatal(err)
+	}
+	var lanes int32
+	if err := d.CuDeviceGetAttribute(&lanes, cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0); err != nil {
+		log.Fatal(err)
+	}
+	err = d.CuDeviceGetAttribute(&lanes, cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE, 7)
+	fmt.Println(lanes, errors.Is(err, cu.CUDA_ERROR_INVALID_DEVICE))
+	// Output: 32 true
+}

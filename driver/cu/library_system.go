@@ -1,0 +1,111 @@
+package cu
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/purecuda/cuda/loader"
+)
+
+// systemLibrary is the installed driver. It exports every ABI that it ever had
+// under a name of its own, but what a name without suffix means is best asked
+// of cuGetProcAddress: by base name and CUDA version, it gives the ABI that
+// this version's header declares.
+type systemLibrary struct {
+	lib     *loader.DynamicLibrary
+	version int
+	getProc loader.Proc
+	query   bool // cuGetProcAddress_v2, which takes a fifth argument
+}
+
+// SystemLibrary opens the CUDA driver of the system: the one at path, or by
+// search if path is empty (see loader.OpenCUDA).
+func SystemLibrary(path string) (loader.Library, error) {
+	dynamic, err := loader.OpenCUDA(path)
+	if err != nil {
+		return nil, &noLibraryError{err}
+	}
+	lib, err := newSystemLibrary(dynamic)
+	if err != nil {
+		_ = dynamic.Close() // the first error is what matters
+		return nil, err
+	}
+	return lib, nil
+}
+
+// noLibraryError is a failure to open the driver: of one line, or with %+v of every
+// name that was tried.
+type noLibraryError struct{ err error }
+
+func (e *noLibraryError) Error() string { return "no CUDA driver: " + e.err.Error() }
+func (e *noLibraryError) Unwrap() error { return e.err }
+
+// Format implements fmt.Formatter.
+func (e *noLibraryError) Format(s fmt.State, verb rune) {
+	switch {
+	case verb == 'q':
+		fmt.Fprintf(s, "%q", e.Error())
+	case verb == 'v' && s.Flag('+'):
+		fmt.Fprintf(s, "no CUDA driver: %+v", e.err)
+	default:
+		_, _ = io.WriteString(s, e.Error())
+	}
+}
+
+func newSystemLibrary(dynamic *loader.DynamicLibrary) (*systemLibrary, error) {
+	l := &systemLibrary{lib: dynamic}
+	version, err := libraryVersion(dynamic)
+	if err != nil {
+		return nil, err
+	}
+	l.version = version
+	// Only these two are looked up by their exported names. Drivers before
+	// CUDA 12.0 have the first form alone.
+	if l.getProc, err = dynamic.Lookup(FnCuGetProcAddress.Symbol()); err == nil {
+		l.query = true
+		return l, nil
+	}
+	if l.getProc, err = dynamic.Lookup(FnCuGetProcAddress_v11030.Symbol()); err != nil {
+		return nil, fmt.Errorf("%s has no cuGetProcAddress: %w: %w", dynamic.Name(), ErrDriverTooOld, err)
+	}
+	return l, nil
+}
+
+// Name returns the name or path under which the library was found.
+func (l *systemLibrary) Name() string { return l.lib.Name() }
+
+// Lookup returns the function with the ABI that symbol names. Symbols that are
+// not in cuda.h are looked up as they are.
+func (l *systemLibrary) Lookup(symbol string) (loader.Proc, error) {
+	f, ok := FunctionBySymbol(symbol)
+	if !ok {
+		return l.lib.Lookup(symbol)
+	}
+	p := l.lookupFunction(f)
+	if p.IsZero() {
+		return p, fmt.Errorf("%s: %s: %w (it came with CUDA %s, this driver has %s)",
+			l.Name(), symbol, loader.ErrSymbolNotFound, cudaVersion(f.Since()), cudaVersion(l.version))
+	}
+	return p, nil
+}
+
+// lookupFunction returns the function, or the zero Proc if it is not there.
+func (l *systemLibrary) lookupFunction(f Function) loader.Proc {
+	info := &functionTable[f]
+	if int(info.since) > l.version {
+		return loader.Proc{}
+	}
+	if addr := l.procAddress(info); addr != 0 {
+		return loader.AddrProc(addr)
+	}
+	// The exported name pins the same ABI, so it can do no harm.
+	p, err := l.lib.Lookup(trimNUL(info.symbol))
+	if err != nil {
+		return loader.Proc{}
+	}
+	return p
+}
+
+// Close keeps the library in the process: the driver runs threads of its own
+// and cannot be unloaded.
+func (l *systemLibrary) Close() error { return nil }

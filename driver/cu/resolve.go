@@ -1,0 +1,70 @@
+package cu
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/purecuda/cuda/loader"
+)
+
+// libraryVersion asks a library which CUDA version it supports, and refuses
+// those that are too old.
+func libraryVersion(lib loader.Library) (int, error) {
+	p, err := lib.Lookup(FnCuDriverGetVersion.Symbol())
+	if err != nil {
+		return 0, fmt.Errorf("%s is no CUDA driver: %w", lib.Name(), err)
+	}
+	return procVersion(lib.Name(), p)
+}
+
+// procVersion calls cuDriverGetVersion, which works before cuInit.
+func procVersion(library string, p loader.Proc) (int, error) {
+	var version int32
+	a := struct {
+		c       loader.Call
+		version *int32
+		_       [7]uintptr
+	}{c: loader.Call{Proc: &p, N: 1}, version: &version}
+	if code := CUresult(uint32(loader.Invoke(&a.c))); code != CUDA_SUCCESS {
+		return 0, fmt.Errorf("cannot use %s: %w", library, &Error{
+			Func: FnCuDriverGetVersion, Result: code, Hint: initHint(code),
+		})
+	}
+	if version < MinVersion {
+		return 0, fmt.Errorf("%s is too old: it supports CUDA %s, and %s (NVIDIA's driver 470) is needed; install a newer driver: %w",
+			library, cudaVersion(int(version)), cudaVersion(MinVersion), ErrDriverTooOld)
+	}
+	return int(version), nil
+}
+
+// directLibrary is a Library that resolves a Function without the detour over
+// its symbol. A function that is not there is the zero Proc.
+type directLibrary interface {
+	lookupFunction(f Function) loader.Proc
+}
+
+// resolve fills the table. A function that is newer than the library says it
+// is stays out, even if the library would answer with something: asked for a
+// version it does not know, a driver returns the newest ABI it has, which
+// would be called with the wrong arguments.
+func (t *functions) resolve(lib loader.Library, version int) error {
+	direct, _ := lib.(directLibrary)
+	table := t.slice()
+	for f := range Function(functionCount) {
+		if int(functionTable[f].since) > version {
+			continue
+		}
+		if direct != nil {
+			table[f] = direct.lookupFunction(f)
+			continue
+		}
+		p, err := lib.Lookup(f.Symbol())
+		if err != nil && !errors.Is(err, loader.ErrSymbolNotFound) {
+			return fmt.Errorf("%s: %w", lib.Name(), err)
+		}
+		if err == nil {
+			table[f] = p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+//go:build linux && (amd64 || arm64) && !static
+
+package cu_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/loader"
+)
+
+func systemDriver(t *testing.T, path string) *cu.Driver {
+	t.Helper()
+	lib, err := cu.SystemLibrary(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := cu.New(lib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestTheSystemLibraryAsksByNameAndVersion(t *testing.T) {
+	for form, flags := range map[string][]string{"second form": nil, "first form": {"-DFIRST_FORM"}} {
+		t.Run(form, func(t *testing.T) {
+			d := systemDriver(t, compile(t, "testdata/getproc.c", flags...))
+			if got := rawCode(d.CuMemAlloc(nil, 0)); got != 10 {
+				t.Errorf("cuMemAlloc answers %d: not what cuGetProcAddress gave", got)
+			}
+			if got := rawCode(d.CuMemFree(0)); got != 21 {
+				t.Errorf("cuMemFree answers %d: success with a null pointer was not taken for missing", got)
+			}
+			if got := rawCode(d.CuEventQuery(0)); got != 22 {
+				t.Errorf("cuEventQuery answers %d: an error was not taken for missing", got)
+			}
+			if got := rawCode(d.CuGraphExecUpdate_v10020(0, 0, nil, nil)); got != 11 {
+				t.Errorf("cuGraphExecUpdate_v10020 answers %d", got)
+			}
+			if got := rawCode(d.CuCtxSynchronize()); got == 0 || got > d.Version() {
+				t.Errorf("a driver of %d was asked for functions of %d", d.Version(), got)
+			}
+			if d.Has(cu.FnCuGraphAddNode) || !errors.Is(d.CuGraphAddNode(nil, 0, nil, nil, 0, nil), cu.ErrNotSupported) {
+				t.Error("cuGraphAddNode of CUDA 12.3 is in a driver of 12.2")
+			}
+		})
+	}
+}
+
+// The stand-in answers any version of cuGraphExecUpdate with its oldest form,
+// as real drivers do. A driver of CUDA 11.4 must not be asked for that of 12.0.
+func TestTheSystemLibraryIsNotAskedForMoreThanItsVersion(t *testing.T) {
+	d := systemDriver(t, compile(t, "testdata/getproc.c", "-DVERSION=11040", "-DFIRST_FORM"))
+	if d.Has(cu.FnCuGraphExecUpdate) || !d.Has(cu.FnCuGraphExecUpdate_v10020) {
+		t.Error("the wrong form of cuGraphExecUpdate was taken")
+	}
+	_, err := d.Library().Lookup("cuGraphExecUpdate_v2")
+	if !errors.Is(err, loader.ErrSymbolNotFound) || !strings.Contains(err.Error(), "12.0") || !strings.Contains(err.Error(), "11.4") {
+		t.Errorf("lookup: %v", err)
+	}
+	if p, err := d.Library().Lookup("cuGraphExecUpdate"); err != nil || p.IsZero() {
+		t.Errorf("lookup of the older form: %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUnusableSystemLibrariesAreRefused(t *testing.T) {
+	for flag, want := range map[string]string{"-DVERSION=11030": "11.3", "-DNO_FORM": "cuGetProcAddress"} {
+		_, err := cu.SystemLibrary(compile(t, "testdata/getproc.c", flag))
+		if !errors.Is(err, cu.ErrDriverTooOld) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+	_, err := cu.SystemLibrary("/nowhere/libcuda.so.1")
+	var open *loader.OpenError
+	if !errors.As(err, &open) || !strings.Contains(err.Error(), "/nowhere/libcuda.so.1") {
+		t.Errorf("no library: %v", err)
+	}
+}
+
+// The toolkit's stub is a library in a folder of that name. The message says
+// what to do.
+func TestTheToolkitsStubIsRefused(t *testing.T) {
+	stubs := filepath.Join(t.TempDir(), "stubs")
+	if err := os.Mkdir(stubs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	stub := filepath.Join(stubs, "libcuda.so")
+	if err := os.Rename(compile(t, "testdata/getproc.c"), stub); err != nil {
+		t.Fatal(err)
+	}
+	_, err := cu.SystemLibrary(stub)
+	if !errors.Is(err, loader.ErrStubLibrary) || !strings.Contains(err.Error(), stub) || !strings.Contains(err.Error(), "LD_LIBRARY_PATH") {
+		t.Errorf("error %v", err)
+	}
+}

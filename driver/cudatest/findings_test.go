@@ -1,0 +1,158 @@
+package cudatest_test
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cudatest"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/driver/trace"
+	"github.com/purecuda/cuda/graph"
+)
+
+//go:embed testdata/mistakes.ptx
+var mistakesPTX []byte
+
+// faulty is what the tests of mistakes work with.
+type faulty struct {
+	c    *driver.Context
+	s    [2]*driver.Stream
+	x    *driver.Buffer[uint32] // of 32 elements
+	line int                    // before the mistake in this file
+}
+
+// here notes the caller's line.
+func (f *faulty) here() { _, _, f.line, _ = runtime.Caller(1) }
+
+func (f *faulty) op(t testing.TB, kernel string, n int) *driver.Launch {
+	t.Helper()
+	m := must(f.c.LoadModule(mistakesPTX))(t)
+	t.Cleanup(func() { _ = m.Close() }) // fails if the context is lost
+	k := must(m.Kernel(kernel))(t)
+	return must(k.Prepare(driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(n)}, f.x))(t)
+}
+
+type mistake struct {
+	name, kind string
+	program    func(t testing.TB, f *faulty)
+	code       driver.CUresult
+	opts       []cudatest.Option
+}
+
+// mistakes are programs; those without a code end without an error.
+var mistakes = []mistake{
+	{"race in a kernel", "data race", func(t testing.TB, f *faulty) {
+		ok(t, f.x.Fill(0))
+		op := f.op(t, "race", 64)
+		f.here()
+		ok(t, f.s[0].Do(op))
+	}, 0, nil},
+	{"streams without an order", "data race", func(t testing.TB, f *faulty) {
+		ok(t, f.x.Fill(0))
+		first, second := f.op(t, "fill", 32), f.op(t, "next", 32)
+		f.here()
+		for i, op := range []driver.Op{first, second} {
+			ok(t, f.s[i].Do(op))
+		}
+	}, 0, nil},
+	{"memory that nobody wrote", "uninitialized read", func(t testing.TB, f *faulty) {
+		op := f.op(t, "next", 32)
+		f.here()
+		ok(t, f.s[0].Do(op))
+	}, 0, nil},
+	{"outside", "illegal address", func(t testing.TB, f *faulty) {
+		op := f.op(t, "fill", 33)
+		f.here()
+		ok(t, f.s[0].Do(op))
+	}, driver.CUDA_ERROR_ILLEGAL_ADDRESS, nil},
+	{"outside in a graph", "illegal address", func(t testing.TB, f *faulty) {
+		g := must(graph.New(f.c))(t)
+		must(g.Add(f.op(t, "fill", 33)))(t)
+		x := must(g.Instantiate())(t)
+		t.Cleanup(func() { _, _ = x.Close(), g.Close() }) // the context is lost
+		f.here()
+		ok(t, x.Launch(f.s[0]))
+	}, driver.CUDA_ERROR_ILLEGAL_ADDRESS, nil},
+}
+
+// run makes one mistake in a test of its own, and returns what that test says
+// and what its last wait returned.
+func makeMistake(t *testing.T, program func(t testing.TB, f *faulty), opts ...cudatest.Option) (f *faulty, said string, err error) {
+	t.Helper()
+	r := &recorded{TB: t}
+	f = &faulty{c: cudatest.Device(r, append(opts, cudatest.OnEmulator())...)}
+	for i := range f.s {
+		f.s[i] = must(f.c.NewStream())(t)
+	}
+	f.x = must(driver.Alloc[uint32](f.c, 32))(t)
+	r.Cleanup(func() { _ = errors.Join(f.x.Close(), f.s[0].Close(), f.s[1].Close()) })
+	program(r, f)
+	err = errors.Join(f.s[0].Wait(t.Context()), f.s[1].Wait(t.Context()))
+	r.end()
+	return f, strings.Join(r.errors, "\n"), err
+}
+
+func TestFindingsFailTheTest(t *testing.T) {
+	alone := mistakes[2] // by a check that asks for no order
+	alone.name, alone.opts = "memory that nobody wrote, alone", []cudatest.Option{cudatest.WithChecks(emulator.CheckUninitialized)}
+	for _, m := range append(mistakes[:len(mistakes):len(mistakes)], alone) {
+		t.Run(m.name, func(t *testing.T) {
+			f, said, err := makeMistake(t, m.program, m.opts...)
+			if (err != nil) != (m.code != 0) || m.code != 0 && !errors.Is(err, m.code) {
+				t.Errorf("the program ends with %v", err)
+			}
+			found := ""
+			for _, line := range strings.Split(said, "\n") {
+				if strings.Contains(line, m.kind) {
+					found = line
+				}
+			}
+			near := regexp.MustCompile(fmt.Sprintf(`^\S+ \(findings_test\.go:(%d|%d)\)`, f.line+1, f.line+2))
+			if !near.MatchString(found) || !strings.Contains(found, " in kernel ") {
+				t.Errorf("the finding does not begin with the program's line after %d:\n%s", f.line, said)
+			}
+		})
+	}
+}
+
+// What a kernel did is in the error, on every driver of the emulator: also
+// outside of tests, without checks and behind a wrapper.
+func TestFaultsAreInTheError(t *testing.T) {
+	for _, m := range mistakes {
+		if m.code == 0 {
+			continue
+		}
+		var calls trace.Recorder
+		_, _, err := makeMistake(t, m.program, cudatest.WithChecks(0), cudatest.WithTrace(calls.Sink()))
+		for _, want := range []string{"CUDA_ERROR_ILLEGAL_ADDRESS (700)", "write of 4 bytes at 0x", "in kernel fill at ",
+			"thread (32,0,0)", "0 bytes after the end of cuMemAlloc", "the context is lost"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q is not in the error: %v", m.name, want, err)
+			}
+		}
+	}
+}
+
+func TestFindingsMayBeAllowed(t *testing.T) {
+	race := mistakes[0].program
+	for name, c := range map[string]struct {
+		opt  cudatest.Option
+		want bool
+	}{
+		"allowed":       {cudatest.AllowFindings(func(f emulator.Finding) bool { return f.Kind == "data race" && f.Kernel == "race" }), false},
+		"another":       {cudatest.AllowFindings(func(f emulator.Finding) bool { return f.Kernel == "fill" }), true},
+		"without check": {cudatest.WithChecks(0), false},
+		"other check":   {cudatest.WithConfig(emulator.Config{Check: emulator.CheckLeaks}), false},
+		"this check":    {cudatest.WithConfig(emulator.Config{Check: emulator.CheckGlobalRaces}), true},
+	} {
+		if _, said, err := makeMistake(t, race, c.opt); err != nil || strings.Contains(said, "data race") != c.want {
+			t.Errorf("%s: %v, the test says %q", name, err, said)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+//go:build !race
+
+package driver_test
+
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+)
+
+// A view is one object, and the scope of its calls another.
+func TestAViewIsTwoAllocations(t *testing.T) {
+	d := must(driver.New(emulator.New(emulator.Config{})))(t)
+	defer d.Close()
+	var view *driver.Driver
+	for name, newView := range map[string]func(){
+		"bound":   func() { view = d.Bound(1) },
+		"guarded": func() { view = d.Guarded() },
+	} {
+		if n := testing.AllocsPerRun(100, newView); n != 2 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+	if view == d || view.Library() != d.Library() {
+		t.Error("the view is not one of the driver")
+	}
+}

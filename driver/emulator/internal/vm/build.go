@@ -1,0 +1,182 @@
+package vm
+
+import "github.com/purecuda/cuda/ptx"
+
+// A kernel's program holds the kernel and all functions that it may reach, since
+// where shared memory lies is different in each kernel. With many kernels that
+// share many functions, making all programs would be quadratic in the text. So
+// loading makes programs as long as the work stays in proportion to the text, and
+// those of further kernels are made when they are first needed. Loading only
+// checks of them what no other kernel has shown to be right.
+
+// A load may lower eagerLeast statements, and eagerTimes as many as there are.
+const (
+	eagerTimes = 4
+	eagerLeast = 1 << 14
+)
+
+// measure counts the statements of all functions.
+func (c *compiler) measure() {
+	for _, s := range c.sources {
+		for _, d := range s.mod.Decls {
+			switch d := d.(type) {
+			case *ptx.Function:
+				c.size++
+				if d.Body != nil {
+					c.size += statements(d.Body)
+				}
+			}
+		}
+		c.measureConstants(s)
+	}
+}
+
+// mostConst is what a source may have in .const variables.
+const mostConst = 64 << 10
+
+func (c *compiler) measureConstants(s *source) {
+	size := uint64(0)
+	for _, d := range s.mod.Decls {
+		v, ok := d.(*ptx.Variable)
+		if !ok || v.Space != ptx.ConstSpace || v.Linkage == ptx.Extern {
+			continue
+		}
+		for range max(v.Count, 1) {
+			size = roundUp(size, alignOf(v))
+			if n := sizeOf(v); n > mostConst || size+n > mostConst {
+				c.fail(s, v.Pos, CompileInvalid, "File uses too much global constant data (%#x bytes, %#x max)", max(size+n, n), mostConst)
+				return
+			}
+			size += sizeOf(v)
+		}
+	}
+	c.constBytes += int(size)
+}
+
+func statements(b *ptx.Block) int {
+	n := len(b.Stmts)
+	for _, s := range b.Stmts {
+		if inner, ok := s.(*ptx.Block); ok {
+			n += statements(inner)
+		}
+	}
+	return n
+}
+
+// kernel compiles one entry, or only checks it for now.
+func (c *compiler) kernel(s *source, f *ptx.Function) {
+	k := &Kernel{name: f.Name, module: c.mod}
+	k.describe(s, f)
+	errs := len(c.errs)
+	if c.lowered <= eagerTimes*c.size+eagerLeast {
+		c.build(k, s, f, false)
+	} else {
+		c.build(nil, s, f, true)
+		k.build = func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.build(k, s, f, false)
+		}
+	}
+	if len(c.errs) != errs {
+		return
+	}
+	c.mod.kernels[f.Name] = k
+	c.mod.names = append(c.mod.names, f.Name)
+}
+
+// build makes the program of k. If it only checks, it looks for errors in what
+// was not compiled before, and k is nil.
+func (c *compiler) build(k *Kernel, s *source, f *ptx.Function, check bool) {
+	b := &builder{c: c, funcs: map[*symbol]*function{}, shared: map[*symbol]uint32{}, locs: map[string]int32{}, taken: map[*symbol]bool{}, dynAlign: 16, check: check}
+	b.prog = &program{byID: map[int]*function{}}
+	for _, src := range c.sources {
+		b.prog.files = append(b.prog.files, src.mod.Name)
+		b.prog.sources = append(b.prog.sources, src.mod.Source)
+	}
+	errs := len(c.errs)
+	main := b.function(s, s.syms[f.Name])
+	for len(b.queue) > 0 {
+		sym := b.queue[0]
+		b.queue = b.queue[1:]
+		b.lowerFunction(sym)
+		if len(b.queue) == 0 && b.indirect {
+			b.queueTaken()
+		}
+	}
+	if check || len(c.errs) != errs {
+		return
+	}
+	k.prog, k.main = b.prog, main
+	b.finish(k)
+	k.measure(b)
+}
+
+// ready makes the kernel's program if loading did not.
+func (k *Kernel) ready() {
+	if k.build != nil {
+		k.buildOnce.Do(k.build)
+	}
+}
+
+// describe fills in what the kernel's head says: parameters and limits.
+func (k *Kernel) describe(s *source, f *ptx.Function) {
+	at := 0
+	for _, p := range f.Params {
+		a := int(alignOf(p))
+		at = (at + a - 1) &^ (a - 1)
+		q := Param{Name: p.Name, Type: p.Type.String(), Offset: at, Size: int(sizeOf(p)), Align: a, Pointer: p.Ptr != nil}
+		k.params = append(k.params, q)
+		at += q.Size
+	}
+	at32 := &k.attrs
+	at32.ParamBytes = at
+	at32.MaxThreads = maxThreads
+	at32.PTXVersion = targetVersion(s.mod)
+	k.blocks = 1
+	for _, d := range f.Perf {
+		dim := dimOf(d.Args)
+		switch d.Name {
+		case "minnctapersm":
+			if len(d.Args) > 0 {
+				k.blocks = max(d.Args[0], 1)
+			}
+		case "maxntid":
+			at32.MaxBlock = dim
+			at32.MaxThreads = int(min(dim.Count(), maxThreads))
+		case "reqntid":
+			at32.ReqBlock = dim
+			at32.MaxThreads = int(min(dim.Count(), maxThreads))
+		case "reqnctapercluster":
+			at32.ReqCluster = dim
+		case "maxclusterrank":
+			if len(d.Args) > 0 {
+				at32.MaxCluster = int(d.Args[0])
+			}
+		case "explicitcluster":
+			at32.Explicit = true
+		case "blocksareclusters":
+			at32.ClusterGrid = true
+		case "maxnreg":
+			if len(d.Args) > 0 {
+				k.maxRegs = int(min(d.Args[0], 255))
+			}
+		}
+	}
+}
+
+// measure fills in what the kernel's program needs.
+func (k *Kernel) measure(b *builder) {
+	a := &k.attrs
+	a.SharedBytes = int(b.sharedEnd)
+	k.dynamicStart = int(alignUp(b.sharedEnd, b.dynAlign))
+	a.NumRegs = k.registers()
+	a.LocalBytes = k.stack()
+	a.ConstBytes = b.c.constBytes
+	if k.maxRegs > 0 {
+		a.NumRegs = min(a.NumRegs, k.maxRegs)
+	}
+	if bounded := max(a.MaxBlock.Count(), a.ReqBlock.Count()); bounded > 0 {
+		a.NumRegs = min(a.NumRegs, registersFor(bounded, k.blocks))
+	}
+}

@@ -1,0 +1,28 @@
+//go:build linux && !race
+
+package vm
+
+import "testing"
+
+// The collector finds a freed region long after its mapping has gone to another
+// one: the second release of the first owner must not empty the second's memory.
+func TestLateReleaseLeavesTheNextOwnersMemory(t *testing.T) {
+	const size = 37 << 20 // no other test has this size
+	first, old := newLazyBuffer(size)
+	old.release()
+	second, owner := newLazyBuffer(size)
+	if &first[0] != &second[0] {
+		t.Fatal("the mapping is not used again")
+	}
+	second[0], second[size-1] = 1, 2
+	old.release()
+	if second[0] != 1 || second[size-1] != 2 {
+		t.Error("a late release emptied memory that is in use")
+	}
+	third, other := newLazyBuffer(size)
+	if &third[0] == &second[0] {
+		t.Error("a late release gave memory in use to another owner")
+	}
+	owner.release()
+	other.release()
+}

@@ -1,0 +1,239 @@
+package vm
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// Parameters and results: where they lie in a frame, and how values get there.
+
+// layout computes where results and parameters lie in the frame.
+func (f *function) layout(c *compiler, fn *ptx.Function) {
+	f.rets, f.params, f.local = c.layoutSlots(fn.Return, fn.Params)
+}
+
+// layoutSlots places results, then parameters, each at its own alignment.
+func (c *compiler) layoutSlots(rets, params []*ptx.Variable) (r, p []slotLayout, end uint32) {
+	put := func(list []*ptx.Variable) (out []slotLayout) {
+		for _, v := range list {
+			a, n := uint32(alignOf(v)), uint32(sizeOf(v))
+			if variadic(v) {
+				n = c.variadicRoom()
+			} else if size := roundUp(uint64(end), alignOf(v)); size > mostLocal || sizeOf(v) > mostLocal-size {
+				c.fail(c.sources[0], v.Pos, CompileInvalid, "parameter %s: %d bytes are more local memory than any thread has", v.Name, sizeOf(v))
+				n = 0
+			}
+			end = alignUp(end, a)
+			out = append(out, slotLayout{end, n, a})
+			end += n
+		}
+		return out
+	}
+	r = put(rets)
+	end = alignUp(end, 16)
+	p = put(params)
+	return r, p, alignUp(end, 16)
+}
+
+// variadic reports whether v is a parameter without a size, .param .b8 v[],
+// which takes an array of any size and can be left out.
+func variadic(v *ptx.Variable) bool {
+	return len(v.Dims) > 0 && v.Dims[0] == ptx.Unsized
+}
+
+// variadicRoom is the place that a frame has for such a parameter. A callee's
+// frame has one layout for all its callers, so this is the largest .param
+// array of any function.
+func (c *compiler) variadicRoom() uint32 {
+	if c.room == 0 {
+		c.room = 16 // a callee may look at it although nothing was passed
+		for _, s := range c.sources {
+			for _, d := range s.mod.Decls {
+				if f, ok := d.(*ptx.Function); ok && f.Body != nil {
+					c.room = max(c.room, largestParam(f.Body))
+				}
+			}
+		}
+	}
+	return c.room
+}
+
+func largestParam(b *ptx.Block) uint32 {
+	n := uint32(0)
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *ptx.Block:
+			n = max(n, largestParam(s))
+		case *ptx.Variable:
+			if s.Space == ptx.ParamSpace {
+				n = max(n, uint32(min(sizeOf(s), 1<<16)))
+			}
+		}
+	}
+	return n
+}
+
+// functionParams declares a device function's parameters.
+func (l *lowerer) functionParams() {
+	l.f.layout(l.b.c, l.fn)
+	l.local = l.f.local
+	l.retPC = l.newReg(class32)
+	declare := func(list []*ptx.Variable, at []slotLayout, load bool) {
+		for i, v := range list {
+			if v.Space != ptx.RegSpace {
+				l.scope.vars[v.Name] = &local{space: ptx.ParamSpace, offset: at[i].offset, size: uint64(at[i].size), v: v}
+				continue
+			}
+			d := l.makeReg(v.Type, v.Vector)
+			l.scope.regs[v.Name] = d
+			if load {
+				l.loadSlot(d, uint64(at[i].offset), execLocalAddr)
+			}
+		}
+	}
+	l.pos = l.fn.Pos
+	declare(l.fn.Return, l.f.rets, false)
+	declare(l.fn.Params, l.f.params, true)
+}
+
+// storeReturn stores results that are declared as registers.
+func (l *lowerer) storeReturn() {
+	for i, v := range l.fn.Return {
+		if d, ok := l.lookupReg(v.Name); ok && v.Space == ptx.RegSpace {
+			l.storeSlot(d, uint64(l.f.rets[i].offset), execLocalAddr)
+		}
+	}
+}
+
+// piece is a part of a value that is in one register: an element of a vector,
+// one half of 128 bits.
+type piece struct {
+	reg    reg
+	typ    ptx.Type
+	offset uint64
+}
+
+// pieces are the parts of a register as they lie in memory.
+func (d regDef) pieces() []piece {
+	t, n := d.typ, max(d.vector, 1)
+	if t == ptx.B128 {
+		t, n = ptx.B64, 2*n
+	}
+	out := make([]piece, n)
+	for k := range out {
+		out[k] = piece{reg{d.reg.class, d.reg.id + uint32(k)}, t, uint64(k * t.Size())}
+	}
+	return out
+}
+
+// size is what the register takes in memory.
+func (d regDef) size() int { return d.typ.Size() * max(d.vector, 1) }
+
+// loadSlot and storeSlot move a register from and to local memory at an
+// offset in the running frame or, by another way to find it, in the callee's.
+// A predicate is a byte there.
+func (l *lowerer) loadSlot(d regDef, offset uint64, find execFunc) {
+	for _, c := range d.pieces() {
+		at := l.slotAddress(offset+c.offset, find)
+		r := c.reg
+		if c.typ == ptx.Pred {
+			r = l.newReg(class32)
+		}
+		n := l.slot(l.emit(loadLocalExec(c.typ, r.class == class64), r, at))
+		n.in.aux, n.in.c = spaceLocal|log2(c.typ.Size())<<accLog, 1
+		if c.typ == ptx.Pred {
+			l.emit(pred1(func(a uint32) bool { return a != 0 }), c.reg, r)
+		}
+	}
+}
+
+func (l *lowerer) storeSlot(d regDef, offset uint64, find execFunc) {
+	for _, c := range d.pieces() {
+		at := l.slotAddress(offset+c.offset, find)
+		r := c.reg
+		if c.typ == ptx.Pred {
+			r = l.newReg(class32)
+			l.emit(execSelp[uint32], r, l.constant(class32, 1), l.constant(class32, 0), c.reg)
+		}
+		n := l.slot(l.emit(storeLocalExec(c.typ), noReg, at, r))
+		n.in.aux, n.in.c = spaceLocal|log2(c.typ.Size())<<accLog|accWrite, 1
+	}
+}
+
+func (l *lowerer) slotAddress(offset uint64, find execFunc) reg {
+	at := l.newReg(class64)
+	n := l.emit(find, at)
+	n.in.imm = offset
+	n.extra().fn = l.f
+	return at
+}
+
+// passArg moves one argument to the callee's frame, or one result back.
+func (l *lowerer) passArg(o ptx.Operand, v *ptx.Variable, at slotLayout, back bool) {
+	offset := uint64(at.offset)
+	switch o := o.(type) {
+	case *ptx.Sym:
+		l.passParam(o, at, back)
+		return
+	case *ptx.Sink:
+		if back {
+			return
+		}
+	case *ptx.Imm:
+		if !back && v.Type != ptx.Pred && len(v.Dims) == 0 {
+			d := l.makeReg(v.Type, v.Vector)
+			for k, c := range d.pieces() {
+				bits := uint64(0)
+				if k == 0 {
+					bits = immBits(o, c.typ)
+				}
+				l.emit(movFor(c.reg.class), c.reg, l.constant(c.reg.class, bits))
+			}
+			l.storeSlot(d, offset, execCalleeAddr)
+			return
+		}
+	case *ptx.Reg:
+		d, ok := l.lookupReg(o.Name)
+		switch {
+		case o.Special || o.Sel != "" || o.Not || o.Neg:
+		case !ok:
+			l.fail(CompileInvalid, "register %s is not declared", o.Name)
+			return
+		case len(v.Dims) == 0 && d.size() == v.Type.Size()*max(v.Vector, 1) && (d.typ == ptx.Pred) == (v.Type == ptx.Pred):
+			// Of the same size: each side has the parts of its own register.
+			if back {
+				l.loadSlot(d, offset, execCalleeAddr)
+			} else {
+				l.storeSlot(d, offset, execCalleeAddr)
+			}
+			return
+		default:
+			l.bad("register %s of %s for a parameter of %s", o.Name, shape(d.typ, d.vector), shape(v.Type, v.Vector))
+			return
+		}
+	}
+	l.bad("operand can not be passed to or from a function")
+}
+
+func shape(t ptx.Type, vector int) string {
+	if vector > 0 {
+		return fmt.Sprintf("type .v%d .%s", vector, t)
+	}
+	return fmt.Sprintf("type .%s", t)
+}
+
+// passParam copies a .param variable.
+func (l *lowerer) passParam(s *ptx.Sym, at slotLayout, back bool) {
+	lv := l.lookupVar(s.Name)
+	if lv == nil || lv.kernel || lv.space != ptx.ParamSpace {
+		l.bad("%s is not a .param variable", s.Name)
+		return
+	}
+	n := l.emit(execCopyArg, noReg)
+	n.in.imm = uint64(lv.offset) + uint64(s.Offset)
+	n.in.b = at.offset
+	n.in.aux = uint16(b2u(back))
+	x := n.extra()
+	x.fn, x.n = l.f, int(min(uint64(at.size), lv.size))
+}

@@ -1,0 +1,95 @@
+package image
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// Arch is an architecture that code is compiled for, as compilers name it: sm_90,
+// sm_90a, sm_100f. The zero Arch means that the architecture is unknown.
+type Arch struct {
+	Major, Minor int
+	// Suffix is 'a' for code that only this exact architecture runs, 'f' for code
+	// that its family runs, and 0 for neither.
+	Suffix byte
+}
+
+// ParseArch reads a name such as "sm_90a", "compute_90a" or "90a".
+func ParseArch(name string) (Arch, error) {
+	digits := strings.TrimPrefix(strings.TrimPrefix(name, "sm_"), "compute_")
+	var a Arch
+	if n := len(digits); n > 0 && (digits[n-1] == 'a' || digits[n-1] == 'f') {
+		a.Suffix, digits = digits[n-1], digits[:n-1]
+	}
+	number, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || number < 10 || digits[0] == '+' {
+		return Arch{}, invalidf("%q is not an architecture; they are named like sm_90, sm_90a or sm_100f", name)
+	}
+	a.Major, a.Minor = int(number/10), int(number%10)
+	return a, nil
+}
+
+// archOf reads the number by which binaries name an architecture: 90 for sm_90.
+func archOf(number uint32, suffix byte) Arch {
+	return Arch{int(number / 10), int(number % 10), suffix}
+}
+
+// String returns the name: "sm_90a".
+func (a Arch) String() string {
+	if a == (Arch{}) {
+		return "an unknown architecture"
+	}
+	s := fmt.Sprintf("sm_%d%d", a.Major, a.Minor)
+	if a.Suffix != 0 {
+		s += string(rune(a.Suffix))
+	}
+	return s
+}
+
+// capability writes the architecture as a compute capability: "9.0".
+func (a Arch) capability() string { return fmt.Sprintf("%d.%d", a.Major, a.Minor) }
+
+func (a Arch) above(device Arch) bool {
+	return a.Major > device.Major || a.Major == device.Major && a.Minor > device.Minor
+}
+
+// machineCodeFor returns why a device cannot run machine code for a, or "" if it
+// can. A device runs code of its major version that is not newer than itself, and
+// code with the suffix a only if it is for exactly this device.
+func (a Arch) machineCodeFor(device Arch) string {
+	switch {
+	case a == (Arch{}):
+		return "" // only the driver can tell
+	case a.Suffix == 'a' && (a.Major != device.Major || a.Minor != device.Minor):
+		return fmt.Sprintf("machine code for %v runs on devices of compute capability %s only", a, a.capability())
+	case a.Major != device.Major || a.above(device):
+		return fmt.Sprintf("machine code for %v runs on devices from %s up to %d.9", a, a.capability(), a.Major)
+	}
+	return ""
+}
+
+// ptxFor returns why PTX for a cannot be compiled for a device, or "" if it can.
+func (a Arch) ptxFor(device Arch) string {
+	if a == (Arch{}) {
+		return ""
+	}
+	t, _ := ptx.ParseTarget(a.String())
+	if t.RunsOn(device.Major, device.Minor) {
+		return ""
+	}
+	return fmt.Sprintf("PTX for %v compiles for devices of %s", a, t.Devices())
+}
+
+// rank orders the suffixes from general to specific.
+func (a Arch) rank() int {
+	switch a.Suffix {
+	case 'a':
+		return 2
+	case 'f':
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,196 @@
+package image
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Values in the header of an ELF file and of a cubin. The numbers are those of the
+// ELF specification; the names of CUDA's own are LLVM's.
+const (
+	elfClass64      = 2
+	elfLittleEndian = 1
+	elfRelocatable  = 1 // e_type
+	elfMachineCUDA  = 190
+
+	elfHeaderSize  = 64
+	elfSectionSize = 64
+	elfProgramSize = 56
+
+	cubinABI13 = 8 // EI_ABIVERSION of CUDA 13's layout; before it 7 and less
+)
+
+// The types of sections that have no bytes in the file. All others are taken to
+// have some, unknown types too: whoever reads the image next may know them.
+// CUDA's own are the types that ptxas gives .nv.global, .nv.local, .nv.shared
+// and the shared memory that a compiler reserves.
+const (
+	sectionNull           = 0
+	sectionNoBits         = 8
+	sectionGlobal         = 0x70000007
+	sectionLocal          = 0x70000009
+	sectionShared         = 0x7000000a
+	sectionSharedReserved = 0x70000015
+
+	segmentNull = 0
+)
+
+// checkCubin reads the header of a cubin and checks that the tables, and what they
+// refer to, lie within its length. The driver does not check, and a cubin that is
+// cut off crashes the process.
+func checkCubin(data []byte) (Part, error) {
+	if err := checkELF(data); err != nil {
+		return Part{}, err
+	}
+	if need := elfSize(data); need > uint64(len(data)) {
+		return Part{}, cutOff(len(data), need)
+	}
+	p := Part{Kind: Cubin, Arch: cubinArch(data), data: data}
+	p.Relocatable = le.Uint16(data[16:]) == elfRelocatable
+	return p, nil
+}
+
+func cutOff(have int, need uint64) error {
+	return invalidf("the image has %d bytes, but its header says that there are %d: it is cut off or damaged", have, need)
+}
+
+// checkELF rejects ELF files that are not cubins.
+func checkELF(data []byte) error {
+	if len(data) < elfHeaderSize {
+		return invalidf("the image has %d bytes, less than its header", len(data))
+	}
+	machine := le.Uint16(data[18:])
+	switch {
+	case data[4] != elfClass64:
+		return invalidf("the image is an ELF file of 32 bits; the driver takes those of 64 bits (compile with -m64)")
+	case data[5] != elfLittleEndian:
+		return invalidf("the image is an ELF file, but not a little-endian one as cubins are")
+	case machine != elfMachineCUDA:
+		return invalidf("the image is an ELF file for %s and not for a GPU; a Linker takes the GPU code of object files", elfMachineName(machine))
+	}
+	return checkELFTables(data)
+}
+
+func elfMachineName(m uint16) string {
+	switch m {
+	case 62:
+		return "x86-64"
+	case 183:
+		return "arm64"
+	}
+	return fmt.Sprintf("machine %d", m)
+}
+
+func checkELFTables(data []byte) error {
+	programs, sections := elfTable(data, 0x20, 0x36), elfSections(data)
+	names := sectionNames(data, sections)
+	switch {
+	case sections.n > 0 && sections.each != elfSectionSize:
+		return invalidf("the image is damaged: section headers of %d bytes, %d are right", sections.each, elfSectionSize)
+	case programs.n > 0 && programs.each != elfProgramSize:
+		return invalidf("the image is damaged: program headers of %d bytes, %d are right", programs.each, elfProgramSize)
+	case sections.n > 0 && names >= sections.n:
+		return invalidf("the image is damaged: the names of sections are in section %d of %d", names, sections.n)
+	}
+	return nil
+}
+
+// cubinArch reads the architecture from the flags of the header. CUDA 13 moved it.
+func cubinArch(data []byte) Arch {
+	flags, number, specific := le.Uint32(data[0x30:]), uint32(0), uint32(0)
+	switch abi := data[8]; {
+	case abi < cubinABI13:
+		number, specific = flags&0xff, flags&0x800
+	case abi == cubinABI13:
+		number, specific = flags>>8&0xff, flags&0x8
+	}
+	if specific != 0 {
+		return archOf(number, 'a')
+	}
+	return archOf(number, 0)
+}
+
+// elfSize returns where the last table, section or segment of a 64-bit ELF file
+// ends.
+func elfSize(data []byte) uint64 {
+	programs, sections := elfTable(data, 0x20, 0x36), elfSections(data)
+	end := max(programs.end(), sections.end())
+	if end > uint64(len(data)) {
+		return end
+	}
+	for i := range sections.n {
+		end = max(end, sectionEnd(data[sections.at+i*sections.each:]))
+	}
+	for i := range programs.n {
+		end = max(end, segmentEnd(data[programs.at+i*programs.each:]))
+	}
+	return end
+}
+
+func sectionEnd(header []byte) uint64 {
+	switch le.Uint32(header[4:]) {
+	case sectionNull, sectionNoBits, sectionGlobal, sectionLocal, sectionShared, sectionSharedReserved:
+		return 0
+	}
+	return endOf(le.Uint64(header[0x18:]), le.Uint64(header[0x20:]))
+}
+
+func segmentEnd(header []byte) uint64 {
+	if le.Uint32(header) == segmentNull {
+		return 0
+	}
+	return endOf(le.Uint64(header[0x08:]), le.Uint64(header[0x20:]))
+}
+
+// endOf returns where bytes end. An empty range has no place.
+func endOf(at, size uint64) uint64 {
+	if size == 0 {
+		return 0
+	}
+	return saturated(at, size)
+}
+
+// elfHeaders is a table of n headers of the same size.
+type elfHeaders struct{ at, each, n uint64 }
+
+// elfTable reads from the file's header where a table is.
+func elfTable(data []byte, at, each int) elfHeaders {
+	return elfHeaders{le.Uint64(data[at:]), uint64(le.Uint16(data[each:])), uint64(le.Uint16(data[each+2:]))}
+}
+
+// elfSections returns the table of sections. If their number does not fit the
+// header, the first section's size holds it.
+func elfSections(data []byte) elfHeaders {
+	h := elfTable(data, 0x28, 0x3a)
+	if h.n != 0 || h.at == 0 {
+		return h
+	}
+	h.n = 1
+	if h.end() <= uint64(len(data)) && h.each == elfSectionSize {
+		h.n = le.Uint64(data[h.at+0x20:])
+	}
+	return h
+}
+
+// sectionNames returns the number of the section that holds the names of sections.
+// If the number does not fit the header, the first section holds it.
+func sectionNames(data []byte, sections elfHeaders) uint64 {
+	const reserved, elsewhere = 0xff00, 0xffff
+	n := uint64(le.Uint16(data[0x3e:]))
+	if n == elsewhere && sections.n >= reserved && sections.each == elfSectionSize && sections.end() <= uint64(len(data)) {
+		return uint64(le.Uint32(data[sections.at+0x28:]))
+	}
+	return n
+}
+
+func (h elfHeaders) end() uint64 {
+	if h.n == 0 {
+		return 0
+	}
+	over, size := bits.Mul64(h.each, h.n)
+	if over != 0 {
+		return math.MaxUint64
+	}
+	return saturated(h.at, size)
+}

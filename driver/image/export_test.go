@@ -1,0 +1,13 @@
+package image
+
+// End returns where an image states that it ends.
+func End(data []byte) uint64 {
+	kind, err := Check(data)
+	switch {
+	case err != nil || kind == PTX:
+		return 0
+	case kind == Cubin:
+		return elfSize(data)
+	}
+	return saturated(uint64(le.Uint16(data[6:])), le.Uint64(data[8:]))
+}

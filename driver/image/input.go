@@ -1,0 +1,59 @@
+package image
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// CheckInput is Check for code that is about to be linked. A linker also takes
+// object files of the host with GPU code in them, and archives of those, but no
+// cubin that is complete.
+func CheckInput(data []byte) (Kind, error) {
+	switch {
+	case bytes.HasPrefix(data, archiveMagic):
+		return Archive, checkArchive(data)
+	case isHostObject(data):
+		return Object, checkObject(data)
+	}
+	kind, parts, err := read(data)
+	if err == nil && kind == Cubin && !parts[0].Relocatable {
+		err = invalidf("it is a cubin that is complete; a linker takes relocatable ones (nvcc -rdc=true)")
+	}
+	return kind, err
+}
+
+// isHostObject reports whether data is an ELF file for a CPU.
+func isHostObject(data []byte) bool {
+	return bytes.HasPrefix(data, elfMagic) && len(data) >= elfHeaderSize &&
+		data[4] == elfClass64 && data[5] == elfLittleEndian && le.Uint16(data[18:]) != elfMachineCUDA
+}
+
+// checkObject checks that the tables of an object file lie within its length.
+func checkObject(data []byte) error {
+	if err := checkELFTables(data); err != nil {
+		return err
+	}
+	if need := elfSize(data); need > uint64(len(data)) {
+		return cutOff(len(data), need)
+	}
+	return nil
+}
+
+// checkArchive follows the members of an archive to its end. A member is a header of
+// 60 bytes, with the member's size at byte 48, and its bytes, padded to an even
+// number.
+func checkArchive(data []byte) error {
+	const header, sizeAt, sizeEnd = 60, 48, 58
+	for at := len(archiveMagic); at < len(data); {
+		if len(data)-at < header || data[at+sizeEnd] != '`' || data[at+sizeEnd+1] != '\n' {
+			return invalidf("the archive has no member at byte %d: it is cut off or damaged", at)
+		}
+		size, err := strconv.ParseUint(strings.TrimSpace(string(data[at+sizeAt:at+sizeEnd])), 10, 40)
+		if err != nil || size > uint64(len(data)-at-header) {
+			return invalidf("the archive is cut off in the member at byte %d, or damaged", at)
+		}
+		at += header + int(size+size%2)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package image
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/purecuda/cuda/internal/zstd"
+	"github.com/purecuda/cuda/ptx"
+)
+
+// Kind is the form of an image.
+type Kind uint8
+
+// The forms of code. A driver loads the first three; a linker takes all of them.
+const (
+	PTX     Kind = iota + 1 // text that the driver compiles
+	Cubin                   // machine code for one architecture
+	Fatbin                  // several of both
+	Object                  // an object file of the host with GPU code in it
+	Archive                 // several object files
+)
+
+// String returns the kind in words.
+func (k Kind) String() string {
+	switch k {
+	case PTX:
+		return "PTX"
+	case Cubin:
+		return "cubin"
+	case Fatbin:
+		return "fat binary"
+	case Object:
+		return "object file"
+	case Archive:
+		return "archive"
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// Part is code for one architecture: a whole image, or an entry of a fat binary.
+type Part struct {
+	Kind        Kind // PTX or Cubin
+	Arch        Arch
+	Version     ptx.Version // of PTX: the ISA version, which determines how new a driver must be
+	Compressed  bool        // an entry of a fat binary
+	Relocatable bool        // a cubin that may refer to others, for a linker
+
+	data    []byte // as the image holds it
+	packing uint64 // flags of the entry
+	size    uint64 // unpacked, as the entry states it
+}
+
+// String returns "PTX 8.0 for sm_80" or "cubin for sm_90".
+func (p Part) String() string {
+	s := p.Kind.String()
+	if p.Kind == PTX {
+		s += " " + p.Version.String()
+	}
+	return s + " for " + p.Arch.String()
+}
+
+// largestPart limits how much an entry is unpacked to. A few kilobytes can state
+// any size and unpack to it, but real code has a few megabytes.
+const largestPart = 256 << 20
+
+// Bytes returns the code, uncompressed: PTX without a NUL at the end, or a cubin.
+// It may be memory of the image and must not be changed.
+func (p Part) Bytes() ([]byte, error) {
+	if !p.known() {
+		return nil, absentPart.Error(false)
+	}
+	data, err := p.unpacked()
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", p, err)
+	}
+	if p.Kind == PTX {
+		data, _, _ = bytes.Cut(data, []byte{0})
+	}
+	return data, nil
+}
+
+func (p Part) unpacked() ([]byte, error) {
+	switch {
+	case p.packing == 0:
+		return p.data, nil
+	case p.size > largestPart:
+		return nil, invalidf("it has %d bytes", p.size)
+	case p.packing == fatbinLZ4:
+		return unpackLZ4(p.data, int(p.size))
+	case p.packing == fatbinZstd:
+		return unpackZstd(p.data, int(p.size))
+	}
+	return nil, invalidf("it is compressed in a way that is not known (flags %#x)", p.packing)
+}
+
+func unpackZstd(data []byte, size int) ([]byte, error) {
+	out, err := zstd.Decode(data, size)
+	if err == nil && len(out) != size {
+		err = fmt.Errorf("%w: %d bytes instead of %d", zstd.ErrDamaged, len(out), size)
+	}
+	if err != nil {
+		return nil, &invalidError{err.Error()}
+	}
+	return out, nil
+}
+
+func (p Part) known() bool { return p.Kind != 0 }
+
+// RunsOn reports whether a device can run the part.
+func (p Part) RunsOn(device Arch) bool { return p.known() && p.refusal(device) == "" }
+
+// refusal returns why a device cannot run the part, or "" if it can.
+func (p Part) refusal(device Arch) string {
+	if p.Kind == PTX {
+		return p.Arch.ptxFor(device)
+	}
+	return p.Arch.machineCodeFor(device)
+}
+
+// better reports whether p is preferred to o where a device runs both: machine code
+// to PTX, a nearer architecture to a farther one, and code for exactly the
+// architecture or its family to general code.
+func (p Part) better(o Part) bool {
+	switch {
+	case p.Kind != o.Kind:
+		return p.Kind == Cubin
+	case p.Arch.above(o.Arch) || o.Arch.above(p.Arch):
+		return p.Arch.above(o.Arch)
+	case p.Arch.Suffix != o.Arch.Suffix:
+		return p.Arch.rank() > o.Arch.rank()
+	}
+	return false
+}

@@ -1,0 +1,122 @@
+package driver_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/faulty"
+	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/loader"
+)
+
+// An operation that is nil, as it is after an error that nobody looked at, is an
+// error to whoever is given it.
+func TestNilOperationsAreRefused(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	for name, op := range map[string]driver.Op{
+		"launch": (*driver.Launch)(nil), "copy": (*driver.CopyOp)(nil), "fill": (*driver.FillOp)(nil),
+		"memory operation": (*driver.MemOp)(nil), "record": (*driver.EventRecordOp)(nil), "wait": (*driver.EventWaitOp)(nil),
+		"host function": (*driver.HostFunc)(nil), "signal": (*driver.SemaphoreSignal)(nil), "semaphore wait": (*driver.SemaphoreWait)(nil),
+	} {
+		before := f.callCount()
+		if err := op.Enqueue(s); err == nil || !strings.Contains(err.Error(), "nil") {
+			t.Errorf("%s enqueued: %v", name, err)
+		}
+		if err := s.Do(op); err == nil || !strings.Contains(err.Error(), "nil") {
+			t.Errorf("%s done: %v", name, err)
+		}
+		if f.callCount() != before {
+			t.Errorf("%s: a driver call was made", name)
+		}
+	}
+	for name, err := range map[string]error{
+		"signal's value":    (*driver.SemaphoreSignal)(nil).SetValue(0, 1),
+		"wait's value":      (*driver.SemaphoreWait)(nil).SetValue(0, 1),
+		"launch's argument": second((*driver.Launch)(nil).ArgIndex("n")),
+		"graph memory":      (*driver.Stream)(nil).FreeGraphMemory(nil),
+		"nothing":           s.Do(nil),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	noError(t, errors.Join(s.Close(), c.Close()))
+}
+
+// What fails when the last reference to a context goes is an error of that Close.
+func TestEmbeddedModuleThatIsNotUnloadedIsAnErrorOfClose(t *testing.T) {
+	lib := faulty.Wrap(emulator.New(emulator.Config{}))
+	d := gputest.Driver(t, lib)
+	c := must(must(d.Device(0))(t).PrimaryContext())(t)
+	must(c.Embedded("kernels of the test", []byte(workPTX)))(t)
+	lib.FailCall(cu.FnCuModuleUnload.Symbol(), 1, uint32(driver.CUDA_ERROR_ECC_UNCORRECTABLE))
+	err := c.Close()
+	lib.Stop()
+	if !errors.Is(err, driver.CUDA_ERROR_ECC_UNCORRECTABLE) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// lateLibrary fails to compile a library when a kernel is asked for, with a log
+// that fills the buffer, and counts modules.
+type lateLibrary struct {
+	loader.Library
+	loaded, unloaded int
+}
+
+func (l *lateLibrary) Lookup(symbol string) (loader.Proc, error) {
+	p, err := l.Library.Lookup(symbol)
+	if err != nil {
+		return p, err
+	}
+	switch symbol {
+	case cu.FnCuLibraryLoadData.Symbol():
+		return loader.FuncProc(func(a loader.Args) uintptr {
+			n := int(a.Uint32(4))
+			options, values := unsafe.Slice((*cu.CUjit_option)(a.Ptr(2)), n), unsafe.Slice((*unsafe.Pointer)(a.Ptr(3)), n)
+			r := a.Forward(&p)
+			var log unsafe.Pointer
+			size := 0
+			for i, o := range options {
+				switch o {
+				case cu.CU_JIT_ERROR_LOG_BUFFER:
+					log = values[i]
+				case cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+					size = int(firstLogBytes)
+				}
+			}
+			copy(unsafe.Slice((*byte)(log), size-1), strings.Repeat("x", size))
+			return r
+		}), nil
+	case cu.FnCuLibraryGetKernel.Symbol():
+		return loader.FuncProc(func(loader.Args) uintptr { return uintptr(driver.CUDA_ERROR_INVALID_PTX) }), nil
+	case cu.FnCuModuleLoadDataEx.Symbol():
+		return loader.FuncProc(func(a loader.Args) uintptr { l.loaded++; return a.Forward(&p) }), nil
+	case cu.FnCuModuleUnload.Symbol():
+		return loader.FuncProc(func(a loader.Args) uintptr { l.unloaded++; return a.Forward(&p) }), nil
+	}
+	return p, nil
+}
+
+const firstLogBytes = 16 << 10
+
+// To see the whole log the image is compiled again; where that succeeds, nothing
+// of it is left and the first error stays.
+func TestCompilingAgainForTheLogLeavesNoModule(t *testing.T) {
+	lib := &lateLibrary{Library: emulator.New(emulator.Config{})}
+	c := gputest.Context(t, gputest.Driver(t, lib))
+	l := must(c.LoadLibrary([]byte(workPTX)))(t)
+	_, err := l.Kernel("set")
+	wantError(t, err, driver.CUDA_ERROR_INVALID_PTX, "")
+	noError(t, l.Close())
+	if lib.loaded != 1 || lib.unloaded != 1 {
+		t.Errorf("%d modules were loaded, %d unloaded", lib.loaded, lib.unloaded)
+	}
+}

@@ -1,5 +1,0 @@
-//go:build !purecuda_syscall
-
-package driver_test
-
-const rawNoFloats = false

@@ -1,0 +1,90 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// configIndex is the place of the configuration among the arguments of a launch.
+const configIndex = -1
+
+// BindConfig binds the configuration of a kernel node, as [Bind] does an argument:
+// the extent of the grid and of the blocks, and the bytes of dynamic shared memory
+// can be other ones in each launch. What is a launch attribute, such as clusters,
+// an executable graph does not change. Setting another one is
+// CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE.
+func BindConfig(bs *Bindings, n Node, l *driver.Launch) (Param[driver.LaunchConfig], error) {
+	b, err := bs.bind(n, l)
+	if err != nil {
+		return Param[driver.LaunchConfig]{}, fmt.Errorf("cannot bind the configuration of %v: %w", n, err)
+	}
+	return Param[driver.LaunchConfig]{bs: bs, b: b, i: configIndex}, nil
+}
+
+// configure gives a node another configuration.
+func (bs *Bindings) configure(b *bound, cfg *driver.LaunchConfig) error {
+	l := b.launch
+	was := l.Config()
+	if !sameAttributes(&was, cfg) {
+		return setError(b.node, bs.x, l, refuse(driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+			"the configuration has other launch attributes, which only instantiating the graph anew can change (Node.Set, then Instantiate)"))
+	}
+	if was.Grid == cfg.Grid && was.Block == cfg.Block && was.SharedMem == cfg.SharedMem {
+		return nil
+	}
+	if err := l.SetConfig(*cfg); err != nil {
+		return err
+	}
+	to, from := b.params, l.KernelNodeParams()
+	to.GridDimX, to.GridDimY, to.GridDimZ = from.GridDimX, from.GridDimY, from.GridDimZ
+	to.BlockDimX, to.BlockDimY, to.BlockDimZ = from.BlockDimX, from.BlockDimY, from.BlockDimZ
+	to.SharedMemBytes = from.SharedMemBytes
+	if bs.marks[b.i] != bs.round {
+		bs.mark(b.i)
+	}
+	return nil
+}
+
+// sameAttributes reports whether two configurations differ in nothing but extents.
+func sameAttributes(a, b *driver.LaunchConfig) bool {
+	return a.Cooperative == b.Cooperative && a.Cluster == b.Cluster && a.Priority == b.Priority &&
+		a.Programmatic == b.Programmatic && slices.Equal(a.Attributes, b.Attributes)
+}
+
+// Unbind undoes the bindings of a node. The node keeps what was sent to it last,
+// until Exec.Set or an update gives it something else. What was set since is not
+// sent. To set one of its parameters is CUDA_ERROR_INVALID_VALUE from then on. The
+// node can be bound anew, to another launch as well.
+func (bs *Bindings) Unbind(n Node) error {
+	if !bs.exists() {
+		return aBinding.Error(bs == nil)
+	}
+	if err := bs.x.lock(); err != nil {
+		return err
+	}
+	defer bs.x.keep.mu.Unlock()
+	if err := bs.use.begin(); err != nil {
+		return err
+	}
+	defer bs.use.end()
+	b := bs.byNode[n]
+	if b == nil {
+		return invalid("cannot unbind %v of %v: no argument of it is bound", n, bs.x)
+	}
+	delete(bs.byNode, n)
+	for _, k := range b.slots {
+		delete(bs.slotAt, bs.slots[k].at)
+		bs.slots[k] = slot{}
+		bs.spare = append(bs.spare, k)
+	}
+	bs.changed = slices.DeleteFunc(bs.changed, func(c *bound) bool { return c == b })
+	bs.bound[b.i], bs.marks[b.i] = nil, 0
+	bs.vacant = append(bs.vacant, b.i)
+	b.i = -1
+	bs.laid, bs.sure = laid{}, sure{}
+	return nil
+}
+
+var errUnbound = invalid("the node of this Param is bound no more (Bindings.Unbind), bind it anew")

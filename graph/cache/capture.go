@@ -1,0 +1,89 @@
+package cache
+
+import (
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+)
+
+// blocksOf returns the blocks of a capture. The graph to be holds them, so that
+// their end is that of the graph, its clones and its Execs, or that of a capture
+// that fails, whoever began it.
+func (c *core) blocksOf(s *driver.Stream, at captured) (*ownBlocks, error) {
+	c.beginning.Lock() // several streams of a capture may ask at once
+	defer c.beginning.Unlock()
+	c.mu.Lock()
+	o := c.graphs[at.id]
+	c.mu.Unlock()
+	if o != nil {
+		return o, nil
+	}
+	life, err := c.life.Child("blocks of a graph")
+	if err != nil {
+		return nil, err
+	}
+	o = &ownBlocks{life: life, id: at.id}
+	driver.Own(o, life, 0, c.dissolver(at.id))
+	c.mu.Lock()
+	c.graphs[at.id] = o
+	c.mu.Unlock()
+	err = holdBlocks(s, at, o)
+	closed := life.Close() // from now on they are the graph's alone
+	runtime.KeepAlive(o)
+	return o, refusal.Join([]error{err, closed})
+}
+
+// holdBlocks has the graph that is being captured hold its blocks.
+func holdBlocks(s *driver.Stream, at captured, o *ownBlocks) error {
+	if sc, ok := graph.ScopeOf(s); ok {
+		return sc.Keep(o)
+	}
+	if err := o.life.Retain(); err != nil {
+		return err
+	}
+	if err := s.Context().OnGraphDestroy(at.graph, o.life.Done); err != nil {
+		o.life.Done()
+		return err
+	}
+	return nil
+}
+
+// dissolver ends the blocks of a graph: the free ones are the cache's again, and
+// the others will be when their buffers are closed. Nothing uses them, because
+// an Exec holds them until its launches have ended. It must not refer to the
+// blocks themselves, which the collector watches.
+func (c *core) dissolver(id uint64) func(*driver.Driver) error {
+	return func(d *driver.Driver) error {
+		var errs []error
+		for _, b := range c.dissolve(id) {
+			errs = append(errs, d.CuMemFree(b.ptr))
+		}
+		return refusal.Join(errs)
+	}
+}
+
+// dissolve returns what the driver gets.
+func (c *core) dissolve(id uint64) (rest []*block) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.graphs[id]
+	delete(c.graphs, id)
+	if o == nil {
+		return nil
+	}
+	for _, b := range o.all {
+		c.stats.OfGraphs -= uint64(b.size)
+		b.of = nil
+		if b.out {
+			c.stats.InUse += uint64(b.size)
+			continue
+		}
+		b.lane = 0
+		if c.put(b) {
+			rest = append(rest, b)
+		}
+	}
+	return rest
+}

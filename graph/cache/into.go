@@ -1,0 +1,91 @@
+package cache
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+)
+
+// AllocInto is Alloc into a buffer that the caller keeps from one allocation
+// to the next: the zero Buffer at first, later one that was closed or given back.
+// As long as the allocations are as large as the one before and come from the same
+// stream, the buffer gets the memory that it had, and nothing is allocated on Go's
+// heap. Otherwise it gets other memory.
+//
+// A buffer that is open, or that a graph still refers to, has its memory in use:
+// the first is an error, the second gets other memory. A view or a prepared launch
+// from before refers to the memory that the buffer had then. It works again if the
+// buffer has that memory again, and reports that it is closed if not.
+//
+// One goroutine at a time uses b.
+func AllocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) error {
+	if !c.exists() {
+		return aCache.Error(c == nil)
+	}
+	err := allocInto(c, s, b, n)
+	runtime.KeepAlive(c)
+	runtime.KeepAlive(s)
+	if err != nil {
+		return fmt.Errorf("cannot allocate %d × %T from the cache: %w", n, *new(T), err)
+	}
+	return nil
+}
+
+func allocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) error {
+	if b == nil {
+		return refusal.Invalid("the buffer to allocate into is nil; it can be a zero Buffer")
+	}
+	kept := b.Ref()
+	if kept == nil {
+		return allocAnew(c, s, b, n)
+	}
+	life := kept.Lifetime()
+	if !life.Closed() {
+		return refusal.Invalid("the buffer to allocate into is open: %v", b)
+	}
+	h, ok := life.End().(*handout)
+	bytes, err := driver.BytesOf[T](n)
+	if err != nil || !ok || h.b.c != c.core || bytes != b.Bytes() || !life.Ended() {
+		return allocAnew(c, s, b, n)
+	}
+	capture, err := c.core.accepts(s)
+	if err != nil {
+		return err
+	}
+	if capture.graph != 0 || !c.core.again(h, s) {
+		return allocAnew(c, s, b, n)
+	}
+	if err := driver.ReopenBuffer(b, c.life); err != nil {
+		return refusal.Join([]error{err, h.Destroy(nil)})
+	}
+	return nil
+}
+
+// allocAnew gives the buffer that the caller keeps other memory.
+func allocAnew[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) error {
+	made, err := allocFrom[T](c, s, n)
+	if err != nil {
+		return err
+	}
+	*b = *made
+	return nil
+}
+
+// again hands out once more the block that a buffer had, if it is free in the order
+// of s.
+func (c *core) again(h *handout, s *driver.Stream) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := h.b
+	if b.out || b.of != nil || !b.shelved || b.lane != laneOf(s) {
+		return false
+	}
+	c.free.remove(b)
+	c.stats.Reused++
+	c.stats.Free -= uint64(b.size)
+	c.handOut(b)
+	h.generation = b.generation
+	return true
+}

@@ -1,0 +1,12 @@
+package callable
+
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/absent"
+)
+
+// What methods of nil and of zero objects say.
+var (
+	aCallable = absent.Kind{Name: "callable", Make: "callable.New", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aTrace    = absent.Kind{Name: "Trace", Make: "callable.New", Code: driver.CUDA_ERROR_INVALID_VALUE}
+)

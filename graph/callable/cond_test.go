@@ -1,0 +1,75 @@
+package callable_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/callable"
+)
+
+// limits are the input of a function that doubles from a start until a limit,
+// which is a constant: in the loop it is an argument of a kernel.
+type limits struct{ start, limit uint32 }
+
+func TestCallableMayLoopOnTheDevice(t *testing.T) {
+	each(t, func(k *kit) {
+		f := func(t *callable.Trace[limits]) (*driver.HostBuffer[uint32], error) {
+			x := callable.StageScalar(t, func(in limits) uint32 { return in.start })
+			limit := callable.Constant(t, func(in limits) uint32 { return in.limit })
+			sc := t.Scope()
+			below, err := sc.NewCond()
+			if err != nil {
+				return nil, err
+			}
+			test, err := below.SetFrom(x, graph.Less, limit)
+			if err != nil {
+				return nil, err
+			}
+			double, err := k.Times.Prepare(config, x, uint32(1), uint32(2))
+			if err != nil {
+				return nil, err
+			}
+			t.Do(test)
+			if err := sc.While(below, func(sc *graph.Scope) error { return errors.Join(sc.Do(double), sc.Do(test)) }); err != nil {
+				return nil, err
+			}
+			return callable.Result(t, x), nil
+		}
+		c := made(k, f, nil)
+		for _, in := range []limits{{1, 100}, {1, 100}, {3, 100}, {100, 100}, {3, 1000}, {1, 5}, {1, 100}} {
+			want := in.start
+			for want < in.limit {
+				want *= 2
+			}
+			out, err := c.Call(background, in)
+			k.OK(err)
+			if got := out.Slice()[0]; got != want {
+				t.Errorf("%+v gave %d, want %d", in, got, want)
+			}
+		}
+		if s := c.Stats(); s.Recorded != 4 || s.Updated+s.Instantiated != 4 {
+			t.Errorf("did %+v", s)
+		}
+	})
+}
+
+// A body that fails takes the recording with it.
+func TestFailedBodyFailsTheTrace(t *testing.T) {
+	each(t, func(k *kit) {
+		sentinel := errors.New("of the body")
+		_, err := callable.New(k.S, func(t *callable.Trace[limits]) (int, error) {
+			callable.StageScalar(t, func(in limits) uint32 { return in.start })
+			c, err := t.Scope().NewCond()
+			if err != nil {
+				return 0, err
+			}
+			return 0, t.Scope().If(c, func(*graph.Scope) error { return sentinel })
+		}, []limits{{}})
+		if !errors.Is(err, sentinel) {
+			t.Errorf("got %v", err)
+		}
+		k.Usable(k.S)
+	})
+}

@@ -1,0 +1,71 @@
+package callable_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/callable"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
+)
+
+// A function becomes a graph that calls replay: what is staged is copied in each
+// call, a constant that changes updates the graph, another length is another
+// variant.
+func ExampleCallable() {
+	_, s, plus, times, _ := graphtest.Open()
+	type input struct {
+		x     []uint32
+		times uint32
+	}
+	f := func(t *callable.Trace[input]) (*driver.HostBuffer[uint32], error) {
+		x := callable.StageSlice(t, func(in input) []uint32 { return in.x })
+		factor := callable.Constant(t, func(in input) uint32 { return in.times })
+		t.Launch(times, config, x, uint32(x.Len()), factor)
+		t.Launch(plus, config, x, uint32(x.Len()), uint32(1))
+		return callable.Result(t, x), nil
+	}
+	call, err := callable.New(s, f, []input{{make([]uint32, 3), 10}})
+	must(err)
+	defer call.Close()
+
+	for _, in := range []input{{[]uint32{1, 2, 3}, 10}, {[]uint32{4, 5, 6}, 10}, {[]uint32{7, 8, 9}, 2}, {[]uint32{1}, 2}} {
+		out, err := call.Call(context.Background(), in)
+		must(err)
+		fmt.Println(out.Slice())
+	}
+	did := call.Stats()
+	fmt.Println(did.Calls, "calls,", did.Recorded, "recordings,", did.Updated, "update,", did.Variants, "variants")
+	// Output:
+	// [11 21 31]
+	// [41 51 61]
+	// [15 17 19]
+	// [3]
+	// 4 calls, 3 recordings, 1 update, 2 variants
+}
+
+// A call can be started now and waited for later.
+func ExampleCallable_Start() {
+	_, s, plus, _, _ := graphtest.Open()
+	f := func(t *callable.Trace[uint32]) (*driver.HostBuffer[uint32], error) {
+		x := callable.StageSlice(t, func(in uint32) []uint32 { return []uint32{in, in} })
+		t.Launch(plus, config, x, uint32(2), uint32(1))
+		return callable.Result(t, x), nil
+	}
+	call, err := callable.New(s, f, []uint32{0})
+	must(err)
+	defer call.Close()
+	pending, err := call.Start(context.Background(), 7)
+	must(err)
+	out, err := pending.Wait(context.Background()) // anything else meanwhile
+	must(err)
+	fmt.Println(out.Slice())
+	// Output: [8 8]
+}
+
+func must(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

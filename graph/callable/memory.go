@@ -1,0 +1,198 @@
+package callable
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+)
+
+// StageSlice returns device memory into which each call copies a slice of its
+// input, through page-locked memory, before the replay. The slice's length is
+// part of the shape. The memory belongs to the Callable and is nil after a
+// failure.
+func StageSlice[T, In any](t *Trace[In], get func(In) []T) *driver.Buffer[T] {
+	if t == nil || get == nil {
+		undeclared[T](t, "StageSlice")
+		return nil
+	}
+	c := stagedCell[T](t, len(get(t.in)))
+	if c == nil {
+		return nil
+	}
+	t.inputs = append(t.inputs, sliceInput[T, In]{c, get})
+	return c.device
+}
+
+// StageScalar is StageSlice for one value.
+func StageScalar[T, In any](t *Trace[In], get func(In) T) *driver.Buffer[T] {
+	if t == nil || get == nil {
+		undeclared[T](t, "StageScalar")
+		return nil
+	}
+	c := stagedCell[T](t, 1)
+	if c == nil {
+		return nil
+	}
+	t.inputs = append(t.inputs, scalarInput[T, In]{c, get})
+	return c.device
+}
+
+// Scratch returns device memory for n elements, which are not initialised. It
+// belongs to the Callable, keeps what it holds from call to call, and is not
+// shared between shapes. It is nil after a failure.
+func Scratch[T, In any](t *Trace[In], n int) *driver.Buffer[T] {
+	c := ask[T](t, onDevice, n)
+	if c == nil {
+		return nil
+	}
+	return c.device
+}
+
+// Result records a copy of src to page-locked memory and returns that memory,
+// from which the host reads the output. It belongs to the Callable, is written
+// by each call of the shape, and is nil after a failure.
+func Result[T, In any](t *Trace[In], src driver.MemoryOf[T]) *driver.HostBuffer[T] {
+	if t.over() {
+		return nil
+	}
+	var from driver.View[T]
+	if src != nil {
+		from = src.All()
+	}
+	if err := from.Err(); err != nil {
+		t.fail(fmt.Errorf("result: %w", err))
+		return nil
+	}
+	c := ask[T](t, onHost, from.Len())
+	if c == nil {
+		return nil
+	}
+	op, err := driver.Download[T](c.host, from)
+	if err != nil {
+		t.fail(err)
+		return nil
+	}
+	t.Do(op)
+	return c.host
+}
+
+// cellOf is a cell of memory: of the device, of the host, or both with the copy that takes
+// an input from there to here.
+type cellOf[T any] struct {
+	device *driver.Buffer[T]
+	host   *driver.HostBuffer[T]
+	upload *driver.CopyOp
+}
+
+func (m *cellOf[T]) len() int { return max(m.device.Len(), m.host.Len()) }
+
+func (m *cellOf[T]) like(p places) bool {
+	return (m.device != nil) == (p != onHost) && (m.host != nil) == (p != onDevice)
+}
+
+// places is where a cell has memory.
+type places uint8
+
+const (
+	onDevice places = iota
+	onHost
+	onBoth
+)
+
+func (m *cellOf[T]) make(c *driver.Context, p places, n int) (err error) {
+	if p != onHost {
+		if m.device, err = driver.Alloc[T](c, n); err != nil {
+			return err
+		}
+	}
+	if p != onDevice {
+		if m.host, err = driver.AllocHost[T](c, n); err != nil {
+			return err
+		}
+	}
+	if p == onBoth {
+		m.upload, err = driver.Upload[T](m.device, m.host)
+	}
+	return err
+}
+
+func (m *cellOf[T]) close() error { return refusal.Join([]error{m.device.Close(), m.host.Close()}) }
+
+// stagedCell asks for the memory of an input, which the graph keeps even if no
+// work that was recorded uses it: the copies do.
+func stagedCell[T, In any](t *Trace[In], n int) *cellOf[T] {
+	c := ask[T](t, onBoth, n)
+	if c == nil {
+		return nil
+	}
+	if err := t.sc.Keep(c.device.Ref(), c.host.Ref()); err != nil {
+		t.fail(err)
+		return nil
+	}
+	return c
+}
+
+// ask returns the next cell: a new one, or when the function runs again that
+// which it got before. It is nil after a failure.
+func ask[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
+	if t.over() {
+		return nil
+	}
+	if t.again {
+		return askAgain[T](t, p, n)
+	}
+	m := new(cellOf[T])
+	err := t.sc.Relaxed(func() error { return m.make(t.sc.Stream().Context(), p, n) })
+	if err != nil {
+		t.fail(refusal.Join([]error{err, m.close()}))
+		return nil
+	}
+	t.cells = append(t.cells, m)
+	t.next++
+	return m
+}
+
+func askAgain[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
+	if t.next >= len(t.cells) {
+		t.fail(t.differs("it asked for more memory"))
+		return nil
+	}
+	m, ok := t.cells[t.next].(*cellOf[T])
+	if !ok || m.len() != n || !m.like(p) {
+		t.fail(t.differs("it asked for other memory"))
+		return nil
+	}
+	t.next++
+	return m
+}
+
+// sliceInput is an input that is a slice.
+type sliceInput[T, In any] struct {
+	*cellOf[T]
+	get func(In) []T
+}
+
+func (i sliceInput[T, In]) holds(in In) bool { return len(i.get(in)) == i.device.Len() }
+
+func (i sliceInput[T, In]) stage(in In, s *driver.Stream) error {
+	from := i.get(in)
+	if len(from) != i.host.Len() {
+		return refusal.Invalid("an input was %d elements long and is %d now; it must not change during a call", i.host.Len(), len(from))
+	}
+	copy(i.host.Slice(), from)
+	return s.Do(i.upload)
+}
+
+// scalarInput is an input that is one value.
+type scalarInput[T, In any] struct {
+	*cellOf[T]
+	get func(In) T
+}
+
+func (scalarInput[T, In]) holds(In) bool { return true }
+
+func (i scalarInput[T, In]) stage(in In, s *driver.Stream) error {
+	i.host.Slice()[0] = i.get(in)
+	return s.Do(i.upload)
+}

@@ -1,0 +1,86 @@
+package callable
+
+import (
+	"context"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+)
+
+// Pending is the output of a call that was started. It is a small value; the
+// zero Pending has no output.
+type Pending[Out any] struct {
+	from *outcome[Out]
+	call uint64
+}
+
+// outcome is what a variant's calls leave.
+type outcome[Out any] struct {
+	mu       turn // the Callable's
+	out      Out
+	exec     *graph.Exec // launched by calls alone
+	launched uint64      // calls so far
+	taken    uint64      // the latest call whose output was handed out
+	ended    *driver.Event
+	gone     bool
+}
+
+// Wait waits until the call's replay has ended and hands out its output, once.
+// Afterwards, and if a later call of the same shape was started or the Callable
+// was closed, the error matches ErrOutputGone. If ctx ends first it is its
+// cause, and the output can still be waited for.
+func (p Pending[Out]) Wait(ctx context.Context) (out Out, err error) {
+	ended, err := p.event(ctx)
+	if err != nil {
+		return out, err
+	}
+	if err := ended.Wait(ctx); err != nil {
+		return out, err
+	}
+	return p.take(ctx)
+}
+
+// event is what tells that the replay has ended.
+func (p Pending[Out]) event(ctx context.Context) (*driver.Event, error) {
+	if p.from == nil {
+		return nil, ErrOutputGone
+	}
+	if err := p.from.mu.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer p.from.mu.Unlock()
+	return p.from.ended, p.lost()
+}
+
+// lost is why there is no output, if so.
+func (p Pending[Out]) lost() error {
+	o := p.from
+	switch {
+	case o.gone:
+		return &gone{"the callable, or its variant for this shape, was closed"}
+	case o.launched != p.call:
+		return &gone{"a later call wrote over it"}
+	case o.taken >= p.call:
+		return &gone{"it was handed out already"}
+	}
+	return nil
+}
+
+func (p Pending[Out]) take(ctx context.Context) (out Out, err error) {
+	if err := p.from.mu.lock(ctx); err != nil {
+		return out, err
+	}
+	defer p.from.mu.Unlock()
+	if err := p.lost(); err != nil {
+		return out, err
+	}
+	p.from.taken = p.call
+	p.from.exec.NoteEnded(p.call)
+	return p.from.out, nil
+}
+
+// gone is ErrOutputGone with the reason.
+type gone struct{ why string }
+
+func (e *gone) Error() string { return ErrOutputGone.Error() + ": " + e.why }
+func (e *gone) Unwrap() error { return ErrOutputGone }

@@ -1,0 +1,225 @@
+package callable
+
+import (
+	"context"
+	"io"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+)
+
+// variant is what a Callable has for one shape.
+type variant[In, Out any] struct {
+	outcome[Out]
+	traced[In]
+	staging *driver.Event // behind the copies of the latest input
+	host    hostState
+}
+
+// traced is what a run of the function declared.
+type traced[In any] struct {
+	cells     []cell // memory, in the order in which the function asks for it
+	inputs    []input[In]
+	shapes    []guard[In]
+	constants []guard[In]
+	owned     []io.Closer
+}
+
+// hostState says when the page-locked memory of inputs may be written.
+type hostState uint8
+
+const (
+	hostFree         hostState = iota // now
+	hostBehindEvent                   // when variant.staging happened
+	hostBehindStream                  // when the stream is done
+)
+
+// guard is a property of the input that held when the function was recorded.
+type guard[In any] interface{ holds(in In) bool }
+
+// input is memory on the device that each call fills.
+type input[In any] interface {
+	guard[In]
+	stage(in In, s *driver.Stream) error
+}
+
+// cell is memory that stays through updates.
+type cell interface{ close() error }
+
+// newVariant records the function for a shape that is not there yet.
+func (c *Callable[In, Out]) newVariant(in In) (*variant[In, Out], error) {
+	v := new(variant[In, Out])
+	v.mu = c.mu
+	made := false
+	defer func() {
+		if !made { // also when the function panicked or left
+			_ = v.close(c.s)
+		}
+	}()
+	err := c.instantiate(v, in)
+	if err == nil {
+		v.staging, err = c.s.Context().NewEvent()
+	}
+	if err == nil {
+		v.ended, err = c.s.Context().NewEvent()
+	}
+	if err != nil {
+		return nil, refusal.Join([]error{err, v.close(c.s)})
+	}
+	made = true
+	return v, nil
+}
+
+func (c *Callable[In, Out]) instantiate(v *variant[In, Out], in In) error {
+	g, t, out, err := c.record(v, in)
+	v.traced, v.out = t.traced, out
+	if err != nil {
+		return err
+	}
+	v.exec, err = g.Instantiate(append([]graph.Option{graph.WithUpload(c.s)}, c.o.instantiate...)...)
+	if err == nil {
+		c.stats.Instantiated++
+	}
+	return refusal.Join([]error{err, g.Close()})
+}
+
+// refresh records the function again if constants changed, and brings the graph
+// to what it recorded. If that fails the variant is as it was.
+func (c *Callable[In, Out]) refresh(v *variant[In, Out], in In) error {
+	if allHold(v.constants, in) {
+		return nil
+	}
+	g, t, out, err := c.record(v, in)
+	if err != nil {
+		return refusal.Join([]error{err, closeAll(t.owned)})
+	}
+	a, err := v.exec.Apply(g)
+	if err != nil {
+		return refusal.Join([]error{err, g.Close(), closeAll(t.owned)})
+	}
+	if a.Reinstantiated {
+		c.stats.Instantiated++
+	} else {
+		c.stats.Updated++
+	}
+	old := v.owned
+	v.traced, v.out = t.traced, out
+	return refusal.Join([]error{g.Close(), closeAll(old)})
+}
+
+// record runs the function under capture. The Trace has what it declared also
+// when it failed.
+func (c *Callable[In, Out]) record(v *variant[In, Out], in In) (g *graph.Graph, t *Trace[In], out Out, err error) {
+	t = &Trace[In]{in: in, again: v.exec != nil}
+	t.cells = v.cells
+	defer func() {
+		if !t.again {
+			v.traced = t.traced // for who closes it if the function panicked
+		} else if !t.ended {
+			_ = closeAll(t.owned)
+		}
+		t.ended = true
+	}()
+	c.stats.Recorded++
+	g, err = graph.Capture(c.s, c.o.mode, func(sc *graph.Scope) error {
+		t.sc = sc
+		var err error
+		out, err = c.f(t)
+		return t.end(err)
+	})
+	return g, t, out, err
+}
+
+// fits reports whether the recorded work has the shape of an input.
+func (v *variant[In, Out]) fits(in In) bool {
+	for _, i := range v.inputs {
+		if !i.holds(in) {
+			return false
+		}
+	}
+	return allHold(v.shapes, in)
+}
+
+func allHold[In any](guards []guard[In], in In) bool {
+	for _, g := range guards {
+		if !g.holds(in) {
+			return false
+		}
+	}
+	return true
+}
+
+// stage copies an input to the device, in the order of the stream.
+func (v *variant[In, Out]) stage(ctx context.Context, s *driver.Stream, in In, marks bool) error {
+	if len(v.inputs) == 0 {
+		return nil
+	}
+	if err := v.waitForHost(ctx, s); err != nil {
+		return err
+	}
+	v.host = hostBehindStream
+	for _, i := range v.inputs {
+		if err := i.stage(in, s); err != nil {
+			return err
+		}
+	}
+	if !marks {
+		return nil
+	}
+	if err := s.Record(v.staging); err != nil {
+		return err
+	}
+	v.host = hostBehindEvent
+	return nil
+}
+
+// waitForHost returns when page-locked memory of inputs may be written.
+func (v *variant[In, Out]) waitForHost(ctx context.Context, s *driver.Stream) error {
+	var err error
+	switch v.host {
+	case hostBehindEvent:
+		err = v.staging.Wait(ctx)
+	case hostBehindStream:
+		err = s.Wait(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	v.host = hostFree
+	return nil
+}
+
+// mark has an event tell when the latest replay has ended.
+func (v *variant[In, Out]) mark(s *driver.Stream) error {
+	if err := s.Record(v.ended); err != nil {
+		v.taken = v.launched // nobody can tell when it may be read
+		return err
+	}
+	return nil
+}
+
+// close gives everything back. The graph keeps its memory until replays that are
+// under way have ended; a copy of an input that no replay followed is waited for.
+func (v *variant[In, Out]) close(s *driver.Stream) error {
+	v.gone = true
+	var errs []error
+	if v.host == hostBehindStream {
+		errs = append(errs, v.waitForHost(context.Background(), s))
+	}
+	errs = append(errs, v.exec.Close(), closeAll(v.owned), v.staging.Close(), v.ended.Close())
+	for _, c := range v.cells {
+		errs = append(errs, c.close())
+	}
+	v.exec, v.cells, v.owned, v.staging = nil, nil, nil, nil
+	return refusal.Join(errs)
+}
+
+// closeAll closes what the function gave away, last first.
+func closeAll(list []io.Closer) error {
+	var errs []error
+	for i := len(list) - 1; i >= 0; i-- {
+		errs = append(errs, list[i].Close())
+	}
+	return refusal.Join(errs)
+}

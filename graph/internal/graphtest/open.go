@@ -1,0 +1,36 @@
+package graphtest
+
+import (
+	"log"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+)
+
+// Open gives examples a context, a stream, kernels and memory of ones.
+func Open() (c *driver.Context, s *driver.Stream, plus, times *driver.Kernel, b *driver.Buffer[uint32]) {
+	d, err := driver.New(emulator.New(emulator.Config{}))
+	must(err)
+	dev, err := d.Device(0)
+	must(err)
+	c, err = dev.PrimaryContext()
+	must(err)
+	s, err = c.NewStream()
+	must(err)
+	m, err := c.LoadModule([]byte(Kernels))
+	must(err)
+	plus, err = m.Kernel("plus")
+	must(err)
+	times, err = m.Kernel("times")
+	must(err)
+	b, err = driver.Alloc[uint32](c, Elems)
+	must(err)
+	must(b.Fill(1))
+	return c, s, plus, times, b
+}
+
+func must(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

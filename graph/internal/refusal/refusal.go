@@ -1,0 +1,91 @@
+// Package refusal has the errors of calls that are refused before the driver sees
+// them, for package graph and the packages below it.
+package refusal
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+)
+
+// refusal is a call that was not made, or would have been refused by the
+// driver with the same code and no reason.
+type refusal struct {
+	msg  string
+	code driver.CUresult
+}
+
+func (e *refusal) Error() string { return e.msg }
+
+// Unwrap has errors.Is match the code that the driver has for it.
+func (e *refusal) Unwrap() error { return e.code }
+
+// Is matches ErrNotSupported, as the driver's own error with that code does.
+func (e *refusal) Is(target error) bool {
+	return target == driver.ErrNotSupported && e.code == driver.CUDA_ERROR_NOT_SUPPORTED
+}
+
+// New returns an error that matches a code.
+func New(code driver.CUresult, format string, args ...any) error {
+	return &refusal{fmt.Sprintf(format, args...), code}
+}
+
+// Invalid returns an error that matches CUDA_ERROR_INVALID_VALUE.
+func Invalid(format string, args ...any) error {
+	return New(driver.CUDA_ERROR_INVALID_VALUE, format, args...)
+}
+
+// Join is errors.Join without the wrapping of a single error.
+func Join(errs []error) error {
+	var only error
+	n := 0
+	for _, e := range errs {
+		if e != nil {
+			only = e
+			n++
+		}
+	}
+	if n == 1 {
+		return only
+	}
+	return errors.Join(errs...)
+}
+
+// OtherDriver refuses what belongs to another driver than c, for example an
+// emulated one: its handles mean nothing there. CUDA itself, or [OtherContext],
+// refuses other contexts of the same driver.
+func OtherDriver(c *driver.Context, what any, of *driver.Context) error {
+	if c == of || c.Device().Driver() == of.Device().Driver() {
+		return nil
+	}
+	return Invalid("%v belongs to another driver, %s", what, of.Device().Driver().LibraryName())
+}
+
+// OtherContext refuses what belongs to another context than c. Several Contexts
+// may be one of the driver's.
+func OtherContext(c *driver.Context, what any, of *driver.Context) error {
+	if c == of {
+		return nil
+	}
+	if err := OtherDriver(c, what, of); err != nil {
+		return err
+	}
+	if c.Raw() != of.Raw() {
+		return Invalid("%v belongs to %v, not to %v", what, of, c)
+	}
+	return nil
+}
+
+// Uncapturable refuses streams that the driver would refuse without a reason.
+func Uncapturable(s *driver.Stream) error {
+	if err := s.Ready(); err != nil {
+		return fmt.Errorf("cannot capture: %w", err)
+	}
+	if raw := s.Raw(); raw == 0 || raw == cu.CU_STREAM_LEGACY {
+		return New(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+			"cannot capture the %v: CUDA never captures that stream, use one of Context.NewStream", s)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+)
+
+// LaunchOp is the launch of an Exec as an operation; see [Exec.Op].
+type LaunchOp struct {
+	driver.OpBase
+	x    *Exec
+	refs [1]driver.Ref
+}
+
+// Op describes a launch of x: to be sent to a stream, to be staged before the launch
+// of another Exec, or to become a part of a graph. CUDA has no node that launches an
+// executable graph, so there it becomes a child graph: a copy of the graph that x
+// was made from, as that is now. If x itself was changed since (by Set, Enable,
+// bindings or an update), that copy would be another graph than what x runs, and
+// is refused.
+func (x *Exec) Op() *LaunchOp {
+	l := &LaunchOp{x: x}
+	if x != nil {
+		l.refs[0] = x
+	}
+	return l
+}
+
+// Exec returns what is launched.
+func (l *LaunchOp) Exec() *Exec {
+	if l == nil {
+		return nil
+	}
+	return l.x
+}
+
+// Enqueue implements driver.Op: it is Exec.Launch.
+func (l *LaunchOp) Enqueue(s *driver.Stream) error { return l.Exec().Launch(s) }
+
+// Context implements driver.Op.
+func (l *LaunchOp) Context() *driver.Context { return l.Exec().Context() }
+
+// Refs implements driver.Op.
+func (l *LaunchOp) Refs() []driver.Ref {
+	if l.Exec() == nil {
+		return nil
+	}
+	return l.refs[:]
+}
+
+// Accesses implements driver.Op. What the nodes of the graph use is not listed.
+func (l *LaunchOp) Accesses() []driver.Access { return nil }
+
+// String implements driver.Op.
+func (l *LaunchOp) String() string { return "launch of " + l.Exec().String() }
+
+// child is the graph whose copy does what the launch would.
+func (l *LaunchOp) child() (*Graph, error) {
+	x := l.Exec()
+	if err := x.lock(); err != nil {
+		return nil, err
+	}
+	defer x.keep.mu.Unlock()
+	if x.changed {
+		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
+			"it was changed since it was made from %v, and a child graph is a copy of that: change the graph as well and add it by AddChild", x.g)
+	}
+	return x.g, nil
+}
+
+func (l *LaunchOp) addTo(g *Graph, deps []Node) (Node, error) {
+	child, err := l.child()
+	if err != nil {
+		return Node{}, g.addError(l, err)
+	}
+	n, err := g.AddChild(child, deps...)
+	if err != nil {
+		return Node{}, g.addError(l, err)
+	}
+	return n, nil
+}
+
+func (l *LaunchOp) setIn(x *Exec, n Node) error {
+	child, err := l.child()
+	if err != nil {
+		return setError(n, x, l, err)
+	}
+	return x.SetChild(n, child)
+}
+
+// recordIn adds the child graph behind what the next operation of the scope would
+// run after: a capture does not take launches of graphs.
+func (l *LaunchOp) recordIn(sc *Scope) error {
+	child, err := l.child()
+	if err == nil {
+		err = sc.addChild(child)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot record %v in the capture of %v: %w", l, sc.s, err)
+	}
+	return nil
+}
+
+// addChild locks the child before or after the graph that is captured, as
+// lockBoth does.
+func (sc *Scope) addChild(child *Graph) error {
+	g, err := sc.Graph()
+	if err != nil {
+		return err
+	}
+	if g == child {
+		return invalid("it is the graph that is captured")
+	}
+	first := child.lockSeq() < g.lockSeq()
+	if first {
+		if err := child.lock(); err != nil {
+			return err
+		}
+		defer child.mu.Unlock()
+	}
+	_, err = sc.addPending(func(g *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (Node, error) {
+		if !first {
+			if err := child.lock(); err != nil {
+				return Node{}, err
+			}
+			defer child.mu.Unlock()
+		}
+		return g.addChild(child, from, data, n)
+	})
+	return err
+}

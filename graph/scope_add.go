@@ -1,0 +1,99 @@
+package graph
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+)
+
+// Add is Do, and returns the node that was recorded: what [Bind], [Node.SetName]
+// and [Exec.Set] take. It is a node of what the capture returns, or of the body
+// that is recorded. Operations on events record an order and no node. They are
+// CUDA_ERROR_NOT_SUPPORTED here.
+func (sc *Scope) Add(op driver.Op) (Node, error) {
+	if !sc.exists() {
+		return Node{}, aScope.Error(sc == nil)
+	}
+	n, err := sc.add(op)
+	runtime.KeepAlive(op)
+	if err != nil {
+		return Node{}, fmt.Errorf("cannot record a node in the capture of %v: %w", sc.s, err)
+	}
+	return n, nil
+}
+
+func (sc *Scope) add(op driver.Op) (Node, error) {
+	if err := accepts(sc.s.Context(), op); err != nil {
+		return Node{}, err
+	}
+	switch {
+	case aboutEvent(op):
+		return Node{}, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v orders streams of the capture and makes no node, use Scope.Do", op)
+	case noBytes(op):
+		return sc.addEmpty()
+	}
+	r, err := sc.lockUsable()
+	if err != nil {
+		return Node{}, err
+	}
+	defer r.mu.Unlock()
+	g, err := r.graph()
+	if err != nil {
+		return Node{}, err
+	}
+	g.lockLatch()
+	defer g.mu.Unlock()
+	o := g.owners()
+	defer o.flush()
+	if err := o.hold(op.Refs()); err != nil {
+		return Node{}, fmt.Errorf("%v: %w", op, err)
+	}
+	if err := sc.s.Do(op); err != nil {
+		o.abandon()
+		return Node{}, r.note(op, err)
+	}
+	sc.b.open = true
+	n, err := r.latest(sc.s)
+	if err != nil {
+		o.commitLoose()
+		return Node{}, r.doom(err)
+	}
+	o.commit(n.i)
+	g.prints.set(n.i, op)
+	return n, nil
+}
+
+// latest returns the node that was recorded last on a stream. The graph is locked.
+func (r *recording) latest(s *driver.Stream) (Node, error) {
+	i, err := r.info(s)
+	if err != nil {
+		return Node{}, err
+	}
+	if err := i.active(r); err != nil {
+		return Node{}, err
+	}
+	if i.n != 1 {
+		return Node{}, refuse(driver.CUDA_ERROR_UNKNOWN, "%d nodes are the latest, where one was recorded", i.n)
+	}
+	return r.g.node(*i.nodes), nil
+}
+
+// addEmpty records an empty node.
+func (sc *Scope) addEmpty() (Node, error) {
+	return sc.addPending(func(g *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (Node, error) {
+		var raw cu.CUgraphNode
+		var err error
+		if data == nil {
+			err = g.d.CuGraphAddEmptyNode(&raw, g.raw, from, n)
+		} else {
+			err = g.addGeneric(&raw, from, data, n, &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_EMPTY})
+		}
+		if err != nil {
+			return Node{}, err
+		}
+		g.commitNew(g.owners())
+		return g.added(raw), nil
+	})
+}

@@ -1,0 +1,384 @@
+// Package ptxforms makes instructions from the rules of package isa: for each
+// form those that cover its types and modifiers.
+package ptxforms
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/purecuda/cuda/internal/ptxtest"
+	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/isa"
+)
+
+// Instance is an instruction that a form allows, in a module that package isa
+// accepts.
+type Instance struct {
+	Opcode string   // with all modifiers and types
+	Chosen []string // its modifiers and types, and what it does without
+	Text   string   // the module
+}
+
+// headers are tried in this order: the first for which the form exists is used.
+var headers = []string{
+	".version 8.4\n.target sm_90a\n", ".version 9.0\n.target sm_90a\n", ".version 6.4\n.target sm_70\n", ".version 6.3\n.target sm_60\n", ".version 3.1\n.target sm_30\n",
+	".version 2.0\n.target sm_13\n", ".version 1.3\n.target sm_13\n",
+}
+
+// missing is what List says, a line for each form.
+//
+//go:embed missing.txt
+var missing string
+
+const surroundings = `.global .align 16 .b8 gv[64];
+.const .align 16 .b8 cv[64];
+.shared .align 16 .b8 sv[64];
+.visible .entry k(.param .u64 kp)
+{
+	.reg .pred %p<4>; .reg .b8 %b8_<4>; .reg .b16 %b16_<4>; .reg .b32 %b32_<4>; .reg .b64 %b64_<4>;
+`
+
+// maxTypes bounds the combinations of types of one form.
+const maxTypes = 128
+
+// Instances are instructions of the form: each combination of its types with
+// the modifiers it needs, and with each single choice of its other modifiers.
+// Where the form needs operands or surroundings that its rule does not describe
+// they are those of package ptxtest, and there are none for newer targets than sm_90a.
+func Instances(f *isa.Form) []Instance {
+	var out []Instance
+	seen := map[string]bool{}
+	mods := modifierSets(f.Modifiers())
+	for _, types := range combinations(f.Types()) {
+		for _, m := range mods {
+			for _, v := range variants {
+				if i, ok := build(f, m, types, v); ok && !seen[i.Text] {
+					seen[i.Text] = true
+					out = append(out, i)
+				}
+			}
+		}
+	}
+	if len(out) == 0 {
+		return fromTests(f)
+	}
+	return out
+}
+
+// fromTests are the instructions of package ptxtest with the form's name and types.
+func fromTests(f *isa.Form) []Instance {
+	var out, others []Instance
+	types := combinations(f.Types())
+	for _, p := range ptxtest.Instructions() {
+		for _, text := range p.Forms() {
+			op, _, _ := strings.Cut(text, " ")
+			if !strings.HasPrefix(op+".", f.Name()+".") {
+				continue
+			}
+			chosen := strings.Split(strings.TrimPrefix(strings.TrimPrefix(op, f.Name()), "."), ".")
+			module := p.Module(text)
+			if !valid(module) {
+				continue
+			}
+			others = append(others, Instance{Opcode: op, Chosen: chosen, Text: module})
+			if n := len(f.Types()); n == 0 || len(chosen) >= n && slices.ContainsFunc(types, func(t []string) bool { return slices.Equal(t, chosen[len(chosen)-n:]) }) {
+				out = append(out, others[len(others)-1])
+			}
+		}
+	}
+	if len(out) == 0 { // of other types
+		return others
+	}
+	return out
+}
+
+// variant is one way to write operands.
+type variant struct {
+	optional bool   // with those that may be absent
+	result   string // behind the first
+}
+
+var variants = []variant{{false, ""}, {true, ""}, {false, "|%p1"}, {true, "|%p1"}}
+
+// modifierSets are the sets of modifiers that differ from the shortest in one
+// place, and the one with something in every place.
+func modifierSets(places []isa.Place) []modifiers {
+	base := func(change int, to string, all bool) (out modifiers) {
+		for i, p := range places {
+			switch {
+			case i == change:
+				out.words = append(out.words, to)
+			case !p.Optional || all:
+				out.words = append(out.words, p.Choices[0])
+			default:
+				out.without = append(out.without, "without ."+strings.Join(p.Choices, ",."))
+			}
+		}
+		return out
+	}
+	out := []modifiers{base(-1, "", false), base(-1, "", true)}
+	for i, p := range places {
+		for _, c := range p.Choices {
+			out = append(out, base(i, c, false))
+		}
+	}
+	return out
+}
+
+// modifiers are those of one instruction, and the places that it leaves open.
+type modifiers struct{ words, without []string }
+
+func combinations(places []isa.Place) [][]string {
+	out := [][]string{nil}
+	for _, p := range places {
+		var next [][]string
+		for _, head := range out {
+			for _, c := range p.Choices {
+				next = append(next, append(slices.Clone(head), c))
+			}
+		}
+		out = next
+	}
+	if step := (len(out) + maxTypes - 1) / maxTypes; step > 1 {
+		var fewer [][]string
+		for i := 0; i < len(out); i += step {
+			fewer = append(fewer, out[i])
+		}
+		out = fewer
+	}
+	return out
+}
+
+// build writes one instruction, with the header and the constant that make it valid.
+func build(f *isa.Form, mods modifiers, types []string, v variant) (Instance, bool) {
+	operands := f.Operands()
+	if v.result != "" && (len(operands) == 0 || operands[0].Kind != "result" || operands[0].Count != 0) ||
+		v.optional && !slices.ContainsFunc(operands, func(o isa.Operand) bool { return o.Optional }) {
+		return Instance{}, false
+	}
+	chosen := slices.Concat(mods.words, types, mods.without)
+	if v.result == "" {
+		chosen = append(chosen, "with one result")
+	} else {
+		chosen = append(chosen, "with two results")
+	}
+	op := strings.Join(slices.Concat([]string{f.Name()}, mods.words, types), ".")
+	vector := 0
+	for _, m := range mods.words {
+		if len(m) == 2 && m[0] == 'v' {
+			vector = int(m[1] - '0')
+		}
+	}
+	for _, header := range headers {
+		for _, constant := range constants(operands) {
+			var args []string
+			for k, o := range operands {
+				if o.Optional && !v.optional {
+					break
+				}
+				s := operand(o, types, vector, k, constant)
+				if k == 0 {
+					s += v.result
+				}
+				args = append(args, s)
+			}
+			text := header + surroundings
+			if strings.HasPrefix(header, ".version 8") || strings.HasPrefix(header, ".version 9") {
+				text += "\t.reg .b128 %b128_<4>;\n"
+			}
+			text += "\t" + op + " " + strings.Join(args, ", ") + ";\nL0:\n\tret;\n}\n"
+			if valid(text) {
+				return Instance{Opcode: op, Chosen: chosen, Text: text}, true
+			}
+		}
+	}
+	return Instance{}, false
+}
+
+// constants are tried in this order, where the instruction has one.
+func constants(operands []isa.Operand) []string {
+	if slices.ContainsFunc(operands, func(o isa.Operand) bool { return o.Kind == "constant" }) {
+		return []string{"1", "0", "16", "4", "128", "32"}
+	}
+	return []string{""}
+}
+
+func valid(text string) bool {
+	m, err := ptx.Parse("", []byte(text))
+	return err == nil && isa.Check(m) == nil
+}
+
+// operand is the kth operand of an instruction.
+func operand(o isa.Operand, types []string, vector, k int, constant string) string {
+	n := o.Count
+	if n < 0 {
+		n = vector
+	}
+	t := o.Type
+	if o.Place >= 0 {
+		t = ptx.ParseType(types[o.Place])
+	}
+	if n > 0 {
+		one := o
+		one.Count = 0
+		parts := []string{}
+		for i := range n {
+			parts = append(parts, operand(one, types, 0, i%3, constant))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	switch o.Kind {
+	case "address":
+		return "[%b64_3]"
+	case "predicate":
+		return "%p2"
+	case "label":
+		return "L0"
+	case "nothing":
+		return "_"
+	case "constant":
+		return constant
+	}
+	if t == ptx.Pred {
+		return fmt.Sprintf("%%p%d", k%3)
+	}
+	bytes := t.Size()
+	if o.Wide {
+		bytes *= 2
+	}
+	if bytes == 0 {
+		bytes = 4
+	}
+	return fmt.Sprintf("%%b%d_%d", 8*bytes, k%3)
+}
+
+// Missing is a form that package isa allows and the emulator does not execute.
+type Missing struct {
+	Form     string // in the notation of the PTX ISA
+	Operands string // where another form differs in these alone
+	Only     string // which of its instructions; empty for all
+	Why      string // what the emulator does not have; empty where it is the form itself
+}
+
+func (m Missing) String() string {
+	return strings.Join([]string{m.Form, m.Operands, m.Only, m.Why}, "\t")
+}
+
+// List is what the emulator lacks. TestTheListOfMissingForms of package emulator
+// compares it with what the emulator loads.
+func List() []Missing {
+	var out []Missing
+	for line := range strings.Lines(missing) {
+		if f := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(f) == 4 {
+			out = append(out, Missing{Form: f[0], Operands: f[1], Only: f[2], Why: f[3]})
+		}
+	}
+	return out
+}
+
+// Find loads the instances of a form. Load says whether the emulator lacks
+// something for a text, and what.
+func Find(f *isa.Form, load func(text string) (why string, lacks bool)) (m Missing, there bool) {
+	m.Form, m.Operands = f.String(), difference(f)
+	all := Instances(f)
+	var good, bad []Instance
+	for _, i := range all {
+		why, lacks := load(i.Text)
+		if !lacks {
+			good = append(good, i)
+			continue
+		}
+		bad = append(bad, i)
+		if why != "" {
+			m.Why = why
+		}
+	}
+	if len(bad) == 0 {
+		return m, true
+	}
+	if len(good) > 0 {
+		m.Only = explain(good, bad)
+	}
+	return m, false
+}
+
+// explain names what instructions have in common: a choice, or two together,
+// that no instruction has that is executed.
+func explain(good, bad []Instance) string {
+	kept := map[string]bool{}
+	for _, i := range good {
+		for _, s := range choices(i) {
+			kept[s] = true
+		}
+	}
+	// The choice that explains most comes first, alone before two together.
+	var out []string
+	for len(bad) > 0 {
+		count := map[string]int{}
+		for _, i := range bad {
+			for _, s := range choices(i) {
+				if !kept[s] {
+					count[s]++
+				}
+			}
+		}
+		best := ""
+		for s, n := range count {
+			more := cmp.Or(strings.Count(best, " + ")-strings.Count(s, " + "), n-count[best], strings.Compare(best, s))
+			if best == "" || more > 0 {
+				best = s
+			}
+		}
+		if best == "" {
+			return "some"
+		}
+		out = append(out, best)
+		bad = slices.DeleteFunc(bad, func(i Instance) bool { return slices.Contains(choices(i), best) })
+	}
+	slices.Sort(out)
+	return strings.Join(out, "; ")
+}
+
+// choices are an instruction's choices, alone and by two.
+func choices(i Instance) []string {
+	var one []string
+	for _, c := range i.Chosen {
+		if !strings.HasPrefix(c, "with") {
+			c = "." + c
+		}
+		one = append(one, c)
+	}
+	out := slices.Clone(one)
+	for k, a := range one {
+		for _, b := range one[k+1:] {
+			out = append(out, a+" + "+b)
+		}
+	}
+	return out
+}
+
+// difference describes the operands of a form that reads like another one.
+func difference(f *isa.Form) string {
+	same := 0
+	first, _, _ := strings.Cut(f.Name(), ".")
+	for _, g := range isa.Forms(first) {
+		if g.String() == f.String() {
+			same++
+		}
+	}
+	if same < 2 {
+		return ""
+	}
+	var out []string
+	for _, o := range f.Operands() {
+		s := o.Kind
+		if o.Place < 0 && o.Type != ptx.NoType {
+			s += " ." + o.Type.String()
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,120 @@
+package difftest
+
+import "strings"
+
+// Form is one instruction form.
+type Form struct {
+	// Name is unique: the opcode, and what else tells two uses apart.
+	Name string
+	// In are the operands %a, %b, %c and %e, Out the results %d, %x, %y and
+	// %z. Each is a PTX type, then perhaps a colon and the operands' kind.
+	In, Out []string
+	// Body is the PTX that computes the results.
+	Body string
+	// Payload: checksums are of NaNs as they are, too. What is kept in full has to
+	// agree in all bits in any case.
+	Payload bool
+	// Bound checks an approximate form; nil where results are exact.
+	Bound *Bound
+}
+
+// Group is the forms of one data file.
+type Group struct {
+	Name  string
+	Forms []Form
+}
+
+// Groups lists all forms.
+func Groups() []Group {
+	return []Group{
+		{"integer", integerForms()},
+		{"bits", bitForms()},
+		{"float", floatForms()},
+		{"half", halfForms()},
+		{"approximate", approximateForms()},
+		{"compare", compareForms()},
+		{"convert", convertForms()},
+		{"pack", packForms()},
+		{"memory", memoryForms()},
+		{"atomic", atomicForms()},
+		{"warp", warpForms()},
+		{"immediate", immediateForms()},
+		{"vectors", vectorForms()},
+	}
+}
+
+// table collects forms.
+type table struct{ forms []Form }
+
+// op adds the form of an opcode whose operands are registers in order.
+func (t *table) op(opcode, out, in string) *Form {
+	regs := []string{}
+	for i := range strings.Fields(out) {
+		regs = append(regs, outRegs[i])
+	}
+	for i := range strings.Fields(in) {
+		regs = append(regs, inRegs[i])
+	}
+	return t.add(opcode, out, in, opcode+" "+strings.Join(regs, ", ")+";")
+}
+
+// add adds a form with a body of its own.
+func (t *table) add(name, out, in, body string) *Form {
+	t.forms = append(t.forms, Form{Name: name, In: strings.Fields(in), Out: strings.Fields(out), Body: body})
+	return &t.forms[len(t.forms)-1]
+}
+
+var (
+	inRegs  = []string{"%a", "%b", "%c", "%e"}
+	outRegs = []string{"%d", "%x", "%y", "%z"}
+)
+
+// each calls f for each word of a list; "_" stands for the empty one.
+func each(list string, f func(word string)) {
+	for _, w := range strings.Fields(list) {
+		f(strings.TrimPrefix(w, "_"))
+	}
+}
+
+// typeOf is the type of an operand or result, without its kind.
+func typeOf(s string) string {
+	t, _, _ := strings.Cut(s, ":")
+	return t
+}
+
+// kindOf is the kind of values of an operand: its type unless stated.
+func kindOf(s string) string {
+	t, k, ok := strings.Cut(s, ":")
+	if ok {
+		return k
+	}
+	return t
+}
+
+// bitsOf is the number of bits that count of a value of type t.
+func bitsOf(t string) int {
+	switch t {
+	case "pred":
+		return 1
+	case "u8", "s8", "b8":
+		return 32 // in 32-bit registers, so that the extension shows
+	case "u16", "s16", "b16", "f16", "bf16", "e4m3x2", "e5m2x2":
+		return 16
+	case "u64", "s64", "b64", "f64":
+		return 64
+	}
+	return 32
+}
+
+// register is the type of the register that holds a value of type t.
+func register(t string) string {
+	switch {
+	case t == "pred", t == "f32", t == "f64":
+		return t
+	case bitsOf(t) == 16:
+		return "b16"
+	case bitsOf(t) == 64:
+		return "b64"
+	}
+	return "b32"
+}

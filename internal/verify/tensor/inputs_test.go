@@ -1,0 +1,142 @@
+package tensor_test
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+)
+
+// The inputs of the tensor cores' forms: drawn from a seed, in several ways by
+// turns, because each shows another part of how a sum is rounded.
+
+const (
+	modeNear      = iota // magnitudes about 1
+	modeSpread           // over eight powers of two
+	modeWide             // all finite patterns
+	modeSparse           // three of four are zero
+	modeShort            // few bits, so that sums are exact
+	modeSubnormal        // A's are subnormal or nearly
+	modeTiny             // products below what the result holds
+	modeLarge            // products and sums that overflow
+	modeSpecial          // infinities and NaNs among others
+	modeAbove            // C above the products
+	modeBelow            // C below the products
+	modeSingle           // most of A is zero, what is left is spread
+	modes
+)
+
+// floatLayout are the bits of an element's exponent and significand.
+var floatLayout = map[string][2]uint{
+	"f16": {5, 10}, "bf16": {8, 7}, "tf32": {8, 23}, "f32": {8, 23}, "f64": {11, 52}, "e4m3": {4, 3}, "e5m2": {5, 2},
+}
+
+// tensorInputs are operand o (1 for a, 2 for b, 3 for c) of every block.
+func (f *tensorForm) tensorInputs(o int) []uint32 {
+	h := fnv.New64a()
+	h.Write([]byte(f.name))
+	all := make([]uint32, 0, f.cases*f.words[o])
+	bits := elementBits[f.types[o]]
+	for c := range f.cases {
+		r := rand.New(rand.NewPCG(h.Sum64(), uint64(4*c+o)))
+		mode := c % modes
+		var word uint64
+		filled := 0
+		for e := range f.words[o] * 32 / bits {
+			v := inputSequence(e, bits, c)
+			if !f.sequential {
+				v = draw(r, f.types[o], o, mode, c/modes)
+			}
+			word |= v << filled
+			if filled += bits; filled >= 32 {
+				for ; filled > 0; filled -= 32 {
+					all = append(all, uint32(word))
+					word >>= 32
+				}
+				word = 0
+			}
+		}
+		if f.metadata && o == 1 {
+			for i := len(all) - 32; i < len(all); i++ {
+				all[i] = drawMetadata(r, f.types[1])
+			}
+		}
+	}
+	return all
+}
+
+// inputSequence is digit c of number e to the base 1<<bits.
+func inputSequence(e, bits, c int) uint64 { return uint64(e) >> (bits * c) & (1<<min(bits, 63) - 1) }
+
+func draw(r *rand.Rand, typ string, o, mode, round int) uint64 {
+	if l, ok := floatLayout[typ]; ok {
+		return drawFloat(r, typ, l[0], l[1], o, mode, round)
+	}
+	bits := elementBits[typ]
+	v := r.Uint64() >> (64 - bits)
+	if typ == "s32" && mode%2 == 1 { // near where sums overflow
+		v = uint64(uint32(int32(0x7fffffff)-int32(r.IntN(1000))) ^ uint32(0-r.IntN(2)))
+	}
+	if mode == 2 && typ != "s32" { // all alike
+		v = 1<<(bits-1) - uint64(r.IntN(2))
+	}
+	return v
+}
+
+func drawFloat(r *rand.Rand, typ string, exp, mant uint, o, mode, round int) uint64 {
+	bias := 1<<(exp-1) - 1
+	top := 1<<exp - 2
+	e := bias + r.IntN(3) - 2
+	m := r.Uint64() >> (64 - mant)
+	sign := r.Uint64() >> 63
+	zero := r.IntN(40) == 0
+	switch mode {
+	case modeSpread:
+		e = bias + r.IntN(9) - 4
+	case modeWide:
+		e = r.IntN(top + 1)
+	case modeSparse:
+		zero = r.IntN(4) != 0
+	case modeShort:
+		m = m >> (mant - 1) << (mant - 1)
+	case modeSubnormal:
+		if o == 1 {
+			e = r.IntN(3)
+		} else if o == 3 {
+			e = max(bias-12, 1) + r.IntN(12)
+		}
+	case modeTiny:
+		e = max(bias/2, 1) - r.IntN(min(bias/2, 8))
+		if o == 3 {
+			e = r.IntN(bias/5 + 1)
+		}
+	case modeLarge:
+		e = top - top/4 - r.IntN(6)
+		if o == 3 {
+			e = top - r.IntN(4)
+		}
+	case modeSpecial:
+		if r.IntN(48) == 0 {
+			e, zero = top+1, false
+			if r.IntN(2) == 0 {
+				m = 0
+			}
+		}
+	case modeAbove:
+		if o == 3 {
+			e = min(bias+r.IntN(min(30, bias)), top)
+		}
+	case modeBelow:
+		if o == 3 {
+			e = max(bias-r.IntN(min(34, bias)), 0)
+		}
+	case modeSingle:
+		e = bias + r.IntN(min(2*bias, 28)) - min(bias, 14)
+		zero = o == 1 && r.IntN(8) != 0
+	}
+	if typ == "tf32" && round%2 == 0 {
+		m = m >> 13 << 13 // otherwise with bits that tf32 does not have
+	}
+	if zero {
+		e, m = 0, 0
+	}
+	return sign<<(exp+mant) | uint64(e)<<mant | m
+}

@@ -1,0 +1,39 @@
+package isa_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/isa"
+)
+
+// BenchmarkCheck is the check of the largest PTX that ships, beside which the
+// time to parse it stands.
+func BenchmarkCheck(b *testing.B) {
+	text, err := os.ReadFile(filepath.Join("..", "kernels", "launchers", "norm.ptx"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, err := ptx.Parse("norm.ptx", text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("parse", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := ptx.Parse("norm.ptx", text); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("check", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := isa.Check(m); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,358 @@
+package isa
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// Form is one rule of the table: instructions that differ in the choices of
+// their modifiers and types only.
+type Form struct {
+	name  string
+	sub   []string // modifiers that belong to the name and stand first: "async", "bulk" of cp
+	slots []slot
+	types [maxTypes][]choice
+	nType int
+	args  []arg
+	need  need
+	until need // where not zero: not allowed from this version and target on
+	rules []rule
+	vec   int // the slot with v2, v4, v8; -1 for none
+	text  string
+}
+
+const maxTypes = 4
+
+// slot is a place for one of several modifiers.
+type slot struct {
+	choices  []choice
+	optional bool
+}
+
+// choice is a modifier or a type, and what it needs.
+type choice struct {
+	name string
+	typ  ptx.Type
+	need need
+}
+
+// need is the .version and .target that something came with.
+type need struct {
+	version int // 78 for 7.8
+	target  int // 90 for sm_90
+	own     bool
+}
+
+func (n need) zero() bool { return n == need{} }
+
+// met reports whether a text for version and target may use it. An
+// architecture-specific feature needs that architecture, or a newer one.
+func (n need) met(t *text) bool {
+	return t.version >= n.version && t.target >= n.target && (!n.own || t.own || t.target > n.target)
+}
+
+func (n need) String() string {
+	var parts []string
+	if n.version > 0 {
+		parts = append(parts, fmt.Sprintf("PTX %d.%d", n.version/10, n.version%10))
+	}
+	if n.target > 0 {
+		s := "sm_" + strconv.Itoa(n.target)
+		if n.own {
+			s += "a"
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, " and ")
+}
+
+// rule is a check that modifiers and operand types alone do not express.
+type rule func(c *checker, f *Form, m *match, in *ptx.Instr) string
+
+// argKind says what may stand in an operand's place.
+type argKind uint8
+
+const (
+	argDst   argKind = iota // d: a register that is written
+	argSrc                  // s: a register or an immediate
+	argReg                  // r: a register
+	argImm                  // i: an immediate
+	argAddr                 // a: [address]
+	argPred                 // p: a predicate, which may be negated
+	argAny                  // x: not looked at
+	argLabel                // l: a label
+	argNone                 // n: _
+)
+
+// arg is one operand of a form.
+type arg struct {
+	kind     argKind
+	typ      ptx.Type // of a fixed type
+	slot     int8     // 1 to 4: the type of this slot; 0: typ
+	wide     bool     // twice the size of the slot's type
+	relaxed  bool     // ~ a wider register may stand there
+	optional bool     // ?
+	special  bool     // + a special register may stand there
+	symbol   bool     // & the address of a variable or function may stand there
+	signed   bool     // && as a signed number of 64 bits too
+	sink     bool     // _
+	not      bool     // ! on a predicate
+	pair     bool     // | may be followed by |predicate
+	pairs    bool     // ^ must be
+	vecs     bool     // *v: as many as the .v modifier says
+	count    int8     // *n: a vector of so many; 0: a scalar
+	neg      bool     // - may be negated
+	selector byte     // =1, =2, =4: may select bytes or halves, as video instructions do
+	multiple int64    // %16: a constant must be a multiple
+	address  int8     // of an address: which one of the form's
+	exact    bool     // a vector's constants must have the type's own size, beside registers
+	number   bool     // # a plain integer: packed registers do not fit
+	low, hi  int64    // of an immediate, where bounded
+	bounded  bool
+}
+
+var table struct {
+	once   sync.Once
+	byName map[string][]*Form
+	all    []*Form
+}
+
+// forms returns the rules for an instruction's first word.
+func forms(name string) []*Form {
+	table.once.Do(load)
+	return table.byName[name]
+}
+
+func load() {
+	table.byName = map[string][]*Form{}
+	for _, source := range sources {
+		for _, line := range strings.Split(source, "\n") {
+			line = strings.TrimSpace(line)
+			if line == "" || line[0] == '#' {
+				continue
+			}
+			for _, f := range parseLine(line) {
+				table.byName[f.name] = append(table.byName[f.name], f)
+				table.all = append(table.all, f)
+			}
+		}
+	}
+}
+
+// parseLine reads a rule: names ; modifiers ; operands ; needs ; rules. The
+// table is part of the program, so a mistake in it panics, in every test.
+func parseLine(line string) []*Form {
+	var cols [5]string
+	for i, s := range strings.Split(line, ";") {
+		cols[i] = strings.TrimSpace(s)
+	}
+	var out []*Form
+	for _, name := range strings.Split(cols[0], ",") {
+		parts := strings.Split(name, ".")
+		f := &Form{name: parts[0], sub: parts[1:], vec: -1, text: line}
+		for _, word := range strings.Fields(cols[1]) {
+			f.modifier(word)
+		}
+		addresses := int8(0)
+		for _, word := range strings.Fields(cols[2]) {
+			a := parseArg(word)
+			a.exact = f.name == "wmma" && f.sub[0] == "store"
+			if a.kind == argAddr {
+				a.address = addresses
+				addresses++
+			}
+			f.args = append(f.args, a)
+		}
+		for _, word := range strings.Fields(cols[3]) {
+			if s, ok := strings.CutPrefix(word, "<"); ok {
+				f.until = parseNeed(s)
+				continue
+			}
+			f.need = parseNeed(word)
+		}
+		for _, word := range strings.Fields(cols[4]) {
+			r := rules[word]
+			if r == nil {
+				panic("isa: no rule " + word + " in " + line)
+			}
+			f.rules = append(f.rules, r)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// modifier reads one slot: "a|b", "[a|b]" where it may be absent, "T=u32|s32"
+// for a type, "$name" for a list that has a name.
+func (f *Form) modifier(word string) {
+	if types, ok := strings.CutPrefix(word, "T="); ok {
+		f.types[f.nType] = parseChoices(types)
+		f.nType++
+		return
+	}
+	s := slot{}
+	if strings.HasPrefix(word, "[") {
+		s.optional = true
+		word = strings.Trim(word, "[]")
+	}
+	s.choices = parseChoices(word)
+	if len(s.choices) > 0 && len(s.choices[0].name) == 2 && s.choices[0].name[0] == 'v' {
+		f.vec = len(f.slots)
+	}
+	f.slots = append(f.slots, s)
+}
+
+func parseChoices(s string) []choice {
+	var out []choice
+	for _, word := range strings.Split(s, "|") {
+		if list, ok := strings.CutPrefix(word, "$"); ok {
+			named, ok := lists[list]
+			if !ok {
+				panic("isa: no list " + list)
+			}
+			out = append(out, parseChoices(named)...)
+			continue
+		}
+		name, at, _ := strings.Cut(word, "@")
+		out = append(out, choice{name: name, typ: ptx.ParseType(name), need: parseNeed(at)})
+	}
+	return out
+}
+
+// parseNeed reads 7.8/90, 7.8 or /90; 8.0/90a is for that architecture.
+func parseNeed(s string) need {
+	var n need
+	version, target, _ := strings.Cut(s, "/")
+	if major, minor, ok := strings.Cut(version, "."); ok {
+		n.version = 10*number(major) + number(minor)
+	}
+	if t, ok := strings.CutSuffix(target, "a"); ok {
+		n.own, target = true, t
+	}
+	if target != "" {
+		n.target = number(target)
+	}
+	return n
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic("isa: " + err.Error())
+	}
+	return n
+}
+
+// argKinds are the letters of operands.
+var argKinds = map[byte]argKind{
+	'd': argDst, 's': argSrc, 'r': argReg, 'i': argImm, 'a': argAddr, 'p': argPred, 'x': argAny, 'l': argLabel, 'n': argNone,
+}
+
+// typeLetters name the type slots in operands.
+const typeLetters = "TUVX"
+
+// parseArg reads an operand: a letter for its kind, ":" and its type, and signs.
+func parseArg(word string) arg {
+	kind, ok := argKinds[word[0]]
+	if !ok {
+		panic("isa: no kind of operand " + word)
+	}
+	a := arg{kind: kind}
+	if kind == argPred {
+		a.typ = ptx.Pred
+	}
+	rest := word[1:]
+	if s, ok := strings.CutPrefix(rest, ":"); ok {
+		n := strings.IndexFunc(s, func(r rune) bool { return strings.ContainsRune("~?+&_!|^*#(-=%", r) })
+		if n < 0 {
+			n = len(s)
+		}
+		a.setType(s[:n])
+		rest = s[n:]
+	}
+	for rest != "" {
+		sign := rest[0]
+		rest = rest[1:]
+		switch sign {
+		case '~':
+			a.relaxed = true
+		case '?':
+			a.optional = true
+		case '+':
+			a.special = true
+		case '&':
+			a.signed = a.symbol
+			a.symbol = true
+		case '_':
+			a.sink = true
+		case '!':
+			a.not = true
+		case '|':
+			a.pair = true
+		case '^':
+			a.pairs = true
+		case '#':
+			a.number = true
+		case '-':
+			a.neg = true
+		case '=':
+			a.selector, rest = rest[0]-'0', rest[1:]
+		case '%':
+			n := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+			a.multiple, rest = int64(number(rest[:n])), rest[n:]
+		case '*':
+			if rest[0] == 'v' {
+				a.vecs, rest = true, rest[1:]
+				continue
+			}
+			n := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+			a.count, rest = int8(number(rest[:n])), rest[n:]
+		case '(':
+			inside, after, _ := strings.Cut(rest, ")")
+			low, hi, _ := strings.Cut(inside, "..")
+			a.low, a.hi, a.bounded, rest = int64(number(low)), int64(number(hi)), true, after
+		default:
+			panic("isa: operand " + word)
+		}
+	}
+	return a
+}
+
+func (a *arg) setType(s string) {
+	if s == "W" {
+		a.slot, a.wide = 1, true
+		return
+	}
+	if i := strings.Index(typeLetters, s); i >= 0 && len(s) == 1 {
+		a.slot = int8(i + 1)
+		return
+	}
+	if a.typ = ptx.ParseType(s); a.typ == ptx.NoType {
+		panic("isa: no type " + s)
+	}
+}
+
+// of is the operand's type in an instruction of the given types.
+func (a *arg) of(types *[maxTypes]ptx.Type) ptx.Type {
+	if a.slot == 0 {
+		return a.typ
+	}
+	t := types[a.slot-1]
+	if a.wide {
+		switch t {
+		case ptx.U16:
+			return ptx.U32
+		case ptx.S16:
+			return ptx.S32
+		case ptx.U32:
+			return ptx.U64
+		case ptx.S32:
+			return ptx.S64
+		}
+	}
+	return t
+}

@@ -1,0 +1,42 @@
+package isa_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/internal/ptxtest"
+	"github.com/purecuda/cuda/ptx"
+	"github.com/purecuda/cuda/ptx/isa"
+)
+
+func check(t *testing.T, text string) error {
+	t.Helper()
+	m, err := ptx.Parse("t", []byte(text))
+	if err != nil {
+		t.Fatalf("%+v\n%s", err, text)
+	}
+	return isa.Check(m)
+}
+
+// All instruction forms that drivers and the assembler are known to take.
+func TestEveryKnownInstructionIsAccepted(t *testing.T) {
+	for _, p := range ptxtest.Instructions() {
+		bad := 0
+		for _, f := range p.Forms() {
+			if err := check(t, p.Module(f)); err != nil {
+				t.Errorf("line %d: %s: %v", p.Line, f, err)
+				if bad++; bad > 3 {
+					break
+				}
+			}
+		}
+	}
+	for _, s := range ptxtest.Checklist() {
+		if s.Refused {
+			continue
+		}
+		if err := check(t, s.Module()); err != nil && !strings.Contains(err.Error(), "nothing") {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+	}
+}

@@ -1,0 +1,314 @@
+package isa
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// rules are what the table's last column names.
+var rules map[string]rule
+
+func init() {
+	rules = map[string]rule{
+		"xorsign":  xorsign,
+		"cvta":     cvtaRule,
+		"cvtint":   cvtIntRule,
+		"rowcol":   rowCol,
+		"fraction": fractionRule,
+		"sparse":   sparseRule,
+		"wgmma":    wgmmaRule,
+		"vmad":     vmadRule,
+		"branch":   branchRule, "branchtable": branchTableRule,
+		"memory":   memoryRule,
+		"prefetch": prefetchRule,
+		"store":    storeRule,
+		"load":     loadRule,
+		"atomic":   atomicRule,
+		"barrier":  barrierRule,
+		"call":     callRule,
+		"alloca":   allocaRule,
+		"cpasync":  cpAsyncRule, "cpasync16": cpAsync16Rule,
+		"sametypes": sameTypes,
+	}
+}
+
+func has(in *ptx.Instr, mod string) bool { return slices.Contains(in.Op.Mods, mod) }
+
+// xorsign: .xorsign.abs come together.
+func xorsign(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
+	if has(in, "xorsign") != has(in, "abs") {
+		return ".xorsign and .abs stand together"
+	}
+	return ""
+}
+
+// cvtaRule: the way back from a generic address starts in a register.
+func cvtaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
+	var name string
+	switch o := in.Args[1].(type) {
+	case *ptx.Sym:
+		name = o.Name
+	case *ptx.Elem:
+		name = o.Name
+	default:
+		return ""
+	}
+	if has(in, "to") {
+		return "operand 2 must be a register: .to converts a generic address, which a variable's name is not"
+	}
+	if v, _ := c.lookup(name); v != nil {
+		if s, ok := ptx.ParseSpace(m.space[0]); ok && s != v.Space {
+			return fmt.Sprintf("%s is in .%s, not in .%s", name, v.Space, m.space[0])
+		}
+	}
+	return ""
+}
+
+// memoryRule bounds a vector's bytes.
+func memoryRule(_ *checker, _ *Form, m *match, _ *ptx.Instr) string {
+	if n := max(m.vector, 1) * m.types[0].Size(); n > 16 {
+		return fmt.Sprintf("a vector of %d bytes; 16 are the most", n)
+	}
+	return ""
+}
+
+// prefetchRule: .L2::64B and so on are for global memory.
+func prefetchRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
+	if m.space[0] == "" || m.space[0] == "global" {
+		return ""
+	}
+	for _, mod := range []string{"L2::64B", "L2::128B", "L2::256B"} {
+		if has(in, mod) {
+			return "." + mod + " is for .global"
+		}
+	}
+	return ""
+}
+
+// storeRule: a function does not write its own input parameters.
+func storeRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
+	if m.space[0] != "param" || c.fn == nil {
+		return ""
+	}
+	a, ok := in.Args[0].(*ptx.Addr)
+	if !ok {
+		return ""
+	}
+	s, ok := a.Base.(*ptx.Sym)
+	if !ok {
+		return ""
+	}
+	v := c.names.local(s.Name)
+	if v != nil && slices.Contains(c.fn.Params, v) {
+		return s.Name + " is a parameter that the function was given, which it can not write"
+	}
+	return ""
+}
+
+// loadRule: a function does not read its own result.
+func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
+	if m.space[0] != "param" || c.fn == nil {
+		return ""
+	}
+	if a, ok := in.Args[1].(*ptx.Addr); ok {
+		if s, ok := a.Base.(*ptx.Sym); ok {
+			if v := c.names.local(s.Name); v != nil && slices.Contains(c.fn.Return, v) {
+				return s.Name + " is the function's result, which it can not read"
+			}
+		}
+	}
+	return ""
+}
+
+// atomicRule: shared memory came to 64 bits later than global memory.
+func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
+	if m.types[0].Size() == 8 && strings.HasPrefix(m.space[0], "shared") && c.target < 20 {
+		return "64 bits in .shared need sm_20; the text says " + c.text.String()
+	}
+	return ""
+}
+
+// barrierRule bounds the barrier's number and the number of threads.
+func barrierRule(_ *checker, f *Form, m *match, in *ptx.Instr) string {
+	at := 0
+	if f.nType > 0 {
+		at = 1
+	}
+	if i, ok := in.Args[at].(*ptx.Imm); ok && (i.Int64() < 0 || i.Int64() > 15) {
+		return fmt.Sprintf("there is no barrier %d: they are 0 to 15", i.Int64())
+	}
+	if at+1 < len(in.Args) {
+		if i, ok := in.Args[at+1].(*ptx.Imm); ok && f.args[at+1].kind == argSrc {
+			switch {
+			case i.Int64()%32 != 0:
+				return fmt.Sprintf("%d threads are not a whole number of warps of 32", i.Int64())
+			case i.Int64() == 0 && f.sub[len(f.sub)-1] == "arrive":
+				return "the number of threads is 0"
+			}
+		}
+	}
+	return ""
+}
+
+func allocaRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
+	if len(in.Args) < 3 {
+		return ""
+	}
+	if i := in.Args[2].(*ptx.Imm); i.Bits == 0 || i.Bits&(i.Bits-1) != 0 {
+		return fmt.Sprintf("alignment %d is not a power of two", i.Int64())
+	}
+	return ""
+}
+
+func cpAsyncRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
+	if i := in.Args[2].(*ptx.Imm); i.Int64() != 4 && i.Int64() != 8 && i.Int64() != 16 {
+		return fmt.Sprintf("operand 3 is %d: 4, 8 or 16 bytes are copied", i.Int64())
+	}
+	return ""
+}
+
+func cpAsync16Rule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
+	if i := in.Args[2].(*ptx.Imm); i.Int64() != 16 {
+		return fmt.Sprintf("operand 3 is %d: with .cg it must be 16", i.Int64())
+	}
+	return ""
+}
+
+// sameTypes: both factors have one type.
+func sameTypes(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
+	var types []string
+	for _, mod := range in.Op.Mods {
+		if isType(mod) {
+			types = append(types, mod)
+		}
+	}
+	if types[1] != types[2] {
+		return "." + types[1] + " and ." + types[2] + " do not go together"
+	}
+	return ""
+}
+
+// cvtIntRule: saturation is for a result that can not hold every value.
+func cvtIntRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
+	if !has(in, "sat") {
+		return ""
+	}
+	d, a := m.types[0], m.types[1]
+	ds, as := d.Kind() == ptx.KindSigned, a.Kind() == ptx.KindSigned
+	if ds == as && d.Size() >= a.Size() || ds && d.Size() > a.Size() {
+		return fmt.Sprintf(".%s holds every .%s, so .sat means nothing", d, a)
+	}
+	return ""
+}
+
+// rowCol: the layouts are positions, not a set.
+func rowCol(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
+	if slices.Index(in.Op.Mods, "row") > slices.Index(in.Op.Mods, "col") {
+		return "the layouts are .row.col"
+	}
+	return ""
+}
+
+// vmadRule: either the product or the addend is negated, and not with .po.
+func vmadRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
+	neg := func(i int) bool { r, ok := in.Args[i].(*ptx.Reg); return ok && r.Neg }
+	switch product := neg(1) != neg(2); {
+	case product && neg(3):
+		return "either the product or the addend is negated"
+	case (neg(1) || neg(2) || neg(3)) && has(in, "po"):
+		return ".po and a negated operand do not go together"
+	}
+	return ""
+}
+
+func branchRule(c *checker, _ *Form, _ *match, in *ptx.Instr) string {
+	return c.labelOf(in.Args[0], plainLabel, "a label of this function")
+}
+
+func branchTableRule(c *checker, _ *Form, _ *match, in *ptx.Instr) string {
+	return c.labelOf(in.Args[1], branchTable, "the label of a .branchtargets")
+}
+
+func (c *checker) labelOf(o ptx.Operand, kind labelKind, what string) string {
+	if s, ok := o.(*ptx.Sym); ok && c.labels[s.Name] != kind {
+		return s.Name + " is not " + what
+	}
+	return ""
+}
+
+// wgmmaRule checks the operands of a warpgroup's product: the registers of the
+// result, a descriptor or registers for the first factor, a descriptor for the
+// second, a predicate and what the types have of signs and layouts.
+func wgmmaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
+	columns := 0
+	for _, mod := range in.Op.Mods {
+		if _, err := fmt.Sscanf(mod, "m64n%dk", &columns); err == nil {
+			break
+		}
+	}
+	count, t := columns/2, m.types[0]
+	if t == ptx.F16 {
+		count, t = columns/4, ptx.F16x2
+	}
+	d, ok := in.Args[0].(*ptx.Vec)
+	if !ok || len(d.Elems) != count {
+		return fmt.Sprintf("operand 1 must be a vector of %d registers", count)
+	}
+	args := []arg{{kind: argDst, typ: t, count: 1}}
+	if why := c.elements(&args[0], t, d); why != fine {
+		return "operand 1 " + c.reasonText(why, &args[0], m, d)
+	}
+	first := arg{kind: argReg, typ: ptx.U64}
+	_, registers := in.Args[1].(*ptx.Vec)
+	if registers {
+		first = arg{kind: argReg, typ: ptx.B32, count: 4}
+	}
+	args = append(args, first, arg{kind: argReg, typ: ptx.U64})
+	if has(in, "sp") {
+		args = append(args, arg{kind: argReg, typ: ptx.B32}, arg{kind: argImm})
+	}
+	args = append(args, arg{kind: argPred, typ: ptx.Pred})
+	constants := 0
+	switch m.types[1] {
+	case ptx.F16, ptx.BF16:
+		if constants = 4; registers {
+			constants = 3
+		}
+	case ptx.TF32, ptx.E4M3, ptx.E5M2:
+		constants = 2
+	}
+	for range constants {
+		args = append(args, arg{kind: argImm})
+	}
+	if len(in.Args) != len(args) {
+		return fmt.Sprintf("%d operands; it takes %d", len(in.Args), len(args))
+	}
+	for i := 1; i < len(args); i++ {
+		if why := c.operand(&args[i], m, in.Args[i]); why != fine {
+			return fmt.Sprintf("operand %d %s", i+1, c.reasonText(why, &args[i], m, in.Args[i]))
+		}
+	}
+	return ""
+}
+
+// sparseRule: the metadata are in a register. (The compiler takes a vector too.)
+func sparseRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
+	if _, ok := in.Args[4].(*ptx.Imm); ok {
+		return "operand 5 must be a register, .b32"
+	}
+	return ""
+}
+
+// fractionRule: a part of the accesses, more than none and at most all.
+func fractionRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
+	if len(in.Args) < 2 {
+		return ""
+	}
+	if i, ok := in.Args[1].(*ptx.Imm); ok && (i.Float64() <= 0 || i.Float64() > 1) {
+		return fmt.Sprintf("the fraction is %v: it must be above 0 and at most 1", i.Float64())
+	}
+	return ""
+}

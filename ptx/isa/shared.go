@@ -1,0 +1,137 @@
+package isa
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/ptx"
+)
+
+// sharedLimits are the bytes of .shared variables that a kernel can have, by the
+// architecture that it is compiled for, as ptxas of CUDA 12.4 has them. That of
+// CUDA 11.8 and older takes 48 KiB for all.
+var sharedLimits = map[int]int64{
+	50: 64 << 10, 52: 96 << 10, 53: 64 << 10, 60: 64 << 10, 61: 96 << 10, 62: 64 << 10, 70: 96 << 10, 72: 64 << 10, 75: 64 << 10,
+	80: 164 << 10, 86: 100 << 10, 87: 164 << 10, 89: 164 << 10, 90: 164 << 10,
+}
+
+// Architectures before those of the table, and the most that any has.
+const (
+	oldShared  = 48 << 10
+	mostShared = 164 << 10
+)
+
+// sharedLimit is the limit for the architecture that the text is compiled for.
+// Where that is not known, it may be any that is not older than the target.
+func (c *checker) sharedLimit() (bytes int64, arch string) {
+	target := c.arch
+	if target == 0 && c.own {
+		target = c.target
+	}
+	if target == 0 || target > knownTarget {
+		return mostShared, "any GPU"
+	}
+	arch = fmt.Sprintf("sm_%d", target)
+	if n := sharedLimits[target]; n > 0 {
+		return n, arch
+	}
+	return oldShared, arch
+}
+
+// uses is what a function names.
+type uses struct {
+	f      *ptx.Function
+	shared map[*ptx.Variable]bool
+	calls  map[*ptx.Function]bool
+}
+
+// use notes that the function names v.
+func (c *checker) use(v *ptx.Variable) {
+	if v.Space != ptx.SharedSpace || v.Linkage == ptx.Extern {
+		return
+	}
+	u := c.usesOf(c.fn)
+	if u.shared == nil {
+		u.shared = map[*ptx.Variable]bool{}
+	}
+	u.shared[v] = true
+}
+
+// call notes that the function calls f.
+func (c *checker) call(f *ptx.Function) {
+	u := c.usesOf(c.fn)
+	if u.calls == nil {
+		u.calls = map[*ptx.Function]bool{}
+	}
+	u.calls[f] = true
+}
+
+func (c *checker) usesOf(f *ptx.Function) *uses {
+	if c.used == nil {
+		c.used = map[*ptx.Function]*uses{}
+	}
+	u := c.used[f]
+	if u == nil {
+		u = &uses{f: f}
+		c.used[f] = u
+	}
+	return u
+}
+
+// sharedMemory checks the .shared variables that each kernel, with what it
+// calls, names.
+func (c *checker) sharedMemory(m *ptx.Module) {
+	if len(c.used) == 0 {
+		return
+	}
+	left := reachTimes*len(c.used) + reachLeast
+	for _, d := range m.Decls {
+		f, ok := d.(*ptx.Function)
+		if !ok || !f.Entry || f.Body == nil {
+			continue
+		}
+		vars := map[*ptx.Variable]bool{}
+		if left = c.reach(f, vars, left); left < 0 {
+			return
+		}
+		bytes := int64(0)
+		for v := range vars {
+			bytes += v.Size()
+		}
+		if limit, arch := c.sharedLimit(); bytes > limit {
+			c.fail(f.Pos, "kernel %s has %d bytes of .shared variables; %d are the most for %s: declare what is above as .extern .shared and give its size at the launch", f.Name, bytes, limit, arch)
+		}
+	}
+}
+
+// Kernels that share many functions are looked at as long as the work stays in
+// proportion to the text; those after that are not refused here.
+const (
+	reachTimes = 64
+	reachLeast = 1 << 16
+)
+
+// reach collects the variables that f and what it calls name. It returns what is
+// left of the steps that it may take, less than 0 if they were not enough.
+func (c *checker) reach(f *ptx.Function, vars map[*ptx.Variable]bool, left int) int {
+	seen := map[*ptx.Function]bool{f: true}
+	for list := []*ptx.Function{f}; len(list) > 0; {
+		u := c.used[list[len(list)-1]]
+		list = list[:len(list)-1]
+		if u == nil {
+			continue
+		}
+		if left -= 1 + len(u.shared) + len(u.calls); left < 0 {
+			return left
+		}
+		for v := range u.shared {
+			vars[v] = true
+		}
+		for g := range u.calls {
+			if !seen[g] {
+				seen[g] = true
+				list = append(list, g)
+			}
+		}
+	}
+	return left
+}

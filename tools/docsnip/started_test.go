@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/tools/internal/doc"
+)
+
+// A step is a block of a page that a reader follows: a file to write, commands
+// to run, or what the commands before it print.
+type step struct {
+	line int
+	file string // to write; empty for commands
+	out  bool   // what was printed
+	text string
+}
+
+var fileNamed = regexp.MustCompile("\\*\\*`([^`]+)`\\*\\*")
+
+// steps reads a page up to a heading. The line before a block says what to do
+// with it: a file's name in bold type, or that something prints it. Any other
+// block without a language is commands; with one it is only looked at.
+func steps(text, until string) ([]step, error) {
+	lines := strings.Split(text, "\n")
+	var out []step
+	before := ""
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		if line == until {
+			return out, nil
+		}
+		fence, language, block := doc.Fence(line)
+		if !block {
+			if t := strings.TrimSpace(line); t != "" && !strings.HasPrefix(t, "<!--") {
+				before = t
+			}
+			continue
+		}
+		end := doc.End(lines, i, fence)
+		if end < 0 {
+			return nil, fmt.Errorf("line %d: this block has no end", i+1)
+		}
+		s := step{line: i + 1, text: strings.Join(lines[i+1:end], "\n") + "\n"}
+		name := fileNamed.FindAllStringSubmatch(before, -1)
+		switch {
+		case strings.HasSuffix(before, ":") && len(name) == 1:
+			s.file = name[0][1]
+		case strings.HasSuffix(before, "prints:"):
+			s.out = true
+		case language != "":
+			s.line = 0
+		}
+		if s.line != 0 {
+			out = append(out, s)
+		}
+		i, before = end, ""
+	}
+	return nil, errors.New("the page has no line " + until)
+}
+
+// Someone who copies the blocks of a page in order, and does nothing else, gets
+// programs that run and a test that passes.
+func TestGettingStartedCanBeFollowed(t *testing.T) {
+	follow(t, "getting-started.md", "## When it does not work", counts{commands: 5, files: 5, outputs: 2})
+}
+
+func TestCUDAGraphsCanBeTried(t *testing.T) {
+	follow(t, "cuda-graphs.md", "## What a launch costs", counts{commands: 2, files: 1, outputs: 1})
+}
+
+// counts is how many blocks of each kind a page has.
+type counts struct{ commands, files, outputs int }
+
+// follow does what a page says, up to a heading.
+func follow(t *testing.T, name, until string, want counts) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the page's commands are for a shell")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := steps(string(page), until)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{t: t, root: root, page: name, dir: t.TempDir()}
+	var got counts
+	for _, s := range list {
+		switch {
+		case s.file != "":
+			r.write(s)
+			got.files++
+		case s.out:
+			if r.printed != s.text {
+				t.Errorf("%s:%d: printed is %q, and the page says %q", name, s.line, r.printed, s.text)
+			}
+			got.outputs++
+		default:
+			r.run(s)
+			got.commands++
+		}
+	}
+	if got != want {
+		t.Errorf("%s has %+v blocks, want %+v", name, got, want)
+	}
+}
+
+// reader follows a page.
+type reader struct {
+	t       *testing.T
+	root    string
+	page    string
+	dir     string // the working directory
+	printed string // by the last commands
+}
+
+func (r *reader) write(s step) {
+	if err := os.WriteFile(filepath.Join(r.dir, filepath.FromSlash(s.file)), []byte(s.text), 0o644); err != nil {
+		r.t.Fatalf("%s:%d: %v", r.page, s.line, err)
+	}
+}
+
+// install is the command that a reader gets the module with.
+const install = "go get github.com/purecuda/cuda\n"
+
+// run runs commands in a shell whose working directory lasts. The module is
+// this tree instead of a release, and nothing is downloaded.
+func (r *reader) run(s step) {
+	commands := strings.Replace(s.text, install, fmt.Sprintf("go mod edit -replace github.com/purecuda/cuda='%s'\n%s", r.root, install), 1)
+	where := filepath.Join(r.t.TempDir(), "where")
+	cmd := exec.Command("sh", "-e", "-c", commands+"\npwd >'"+where+"'")
+	cmd.Dir = r.dir
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=", "GOWORK=off", "PURECUDA_REQUIRE_GPU=")
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &log
+	if err := cmd.Run(); err != nil {
+		r.t.Fatalf("%s:%d: %v\n%s%s\n%s", r.page, s.line, err, &out, &log, s.text)
+	}
+	r.printed = out.String()
+	dir, err := os.ReadFile(where)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.dir = strings.TrimSuffix(string(dir), "\n")
+}

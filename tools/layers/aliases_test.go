@@ -1,0 +1,109 @@
+package layers
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Package driver has aliases of what its users need of driver/cu: every result code,
+// and otherwise what cuda.go lists. No other file has any.
+func TestDriverListsItsAliasesOfCuInOneFile(t *testing.T) {
+	aliases := make(map[string]bool)
+	for name, f := range parse(t, "../../driver/*.go") {
+		for _, d := range aliasesOfCu(f) {
+			if name != "cuda.go" {
+				t.Errorf("driver/%s has %s, which is cu's: cuda.go lists those", name, d)
+			}
+			aliases[d] = true
+		}
+	}
+	codes := 0
+	for _, f := range parse(t, "../../driver/cu/zz_enums.go") {
+		for _, name := range resultCodes(f) {
+			codes++
+			if !aliases[name] {
+				t.Errorf("driver has no %s", name)
+			}
+		}
+	}
+	if codes < 100 {
+		t.Errorf("only %d codes were found", codes)
+	}
+}
+
+// parse reads the files of a package without its tests, by their names.
+func parse(t *testing.T, pattern string) map[string]*ast.File {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	files := make(map[string]*ast.File)
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(name)] = f
+	}
+	return files
+}
+
+// aliasesOfCu are the exported types, constants and variables of a file whose value
+// is a name of package cu.
+func aliasesOfCu(f *ast.File) (names []string) {
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, s := range g.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				if s.Assign.IsValid() && isOfCu(s.Type) {
+					names = append(names, s.Name.Name)
+				}
+			case *ast.ValueSpec:
+				for i, v := range s.Values {
+					if isOfCu(v) && s.Names[i].IsExported() {
+						names = append(names, s.Names[i].Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+func isOfCu(e ast.Expr) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	x, ok := s.X.(*ast.Ident)
+	return ok && x.Name == "cu"
+}
+
+// resultCodes are the constants of type CUresult.
+func resultCodes(f *ast.File) (names []string) {
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.CONST {
+			continue
+		}
+		for _, s := range g.Specs {
+			v := s.(*ast.ValueSpec)
+			if typ, ok := v.Type.(*ast.Ident); ok && typ.Name == "CUresult" {
+				names = append(names, v.Names[0].Name)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,3 @@
+// Package layers tests which packages of the module may import which, with and
+// without their tests.
+package layers

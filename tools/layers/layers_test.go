@@ -1,0 +1,237 @@
+package layers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/purecuda/cuda/"
+
+// A layer is a package, or all packages below a folder if path ends in a slash,
+// with what it may depend on, directly or not. The first layer that fits a
+// package counts. A path in a list that ends in a slash stands for all below it,
+// "all" for every package.
+type layer struct {
+	path  string
+	may   []string // without its tests
+	tests []string // its tests, in addition
+}
+
+var layers = []layer{
+	{"loader", leaves, nil},
+	{"driver/cu", list(leaves, "loader"), list(nil, "driver/image", "driver/emulator", "driver/emulator/internal/", "ptx", "ptx/isa")},
+	{"driver/trace", list(leaves, "loader", "driver/cu"), all},
+	{"driver/image", list(nil, "internal/absent", "internal/zstd", "ptx"), list(nil, "internal/imagetest")},
+	{"driver/emulator", list(leaves, "loader", "driver/cu", "driver/image", "driver/emulator/internal/", "ptx", "ptx/isa"), all},
+	{"driver/emulator/internal/", list(leaves, "driver/emulator/internal/", "ptx", "ptx/isa"), nil},
+	{"driver/anywhere", list(typed, "driver/emulator", "driver/emulator/internal/", "ptx/isa"), all},
+	{"driver/cudatest", list(typed, "driver/trace", "driver/emulator", "driver/emulator/internal/", "ptx/isa"), all},
+	{"driver", list(leaves, "loader", "driver/cu", "driver/image", "ptx"), all},
+
+	{strings.TrimSuffix(module, "/"), typed, nil}, // the root
+
+	{"graph/internal/graphtest", all, all},
+	{"graph/internal/refusal", typed, all},
+	{"graph/cache", list(typed, "graph", "graph/internal/refusal"), all},
+	{"graph/callable", list(typed, "graph", "graph/internal/refusal"), all},
+	{"graph", list(typed, "graph/internal/refusal"), all},
+
+	{"ptx", nil, list(typed, "internal/ptxtest")},
+	{"ptx/num", nil, nil},
+	{"ptx/isa", list(nil, "ptx"), list(leaves, "internal/ptxtest")},
+	{"ptx/nvrtc", list(leaves, "loader"), all},
+	{"ptx/kernels", list(typed, "graph", "graph/internal/refusal", "ptx/num", "internal/launchers"), all},
+	{"ptx/ptx2go/internal/example", list(typed, "ptx/num"), all},
+	{"ptx/ptx2go", list(leaves, "loader", "ptx", "ptx/nvrtc", "ptx/ptx2go/"), all},
+	{"ptx/ptx2go/", list(leaves, "loader", "ptx", "ptx/nvrtc"), all},
+	{"ptx/cmd/", list(nil, "ptx", "ptx/isa"), all},
+
+	{"internal/absent", nil, nil},
+	{"internal/launchers", list(typed, "ptx/num"), all},
+	{"internal/hint", nil, nil},
+	{"internal/zstd", nil, nil},
+	{"internal/faulty", list(nil, "loader"), nil},
+	{"internal/", all, all}, // of tests
+	{"examples/", all, all},
+}
+
+var (
+	all = []string{"all"}
+	// leaves are what any package may import: they import nothing of the module.
+	leaves = []string{"internal/absent", "internal/hint", "internal/zstd"}
+	// typed is package driver and what it depends on.
+	typed = list(leaves, "loader", "driver/cu", "driver/image", "driver", "ptx")
+)
+
+func list(first []string, more ...string) []string { return slices.Concat(first, more) }
+
+// native are what calls C, by the first words of their paths.
+var native = []string{"github.com/ebitengine/purego", "golang.org/x/sys"}
+
+// builds are the environments and tags in which the packages are listed.
+var builds = map[string]struct {
+	env  []string
+	tags string
+}{
+	"linux":          {[]string{"GOOS=linux", "GOARCH=amd64"}, ""},
+	"linux, static":  {[]string{"GOOS=linux", "GOARCH=amd64"}, "static"},
+	"linux, syscall": {[]string{"GOOS=linux", "GOARCH=arm64"}, "purecuda_syscall"},
+	"linux, nvidia":  {[]string{"GOOS=linux", "GOARCH=amd64"}, "nvidia"},
+	"windows":        {[]string{"GOOS=windows", "GOARCH=amd64"}, ""},
+	"darwin":         {[]string{"GOOS=darwin", "GOARCH=arm64"}, ""},
+	"wasip1":         {[]string{"GOOS=wasip1", "GOARCH=wasm"}, ""},
+}
+
+// pkg is what the go command says of a package.
+type pkg struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+	Deps                               []string
+}
+
+func TestPackagesImportOnlyTheLayersBelow(t *testing.T) {
+	for name, b := range builds {
+		t.Run(name, func(t *testing.T) {
+			for _, fault := range faults(packages(t, b.tags, b.env)) {
+				t.Error(fault)
+			}
+		})
+	}
+}
+
+func packages(t *testing.T, tags string, env []string) map[string]*pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-tags", tags, "-json=ImportPath,Imports,TestImports,XTestImports,Deps", "./...")
+	cmd.Dir = "../.."
+	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off"), env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v: %s", err, &stderr)
+	}
+	all := make(map[string]*pkg)
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		p := new(pkg)
+		if err := d.Decode(p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all[p.ImportPath] = p
+	}
+	if len(all) < 40 {
+		t.Fatalf("only %d packages are listed", len(all))
+	}
+	return all
+}
+
+// faults are the imports that are not allowed, in words.
+func faults(all map[string]*pkg) (found []string) {
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		p := all[path]
+		own := strings.TrimPrefix(path, module)
+		l, ok := layerOf(own)
+		if !ok {
+			found = append(found, own+" is of no layer: give it one")
+			continue
+		}
+		for _, dep := range p.Deps {
+			if !allowed(dep, own, l.may) {
+				found = append(found, fmt.Sprintf("%s depends on %s", own, strings.TrimPrefix(dep, module)))
+			}
+		}
+		for _, dep := range p.testDeps(all) {
+			if !allowed(dep, own, l.may) && !allowed(dep, own, l.tests) {
+				found = append(found, fmt.Sprintf("the tests of %s depend on %s", own, strings.TrimPrefix(dep, module)))
+			}
+		}
+		for _, i := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if isNative(i) && own != "loader" {
+				found = append(found, own+" imports "+i+": only loader does")
+			}
+		}
+	}
+	return found
+}
+
+// testDeps is what the tests of a package depend on.
+func (p *pkg) testDeps(all map[string]*pkg) []string {
+	deps := make(map[string]bool)
+	for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
+		deps[i] = true
+		if of := all[i]; of != nil {
+			for _, d := range of.Deps {
+				deps[d] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(deps))
+}
+
+func layerOf(path string) (layer, bool) {
+	for _, l := range layers {
+		if matches(path, l.path) {
+			return l, true
+		}
+	}
+	return layer{}, false
+}
+
+func matches(path, pattern string) bool {
+	return pattern == "all" || path == pattern || strings.HasSuffix(pattern, "/") && strings.HasPrefix(path, pattern)
+}
+
+// allowed reports whether a package may depend on another one. What is not of this
+// module is judged by isNative.
+func allowed(dep, own string, may []string) bool {
+	path, ok := strings.CutPrefix(dep, module)
+	if !ok || path == own {
+		return true
+	}
+	return slices.ContainsFunc(may, func(pattern string) bool { return matches(path, pattern) })
+}
+
+func isNative(path string) bool {
+	return slices.ContainsFunc(native, func(n string) bool { return path == n || strings.HasPrefix(path, n+"/") })
+}
+
+// A test of the rules themselves: each kind of fault is found.
+func TestFaultsAreFound(t *testing.T) {
+	p := func(path string, imports, tests []string) *pkg {
+		return &pkg{ImportPath: module + path, Imports: imports, Deps: imports, XTestImports: tests}
+	}
+	packages := map[string]*pkg{}
+	for _, q := range []*pkg{
+		p("driver/cu", []string{module + "loader"}, []string{module + "loader", "testing"}),
+		p("driver/emulator", []string{module + "driver"}, []string{module + "graph"}),
+		p("driver", []string{module + "driver/cu", "github.com/ebitengine/purego"}, nil),
+		p("loader", []string{"golang.org/x/sys/unix"}, []string{module + "driver"}),
+		p("ptx/num", nil, []string{module + "driver/trace"}),
+		p("somewhere", nil, nil),
+	} {
+		packages[q.ImportPath] = q
+	}
+	want := []string{
+		"driver imports github.com/ebitengine/purego: only loader does",
+		"driver/emulator depends on driver",
+		"somewhere is of no layer: give it one",
+		"the tests of loader depend on driver",
+		"the tests of loader depend on driver/cu",
+		"the tests of ptx/num depend on driver/trace",
+	}
+	got := faults(packages)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("faults\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

@@ -1,0 +1,63 @@
+// Command rundoc writes docs/platforms.md's table of what was run on GPUs. Its source
+// are the outputs that are kept in docs/results: a line
+//
+//	<!-- run: tests; 3adcf42, 2026-11-22; two H200, driver 580 -->
+//
+// says that the next block of code or table is what that part of bundle/run.sh
+// printed at that commit on that machine. Whether it passed is counted from what it
+// printed, never written by hand. The table has the latest run of each part on each
+// machine, and, if something in it failed, the latest that passed.
+//
+//	go run -C tools ./rundoc -root ..
+//
+// With -check it writes nothing and fails if the table would change.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/purecuda/cuda/tools/internal/doc"
+)
+
+const (
+	output = "docs/platforms.md"
+	begin  = "<!-- runs: generated from docs/results by tools/rundoc -->\n"
+	end    = "<!-- end of runs -->"
+)
+
+func main() { doc.Main("rundoc", run) }
+
+func run(root string, check bool) error {
+	files, err := filepath.Glob(filepath.Join(root, "docs", "results", "*.md"))
+	if err != nil {
+		return err
+	}
+	var runs []*result
+	var errs []error
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		found, err := results(filepath.Base(file), string(text))
+		runs, errs = append(runs, found...), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	path := filepath.Join(root, output)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	head, rest, ok := strings.Cut(string(text), begin)
+	_, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		return fmt.Errorf("%s has no place for the table: %s...%s", output, begin, end)
+	}
+	return doc.Write(path, []byte(head+begin+table(runs)+end+tail), check, "make docs")
+}

@@ -1,0 +1,77 @@
+// Command timeline draws docs/pictures/launches-and-graph.svg: one step of the
+// quickstart by stream launches and as a graph, on the host and on the device.
+//
+//	go run -C tools ./timeline -root ..           # write the picture
+//	go run -C tools ./timeline -root .. -check    # fail if it would change
+//
+// It reads the times from docs/results/h200-driver-580.md. They say how long the
+// host is busy and when the step is done. How long one kernel takes was not
+// measured, so all of them are drawn equally long.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"github.com/purecuda/cuda/tools/internal/doc"
+)
+
+const (
+	results = "docs/results/h200-driver-580.md"
+	drawing = "docs/pictures/launches-and-graph.svg"
+)
+
+func main() { doc.Main("timeline", run) }
+
+func run(root string, check bool) error {
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(results)))
+	if err != nil {
+		return err
+	}
+	f, err := read(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", results, err)
+	}
+	return doc.Write(filepath.Join(root, filepath.FromSlash(drawing)), []byte(draw(f)), check, "make docs")
+}
+
+// figures is what the quickstart printed.
+type figures struct {
+	kernels, copies int
+	launches, graph way
+}
+
+func (f figures) operations() int { return f.kernels + f.copies }
+
+// A way to run a step takes the host and takes until the step is done, in µs.
+type way struct{ host, wall float64 }
+
+var (
+	countPattern    = regexp.MustCompile(`(?m)^\d+ blocks, .*: (\d+) kernels and (\d+) copies a step`)
+	launchesPattern = regexp.MustCompile(`(?m)^stream launches +([\d.]+) µs +([\d.]+) µs`)
+	graphPattern    = regexp.MustCompile(`(?m)^captured graph +([\d.]+) µs +([\d.]+) µs`)
+)
+
+func read(text string) (f figures, err error) {
+	kernels, copies, err1 := pair(countPattern, text)
+	f.kernels, f.copies = int(kernels), int(copies)
+	var err2, err3 error
+	f.launches.host, f.launches.wall, err2 = pair(launchesPattern, text)
+	f.graph.host, f.graph.wall, err3 = pair(graphPattern, text)
+	return f, errors.Join(err1, err2, err3)
+}
+
+// pair returns the two numbers that the first match of p has.
+func pair(p *regexp.Regexp, text string) (a, b float64, err error) {
+	m := p.FindStringSubmatch(text)
+	if m == nil {
+		return 0, 0, fmt.Errorf("no line matches %v", p)
+	}
+	a, err1 := strconv.ParseFloat(m[1], 64)
+	b, err2 := strconv.ParseFloat(m[2], 64)
+	return a, b, errors.Join(err1, err2)
+}

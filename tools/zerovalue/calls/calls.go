@@ -1,0 +1,301 @@
+// Package calls makes every call that a list of exported types and functions
+// allows: of methods on nil and on the zero value, of functions, each with
+// several sets of arguments that say nothing. What came of each call is a line
+// of JSON on standard output, written before the next one is made.
+package calls
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Exported is a type, by a nil pointer to it, or a function.
+type Exported struct {
+	Name  string
+	Type  any
+	Value any
+}
+
+// Call is what came of a call. A line without Done is one that was begun.
+type Call struct {
+	Number   int    // in the order of calls
+	Name     string // graph.Graph.Add
+	Receiver string // nil, zero, or "" for a function
+	Args     string // the set of arguments
+	Done     bool
+	Panic    string `json:",omitempty"`
+	Hangs    bool   `json:",omitempty"`
+	Failed   bool   `json:",omitempty"` // testing.TB's Fatal was called
+	CanFail  bool   `json:",omitempty"` // the last result is an error
+	Err      string `json:",omitempty"`
+}
+
+// The sets of arguments.
+const (
+	zeroArgs = "zero arguments"    // the zero value of each
+	nilArgs  = "typed nil"         // nil pointers in interfaces
+	someArgs = "arguments of zero" // pointers to zero values, functions, one element
+)
+
+// caller knows the types whose values can stand for an interface.
+type caller struct {
+	types  []reflect.Type // pointers
+	out    *json.Encoder
+	number int
+	from   int // calls before it are left out
+}
+
+// Main makes the calls and returns the process's status. An argument is the
+// number of the call to begin with, after one that ended the process.
+func Main(all []Exported) int {
+	c := &caller{out: json.NewEncoder(os.Stdout)}
+	if len(os.Args) > 1 {
+		var err error
+		if c.from, err = strconv.Atoi(os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+	}
+	for _, e := range all {
+		if e.Type != nil {
+			c.types = append(c.types, reflect.TypeOf(e.Type))
+		}
+	}
+	for _, e := range all {
+		if e.Type == nil {
+			c.call(Call{Name: e.Name}, func() reflect.Value { return reflect.ValueOf(e.Value) })
+			continue
+		}
+		t := reflect.TypeOf(e.Type)
+		for i := range t.NumMethod() {
+			name := e.Name + "." + t.Method(i).Name
+			if _, byValue := t.Elem().MethodByName(t.Method(i).Name); !byValue && !isData(t.Elem()) {
+				c.call(Call{Name: name, Receiver: "nil"}, func() reflect.Value { return reflect.Zero(t).Method(i) })
+			}
+			c.call(Call{Name: name, Receiver: "zero"}, func() reflect.Value { return reflect.New(t.Elem()).Method(i) })
+		}
+	}
+	return 0
+}
+
+// isData reports whether a type is what C and Go call a struct, no object: all of
+// its fields are there to be set, and a nil pointer to it is one.
+func isData(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return true
+	}
+	if strings.HasPrefix(t.Name(), "CU") { // C's, some with a union inside
+		return true
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); !f.IsExported() && f.Name != "_" {
+			return false
+		}
+	}
+	return t.NumField() > 0
+}
+
+// call calls a function with each set of arguments that differs.
+func (c *caller) call(call Call, function func() reflect.Value) {
+	sets := []string{zeroArgs}
+	if t := function().Type(); t.NumIn() > 0 {
+		sets = append(sets, nilArgs, someArgs)
+	}
+	for _, set := range sets {
+		call.Args = set
+		c.one(call, function())
+	}
+}
+
+func (c *caller) one(call Call, f reflect.Value) {
+	c.number++
+	if c.number < c.from {
+		return
+	}
+	call.Number = c.number
+	c.write(call)
+	call.Done = true
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				call.Panic = fmt.Sprintf("%v\n%s", p, debug.Stack())
+			}
+		}()
+		call.Failed = true // unless it returns
+		call.Err, call.CanFail = c.results(f, c.args(f.Type(), call.Args))
+		call.Failed = false
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		call.Hangs = true
+		c.write(call)
+		_, _ = os.Stderr.Write(debug.Stack())
+		os.Exit(1)
+	}
+	call.Failed = call.Failed && call.Panic == ""
+	c.write(call)
+}
+
+func (c *caller) write(call Call) {
+	if err := c.out.Encode(call); err != nil {
+		panic(err)
+	}
+}
+
+// results calls f and looks at what it returned: an error, or an iterator, which
+// is run.
+func (c *caller) results(f reflect.Value, args []reflect.Value) (string, bool) {
+	results := f.Call(args)
+	text, canFail := "", false
+	for _, r := range results {
+		if r.Type() == reflect.TypeFor[error]() {
+			canFail = true
+			if !r.IsNil() {
+				text = fmt.Sprintf("%v", r.Interface())
+				_ = fmt.Sprintf("%+v", r.Interface())
+			}
+		}
+		if r.Kind() == reflect.Func && !r.IsNil() && (r.Type().CanSeq() || r.Type().CanSeq2()) {
+			for range 3 { // an iterator can be run again
+				if t, can := c.iterate(r); can {
+					text, canFail = t, true
+				}
+			}
+		}
+	}
+	return text, canFail
+}
+
+func (c *caller) iterate(r reflect.Value) (text string, canFail bool) {
+	if !r.Type().CanSeq2() {
+		for range r.Seq() {
+		}
+		return "", false
+	}
+	for _, second := range r.Seq2() {
+		if err, ok := second.Interface().(error); ok {
+			text = err.Error()
+		}
+	}
+	return text, r.Type().In(0).In(1) == reflect.TypeFor[error]()
+}
+
+func (c *caller) args(t reflect.Type, set string) []reflect.Value {
+	var all []reflect.Value
+	for i := range t.NumIn() {
+		in := t.In(i)
+		if t.IsVariadic() && i == t.NumIn()-1 {
+			if set == zeroArgs {
+				break
+			}
+			in = in.Elem()
+		}
+		all = append(all, c.arg(in, set))
+	}
+	return all
+}
+
+func (c *caller) arg(t reflect.Type, set string) reflect.Value {
+	if t == reflect.TypeFor[testing.TB]() {
+		return reflect.ValueOf(&recorder{})
+	}
+	if t == reflect.TypeFor[fmt.State]() {
+		return reflect.ValueOf(state{})
+	}
+	if set == zeroArgs {
+		return reflect.Zero(t)
+	}
+	switch t {
+	case reflect.TypeFor[context.Context]():
+		return reflect.ValueOf(context.Background())
+	case reflect.TypeFor[io.Writer]():
+		return reflect.ValueOf(io.Discard)
+	case reflect.TypeFor[error]():
+		return reflect.ValueOf(errors.New("an error"))
+	}
+	switch t.Kind() {
+	case reflect.Interface:
+		return c.implementation(t, set)
+	case reflect.Pointer:
+		if set == someArgs {
+			return reflect.New(t.Elem())
+		}
+	case reflect.Slice:
+		return reflect.Append(reflect.Zero(t), c.arg(t.Elem(), set))
+	case reflect.Func:
+		if set == someArgs {
+			return reflect.MakeFunc(t, func([]reflect.Value) []reflect.Value {
+				var results []reflect.Value
+				for i := range t.NumOut() {
+					results = append(results, reflect.Zero(t.Out(i)))
+				}
+				return results
+			})
+		}
+	case reflect.String:
+		return reflect.ValueOf("x").Convert(t)
+	case reflect.Int, reflect.Int64, reflect.Int32, reflect.Uint32, reflect.Uint64:
+		return reflect.ValueOf(1).Convert(t)
+	}
+	return reflect.Zero(t)
+}
+
+// implementation returns a value for an interface: a nil pointer or a pointer to
+// a zero value of the first type that has its methods.
+func (c *caller) implementation(t reflect.Type, set string) reflect.Value {
+	for _, p := range c.types {
+		if !p.Implements(t) {
+			continue
+		}
+		v := reflect.Zero(p)
+		if set == someArgs {
+			v = reflect.New(p.Elem())
+		}
+		boxed := reflect.New(t).Elem()
+		boxed.Set(v)
+		return boxed
+	}
+	return reflect.Zero(t)
+}
+
+// state is what a Format method prints to.
+type state struct{}
+
+func (state) Write(b []byte) (int, error) { return len(b), nil }
+func (state) Width() (int, bool)          { return 0, false }
+func (state) Precision() (int, bool)      { return 0, false }
+func (state) Flag(int) bool               { return true }
+
+// recorder is a test for functions that report to one.
+type recorder struct{ testing.TB }
+
+func (*recorder) Helper()                  {}
+func (*recorder) Name() string             { return "none" }
+func (*recorder) Cleanup(func())           {}
+func (*recorder) Context() context.Context { return context.Background() }
+func (*recorder) Log(...any)               {}
+func (*recorder) Logf(string, ...any)      {}
+func (*recorder) Error(...any)             {}
+func (*recorder) Errorf(string, ...any)    {}
+func (*recorder) Failed() bool             { return false }
+func (*recorder) Skipped() bool            { return false }
+func (*recorder) Fatal(...any)             { runtime.Goexit() }
+func (*recorder) Fatalf(string, ...any)    { runtime.Goexit() }
+func (*recorder) FailNow()                 { runtime.Goexit() }
+func (*recorder) Skip(...any)              { runtime.Goexit() }
+func (*recorder) Skipf(string, ...any)     { runtime.Goexit() }
+func (*recorder) SkipNow()                 { runtime.Goexit() }
