@@ -1,0 +1,67 @@
+// Command readaloud draws comments of the Go code and sentences of the documentation
+// at random, for somebody who did not write them to read.
+//
+//	go run -C tools ./readaloud -root .. -seed 1 -n 50
+//
+// Each comment and each sentence is equally likely, and a seed always draws the same
+// ones from the same files. Left out are generated files, testdata, the output that
+// examples compare, code in documents, and docs/results, which programs printed.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+)
+
+func main() {
+	root := flag.String("root", "..", "the folder of the repository")
+	seed := flag.Uint64("seed", 1, "the seed of the draw")
+	n := flag.Int("n", 50, "how many comments and how many sentences to draw")
+	under := flag.String("under", "", "draw only from files whose path below the root begins with this")
+	flag.Parse()
+	if err := run(os.Stdout, *root, *under, *seed, *n); err != nil {
+		fmt.Fprintln(os.Stderr, "readaloud:", err)
+		os.Exit(1)
+	}
+}
+
+// A passage is a comment or a sentence, and where it begins.
+type passage struct {
+	file string // below the root, with slashes
+	line int
+	text string
+}
+
+func run(w io.Writer, root, under string, seed uint64, n int) error {
+	comments, sentences, err := passages(root, under)
+	if err != nil {
+		return err
+	}
+	// Two generators, so that a change in the code does not change which sentences
+	// are drawn.
+	print(w, "comments", comments, seed, n)
+	print(w, "sentences", sentences, seed, n)
+	return nil
+}
+
+func print(w io.Writer, what string, all []passage, seed uint64, n int) {
+	drawn := draw(all, seed, n)
+	fmt.Fprintf(w, "%d of %d %s, seed %d\n\n", len(drawn), len(all), what, seed)
+	for i, p := range drawn {
+		fmt.Fprintf(w, "%3d  %s:%d\n     %s\n\n", i+1, p.file, p.line, strings.ReplaceAll(p.text, "\n", "\n     "))
+	}
+}
+
+// draw returns n passages, or all if there are fewer, in random order.
+func draw(all []passage, seed uint64, n int) []passage {
+	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))
+	drawn := make([]passage, 0, min(n, len(all)))
+	for _, i := range order[:cap(drawn)] {
+		drawn = append(drawn, all[i])
+	}
+	return drawn
+}
