@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"io/fs"
 	"reflect"
 	"slices"
 	"testing"
@@ -96,19 +97,29 @@ func TestOperationsOfOtherKernelsAreLeftAlone(t *testing.T) {
 		wide := alloc[float64](k, 64)
 		fill := k.made(kernels.Fill(x, 1))
 		was := launchedBy(k, fill)
+		text, err := fs.ReadFile(kernels.Texts(), "fill.ptx")
+		k.ok(err)
+		own, err := k.c.LoadModule(text) // kernels of the same names, which are not those of package kernels
+		k.ok(err)
+		defer func() { k.ok(own.Close()) }()
+		same, err := own.Kernel(fill.Kernel().Name())
+		k.ok(err)
+		namesake, err := same.Prepare(fill.Config(), x, uint64(x.Len()), uint32(0))
+		k.ok(err)
 		others := []*driver.Launch{
+			k.made(kernels.Fill(x, 1, namesake)),
 			k.made(kernels.Neg(x, y, fill)), k.made(kernels.Fill(wide, 1, fill)),
 			k.made(kernels.Fill(x, 1, nil)), k.made(kernels.Fill(x, 1)),
 		}
 		for _, l := range others {
-			if l == fill {
+			if l == fill || l == namesake {
 				k.Errorf("%v was made of the operation of another kernel", l)
 			}
 		}
 		if got := launchedBy(k, fill); !got.is(was) {
 			k.Errorf("it was %+v and is %+v", was, got)
 		}
-		if l, err := kernels.Add(x, x, y.View(0, 5), others[0]); l != nil || err == nil {
+		if l, err := kernels.Add(x, x, y.View(0, 5), fill); l != nil || err == nil {
 			k.Errorf("got %v, %v", l, err)
 		} else {
 			k.refused(err, "add", "5", "64")

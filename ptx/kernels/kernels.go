@@ -48,12 +48,15 @@ func reused(again []*driver.Launch) *driver.Launch {
 
 // prepare gives the operation a configuration and arguments.
 func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, error) {
-	if l := m.again; l != nil && l.Context() == m.context && m.kernel.is(l.Kernel().Name()) {
-		return l, change(l, cfg, args)
-	}
 	code, err := m.source(m.context)
 	if err != nil {
 		return nil, err
+	}
+	if l := m.again; l != nil && l.Context() == m.context && m.kernel.is(l.Kernel().Name()) {
+		// A program may have a kernel of that name, too.
+		if k, err := code.Kernel(l.Kernel().Name()); err == nil && k == l.Kernel() {
+			return l, change(l, cfg, args)
+		}
 	}
 	k, err := code.Kernel(m.kernel.String())
 	if err != nil {
