@@ -251,8 +251,8 @@ func TestProfileOfAGraphOverTwoDevices(t *testing.T) {
 		k.add(g, k.move(here, b), m)
 		p, err := g.Profile(context.Background(), k.s)
 		k.ok(err)
-		if p.Run <= 0 {
-			k.Errorf("a run takes %v", p.Run)
+		if p.Profile.Run <= 0 {
+			k.Errorf("a run takes %v", p.Profile.Run)
 		}
 	})
 }

@@ -75,10 +75,11 @@
 //
 // # Seeing
 //
-// [Graph.WriteDOT] and [Graph.WriteMermaid] draw a graph, [Graph.WriteSummary]
-// writes it as a table. [Graph.Profile] measures each node on the device and finds
-// the critical path; [Timed] shows it in a drawing. [Graph.Check] finds nodes that
-// touch the same memory without an order between them.
+// [Graph.Snapshot] returns a graph as plain data, and [Exec.Snapshot] also which
+// nodes are off. [Graph.Profile] measures each node on the device and returns a
+// snapshot with the times. Package graph/view draws snapshots and finds the critical
+// path. [Graph.Check] finds nodes that touch the same memory without an order between
+// them.
 //
 // # What a graph keeps alive
 //

@@ -253,23 +253,40 @@ func ExampleGraph_Check() {
 	// true <nil>
 }
 
-// How long each node takes on the device, and the longest way through.
+// A snapshot is a graph as data: what is in it, and what runs after what.
+func ExampleGraph_Snapshot() {
+	_, s, plus, times, b := open()
+	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
+	must(err)
+	mul, err := times.Prepare(config, b, uint32(elems), uint32(10))
+	must(err)
+	g, _, err := graph.Record(s, add, mul)
+	must(err)
+	p, err := g.Snapshot()
+	must(err)
+	for _, n := range p.Nodes {
+		fmt.Println(n.ID, n.Kind, n.Name, n.Params)
+	}
+	for _, e := range p.Edges {
+		fmt.Println(p.Nodes[e.To].ID, "after", p.Nodes[e.From].ID)
+	}
+	// Output:
+	// 0 kernel plus grid 1 block 32
+	// 1 kernel times grid 1 block 32
+	// 1 after 0
+}
+
+// How long each node takes on the device.
 func ExampleGraph_Profile() {
-	g := branches()
-	s, err := g.Context().NewStream()
+	_, s, plus, _, b := open()
+	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
+	must(err)
+	g, _, err := graph.Record(s, add)
 	must(err)
 	p, err := g.Profile(context.Background(), s, graph.ProfileRounds(3))
 	must(err)
-	path, total := p.CriticalPath()
-	fmt.Println(p.Rounds, "rounds;", len(path) > 0, total > 0)
+	fmt.Println(p.Profile.Rounds, "rounds;", p.Profile.Run > 0, p.Nodes[0].Timed)
 	// Output: 3 rounds; true true
-}
-
-func ExampleSummary() {
-	sum, err := branches().Summary()
-	must(err)
-	fmt.Println(sum.Nodes, "nodes,", sum.Depth, "deep,", sum.Width, "wide")
-	// Output: 4 nodes, 3 deep, 2 wide
 }
 
 // Whether an Exec can do what another graph does is an answer, not an error.

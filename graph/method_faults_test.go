@@ -3,7 +3,6 @@ package graph_test
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"testing"
 
@@ -108,10 +107,7 @@ var ofGraph = []struct {
 	}},
 	{"Graph.Len", func(o *subject) error { return errorOf(o.g.Len()) }},
 	{"Graph.DriverDOT", func(o *subject) error { return errorOf(o.g.DriverDOT(0)) }},
-	{"Graph.WriteDOT", func(o *subject) error { return o.g.WriteDOT(io.Discard) }},
-	{"Graph.WriteMermaid", func(o *subject) error { return o.g.WriteMermaid(io.Discard) }},
-	{"Graph.WriteSummary", func(o *subject) error { return o.g.WriteSummary(io.Discard) }},
-	{"Graph.Summary", func(o *subject) error { return errorOf(o.g.Summary()) }},
+	{"Graph.Snapshot", func(o *subject) error { return errorOf(o.g.Snapshot()) }},
 	{"Graph.Check", func(o *subject) error { return errorOf(o.g.Check()) }},
 	{"Graph.Clone", func(o *subject) error { g, err := o.g.Clone(); return errors.Join(err, g.Close()) }},
 	{"Graph.Instantiate", func(o *subject) error { x, err := o.g.Instantiate(); return errors.Join(err, x.Close()) }},
@@ -133,6 +129,7 @@ var ofExec = []struct {
 	{"Exec.SetChild", func(o *subject) error { return o.x.SetChild(o.child, o.inner) }},
 	{"Exec.Enable", func(o *subject) error { return errors.Join(o.x.Enable(o.kernel, true)) }},
 	{"Exec.Enabled", func(o *subject) error { return errorOf(o.x.Enabled(o.kernel)) }},
+	{"Exec.Snapshot", func(o *subject) error { return errorOf(o.x.Snapshot()) }},
 	{"Exec.Flags", func(o *subject) error { return errorOf(o.x.Flags()) }},
 	{"Exec.Upload", func(o *subject) error { return o.x.Upload(o.k.s) }},
 	{"Exec.Launch", func(o *subject) error { return o.x.Launch(o.k.s) }},

@@ -12,7 +12,7 @@ import (
 // probe measures a node: by the events right before and right behind it, for
 // each of which the graph has a node for a while.
 type probe struct {
-	node          Node
+	*SnapshotNode // what is measured
 	before, after *driver.Event
 	nodes         [2]cu.CUgraphNode
 	starts, times []time.Duration
@@ -23,23 +23,27 @@ type probes []level
 
 // level is one graph of them.
 type level struct {
-	*picture
-	probes []probe // of the picture's nodes
+	*Snapshot
+	g      *Graph
+	probes []probe // of the snapshot's nodes
 }
 
 // make makes the events for all nodes that can be measured: a body of a
 // conditional node may have no event in it.
-func (all *probes) make(p *picture) error {
-	l := level{p, make([]probe, len(p.nodes))}
+func (all *probes) make(s *Snapshot) error {
+	if len(s.Nodes) == 0 {
+		return nil
+	}
+	l := level{s, s.Nodes[0].Node.g, make([]probe, len(s.Nodes))}
 	*all = append(*all, l)
 	for i := range l.probes {
-		if err := l.probes[i].makeEvents(p.nodes[i].Node); err != nil {
+		if err := l.probes[i].makeEvents(&s.Nodes[i]); err != nil {
 			return err
 		}
 	}
-	for i := range p.nodes {
-		if n := &p.nodes[i]; n.typ == cu.CU_GRAPH_NODE_TYPE_GRAPH {
-			if err := all.make(n.inside[0]); err != nil {
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Type == cu.CU_GRAPH_NODE_TYPE_GRAPH {
+			if err := all.make(n.Graphs[0]); err != nil {
 				return err
 			}
 		}
@@ -47,12 +51,13 @@ func (all *probes) make(p *picture) error {
 	return nil
 }
 
-func (t *probe) makeEvents(n Node) (err error) {
-	t.node = n
-	if t.before, err = n.g.ctx.NewEvent(driver.WithTiming()); err != nil {
+func (t *probe) makeEvents(n *SnapshotNode) (err error) {
+	t.SnapshotNode = n
+	ctx := n.Node.g.ctx
+	if t.before, err = ctx.NewEvent(driver.WithTiming()); err != nil {
 		return err
 	}
-	t.after, err = n.g.ctx.NewEvent(driver.WithTiming())
+	t.after, err = ctx.NewEvent(driver.WithTiming())
 	return err
 }
 
@@ -95,31 +100,36 @@ func (l *level) insert(oneByOne bool) error {
 	g.from, g.to = g.from[:0], g.to[:0]
 	for i := range l.probes {
 		t := &l.probes[i]
-		g.from, g.to = append(g.from, t.nodes[0]), append(g.to, t.node.handle())
+		g.from, g.to = append(g.from, t.nodes[0]), append(g.to, t.Node.handle())
 	}
 	if oneByOne {
 		l.joinInOrder()
 	} else {
 		l.joinAsBefore()
 	}
-	if len(g.from) == 0 {
-		return nil
-	}
 	return g.addEdges()
 }
 
 // joinAsBefore gathers the edges of the graph, between the probes.
 func (l *level) joinAsBefore() {
-	for _, e := range l.edges {
-		l.join(e.from, e.to)
+	for _, e := range l.Edges {
+		l.join(e.From, e.To)
 	}
 }
 
 // joinInOrder gathers edges by which each node runs behind the one before.
 func (l *level) joinInOrder() {
-	order := l.order()
-	for i := range len(order) - 1 {
-		l.join(order[i], order[i+1])
+	after := make([][]int, len(l.Nodes))
+	for _, e := range l.Edges {
+		after[e.To] = append(after[e.To], e.From)
+	}
+	o := newVertexOrder(after)
+	if o == nil { // a cycle, which no graph that can run has
+		l.joinAsBefore()
+		return
+	}
+	for i := range len(o.list) - 1 {
+		l.join(o.list[i], o.list[i+1])
 	}
 }
 
@@ -133,7 +143,7 @@ func (t *probe) insert(g *Graph) error {
 	if err := g.d.CuGraphAddEventRecordNode(&t.nodes[0], g.raw, nil, 0, t.before.Raw()); err != nil {
 		return err
 	}
-	return g.d.CuGraphAddEventRecordNode(&t.nodes[1], g.raw, &g.raws[t.node.i], 1, t.after.Raw())
+	return g.d.CuGraphAddEventRecordNode(&t.nodes[1], g.raw, &g.raws[t.Node.i], 1, t.after.Raw())
 }
 
 // remove takes the nodes of probes out of the graph, all that can be.
@@ -142,7 +152,7 @@ func (all probes) remove() error {
 	all.each(func(t *probe) {
 		for i, n := range t.nodes {
 			if n != 0 {
-				errs = append(errs, t.node.g.d.CuGraphDestroyNode(n))
+				errs = append(errs, t.Node.g.d.CuGraphDestroyNode(n))
 				t.nodes[i] = 0
 			}
 		}
@@ -190,9 +200,4 @@ func (t *probe) read(begin *driver.Event) error {
 	}
 	t.starts, t.times = append(t.starts, start), append(t.times, took)
 	return nil
-}
-
-// median is what a probe measured.
-func (t *probe) median() NodeTime {
-	return NodeTime{Node: t.node, Start: median(t.starts), Time: median(t.times)}
 }

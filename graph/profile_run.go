@@ -18,14 +18,14 @@ type profiling struct {
 	begin, end *driver.Event // around a launch
 }
 
-func (m *profiling) profile(ctx context.Context, g *Graph) (*Profile, error) {
+func (m *profiling) profile(ctx context.Context, g *Graph) (*Snapshot, error) {
 	if err := m.check(); err != nil {
 		return nil, err
 	}
 	err := m.makeEvents()
-	p := &Profile{Rounds: m.rounds, times: make(map[Node]NodeTime)}
+	var p *Snapshot
 	if err == nil {
-		err = m.fill(ctx, g, p)
+		p, err = m.measure(ctx, g)
 	}
 	if err == nil {
 		err = m.takeOff(ctx, p)
@@ -59,13 +59,14 @@ func (m *profiling) makeEvents() (err error) {
 }
 
 // takeOff takes what an empty node measures off the times of nodes.
-func (m *profiling) takeOff(ctx context.Context, p *Profile) (err error) {
-	if p.Overhead, err = m.overhead(ctx); err != nil {
+func (m *profiling) takeOff(ctx context.Context, p *Snapshot) error {
+	overhead, err := m.overhead(ctx)
+	if err != nil {
 		return err
 	}
-	for n, t := range p.times {
-		t.Time = max(0, t.Time-p.Overhead)
-		p.times[n] = t
+	p.Profile.Overhead = overhead
+	for n := range p.All() {
+		n.Time = max(0, n.Time-overhead)
 	}
 	return nil
 }
@@ -76,29 +77,33 @@ func (m *profiling) overhead(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := g.AddEmpty()
-	p := &Profile{times: make(map[Node]NodeTime)}
-	if err == nil {
-		err = m.fill(ctx, g, p)
+	if _, err := g.AddEmpty(); err != nil {
+		return 0, errors.Join(err, g.Close())
 	}
-	return p.times[n].Time, errors.Join(err, g.Close())
+	p, err := m.measure(ctx, g)
+	if err = errors.Join(err, g.Close()); err != nil {
+		return 0, err
+	}
+	return p.Nodes[0].Time, nil
 }
 
-// fill measures a graph: as it is, then with the probes in it. Of some graphs
+// measure measures a graph: as it is, then with the probes in it. Of some graphs
 // there can be only one Exec at a time.
-func (m *profiling) fill(ctx context.Context, g *Graph, p *Profile) (err error) {
-	if p.Run, err = m.measurePlain(ctx, g); err != nil {
-		return err
-	}
-	x, probes, err := m.probedExec(g, p)
+func (m *profiling) measure(ctx context.Context, g *Graph) (*Snapshot, error) {
+	run, err := m.measurePlain(ctx, g)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.Measured, err = m.run(ctx, x, probes)
+	x, s, probes, err := m.probedExec(g)
+	if err != nil {
+		return nil, err
+	}
+	measured, err := m.run(ctx, x, probes)
 	probes.each(func(t *probe) {
-		p.times[t.node] = t.median()
+		t.Timed, t.Start, t.Time = true, median(t.starts), median(t.times)
 	})
-	return errors.Join(err, x.Close(), probes.close())
+	s.Profile = &Profile{Rounds: m.rounds, Run: run, Measured: measured}
+	return s, errors.Join(err, x.Close(), probes.close())
 }
 
 func (m *profiling) measurePlain(ctx context.Context, g *Graph) (time.Duration, error) {
@@ -121,44 +126,44 @@ func (m *profiling) plainExec(g *Graph) (*Exec, error) {
 	return g.exec(options{})
 }
 
-// probedExec makes an Exec of the graph with the probes in it, and the picture
+// probedExec makes an Exec of the graph with the probes in it, and the snapshot
 // of what is measured.
-func (m *profiling) probedExec(g *Graph, p *Profile) (x *Exec, all probes, err error) {
+func (m *profiling) probedExec(g *Graph) (x *Exec, s *Snapshot, all probes, err error) {
 	if err := g.lock(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer g.mu.Unlock()
-	if p.picture, err = measurable(g, m.s); err != nil {
-		return nil, nil, err
+	if s, err = measurable(g, m.s); err != nil {
+		return nil, nil, nil, err
 	}
-	if err = all.make(p.picture); err == nil {
+	if err = all.make(s); err == nil {
 		x, err = g.probedExec(all, m.oneByOne)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, x.Close(), all.close())
+		return nil, nil, nil, errors.Join(err, x.Close(), all.close())
 	}
-	return x, all, nil
+	return x, s, all, nil
 }
 
-// measurable takes the picture of a graph that is locked, and says why it cannot
+// measurable takes the snapshot of a graph that is locked, and says why it cannot
 // be measured, if so.
-func measurable(g *Graph, s *driver.Stream) (*picture, error) {
+func measurable(g *Graph, stream *driver.Stream) (*Snapshot, error) {
 	if g.part {
 		return nil, invalid("it lies in a node; profile the graph that is launched")
 	}
-	if err := sameContext(g.ctx, s, s.Context()); err != nil {
+	if err := sameContext(g.ctx, stream, stream.Context()); err != nil {
 		return nil, err
 	}
-	p, err := g.pictured(nil)
+	s, err := g.snapshot("")
 	if err != nil {
 		return nil, err
 	}
-	p.each(func(in *picture, i int) {
-		if n := &in.nodes[i]; err == nil && isMemoryNode(n.typ) {
-			err = refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "node %s is of type %s, and the driver takes no node out of graphs with memory nodes; measure it with the memory allocated before", n.number(), typeName(n.typ))
+	for n := range s.All() {
+		if isMemoryNode(n.Type) {
+			return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "node %s is of type %s, and the driver takes no node out of graphs with memory nodes; measure it with the memory allocated before", n.ID, n.Kind)
 		}
-	})
-	return p, err
+	}
+	return s, nil
 }
 
 // run launches an Exec once to warm up, then for each round, and reads the

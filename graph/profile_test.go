@@ -4,64 +4,71 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-func (k *kit) profile(g *graph.Graph, opts ...graph.ProfileOption) *graph.Profile {
+// scene makes the graph of graphtest.
+func (k *kit) scene() *graphtest.Scene {
+	k.Helper()
+	return graphtest.NewScene(&graphtest.Kit{TB: k.TB, C: k.c, S: k.s, Plus: k.plus, Times: k.times, Sum: k.sum})
+}
+
+func (k *kit) snapshot(g *graph.Graph) *graph.Snapshot {
+	k.Helper()
+	s, err := g.Snapshot()
+	k.ok(err)
+	return s
+}
+
+// timeOf is what a profile says of a node.
+func timeOf(p *graph.Snapshot, n graph.Node) *graph.SnapshotNode {
+	for s := range p.All() {
+		if s.Node == n {
+			return s
+		}
+	}
+	return &graph.SnapshotNode{}
+}
+
+func (k *kit) profile(g *graph.Graph, opts ...graph.ProfileOption) *graph.Snapshot {
 	k.Helper()
 	p, err := g.Profile(background, k.s, opts...)
 	k.ok(err)
 	return p
 }
 
-func (k *kit) nodesAndEdges(g *graph.Graph) (nodes []graph.Node, edges []graph.Edge) {
-	k.Helper()
-	for n, err := range g.Nodes() {
-		k.ok(err)
-		nodes = append(nodes, n)
-	}
-	for e, err := range g.Edges() {
-		k.ok(err)
-		edges = append(edges, e)
-	}
-	return nodes, edges
-}
-
 func TestProfileMeasuresEachNode(t *testing.T) {
 	each(t, func(k *kit) {
-		s := newScene(k)
-		p := k.profile(s.g)
-		if p.Rounds != 5 || p.Run <= 0 || p.Measured <= 0 || p.Overhead < 0 {
-			k.Errorf("%+v", p)
+		s := k.scene()
+		p := k.profile(s.G)
+		if p.Profile.Rounds != 5 || p.Profile.Run <= 0 || p.Profile.Measured <= 0 || p.Profile.Overhead < 0 {
+			k.Errorf("%+v", p.Profile)
 		}
-		measured := map[graph.Node]graph.NodeTime{}
-		for n := range p.Nodes() {
-			measured[n.Node] = n
+		measured := 0
+		for n := range p.All() {
+			if n.Timed {
+				measured++
+			}
 			if n.Time < 0 || n.Start <= 0 {
 				k.Errorf("%+v", n)
 			}
 		}
-		if len(measured) != 9 {
-			k.Errorf("%d nodes were measured, 6 and 3 in child graphs are there", len(measured))
+		if measured != 9 {
+			k.Errorf("%d nodes were measured, 6 and 3 in child graphs are there", measured)
 		}
-		_, edges := k.nodesAndEdges(s.g)
-		for _, e := range edges {
-			if measured[e.From].Start >= measured[e.To].Start {
-				k.Errorf("%v began at %v, and %v, which it runs after, at %v", e.To, measured[e.To].Start, e.From, measured[e.From].Start)
+		for _, e := range p.Edges {
+			if from, to := &p.Nodes[e.From], &p.Nodes[e.To]; from.Start >= to.Start {
+				k.Errorf("%v began at %v, and %v, which it runs after, at %v", to.ID, to.Start, from.ID, from.Start)
 			}
-		}
-		text := k.text(func(b *strings.Builder) error { return s.g.WriteSummary(b, graph.Timed(p)) })
-		k.Logf("%s", text)
-		if !strings.Contains(text, "*") || !strings.Contains(text, "takes") {
-			k.Errorf("no times in\n%s", text)
 		}
 	})
 }
@@ -71,66 +78,29 @@ func TestProfileRunsTheGraphSoManyTimes(t *testing.T) {
 		b := k.memory()
 		g := k.graph()
 		k.add(g, k.launch(k.plus, b, 1))
-		if p := k.profile(g, graph.ProfileRounds(3)); p.Rounds != 3 {
-			k.Errorf("%d rounds", p.Rounds)
+		if p := k.profile(g, graph.ProfileRounds(3)); p.Profile.Rounds != 3 {
+			k.Errorf("%d rounds", p.Profile.Rounds)
 		}
 		k.expect(b, 1+2*(3+1))
 	})
 }
 
-// The critical path is by way of the slow one of two branches. Side by side the
-// fast one may have to wait for the slow one, and then takes as long.
-func TestProfileFindsTheCriticalPath(t *testing.T) {
-	each(t, func(k *kit) {
-		const pause = 5 * time.Millisecond
-		b := k.memory()
-		slow, err := driver.NewHostFunc(k.c, func() { time.Sleep(pause) })
-		k.ok(err)
-		g := k.graph()
-		first := k.add(g, k.launch(k.plus, b, 1))
-		fast := k.add(g, k.launch(k.plus, b, 1), first)
-		long := k.add(g, slow, first)
-		last := k.add(g, k.launch(k.plus, b, 1), fast, long)
-		p := k.profile(g, graph.ProfileOneByOne())
-		path, total := p.CriticalPath()
-		if want := []graph.Node{first, long, last}; fmt.Sprint(path[:2]) != fmt.Sprint(want[:2]) || len(path) > 3 {
-			k.Errorf("critical path %v, want %v", path, want)
-		}
-		took, ok := p.Time(long)
-		if !ok || took.Time < pause*9/10 || total < took.Time || p.Run < pause*9/10 {
-			k.Errorf("%v of %v in a run of %v", took, total, p.Run)
-		}
-		if took, ok := k.profile(g).Time(long); !ok || took.Time < pause*9/10 {
-			k.Errorf("side by side %v", took)
-		}
-	})
-}
-
 func TestProfileLeavesTheGraphAsItWas(t *testing.T) {
 	each(t, func(k *kit) {
-		s := newScene(k)
-		x := k.exec(s.g)
-		nodes, edges := k.nodesAndEdges(s.g)
-		child, err := s.nest.ChildGraph()
-		k.ok(err)
-		inNodes, inEdges := k.nodesAndEdges(child)
-		before := k.text(func(b *strings.Builder) error { return s.g.WriteDOT(b) })
-		k.profile(s.g)
-		again, edgesAgain := k.nodesAndEdges(s.g)
-		inAgain, inEdgesAgain := k.nodesAndEdges(child)
-		if fmt.Sprint(nodes) != fmt.Sprint(again) || len(edges) != len(edgesAgain) ||
-			fmt.Sprint(inNodes) != fmt.Sprint(inAgain) || len(inEdges) != len(inEdgesAgain) {
-			k.Errorf("nodes %v and edges %v, before %v and %v", again, edgesAgain, nodes, edges)
+		s := k.scene()
+		x := k.exec(s.G)
+		before := k.snapshot(s.G)
+		k.profile(s.G)
+		if after := k.snapshot(s.G); !reflect.DeepEqual(after, before) {
+			k.Errorf("%+v, before %+v", after, before)
 		}
-		k.golden("scene.dot", before)
-		k.golden("scene.dot", k.text(func(b *strings.Builder) error { return s.g.WriteDOT(b) }))
-		r, err := x.Update(s.g)
+		r, err := x.Update(s.G)
 		k.ok(err)
 		if !r.Updated() {
 			k.Errorf("an exec from before: %v", r)
 		}
 		k.run(x)
-		n, err := s.g.AddEmpty(s.end)
+		n, err := s.G.AddEmpty(s.End)
 		k.ok(err)
 		if n.String() != "node 6" {
 			k.Errorf("the next node is %v", n)
@@ -147,11 +117,11 @@ func TestProfileOfAConditionalMeasuresTheWhole(t *testing.T) {
 		k.ok(err)
 		in := k.add(body, k.launch(k.plus, b, 1))
 		p := k.profile(g, graph.ProfileRounds(1))
-		if _, ok := p.Time(n); !ok {
+		if !timeOf(p, n).Timed {
 			k.Errorf("%v was not measured", n)
 		}
-		if _, ok := p.Time(in); ok {
-			k.Errorf("%v in a body was measured", in)
+		if inside := timeOf(p, in); inside.ID != "1.0.0" || inside.Timed {
+			k.Errorf("a node in a body: %+v", inside)
 		}
 		k.expect(b, 1+2*2*2)
 		k.profile(g) // Execs that measured are gone
@@ -161,46 +131,29 @@ func TestProfileOfAConditionalMeasuresTheWhole(t *testing.T) {
 func TestProfileOfAnEmptyGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		p := k.profile(k.graph())
-		if path, total := p.CriticalPath(); len(path) != 0 || total != 0 {
-			k.Errorf("critical path %v of %v", path, total)
+		if len(p.Nodes) != 0 || p.Profile.Run <= 0 {
+			k.Errorf("%+v", p)
 		}
 	})
 }
 
-// Drawing and measuring use functions that changed their form.
-func TestDrawingAndProfileOnOlderDrivers(t *testing.T) {
+// Measuring uses functions that changed their form.
+func TestProfileOnOlderDrivers(t *testing.T) {
 	for _, version := range []int{11040, 12000, 12020, 12030, 12080} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			gputest.OnEmulator(t, emulator.Config{DriverVersion: version}, func(t *testing.T, c *driver.Context) {
 				k := newKit(t, c)
-				s := newScene(k)
-				p := k.profile(s.g, graph.ProfileRounds(1), graph.ProfileOneByOne())
-				if _, ok := p.Time(s.end); !ok {
-					k.Errorf("%v was not measured", s.end)
+				s := k.scene()
+				p := k.profile(s.G, graph.ProfileRounds(1), graph.ProfileOneByOne())
+				if !timeOf(p, s.End).Timed {
+					k.Errorf("%v was not measured", s.End)
 				}
-				text := k.text(func(b *strings.Builder) error { return s.g.WriteSummary(b, graph.Timed(p)) })
-				if !strings.Contains(text, "plus") || !strings.Contains(text, "grid 1 block 32") {
-					k.Errorf("summary\n%s", text)
+				if n := timeOf(p, s.Left); n.Name != "plus" || n.Params != "grid 1 block 32" {
+					k.Errorf("%+v", n)
 				}
 			})
 		})
 	}
-}
-
-// Nodes that are of no profile are drawn without times.
-func TestDrawingOfNodesThatWereNotMeasured(t *testing.T) {
-	each(t, func(k *kit) {
-		b := k.memory()
-		g, other := k.graph(), k.graph()
-		k.add(g, k.launch(k.plus, b, 1))
-		k.add(other, k.launch(k.plus, b, 1))
-		p := k.profile(g)
-		plain := k.text(func(b *strings.Builder) error { return other.WriteDOT(b) })
-		timed := k.text(func(b *strings.Builder) error { return other.WriteDOT(b, graph.Timed(p)) })
-		if plain != timed {
-			k.Errorf("drawn as\n%s", timed)
-		}
-	})
 }
 
 func TestProfileRefusesMemoryNodes(t *testing.T) {
@@ -217,17 +170,17 @@ func TestProfileRefusesMemoryNodes(t *testing.T) {
 		if !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) || !strings.Contains(err.Error(), "allocation") {
 			k.Errorf("got %v", err)
 		}
-		text := k.text(func(b *strings.Builder) error { return g.WriteSummary(b) })
-		if !strings.Contains(text, "64 bytes") || !strings.Contains(text, "1 × allocation, 1 × free") {
-			k.Errorf("summary\n%s", text)
+		if s := k.snapshot(g); s.Nodes[0].Kind != "allocation" || s.Nodes[0].Params != "64 bytes" || s.Nodes[1].Kind != "free" {
+			k.Errorf("%+v", s)
 		}
 	})
 }
 
 func TestProfileRefusesBadInput(t *testing.T) {
 	each(t, func(k *kit) {
-		s := newScene(k)
-		child, err := s.nest.ChildGraph()
+		s := k.scene()
+		before := k.snapshot(s.G)
+		child, err := s.Nest.ChildGraph()
 		k.ok(err)
 		closed, err := graph.New(k.c)
 		k.ok(err)
@@ -243,14 +196,14 @@ func TestProfileRefusesBadInput(t *testing.T) {
 		}{
 			{"nil graph", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := (*graph.Graph)(nil).Profile(background, k.s); return err }},
 			{"closed graph", driver.ErrClosed, func() error { _, err := closed.Profile(background, k.s); return err }},
-			{"nil stream", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := s.g.Profile(background, nil); return err }},
-			{"closed stream", driver.ErrClosed, func() error { _, err := s.g.Profile(background, gone); return err }},
+			{"nil stream", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := s.G.Profile(background, nil); return err }},
+			{"closed stream", driver.ErrClosed, func() error { _, err := s.G.Profile(background, gone); return err }},
 			{"no rounds", driver.CUDA_ERROR_INVALID_VALUE, func() error {
-				_, err := s.g.Profile(background, k.s, graph.ProfileRounds(0))
+				_, err := s.G.Profile(background, k.s, graph.ProfileRounds(0))
 				return err
 			}},
 			{"graph in a node", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := child.Profile(background, k.s); return err }},
-			{"cancelled", context.Canceled, func() error { _, err := s.g.Profile(over, k.s); return err }},
+			{"cancelled", context.Canceled, func() error { _, err := s.G.Profile(over, k.s); return err }},
 		}
 		for _, c := range cases {
 			if err := c.err(); !errors.Is(err, c.want) {
@@ -259,7 +212,9 @@ func TestProfileRefusesBadInput(t *testing.T) {
 		}
 		graph.WaitParked()
 		k.usable(k.s)
-		k.golden("scene.dot", k.text(func(b *strings.Builder) error { return s.g.WriteDOT(b) }))
+		if after := k.snapshot(s.G); !reflect.DeepEqual(after, before) {
+			k.Errorf("%+v, before %+v", after, before)
+		}
 	})
 }
 

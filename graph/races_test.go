@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -98,8 +97,8 @@ func TestBodyThatWasClosedBeforeItIsInItsNode(t *testing.T) {
 	})
 }
 
-// Bodies are drawn in the order that the program knows them by.
-func TestBodiesAreDrawnInOrder(t *testing.T) {
+// Bodies are in the order that the program knows them by.
+func TestSnapshotHasBodiesInOrder(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.graph()
 		_, bodies, err := g.AddSwitch(k.cond(g, graph.WithDefault(0)), 6)
@@ -112,13 +111,13 @@ func TestBodiesAreDrawnInOrder(t *testing.T) {
 			want += fmt.Sprintf("0.%d.0 in-%d ", i, i)
 		}
 		got := ""
-		for line := range strings.Lines(k.text(func(b *strings.Builder) error { return g.WriteSummary(b) })) {
-			if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[1], "in-") {
-				got += f[0] + " " + f[1] + " "
+		for n := range k.snapshot(g).All() {
+			if n.Name != "" {
+				got += n.ID + " " + n.Name + " "
 			}
 		}
 		if got != want {
-			t.Errorf("drawn as %s, want %s", got, want)
+			t.Errorf("%s, want %s", got, want)
 		}
 	})
 }

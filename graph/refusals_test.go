@@ -2,7 +2,6 @@ package graph_test
 
 import (
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
@@ -196,26 +195,20 @@ func TestBindingsOnAStreamOfAnotherContextReportWhatFails(t *testing.T) {
 	k.expect(b, 5)
 }
 
-// A summary of a graph that the driver does not tell all of is an error.
+// A snapshot of a graph that the driver does not tell all of is an error.
 func TestDetailsThatAreNotToldAreAnError(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
 	g := newSubject(k).g
 	k.alloc(g)
-	for name, write := range map[string]func() error{
-		"summary": func() error { return g.WriteSummary(io.Discard, graph.Detailed()) },
-		"DOT":     func() error { return g.WriteDOT(io.Discard, graph.Detailed()) },
-		"Mermaid": func() error { return g.WriteMermaid(io.Discard, graph.Detailed()) },
-	} {
-		lib.Count()
-		k.ok(write())
-		for i, c := range lib.Stop() {
-			lib.FailNth(i+1, uint32(injected))
-			err := write()
-			lib.Stop()
-			if !errors.Is(err, injected) {
-				t.Errorf("%s: %s failed, got %v", name, c.Symbol, err)
-			}
+	lib.Count()
+	k.snapshot(g)
+	for i, c := range lib.Stop() {
+		lib.FailNth(i+1, uint32(injected))
+		_, err := g.Snapshot()
+		lib.Stop()
+		if !errors.Is(err, injected) {
+			t.Errorf("%s failed, got %v", c.Symbol, err)
 		}
 	}
 }

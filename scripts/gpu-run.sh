@@ -205,6 +205,7 @@ part_memcheck() {
 	memcheck graph graph --force-blocking-launches -test.run "${inflight}/^gpu\$"
 	memcheck graph_callable graph/callable "" -test.run './^gpu$'
 	memcheck graph_cache graph/cache "" -test.run './^gpu$'
+	memcheck graph_view graph/view "" -test.run './^gpu$'
 	memcheck internal_verify_parity internal/verify/parity "" -test.run './^gpu$'
 	memcheck ptx_kernels ptx/kernels "" -test.run '(Softmax|Norm|Cluster|Rows)/^gpu$'
 }

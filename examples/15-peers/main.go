@@ -14,6 +14,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/view"
 )
 
 //go:embed kernels.ptx
@@ -131,11 +132,11 @@ func (e *example) graph() (*graph.Exec, error) {
 		return nil, err
 	}
 	e.Close(g)
-	s, err := g.Summary()
+	s, err := g.Snapshot()
 	if err != nil {
 		return nil, err
 	}
-	e.Printf("one graph for both devices: %v", s)
+	e.Printf("one graph for both devices: %v", view.Summarize(s))
 	exec, err := g.Instantiate()
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/view"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -201,12 +202,12 @@ func (t *training) capture() (*graph.Exec, error) {
 		return nil, err
 	}
 	t.Close(g)
-	s, err := g.Summary()
+	s, err := g.Snapshot()
 	if err != nil {
 		return nil, err
 	}
-	t.Printf("captured one graph over all devices: %v", s)
-	if s.Nodes <= len(t.before)+len(t.after) {
+	t.Printf("captured one graph over all devices: %v", view.Summarize(s))
+	if len(s.Nodes) <= len(t.before)+len(t.after) {
 		return nil, errors.New("the all-reduce is not in the graph")
 	}
 	exec, err := g.Instantiate()

@@ -11,6 +11,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/view"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
@@ -73,7 +74,7 @@ func (s *step) capture(stream *driver.Stream) *graph.Graph {
 func Example_cudaGraphsStep() {
 	_, ctx, stream := open()
 	g := newStep(ctx).capture(stream)
-	check(g.WriteMermaid(os.Stdout, graph.Titled("a step"), graph.Detailed()))
+	check(view.WriteMermaid(os.Stdout, must(g.Snapshot()), view.Titled("a step"), view.Detailed()))
 	// Output:
 	// ---
 	// title: "a step"
@@ -122,7 +123,7 @@ func Example_cudaGraphsChain() {
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
 		return s.DoAll(double, addOne)
 	}))
-	check(g.WriteMermaid(os.Stdout, graph.Titled("two kernels")))
+	check(view.WriteMermaid(os.Stdout, must(g.Snapshot()), view.Titled("two kernels")))
 	// [end]
 	once(stream, g)
 	holds(x, 3, 3, 3, 3)
@@ -234,7 +235,7 @@ func Example_cudaGraphsOff() {
 	check(exec.Run(context.Background(), stream))
 	// [end]
 	holds(x, 4, 4, 4, 4)
-	check(g.WriteMermaid(os.Stdout, graph.Titled("one node off"), graph.OffIn(exec)))
+	check(view.WriteMermaid(os.Stdout, must(exec.Snapshot()), view.Titled("one node off")))
 	// Output:
 	// ---
 	// title: "one node off"
@@ -271,7 +272,7 @@ func Example_cudaGraphsIf() {
 	check(loss.Fill(7))
 	check(exec.Run(context.Background(), stream))
 	holds(x, 0, 0, 0, 0)
-	check(g.WriteMermaid(os.Stdout, graph.Titled("IF with ELSE")))
+	check(view.WriteMermaid(os.Stdout, must(g.Snapshot()), view.Titled("IF with ELSE")))
 	// Output:
 	// ---
 	// title: "IF with ELSE"
@@ -304,7 +305,7 @@ func Example_cudaGraphsWhile() {
 	// [end]
 	once(stream, g)
 	holds(x, 1024)
-	check(g.WriteMermaid(os.Stdout, graph.Titled("WHILE")))
+	check(view.WriteMermaid(os.Stdout, must(g.Snapshot()), view.Titled("WHILE")))
 	// Output:
 	// ---
 	// title: "WHILE"
@@ -345,7 +346,7 @@ func Example_cudaGraphsSwitch() {
 	check(choice.Fill(3))
 	check(exec.Run(context.Background(), stream))
 	holds(x, 31, 31, 31, 31)
-	check(g.WriteMermaid(os.Stdout, graph.Titled("SWITCH")))
+	check(view.WriteMermaid(os.Stdout, must(g.Snapshot()), view.Titled("SWITCH")))
 	// Output:
 	// ---
 	// title: "SWITCH"
@@ -383,7 +384,7 @@ func Example_cudaGraphsMemory() {
 	// [end]
 	once(stream, g)
 	holds(x, 4, 4, 4, 4)
-	check(g.WriteMermaid(os.Stdout, graph.Titled("memory for one replay")))
+	check(view.WriteMermaid(os.Stdout, must(g.Snapshot()), view.Titled("memory for one replay")))
 	// Output:
 	// ---
 	// title: "memory for one replay"
@@ -413,7 +414,7 @@ func Example_cudaGraphsProfile() {
 	g := must(flow.Build())
 	// [profile]
 	p := must(g.Profile(context.Background(), stream))
-	check(g.WriteMermaid(os.Stdout, graph.Titled("a step, measured"), graph.Timed(p)))
+	check(view.WriteMermaid(os.Stdout, p, view.Titled("a step, measured")))
 	// [end]
 
 	// Output:

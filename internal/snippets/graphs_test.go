@@ -8,6 +8,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/view"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
@@ -287,7 +288,7 @@ func Example_graphsFlow() {
 		must(flow.Add(op))
 	}
 	g := must(flow.Build())
-	fmt.Println(must(g.Summary()))
+	fmt.Println(view.Summarize(must(g.Snapshot())))
 	// [end]
 	check(must(g.Instantiate()).Run(context.Background(), stream))
 	fmt.Println(contents(sum))
@@ -317,9 +318,9 @@ func Example_graphsDraw() {
 	x := ones(ctx)
 	g, _ := must2(graph.Record(stream, must(kernels.MulScalar(x, x, float32(2)))))
 	// [draw]
-	check(g.WriteMermaid(os.Stdout)) // or WriteDOT, WriteSummary
-	p := must(g.Profile(context.Background(), stream))
-	path, total := p.CriticalPath()
+	check(view.WriteMermaid(os.Stdout, must(g.Snapshot()))) // or WriteDOT, WriteTable
+	p := must(g.Profile(context.Background(), stream))      // a snapshot with times
+	path, total := view.CriticalPath(p)
 	// [end]
 	fmt.Println(len(path), total > 0)
 	// Output:

@@ -19,7 +19,7 @@ type table []row
 // readers look at all there is of a graph, to draw or to measure it. That they
 // call a function gives nobody a way to call it.
 var readers = []string{
-	"graph.Graph.WriteDOT", "graph.Graph.WriteMermaid", "graph.Graph.WriteSummary", "graph.Graph.Summary", "graph.Graph.Profile",
+	"graph.Graph.Snapshot", "graph.Exec.Snapshot", "graph.Graph.Profile",
 }
 
 func fill(fs []function, c *calls) table {

@@ -43,6 +43,7 @@ var layers = []layer{
 	{"graph/internal/refusal", typed, all},
 	{"graph/cache", list(typed, "graph", "graph/internal/refusal"), all},
 	{"graph/callable", list(typed, "graph", "graph/internal/refusal"), all},
+	{"graph/view", list(typed, "graph", "graph/internal/refusal"), all},
 	{"graph", list(typed, "graph/internal/refusal"), all},
 
 	{"ptx", nil, list(typed, "internal/ptxtest")},

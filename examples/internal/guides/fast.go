@@ -8,6 +8,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/view"
 )
 
 // [prepared]
@@ -180,9 +181,9 @@ func slowest(w io.Writer, s *driver.Stream, g *graph.Graph) error {
 	if err != nil {
 		return err
 	}
-	path, total := p.CriticalPath()
-	fmt.Fprintf(w, "%d nodes on the critical path take %v of %v\n", len(path), total, p.Run)
-	return g.WriteSummary(w, graph.Timed(p)) // a table with the time of each node
+	path, total := view.CriticalPath(p)
+	fmt.Fprintf(w, "%d nodes on the critical path take %v of %v\n", len(path), total, p.Profile.Run)
+	return view.WriteTable(w, p) // a table with the time of each node
 }
 
 // [end]

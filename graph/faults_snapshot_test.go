@@ -2,7 +2,6 @@ package graph_test
 
 import (
 	"errors"
-	"io"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
@@ -10,18 +9,12 @@ import (
 
 func init() {
 	flows = append(flows,
-		flow{"drawing with a child graph", func(k *kit, b *driver.Buffer[uint32]) error {
-			return withNest(k, b, func(g *graph.Graph) error {
-				return errors.Join(g.WriteDOT(io.Discard), g.WriteMermaid(io.Discard), g.WriteSummary(io.Discard))
-			})
+		flow{"snapshot with a child graph", func(k *kit, b *driver.Buffer[uint32]) error {
+			return withNest(k, b, func(g *graph.Graph) error { return errorOf(g.Snapshot()) })
 		}},
 		flow{"profile", func(k *kit, b *driver.Buffer[uint32]) error {
 			return withNest(k, b, func(g *graph.Graph) error {
-				p, err := g.Profile(background, k.s, graph.ProfileRounds(1))
-				if err != nil {
-					return err
-				}
-				return g.WriteDOT(io.Discard, graph.Timed(p))
+				return errorOf(g.Profile(background, k.s, graph.ProfileRounds(1)))
 			})
 		}},
 	)

@@ -1,60 +1,62 @@
-package graph
+package view
 
 import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/purecuda/cuda/graph"
 )
 
-// WriteMermaid draws the graph as a Mermaid flowchart, which pages in Markdown
-// show without a program. What is said of [Graph.WriteDOT] holds here too.
-func (g *Graph) WriteMermaid(w io.Writer, opts ...DrawOption) error {
-	d, err := g.drawing(opts)
+// WriteMermaid draws a snapshot as a Mermaid flowchart, which Markdown viewers such
+// as GitHub's show as a picture. It shows what [WriteDOT] shows.
+func WriteMermaid(w io.Writer, s *graph.Snapshot, opts ...Option) error {
+	d, err := newDrawing(s, opts)
 	if err != nil {
-		return fmt.Errorf("drawing of %v: %w", g, err)
+		return err
 	}
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "---\ntitle: %s\n---\nflowchart TD\n", yamlText(d.title))
-	d.mermaid(b, d.picture, "\t")
+	d.mermaid(b, d.Snapshot, "\t")
 	d.mermaidPath(b)
 	_, err = io.WriteString(w, b.String())
 	return err
 }
 
-func (d *drawing) mermaid(b *strings.Builder, p *picture, indent string) {
-	for i := range p.nodes {
-		d.mermaidNode(b, &p.nodes[i], indent)
+func (d *drawing) mermaid(b *strings.Builder, s *graph.Snapshot, indent string) {
+	for i := range s.Nodes {
+		d.mermaidNode(b, &s.Nodes[i], indent)
 	}
-	for _, e := range p.edges {
-		fmt.Fprintf(b, "%s%s %s %s\n", indent, p.nodes[e.from].id(), arrow(e), p.nodes[e.to].id())
-		d.mermaidLine(b, p, e, indent)
+	for _, e := range s.Edges {
+		fmt.Fprintf(b, "%s%s %s %s\n", indent, id(&s.Nodes[e.From]), arrow(e), id(&s.Nodes[e.To]))
+		d.mermaidLine(b, s, e, indent)
 	}
 }
 
 // arrow is dotted for an edge that does not wait for the end of a kernel.
-func arrow(e line) string {
-	if e.programmatic() {
+func arrow(e graph.SnapshotEdge) string {
+	if programmatic(e) {
 		return "-. programmatic .->"
 	}
 	return "-->"
 }
 
 // mermaidLine marks the edge that was just written, if it is critical.
-func (d *drawing) mermaidLine(b *strings.Builder, p *picture, e line, indent string) {
-	if d.isCritical(p, e) {
+func (d *drawing) mermaidLine(b *strings.Builder, s *graph.Snapshot, e graph.SnapshotEdge, indent string) {
+	if d.isCritical(s, e) {
 		fmt.Fprintf(b, "%slinkStyle %d stroke:%s,stroke-width:3px\n", indent, d.numLines, criticalColor)
 	}
 	d.numLines++
 }
 
-func (d *drawing) mermaidNode(b *strings.Builder, n *pictured, indent string) {
+func (d *drawing) mermaidNode(b *strings.Builder, n *graph.SnapshotNode, indent string) {
 	label := mermaidText(d.lines(n))
-	if !n.hasNodesInside() {
-		fmt.Fprintf(b, "%s%s[\"%s\"]\n", indent, n.id(), label)
+	if !hasNodesInside(n) {
+		fmt.Fprintf(b, "%s%s[\"%s\"]\n", indent, id(n), label)
 		return
 	}
-	fmt.Fprintf(b, "%ssubgraph %s[\"%s\"]\n", indent, n.id(), label)
-	for i, in := range n.inside {
+	fmt.Fprintf(b, "%ssubgraph %s[\"%s\"]\n", indent, id(n), label)
+	for i, in := range n.Graphs {
 		d.mermaidInside(b, n, i, in, indent+"\t")
 	}
 	fmt.Fprintf(b, "%send\n", indent)
@@ -62,21 +64,21 @@ func (d *drawing) mermaidNode(b *strings.Builder, n *pictured, indent string) {
 
 // mermaidInside draws a graph in a node; one without a label needs no frame in
 // that of its node.
-func (d *drawing) mermaidInside(b *strings.Builder, n *pictured, i int, in *picture, indent string) {
-	if in.label == "" || len(in.nodes) == 0 {
+func (d *drawing) mermaidInside(b *strings.Builder, n *graph.SnapshotNode, i int, in *graph.Snapshot, indent string) {
+	if in.Label == "" || len(in.Nodes) == 0 {
 		d.mermaid(b, in, indent)
 		return
 	}
-	fmt.Fprintf(b, "%ssubgraph %s_%d[\"%s\"]\n", indent, n.id(), i, in.label)
+	fmt.Fprintf(b, "%ssubgraph %s_%d[\"%s\"]\n", indent, id(n), i, in.Label)
 	d.mermaid(b, in, indent+"\t")
 	fmt.Fprintf(b, "%send\n", indent)
 }
 
 // hasNodesInside reports whether a node is drawn with a frame: Mermaid has no
 // empty ones.
-func (n *pictured) hasNodesInside() bool {
-	for _, in := range n.inside {
-		if len(in.nodes) > 0 {
+func hasNodesInside(n *graph.SnapshotNode) bool {
+	for _, in := range n.Graphs {
+		if len(in.Nodes) > 0 {
 			return true
 		}
 	}
@@ -86,11 +88,11 @@ func (n *pictured) hasNodesInside() bool {
 // mermaidPath marks the nodes of the critical paths.
 func (d *drawing) mermaidPath(b *strings.Builder) {
 	var ids []string
-	d.each(func(p *picture, i int) {
-		if n := &p.nodes[i]; d.onPath[n.Node] {
-			ids = append(ids, n.id())
+	for n := range d.All() {
+		if d.onPath[n] {
+			ids = append(ids, id(n))
 		}
-	})
+	}
 	if len(ids) == 0 {
 		return
 	}

@@ -1,0 +1,210 @@
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+)
+
+// Snapshot is a graph as it was at one moment, as plain data, with the graphs in
+// its nodes. Apart from [SnapshotNode.Node] there are no handles or addresses in
+// it: two runs of a program have equal snapshots. Package graph/view draws it.
+type Snapshot struct {
+	// Label says which graph of a conditional node this is: "body", "then",
+	// "else" or "body 2". It is "" for other graphs.
+	Label   string
+	Nodes   []SnapshotNode // by ascending number
+	Edges   []SnapshotEdge // by ascending From, then To
+	Profile *Profile       // nil unless Graph.Profile returned the snapshot
+}
+
+// SnapshotNode is a node in a [Snapshot].
+type SnapshotNode struct {
+	Node Node
+	// ID is the node's number, the one in errors. That of a node inside another
+	// one begins with that node's: 3.0.1 is node 1 of the first graph in node 3.
+	ID   string
+	Type Type
+	// Kind is the type in words: "kernel", "copy", "fill", "host function",
+	// "child graph" and so on, and "IF", "IF-ELSE", "WHILE" or "SWITCH".
+	Kind   string
+	Name   string // as set by Node.SetName, else that of the kernel (CUDA 12.3), else ""
+	Params string // the parameters worth showing: "grid 1 block 32", "128 bytes host to device"
+	Off    bool   // switched off in the Exec whose snapshot it is
+	// Graphs are the child graph, or the bodies of a conditional node if this
+	// package added it.
+	Graphs []*Snapshot
+
+	Timed bool          // whether Graph.Profile measured the node
+	Start time.Duration // when it began, counted from the launch
+	Time  time.Duration // how long it took, without Profile.Overhead
+}
+
+// SnapshotEdge is a dependency in a [Snapshot]: Nodes[To] runs after Nodes[From].
+type SnapshotEdge struct {
+	From, To int
+	Data     cu.CUgraphEdgeData
+}
+
+// Snapshot returns the graph as it is now.
+func (g *Graph) Snapshot() (*Snapshot, error) {
+	if err := g.lock(); err != nil {
+		return nil, fmt.Errorf("cannot take a snapshot of %v: %w", g, err)
+	}
+	defer g.mu.Unlock()
+	s, err := g.snapshot("")
+	g.alive()
+	if err != nil {
+		return nil, fmt.Errorf("cannot take a snapshot of %v: %w", g, err)
+	}
+	return s, nil
+}
+
+// Snapshot returns the graph of the Exec as it is now, and which of its nodes are
+// off in the Exec (CUDA 11.6). The driver does not say that of nodes in child
+// graphs and bodies.
+func (x *Exec) Snapshot() (*Snapshot, error) {
+	if err := x.lock(); err != nil {
+		return nil, err
+	}
+	g := x.g
+	x.keep.mu.Unlock()
+	s, err := g.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if !canBeOff(n.Type) {
+			continue
+		}
+		on, err := x.Enabled(n.Node)
+		if err != nil {
+			return nil, fmt.Errorf("cannot take a snapshot of %v: %w", x, err)
+		}
+		n.Off = !on
+	}
+	return s, nil
+}
+
+func canBeOff(t Type) bool {
+	return t == cu.CU_GRAPH_NODE_TYPE_KERNEL || t == cu.CU_GRAPH_NODE_TYPE_MEMCPY || t == cu.CU_GRAPH_NODE_TYPE_MEMSET
+}
+
+// All yields every node, and after a node those of the graphs in it.
+func (s *Snapshot) All() iter.Seq[*SnapshotNode] {
+	return func(yield func(*SnapshotNode) bool) { s.each(yield) }
+}
+
+func (s *Snapshot) each(yield func(*SnapshotNode) bool) bool {
+	if s == nil {
+		return true
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if !yield(n) {
+			return false
+		}
+		for _, in := range n.Graphs {
+			if !in.each(yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// snapshot is Snapshot for a graph that is locked. IDs begin with prefix.
+func (g *Graph) snapshot(prefix string) (*Snapshot, error) {
+	nodes, err := g.listed()
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.i, b.i) })
+	s := &Snapshot{Nodes: make([]SnapshotNode, len(nodes))}
+	for i, n := range nodes {
+		if err := n.snapshotInto(&s.Nodes[i], prefix); err != nil {
+			return nil, fmt.Errorf("node %d of %v: %w", n.i, g, err)
+		}
+	}
+	return s, s.takeEdges(g)
+}
+
+func (n Node) snapshotInto(s *SnapshotNode, prefix string) (err error) {
+	s.Node, s.ID = n, prefix+fmt.Sprint(n.i)
+	if err := n.g.d.CuGraphNodeGetType(n.handle(), &s.Type); err != nil {
+		return err
+	}
+	s.Kind = n.does(s.Type)
+	if s.Name, err = n.shownName(s.Type); err != nil {
+		return err
+	}
+	if s.Params, err = n.detail(s.Type); err != nil {
+		return err
+	}
+	graphs, err := n.graphsInside(s.Type)
+	for i, g := range graphs {
+		in, err := g.snapshot(fmt.Sprintf("%s.%d.", s.ID, i))
+		if err != nil {
+			return err
+		}
+		in.Label = insideLabel(s.Type, s.Kind, i, len(graphs))
+		s.Graphs = append(s.Graphs, in)
+	}
+	return err
+}
+
+// graphsInside returns the graphs in a node. The driver returns the bodies of a
+// conditional node only to the caller that adds the node, so those of nodes that
+// this package did not add are unknown.
+func (n Node) graphsInside(t Type) ([]*Graph, error) {
+	switch t {
+	case cu.CU_GRAPH_NODE_TYPE_GRAPH:
+		var raw driver.CUgraph
+		if err := n.g.d.CuGraphChildGraphNodeGetGraph(n.handle(), &raw); err != nil {
+			return nil, err
+		}
+		return []*Graph{n.inside(raw)}, nil
+	case cu.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		if k := n.g.outermost().conds.of(n); k != nil {
+			return k.bodies, nil
+		}
+	}
+	return nil, nil
+}
+
+func insideLabel(t Type, kind string, i, n int) string {
+	switch {
+	case t != cu.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return ""
+	case n == 1:
+		return "body"
+	case kind == formIfElse.String():
+		return []string{"then", "else"}[i]
+	}
+	return fmt.Sprintf("body %d", i)
+}
+
+func (s *Snapshot) takeEdges(g *Graph) error {
+	edges, err := g.listedEdges()
+	if err != nil {
+		return err
+	}
+	place := make(map[uint32]int, len(s.Nodes))
+	for i := range s.Nodes {
+		place[s.Nodes[i].Node.i] = i
+	}
+	s.Edges = make([]SnapshotEdge, len(edges))
+	for i, e := range edges {
+		s.Edges[i] = SnapshotEdge{place[e.From.i], place[e.To.i], e.Data}
+	}
+	slices.SortFunc(s.Edges, func(a, b SnapshotEdge) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Data.From_port, b.Data.From_port))
+	})
+	return nil
+}

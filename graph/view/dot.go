@@ -1,0 +1,144 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph"
+)
+
+// WriteDOT draws a snapshot, with the graphs in its nodes, in the DOT language of
+// Graphviz. A node has the name that it was given, else that of its kernel (CUDA
+// 12.3), and the number that it has in errors. The same graph built in the same
+// way is drawn the same each time. A snapshot that Graph.Profile returned is drawn
+// with the time of each node, and the critical paths are marked: that of the graph,
+// and those of child graphs on it. Nodes that are off in the Exec of the snapshot
+// are marked too.
+//
+// For the driver's own drawing, with addresses and handles, see Graph.DriverDOT.
+func WriteDOT(w io.Writer, s *graph.Snapshot, opts ...Option) error {
+	d, err := newDrawing(s, opts)
+	if err != nil {
+		return err
+	}
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "digraph %s {\n", quoted(d.title))
+	fmt.Fprintf(b, "\tlabel=%s;\n\tlabelloc=t;\n\tcompound=true;\n", quoted(d.title))
+	b.WriteString("\tnode [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n")
+	d.dot(b, d.Snapshot, "\t")
+	b.WriteString("}\n")
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+func (d *drawing) dot(b *strings.Builder, s *graph.Snapshot, indent string) {
+	for i := range s.Nodes {
+		d.dotNode(b, &s.Nodes[i], indent)
+	}
+	for _, e := range s.Edges {
+		from, to := &s.Nodes[e.From], &s.Nodes[e.To]
+		fmt.Fprintf(b, "%s%s -> %s%s;\n", indent, id(from), id(to), attributes(d.dotEdge(s, e)))
+		for _, in := range from.Graphs {
+			keepAbove(b, in, to, indent)
+		}
+	}
+}
+
+// keepAbove has a graph in a node laid out above what runs after the node, by an
+// edge that is not seen.
+func keepAbove(b *strings.Builder, s *graph.Snapshot, to *graph.SnapshotNode, indent string) {
+	ends := leaves(s)
+	if len(ends) == 0 {
+		return
+	}
+	last := &s.Nodes[ends[len(ends)-1]]
+	fmt.Fprintf(b, "%s%s -> %s [style=invis];\n", indent, id(last), id(to))
+	for _, in := range last.Graphs {
+		keepAbove(b, in, to, indent)
+	}
+}
+
+func (d *drawing) dotNode(b *strings.Builder, n *graph.SnapshotNode, indent string) {
+	if len(n.Graphs) == 0 {
+		d.dotBox(b, n, indent)
+		return
+	}
+	fmt.Fprintf(b, "%ssubgraph cluster_%s {\n%s\tlabel=\"\";\n", indent, id(n), indent)
+	d.dotBox(b, n, indent+"\t")
+	for i, in := range n.Graphs {
+		d.dotInside(b, n, i, in, indent+"\t")
+	}
+	fmt.Fprintf(b, "%s}\n", indent)
+}
+
+// dotInside draws a graph in a node as a cluster of its own, below the node.
+func (d *drawing) dotInside(b *strings.Builder, n *graph.SnapshotNode, i int, in *graph.Snapshot, indent string) {
+	fmt.Fprintf(b, "%ssubgraph cluster_%s_%d {\n%s\tlabel=%s;\n", indent, id(n), i, indent, quoted(in.Label))
+	d.dot(b, in, indent+"\t")
+	fmt.Fprintf(b, "%s}\n", indent)
+	for _, r := range roots(in) {
+		fmt.Fprintf(b, "%s%s -> %s [style=dotted, arrowhead=none];\n", indent, id(n), id(&in.Nodes[r]))
+	}
+}
+
+func (d *drawing) dotBox(b *strings.Builder, n *graph.SnapshotNode, indent string) {
+	attrs := []string{"label=" + quoted(strings.Join(d.lines(n), "\n")), "fillcolor=" + quoted(fillColor(n.Type))}
+	if d.onPath[n] {
+		attrs = append(attrs, "color="+quoted(criticalColor), "penwidth=3")
+	}
+	if n.Off {
+		attrs = append(attrs, `style="rounded,dashed"`)
+	}
+	fmt.Fprintf(b, "%s%s%s;\n", indent, id(n), attributes(attrs))
+}
+
+func (d *drawing) dotEdge(s *graph.Snapshot, e graph.SnapshotEdge) (attrs []string) {
+	from, to := &s.Nodes[e.From], &s.Nodes[e.To]
+	if len(from.Graphs) > 0 {
+		attrs = append(attrs, "ltail=cluster_"+id(from))
+	}
+	if len(to.Graphs) > 0 {
+		attrs = append(attrs, "lhead=cluster_"+id(to))
+	}
+	if programmatic(e) {
+		attrs = append(attrs, "style=dashed", `label="programmatic"`)
+	}
+	if d.isCritical(s, e) {
+		attrs = append(attrs, "color="+quoted(criticalColor), "penwidth=3")
+	}
+	return attrs
+}
+
+func attributes(attrs []string) string {
+	if len(attrs) == 0 {
+		return ""
+	}
+	return " [" + strings.Join(attrs, ", ") + "]"
+}
+
+// quoted writes a string as DOT wants it.
+func quoted(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}
+
+const criticalColor = "#c0392b"
+
+// fillColor tells apart what computes, what moves data, what only orders, and
+// what has graphs in it.
+func fillColor(t graph.Type) string {
+	switch t {
+	case cu.CU_GRAPH_NODE_TYPE_KERNEL:
+		return "#d6e9c6"
+	case cu.CU_GRAPH_NODE_TYPE_MEMCPY, cu.CU_GRAPH_NODE_TYPE_MEMSET:
+		return "#d0e4f5"
+	case cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC, cu.CU_GRAPH_NODE_TYPE_MEM_FREE:
+		return "#e6dcf5"
+	case cu.CU_GRAPH_NODE_TYPE_HOST:
+		return "#fbe5c8"
+	case cu.CU_GRAPH_NODE_TYPE_GRAPH, cu.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return "#fdf3c0"
+	}
+	return "#eeeeee"
+}

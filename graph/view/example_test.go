@@ -1,0 +1,128 @@
+package view_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
+	"github.com/purecuda/cuda/graph/view"
+)
+
+func must(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// branches is a graph of two kernels side by side.
+func branches() *graph.Graph {
+	c, _, plus, times, b := graphtest.Open()
+	one, err := driver.Fill[uint32](b, 1)
+	must(err)
+	add, err := plus.Prepare(graphtest.Config, b, uint32(graphtest.Elems), uint32(2))
+	must(err)
+	mul, err := times.Prepare(graphtest.Config, b, uint32(graphtest.Elems), uint32(10))
+	must(err)
+	g, err := graph.New(c)
+	must(err)
+	fill, err := g.Add(one)
+	must(err)
+	left, err := g.Add(add, fill)
+	must(err)
+	right, err := g.Add(mul, fill)
+	must(err)
+	must(right.SetName("ten times"))
+	_, err = g.AddEmpty(left, right)
+	must(err)
+	return g
+}
+
+// A table of what is in a graph.
+func ExampleWriteTable() {
+	s, err := branches().Snapshot()
+	must(err)
+	must(view.WriteTable(os.Stdout, s, view.Titled("branches")))
+	// Output:
+	// branches: 4 nodes, 4 edges, 1 root, 1 leaf, depth 3, width 2
+	// 2 × kernel, 1 × empty, 1 × fill
+	//
+	// node  name       does    with                after
+	// 0                fill    128 bytes with 0x1
+	// 1     plus       kernel  grid 1 block 32     0
+	// 2     ten times  kernel  grid 1 block 32     0
+	// 3                empty                       1 2
+}
+
+// Pages in Markdown show Mermaid as a drawing.
+func ExampleWriteMermaid() {
+	s, err := branches().Snapshot()
+	must(err)
+	must(view.WriteMermaid(os.Stdout, s))
+	// Output:
+	// ---
+	// title: "graph"
+	// ---
+	// flowchart TD
+	// 	n0["0: fill"]
+	// 	n1["1: plus<br/>kernel"]
+	// 	n2["2: ten times<br/>kernel"]
+	// 	n3["3: empty"]
+	// 	n0 --> n1
+	// 	n0 --> n2
+	// 	n1 --> n3
+	// 	n2 --> n3
+}
+
+// Graphviz draws DOT. A node that is off in an Exec is dashed.
+func ExampleWriteDOT() {
+	x, err := branches().Instantiate()
+	must(err)
+	for n, err := range x.Graph().Nodes() {
+		must(err)
+		if n.Name() == "ten times" {
+			must(x.Enable(n, false))
+		}
+	}
+	s, err := x.Snapshot()
+	must(err)
+	must(view.WriteDOT(os.Stdout, s))
+	// Output:
+	// digraph "graph" {
+	// 	label="graph";
+	// 	labelloc=t;
+	// 	compound=true;
+	// 	node [shape=box, style="rounded,filled", fontname="sans-serif"];
+	// 	n0 [label="0: fill", fillcolor="#d0e4f5"];
+	// 	n1 [label="1: plus\nkernel", fillcolor="#d6e9c6"];
+	// 	n2 [label="2: ten times\nkernel\noff", fillcolor="#d6e9c6", style="rounded,dashed"];
+	// 	n3 [label="3: empty", fillcolor="#eeeeee"];
+	// 	n0 -> n1;
+	// 	n0 -> n2;
+	// 	n1 -> n3;
+	// 	n2 -> n3;
+	// }
+}
+
+// The longest way through a graph whose nodes were measured.
+func ExampleCriticalPath() {
+	g := branches()
+	stream, err := g.Context().NewStream()
+	must(err)
+	s, err := g.Profile(context.Background(), stream, graph.ProfileRounds(3))
+	must(err)
+	path, total := view.CriticalPath(s)
+	fmt.Println("from node", path[0].ID, len(path) > 1, total > 0)
+	// Output: from node 0 true true
+}
+
+func ExampleSummarize() {
+	s, err := branches().Snapshot()
+	must(err)
+	sum := view.Summarize(s)
+	fmt.Println(sum.Nodes, "nodes,", sum.Depth, "deep,", sum.Width, "wide,", sum.Kinds["kernel"], "kernels")
+	// Output: 4 nodes, 3 deep, 2 wide, 2 kernels
+}

@@ -1,0 +1,123 @@
+package view
+
+import (
+	"slices"
+	"time"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph"
+)
+
+// CriticalPath returns the nodes, from a root to a leaf, whose times have the
+// largest sum, and the sum: to make the graph faster, make these faster. The
+// snapshot is one of Graph.Profile. A child graph is one node in the path. The sum
+// may be more than the time of a run: without events between them, a kernel is
+// made ready while the previous one still runs.
+func CriticalPath(s *graph.Snapshot) (path []*graph.SnapshotNode, total time.Duration) {
+	if s == nil {
+		return nil, 0
+	}
+	until := make([]time.Duration, len(s.Nodes)) // the end of the longest path to a node
+	came := make([]int, len(s.Nodes))            // by way of which node
+	before := runsAfter(s)
+	last := -1
+	for _, i := range order(s) {
+		came[i] = -1
+		for _, from := range before[i] {
+			if came[i] < 0 || until[from] > until[came[i]] {
+				came[i] = from
+			}
+		}
+		until[i] = s.Nodes[i].Time
+		if came[i] >= 0 {
+			until[i] += until[came[i]]
+		}
+		if last < 0 || until[i] > until[last] {
+			last = i
+		}
+	}
+	for i := last; i >= 0; i = came[i] {
+		path = append(path, &s.Nodes[i])
+	}
+	if last >= 0 {
+		total = until[last]
+	}
+	slices.Reverse(path)
+	return path, total
+}
+
+// levels returns for each node how many nodes the longest path to it has before
+// it.
+func levels(s *graph.Snapshot) []int {
+	levels, before := make([]int, len(s.Nodes)), runsAfter(s)
+	for _, i := range order(s) {
+		for _, from := range before[i] {
+			levels[i] = max(levels[i], levels[from]+1)
+		}
+	}
+	return levels
+}
+
+// order returns the places of the nodes such that each comes after those that
+// it depends on. Nodes in a cycle, which no graph that can run has, are left out.
+func order(s *graph.Snapshot) []int {
+	waits := make([]int, len(s.Nodes))
+	after := make([][]int, len(s.Nodes))
+	for _, e := range s.Edges {
+		waits[e.To]++
+		after[e.From] = append(after[e.From], e.To)
+	}
+	var order []int
+	for i, n := range waits {
+		if n == 0 {
+			order = append(order, i)
+		}
+	}
+	for at := 0; at < len(order); at++ {
+		for _, to := range after[order[at]] {
+			if waits[to]--; waits[to] == 0 {
+				order = append(order, to)
+			}
+		}
+	}
+	return order
+}
+
+// runsAfter returns for each node the places of those it runs after.
+func runsAfter(s *graph.Snapshot) [][]int {
+	before := make([][]int, len(s.Nodes))
+	for _, e := range s.Edges {
+		before[e.To] = append(before[e.To], e.From)
+	}
+	return before
+}
+
+// roots returns the places of the nodes that depend on none.
+func roots(s *graph.Snapshot) []int {
+	return ends(s, func(e graph.SnapshotEdge) int { return e.To })
+}
+
+// leaves returns the places of the nodes on which none depends.
+func leaves(s *graph.Snapshot) []int {
+	return ends(s, func(e graph.SnapshotEdge) int { return e.From })
+}
+
+// ends returns the places of the nodes that are at the given end of no edge.
+func ends(s *graph.Snapshot, end func(graph.SnapshotEdge) int) (places []int) {
+	has := make([]bool, len(s.Nodes))
+	for _, e := range s.Edges {
+		has[end(e)] = true
+	}
+	for i, h := range has {
+		if !h {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// programmatic reports whether an edge lets its second kernel begin before the
+// first has ended.
+func programmatic(e graph.SnapshotEdge) bool {
+	return cu.CUgraphDependencyType(e.Data.Type) == cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
+}

@@ -1,0 +1,83 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/purecuda/cuda/graph"
+)
+
+// Summary is a graph in figures. Nodes of the graphs in its nodes count in Inside
+// and Kinds only.
+type Summary struct {
+	Nodes, Edges  int
+	Roots, Leaves int            // nodes that depend on none, nodes on which none depends
+	Depth         int            // nodes on the longest path
+	Width         int            // the most nodes that lie equally deep
+	Inside        int            // nodes of graphs in nodes, at any depth
+	Kinds         map[string]int // how many nodes there are of each SnapshotNode.Kind, with those inside
+}
+
+// Summarize returns a snapshot in figures.
+func Summarize(s *graph.Snapshot) Summary {
+	f := Summary{Kinds: make(map[string]int)}
+	if s == nil {
+		return f
+	}
+	f.Nodes, f.Edges, f.Roots, f.Leaves = len(s.Nodes), len(s.Edges), len(roots(s)), len(leaves(s))
+	width := make([]int, len(s.Nodes))
+	for _, l := range levels(s) {
+		width[l]++
+		f.Depth, f.Width = max(f.Depth, l+1), max(f.Width, width[l])
+	}
+	all := 0
+	for n := range s.All() {
+		f.Kinds[n.Kind]++
+		all++
+	}
+	f.Inside = all - f.Nodes
+	return f
+}
+
+// String is two lines: the shape of the graph, and how many nodes of which kind
+// there are.
+func (s Summary) String() string {
+	shape := fmt.Sprintf("%s, %s, %s, %s, depth %d, width %d",
+		plural(s.Nodes, "node"), plural(s.Edges, "edge"), plural(s.Roots, "root"), leafCount(s.Leaves), s.Depth, s.Width)
+	if s.Inside > 0 {
+		shape += fmt.Sprintf(", %s inside nodes", plural(s.Inside, "node"))
+	}
+	if len(s.Kinds) == 0 {
+		return shape
+	}
+	return shape + "\n" + s.kinds()
+}
+
+// kinds lists the most frequent first.
+func (s Summary) kinds() string {
+	kinds := slices.SortedFunc(maps.Keys(s.Kinds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.Kinds[b], s.Kinds[a]), cmp.Compare(a, b))
+	})
+	for i, k := range kinds {
+		kinds[i] = fmt.Sprintf("%d × %s", s.Kinds[k], k)
+	}
+	return strings.Join(kinds, ", ")
+}
+
+func leafCount(n int) string {
+	if n == 1 {
+		return "1 leaf"
+	}
+	return fmt.Sprintf("%d leaves", n)
+}
+
+// plural writes a count of things.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,96 @@
+package view
+
+import (
+	"strings"
+	"time"
+
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/absent"
+)
+
+// Option changes what WriteDOT, WriteMermaid and WriteTable show.
+type Option func(*drawing)
+
+// Titled gives a drawing a title, in place of "graph".
+func Titled(title string) Option {
+	return func(d *drawing) { d.title = title }
+}
+
+// Detailed adds the parameters of each node to a drawing: the grid of a kernel, the
+// bytes of a copy. A table always has them.
+func Detailed() Option {
+	return func(d *drawing) { d.details = true }
+}
+
+// drawing is a snapshot and how to show it.
+type drawing struct {
+	*graph.Snapshot
+	title   string
+	details bool
+
+	onPath   map[*graph.SnapshotNode]bool
+	lineTo   map[*graph.SnapshotNode]*graph.SnapshotNode // of a node on a critical path: the next
+	numLines int                                         // written so far: Mermaid refers to edges by number
+}
+
+func newDrawing(s *graph.Snapshot, opts []Option) (*drawing, error) {
+	if s == nil {
+		return nil, refusal.Invalid("cannot draw a nil Snapshot; Graph.Snapshot returns one")
+	}
+	d := &drawing{Snapshot: s, title: "graph"}
+	absent.Apply(opts, d)
+	if s.Profile != nil {
+		d.onPath = make(map[*graph.SnapshotNode]bool)
+		d.lineTo = make(map[*graph.SnapshotNode]*graph.SnapshotNode)
+		d.markPath(s)
+	}
+	return d, nil
+}
+
+// markPath marks the critical path of a graph in which something was measured.
+func (d *drawing) markPath(s *graph.Snapshot) {
+	path, total := CriticalPath(s)
+	if total == 0 {
+		return
+	}
+	for i, n := range path {
+		d.onPath[n] = true
+		if i+1 < len(path) {
+			d.lineTo[n] = path[i+1]
+		}
+		for _, in := range n.Graphs {
+			d.markPath(in)
+		}
+	}
+}
+
+// isCritical reports whether an edge is on a critical path.
+func (d *drawing) isCritical(s *graph.Snapshot, e graph.SnapshotEdge) bool {
+	from := &s.Nodes[e.From]
+	return d.onPath[from] && d.lineTo[from] == &s.Nodes[e.To]
+}
+
+// lines is the text of a node: number and name, what it does, how long it took.
+func (d *drawing) lines(n *graph.SnapshotNode) []string {
+	text := []string{n.ID + ": " + n.Kind}
+	if n.Name != "" {
+		text = []string{n.ID + ": " + n.Name, n.Kind}
+	}
+	if d.details && n.Params != "" {
+		text = append(text, n.Params)
+	}
+	if n.Off {
+		text = append(text, "off")
+	}
+	if n.Timed {
+		text = append(text, micros(n.Time))
+	}
+	return text
+}
+
+// micros writes a time of the device, whose clock is no finer than this.
+func micros(t time.Duration) string { return t.Round(10 * time.Nanosecond).String() }
+
+// id is a node's identifier in drawings: n3, and n3_0_1 for node 3.0.1.
+func id(n *graph.SnapshotNode) string { return "n" + strings.ReplaceAll(n.ID, ".", "_") }
