@@ -10,9 +10,9 @@ import "github.com/purecuda/cuda/driver"
 //	...
 //	next, err := b.Next()            // the last thing in the body: one round more
 //
-// makes a loop of exactly 100 rounds. With StartFrom and NextFrom, or StartWhen
-// and NextWhen for words that are not uint32, the loop also ends when a word
-// does not compare as it should any more.
+// makes a loop of exactly 100 rounds. With [StartWhen] and [NextWhen] in
+// place of Start and Next, the loop also ends when a word no longer compares as it
+// should.
 type Bound struct {
 	c       Cond
 	counter driver.View[uint32]
@@ -52,22 +52,12 @@ func (b Bound) Next() (*driver.Launch, error) {
 	return b.c.prepare("cond_count", b.c, b.counter, uint32(1), b.rounds)
 }
 
-// StartFrom is Start for a loop that also depends on a word, see Cond.SetFrom.
-func (b Bound) StartFrom(word driver.MemoryOf[uint32], cmp Cmp, constant uint32) (*driver.Launch, error) {
-	return StartWhen(b, word, cmp, constant)
-}
-
-// NextFrom is Next for a loop that also depends on a word, see Cond.SetFrom.
-func (b Bound) NextFrom(word driver.MemoryOf[uint32], cmp Cmp, constant uint32) (*driver.Launch, error) {
-	return NextWhen(b, word, cmp, constant)
-}
-
-// StartWhen is Bound.StartFrom for words of other types.
+// StartWhen is Bound.Start for a loop that also depends on a word, see [SetWhen].
 func StartWhen[T CondWord](b Bound, word driver.MemoryOf[T], cmp Cmp, constant T) (*driver.Launch, error) {
 	return setWhen(b.c, word, cmp, constant, &b, 0, b.rounds)
 }
 
-// NextWhen is Bound.NextFrom for words of other types.
+// NextWhen is Bound.Next for a loop that also depends on a word, see [SetWhen].
 func NextWhen[T CondWord](b Bound, word driver.MemoryOf[T], cmp Cmp, constant T) (*driver.Launch, error) {
 	return setWhen(b.c, word, cmp, constant, &b, 1, b.rounds)
 }

@@ -123,11 +123,6 @@ func (sc *Scope) SetPending(edges ...Edge) error {
 	return sc.depend(cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES, edges)
 }
 
-// AddPending is AddDependencies with edges that have data (CUDA 12.3).
-func (sc *Scope) AddPending(edges ...Edge) error {
-	return sc.depend(cu.CU_STREAM_ADD_CAPTURE_DEPENDENCIES, edges)
-}
-
 func plain(nodes []Node) []Edge {
 	edges := make([]Edge, len(nodes))
 	for i, n := range nodes {

@@ -16,7 +16,7 @@ func TestCheckLooksIntoBodies(t *testing.T) {
 		g := k.graph()
 		c, err := g.NewCond()
 		k.ok(err)
-		set, err := c.SetFrom(b.View(0, 1), graph.Greater, 0)
+		set, err := graph.SetWhen(c, b.View(0, 1), graph.Greater, 0)
 		k.ok(err)
 		first := k.add(g, set)
 		n, bodies, err := g.AddSwitch(c, 2, first)

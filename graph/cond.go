@@ -18,7 +18,7 @@ import (
 //
 // which in CUDA C++ is cudaGraphSetConditional(cond, value). Only kernels that
 // run as nodes of the condition's graph may do that. For those who have no
-// such kernel, Set, SetTo, SetFrom and Within make operations that do it.
+// such kernel, Set, SetTo, SetWhen and Within make operations that do it.
 type Cond struct {
 	g   *Graph // the outermost
 	raw cu.CUgraphConditionalHandle

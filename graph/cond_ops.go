@@ -70,14 +70,8 @@ func (c Cond) SetTo(word driver.MemoryOf[uint32]) (*driver.Launch, error) {
 	return readsWord(c.prepare("cond_word", c, w))
 }
 
-// SetFrom is the operation that sets the condition to 1 if the first element of
-// word compares with the constant like that, else to 0. For words that are not
-// uint32 there is SetWhen.
-func (c Cond) SetFrom(word driver.MemoryOf[uint32], cmp Cmp, constant uint32) (*driver.Launch, error) {
-	return SetWhen(c, word, cmp, constant)
-}
-
-// SetWhen is Cond.SetFrom for words of other types.
+// SetWhen is the operation that sets a condition to 1 if the first element of word
+// compares with the constant like that, else to 0.
 func SetWhen[T CondWord](c Cond, word driver.MemoryOf[T], cmp Cmp, constant T) (*driver.Launch, error) {
 	return setWhen(c, word, cmp, constant, nil, 0, 0)
 }

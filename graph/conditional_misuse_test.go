@@ -197,7 +197,7 @@ func TestOperationsOfConditionsRefuseBadArguments(t *testing.T) {
 		k.refused("the zero condition", err, driver.CUDA_ERROR_INVALID_VALUE)
 		_, err = graph.Cond{}.Within(b, 1)
 		k.refused("a loop of the zero condition", err, driver.CUDA_ERROR_INVALID_VALUE)
-		_, err = c.SetFrom(b, graph.Cmp(0), 1)
+		_, err = graph.SetWhen(c, b, graph.Cmp(0), 1)
 		k.refused("no comparison", err, driver.CUDA_ERROR_INVALID_VALUE, "comparison")
 		_, err = c.SetTo(b.View(0, 0))
 		k.refused("no word", err, driver.CUDA_ERROR_INVALID_VALUE, "element")

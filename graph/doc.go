@@ -46,7 +46,7 @@
 // A conditional node runs the graphs in it, its bodies, as a [Cond] says, which
 // kernels set: [Graph.AddIf], [Graph.AddIfElse], [Graph.AddWhile] and
 // [Graph.AddSwitch], or within a capture [Scope.If], [Scope.IfElse], [Scope.While]
-// and [Scope.Switch]. [Cond.Set], [Cond.SetFrom] and [Cond.SetTo] make operations
+// and [Scope.Switch]. [Cond.Set], [Cond.SetTo] and [SetWhen] make operations
 // that set a condition, [Cond.Within] bounds the rounds of a loop.
 //
 // # Launching and changing

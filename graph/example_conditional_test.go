@@ -25,9 +25,9 @@ func ExampleGraph_AddWhile() {
 	must(err)
 	loop, err := more.Within(counter, 100)
 	must(err)
-	begin, err := loop.StartFrom(b, graph.Less, 1000)
+	begin, err := graph.StartWhen(loop, b, graph.Less, 1000)
 	must(err)
-	again, err := loop.NextFrom(b, graph.Less, 1000)
+	again, err := graph.NextWhen(loop, b, graph.Less, 1000)
 	must(err)
 
 	start, err := g.Add(begin)
@@ -62,7 +62,7 @@ func ExampleScope_IfElse() {
 		if err != nil {
 			return err
 		}
-		look, err := big.SetFrom(word, graph.Greater, 10)
+		look, err := graph.SetWhen(big, word, graph.Greater, 10)
 		if err != nil {
 			return err
 		}

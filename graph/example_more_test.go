@@ -129,7 +129,7 @@ func ExampleCond() {
 	must(err)
 	cond, err := g.NewCond()
 	must(err)
-	look, err := cond.SetFrom(b, graph.Less, 10) // 1 if b[0] < 10
+	look, err := graph.SetWhen(cond, b, graph.Less, 10) // 1 if b[0] < 10
 	must(err)
 	set, err := g.Add(look)
 	must(err)

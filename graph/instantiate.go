@@ -18,8 +18,7 @@ type options struct {
 	upload *driver.Stream
 }
 
-// WithFlags adds flags by their CUDA names.
-func WithFlags(f cu.CUgraphInstantiate_flags) Option {
+func withFlags(f cu.CUgraphInstantiate_flags) Option {
 	return func(o *options) { o.flags |= f }
 }
 
@@ -27,13 +26,13 @@ func WithFlags(f cu.CUgraphInstantiate_flags) Option {
 // free (CUDA 11.4): outputs in graph memory are good until the next launch. The
 // last ones go with their buffers, see [AddAlloc].
 func WithAutoFree() Option {
-	return WithFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
+	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
 }
 
 // WithNodePriorities has nodes run with their own priorities instead of that of
 // the stream they are launched on (CUDA 11.7).
 func WithNodePriorities() Option {
-	return WithFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
+	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
 }
 
 // WithUpload uploads the graph on s as part of Instantiate.

@@ -9,7 +9,7 @@ import (
 // is uploaded. Such a graph is of kernels, copies, fills and child graphs, at
 // least one of them, in one context. It does not go together with WithAutoFree.
 func WithDeviceLaunch() Option {
-	return WithFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
+	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
 }
 
 // flagSince are the CUDA versions that brought the flags. Uploading is not among

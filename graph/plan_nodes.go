@@ -2,7 +2,6 @@ package graph
 
 import (
 	"iter"
-	"slices"
 )
 
 // Nodes are the nodes that AddPlan added, in the order of the plan's items. It
@@ -44,18 +43,4 @@ func (s Nodes) All() iter.Seq2[int, Node] {
 			}
 		}
 	}
-}
-
-// AppendTo appends the nodes to dst, as At returns them.
-func (s Nodes) AppendTo(dst []Node) []Node {
-	if s.n == 0 {
-		return dst
-	}
-	s.g.lockLatch()
-	defer s.g.mu.Unlock()
-	dst = slices.Grow(dst, int(s.n))
-	for i := range s.n {
-		dst = append(dst, s.at(i))
-	}
-	return dst
 }

@@ -88,7 +88,10 @@ func TestPlanGivesTheGraphThatABatchGives(t *testing.T) {
 		one, other := k.graph(), k.graph()
 		k.add(one, first)
 		p := k.plan(items...)
-		planned := k.addPlan(one, p).AppendTo(nil)
+		var planned []graph.Node
+		for _, n := range k.addPlan(one, p).All() {
+			planned = append(planned, n)
+		}
 		batched, err := other.AddBatch(nil, items)
 		k.ok(err)
 		want, got := k.shape(batched), k.shape(planned)

@@ -101,25 +101,30 @@ func TestSnapshotWhileTheGraphChanges(t *testing.T) {
 		added := make(chan error, 1)
 		go func() {
 			var err error
-			for n, prev := 0, []graph.Node(nil); n < 200 && err == nil; n++ {
+			for n, prev := 0, []graph.Node(nil); n < 3000 && err == nil; n++ {
 				var node graph.Node
 				node, err = g.Add(l, prev...)
 				prev = []graph.Node{node}
 			}
 			added <- err
 		}()
-		for range 50 {
+		for running := true; running; {
+			select {
+			case err := <-added:
+				k.ok(err)
+				running = false
+			default:
+			}
 			s := k.snapshot(g)
 			for i, e := range s.Edges {
 				if e.From != i || e.To != i+1 {
-					k.Errorf("edge %d is %+v in a chain", i, e)
+					k.Fatalf("edge %d is %+v in a chain", i, e)
 				}
 			}
 			if len(s.Nodes) > 0 && len(s.Edges) != len(s.Nodes)-1 {
-				k.Errorf("a chain of %d nodes and %d edges", len(s.Nodes), len(s.Edges))
+				k.Fatalf("a chain of %d nodes and %d edges", len(s.Nodes), len(s.Edges))
 			}
 		}
-		k.ok(<-added)
 	})
 }
 

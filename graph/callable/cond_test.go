@@ -23,7 +23,7 @@ func TestCallableMayLoopOnTheDevice(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			test, err := below.SetFrom(x, graph.Less, limit)
+			test, err := graph.SetWhen(below, x, graph.Less, limit)
 			if err != nil {
 				return nil, err
 			}

@@ -221,7 +221,7 @@ func Example_graphsWhile() {
 	double := must(kernels.MulScalar(x, x, uint32(2)))
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
 		small := must(s.NewCond(graph.WithDefault(1))) // enter the loop
-		look := must(small.SetFrom(x, graph.Less, 1000))
+		look := must(graph.SetWhen(small, x, graph.Less, 1000))
 		return s.While(small, func(body *graph.Scope) error {
 			return body.DoAll(double, look) // once more if x[0] < 1000
 		})

@@ -82,7 +82,7 @@ func (w *graphWorker) decision() error {
 		if err != nil {
 			return err
 		}
-		look, err := c.SetFrom(w.choice, graph.Greater, 10)
+		look, err := graph.SetWhen(c, w.choice, graph.Greater, 10)
 		if err != nil {
 			return err
 		}
