@@ -19,7 +19,7 @@ type layout struct{ size, place uintptr }
 var lowered = map[string]uintptr{"CUtensorMap": 8}
 
 // testdata/layout-13.0.txt is what the program that cudagen -layout prints
-// said when a C compiler had compiled it against cuda.h (docs/regenerate.md).
+// said when a C compiler had compiled it against cuda.h (docs/internals/regenerate.md).
 func TestLayoutsAndValuesAreThoseOfTheCCompiler(t *testing.T) {
 	f, err := os.Open("testdata/layout-13.0.txt")
 	if err != nil {

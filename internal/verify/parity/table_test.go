@@ -21,10 +21,10 @@ var systems = map[string]string{
 	"ferrotorch-gpu": "ferrotorch_test.go", "numr": "numr_test.go",
 }
 
-// Each line of docs/parity.md names a test, and each test has one line, in the
+// Each line of docs/internals/parity.md names a test, and each test has one line, in the
 // section of its file.
 func TestEachLineHasItsTest(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/parity.md")
+	text, err := os.ReadFile("../../../docs/internals/parity.md")
 	if err != nil {
 		t.Fatal(err)
 	}
