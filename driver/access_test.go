@@ -119,7 +119,7 @@ func TestArgumentsSayWhatTheKernelDoesToThem(t *testing.T) {
 	}
 	noError(t, driver.SetArg(l, 0, driver.In(a.x)))
 	modes(driver.Reads, driver.ReadsWrites)
-	noError(t, l.SetArg(1, driver.Out(a.y)))
+	noError(t, driver.SetArg(l, 1, driver.Out(a.y)))
 	modes(driver.Reads, driver.Writes)
 	noError(t, driver.SetArg(l, 1, a.y.View(0, 8))) // what was declared is about the parameter
 	modes(driver.Reads, driver.Writes)

@@ -53,7 +53,7 @@ var (
 	spanType   = reflect.TypeFor[span]()
 	memoryType = reflect.TypeFor[Memory]()
 	wordType   = reflect.TypeFor[ArgWord]()
-	hostType   = reflect.TypeFor[HostMemory]()
+	hostType   = reflect.TypeFor[hostMemory]()
 )
 
 func newArgType(t reflect.Type) *argType {

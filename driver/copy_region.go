@@ -21,7 +21,7 @@ type Region struct {
 }
 
 // AnyMemory is memory of the device, page-locked memory of the host or an array:
-// what Memory, HostMemory and *Array are.
+// what Memory, HostMemoryOf and *Array are.
 type AnyMemory interface {
 	// Bytes is the size of the memory.
 	Bytes() uintptr
@@ -127,7 +127,7 @@ func (p *place) locate(m AnyMemory, mode AccessMode) (size uintptr, err error) {
 		}
 		p.kind, p.ctx, p.dev, p.end = cu.CU_MEMORYTYPE_DEVICE, s.a.ctx, s.ptr, s.end(mode)
 		return s.bytes, nil
-	case HostMemory:
+	case hostMemory:
 		s := m.hostSpan()
 		if err := s.check(); err != nil {
 			return 0, err

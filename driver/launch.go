@@ -112,7 +112,7 @@ func (l *Launch) prepare(cfg LaunchConfig, args []any) error {
 	if err := l.SetConfig(cfg); err != nil {
 		return err
 	}
-	return l.SetArgs(args...)
+	return l.setArgs(args)
 }
 
 // SetConfig changes the configuration.
@@ -140,11 +140,7 @@ func (l *Launch) SetConfig(cfg LaunchConfig) error {
 	return nil
 }
 
-// SetArgs sets all arguments.
-func (l *Launch) SetArgs(args ...any) error {
-	if err := l.check(); err != nil {
-		return err
-	}
+func (l *Launch) setArgs(args []any) error {
 	if !l.k.known && len(l.slots) != len(args) {
 		if err := l.guessLayout(args); err != nil {
 			return err
@@ -174,11 +170,6 @@ func (l *Launch) guessLayout(args []any) error {
 		}
 		params[i].Size = t.size
 	}
-	clear(l.mem) // what the former arguments held
-	clear(l.refs[1:])
-	l.mem, l.refs, l.uses = l.mem[:0], l.refs[:1], l.uses[:0]
-	l.version++
-	l.accesses.change()
 	l.layOut(params)
 	return nil
 }

@@ -1,5 +1,7 @@
 package driver
 
+import "reflect"
+
 // Arg is an argument of one launch that is set again and again, such as the
 // number of a step: its type was checked when it was made, which SetArg does
 // each time. It is a small value; copies are the same argument.
@@ -13,7 +15,7 @@ type Arg[T any] struct {
 // ArgOf returns argument i of a launch, counted from 0, to be set to values of
 // type T.
 func ArgOf[T any](l *Launch, i int) (Arg[T], error) {
-	if err := CheckArg[T](l, i); err != nil {
+	if err := l.checkArg(i, reflect.TypeFor[T]()); err != nil {
 		return Arg[T]{}, err
 	}
 	a := Arg[T]{l: l, i: i}

@@ -9,12 +9,12 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// SetArg sets argument i of a prepared launch, counted from 0. It does not
-// allocate when the argument has the type of the one before it; v is checked
-// as Prepare does.
+// SetArg sets argument i of a prepared launch, counted from 0. It checks v as
+// Prepare does: by its dynamic type if T is any. It does not allocate when the
+// previous value had the same type T.
 func SetArg[T any](l *Launch, i int, v T) error {
 	if l == nil || uint(i) >= uint(len(l.slots)) || l.slots[i].typ != wordOf(reflect.TypeFor[T]()) {
-		return l.SetArg(i, v)
+		return l.setArg(i, v)
 	}
 	if s := &l.slots[i]; s.form == formPlain && isWord(unsafe.Sizeof(v)) {
 		*(*uint64)(s.at) = WordOf(v) // as copyArg does
@@ -22,11 +22,10 @@ func SetArg[T any](l *Launch, i int, v T) error {
 	} else if l.setFast(s, unsafe.Pointer(&v)) {
 		return nil
 	}
-	return l.SetArg(i, v)
+	return l.setArg(i, v)
 }
 
-// SetArg is the function SetArg for a value of any type.
-func (l *Launch) SetArg(i int, v any) error {
+func (l *Launch) setArg(i int, v any) error {
 	if err := l.check(); err != nil {
 		return err
 	}

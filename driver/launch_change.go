@@ -90,12 +90,7 @@ func (l *Launch) ArgIndex(name string) (int, error) {
 	return 0, invalidf("launch of %v: there is no parameter %q, it takes %d (%s)", l.k, name, len(l.slots), signature(l.k.params))
 }
 
-// CheckArg reports what is wrong with giving values of type T to argument i, if
-// anything: their size, their kind, or that there is no such argument.
-func CheckArg[T any](l *Launch, i int) error {
-	return l.checkArg(i, reflect.TypeFor[T]())
-}
-
+// checkArg reports why argument i takes no values of type t.
 func (l *Launch) checkArg(i int, t reflect.Type) error {
 	if err := l.check(); err != nil {
 		return err

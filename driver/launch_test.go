@@ -67,7 +67,7 @@ func TestSetArgChangesTheNextLaunch(t *testing.T) {
 	noError(t, driver.SetArg(l, 1, z.View(1, 3)))
 	noError(t, driver.SetArg(l, 2, float32(-1)))
 	noError(t, driver.SetArg(l, 4, shape{7, 8, 9}))
-	noError(t, l.SetArg(3, int32(5)))
+	noError(t, driver.SetArg(l, 3, int32(5)))
 	noError(t, a.s.Do(l))
 	le := binary.LittleEndian
 	args := a.launch.args
@@ -182,9 +182,9 @@ func TestWrongArgumentsNameTheParameter(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := a.prepare(t)
-			wantError(t, l.SetArg(test.i, test.v), test.code, append(test.words, "kernel axpy")...)
-			wantError(t, l.SetArg(test.i, test.v), invalid) // also once the type is known
-			noError(t, a.s.Do(l))                           // the launch still has what it had
+			wantError(t, driver.SetArg(l, test.i, test.v), test.code, append(test.words, "kernel axpy")...)
+			wantError(t, driver.SetArg(l, test.i, test.v), invalid) // also once the type is known
+			noError(t, a.s.Do(l))                                   // the launch still has what it had
 		})
 	}
 	l := a.prepare(t)
@@ -209,7 +209,7 @@ func TestArgumentsThatFitAreAccepted(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := a.prepare(t)
-			noError(t, l.SetArg(test.i, test.v))
+			noError(t, driver.SetArg(l, test.i, test.v))
 			noError(t, a.s.Do(l))
 		})
 	}
@@ -289,7 +289,6 @@ func TestLaunchOfClosedThingsIsRefused(t *testing.T) {
 	}
 	var none *driver.Launch
 	wantError(t, none.Enqueue(nil), driver.CUDA_ERROR_INVALID_VALUE, "nil launch")
-	wantError(t, none.SetArg(0, 1), driver.CUDA_ERROR_INVALID_VALUE, "nil launch")
 	wantError(t, driver.SetArg(none, 0, 1), driver.CUDA_ERROR_INVALID_VALUE, "nil launch")
 }
 
@@ -319,11 +318,11 @@ func TestBufferThatCannotBeReachedIsRefused(t *testing.T) {
 	other := must(a.c.Device().NewContext(0))(t)
 	far := must(driver.Alloc[float32](other, 64))(t)
 	l := a.prepare(t)
-	noError(t, l.SetArg(0, far)) // the driver says it can be reached
+	noError(t, driver.SetArg(l, 0, far)) // the driver says it can be reached
 	a.reached = driver.CUDA_ERROR_INVALID_VALUE
-	wantError(t, l.SetArg(1, far), driver.CUDA_ERROR_INVALID_VALUE, "(y)", "cannot be reached", "EnablePeerAccess")
+	wantError(t, driver.SetArg(l, 1, far), driver.CUDA_ERROR_INVALID_VALUE, "(y)", "cannot be reached", "EnablePeerAccess")
 	b := newAxpy(t)
-	wantError(t, l.SetArg(0, b.x), driver.CUDA_ERROR_INVALID_VALUE, "(x)", "another driver")
+	wantError(t, driver.SetArg(l, 0, b.x), driver.CUDA_ERROR_INVALID_VALUE, "(x)", "another driver")
 }
 
 // On a context that is lost nobody can say whether memory can be reached: that is
@@ -337,7 +336,7 @@ func TestBufferOfAnotherContextWhenTheContextIsLost(t *testing.T) {
 	args := a.args()
 	args[0] = far
 	_, prepared := a.k.Prepare(a.config(), args...)
-	for _, err := range []error{l.SetArg(1, far), prepared} {
+	for _, err := range []error{driver.SetArg(l, 1, far), prepared} {
 		wantError(t, err, driver.ErrContextLost, "argument", "cannot find out")
 		wantError(t, err, driver.CUDA_ERROR_ILLEGAL_ADDRESS)
 		if errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
@@ -382,7 +381,7 @@ func TestUnknownParametersAreBelieved(t *testing.T) {
 	if n := binary.LittleEndian.Uint32(f.launch.args[1]); n != 77 {
 		t.Errorf("argument 1 is %d", n)
 	}
-	wantError(t, l.SetArg(1, 1.0), driver.CUDA_ERROR_INVALID_VALUE, "argument 1")
+	wantError(t, driver.SetArg(l, 1, 1.0), driver.CUDA_ERROR_INVALID_VALUE, "argument 1")
 }
 
 func TestLaunchReportsWhatItRefersTo(t *testing.T) {
@@ -396,7 +395,7 @@ func TestLaunchReportsWhatItRefersTo(t *testing.T) {
 	if l.Refs()[1].Lifetime() != z.Ref().Lifetime() {
 		t.Error("the new argument is not referred to")
 	}
-	noError(t, l.SetArg(0, z.Ptr()))
+	noError(t, driver.SetArg(l, 0, z.Ptr()))
 	if l.Refs()[1].Lifetime() == z.Ref().Lifetime() {
 		t.Error("an address that replaced a buffer still refers to it")
 	}

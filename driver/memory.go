@@ -108,10 +108,11 @@ func (s span) String() string {
 	return fmt.Sprintf("device memory %#x (%d bytes)", uint64(s.ptr), s.bytes)
 }
 
-// HostMemory is a range of page-locked host memory: a *HostBuffer[T] or a
-// HostView[T]. Only such memory takes part in asynchronous copies, because the
-// driver reads and writes it after the call has returned.
-type HostMemory interface {
+// HostMemoryOf is page-locked host memory that holds elements of type T: a
+// *HostBuffer[T] or a HostView[T]. Only such memory takes part in asynchronous
+// copies, because the driver reads and writes it after the call has returned.
+type HostMemoryOf[T any] interface {
+	hostMemory
 	// HostPtr is the address, nil for memory of no bytes.
 	HostPtr() unsafe.Pointer
 	// Bytes is the size of the range.
@@ -120,16 +121,12 @@ type HostMemory interface {
 	Context() *Context
 	// Ref keeps the memory alive, nil for a nil buffer.
 	Ref() Ref
-
-	hostSpan() hostSpan
-}
-
-// HostMemoryOf is page-locked memory that holds elements of type T.
-type HostMemoryOf[T any] interface {
-	HostMemory
 	// All is the whole range as a view.
 	All() HostView[T]
 }
+
+// hostMemory is page-locked memory of any type.
+type hostMemory interface{ hostSpan() hostSpan }
 
 // hostAllocation is one piece of page-locked memory.
 type hostAllocation struct {

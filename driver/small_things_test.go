@@ -73,11 +73,11 @@ func TestLaunchesHaveAnotherVersionWhenTheyReferToSomethingElse(t *testing.T) {
 		}
 		last = l.RefsVersion()
 	}
-	changed("the same memory", false, l.SetArg(0, b))
-	changed("other memory", true, l.SetArg(0, w.floats(3)))
-	changed("an address", true, l.SetArg(0, b.Ptr()))
-	changed("another address", false, l.SetArg(0, b.Ptr()+4))
-	changed("memory again", true, l.SetArg(0, b))
+	changed("the same memory", false, driver.SetArg(l, 0, b))
+	changed("other memory", true, driver.SetArg(l, 0, w.floats(3)))
+	changed("an address", true, driver.SetArg(l, 0, b.Ptr()))
+	changed("another address", false, driver.SetArg(l, 0, b.Ptr()+4))
+	changed("memory again", true, driver.SetArg(l, 0, b))
 	cfg.Cooperative = true
 	changed("an attribute more", true, l.SetConfig(cfg))
 	changed("the same attributes", false, l.SetConfig(cfg))

@@ -140,7 +140,7 @@ type Param[T any] struct {
 // may be changed and used elsewhere; for the other arguments of the same node
 // pass the same l.
 func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error) {
-	if err := driver.CheckArg[T](l, i); err != nil {
+	if _, err := driver.ArgOf[T](l, i); err != nil {
 		return Param[T]{}, fmt.Errorf("cannot bind an argument of %v: %w", n, err)
 	}
 	b, err := bs.bind(n, l)

@@ -30,7 +30,7 @@
 // and writes may work in place. Operands that overlap in part are refused.
 //
 // The functions say at which place each argument is. [driver.ArgOf] and
-// [driver.Launch.SetArg] change arguments of an operation; lengths and shapes
+// [driver.SetArg] change arguments of an operation; lengths and shapes
 // are arguments of their own, so memory that takes the place of other memory
 // has to be at least as long, and if it overlaps others nobody sees it.
 //

@@ -290,7 +290,7 @@ func TestNumrStridedCopy(t *testing.T) {
 		n := k.add(g, l)
 		x := k.exec(g)
 		shape = rowsAndStrides{columns: 4, row: 4, column: 1} // the host's again
-		k.ok(l.SetArg(3, shape))
+		k.ok(driver.SetArg(l, 3, shape))
 		for range 2 {
 			k.run(x)
 			k.strides(dst, func(i int) int { return i%4*4 + i/4 })
@@ -316,7 +316,7 @@ func TestNumrStridedCopyKernel(t *testing.T) {
 		n := k.add(g, l)
 		x := k.exec(g)
 		rows.Strides[0], rows.Strides[1] = 1, 4 // the host's again
-		k.ok(l.SetArg(2, must[shipped.Strided](k)(shipped.NewStrided(dst, rows, src, rows, 4, 4))))
+		k.ok(driver.SetArg(l, 2, must[shipped.Strided](k)(shipped.NewStrided(dst, rows, src, rows, 4, 4))))
 		for range 2 {
 			k.run(x)
 			k.strides(dst, func(i int) int { return i%4*4 + i/4 })
