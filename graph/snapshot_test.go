@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -114,6 +115,7 @@ func TestSnapshotWhileTheGraphChanges(t *testing.T) {
 				k.ok(err)
 				running = false
 			default:
+				runtime.Gosched() // wasm interrupts no goroutine
 			}
 			s := k.snapshot(g)
 			for i, e := range s.Edges {
