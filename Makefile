@@ -1,4 +1,5 @@
-# make test        everything that a machine with only Go can show
+# make test        what a change must pass: a few minutes, with Go alone
+# make check       the rest that needs nothing but Go and a C compiler
 # make gpu-bundle  all tests, benchmarks and examples as binaries for a machine with a GPU
 
 GO       ?= go
@@ -10,13 +11,16 @@ NVIDIA   ?= $(BUILD)/nvidia
 # Where cuda.h of CUDA 13.0 is; generation is checked if it is there.
 CUDA_INCLUDE ?= /usr/local/cuda/include
 comma    := ,
+# Tools too: with a C compiler Go would otherwise build most packages a second time.
+export CGO_ENABLED := 0
 HAVE_CC  := $(shell command -v $${CC:-cc} 2>/dev/null)
 
-.PHONY: staticcheck ptx-oracle supply release-check api api-check zip-size licences licences-check sbom files-opened reproducible vulncheck test-calls test-roots bench-emulator fuzz test fmt vet unit race tags cross generate generate-check docs docs-check test-nvidia test-arm64 test-windows test-platforms test-wasm gpu-bundle clean
+.PHONY: check short staticcheck ptx-oracle supply release-check api api-check zip-size licences licences-check sbom files-opened reproducible vulncheck test-calls test-roots bench-emulator fuzz test fmt vet unit race tags cross generate generate-check docs docs-check test-nvidia test-arm64 test-windows test-platforms test-wasm gpu-bundle clean
 
-# The parts of "test". One that this machine cannot run says NOT RUN and is counted as
-# that; with REQUIRE_ALL=1 it is a failure.
-TEST_PARTS ?= fmt vet unit race tags cross generate-check docs-check
+# The parts of "test" and "check". One that this machine cannot run says NOT RUN and is
+# counted as that; with REQUIRE_ALL=1 it is a failure.
+TEST_PARTS  ?= fmt vet short docs-check
+CHECK_PARTS := unit race tags cross generate-check
 NOT_RUN    := $(BUILD)/not-run.txt
 # $(call not_run,PART,REASON) is the recipe of a part that cannot run here.
 define not_run
@@ -29,6 +33,9 @@ test:
 	@n=$$(grep -c . $(NOT_RUN) || true); echo "test: $$(($(words $(TEST_PARTS)) - n)) of $(words $(TEST_PARTS)) parts passed, $$n not run"; \
 	cat $(NOT_RUN); [ "$$n" -eq 0 ] || [ -z "$(REQUIRE_ALL)" ]
 
+check:
+	@$(MAKE) --no-print-directory test TEST_PARTS="$(CHECK_PARTS)"
+
 fmt:
 	@set -e; all=$$(git ls-files -co --exclude-standard '*.go'); set --; \
 	for f in $$all; do if [ -e "$$f" ]; then set -- "$$@" "$$f"; fi; done; \
@@ -36,22 +43,25 @@ fmt:
 	bad=$$(gofmt -l "$$@"); [ -z "$$bad" ] || { echo "not gofmt-ed:"; echo "$$bad"; exit 1; }
 
 vet:
-	CGO_ENABLED=0 $(GO) vet ./...
-	set -e; for m in $(MODULES); do CGO_ENABLED=0 $(GO) -C $$m vet ./...; done
+	$(GO) vet ./...
+	set -e; for m in $(MODULES); do $(GO) -C $$m vet ./...; done
 
 # SA9010 takes the function that SetLeakHook returns for one that a defer forgot.
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 staticcheck:
-	CGO_ENABLED=0 $(GO) run $(STATICCHECK) -checks inherit,-SA9010 ./...
+	$(GO) run $(STATICCHECK) -checks inherit,-SA9010 ./...
+
+# With -short, here and below, what "unit" runs whole runs in part: every seventh
+# instruction form, some of the failures that are injected. Nothing is vetted again.
+short:
+	$(GO) test -short -vet=off ./...
 
 unit:
-	CGO_ENABLED=0 $(GO) test ./...
-	set -e; for m in $(MODULES); do CGO_ENABLED=0 $(GO) -C $$m test ./...; done
+	$(GO) test -vet=off ./...
+	set -e; for m in $(MODULES); do $(GO) -C $$m test -vet=off ./...; done
 
-# The race detector needs a C compiler, and is also the run with cgo on. With -short,
-# here and below, what "unit" has run whole runs in part: every seventh instruction
-# form, some of the failures that are injected. Nothing is vetted a second time.
+# The race detector needs a C compiler, and is also the run with cgo on.
 race:
 ifneq ($(HAVE_CC),)
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off ./...
@@ -65,16 +75,16 @@ TAGGED := ./loader ./driver/... ./graph/... ./internal/launches ./examples/first
 
 tags:
 	set -e; for t in static purecuda_syscall; do \
-		CGO_ENABLED=0 $(GO) build -tags $$t ./...; \
-		CGO_ENABLED=0 $(GO) test -short -vet=off -tags $$t $(TAGGED); \
-		CGO_ENABLED=0 $(GO) test -C internal/verify -short -vet=off -tags $$t ./parity ./robust; \
+		$(GO) build -tags $$t ./...; \
+		$(GO) test -short -vet=off -tags $$t $(TAGGED); \
+		$(GO) test -C internal/verify -short -vet=off -tags $$t ./parity ./robust; \
 	done
 
 # To vet is also what compiles the tests for systems on which none runs.
 cross:
 	set -e; for t in $(TARGETS); do echo "cross: $$t"; \
-		CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./...; \
-		CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./...; \
+		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./...; \
+		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./...; \
 	done
 
 generate:
@@ -130,17 +140,17 @@ ptx-oracle:
 # Real driver libraries, ptxas, NVRTC and the toolkit's stub, none of which needs a GPU.
 test-nvidia:
 	scripts/nvidia-parts.sh $(NVIDIA)
-	CGO_ENABLED=0 PURECUDA_NVIDIA_PARTS=$(abspath $(NVIDIA)) $(GO) test -tags nvidia -count=1 -v -run '^TestNVIDIA' ./internal/nvidiatest
+	PURECUDA_NVIDIA_PARTS=$(abspath $(NVIDIA)) $(GO) test -tags nvidia -count=1 -v -run '^TestNVIDIA' ./internal/nvidiatest
 
 # The arm64 tests under user-mode emulation (Debian: qemu-user-static, libc6-arm64-cross).
 # Left out are those that start their own binary, which the system cannot.
 test-arm64:
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -short -vet=off -exec "qemu-aarch64-static -L /usr/aarch64-linux-gnu" -skip '^(TestSourcesAreCompiled|TestLostGPUEndsTheProcess|TestSignalsEndTheProcessInOrder)$$' ./...
+	GOARCH=arm64 $(GO) test -short -vet=off -exec "qemu-aarch64-static -L /usr/aarch64-linux-gnu" -skip '^(TestSourcesAreCompiled|TestLostGPUEndsTheProcess|TestSignalsEndTheProcessInOrder)$$' ./...
 
 # The windows/amd64 tests under Wine.
 # Left out are those that delete a file, which Wine 8 does not do the way Go asks.
 test-windows:
-	CGO_ENABLED=0 GOOS=windows WINEPREFIX=$(abspath $(BUILD)/wine) $(GO) test -short -vet=off -exec "$(abspath scripts/wine-run.sh)" \
+	GOOS=windows WINEPREFIX=$(abspath $(BUILD)/wine) $(GO) test -short -vet=off -exec "$(abspath scripts/wine-run.sh)" \
 		-skip '^(TestGraphQueries|TestDriverDOT|TestGraphMethodsReturnTheErrorsOfTheirCalls)$$' ./...
 
 # The quickstart and the examples where nothing else runs them: static binaries
@@ -156,7 +166,7 @@ test-platforms:
 WASM_SKIP ?= ^(TestEveryCallMayFail|TestTimeIsLinear|TestNoTextIsSlow|TestCheckOfLargeGraphs|TestFlowsHaveNoConflictUntilAnEdgeIsMissing)$$
 
 test-wasm:
-	CGO_ENABLED=0 GOOS=wasip1 GOARCH=wasm $(GO) test -vet=off -exec "$(abspath scripts/wasm-run.sh)" -skip '$(WASM_SKIP)' ./ptx ./driver ./driver/cu ./driver/image ./driver/emulator ./graph/...
+	GOOS=wasip1 GOARCH=wasm $(GO) test -vet=off -exec "$(abspath scripts/wasm-run.sh)" -skip '$(WASM_SKIP)' ./ptx ./driver ./driver/cu ./driver/image ./driver/emulator ./graph/...
 
 # Everything that reads bytes of strangers, for FUZZTIME each. The minimiser would
 # take most of the time where an input is large.
@@ -165,16 +175,16 @@ FUZZ     := ./ptx:FuzzParse ./ptx:FuzzSignatures ./ptx:FuzzRoundTrip ./ptx:FuzzI
 
 fuzz:
 	set -e; for f in $(FUZZ); do echo "fuzz: $$f"; \
-		CGO_ENABLED=0 $(GO) test $${f%:*} -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; done
+		$(GO) test $${f%:*} -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; done
 
 # How fast the emulator is, with the bars that it has to hold: for a machine
 # with two processors and nothing else to do. bench/numba/compare.sh adds numba.
 bench-emulator:
 	@grep -m 1 'model name' /proc/cpuinfo || true
-	CGO_ENABLED=0 PURECUDA_BENCH=1 $(GO) test -count=1 -v -run '^TestSpeed' ./driver/emulator
-	CGO_ENABLED=0 PURECUDA_BENCH=1 $(GO) test -C internal/verify -count=1 -v -run '^TestSpeed' ./corpus
-	CGO_ENABLED=0 $(GO) test -run '^$$' -bench 'Mma|Matmul|Saxpy|Arithmetic|Compile|Launch' ./driver/emulator/internal/vm ./driver/emulator
-	CGO_ENABLED=0 $(GO) run -C bench ./cmd/emubench
+	PURECUDA_BENCH=1 $(GO) test -count=1 -v -run '^TestSpeed' ./driver/emulator
+	PURECUDA_BENCH=1 $(GO) test -C internal/verify -count=1 -v -run '^TestSpeed' ./corpus
+	$(GO) test -run '^$$' -bench 'Mma|Matmul|Saxpy|Arithmetic|Compile|Launch' ./driver/emulator/internal/vm ./driver/emulator
+	$(GO) run -C bench ./cmd/emubench
 
 # The supply chain, docs/supply-chain.md: the fast part, and all of it before a release.
 supply: api-check zip-size licences-check files-opened
@@ -204,7 +214,7 @@ licences-check:
 
 sbom:
 	mkdir -p $(BUILD)
-	CGO_ENABLED=0 $(GO) build -trimpath -o $(BUILD)/quickstart ./examples/quickstart
+	$(GO) build -trimpath -o $(BUILD)/quickstart ./examples/quickstart
 	epoch=$$(git log -1 --format=%ct) && SOURCE_DATE_EPOCH=$$epoch $(GO) run -C tools ./supply sbom -root .. >$(BUILD)/sbom.spdx.json
 	epoch=$$(git log -1 --format=%ct) && SOURCE_DATE_EPOCH=$$epoch $(GO) run -C tools ./supply sbom -root .. $(abspath $(BUILD))/quickstart >$(BUILD)/sbom-quickstart.spdx.json
 
