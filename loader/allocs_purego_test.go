@@ -2,5 +2,5 @@
 
 package loader_test
 
-// The block and what it points at go to the heap, and purego has its own.
+// The block and what it points to escape to the heap, and purego allocates too.
 const allocsPerCCall, allocsPerGoCall = 3.0, 2.0

@@ -2,5 +2,5 @@
 
 package loader_test
 
-// The block is read where it lies.
+// The trampoline reads the block in place.
 const allocsPerCCall, allocsPerGoCall = 0.0, 0.0

@@ -5,29 +5,28 @@ import (
 	"unsafe"
 )
 
-// Batch is a list of calls that are made in one crossing, in order, until one
-// of them fails (returns something other than 0).
+// Batch is a list of calls that are made in one native call. They run in order until one fails
+// (returns something other than 0).
 //
-// Its blocks lie one behind the other in memory of its own, which never moves
-// and which the garbage collector does not look into. So a call may take the
-// address of an earlier call's output (Frame.Out), and pointers to anything
-// else must be kept alive: by the batch (SetPtr) or by the caller (SetKept).
-// A batch that is used again after Reset allocates nothing. It is not safe for
-// concurrent use.
+// The blocks of a batch lie one after the other in its own memory, which never moves and which
+// the garbage collector does not scan. So a call may take the address of an earlier call's
+// output (Frame.Out). Pointers to anything else must be kept alive, either by the batch (SetPtr)
+// or by the caller (SetKept). A batch that is used again after Reset allocates nothing. It is
+// not safe for concurrent use.
 type Batch struct {
 	head   batchHead
 	first  *frame
 	last   *frame
 	n      int
-	at     int       // words of chunk that are taken
+	at     int       // words of chunk that are in use
 	chunk  []uintptr // the one being filled
 	chunks [][]uintptr
 	used   int // chunks that are full or being filled
 	keep   []unsafe.Pointer
-	goes   bool // some call is a Go function, or none at all
+	goes   bool // some call is a Go function or has no function
 }
 
-// batchHead is what the assembly sees.
+// batchHead is the part that the assembly reads.
 type batchHead struct {
 	scope *Scope
 	first *frame
@@ -36,24 +35,24 @@ type batchHead struct {
 	ret   uintptr
 }
 
-// frame is a Call without pointers, as it lies in a chunk. Its words follow.
+// frame is a Call without pointers, as stored in a chunk. Its words follow.
 type frame struct {
-	proc uintptr // *Proc, which the caller keeps alive: functions live in tables
-	next uintptr // *frame, in the place of Call.Scope
+	proc uintptr // *Proc, which the caller keeps alive: functions are stored in tables
+	next uintptr // *frame, at the offset of Call.Scope
 	n    uintptr
 	ret  uintptr
 }
 
 const argsOffset = unsafe.Sizeof(frame{})
 
-// Chunks grow up to chunkWords, so that a batch of few calls is small.
+// Chunks grow up to chunkWords, so that a batch with few calls stays small.
 const (
 	firstChunkWords = 1 << 9
 	chunkWords      = 1 << 13
 )
 
-// NewBatch returns an empty batch. It is on the heap, where it does not move
-// even if a call of it runs Go code on the same stack.
+// NewBatch returns an empty batch. It is allocated on the heap, so it does not move even if one
+// of its calls runs Go code on the same stack.
 //
 //go:noinline
 func NewBatch() *Batch { return &Batch{} }
@@ -66,8 +65,8 @@ func (b *Batch) Len() int {
 	return b.n
 }
 
-// Reset empties the batch and keeps its memory. Frames and outputs that it
-// handed out are used again.
+// Reset empties the batch and keeps its memory, reusing frames and outputs that it handed out
+// before.
 func (b *Batch) Reset() {
 	if b == nil {
 		return
@@ -79,20 +78,20 @@ func (b *Batch) Reset() {
 	b.goes = false
 }
 
-// Frame is the block of one call of a batch.
+// Frame is the argument block of one call of a batch.
 type Frame struct {
 	b *Batch
 	f *frame
 }
 
-// Add appends a call of p, which must stay where it is until the batch has
-// run. All of its n arguments must be set.
+// Add appends a call of p. p must not move until the batch has run, and all n arguments must be
+// set.
 func (b *Batch) Add(p *Proc, n int) Frame {
-	return Frame{b, b.push(p, n, callWords+max(n, minWords)+1)} // and the output
+	return Frame{b, b.push(p, n, callWords+max(n, minWords)+1)} // plus the output word
 }
 
-// Add3 appends a call of p with three words. As for Add5, what they point to is
-// on the heap and kept alive by the caller.
+// Add3 appends a call of p with three words. As with Add5, the caller must keep what they point
+// to on the heap and alive.
 func (b *Batch) Add3(p *Proc, w0, w1, w2 uintptr) Frame {
 	f := b.push(p, 3, callWords+3)
 	w := (*[3]uintptr)(unsafe.Add(unsafe.Pointer(f), argsOffset))
@@ -100,9 +99,9 @@ func (b *Batch) Add3(p *Proc, w0, w1, w2 uintptr) Frame {
 	return Frame{b, f}
 }
 
-// Add5 appends a call of p with five words at once: Add for those who append
-// thousands. Its frame has no output word, so SetOut must not name it. The
-// trampoline loads more registers than there are words, from the frame behind.
+// Add5 appends a call of p with five words at once. It is a faster Add for callers that append
+// thousands of calls. Its frame has no output word, so it must not be passed to SetOut. The
+// trampoline loads more registers than there are words, and reads the rest from the next frame.
 func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
 	f := b.push(p, 5, callWords+5)
 	w := (*[5]uintptr)(unsafe.Add(unsafe.Pointer(f), argsOffset))
@@ -110,17 +109,16 @@ func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
 	return Frame{b, f}
 }
 
-// AddRoom appends a call of p with n words, which the caller sets through the
-// pointer, as for Add5. Behind them is room for more words, which are no
-// arguments but what arguments point to: they stay where they are until the batch
-// is reset.
+// AddRoom appends a call of p with n words, which the caller sets through the returned pointer,
+// as for Add5. After them is room for more words, which are not arguments but memory that
+// arguments can point to. They do not move until the batch is reset.
 func (b *Batch) AddRoom(p *Proc, n, room int) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(b.push(p, n, callWords+n+room)), argsOffset)
 }
 
 // push appends a frame that takes need words.
 func (b *Batch) push(p *Proc, n, need int) *frame {
-	if len(b.chunk)-b.at < need+minWords { // which may be loaded
+	if len(b.chunk)-b.at < need+minWords { // the trampoline may load minWords from here
 		b.grow(need + minWords)
 	}
 	f := (*frame)(unsafe.Pointer(&b.chunk[b.at]))
@@ -139,7 +137,6 @@ func (b *Batch) push(p *Proc, n, need int) *frame {
 	return f
 }
 
-// grow starts the next chunk.
 func (b *Batch) grow(need int) {
 	if b.used == len(b.chunks) {
 		b.chunks = append(b.chunks, nil)
@@ -161,22 +158,22 @@ func (f Frame) SetPtr(i int, p unsafe.Pointer) {
 	*f.slot(i) = uintptr(p)
 }
 
-// SetKept sets argument i to the address of memory on the heap that the caller
-// keeps alive until the batch has run.
+// SetKept sets argument i to the address of heap memory that the caller keeps alive until the
+// batch has run.
 func (f Frame) SetKept(i int, p unsafe.Pointer) { *f.slot(i) = uintptr(p) }
 
-// SetOut makes argument i the address of the output word of a frame of the
-// same batch: this one's, or an earlier one's.
+// SetOut sets argument i to the address of of's output word. of is this frame or an earlier one
+// of the same batch.
 func (f Frame) SetOut(i int, of Frame) { *f.slot(i) = uintptr(unsafe.Pointer(of.out())) }
 
-// Out returns the output word. It is what the call wrote there through the
-// address that SetOut gave it.
+// Out returns the output word, which the call wrote through the address that SetOut passed to
+// it.
 func (f Frame) Out() uintptr { return *f.out() }
 
 // Result returns what the call returned.
 func (f Frame) Result() uintptr { return f.f.ret }
 
-// out is the word behind the arguments.
+// out returns the word after the arguments.
 func (f Frame) out() *uintptr {
 	return f.word(max(f.f.n, minWords))
 }
@@ -192,18 +189,17 @@ func (f Frame) word(i uintptr) *uintptr {
 	return (*uintptr)(unsafe.Add(unsafe.Pointer(f.f), argsOffset+i*unsafe.Sizeof(uintptr(0))))
 }
 
-// Word returns where argument i lies: what is stored there is the argument of
-// the runs that follow.
+// Word returns the address of argument i. Later runs use what is stored there.
 func (f Frame) Word(i int) *uintptr { return f.slot(i) }
 
-// Run makes the calls under the scope s (nil: as the thread is). It returns
-// how many of them succeeded and, if that is not all, the result of the one
-// that failed. A scope that cannot be established fails with done 0.
+// Run makes the calls under the scope s; with nil, the thread stays as it is. It returns how
+// many calls succeeded and, if one failed, that call's result. If the scope cannot be
+// established, done is 0.
 func (b *Batch) Run(s *Scope) (done int, failure uintptr) {
 	return b.RunFirst(s, b.Len())
 }
 
-// RunFirst is Run for the first n calls.
+// RunFirst is like Run, for the first n calls.
 func (b *Batch) RunFirst(s *Scope, n int) (done int, failure uintptr) {
 	if b == nil {
 		return 0, 0
@@ -211,14 +207,14 @@ func (b *Batch) RunFirst(s *Scope, n int) (done int, failure uintptr) {
 	return b.runFrom(s, b.first, n)
 }
 
-// RunPart is Run for n calls from first on. A batch may run any number of
-// times, as a whole or in parts.
+// RunPart is like Run, for n calls starting with first. A batch may run any number of times, as
+// a whole or in parts.
 func (b *Batch) RunPart(s *Scope, first Frame, n int) (done int, failure uintptr) {
 	return b.runFrom(s, first.f, n)
 }
 
 func (b *Batch) runFrom(s *Scope, first *frame, n int) (done int, failure uintptr) {
-	if b == nil || n <= 0 || first == nil || n > b.n { // more than there are would run into what is behind
+	if b == nil || n <= 0 || first == nil || n > b.n { // more calls than there are would read past the last frame
 		return 0, 0
 	}
 	b.head.first, b.head.n, b.head.done, b.head.ret = first, uintptr(n), 0, 0
@@ -228,7 +224,7 @@ func (b *Batch) runFrom(s *Scope, first *frame, n int) (done int, failure uintpt
 	return int(b.head.done), b.head.ret
 }
 
-// Stopped returns the function of the call that the latest run stopped at.
+// Stopped returns the function of the call at which the latest run stopped.
 func (b *Batch) Stopped() *Proc {
 	if b == nil || b.head.first == nil {
 		return nil
@@ -264,7 +260,7 @@ func (b *Batch) runSlow(s *Scope) {
 	}
 }
 
-// invoke makes one call of a batch by itself.
+// invoke makes one call of a batch.
 func (f *frame) invoke() uintptr {
 	next := f.next
 	f.next = 0 // no scope

@@ -7,11 +7,11 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// tableOfOne is where a function stays: on the stack it would move.
+// tableOfOne holds a function where it does not move, as it would on the stack.
 var tableOfOne loader.Proc
 
-// A batch stays as it is after a run: it runs again, as a whole or in parts,
-// with the arguments that its frames have then.
+// A batch keeps its calls after a run. It can run again, as a whole or in parts, with the
+// arguments that its frames hold at that time.
 func TestBatchRunsAgainAndInParts(t *testing.T) {
 	const calls = 3000 // more than one chunk
 	var got []uintptr

@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// These tests cross into C: libc, and Go functions behind C addresses. The
-// latter move the stack, so their calls go through InvokeEscaping.
+// These tests call C: libc, and Go functions behind C addresses. The latter move the stack, so
+// tests call them with InvokeEscaping.
 
 func libc(t testing.TB) *loader.DynamicLibrary {
 	t.Helper()
@@ -38,8 +38,8 @@ func lookup(t testing.TB, l loader.Library, symbol string) *loader.Proc {
 	return &p
 }
 
-// A wrapping library forwards to C as to Go: the words arrive, and the block is
-// the wrapper's again afterwards.
+// A wrapping library forwards to C just as to Go. The words arrive, and afterwards the wrapper
+// can use its block again.
 func TestForwardReachesC(t *testing.T) {
 	var seen []uintptr
 	inner := loader.AddrProc(purego.NewCallback(func(a, b uintptr) uintptr {
@@ -135,7 +135,7 @@ func TestCCallAllocatesNothing(t *testing.T) {
 	}
 }
 
-// cThread is a thread whose functions are behind C addresses.
+// cThread is a thread whose functions have C addresses.
 func cThread(th *thread) (get, set, exchange, call *loader.Proc) {
 	g := loader.AddrProc(purego.NewCallback(func(out *uintptr) uintptr {
 		*out = th.current

@@ -10,12 +10,12 @@ var callbacks struct {
 	byAddr map[uintptr]Callback
 }
 
-// NewCallback returns an address that C code can call as
-// void f(void *userData). There are few callbacks and they are never given
-// back: make one for each shape and tell calls apart by userData.
+// NewCallback returns an address that C code can call as void f(void *userData). The number of
+// callbacks is small and limited, and they are never released. Make one callback for each
+// purpose and distinguish calls by userData.
 //
-// Where there is no C to call it (see the build tag static), the address is
-// only good for CallCallback.
+// In a build without C to call it (see the build tag static), the address can only be passed to
+// CallCallback.
 func NewCallback(fn Callback) uintptr {
 	addr := newCallback(fn)
 	callbacks.Lock()
@@ -30,10 +30,10 @@ func NewCallback(fn Callback) uintptr {
 	return addr
 }
 
-// CallCallback calls the function at addr: an emulated driver does so where
-// the real one would. A callback made by NewCallback is called directly, any
-// other address as a C function. Functions of some types get more words than the
-// first; a callback does not see them, as it would not if C called it.
+// CallCallback calls the function at addr, for an emulated driver that calls back where the real
+// driver would. It calls a callback from NewCallback directly, and any other address as a C
+// function. Some function types take more words than userData. A callback does not see them,
+// just as if C had called it.
 func CallCallback(addr, userData uintptr, more ...uintptr) {
 	callbacks.RLock()
 	fn := callbacks.byAddr[addr]

@@ -1,10 +1,10 @@
 package loader
 
-// What C calls runs on a goroutine of this package and not on the one that stands
-// for C's thread: there, runtime.Goexit (t.FailNow calls it) ends the process.
+// What C calls runs on a goroutine of this package, not on the goroutine that represents C's
+// thread. On the latter, runtime.Goexit (which t.FailNow calls) ends the process.
 
-// idleCallers are goroutines that wait for a callback. More exist while more
-// callbacks run.
+// idleCallers are goroutines that wait for a callback. While more callbacks run, more goroutines
+// exist.
 var idleCallers = make(chan *caller, 4)
 
 type caller struct {
@@ -18,8 +18,8 @@ type job struct {
 	userData uintptr
 }
 
-// callApart calls fn on another goroutine and waits for its end, however that
-// comes.
+// callApart calls fn on another goroutine and waits until it ends, whether it returns or calls
+// runtime.Goexit.
 func callApart(fn Callback, userData uintptr) {
 	var c *caller
 	select {

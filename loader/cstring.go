@@ -2,10 +2,9 @@ package loader
 
 import "unsafe"
 
-// CString returns a copy of s as C has strings: the address of its first byte,
-// with a zero byte after the last. A zero byte in s ends it there for C. The memory
-// is Go's: it stays as long as the program holds the pointer, and C must not keep
-// or free it.
+// CString returns a C copy of s: the address of its first byte, with a zero byte after the last.
+// C sees a string that ends at the first zero byte in s. The memory is Go's: it stays valid as
+// long as the program keeps the pointer. C must neither keep nor free it.
 func CString(s string) *byte {
 	b := make([]byte, len(s)+1)
 	copy(b, s)

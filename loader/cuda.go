@@ -5,12 +5,13 @@ package loader
 // with more rights than its user (setuid).
 const PathVariable = "PURECUDA_DRIVER"
 
-// OpenCUDA opens the CUDA driver: the library at path or, if path is empty,
-// the one that PathVariable names, or else the first that is found where
-// drivers are installed. The toolkit's stub library is refused: by a path before it
-// is opened, which would run its constructors; by a name alone only afterwards,
-// because where it lies the system finds out by opening it. The error lists every
-// name that was tried with the system's reason.
+// OpenCUDA opens the CUDA driver: the library at path, or if path is empty, the one that
+// PathVariable names, or else the first one found where drivers are installed.
+//
+// OpenCUDA rejects the toolkit's stub library. A stub given by path is rejected before it is
+// opened, because opening runs its constructors. A stub given by name alone is rejected after it
+// is opened, because the system resolves the name only then. The error lists every name that was
+// tried with the system's reason.
 func OpenCUDA(path string) (*DynamicLibrary, error) {
 	names := cudaNames
 	switch {

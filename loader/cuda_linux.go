@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cudaNames lists where drivers are, in the order in which they are tried.
+// cudaNames lists where drivers are installed, in the order in which they are tried.
 var cudaNames = linuxNames(runtime.GOARCH)
 
-// linuxNames puts the system's own search first. The unversioned libcuda.so
-// comes last: it can be the toolkit's stub, and on WSL it fails.
+// linuxNames returns the names to try, beginning with the system's own search. The unversioned
+// libcuda.so comes last: it can be the toolkit's stub, and on WSL it fails.
 func linuxNames(goarch string) []string {
 	names := []string{
 		"libcuda.so.1",
@@ -67,15 +67,15 @@ func refuseStub(l *DynamicLibrary) error {
 	return nil
 }
 
-// refuseStubFile is refuseStub for a path, before it is opened. What the system
-// searches for by its name alone cannot be looked at.
+// refuseStubFile is like refuseStub, for a path before it is opened. It accepts a name without a
+// path, which only the system can resolve.
 func refuseStubFile(name string) error {
 	if !strings.ContainsRune(name, '/') {
 		return nil
 	}
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {
-		return nil // opening it says more
+		return nil // opening it gives a better error
 	}
 	if isStub(path) {
 		return fmt.Errorf("%s is %w; install NVIDIA's driver, or take the stubs folder out of LD_LIBRARY_PATH and PURECUDA_DRIVER", path, ErrStubLibrary)
@@ -83,10 +83,10 @@ func refuseStubFile(name string) error {
 	return nil
 }
 
-// isStub reports whether a file is the toolkit's stub: it lies in a folder of that
-// name; or it calls itself the driver and needs no other library, not even the C
-// library, without which no driver can talk to the kernel. Drivers 470, 525 and 535
-// need five, and the stub of toolkit 11.8 none.
+// isStub reports whether a file is the toolkit's stub. Either it lies in a folder called stubs,
+// or its soname is the driver's and it needs no other library. Every driver needs at least the C
+// library to talk to the kernel: drivers 470, 525 and 535 need five libraries, the stub of
+// toolkit 11.8 none.
 func isStub(path string) bool {
 	if filepath.Base(filepath.Dir(path)) == "stubs" {
 		return true

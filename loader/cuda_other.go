@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// cudaNames has one entry so that the error can say something about it.
+// cudaNames has one entry so that the error has something to name.
 var cudaNames = []string{"CUDA driver for " + runtime.GOOS + "/" + runtime.GOARCH}
 
 // privileged reports whether the process has more rights than its user.

@@ -2,8 +2,8 @@ package loader
 
 import "fmt"
 
-// cudaNames is the driver's library. A name without a separator is opened from
-// System32 only.
+// cudaNames is the driver's library. Windows opens a name without a separator from System32 only
+// (see dlopen).
 var cudaNames = []string{"nvcuda.dll"}
 
 // privileged reports whether the process has more rights than its user.
@@ -19,5 +19,5 @@ func refuseStub(l *DynamicLibrary) error {
 	return nil
 }
 
-// refuseStubFile has nothing to look for: see refuseStub.
+// refuseStubFile has nothing to check: see refuseStub.
 func refuseStubFile(string) error { return nil }

@@ -8,10 +8,10 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// The C library keeps the reason of a failure per thread, and purego asks for it
-// in a second call: in between the goroutine must stay where it is.
+// The C library keeps the reason for a failure per thread, and purego reads it in a second call.
+// So the goroutine must stay on its thread between the two.
 
-// dlopen keeps the library's symbols to itself (RTLD_LOCAL).
+// dlopen does not share the library's symbols with other libraries (RTLD_LOCAL).
 func dlopen(name string) (uintptr, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

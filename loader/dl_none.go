@@ -2,7 +2,7 @@
 
 package loader
 
-// dlopen answers why nothing can be opened.
+// dlopen returns the reason why nothing can be opened.
 func dlopen(string) (uintptr, error) {
 	if staticBuild {
 		return 0, ErrStatic

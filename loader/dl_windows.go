@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// dlopen takes a bare name from System32 only, so that nobody can plant a DLL
-// beside the program or in the working directory. A path is opened with its
-// own directory searched for what it depends on.
+// dlopen opens a name without a path from System32 only. So nobody can plant a DLL next to the
+// program or in the working directory. For a path, Windows also searches its directory for the
+// library's dependencies. See
 // https://learn.microsoft.com/windows/win32/dlls/dynamic-link-library-security
 func dlopen(name string) (uintptr, error) {
 	flags := uintptr(windows.LOAD_LIBRARY_SEARCH_SYSTEM32)

@@ -2,9 +2,9 @@ package loader
 
 import "os"
 
-// SecureEnv returns the value of an environment variable that names something
-// to open. It is "" in a process that runs with more rights than its user
-// (setuid), whom such a variable must not lead, as with secure_getenv(3).
+// SecureEnv returns the value of an environment variable that names something to open. Like
+// secure_getenv(3), it returns "" in a process that runs with more rights than its user
+// (setuid), because the user must not control what such a process opens.
 func SecureEnv(name string) string {
 	if Privileged() {
 		return ""
@@ -15,5 +15,5 @@ func SecureEnv(name string) string {
 // Privileged reports whether the process runs with more rights than its user.
 func Privileged() bool { return hasRights() }
 
-// hasRights is privileged, but for tests: none can give itself rights.
+// hasRights is privileged, replaceable by tests, which cannot give themselves rights.
 var hasRights = privileged

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A setuid program must not be led to a library by whoever starts it.
+// The user who starts a setuid program must not choose its libraries.
 func TestPrivilegedProcessIsNotLedByItsEnvironment(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{PathVariable, "CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "VIRTUAL_ENV", "HOME", "PATH", testLibrary.Variable} {
@@ -54,8 +54,8 @@ func TestPrivilegedProcessIsNotLedByItsEnvironment(t *testing.T) {
 	}
 }
 
-// Variables that are not set, or name a relative folder, must not have the working
-// directory searched.
+// Variables that are not set, or name a relative folder, must not make the loader search the
+// working directory.
 func TestWorkingDirectoryIsNotSearched(t *testing.T) {
 	here := t.TempDir()
 	t.Chdir(here)

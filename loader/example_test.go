@@ -6,8 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// A function of a library is an address, or a Go function: a caller sees no
-// difference.
+// A library's function is a C address or a Go function, and callers see no difference.
 func ExampleProc() {
 	add := loader.FuncProc(func(a loader.Args) uintptr { return a.Word(0) + a.Word(1) })
 	fmt.Println(add.IsGo(), add.Call(2, 3))

@@ -2,5 +2,5 @@
 
 package loader
 
-// FileOf returns "": no library is opened on this platform.
+// FileOf returns "", because no library can be opened on this platform.
 func FileOf(Proc) string { return "" }

@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// FileOf returns the path of the file that holds a C function, or "" if that
-// cannot be known. It tells where a library is that was found by its name
-// alone.
+// FileOf returns the path of the file that holds a C function, or "" if it cannot be determined.
+// It shows where a library was found that was opened by name alone.
 func FileOf(p Proc) string {
 	if p.addr == 0 {
 		return ""

@@ -5,28 +5,28 @@ import (
 	"unsafe"
 )
 
-// FloatArg, shifted left by i and added to Call.N, says that argument i is a
-// float or a double: C takes it in a vector register. Its word holds the bits, a
-// float's in the lower half. The first [MaxFloatArgs] arguments can be one.
+// FloatArg, shifted left by i and added to Call.N, marks argument i as a float or a double,
+// which C takes in a vector register. The argument's word holds the bits, a float's in the lower
+// half. Only the first [MaxFloatArgs] arguments can be marked.
 //
 //	loader.Call{Proc: &pow, N: 2 + loader.FloatArg<<0 + loader.FloatArg<<1 + loader.FloatResult}
 const FloatArg = 1 << 8
 
-// FloatResult, added to Call.N, says that the result is a float or a double.
-// Call.Ret holds its bits then, a float's in the lower half.
+// FloatResult, added to Call.N, marks the result as a float or a double. Call.Ret then holds its
+// bits, a float's in the lower half.
 const FloatResult = 1 << 31
 
-// MaxFloatArgs is how many of a call's first arguments can be floating-point
+// MaxFloatArgs is the number of arguments, counted from the first, that can be floating-point
 // numbers.
 const MaxFloatArgs = 23
 
-// PassesFloats reports whether this build can pass floating-point numbers to C.
-// Where it cannot, a call with FloatArg or FloatResult is not made and returns
-// [Missing]. It can on amd64 and arm64, unless the build has the tag static. Go
-// functions take them everywhere.
+// PassesFloats reports whether this build can pass floating-point numbers to C. Builds for amd64
+// and arm64 can, unless they have the tag static. Where it is false, a call with FloatArg or
+// FloatResult is not made and returns [Missing]. Go functions accept floating-point numbers in
+// every build.
 func PassesFloats() bool { return passesFloats }
 
-// count is the number of argument words.
+// count returns the number of argument words.
 func (c *Call) count() uintptr { return c.N & (FloatArg - 1) }
 
 //lint:ignore U1000 builds for other systems use it
@@ -39,7 +39,7 @@ func (c *Call) hasFloats() bool { return c.N >= FloatArg }
 
 //lint:ignore U1000 builds for other systems use it
 
-// words are the arguments, in C's order.
+// words returns the arguments, in C's order.
 func (c *Call) words() []uintptr { return unsafe.Slice((*uintptr)(c.args()), c.count()) }
 
 // Float32 returns argument i as a float.

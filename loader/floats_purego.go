@@ -12,9 +12,9 @@ import (
 
 const passesFloats = true
 
-// floatFuncs has the Go function that calls C for each address and Call.N.
-// purego.SyscallN passes words alone: what knows where floating-point numbers go
-// is RegisterFunc, from the type of a Go function.
+// floatFuncs maps an address and a Call.N to the Go function that calls C. purego.SyscallN
+// passes integer words only. RegisterFunc also passes floating-point numbers, as the type of the
+// Go function describes them.
 var floatFuncs sync.Map // floatFunc to reflect.Value
 
 type floatFunc struct{ addr, n uintptr }

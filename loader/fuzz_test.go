@@ -8,15 +8,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// FuzzEnvironment searches for libraries with whatever the environment says. A
-// folder that is not absolute is none, and a pattern in it matches nothing else.
+// FuzzEnvironment searches for libraries with arbitrary environment variables. A relative folder
+// is ignored, and a pattern in a folder's name matches nothing else.
 func FuzzEnvironment(f *testing.F) {
 	f.Add("/usr/local/cuda", "")
 	f.Add("relative", "/opt/[cuda")
 	f.Add("/\xff*?[a-", "..")
 	f.Fuzz(func(t *testing.T, path, home string) {
 		if strings.Contains(path+home, "\x00") {
-			return // no variable holds it
+			return // no variable can hold it
 		}
 		t.Setenv("CUDA_PATH", path)
 		t.Setenv("CUDA_HOME", home)

@@ -4,13 +4,13 @@ package loader
 
 import "unsafe"
 
-// Invoke makes the call that c heads and returns its result, which is also
-// left in c.Ret. This build has Go functions only.
+// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. This
+// build has Go functions only.
 func Invoke(c *Call) uintptr {
 	return invokeSlow((*Call)(noescape(unsafe.Pointer(c))))
 }
 
-// invokeC cannot happen: without a dynamic loader nobody has a C address.
+// invokeC is never reached: without a dynamic loader there are no C addresses.
 func invokeC(*Call) uintptr { return Missing }
 
 // run makes the calls of a batch.

@@ -4,9 +4,9 @@ package loader
 
 import "github.com/ebitengine/purego"
 
-// Invoke makes the call that c heads and returns its result, which is also
-// left in c.Ret. Here the block goes to the heap: purego copies its words
-// before the crossing begins, and a stack could move in between.
+// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. In
+// this build the block escapes to the heap: purego copies its words before the native call
+// begins, and a stack could move in between.
 func Invoke(c *Call) uintptr {
 	return invokeSlow(c)
 }
@@ -17,5 +17,5 @@ func invokeC(c *Call) uintptr {
 	return r
 }
 
-// run makes the calls of a batch; here each crosses by itself.
+// run makes the calls of a batch, in this build with one native call each.
 func (b *Batch) run(s *Scope) { b.runSlow(s) }

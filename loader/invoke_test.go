@@ -95,7 +95,7 @@ func TestForwardPassesTheSameWords(t *testing.T) {
 	}
 }
 
-// What a library does not have is not called, by whomever it is forwarded to.
+// A missing function is not called, even if a call is forwarded to it.
 func TestForwardingToNothingAnswersMissing(t *testing.T) {
 	var inner loader.Proc
 	outer := loader.FuncProc(func(a loader.Args) uintptr { return a.Forward(&inner) })
@@ -104,7 +104,7 @@ func TestForwardingToNothingAnswersMissing(t *testing.T) {
 	}
 }
 
-// thread is the state that a scope changes, and a record of who changed it.
+// thread is the state that a scope changes, with a record of the calls that changed it.
 type thread struct {
 	current uintptr
 	mode    uint32

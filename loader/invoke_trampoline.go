@@ -15,8 +15,8 @@ var trampoline, batchTrampoline uintptr
 //go:noescape
 func cgocall(fn uintptr, arg unsafe.Pointer) int32
 
-// Invoke makes the call that c heads and returns its result, which is also
-// left in c.Ret. Neither the block nor what its pointers point at escapes.
+// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret.
+// Neither the block nor what its pointers point to escapes.
 func Invoke(c *Call) uintptr {
 	if p := c.Proc; p.addr != 0 && (c.Scope == nil || c.Scope.native) {
 		cgocall(trampoline, unsafe.Pointer(c))
@@ -34,7 +34,7 @@ func invokeC(c *Call) uintptr {
 	return c.Ret
 }
 
-// run makes the calls of a batch in one crossing, if all of them are C.
+// run makes the calls of a batch in one native call, if all of them are C.
 func (b *Batch) run(s *Scope) {
 	if b.goes || s != nil && !s.native {
 		b.runSlow(s)

@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// Invoke makes the call that c heads and returns its result, which is also
-// left in c.Ret. Neither the block nor what its pointers point at escapes:
-// syscall.SyscallN reads the words in place.
+// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret.
+// Neither the block nor what its pointers point to escapes: syscall.SyscallN reads the words in
+// place.
 func Invoke(c *Call) uintptr {
 	return invokeSlow((*Call)(noescape(unsafe.Pointer(c))))
 }
@@ -20,5 +20,5 @@ func invokeC(c *Call) uintptr {
 	return r
 }
 
-// run makes the calls of a batch; here each crosses by itself.
+// run makes the calls of a batch, in this build with one native call each.
 func (b *Batch) run(s *Scope) { b.runSlow(s) }

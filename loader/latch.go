@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// Latch is a lock for a driver object that one goroutine uses at a time, with
-// calls of about a microsecond: an executable graph, a graph being built. It
-// costs less than sync.Mutex when nobody else wants it (BenchmarkLatch,
-// BenchmarkMutex). Who waits asks again and again instead of being woken. Of a
-// crowd one does, and the others sleep. The zero Latch is open.
+// Latch is a lock for a driver object that one goroutine uses at a time, with calls of about a
+// microsecond: an executable graph, a graph being built. Without contention it costs less than
+// sync.Mutex (BenchmarkLatch, BenchmarkMutex). A waiting goroutine polls instead of being woken.
+// If many wait, one of them polls and the others sleep. The zero Latch is unlocked.
 type Latch struct {
 	held atomic.Uint32
-	next sync.Mutex // of the one who asks
+	next sync.Mutex // held by the one goroutine that polls
 }
 
 // Lock takes the latch, waiting until it is free.
@@ -27,8 +26,8 @@ func (l *Latch) Lock() {
 // TryLock takes the latch if it is free, and reports whether it did.
 func (l *Latch) TryLock() bool { return l.held.CompareAndSwap(0, 1) }
 
-// Unlock gives the latch back. It panics if nobody has it, as somebody then used
-// the object without it.
+// Unlock releases the latch. It panics if the latch is not locked, because then the object was
+// used without it.
 func (l *Latch) Unlock() {
 	if l.held.Load() == 0 {
 		unlockedOpen()
@@ -40,14 +39,15 @@ func (l *Latch) Unlock() {
 func unlockedOpen() { panic("loader: Unlock of a Latch that is open") }
 
 const (
-	latchFewYields = 4 // before somebody counts as one of a crowd
+	latchFewYields = 4 // before a goroutine queues for next
 	latchYields    = 64
 	latchFirstNap  = 10 * time.Microsecond
 	latchLastNap   = 200 * time.Microsecond
 )
 
-// wait takes the latch when it is free. If all of a crowd asked, the holder would
-// wait for the memory that they ask for, and the scheduler for its own lock.
+// wait takes the latch when it is free. Only one waiting goroutine polls at length. If all did,
+// they would slow down the holder's access to the latch's memory, and contend for the
+// scheduler's lock.
 func (l *Latch) wait() {
 	if l.yield(latchFewYields) {
 		return
@@ -62,7 +62,7 @@ func (l *Latch) wait() {
 	}
 }
 
-// yield asks n times, and lets others run before each.
+// yield tries to take the latch n times, and yields to other goroutines before each attempt.
 func (l *Latch) yield(n int) bool {
 	for range n {
 		runtime.Gosched()
@@ -73,5 +73,5 @@ func (l *Latch) yield(n int) bool {
 	return false
 }
 
-// take is TryLock that looks first, which disturbs the holder less.
+// take is TryLock that reads the latch first, which disturbs the holder less.
 func (l *Latch) take() bool { return l.held.Load() == 0 && l.held.CompareAndSwap(0, 1) }

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// The assembly names these offsets; nothing else would notice a change.
+// The assembly uses these offsets, and no other test would notice a change.
 func TestLayoutIsWhatTheAssemblyReads(t *testing.T) {
 	for _, f := range []struct {
 		name string

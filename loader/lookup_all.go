@@ -10,9 +10,9 @@ import (
 	"unsafe"
 )
 
-// LookupAll fills a table of C functions: table points to a struct, and each of its
-// fields that has a function type becomes a Go function that calls the symbol of lib
-// with the field's name, its first letter made small, or the one that a tag gives:
+// LookupAll fills a table of C functions. table points to a struct. Each field that has a
+// function type becomes a Go function that calls a symbol of lib: the field's name with its
+// first letter in lower case, or the name in the field's symbol tag:
 //
 //	var curand struct {
 //		CurandCreateGenerator func(g *uintptr, kind int32) int32
@@ -22,24 +22,23 @@ import (
 //	}
 //	err := loader.LookupAll(lib, drv.Scope(), &curand)
 //
-// Every call runs under s, which may be nil. A context's driver has the scope that
-// makes the context current in the same native call.
+// Every call runs under s, which may be nil. A context's driver provides the scope that makes
+// the context current in the same native call.
 //
-// Each parameter is what C has in its place: an integer of the same size, float32
-// for float, float64 for double, bool, uintptr for handles, and *T or unsafe.Pointer
-// for pointers. A string becomes a C string that is there until the call returns.
-// The result is one of these or none; a string is copied from the char* that C
-// returns. Structs by value, slices, functions and variadic parameters have no
-// single counterpart in C, and are errors: pass &s[0], a pointer, or the address
-// that [NewCallback] returned.
+// Each parameter has the type that corresponds to C's: an integer of the same size, float32 for
+// float, float64 for double, bool, uintptr for handles, and *T or unsafe.Pointer for pointers. A
+// string becomes a C string that is valid until the call returns. The result is one of these
+// types or none; a string result is a copy of the char* that C returns. Structs by value,
+// slices, functions and variadic parameters have no single counterpart in C, and LookupAll
+// returns an error for them. Pass &s[0], a pointer, or the address that [NewCallback] returned
+// instead.
 //
-// What a pointer points to is on the heap and stays until the call returns. If C
-// keeps it for longer, hold it, and pin it with [runtime.Pinner].
+// What a pointer points to is on the heap and stays alive until the call returns. If C keeps it
+// longer, retain it and pin it with [runtime.Pinner].
 //
-// The error joins what is wrong with each field; a symbol that is not there
-// matches [ErrSymbolNotFound]. An optional one leaves its field nil. A call
-// allocates and takes about a microsecond: code that calls more often builds its
-// own block (see [Call]).
+// The error joins the errors of all fields; a missing symbol matches [ErrSymbolNotFound]. An
+// optional symbol that is missing leaves its field nil. A call allocates and takes about a
+// microsecond, so code that calls more often should build its own block (see [Call]).
 func LookupAll(lib Library, s *Scope, table any) error {
 	if lib == nil {
 		return errors.New("loader.LookupAll: the library is nil; Open returns one")
@@ -94,7 +93,7 @@ func lookupField(lib Library, s *Scope, f reflect.StructField, to reflect.Value)
 
 var errNoFloats = errors.New("this build cannot pass one to C (see PassesFloats)")
 
-// shapeOf is the Call.N of a function type.
+// shapeOf returns the Call.N for a function type.
 func shapeOf(t reflect.Type) (uintptr, error) {
 	if t.IsVariadic() {
 		return 0, errors.New("a variadic function has no fixed type in C; write one field for each way it is called")
@@ -131,8 +130,8 @@ func shapeOf(t reflect.Type) (uintptr, error) {
 	return n, nil
 }
 
-// isFloatKind reports whether C takes a type in a vector register, or what is
-// wrong with it.
+// isFloatKind reports whether C takes a type in a vector register, or returns an error if the
+// type cannot be passed.
 func isFloatKind(t reflect.Type) (bool, error) {
 	switch k := t.Kind(); k {
 	case reflect.Float32, reflect.Float64:
@@ -154,8 +153,8 @@ func isFloatKind(t reflect.Type) (bool, error) {
 	}
 }
 
-// callTyped makes one call. Its block and all that its words point at are on the
-// heap, so C may call back into Go.
+// callTyped makes one call. Its block and everything that its words point to are on the heap, so
+// C may call back into Go.
 func callTyped(p *Proc, s *Scope, shape uintptr, t reflect.Type, args []reflect.Value) []reflect.Value {
 	block := make([]uintptr, callWords+max(len(args), minWords))
 	words := block[callWords:]
@@ -193,7 +192,7 @@ func callTyped(p *Proc, s *Scope, shape uintptr, t reflect.Type, args []reflect.
 	return []reflect.Value{resultOf(c, t.Out(0))}
 }
 
-// resultOf is the result of a call as a value of type t.
+// resultOf returns the result of a call as a value of type t.
 func resultOf(c *Call, t reflect.Type) reflect.Value {
 	v, r := reflect.New(t).Elem(), c.Ret
 	switch t.Kind() {

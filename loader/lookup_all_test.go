@@ -103,7 +103,7 @@ func TestFloatsOfAFunctionOfCNeedABuildThatPassesThem(t *testing.T) {
 	}
 }
 
-// addrLibrary claims that C has everything.
+// addrLibrary returns a C address for every symbol.
 type addrLibrary struct{ goLibrary }
 
 func (addrLibrary) Lookup(string) (loader.Proc, error) { return loader.AddrProc(1), nil }

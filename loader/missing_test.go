@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What the systems say when there is no library of a name, and when there is one that
-// lacks another.
+// These are the systems' errors for a library that does not exist, and for one that lacks a
+// dependency.
 func TestMissingLibrariesAreToldByTheSystemsWords(t *testing.T) {
 	const name = "libx.so.2"
 	for _, c := range []struct {

@@ -12,32 +12,32 @@ import (
 )
 
 var (
-	// ErrUnsupportedPlatform is matched when this operating system has no CUDA
-	// driver, or this build no way to open one.
+	// ErrUnsupportedPlatform is matched when no CUDA driver exists for this operating system, or
+	// when this build cannot open one.
 	ErrUnsupportedPlatform = errors.New("no CUDA driver exists for this platform")
-	// ErrStatic is matched when the build tag static left the dynamic loader
-	// out.
+	// ErrStatic is matched when the program was built without the dynamic loader (build tag
+	// static).
 	ErrStatic = errors.New("built with the tag static: no library can be opened; build without it, with CGO_ENABLED=0, to use a GPU")
-	// ErrStubLibrary is matched when the library found is the CUDA toolkit's
-	// stub, which exists to link against and has no driver in it.
+	// ErrStubLibrary is matched when the library found is the CUDA toolkit's stub, which
+	// contains no driver and exists only to link against.
 	ErrStubLibrary = errors.New("the CUDA toolkit's stub library, which is for linking only")
 )
 
-// OpenError says which names were tried and why none of them opened. %v is one line
-// with the reason that matters most, %+v has every name with the system's reason.
+// OpenError says which names were tried and why each of them failed. %v prints one line with the
+// most important reason, %+v every name with the system's reason.
 type OpenError struct {
 	Tried []Attempt
 }
 
-// Attempt is one name that was tried. Its error matches [fs.ErrNotExist] if there is
-// no library of that name.
+// Attempt is one name that was tried. Err matches [fs.ErrNotExist] if there is no library of
+// that name.
 type Attempt struct {
 	Name string
 	Err  error
 }
 
-// Error names the first library that is there and cannot be used or, if there is none
-// at all, the first name.
+// Error names the first library that exists but cannot be used. If none exists, it names the
+// first name that was tried.
 func (e *OpenError) Error() string {
 	if e == nil || len(e.Tried) == 0 {
 		return "no library opened"
@@ -49,7 +49,7 @@ func (e *OpenError) Error() string {
 	return fmt.Sprintf("no library opened: %v (%d names tried, %%+v lists them)", e.Tried[told], len(e.Tried))
 }
 
-// String is the name and the reason, which often begins with the name itself.
+// String returns the name and the reason. The reason often begins with the name already.
 func (a Attempt) String() string {
 	if reason := fmt.Sprint(a.Err); strings.HasPrefix(reason, a.Name+":") {
 		return reason
@@ -93,16 +93,14 @@ type DynamicLibrary struct {
 	handle uintptr // 0 once closed
 }
 
-// Open opens the first of the given names that the system finds. A name
-// without a separator is searched as the system searches; on Windows only in
-// the system's own directory.
+// Open opens the first of the given names that the system finds. A name without a path is
+// searched for as the system does, on Windows in System32 only.
 func Open(names ...string) (*DynamicLibrary, error) {
 	return open(names, nil, nil)
 }
 
-// open opens the first name that look has no objection to, and to whose library
-// accept has none. Opening a library runs code of it, so what can be known from the
-// file alone is for look.
+// open opens the first name that look does not reject and whose library accept does not reject.
+// Opening a library runs its code, so look makes the checks that need only the file.
 func open(names []string, look func(name string) error, accept func(*DynamicLibrary) error) (*DynamicLibrary, error) {
 	failure := &OpenError{}
 	for _, name := range names {
@@ -137,17 +135,17 @@ func openOne(name string) (*DynamicLibrary, error) {
 	return &DynamicLibrary{name: name, handle: handle}, nil
 }
 
-// missing is the system's answer that there is no such library, in its words.
+// missing is the system's error for a library that does not exist, with its original text.
 type missing struct{ error }
 
 func (m missing) Is(target error) bool { return target == fs.ErrNotExist }
 func (m missing) Unwrap() error        { return m.error }
 
-// moduleNotFound is what Windows answers then.
+// moduleNotFound is Windows's error for a library that does not exist.
 const moduleNotFound = syscall.Errno(126)
 
-// noSuchLibrary reports whether the system found nothing of that name. What a library
-// needs itself may be missing too; then the reason has that other name.
+// noSuchLibrary reports whether the system found no library of that name. A library's own
+// dependency may also be missing, but then the reason has the dependency's name.
 func noSuchLibrary(name string, err error) bool {
 	reason := err.Error()
 	glibc := strings.HasPrefix(reason, name+": cannot open shared object file: No such file")
@@ -163,7 +161,7 @@ func (l *DynamicLibrary) Name() string {
 	return l.name
 }
 
-// Lookup returns the C function behind a symbol.
+// Lookup returns the C function with the given symbol.
 func (l *DynamicLibrary) Lookup(symbol string) (Proc, error) {
 	if l == nil {
 		return Proc{}, fmt.Errorf("%s: nil library: open one with loader.Open", symbol)
@@ -183,7 +181,7 @@ func (l *DynamicLibrary) Lookup(symbol string) (Proc, error) {
 	return AddrProc(addr), nil
 }
 
-// Close gives the library back to the system. Closing twice is fine.
+// Close unloads the library. A second Close does nothing.
 func (l *DynamicLibrary) Close() error {
 	if l == nil {
 		return nil

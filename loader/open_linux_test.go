@@ -58,7 +58,7 @@ func TestFailureListsEveryNameWithTheSystemsReason(t *testing.T) {
 	}
 }
 
-// Of many names the one that is there and cannot be used is what a reader needs.
+// Of many names, the error should name the one that exists and cannot be used.
 func TestFailureInOneLineNamesTheLibraryThatIsThere(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "libcuda.so.1")
 	if err := os.WriteFile(text, []byte("no library\n"), 0o600); err != nil {
@@ -143,7 +143,7 @@ func TestOrdinaryProcessIsNotPrivileged(t *testing.T) {
 	}
 }
 
-// The system keeps the reason of a failure per thread, and goroutines move.
+// The system keeps the reason for a failure per thread, and goroutines move between threads.
 func TestFailuresOnManyGoroutinesHaveTheirReasons(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
@@ -161,8 +161,8 @@ func TestFailuresOnManyGoroutinesHaveTheirReasons(t *testing.T) {
 	wg.Wait()
 }
 
-// What the system says when a library cannot be given back is the error of Close.
-// The C library stays loaded, so that there is something to ask about.
+// Close returns the system's error if a library cannot be unloaded. The test uses the C library,
+// which stays loaded.
 func TestCloseReportsWhatTheSystemSays(t *testing.T) {
 	l, err := Open("libc.so.6")
 	if err != nil {

@@ -9,30 +9,30 @@ import (
 // the library does not have.
 var ErrSymbolNotFound = errors.New("symbol not found")
 
-// Missing is the result of invoking a zero Proc: nothing was called.
+// Missing is the result of invoking a zero Proc, which calls nothing.
 const Missing = ^uintptr(0)
 
-// Library turns symbols into functions. The system's driver, an emulated one
-// and wrappers around either implement it.
+// Library maps symbols to functions. The system's driver, an emulated driver and wrappers around
+// either implement it.
 type Library interface {
-	// Name says which library this is: a path, or a description.
+	// Name identifies the library by its path or a description.
 	Name() string
-	// Lookup returns the function behind a symbol, or an error that matches
+	// Lookup returns the function with the given symbol, or an error that matches
 	// ErrSymbolNotFound.
 	Lookup(symbol string) (Proc, error)
-	// Close gives the library back. Its functions must not be called after.
+	// Close unloads the library. Its functions must not be called afterwards.
 	Close() error
 }
 
 // GoFunc is a function of a Library that is written in Go.
 //
-// It must not keep a pointer argument after it returns, nor hand one to
-// another goroutine, unless the function it stands for keeps it by contract:
-// the pointee may lie on the caller's stack.
+// It must not keep a pointer argument after it returns, nor pass one to another goroutine,
+// because the memory may be on the caller's stack. The only exception is a function that keeps
+// the pointer by contract.
 type GoFunc func(a Args) uintptr
 
-// Proc is a function of a Library: a C address or a Go function. The zero Proc
-// is a function that is not there.
+// Proc is a function of a Library: a C address or a Go function. The zero Proc is a missing
+// function.
 type Proc struct {
 	addr uintptr // read by the assembly at offset 0
 	fn   GoFunc
@@ -53,8 +53,8 @@ func (p Proc) IsGo() bool { return p.fn != nil }
 // Addr returns the C address, or 0 for a Go function.
 func (p Proc) Addr() uintptr { return p.addr }
 
-// Call calls p with the given words and returns its result. It copies and
-// allocates; code that runs often builds its own block and uses Invoke.
+// Call calls p with the given words and returns its result. It copies and allocates, so code
+// that runs often should build its own block and use Invoke.
 func (p *Proc) Call(words ...uintptr) uintptr {
 	if p == nil {
 		return Missing
@@ -66,9 +66,9 @@ func (p *Proc) Call(words ...uintptr) uintptr {
 	return Invoke(c)
 }
 
-// Call heads the argument block of one call. The argument words follow it in
-// the same struct, one 8-byte slot each, at least eight of them: the
-// trampolines load every register whether the function takes it or not.
+// Call heads the argument block of one call. The argument words follow it in the same struct,
+// one 8-byte slot each. There must be room for at least eight, because the trampolines load
+// every argument register, whether the function takes it or not.
 //
 //	block := struct {
 //		call loader.Call
@@ -78,13 +78,13 @@ func (p *Proc) Call(words ...uintptr) uintptr {
 //	}{loader.Call{Proc: &p, N: 2}, &out, 64, [6]uintptr{}}
 //	result := loader.Invoke(&block.call)
 //
-// Pointers are typed fields, never uintptrs made earlier: the block usually
-// lies on a goroutine's stack, which can move until the crossing begins.
+// Pointers must be typed fields, not uintptrs converted earlier: the block usually is on a
+// goroutine's stack, which can move until the native call begins.
 type Call struct {
 	Proc  *Proc   // what to call
-	Scope *Scope  // under which context and capture mode; nil: as it is
-	N     uintptr // number of argument words, and which are floats: see FloatArg
-	Ret   uintptr // the result, all of its register
+	Scope *Scope  // context and capture mode for the call; nil: leave the thread as it is
+	N     uintptr // number of argument words, plus flags for floats: see FloatArg
+	Ret   uintptr // the result, the full register
 }
 
 const (
@@ -97,7 +97,7 @@ func (c *Call) args() unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(Call{}))
 }
 
-// Args is what a GoFunc sees of its argument block.
+// Args gives a GoFunc access to the words of its argument block.
 type Args struct {
 	words unsafe.Pointer
 	n     int
@@ -128,13 +128,12 @@ func (a Args) slot(i int) unsafe.Pointer {
 	return unsafe.Add(a.words, uintptr(i)*unsafe.Sizeof(uintptr(0)))
 }
 
-// Forward calls p with the same arguments: what a wrapping library does
-// between looking at a call and returning its result.
+// Forward calls p with the same arguments. A wrapping library uses it to pass a call on.
 func (a Args) Forward(p *Proc) uintptr {
 	if p.fn != nil {
 		return p.fn(a)
 	}
-	if a.words == nil { // zero Args head no block
+	if a.words == nil { // zero Args have no block
 		return Missing
 	}
 	c := (*Call)(unsafe.Add(a.words, -int(unsafe.Sizeof(Call{}))))
@@ -145,9 +144,8 @@ func (a Args) Forward(p *Proc) uintptr {
 	return ret
 }
 
-// noescape hides a pointer from escape analysis. It is sound here because a C
-// function reached through Invoke does not keep the block, and a GoFunc
-// promises not to.
+// noescape hides a pointer from escape analysis. This is sound here because a C function reached
+// through Invoke does not keep the block, and a GoFunc must not.
 //
 //go:nosplit
 func noescape(p unsafe.Pointer) unsafe.Pointer {

@@ -2,16 +2,15 @@ package loader
 
 import "runtime"
 
-// Scope says under which conditions a call runs. Both are established in the
-// crossing that makes the call, because outside it a goroutine may already be
-// on another thread.
+// Scope is the context and capture mode under which a call runs. Both are set in the native call
+// itself, because between two native calls a goroutine may move to another thread.
 //
-// A bound scope makes a value current on the thread (for CUDA: the context)
-// before the call and leaves it so; if it is current already, only the query
-// is paid. A guarded scope exchanges the thread's capture mode for the relaxed
-// one before the call and back after it, whatever the call returned.
+// A bound scope makes a value current on the thread (for CUDA: the context) before the call and
+// leaves it current. If it is current already, the only cost is the query. A guarded scope sets
+// the thread's capture mode to relaxed before the call and restores it afterwards, whatever the
+// call returned.
 //
-// A Scope is read-only once made and may be shared by any number of calls.
+// A Scope is read-only once made, and any number of calls may share it.
 type Scope struct {
 	value    uintptr // 0: not bound
 	get      *Proc   // int get(uintptr *current)
@@ -23,8 +22,8 @@ type Scope struct {
 // relaxed is CU_STREAM_CAPTURE_MODE_RELAXED.
 const relaxed = 2
 
-// NewScope returns a scope that binds value by get and set, unless value is 0,
-// and guards by exchange, unless that is nil.
+// NewScope returns a scope. It binds value with get and set unless value is 0, and guards with
+// exchange unless that is nil.
 func NewScope(get, set *Proc, value uintptr, exchange *Proc) *Scope {
 	s := &Scope{value: value, get: get, set: set, exchange: exchange, native: true}
 	for _, p := range []*Proc{get, set, exchange} {
@@ -35,8 +34,8 @@ func NewScope(get, set *Proc, value uintptr, exchange *Proc) *Scope {
 	return s
 }
 
-// enter establishes the scope call by call, on a thread that the caller has
-// locked. It returns the first failure, or 0 and the mode to restore.
+// enter establishes the scope with separate calls, on a thread that the caller has locked. It
+// returns the first failure, or 0 and the mode to restore.
 func (s *Scope) enter() (mode, failure uintptr) {
 	if s.value != 0 {
 		if r := s.bind(); r != 0 {
@@ -49,7 +48,7 @@ func (s *Scope) enter() (mode, failure uintptr) {
 	return s.swap(relaxed)
 }
 
-// bind makes the value current unless it is.
+// bind makes the value current if it is not already.
 func (s *Scope) bind() uintptr {
 	var current uintptr
 	get := struct {
@@ -71,7 +70,7 @@ func (s *Scope) bind() uintptr {
 	return uintptr(uint32(Invoke(&set.call)))
 }
 
-// swap exchanges the thread's capture mode and returns the one it had.
+// swap sets the thread's capture mode and returns the previous one.
 func (s *Scope) swap(mode uintptr) (before, failure uintptr) {
 	m := uint32(mode)
 	call := struct {
@@ -83,15 +82,15 @@ func (s *Scope) swap(mode uintptr) (before, failure uintptr) {
 	return uintptr(m), failure
 }
 
-// leave undoes what enter did to the thread's mode.
+// leave restores the thread's mode that enter replaced.
 func (s *Scope) leave(mode uintptr) {
 	if s.exchange != nil {
 		s.swap(mode)
 	}
 }
 
-// invokeSlow runs a call that cannot be made in one crossing: its function or
-// a function of its scope is written in Go, or the platform has no trampoline.
+// invokeSlow runs a call that needs more than one native call: its function or a function of its
+// scope is written in Go, or the platform has no trampoline.
 func invokeSlow(c *Call) uintptr {
 	if c.Scope == nil {
 		c.Ret = invokeBare(c)
@@ -109,7 +108,7 @@ func invokeSlow(c *Call) uintptr {
 	return c.Ret
 }
 
-// invokeBare makes the call and nothing else.
+// invokeBare makes the call without its scope.
 func invokeBare(c *Call) uintptr {
 	switch p := c.Proc; {
 	case p.fn != nil:

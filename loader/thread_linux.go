@@ -2,7 +2,6 @@ package loader
 
 import "golang.org/x/sys/unix"
 
-// ThreadID identifies the operating system's thread that runs the caller. It
-// means something only while the goroutine is locked to its thread, or as a
-// hint.
+// ThreadID returns an identifier of the operating system's thread that runs the caller. Unless
+// the goroutine is locked to its thread, it is only a hint.
 func ThreadID() uint64 { return uint64(unix.Gettid()) }

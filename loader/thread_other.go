@@ -7,10 +7,9 @@ import (
 	"sync"
 )
 
-// ThreadID identifies what stands for a thread: here the goroutine, because
-// the operating system's thread is out of reach without C. An emulated driver
-// then has one current context per goroutine, which is what a locked
-// goroutine would see.
+// ThreadID returns an identifier of the goroutine, because the operating system's thread cannot
+// be queried without C. An emulated driver then has one current context per goroutine, as a
+// locked goroutine would see on other platforms.
 func ThreadID() uint64 {
 	buf := heads.Get().(*[len(goroutine) + 20]byte)
 	defer heads.Put(buf)
@@ -28,8 +27,8 @@ func ThreadID() uint64 {
 	return id
 }
 
-// goroutine is how the trace of a goroutine begins; its number follows.
+// goroutine is the beginning of a goroutine's stack trace. The goroutine's number follows.
 const goroutine = "goroutine "
 
-// heads are kept because a call may not allocate.
+// heads is a pool because a call must not allocate.
 var heads = sync.Pool{New: func() any { return new([len(goroutine) + 20]byte) }}

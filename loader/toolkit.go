@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// Toolkit says how a library of the CUDA toolkit is called, so that it can be
-// found: NVRTC, cuBLAS and the like. The toolkit need not be installed as a
-// whole; the libraries alone are packaged by distributions, conda and PyPI.
+// Toolkit has the names under which a library of the CUDA toolkit can be found: NVRTC, cuBLAS
+// and the like. The whole toolkit need not be installed; distributions, conda and PyPI package
+// the libraries alone.
 type Toolkit struct {
-	// Variable names the environment variable with a path to open instead of
-	// searching. It is ignored in a process that runs with more rights than
-	// its user.
+	// Variable names the environment variable with a path to open instead of searching. It is
+	// ignored in a process that runs with more rights than its user.
 	Variable string
-	// Linux has the file names, the preferred one first: "libnvrtc.so.13".
+	// Linux has the file names, the preferred one first, as in "libnvrtc.so.13".
 	Linux []string
-	// Windows has patterns of file names, the preferred one first:
-	// "nvrtc64_130_*.dll".
+	// Windows has patterns of file names, the preferred one first, as in "nvrtc64_130_*.dll".
 	Windows []string
 }
 
-// OpenToolkit opens a library of the CUDA toolkit: the one that the variable
-// names or else the first that is found and that accept, which may be nil, has
-// no objection to. Searched are the folder that CUDA_PATH or CUDA_HOME names,
-// what the system searches (on Windows its own folder only), the folders where
-// toolkits are usually installed, the active conda or Python environment, and on
-// Linux the wheels of every python3 on the PATH and of the user; for each name the
-// folders in this order, before the next name.
+// OpenToolkit opens a library of the CUDA toolkit: the one that t.Variable names, or else the
+// first one found that accept does not reject. accept may be nil. For each name, OpenToolkit
+// searches in this order, before it tries the next name:
+//
+//   - the folder that CUDA_PATH or CUDA_HOME names
+//   - where the system searches (on Windows its own folder only)
+//   - the folders where toolkits are usually installed
+//   - the active conda or Python environment
+//   - on Linux, the wheels of every python3 on the PATH and of the user
 //
 // The error is an [OpenError] with everything that was tried.
 func OpenToolkit(t Toolkit, accept func(*DynamicLibrary) error) (*DynamicLibrary, error) {
@@ -38,7 +38,7 @@ func OpenToolkit(t Toolkit, accept func(*DynamicLibrary) error) (*DynamicLibrary
 	return open(t.Names(), nil, accept)
 }
 
-// Override returns the path that the environment names, or "".
+// Override returns the path that the environment variable holds, or "".
 func (t Toolkit) Override() string {
 	if t.Variable == "" {
 		return ""
@@ -46,8 +46,8 @@ func (t Toolkit) Override() string {
 	return SecureEnv(t.Variable)
 }
 
-// Names lists what OpenToolkit tries without the variable: files that exist,
-// and names for the system's search.
+// Names lists what OpenToolkit tries if the variable is not set: files that exist, and names for
+// the system to search.
 func (t Toolkit) Names() []string {
 	var names []string
 	for _, pattern := range t.patterns() {
@@ -68,8 +68,8 @@ func (t Toolkit) Names() []string {
 	return names
 }
 
-// fromVariable reports whether a file lies in a folder that CUDA_PATH or
-// CUDA_HOME names, which goes before the system's search.
+// fromVariable reports whether a file is in a folder that CUDA_PATH or CUDA_HOME names. Such a
+// folder precedes the system's search.
 func fromVariable(name string) bool {
 	for _, root := range variableRoots() {
 		if strings.HasPrefix(name, filepath.Clean(root)+string(filepath.Separator)) {
@@ -79,13 +79,13 @@ func fromVariable(name string) bool {
 	return false
 }
 
-// ToolkitRoots lists folders that a CUDA toolkit may be in, those that the
-// environment names first.
+// ToolkitRoots lists folders in which a CUDA toolkit may be installed, beginning with those that
+// environment variables name.
 func ToolkitRoots() []string {
 	return unique(append(variableRoots(), expand(toolkitRoots())...))
 }
 
-// ToolkitFolders lists the folders in which libraries of the toolkit may be.
+// ToolkitFolders lists the folders in which the toolkit's libraries may be.
 func ToolkitFolders() []string {
 	var folders []string
 	for _, root := range ToolkitRoots() {
@@ -106,8 +106,8 @@ func variableRoots() []string {
 	return roots
 }
 
-// under joins a folder that an environment variable names with others below
-// it; there are none if the variable is not set.
+// under joins the folder that an environment variable names with each folder in below. It
+// returns none unless the variable holds an absolute path.
 func under(variable string, below ...string) []string {
 	root := SecureEnv(variable)
 	if !filepath.IsAbs(root) {
@@ -120,12 +120,12 @@ func under(variable string, below ...string) []string {
 	return folders
 }
 
-// expand replaces patterns by what they match, the highest version first.
+// expand replaces patterns with their matches, the highest version first.
 func expand(patterns []string) []string {
 	var all []string
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(pattern)
-		if err != nil { // a variable's folder with a bracket in its name
+		if err != nil { // the folder from a variable has a bracket in its name
 			continue
 		}
 		slices.SortFunc(found, laterFirst)

@@ -10,7 +10,7 @@ func (t Toolkit) patterns() []string { return t.Linux }
 
 var librarySubfolders = []string{"lib64", "lib", "targets/" + toolkitTarget() + "/lib"}
 
-// toolkitTarget is how the toolkit calls this system.
+// toolkitTarget is the toolkit's name for this system.
 func toolkitTarget() string {
 	if runtime.GOARCH == "arm64" {
 		return "sbsa-linux"
@@ -18,7 +18,7 @@ func toolkitTarget() string {
 	return "x86_64-linux"
 }
 
-// toolkitRoots are where NVIDIA's installers and packages put the toolkit.
+// toolkitRoots lists where NVIDIA's installers and packages put the toolkit.
 func toolkitRoots() []string {
 	return []string{
 		"/usr/local/cuda",
@@ -29,9 +29,9 @@ func toolkitRoots() []string {
 	}
 }
 
-// libraryFolders are others: Debian's, those of an active conda environment, and
-// of the wheels in the Python environment that is active, in those whose python3 the
-// shell finds, and in the user's.
+// libraryFolders lists further folders: Debian's, those of an active conda environment, and
+// those of wheels. Wheels may be in the active Python environment, in any environment whose
+// python3 is on the PATH, and in the user's own folder.
 func libraryFolders() []string {
 	folders := []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib64"}
 	if runtime.GOARCH == "arm64" {
@@ -49,8 +49,9 @@ func libraryFolders() []string {
 	return append(folders, under("HOME", ".local/"+site, ".pyenv/versions/*/"+site)...)
 }
 
-// pythonPrefixes are the folders above those of PATH that have a python3, and what
-// links of that name lead to: a virtual environment, and the Python it is made from.
+// pythonPrefixes lists the parents of the folders on the PATH that contain a python3. If that
+// python3 is a link, its target counts too: a virtual environment, and the Python it was made
+// from.
 func pythonPrefixes() []string {
 	var prefixes []string
 	for _, folder := range filepath.SplitList(SecureEnv("PATH")) {

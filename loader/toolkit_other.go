@@ -2,7 +2,7 @@
 
 package loader
 
-// patterns has one entry so that the error can say something about it.
+// patterns has one entry so that the error has something to name.
 func (t Toolkit) patterns() []string { return []string{"CUDA toolkit for this platform"} }
 
 var librarySubfolders []string
