@@ -8,12 +8,12 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Arch is an architecture that code is compiled for, as compilers name it: sm_90,
-// sm_90a, sm_100f. The zero Arch means that the architecture is unknown.
+// Arch is an architecture that code is compiled for, named as compilers do: sm_90, sm_90a,
+// sm_100f. The zero Arch is an unknown architecture.
 type Arch struct {
 	Major, Minor int
-	// Suffix is 'a' for code that only this exact architecture runs, 'f' for code
-	// that its family runs, and 0 for neither.
+	// Suffix is 'a' for code that runs on this exact architecture only, 'f' for code that runs
+	// on its family, and 0 for code without either restriction.
 	Suffix byte
 }
 
@@ -32,7 +32,7 @@ func ParseArch(name string) (Arch, error) {
 	return a, nil
 }
 
-// archOf reads the number by which binaries name an architecture: 90 for sm_90.
+// archOf converts the number by which binaries name an architecture: 90 for sm_90.
 func archOf(number uint32, suffix byte) Arch {
 	return Arch{int(number / 10), int(number % 10), suffix}
 }
@@ -56,13 +56,13 @@ func (a Arch) above(device Arch) bool {
 	return a.Major > device.Major || a.Major == device.Major && a.Minor > device.Minor
 }
 
-// machineCodeFor returns why a device cannot run machine code for a, or "" if it
-// can. A device runs code of its major version that is not newer than itself, and
-// code with the suffix a only if it is for exactly this device.
+// machineCodeFor returns why a device cannot run machine code for a, or "" if it can. A device
+// runs code for its own major version that is not newer than the device itself. Code with the
+// suffix a must be for exactly this device.
 func (a Arch) machineCodeFor(device Arch) string {
 	switch {
 	case a == (Arch{}):
-		return "" // only the driver can tell
+		return "" // only the driver can decide
 	case a.Suffix == 'a' && (a.Major != device.Major || a.Minor != device.Minor):
 		return fmt.Sprintf("machine code for %v runs on devices of compute capability %s only", a, a.capability())
 	case a.Major != device.Major || a.above(device):

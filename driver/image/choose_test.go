@@ -53,8 +53,8 @@ func TestArchitecturesAreParsed(t *testing.T) {
 	}
 }
 
-// Which code runs where: the CUDA programming guide's "Binary Compatibility" and
-// "PTX Compatibility".
+// These are the rules of the CUDA programming guide's sections "Binary Compatibility" and "PTX
+// Compatibility".
 func TestBestImageIsChosen(t *testing.T) {
 	set := []*image.Image{
 		parsed(t, "p52", markedPTX("7.0", "sm_52", 1)),

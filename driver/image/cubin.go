@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// Values in the header of an ELF file and of a cubin. The numbers are those of the
-// ELF specification; the names of CUDA's own are LLVM's.
+// These are values in the header of an ELF file and of a cubin. The numbers come from the ELF
+// specification, the names of CUDA's own values from LLVM.
 const (
 	elfClass64      = 2
 	elfLittleEndian = 1
@@ -18,13 +18,13 @@ const (
 	elfSectionSize = 64
 	elfProgramSize = 56
 
-	cubinABI13 = 8 // EI_ABIVERSION of CUDA 13's layout; before it 7 and less
+	cubinABI13 = 8 // EI_ABIVERSION of CUDA 13's layout; earlier layouts have 7 or less
 )
 
-// The types of sections that have no bytes in the file. All others are taken to
-// have some, unknown types too: whoever reads the image next may know them.
-// CUDA's own are the types that ptxas gives .nv.global, .nv.local, .nv.shared
-// and the shared memory that a compiler reserves.
+// These are the types of sections that have no bytes in the file. All other types, unknown ones
+// too, are assumed to have bytes, because the next reader of the image may know them. CUDA's own
+// are the types that ptxas uses for .nv.global, .nv.local, .nv.shared and the shared memory that
+// a compiler reserves.
 const (
 	sectionNull           = 0
 	sectionNoBits         = 8
@@ -36,9 +36,8 @@ const (
 	segmentNull = 0
 )
 
-// checkCubin reads the header of a cubin and checks that the tables, and what they
-// refer to, lie within its length. The driver does not check, and a cubin that is
-// cut off crashes the process.
+// checkCubin reads the header of a cubin. It checks that the tables, and what they refer to, lie
+// within its length. The driver does not check this, and a truncated cubin crashes the process.
 func checkCubin(data []byte) (Part, error) {
 	if err := checkELF(data); err != nil {
 		return Part{}, err
@@ -96,7 +95,7 @@ func checkELFTables(data []byte) error {
 	return nil
 }
 
-// cubinArch reads the architecture from the flags of the header. CUDA 13 moved it.
+// cubinArch reads the architecture from the header's flags, whose layout CUDA 13 changed.
 func cubinArch(data []byte) Arch {
 	flags, number, specific := le.Uint32(data[0x30:]), uint32(0), uint32(0)
 	switch abi := data[8]; {
@@ -111,8 +110,7 @@ func cubinArch(data []byte) Arch {
 	return archOf(number, 0)
 }
 
-// elfSize returns where the last table, section or segment of a 64-bit ELF file
-// ends.
+// elfSize returns the end of the last table, section or segment of a 64-bit ELF file.
 func elfSize(data []byte) uint64 {
 	programs, sections := elfTable(data, 0x20, 0x36), elfSections(data)
 	end := max(programs.end(), sections.end())
@@ -143,7 +141,8 @@ func segmentEnd(header []byte) uint64 {
 	return endOf(le.Uint64(header[0x08:]), le.Uint64(header[0x20:]))
 }
 
-// endOf returns where bytes end. An empty range has no place.
+// endOf returns the end of a range of bytes, or 0 for an empty range, whose offset means
+// nothing.
 func endOf(at, size uint64) uint64 {
 	if size == 0 {
 		return 0
@@ -154,13 +153,13 @@ func endOf(at, size uint64) uint64 {
 // elfHeaders is a table of n headers of the same size.
 type elfHeaders struct{ at, each, n uint64 }
 
-// elfTable reads from the file's header where a table is.
+// elfTable reads the position of a table from the file's header.
 func elfTable(data []byte, at, each int) elfHeaders {
 	return elfHeaders{le.Uint64(data[at:]), uint64(le.Uint16(data[each:])), uint64(le.Uint16(data[each+2:]))}
 }
 
-// elfSections returns the table of sections. If their number does not fit the
-// header, the first section's size holds it.
+// elfSections returns the table of sections. If the number of sections does not fit in the
+// header, the size field of the first section holds it.
 func elfSections(data []byte) elfHeaders {
 	h := elfTable(data, 0x28, 0x3a)
 	if h.n != 0 || h.at == 0 {
@@ -173,8 +172,8 @@ func elfSections(data []byte) elfHeaders {
 	return h
 }
 
-// sectionNames returns the number of the section that holds the names of sections.
-// If the number does not fit the header, the first section holds it.
+// sectionNames returns the index of the section that holds section names. If the index does not
+// fit in the header, the first section holds it.
 func sectionNames(data []byte, sections elfHeaders) uint64 {
 	const reserved, elsewhere = 0xff00, 0xffff
 	n := uint64(le.Uint16(data[0x3e:]))

@@ -21,7 +21,7 @@ func check(err error) {
 	}
 }
 
-// What an image holds, and what of it a device runs.
+// List the parts of an image, and find the one that a device runs.
 func ExampleParse() {
 	axpy, err := image.Parse("axpy.ptx", []byte(axpyPTX))
 	check(err)
@@ -46,7 +46,7 @@ func ExampleParseArch() {
 	// Output: 9 0 a sm_90a
 }
 
-// The entries of a fat binary, uncompressed.
+// Print the entries of a fat binary, uncompressed.
 func ExamplePart() {
 	data, err := os.ReadFile("../testdata/images/default.fatbin")
 	check(err)

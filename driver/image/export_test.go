@@ -1,6 +1,6 @@
 package image
 
-// End returns where an image states that it ends.
+// End returns the end that an image states for itself.
 func End(data []byte) uint64 {
 	kind, err := Check(data)
 	switch {

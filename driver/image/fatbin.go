@@ -8,7 +8,8 @@ package image
 //	u32 compressed size, u32, u16 minor, u16 major, u32 architecture,
 //	u32, u32, u64 flags, u64, u64 uncompressed size
 //
-// NVIDIA does not document it; fatbinary of CUDA 11.8 and of 13.0 write it so.
+// NVIDIA does not document the format. The fatbinary tools of CUDA 11.8 and 13.0 write it this
+// way.
 const (
 	fatbinHeaderSize = 16
 	fatbinEntrySize  = 64
@@ -17,8 +18,8 @@ const (
 	fatbinPTX = 1
 	fatbinELF = 2
 
-	fatbinLZ4        = 0x2000 // as fatbinary does up to CUDA 12, and nvcc 13 with --compress-mode=speed
-	fatbinZstd       = 0x8000 // as nvcc does since CUDA 12.8 unless told otherwise
+	fatbinLZ4        = 0x2000 // written by fatbinary up to CUDA 12, and by nvcc 13 with --compress-mode=speed
+	fatbinZstd       = 0x8000 // nvcc's default since CUDA 12.8
 	fatbinCompressed = 0x1000 | fatbinLZ4 | fatbinZstd
 	fatbinSpecific   = 1 << 20 // sm_90a
 	fatbinFamily     = 1 << 21 // sm_100f
@@ -57,7 +58,7 @@ func fatbinEntries(body []byte) ([]Part, error) {
 	return parts, nil
 }
 
-// fatbinEntry reads the first entry of body and returns its length too.
+// fatbinEntry reads the first entry of body and also returns its length.
 func fatbinEntry(body []byte) (Part, uint64, error) {
 	if len(body) < fatbinEntrySize {
 		return Part{}, 0, invalidf("%d bytes are left, less than its header: it is cut off or damaged", len(body))
@@ -76,14 +77,14 @@ func fatbinEntry(body []byte) (Part, uint64, error) {
 	return part, end, err
 }
 
-// fatbinPart reads what an entry holds. Kinds that no device executes, such as the
-// input of link-time optimisation, are not parts. A cubin that is not compressed is
-// checked like a cubin alone.
+// fatbinPart reads the contents of an entry. Kinds that no device executes, such as the input of
+// link-time optimisation, are not parts. An uncompressed cubin is checked like a stand-alone
+// one.
 func fatbinPart(header, data []byte) (Part, error) {
 	flags := le.Uint64(header[40:])
 	p := Part{Arch: archOf(le.Uint32(header[28:]), fatbinSuffix(flags)), data: data, packing: flags & fatbinCompressed}
 	if p.Compressed = p.packing != 0; p.Compressed {
-		p.data = data[:le.Uint32(header[16:])] // what follows is padding
+		p.data = data[:le.Uint32(header[16:])] // the rest is padding
 		p.size = le.Uint64(header[56:])
 	}
 	switch le.Uint16(header) {

@@ -14,11 +14,10 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// ErrInvalid is matched by the errors for data that is cut off, damaged or not code
-// for a GPU.
+// ErrInvalid is matched by errors for data that is truncated, damaged or not GPU code.
 var ErrInvalid = errors.New("invalid image")
 
-// ErrMismatch is matched by the errors for code that a device cannot run.
+// ErrMismatch is matched by errors for code that a device cannot run.
 var ErrMismatch = errors.New("no code for this device")
 
 var (
@@ -35,8 +34,8 @@ func invalidf(format string, args ...any) error {
 	return &invalidError{fmt.Sprintf(format, args...)}
 }
 
-// Image is PTX, a cubin or a fat binary whose headers were read and checked. It is
-// immutable and belongs to no context.
+// Image is PTX, a cubin or a fat binary with checked headers. It is immutable and belongs to no
+// context.
 type Image struct {
 	name  string
 	kind  Kind
@@ -44,9 +43,8 @@ type Image struct {
 	parts []Part
 }
 
-// Parse reads the headers of PTX text, a cubin or a fat binary. The error matches
-// [ErrInvalid]. The name identifies the image in messages. The image keeps data,
-// which must not be changed.
+// Parse reads the headers of PTX text, a cubin or a fat binary. Its errors match [ErrInvalid].
+// The name identifies the image in messages. The image keeps data, which must not be changed.
 func Parse(name string, data []byte) (*Image, error) {
 	i := &Image{name: name, data: data}
 	var err error
@@ -59,8 +57,8 @@ func Parse(name string, data []byte) (*Image, error) {
 	return i, nil
 }
 
-// Check is Parse for code that is about to be loaded: it reads nothing of PTX, which
-// the compiler checks.
+// Check is Parse for code that is about to be loaded. It reads nothing of PTX, which the
+// compiler checks.
 func Check(data []byte) (Kind, error) {
 	kind, _, err := read(data)
 	return kind, err
@@ -73,7 +71,7 @@ var (
 	archiveMagic = []byte("!<arch>\n")
 )
 
-// read recognises data and reads the parts of binaries.
+// read determines the kind of data and reads the parts of binaries.
 func read(data []byte) (Kind, []Part, error) {
 	switch {
 	case len(data) == 0:
@@ -86,7 +84,7 @@ func read(data []byte) (Kind, []Part, error) {
 		return Fatbin, parts, err
 	case bytes.HasPrefix(data, wrapMagic):
 		return 0, nil, invalidf("the image is the C wrapper of a fat binary, which refers to other memory; load the fat binary itself")
-	case bytes.Contains(text(data), []byte(".version")): // which every PTX text has
+	case bytes.Contains(text(data), []byte(".version")): // every PTX text has it
 		return PTX, nil, nil
 	}
 	return 0, nil, invalidf("the image is neither PTX (no .version line), a cubin nor a fat binary: it begins with %q", data[:min(len(data), 16)])
@@ -98,8 +96,8 @@ func text(data []byte) []byte {
 	return before
 }
 
-// ptxPart reads version and target of PTX. What it lacks is unknown; the compiler
-// will complain.
+// ptxPart reads the version and target of PTX. If one is missing, it is left unknown, and the
+// compiler reports it later.
 func ptxPart(data []byte) Part {
 	info, _ := ptx.Signatures(text(data))
 	p := Part{Kind: PTX, Version: info.Version, data: data}
@@ -112,7 +110,7 @@ func ptxPart(data []byte) Part {
 	return p
 }
 
-// Name returns the name that Parse was given.
+// Name returns the name passed to Parse.
 func (i *Image) Name() string {
 	if i == nil {
 		return ""
@@ -128,7 +126,7 @@ func (i *Image) Kind() Kind {
 	return i.kind
 }
 
-// Parts lists what is in the image: one part, or the entries of a fat binary that a
+// Parts lists the contents of the image: one part, or those entries of a fat binary that a
 // device could execute.
 func (i *Image) Parts() []Part {
 	if i == nil {
@@ -137,7 +135,7 @@ func (i *Image) Parts() []Part {
 	return slices.Clone(i.parts)
 }
 
-// Bytes returns the data that Parse was given. It must not be changed.
+// Bytes returns the data passed to Parse, which must not be changed.
 func (i *Image) Bytes() []byte {
 	if i == nil {
 		return nil
@@ -145,7 +143,7 @@ func (i *Image) Bytes() []byte {
 	return i.data
 }
 
-// String returns the name with the kind.
+// String returns the name and the kind.
 func (i *Image) String() string {
 	switch {
 	case i == nil:
@@ -158,7 +156,7 @@ func (i *Image) String() string {
 	return fmt.Sprintf("%s (%v)", i.name, i.kind)
 }
 
-// Part returns the part that a device of the given architecture runs. If it runs
+// Part returns the part that a device of the given architecture runs. If the device can run
 // none, the error gives the reason for each and matches [ErrMismatch].
 func (i *Image) Part(device Arch) (Part, error) {
 	if i == nil || i.kind == 0 {
@@ -182,10 +180,10 @@ func (i *Image) Part(device Arch) (Part, error) {
 	return best, &mismatchError{fmt.Sprintf("%v: %s", i, strings.Join(why, "; "))}
 }
 
-// Choose returns the images that a device can run, the best first: machine code for
-// exactly the device, machine code for an older one of its major version, then PTX
-// with the nearest target first. If it runs none, the error gives the reason for
-// each and matches [ErrMismatch].
+// Choose returns the images that a device can run, the best first. The order is: machine code
+// for exactly the device, machine code for an older device of the same major version, then PTX
+// with the nearest target first. If the device can run none, the error gives the reason for each
+// and matches [ErrMismatch].
 func Choose(device Arch, images ...*Image) ([]*Image, error) {
 	var fit []choice
 	var why []string
@@ -232,14 +230,14 @@ type mismatchError struct{ text string }
 func (e *mismatchError) Error() string        { return e.text }
 func (e *mismatchError) Is(target error) bool { return target == ErrMismatch }
 
-// advice names code that a device would run.
+// advice returns which code to add for a device to run.
 func (a Arch) advice() string {
 	return fmt.Sprintf("add PTX for %v or an older target, or a cubin for %v", a, a)
 }
 
 var le = binary.LittleEndian
 
-// saturated returns a + b, or the largest number.
+// saturated returns a + b, or the largest number if the sum overflows.
 func saturated(a, b uint64) uint64 {
 	sum, carry := bits.Add64(a, b, 0)
 	if carry != 0 {

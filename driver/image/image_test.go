@@ -35,8 +35,8 @@ func wantError(t testing.TB, err, target error, words ...string) {
 	}
 }
 
-// Sections without bytes in the file may say of them what they like, and so may
-// those of no bytes.
+// Sections that have no bytes in the file may state any offset and size, and empty sections any
+// offset.
 func TestMemoryWithoutBytesIsNotLookedFor(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"nothing":                 imagetest.WithSection(0, 1<<40, 1<<40),
@@ -57,14 +57,14 @@ func TestMemoryWithoutBytesIsNotLookedFor(t *testing.T) {
 		t.Error(err)
 	}
 	many := imagetest.WithSection(0, 0, 0)
-	binary.LittleEndian.PutUint16(many[0x3c:], 0) // as where there are too many for the header
+	binary.LittleEndian.PutUint16(many[0x3c:], 0) // as in a file with too many sections for the header
 	many[64+0x20] = 1
 	if _, err := image.Parse("many", many); err != nil {
 		t.Error(err)
 	}
 }
 
-// imageFile is what a compiler made of the sources in testdata/images.
+// imageFile reads an image that a compiler made from the sources in testdata/images.
 func imageFile(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "testdata", "images", name))
@@ -122,8 +122,8 @@ func TestSuffixesOfBinariesAreRead(t *testing.T) {
 	}
 }
 
-// What the driver would read beyond the image, or take for what it is not, does
-// not reach it.
+// Images that would make the driver read out of bounds or misinterpret data are rejected before
+// they reach it.
 func TestBrokenImagesAreRefused(t *testing.T) {
 	change := func(data []byte, at int, b ...byte) []byte {
 		data = slices.Clone(data)
@@ -172,8 +172,8 @@ func TestBrokenImagesAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzImage changes real images. Whatever is accepted has parts that can be
-// asked, and is within its bytes.
+// FuzzImage changes real images. The parts of an accepted image can be queried and lie within
+// its bytes.
 func FuzzImage(f *testing.F) {
 	for _, name := range []string{"variants_sm_90.cubin", "old_sm_80.cubin", "variants_plain.fatbin", "variants_size.fatbin", "old.fatbin", "main.ptx"} {
 		f.Add(imageFile(f, name))

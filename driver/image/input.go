@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// CheckInput is Check for code that is about to be linked. A linker also takes
-// object files of the host with GPU code in them, and archives of those, but no
-// cubin that is complete.
+// CheckInput is Check for code that is about to be linked. A linker also accepts host object
+// files that contain GPU code, and archives of those, but not a complete cubin.
 func CheckInput(data []byte) (Kind, error) {
 	switch {
 	case bytes.HasPrefix(data, archiveMagic):
@@ -40,9 +39,8 @@ func checkObject(data []byte) error {
 	return nil
 }
 
-// checkArchive follows the members of an archive to its end. A member is a header of
-// 60 bytes, with the member's size at byte 48, and its bytes, padded to an even
-// number.
+// checkArchive checks every member of an archive to its end. A member is a 60-byte header, with
+// the member's size at byte 48, and the contents, padded to an even number of bytes.
 func checkArchive(data []byte) error {
 	const header, sizeAt, sizeEnd = 60, 48, 58
 	for at := len(archiveMagic); at < len(data); {

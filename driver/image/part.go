@@ -11,7 +11,7 @@ import (
 // Kind is the form of an image.
 type Kind uint8
 
-// The forms of code. A driver loads the first three; a linker takes all of them.
+// These are the forms of code. A driver loads the first three, a linker all of them.
 const (
 	PTX     Kind = iota + 1 // text that the driver compiles
 	Cubin                   // machine code for one architecture
@@ -41,13 +41,13 @@ func (k Kind) String() string {
 type Part struct {
 	Kind        Kind // PTX or Cubin
 	Arch        Arch
-	Version     ptx.Version // of PTX: the ISA version, which determines how new a driver must be
+	Version     ptx.Version // the ISA version of PTX, which determines how new a driver must be
 	Compressed  bool        // an entry of a fat binary
-	Relocatable bool        // a cubin that may refer to others, for a linker
+	Relocatable bool        // a cubin for a linker, which may refer to others
 
-	data    []byte // as the image holds it
+	data    []byte // as stored in the image
 	packing uint64 // flags of the entry
-	size    uint64 // unpacked, as the entry states it
+	size    uint64 // uncompressed, as stated in the entry
 }
 
 // String returns "PTX 8.0 for sm_80" or "cubin for sm_90".
@@ -59,12 +59,12 @@ func (p Part) String() string {
 	return s + " for " + p.Arch.String()
 }
 
-// largestPart limits how much an entry is unpacked to. A few kilobytes can state
-// any size and unpack to it, but real code has a few megabytes.
+// largestPart limits the size that an entry may expand to. A few kilobytes can expand to any
+// size, but real code takes a few megabytes.
 const largestPart = 256 << 20
 
-// Bytes returns the code, uncompressed: PTX without a NUL at the end, or a cubin.
-// It may be memory of the image and must not be changed.
+// Bytes returns the uncompressed code: PTX without a trailing NUL, or a cubin. The bytes may
+// belong to the image and must not be changed.
 func (p Part) Bytes() ([]byte, error) {
 	if !p.known() {
 		return nil, absentPart.Error(false)
@@ -117,9 +117,9 @@ func (p Part) refusal(device Arch) string {
 	return p.Arch.machineCodeFor(device)
 }
 
-// better reports whether p is preferred to o where a device runs both: machine code
-// to PTX, a nearer architecture to a farther one, and code for exactly the
-// architecture or its family to general code.
+// better reports whether a device that can run both p and o should run p. It prefers machine
+// code to PTX, then the nearer architecture, then code for exactly the architecture or its
+// family.
 func (p Part) better(o Part) bool {
 	switch {
 	case p.Kind != o.Kind:
