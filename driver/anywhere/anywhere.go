@@ -1,8 +1,8 @@
-// Package anywhere opens a driver on every machine: the system's where a GPU can be
-// used, else an emulated one.
+// Package anywhere opens a driver on every machine: the system's if a GPU can be used, otherwise
+// an emulated one.
 //
-// It is for examples, first programs and tools. It links the emulator, some
-// megabytes, into the program: one that needs a GPU calls driver.Open instead.
+// It is for examples, first programs and tools. It links several megabytes of emulator into the
+// program, so a program that requires a GPU should call driver.Open instead.
 package anywhere
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// Open opens the system's driver. If that fails or has no device, Open logs why, as a
-// warning of slog's default logger, and opens an emulated driver with one device. A
-// program therefore never runs on the emulator without saying so.
+// Open opens the system's driver. If that fails or finds no device, Open logs the reason as a
+// warning to slog's default logger and opens an emulated driver with one device. So a program
+// never runs on the emulator silently.
 func Open() (*driver.Driver, error) { return OpenWith(emulator.Config{}) }
 
-// OpenWith is Open with the configuration of the emulated machine.
+// OpenWith is Open with a configuration for the emulated machine.
 func OpenWith(cfg emulator.Config) (*driver.Driver, error) {
 	return open(driver.Open, slog.Default(), cfg)
 }
@@ -29,7 +29,7 @@ func open(system func() (*driver.Driver, error), log *slog.Logger, cfg emulator.
 	if err == nil {
 		return d, nil
 	}
-	log.Warn("no GPU can be used, running on the emulator", "reason", err.Error()) // one line of it
+	log.Warn("no GPU can be used, running on the emulator", "reason", err.Error()) // only one line of the error
 	lib := emulator.New(cfg)
 	d, failed := driver.New(lib)
 	if failed != nil {

@@ -19,7 +19,7 @@ func Example() {
 	// Output: true <nil>
 }
 
-// An emulated machine that looks like the one the program is meant for.
+// The emulated machine can resemble the one the program is meant for.
 func ExampleOpenWith() {
 	drv, err := anywhere.OpenWith(emulator.Config{Devices: 2})
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"strings"
 )
 
-// parameter is one parameter of a method. Through a const pointer the driver
-// reads and does not write.
+// parameter is one parameter of a method. constant means that the driver only reads through the
+// pointer.
 type parameter struct {
 	name, typ string
 	constant  bool
@@ -75,7 +75,7 @@ func parameters(m *ast.FuncDecl) []parameter {
 	return list
 }
 
-// declared splits the parameters of the C declaration that a doc comment has.
+// declared splits the parameters of the C declaration in a doc comment.
 func declared(doc string) []string {
 	_, c, ok := strings.Cut(doc, "\n\tCUresult")
 	if !ok {
@@ -90,7 +90,7 @@ func declared(doc string) []string {
 	return list
 }
 
-// qualified is a type as another package writes it.
+// qualified returns a type as another package writes it.
 func qualified(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

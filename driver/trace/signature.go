@@ -8,23 +8,21 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// signature says how the argument words of a function are to be read.
+// signature describes how to read the argument words of a function.
 type signature struct {
 	params []param
-	// byValue: takes a float, or a struct that does not fit into a word. Go
-	// functions get these in another way than C functions do.
+	// byValue: the function takes a float, or a struct that does not fit in a word. Go functions
+	// receive these differently from C functions.
 	byValue bool
 }
 
-// param is one parameter.
 type param struct {
 	name string
 	typ  reflect.Type
 	in   bool // the driver only reads what it points to
 }
 
-// lists are arrays, whose first element says nothing. cuda.h does not declare
-// them const.
+// lists are arrays that cuda.h does not declare const. Their first element alone tells nothing.
 var lists = map[string]bool{"kernelParams": true, "extra": true, "optionValues": true, "options": true}
 
 func signatureOf(f cu.Function) *signature {
@@ -41,10 +39,10 @@ func signatureOf(f cu.Function) *signature {
 	return s
 }
 
-// large reports a struct of which a Go function gets a pointer.
+// large reports whether p is a struct that a Go function receives as a pointer.
 func (p param) large() bool { return p.typ.Kind() == reflect.Struct && p.typ.Size() > 16 }
 
-// before reads the arguments of a call that is about to be made.
+// before reads the arguments before the call is made.
 func (s *signature) before(a loader.Args) []Arg {
 	args := make([]Arg, 0, len(s.params))
 	for i, p := range s.params {
@@ -55,7 +53,7 @@ func (s *signature) before(a loader.Args) []Arg {
 	return args
 }
 
-// after reads what a call has written.
+// after reads what the call has written.
 func (s *signature) after(a loader.Args, args []Arg) {
 	for i := range args {
 		args[i].Result = s.params[i].result(a, i)

@@ -8,9 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver/trace"
 )
 
-// The functions of cuda.h with a float, or with a struct that does not fit into
-// two words, among their parameters: a wrapped C function of these is called as
-// it is.
+// These are the functions of cuda.h that take a float, or a struct that does not fit in two
+// words. A wrapped C function of this kind is called directly.
 func TestFunctionsThatTakeMoreThanWordsAreKnown(t *testing.T) {
 	var names []string
 	for f := range cu.Functions() {

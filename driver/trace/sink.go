@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// To writes one line for each call. Lines of several goroutines do not mix. A
-// write that fails is the writer's affair: the call goes on.
+// To writes one line for each call. It keeps lines of different goroutines apart. It ignores
+// write errors: the traced call is not affected.
 func To(w io.Writer) Sink {
 	var mu sync.Mutex
 	return func(c *Call) {
@@ -22,8 +22,8 @@ func To(w io.Writer) Sink {
 	}
 }
 
-// Log makes one record for each call: at level Debug, those that fail at Warn
-// (CUDA_ERROR_NOT_READY is an answer, not a failure).
+// Log makes one record for each call, at level Debug, or at level Warn if the call failed.
+// CUDA_ERROR_NOT_READY does not count as a failure.
 func Log(l *slog.Logger) Sink {
 	return func(c *Call) {
 		level := slog.LevelDebug
@@ -49,7 +49,7 @@ func (c *Call) attrs() []slog.Attr {
 	return append(attrs, slog.Group("args", args...))
 }
 
-// Only shows a sink the calls that keep says yes to.
+// Only returns a sink that passes on those calls for which keep returns true.
 func Only(keep func(c *Call) bool, to Sink) Sink {
 	return func(c *Call) {
 		if keep(c) {
@@ -58,9 +58,8 @@ func Only(keep func(c *Call) bool, to Sink) Sink {
 	}
 }
 
-// WithoutScope keeps the calls back that make a context current and change the
-// capture mode: this module makes them before and after others, where they are
-// part of one crossing as long as nothing is traced.
+// WithoutScope leaves out the calls that make a context current or change the capture mode. This
+// module makes them around other calls; without a trace they are part of the same native call.
 func WithoutScope(to Sink) Sink {
 	return Only(func(c *Call) bool {
 		switch c.Function {
@@ -71,14 +70,13 @@ func WithoutScope(to Sink) Sink {
 	}, to)
 }
 
-// Recorder keeps calls, for tests that look at them. Its zero value is empty
-// and ready.
+// Recorder keeps calls for tests to inspect. Its zero value is empty and ready to use.
 type Recorder struct {
 	mu    sync.Mutex
 	calls []Call
 }
 
-// Sink is what to give to Wrap.
+// Sink returns the sink to pass to Wrap.
 func (r *Recorder) Sink() Sink {
 	return func(c *Call) {
 		r.mu.Lock()
@@ -87,7 +85,7 @@ func (r *Recorder) Sink() Sink {
 	}
 }
 
-// Calls returns the calls so far, in the order in which they returned.
+// Calls returns the calls recorded so far, in the order in which they returned.
 func (r *Recorder) Calls() []Call {
 	if r == nil {
 		return nil
@@ -97,7 +95,7 @@ func (r *Recorder) Calls() []Call {
 	return slices.Clone(r.calls)
 }
 
-// Reset forgets all calls.
+// Reset removes all recorded calls.
 func (r *Recorder) Reset() {
 	if r == nil {
 		return

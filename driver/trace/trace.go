@@ -17,24 +17,23 @@ type Call struct {
 	Result   cu.CUresult
 	Start    time.Time
 	Duration time.Duration
-	// Thread is the operating system's thread that made the call; where there
-	// is no telling, the goroutine.
+	// Thread is the operating system's thread that made the call, or the goroutine where the
+	// thread cannot be determined.
 	Thread uint64
 }
 
 // Arg is one argument, as text.
 type Arg struct {
 	Name string
-	// Value is the argument when the call was made: handles and pointers in
-	// hexadecimal, enums by name, C strings quoted, structs with the fields
-	// that are not zero.
+	// Value is the argument as passed to the call: handles and pointers in hexadecimal, enums by
+	// name, C strings quoted, structs with their nonzero fields.
 	Value string
-	// Result is what a call that succeeded left behind the pointer; empty for
-	// what it does not write to.
+	// Result is what a successful call wrote through the pointer. It is empty if the function
+	// does not write through it.
 	Result string
 }
 
-// String is the call on one line:
+// String returns the call on one line:
 //
 //	cuMemAlloc(dptr=0xc000012345 → 0x700000000000, bytesize=1024) = CUDA_SUCCESS, 3.1µs
 func (c *Call) String() string {
@@ -54,7 +53,7 @@ func (c *Call) String() string {
 	return b.String()
 }
 
-// String is name=value, with what was written behind an arrow.
+// String returns name=value, followed by an arrow and what was written.
 func (a Arg) String() string {
 	if a.Result != "" {
 		return a.Name + "=" + a.Value + " → " + a.Result
@@ -62,14 +61,13 @@ func (a Arg) String() string {
 	return a.Name + "=" + a.Value
 }
 
-// Sink receives calls, each on the goroutine that made it, before the caller
-// gets its result. Several may arrive at a time. A sink must not call CUDA: it
-// would do so in the caller's context and capture. What Call points to is the
-// sink's.
+// Sink receives each call on the goroutine that made it, before the caller gets the result. A
+// sink may be called concurrently. It must not call CUDA, because the call would run in the
+// caller's context and capture. The sink may keep the Call.
 type Sink func(c *Call)
 
-// Library forwards every call to the library that it wraps and shows it to its
-// sinks. It may be used by any number of goroutines.
+// Library forwards every call to the library that it wraps and passes it to its sinks. It is
+// safe for concurrent use.
 type Library struct {
 	inner loader.Library
 	sinks []Sink
@@ -83,10 +81,10 @@ func Wrap(inner loader.Library, sinks ...Sink) *Library {
 	return &Library{inner: inner, sinks: sinks}
 }
 
-// aLibrary is what methods of nil and of zero libraries say.
+// aLibrary describes the errors of methods on nil and zero libraries.
 var aLibrary = absent.Kind{Name: "trace", Make: "trace.Wrap of a library", Code: cu.CUDA_ERROR_INVALID_VALUE}
 
-// Name is the wrapped library's.
+// Name returns the wrapped library's name.
 func (l *Library) Name() string {
 	if l == nil || l.inner == nil {
 		return "no library"
@@ -110,8 +108,8 @@ func (l *Library) Unwrap() loader.Library {
 	return l.inner
 }
 
-// Pause stops tracing until Resume; calls then cost some nanoseconds more
-// than without a trace.
+// Pause stops tracing until Resume. A paused call still costs a few nanoseconds more than one
+// that was never traced.
 func (l *Library) Pause() {
 	if l == nil {
 		return
@@ -119,7 +117,7 @@ func (l *Library) Pause() {
 	l.off.Store(true)
 }
 
-// Resume goes on tracing after Pause.
+// Resume continues tracing after Pause.
 func (l *Library) Resume() {
 	if l == nil {
 		return
@@ -127,7 +125,7 @@ func (l *Library) Resume() {
 	l.off.Store(false)
 }
 
-// Lookup returns the wrapped library's function behind one that traces.
+// Lookup returns a function that calls the wrapped library's function and traces the call.
 func (l *Library) Lookup(symbol string) (loader.Proc, error) {
 	if l == nil || l.inner == nil {
 		return loader.Proc{}, aLibrary.Error(l == nil)
@@ -152,7 +150,7 @@ func (l *Library) Lookup(symbol string) (loader.Proc, error) {
 	}), nil
 }
 
-// call makes one call and shows it.
+// call makes one call and passes it to the sinks.
 func (l *Library) call(f cu.Function, s *signature, p *loader.Proc, a loader.Args) uintptr {
 	c := &Call{Function: f, Args: s.before(a), Thread: loader.ThreadID(), Start: time.Now()}
 	r := a.Forward(p)

@@ -38,7 +38,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// line is the one recorded call of a function, as text.
+// line returns the only recorded call of a function, as text.
 func line(t *testing.T, r *trace.Recorder, f cu.Function) string {
 	t.Helper()
 	for _, c := range r.Calls() {
@@ -103,7 +103,7 @@ func TestTypedCallsAreTraced(t *testing.T) {
 	})
 }
 
-// A failure is what the caller gets without a trace too.
+// A traced call returns the same error as an untraced one.
 func TestErrorsPassThrough(t *testing.T) {
 	each(t, func(t *testing.T, c *driver.Context, r *trace.Recorder, _ *trace.Library) {
 		err := c.Driver().CuStreamDestroy(0)
@@ -133,7 +133,7 @@ func TestSinks(t *testing.T) {
 	}
 }
 
-// The table of parameters is that of the methods, for every function.
+// For every function, the table has the parameters of the generated method.
 func TestEveryFunctionHasItsParameters(t *testing.T) {
 	raw := reflect.TypeFor[*driver.Driver]()
 	for f := range cu.Functions() {
@@ -167,7 +167,7 @@ func TestConstPointersAreMarked(t *testing.T) {
 	}
 }
 
-// Numbers are decimal, whatever their size.
+// Numbers of any size are decimal.
 func TestNumbersAreDecimal(t *testing.T) {
 	each(t, func(t *testing.T, c *driver.Context, r *trace.Recorder, _ *trace.Library) {
 		b, err := driver.Alloc[uint32](c, 16)

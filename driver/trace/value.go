@@ -9,13 +9,13 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// longestText is how much of a C string is shown.
+// longestText is the number of bytes shown of a C string.
 const longestText = 80
 
-// value is argument i as it was passed.
+// value returns argument i as it was passed.
 //
-// Memory behind pointers is read in place and never copied as a whole: it may
-// lie on a stack, and pointers in it must not get into the heap.
+// Memory behind pointers is read in place and never copied as a whole. It may be on a stack, and
+// pointers in it must not get into the heap.
 func (p param) value(a loader.Args, i int) string {
 	word := a.Word(i)
 	switch {
@@ -27,8 +27,8 @@ func (p param) value(a loader.Args, i int) string {
 	return string(appendValue(nil, p.typ, unsafe.Pointer(&word)))
 }
 
-// pointee shows what the driver will read, if it is a string or a struct.
-// Others are arrays, of which only the address is shown.
+// pointee shows what the driver will read, if it is a string or a struct. Other pointees are
+// arrays, and pointee shows only their address.
 func (p param) pointee(a loader.Args, i int) string {
 	switch elem := p.typ.Elem(); elem.Kind() {
 	case reflect.Uint8:
@@ -39,7 +39,7 @@ func (p param) pointee(a loader.Args, i int) string {
 	return hex(a.Word(i))
 }
 
-// result is what the driver has written through argument i.
+// result returns what the driver has written through argument i.
 func (p param) result(a loader.Args, i int) string {
 	if p.typ.Kind() != reflect.Pointer || p.in || a.Word(i) == 0 {
 		return ""
@@ -56,7 +56,7 @@ func (p param) result(a loader.Args, i int) string {
 	return string(appendValue(nil, elem, a.Ptr(i)))
 }
 
-// quoted is the C string at s, or its beginning.
+// quoted returns the C string at s, or its beginning.
 func quoted(s unsafe.Pointer) string {
 	var b []byte
 	for n := range longestText {
@@ -134,8 +134,8 @@ func appendStruct(b []byte, t reflect.Type, p unsafe.Pointer) []byte {
 	return append(b, '}')
 }
 
-// appendArray appends bytes as one hexadecimal number of that many digits, and
-// the elements of other arrays.
+// appendArray appends a byte array as one hexadecimal number with two digits for each byte, and
+// other arrays element by element.
 func appendArray(b []byte, t reflect.Type, p unsafe.Pointer) []byte {
 	if t.Elem().Kind() == reflect.Uint8 {
 		return fmt.Appendf(b, "%x", unsafe.Slice((*byte)(p), t.Len()))
