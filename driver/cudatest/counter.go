@@ -9,16 +9,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// counter is a library that counts the calls of another. It allocates nothing
-// per call.
+// counter is a library that counts the calls of another library. It allocates nothing per call.
 type counter struct {
 	loader.Library
-	emu       *emulator.Emulator // that the calls end in, nil on a GPU
+	emu       *emulator.Emulator // the emulator that executes the calls, nil on a GPU
 	capturing *loader.Proc       // cuStreamIsCapturing
 
 	mu       sync.Mutex
 	sum      Counts
-	captures int // that were begun and not ended
+	captures int // captures begun and not yet ended
 }
 
 func newCounter(lib loader.Library, emu *emulator.Emulator) *counter {
@@ -32,9 +31,10 @@ func newCounter(lib loader.Library, emu *emulator.Emulator) *counter {
 // Unwrap returns the library whose calls are counted.
 func (c *counter) Unwrap() loader.Library { return c.Library }
 
-// Lookup returns the function behind one that counts. On the system's driver,
-// functions that take structs or floats by value are passed on: a Go function
-// gets these in another way. None of them does what is counted.
+// Lookup returns a function that calls the wrapped function and counts the call. On the system's
+// driver, functions that take structs or floats by value are returned unwrapped, because Go
+// functions receive such arguments differently. None of these functions is counted as more than
+// a call.
 func (c *counter) Lookup(symbol string) (loader.Proc, error) {
 	p, err := c.Library.Lookup(symbol)
 	f, known := cu.FunctionBySymbol(symbol)
@@ -75,8 +75,7 @@ func (c *counter) add(f cu.Function, n delta, recorded, ok bool) {
 	}
 }
 
-// track notes whether there are captures at all, so that streams are asked only
-// then.
+// track notes whether any capture exists, so that streams are queried only then.
 func (c *counter) track(f cu.Function, ok bool) {
 	switch f {
 	case cu.FnCuStreamBeginCapture, cu.FnCuStreamBeginCaptureToGraph:
@@ -88,7 +87,7 @@ func (c *counter) track(f cu.Function, ok bool) {
 	}
 }
 
-// captured reports whether what is submitted to a stream is recorded.
+// captured reports whether work enqueued in a stream is being captured.
 func (c *counter) captured(s driver.CUstream) bool {
 	c.mu.Lock()
 	open := c.captures > 0

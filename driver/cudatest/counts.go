@@ -7,42 +7,42 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Counts are the calls of a driver that succeeded, seen from the host: a launch
-// of a graph is one call, whatever the graph does. They are counted in the same
-// way on the emulator and on a GPU. What the emulated device did, nodes of
-// graphs included, is in emulator.Stats and emulator.Profile.
+// Counts are the numbers of successful driver calls, as seen from the host. A graph launch is
+// one call, whatever the graph does. The numbers have the same meaning on the emulator and on a
+// GPU. For what the emulated device did, including nodes of graphs, see emulator.Stats and
+// emulator.Profile.
 type Counts struct {
-	// Calls are all driver calls, also those that failed and those that the
-	// library makes to put a context in place.
+	// Calls counts all driver calls, including those that failed and those that the library
+	// makes to set a context.
 	Calls uint64
-	// Launches of kernels, and of graphs.
+	// Launches counts kernel launches, GraphLaunches counts graph launches.
 	Launches, GraphLaunches uint64
-	// Copies by the kinds of memory that the call names. Unified are those
-	// that leave it to the driver to find out.
+	// Copies are counted by the kinds of memory that the call names. Unified counts the copies
+	// whose kinds the driver determines.
 	HostToDevice, DeviceToHost, DeviceToDevice, HostToHost, Unified Amount
-	// Fills of device memory.
+	// Fills counts fills of device memory.
 	Fills uint64
-	// HostFunctions that were put into streams.
+	// HostFunctions counts the host functions enqueued in streams.
 	HostFunctions uint64
-	// Allocations of device memory, stream-ordered ones included, and of
-	// page-locked memory of the host.
+	// Allocations counts allocations of device memory, including stream-ordered ones.
+	// HostAllocations counts those of page-locked memory.
 	Allocations, HostAllocations Amount
-	// Frees of either.
+	// Frees counts frees of device memory and of page-locked memory.
 	Frees uint64
-	// Waits are calls that wait for a context, a stream or an event.
+	// Waits counts calls that wait for a context, a stream or an event.
 	Waits uint64
-	// Instantiations and Updates of whole graphs.
+	// Instantiations and Updates count those of whole graphs.
 	Instantiations, Updates uint64
-	// Recorded are the launches, copies, fills, host functions and allocations
-	// that went into a capture. They are not counted otherwise.
+	// Recorded counts the launches, copies, fills, host functions and allocations that were
+	// captured. The other fields do not include these.
 	Recorded uint64
 }
 
-// Amount is a number of copies or allocations and their bytes.
+// Amount is a number of copies or allocations, with their total size in bytes.
 type Amount struct{ Count, Bytes uint64 }
 
-// CountsOf returns what a driver of this package has done since it was made.
-// It panics for a driver that was made otherwise.
+// CountsOf returns the calls that d has made since it was opened. It panics for a driver that
+// this package did not open.
 func CountsOf(d *driver.Driver) Counts {
 	c, ok := d.Library().(*counter)
 	if !ok {
@@ -53,7 +53,7 @@ func CountsOf(d *driver.Driver) Counts {
 	return c.sum
 }
 
-// fields lists the numbers of a Counts, with their names.
+// fields lists the numbers of a Counts with their names.
 func (c *Counts) fields() []field {
 	return []field{
 		{"calls", &c.Calls, nil}, {"launches", &c.Launches, nil}, {"graph launches", &c.GraphLaunches, nil},
@@ -70,13 +70,13 @@ func (c *Counts) fields() []field {
 	}
 }
 
-// field is a number, and the bytes that belong to it.
+// field is a number with its number of bytes.
 type field struct {
 	name     string
 	n, bytes *uint64
 }
 
-// Since returns what was done after before was taken.
+// Since returns the difference between c and the earlier counts before.
 func (c Counts) Since(before Counts) Counts {
 	old := before.fields()
 	for i, f := range c.fields() {
@@ -88,17 +88,17 @@ func (c Counts) Since(before Counts) Counts {
 	return c
 }
 
-// Copies is the number of copies of all kinds.
+// Copies returns the number of copies of all kinds.
 func (c Counts) Copies() uint64 {
 	return c.HostToDevice.Count + c.DeviceToHost.Count + c.DeviceToDevice.Count + c.HostToHost.Count + c.Unified.Count
 }
 
-// BytesCopied is what they moved.
+// BytesCopied returns the number of bytes moved by copies of all kinds.
 func (c Counts) BytesCopied() uint64 {
 	return c.HostToDevice.Bytes + c.DeviceToHost.Bytes + c.DeviceToDevice.Bytes + c.HostToHost.Bytes + c.Unified.Bytes
 }
 
-// String lists what is not zero.
+// String lists the fields that are not zero.
 func (c Counts) String() string {
 	var parts []string
 	for _, f := range c.fields() {

@@ -64,8 +64,7 @@ func newWork(t testing.TB, c *driver.Context) *work {
 
 func (w *work) counts() cudatest.Counts { return cudatest.CountsOf(w.c.Driver()) }
 
-// A replay of a graph is one launch, no copy, and what is recorded is not
-// counted as done.
+// A replay of a graph counts as one launch and no copy. Recorded work does not count as done.
 func TestAReplayIsOneGraphLaunch(t *testing.T) {
 	w := newWork(t, cudatest.Device(t))
 	pinned := closing(t, must(driver.AllocHost[float32](w.c, 1024))(t))
@@ -116,7 +115,7 @@ func TestCallsAreCounted(t *testing.T) {
 	ok(t, scratch.Close())
 	second := must(driver.Alloc[byte](c, 100))(t)
 	ok(t, second.Close())
-	if err := c.Driver().CuMemFree(1); err == nil { // fails, and is no free
+	if err := c.Driver().CuMemFree(1); err == nil { // fails, so it does not count as a free
 		t.Error("memory that nobody allocated was freed")
 	}
 	got := w.counts().Since(before)
@@ -174,7 +173,7 @@ func TestDevicesAreAsManyAsAskedFor(t *testing.T) {
 	}
 }
 
-// recorded is a test that keeps its failures to itself.
+// recorded is a test that records failures instead of failing.
 type recorded struct {
 	testing.TB
 	errors   []string
@@ -187,7 +186,7 @@ func (r *recorded) Errorf(format string, args ...any) {
 func (r *recorded) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 func (r *recorded) Failed() bool     { return len(r.errors) > 0 }
 
-// end is what the testing package does after a test.
+// end runs the cleanups as the testing package does after a test.
 func (r *recorded) end() {
 	for i := len(r.cleanups) - 1; i >= 0; i-- {
 		r.cleanups[i]()
@@ -203,10 +202,10 @@ func TestLeaksFailTheTest(t *testing.T) {
 	if len(r.errors) == 0 || !strings.Contains(all, "buffer of float32") || !strings.Contains(all, "TestLeaksFailTheTest") {
 		t.Errorf("a buffer that is open was reported as:\n%s", all)
 	}
-	_ = b.Close() // the context is gone, and the memory with it
+	_ = b.Close() // the memory is already gone with its context
 }
 
-// Objects of the raw functions are known to the emulator only.
+// Only the emulator knows objects of the raw functions.
 func TestRawLeaksFailTheTest(t *testing.T) {
 	r := &recorded{TB: t}
 	c := cudatest.Device(r, cudatest.OnEmulator())
@@ -227,7 +226,7 @@ func TestDroppedObjectsFailTheTest(t *testing.T) {
 	}
 }
 
-// fatal ends a test that keeps its failures to itself.
+// fatal is a recorded test whose Fatalf ends the goroutine.
 type fatal struct{ recorded }
 
 func (f *fatal) Fatalf(format string, args ...any) {
@@ -235,8 +234,8 @@ func (f *fatal) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// What the environment demands is a number, and anything else fails the test: it
-// would otherwise run without the GPU that somebody asked for.
+// The environment variable must be a number, and anything else fails the test. Otherwise the
+// test would run without the required GPU.
 func TestWhatTheEnvironmentDemandsIsANumber(t *testing.T) {
 	for value, want := range map[string]int{"": 0, "0": 0, "1": 1, "3": 3} {
 		t.Setenv(cudatest.RequireGPU, value)
@@ -256,8 +255,8 @@ func TestWhatTheEnvironmentDemandsIsANumber(t *testing.T) {
 	}
 }
 
-// Copies count by the kinds of memory that they name, with what they move: of
-// rows, planes and batches the product of the sides.
+// Copies are counted by the kinds of memory that they name. The bytes of rows, planes and
+// batches are the product of their dimensions.
 func TestCopiesOfEveryShapeAreCounted(t *testing.T) {
 	c := cudatest.Device(t)
 	s := closing(t, must(c.NewStream())(t))
@@ -294,8 +293,8 @@ func TestCopiesOfEveryShapeAreCounted(t *testing.T) {
 	}
 }
 
-// On the emulator alone: driver 580 reads through the nil pointer of
-// cuMemcpy3DPeer, which ends the process.
+// This test runs on the emulator only: driver 580 dereferences the nil pointer of cuMemcpy3DPeer
+// and crashes the process.
 func TestCopiesOfNothingAreNotCounted(t *testing.T) {
 	d := cudatest.Device(t, cudatest.OnEmulator()).Driver()
 	before := cudatest.CountsOf(d)

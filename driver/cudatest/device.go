@@ -15,12 +15,12 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// RequireGPU is the environment variable that has tests run on the system's
-// driver: the number of GPUs that there have to be. Unset or 0, they run on the
+// RequireGPU is the environment variable that makes tests run on the system's driver. Its value
+// is the number of GPUs that the machine must have. If it is unset or 0, tests run on the
 // emulator.
 const RequireGPU = "PURECUDA_REQUIRE_GPU"
 
-// Option changes what device a test gets.
+// Option changes the device that a test gets.
 type Option func(*options)
 
 type options struct {
@@ -34,24 +34,24 @@ type options struct {
 	allowed  func(emulator.Finding) bool
 }
 
-// WithConfig describes the emulated machine. It means nothing on a GPU. A Check
-// in it that is not 0 is used instead of all checks, see [WithChecks].
+// WithConfig sets the configuration of the emulated machine. It has no effect on a GPU. If
+// cfg.Check is not 0, it is used instead of all checks; see [WithChecks].
 func WithConfig(cfg emulator.Config) Option { return func(o *options) { o.cfg = cfg } }
 
-// OnEmulator has the test run on the emulator always: for what only an emulator
-// can be asked for, and for exact numbers of instructions or simulated times.
+// OnEmulator makes the test always run on the emulator. Use it for features that only an
+// emulator has, and for exact numbers of instructions or simulated times.
 func OnEmulator() Option { return func(o *options) { o.emulator = true } }
 
-// OnGPU has the test run on a GPU only. Without one it is skipped, or fails if
-// RequireGPU demands one.
+// OnGPU makes the test run on a GPU only. Without a GPU the test is skipped, or fails if
+// RequireGPU requires one.
 func OnGPU() Option { return func(o *options) { o.gpu = true } }
 
-// WithDevices is for tests about n devices: the emulator has as many, and with
-// RequireGPU set to n or more so must the machine; with less, or without, such a
-// test runs on the emulator.
+// WithDevices is for tests that use n devices. If RequireGPU is at least n, the test runs on the
+// machine's GPUs, which must be at least n. Otherwise it runs on an emulator with at least n
+// devices.
 func WithDevices(n int) Option { return func(o *options) { o.devices = n } }
 
-// WithTrace shows every driver call to the sinks.
+// WithTrace passes every driver call to the sinks.
 func WithTrace(sinks ...trace.Sink) Option {
 	return func(o *options) { o.sinks = append(o.sinks, sinks...) }
 }
@@ -59,31 +59,29 @@ func WithTrace(sinks ...trace.Sink) Option {
 // WithTraceTo writes a line for every driver call.
 func WithTraceTo(w io.Writer) Option { return WithTrace(trace.To(w)) }
 
-// WithChecks sets what the emulator looks for; what it finds fails the test.
-// Without this option that is everything, emulator.CheckAll, and nothing in a
-// benchmark. Races and unwritten memory make kernels some 20 times slower to look
-// for; WithChecks(0) is for tests with large kernels, and for those that count the
-// allocations of the process.
+// WithChecks sets the checks that the emulator makes. A finding fails the test. Without this
+// option the emulator makes all checks, emulator.CheckAll, and in a benchmark none. Looking for
+// races and unwritten memory makes kernels about 20 times slower. WithChecks(0) is for tests
+// with large kernels and for tests that count the allocations of the process.
 func WithChecks(c emulator.Check) Option { return func(o *options) { o.checks = &c } }
 
-// AllowFindings is for tests that make mistakes on purpose: findings for which is
-// returns true do not fail the test.
+// AllowFindings is for tests that make mistakes on purpose. Findings for which is returns true
+// do not fail the test.
 func AllowFindings(is func(emulator.Finding) bool) Option {
 	return func(o *options) { o.allowed = is }
 }
 
-// AllowLeaks takes the check for leaks away, for tests of what happens to them.
+// AllowLeaks turns off the check for leaks, for tests about leaks.
 func AllowLeaks() Option { return func(o *options) { o.leaky = true } }
 
-// Device returns the primary context of the first device for one test. When the
-// test ends, the context is closed, and leaks fail it.
+// Device returns the primary context of the first device for one test. When the test ends,
+// Device closes the context, and leaks fail the test.
 func Device(t testing.TB, opts ...Option) *driver.Context {
 	t.Helper()
 	return Context(t, Driver(t, opts...), 0)
 }
 
-// Context returns the primary context of a device of d and closes it when the
-// test ends.
+// Context returns the primary context of a device of d and closes it when the test ends.
 func Context(t testing.TB, d *driver.Driver, device int) *driver.Context {
 	t.Helper()
 	dev, err := d.Device(device)
@@ -103,9 +101,8 @@ func Context(t testing.TB, d *driver.Driver, device int) *driver.Context {
 	return c
 }
 
-// Driver returns an initialised driver for one test, whose calls are counted.
-// When the test ends, leaks fail it, and on the emulator so does what its checks
-// found.
+// Driver returns an initialised driver for one test and counts its calls. When the test ends,
+// leaks fail it. On the emulator, findings of the checks fail it too.
 func Driver(t testing.TB, opts ...Option) *driver.Driver {
 	t.Helper()
 	var o options
@@ -118,8 +115,8 @@ func Driver(t testing.TB, opts ...Option) *driver.Driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// An emulator is closed; what it lists then nobody gave back. The system's
-	// driver cannot be unloaded, and closing is only a mark.
+	// Closing an emulator releases it, and what it still lists was leaked. The system's driver
+	// cannot be unloaded, so closing it only marks it as closed.
 	t.Cleanup(func() {
 		check(t, "driver.Close", d.Close())
 		if emu != nil {
@@ -136,8 +133,7 @@ func Driver(t testing.TB, opts ...Option) *driver.Driver {
 	return d
 }
 
-// library is the driver that the test runs on; the emulator itself, if it is
-// one.
+// library returns the driver that the test runs on, and the emulator if that driver is one.
 func (o *options) library(t testing.TB) (loader.Library, *emulator.Emulator) {
 	t.Helper()
 	required := Required(t)
@@ -164,11 +160,11 @@ func (o *options) library(t testing.TB) (loader.Library, *emulator.Emulator) {
 	return lib, nil
 }
 
-// longestKernel is how long a kernel may run in a test.
+// longestKernel is the time that a kernel may run in a test.
 const longestKernel = time.Minute
 
-// kernelTime is when a kernel counts as endless: while there is time left to say
-// so before the whole test binary is ended.
+// kernelTime is the time after which a kernel counts as endless. It ends before the test
+// binary's own deadline, so that the test can still report the kernel.
 func kernelTime(t testing.TB) time.Duration {
 	if d, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
 		if end, ok := d.Deadline(); ok {
@@ -178,7 +174,7 @@ func kernelTime(t testing.TB) time.Duration {
 	return longestKernel
 }
 
-// check is what the emulator looks for.
+// check returns the checks that the emulator makes.
 func (o *options) check(t testing.TB) emulator.Check {
 	if o.checks != nil {
 		return *o.checks
@@ -189,7 +185,7 @@ func (o *options) check(t testing.TB) emulator.Check {
 	return emulator.CheckAll
 }
 
-// missing says why the test can not run on GPUs.
+// missing returns the reason why the test cannot run on GPUs.
 func (o *options) missing(need int) error {
 	if err := driver.Available(); err != nil {
 		return fmt.Errorf("no usable GPU: %w", err)
@@ -205,7 +201,7 @@ func (o *options) missing(need int) error {
 	return err
 }
 
-// Required returns the number of GPUs that the environment demands.
+// Required returns the number of GPUs that the environment requires.
 func Required(t testing.TB) int {
 	t.Helper()
 	value := os.Getenv(RequireGPU)
@@ -219,7 +215,7 @@ func Required(t testing.TB) int {
 	return n
 }
 
-// say logs what the test runs on.
+// say logs the device that the test runs on.
 func (o *options) say(t testing.TB, d *driver.Driver) {
 	t.Helper()
 	dev, err := d.Device(0)
@@ -234,8 +230,8 @@ func (o *options) say(t testing.TB, d *driver.Driver) {
 	t.Logf("on %s, driver for CUDA %d.%d (%s)", name, d.Version()/1000, d.Version()%1000/10, d.LibraryName())
 }
 
-// Emulator returns the emulator that a driver of this package is, for what only
-// it can be asked: Stats, Profile, LastFault, SimulatedTime. It is nil on a GPU.
+// Emulator returns the emulator behind a driver of this package, or nil on a GPU. It gives
+// access to functions that only the emulator has: Stats, Profile, LastFault, SimulatedTime.
 func Emulator(d *driver.Driver) *emulator.Emulator {
 	if c, ok := d.Library().(*counter); ok {
 		return c.emu

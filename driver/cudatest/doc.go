@@ -1,8 +1,8 @@
-// Package cudatest gives tests a CUDA device: an emulated one on every machine,
-// and a real one where the environment demands it. Whatever a test leaves open,
-// or drops without closing it, fails the test with the stack of its creation.
-// On the emulator so does every mistake that the checks of package emulator find,
-// with the line of the program that submitted the work: see [WithChecks].
+// Package cudatest gives tests a CUDA device: an emulated one on every machine, and a real one
+// if the environment requires it. An object that a test leaves open, or drops without closing
+// it, fails the test with the stack of its creation. On the emulator, every mistake found by the
+// checks of package emulator also fails the test, with the line of the program that submitted
+// the work; see [WithChecks].
 //
 //	func TestStep(t *testing.T) {
 //		c := cudatest.Device(t)
@@ -14,9 +14,8 @@
 //		}
 //	}
 //
-// With PURECUDA_REQUIRE_GPU=1 the same test runs on the system's driver, and
-// fails if there is none: no test passes because it was skipped. A test says in
-// its log which device it ran on.
+// With PURECUDA_REQUIRE_GPU=1 the same test runs on the system's driver and fails if there is
+// none, so no test passes by being skipped. A test logs which device it ran on.
 //
-// Only tests should import this package: it brings the emulator along.
+// Only tests should import this package, because it links the emulator.
 package cudatest

@@ -22,8 +22,8 @@ LOOP:
 }
 `
 
-// A test that gives up waiting and closes what an endless kernel uses does not
-// hang: the kernel is ended, and the test fails with its name and line.
+// A test that stops waiting and closes objects that an endless kernel uses does not hang. The
+// kernel is ended, and the test fails with the kernel's name and line.
 func TestEndlessKernelsEndAndFailTheTest(t *testing.T) {
 	r := &recorded{TB: t}
 	cfg := emulator.Config{Limits: emulator.Limits{KernelTime: 50 * time.Millisecond}}

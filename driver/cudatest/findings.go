@@ -6,9 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// reportFindings fails the test for each mistake that the emulator found, with
-// the line of the program that submitted the work. Leaks are reported by those
-// who look for them on every driver.
+// reportFindings fails the test for each mistake that the emulator found, with the line of the
+// program that submitted the work. It skips leaks, which CheckLeaks and reportLeaks report.
 func (o *options) reportFindings(t testing.TB, e *emulator.Emulator) {
 	t.Helper()
 	for _, f := range e.Findings() {

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// dropped collects what the garbage collector found, of all drivers: the hook
-// is one for the process, tests are many.
+// dropped collects the leaks that the garbage collector found, for all drivers: the process has
+// one leak hook and many tests.
 var dropped struct {
 	sync.Mutex
 	once  sync.Once
@@ -28,10 +28,9 @@ func watch() {
 	})
 }
 
-// CheckLeaks fails the test if, when it ends, an object of d is still open or
-// was dropped without being closed. Cleanups that close objects must be
-// registered after it. Drivers of this package are checked already. It takes
-// the hook of driver.SetLeakHook for itself.
+// CheckLeaks fails the test if, when it ends, an object of d is still open or was dropped
+// without being closed. Register cleanups that close objects after calling it. Drivers of this
+// package are already checked. CheckLeaks replaces the hook of driver.SetLeakHook.
 func CheckLeaks(t testing.TB, d *driver.Driver) {
 	t.Helper()
 	watch()
@@ -45,11 +44,11 @@ func CheckLeaks(t testing.TB, d *driver.Driver) {
 	})
 }
 
-// grace is how long a goroutine of the library may take to let go.
+// grace is the time that a goroutine of the library may take to release an object.
 const grace = 2 * time.Second
 
-// stillOpen lists the open objects of d. It waits a little for those that are
-// closed but held by a goroutine of the library, as after a cancelled wait.
+// stillOpen lists the open objects of d. It waits briefly for those that are closed but still
+// held by a goroutine of the library, as after a cancelled wait.
 func stillOpen(d *driver.Driver) []driver.Leak {
 	for end := time.Now().Add(grace); ; time.Sleep(time.Millisecond) {
 		var mine []driver.Leak
@@ -64,12 +63,12 @@ func stillOpen(d *driver.Driver) []driver.Leak {
 	}
 }
 
-// patience is how long the collector may take to find what was dropped.
+// patience is the time that the collector may take to find dropped objects.
 const patience = 20 * time.Second
 
-// ExpectDropped runs the garbage collector until it has found count objects of
-// d that were dropped without Close, and returns them, so that CheckLeaks does
-// not see them: for tests that drop something on purpose.
+// ExpectDropped is for tests that drop objects on purpose. It runs the garbage collector until
+// it has found count objects of d that were dropped without Close, and returns them. CheckLeaks
+// does not report them.
 func ExpectDropped(t testing.TB, d *driver.Driver, count int) []driver.Leak {
 	t.Helper()
 	var found []driver.Leak
@@ -99,7 +98,7 @@ func takeDropped(d *driver.Driver) []driver.Leak {
 	return mine
 }
 
-// reportLeaks reports what the emulator knows of: objects made through the raw
+// reportLeaks reports the leaks that only the emulator knows of: objects made through the raw
 // functions have no other owner.
 func reportLeaks(t testing.TB, e *emulator.Emulator) {
 	t.Helper()

@@ -8,15 +8,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// rule says what a call of a function counts as.
+// rule says how a call of a function is counted.
 type rule struct {
 	count func(a loader.Args) delta
-	// stream is the one that may be capturing; nil if the call is no work of
-	// a stream.
+	// stream returns the stream that may be capturing. It is nil if the call does not enqueue
+	// work in a stream.
 	stream func(a loader.Args) driver.CUstream
 }
 
-// delta is what one call does. It is a small value, so that counting allocates
+// delta is the effect of one call on the counts. It is a small value, so that counting allocates
 // nothing.
 type delta struct {
 	kind kind
@@ -44,7 +44,7 @@ const (
 	updates
 )
 
-// amount is the number that a kind is counted in.
+// amount returns the Amount in which a kind is counted, or nil.
 func (c *Counts) amount(k kind) *Amount {
 	switch k {
 	case toDevice:
@@ -65,7 +65,7 @@ func (c *Counts) amount(k kind) *Amount {
 	return nil
 }
 
-// number is the number that a kind without bytes is counted in.
+// number returns the number in which a kind without bytes is counted, or nil.
 func (c *Counts) number(k kind) *uint64 {
 	switch k {
 	case launches:
@@ -88,7 +88,7 @@ func (c *Counts) number(k kind) *uint64 {
 	return nil
 }
 
-// add adds what one call did.
+// add adds the effect of one call.
 func (c *Counts) add(d delta) {
 	if a := c.amount(d.kind); a != nil {
 		a.Count += d.Count
@@ -98,12 +98,12 @@ func (c *Counts) add(d delta) {
 	}
 }
 
-// in is the stream in argument i.
+// in returns the stream in argument i.
 func in(i int) func(a loader.Args) driver.CUstream {
 	return func(a loader.Args) driver.CUstream { return driver.CUstream(a.Word(i)) }
 }
 
-// ofConfig is the stream of a launch configuration.
+// ofConfig returns the stream of a launch configuration.
 func ofConfig(a loader.Args) driver.CUstream {
 	if cfg := (*cu.CUlaunchConfig)(a.Ptr(0)); cfg != nil {
 		return cfg.HStream
@@ -111,22 +111,22 @@ func ofConfig(a loader.Args) driver.CUstream {
 	return 0
 }
 
-// one is a call that counts as one of a kind.
+// one counts a call as one of a kind.
 func one(k kind) func(loader.Args) delta {
 	return func(loader.Args) delta { return delta{k, Amount{Count: 1}} }
 }
 
-// sized is one of a kind with the bytes that argument i has.
+// sized counts a call as one of a kind, with the bytes in argument i.
 func sized(k kind, i int) func(loader.Args) delta {
 	return func(a loader.Args) delta { return delta{k, Amount{1, a.Uint64(i)}} }
 }
 
-// pitched counts what was asked for, without the padding of rows.
+// pitched counts the requested bytes, without the padding of rows.
 func pitched(a loader.Args) delta {
 	return delta{allocations, Amount{1, a.Uint64(2) * a.Uint64(3)}}
 }
 
-// between is the kind of a copy by the kinds of memory that it names.
+// between returns the kind of a copy by the kinds of memory that it names.
 func between(dst, src cu.CUmemorytype) kind {
 	const host, unknown = cu.CU_MEMORYTYPE_HOST, cu.CU_MEMORYTYPE_UNIFIED
 	switch {
@@ -166,7 +166,7 @@ func copied3DPeer(a loader.Args) delta {
 	return delta{between(p.DstMemoryType, p.SrcMemoryType), Amount{1, uint64(p.WidthInBytes) * uint64(p.Height) * uint64(p.Depth)}}
 }
 
-// copiedBatch counts the copies of a batch: sizes in argument 2, their number in
+// copiedBatch counts the copies of a batch, whose sizes are in argument 2 and whose number is in
 // argument 3.
 func copiedBatch(a loader.Args) delta {
 	d := delta{kind: unified}
@@ -192,7 +192,7 @@ func copiedBatch3D(a loader.Args) delta {
 	return d
 }
 
-// rules has the functions that are counted as more than a call.
+// rules has the functions that count as more than a call.
 var rules = map[cu.Function]rule{
 	cu.FnCuLaunch:                  {one(launches), nil},
 	cu.FnCuLaunchGrid:              {one(launches), nil},
