@@ -8,8 +8,7 @@ import (
 	"github.com/purecuda/cuda/graph/cache"
 )
 
-// A program that captures every step does not grow: what the graphs of earlier
-// steps had is given to later ones.
+// A program that captures every step does not grow: captures reuse the blocks of earlier graphs.
 func TestBlocksOfClosedGraphsServeLaterCaptures(t *testing.T) {
 	each(t, func(k *kit) {
 		c, err := cache.New(k.C)
@@ -40,8 +39,8 @@ func TestBlocksOfClosedGraphsServeLaterCaptures(t *testing.T) {
 	})
 }
 
-// What came back in the order of a stream may be in use there: a graph that runs
-// on another one must not have it.
+// A block freed in stream order may still be in use there, so a graph that runs on another
+// stream must not get it.
 func TestBlocksOfAStreamAreNotForCaptures(t *testing.T) {
 	each(t, func(k *kit) {
 		c, err := cache.New(k.C)

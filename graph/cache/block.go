@@ -6,26 +6,26 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// lane is the number of the stream in whose order a block was given back. Handles
-// of streams are given again, and a lane must not keep a stream reachable. The
-// zero lane is no stream: nothing uses the block any more.
+// lane is the number of the stream in whose order a block was freed. It is not the stream's
+// handle, because handles are reused, and it must not keep the stream reachable. The zero lane
+// is no stream: all work that used the block has ended.
 type lane uint64
 
 func laneOf(s *driver.Stream) lane { return lane(s.Number()) }
 
-// shelves are free blocks by lane and size.
+// shelves holds free blocks by lane and size.
 type shelves struct {
 	idle   shelf // of the zero lane
 	lanes  map[lane]*shelf
-	latest lane // what was asked for last, which mostly is asked for next
+	latest lane // the lane used last, which is usually also used next
 	at     *shelf
 }
 
-// manyLanes is how many lanes are kept without a look for empty ones: streams
-// that are gone leave them.
+// manyLanes is the number of lanes from which on empty ones are removed. Closed streams leave
+// empty lanes.
 const manyLanes = 64
 
-// of returns the shelf of a lane, nil if there is none.
+// of returns the shelf of a lane, or nil if there is none.
 func (s *shelves) of(l lane) *shelf {
 	switch {
 	case l == 0:
@@ -60,7 +60,7 @@ func (s *shelves) push(b *block) {
 	at.push(b)
 }
 
-// remove takes a block that is free off its shelf.
+// remove takes a free block off its shelf.
 func (s *shelves) remove(b *block) { s.of(b.lane).remove(b) }
 
 func (s *shelves) add(l lane) *shelf {
@@ -92,17 +92,17 @@ func (s *shelves) all(yield func(*block) bool) {
 	}
 }
 
-// shelf is the free blocks of a lane, each size a list whose latest comes first.
+// shelf holds the free blocks of a lane, with one list for each size, the latest block first.
 type shelf struct {
 	n     int
 	small [smallSizes]*block
 	large map[uintptr]*block
 }
 
-// smallSizes is how many powers of two there are from smallest to small.
+// smallSizes is the number of powers of two from smallestBlock to smallBlock.
 const smallSizes = 12
 
-// class is the index of a small size.
+// class returns the index of a small size.
 func class(size uintptr) int { return bits.TrailingZeros64(uint64(size / smallestBlock)) }
 
 func (s *shelf) top(size uintptr) *block {
@@ -149,7 +149,7 @@ func (s *shelf) remove(b *block) {
 	s.n--
 }
 
-// all reports whether yield wants to go on.
+// all reports whether yield returned true for every block.
 func (s *shelf) all(yield func(*block) bool) bool {
 	for _, b := range s.small {
 		for ; b != nil; b = b.under {
@@ -168,15 +168,14 @@ func (s *shelf) all(yield func(*block) bool) bool {
 	return true
 }
 
-// block is a piece of device memory, from its allocation by the driver until
-// that frees it. Each time it is handed out it is of another generation, so
-// that who gives it back twice, or late, gives nothing back.
+// block is a piece of device memory, from its allocation by the driver until the driver frees
+// it. Each handout starts a new generation, so that freeing a block twice or late has no effect.
 type block struct {
 	c          *core
 	ptr        driver.CUdeviceptr
 	size       uintptr
 	lane       lane
-	of         *ownBlocks // the graph whose block it is; nil: none
+	of         *ownBlocks // the graph that the block belongs to; nil: none
 	generation uint64
 	out        bool
 
@@ -184,7 +183,7 @@ type block struct {
 	over, under *block // on its shelf
 }
 
-// handout is a block in a buffer's hands: its lifetime, and how it ends.
+// handout is a block owned by a buffer, with the buffer's lifetime.
 type handout struct {
 	life       driver.Lifetime
 	b          *block
@@ -200,8 +199,8 @@ const (
 	blockStep     = 2 << 20
 )
 
-// sizeOfBlock is what sizes are rounded to, so that blocks fit again: powers of
-// two up to a MiB, then multiples of two MiB.
+// sizeOfBlock rounds a size up, so that blocks can be reused: to a power of two up to 1 MiB,
+// then to a multiple of 2 MiB.
 func sizeOfBlock(bytes uintptr) uintptr {
 	switch {
 	case bytes <= smallestBlock:
@@ -212,9 +211,9 @@ func sizeOfBlock(bytes uintptr) uintptr {
 	return (bytes + blockStep - 1) / blockStep * blockStep
 }
 
-// back notes the stream in whose order a block comes back, and reports whether
-// that is now: in the capture that it belongs to, the graph keeps all its
-// blocks, so it does not matter what its nodes refer to.
+// back records the stream in whose order a block is freed, and reports whether to free it now.
+// Within the capture that the block belongs to, it is freed now: the graph keeps all its blocks,
+// so references from its nodes do not matter.
 func (b *block) back(s *driver.Stream, at captured) (now bool) {
 	b.c.mu.Lock()
 	defer b.c.mu.Unlock()
@@ -225,7 +224,7 @@ func (b *block) back(s *driver.Stream, at captured) (now bool) {
 	return b.of != nil && b.of.id == at.id
 }
 
-// giveBack ends one handing out.
+// giveBack ends a handout and frees the block, unless the handout has ended already.
 func (b *block) giveBack(generation uint64) error {
 	c := b.c
 	c.mu.Lock()

@@ -1,7 +1,7 @@
-// Package cache is an allocator of device memory for streams and CUDA graphs. It
-// keeps what is given back for the next allocation of about that size, so that in the
-// steady state the driver is not called, and memory that a capture got from it stays
-// at its address until the graph is closed.
+// Package cache is an allocator of device memory for streams and CUDA graphs. It keeps freed
+// memory for the next allocation of about the same size, so in the steady state it does not call
+// the driver. Memory that a capture allocates from it stays at its address until the graph is
+// closed.
 package cache
 
 import (
@@ -16,44 +16,41 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Cache is an allocator of device memory that keeps what is given back for the
-// next allocation of about that size, so that in the steady state the driver is
-// not called.
+// Cache is an allocator of device memory that keeps freed memory for the next allocation of
+// about the same size. In the steady state it does not call the driver.
 //
-// Memory is allocated and freed in the order of a stream: a block that is given
-// back goes to the next allocation on the same stream, at once, because work
-// sent to that one afterwards runs behind the work that used it. Whoever uses
-// memory on other streams has them ordered before giving it back.
+// Memory is allocated and freed in stream order. The next allocation on the same stream can have
+// a freed block at once, because later work in that stream runs after the work that used the
+// block. If you use memory on other streams, order them before the free.
 //
-// While a stream is captured, its allocations are for the graph: it gets blocks
-// of its own at fixed addresses. They are used again within the capture when
-// [Cache.Free] gives them back there, and by nobody else. They come back to the
-// cache when the graph and its Execs are closed and their launches have ended, or
-// when the capture fails, however it does; then the next capture may get them. A
-// block that came back in the order of a stream no capture gets, because that
-// stream may still use it when the graph runs. WithAllocNodes has the graph allocate and
-// free by nodes instead.
+// While a stream is being captured, its allocations belong to the graph, which gets its own
+// blocks at fixed addresses. Within the capture, blocks freed with [Cache.Free] are reused, and
+// nothing else uses them. They return to the cache when the graph and its Execs are closed and
+// their launches have ended, or when the capture fails. Later captures may then use them. A
+// capture never gets a block that was freed in stream order, because that stream may still use
+// the block when the graph runs. WithAllocNodes makes the graph allocate and free with nodes
+// instead.
 //
-// Any goroutine may use a Cache at any time.
+// A Cache is safe for concurrent use.
 type Cache struct {
 	life *driver.Lifetime
 	core *core
 }
 
-// exists reports whether c is a cache of New's making.
+// exists reports whether c was made by New.
 func (c *Cache) exists() bool { return c != nil && c.core != nil }
 
 // Option changes how New makes a cache.
 type Option func(*core)
 
-// WithAllocNodes has captures record allocation and free nodes (CUDA 11.4), with
-// the rules of [graph.AddAlloc]: such memory costs nothing while the graph does not
-// run, and graphs that leave memory allocated want [graph.WithAutoFree].
+// WithAllocNodes makes captures record allocation and free nodes (CUDA 11.4), with the rules of
+// [graph.AddAlloc]. Such memory costs nothing while the graph does not run. Graphs that leave
+// memory allocated need [graph.WithAutoFree].
 func WithAllocNodes() Option {
 	return func(c *core) { c.nodes = true }
 }
 
-// New makes an empty cache of memory of the context's device.
+// New makes an empty cache for memory of the context's device.
 func New(c *driver.Context, opts ...Option) (*Cache, error) {
 	life, err := driver.NewLifetime(c, "memory cache")
 	if err != nil {
@@ -66,12 +63,12 @@ func New(c *driver.Context, opts ...Option) (*Cache, error) {
 	return cache, nil
 }
 
-// Alloc allocates n elements in the order of s, as the Cache says. Close
-// gives the memory back in that order, as Free does in another one. No elements
-// are no allocation.
+// Alloc allocates n elements in the order of s, as described for Cache. Close on the buffer
+// frees the memory in the order of s; Free frees it in the order of another stream. If n is 0,
+// nothing is allocated.
 //
-// The driver is asked for memory by guarded calls, so that no capture is
-// disturbed. When there is none, what the cache has free is given up for it.
+// Alloc calls the driver in relaxed capture mode, so it does not disturb captures. If the device
+// is out of memory, Alloc releases the cache's free blocks and tries again.
 func Alloc[T any](c *Cache, s *driver.Stream, n int) (*driver.Buffer[T], error) {
 	if !c.exists() {
 		return nil, aCache.Error(c == nil)
@@ -111,10 +108,9 @@ func allocFrom[T any](c *Cache, s *driver.Stream, n int) (*driver.Buffer[T], err
 	return driver.BufferAt[T](c.core.ctx, &h.life, h.b.ptr, n, h)
 }
 
-// cachedBuffer is the kind of object that a buffer of a cache is.
+// cachedBuffer is the object kind of a cache's buffers.
 const cachedBuffer = "cached buffer"
 
-// handOut takes a block for a buffer.
 func (c *Cache) handOut(s *driver.Stream, capture captured, bytes uintptr) (*handout, error) {
 	h := new(handout)
 	h.life.SetKind(cachedBuffer)
@@ -128,8 +124,8 @@ func (c *Cache) handOut(s *driver.Stream, capture captured, bytes uintptr) (*han
 	return h, nil
 }
 
-// allocNode records an allocation. Captures that this package did not begin do
-// not tell their graph of it.
+// allocNode records an allocation. If the capture was begun outside this module, the allocation
+// is not known to any graph.Scope.
 func allocNode[T any](s *driver.Stream, n int) (*driver.Buffer[T], error) {
 	sc, ok := graph.ScopeOf(s)
 	if !ok {
@@ -142,9 +138,8 @@ func allocNode[T any](s *driver.Stream, n int) (*driver.Buffer[T], error) {
 	return graph.Allocate(sc, op)
 }
 
-// Free closes a buffer of the cache and gives its memory back in the order of
-// s: the next allocation on s may get it. What graphs refer to comes back when
-// they let go of it.
+// Free closes a buffer of the cache and frees its memory in the order of s. The next allocation
+// on s may use it. Memory that graphs refer to returns to the cache when they release it.
 func (c *Cache) Free(s *driver.Stream, m driver.Memory) error {
 	if !c.exists() {
 		return aCache.Error(c == nil)
@@ -186,7 +181,7 @@ func (c *Cache) free(s *driver.Stream, m driver.Memory) error {
 	return closeMemory(m)
 }
 
-// closeMemory is Buffer.Close for a buffer or a view of it.
+// closeMemory closes a buffer, or the buffer of a view.
 func closeMemory(m driver.Memory) error {
 	if b, ok := m.Ref().(io.Closer); ok {
 		return b.Close()
@@ -194,7 +189,7 @@ func closeMemory(m driver.Memory) error {
 	return m.Ref().Lifetime().Close()
 }
 
-// freeNode records a free, or frees what a launch left.
+// freeNode records a free, or frees memory that a launch left allocated.
 func freeNode(s *driver.Stream, capture captured, g driver.GraphMemory, m driver.Memory) error {
 	if capture.graph == 0 {
 		if g.IsAllocated() {
@@ -218,8 +213,8 @@ func freeNode(s *driver.Stream, capture captured, g driver.GraphMemory, m driver
 	return closeMemory(m)
 }
 
-// Trim gives the free blocks back to the driver, which waits for work that
-// still uses them, and returns how many bytes that were.
+// Trim returns the free blocks to the driver, which waits for work that still uses them. It
+// returns the number of bytes released.
 func (c *Cache) Trim() (uint64, error) {
 	if !c.exists() {
 		return 0, aCache.Error(c == nil)
@@ -230,7 +225,7 @@ func (c *Cache) Trim() (uint64, error) {
 	return c.core.trim()
 }
 
-// Stats returns what the cache holds and did.
+// Stats returns the contents and history of the cache.
 func (c *Cache) Stats() Stats {
 	if !c.exists() {
 		return Stats{}
@@ -246,9 +241,8 @@ func (c *Cache) Context() *driver.Context {
 	return c.core.ctx
 }
 
-// Close gives the free blocks back to the driver and refuses allocations.
-// Buffers that are in use stay good, and are freed by the driver when they are
-// closed.
+// Close returns the free blocks to the driver and rejects further allocations. Buffers in use
+// stay valid, and closing them returns their memory to the driver.
 func (c *Cache) Close() error {
 	if !c.exists() {
 		return nil

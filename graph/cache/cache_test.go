@@ -25,7 +25,7 @@ func (k *kit) from(c *cache.Cache, s *driver.Stream, n int) *driver.Buffer[uint3
 	return b
 }
 
-// Blocks go round within a stream, without a call of the driver.
+// Blocks are reused within a stream without a driver call.
 func TestCacheReusesBlocksOfAStream(t *testing.T) {
 	each(t, func(k *kit) {
 		c, other := k.cache(), k.Stream()
@@ -41,7 +41,7 @@ func TestCacheReusesBlocksOfAStream(t *testing.T) {
 		if b.Ptr() != at || b.Len() != elems-1 {
 			t.Errorf("got %v at %#x, want the block at %#x", b, b.Ptr(), at)
 		}
-		k.OK(b.Close()) // the same as Free on its stream
+		k.OK(b.Close()) // like Free on its own stream
 		if again := k.from(c, k.S, elems); again.Ptr() != at {
 			t.Error("Close did not give the block back")
 		}
@@ -70,7 +70,7 @@ func TestCacheTrimGivesBackWhatIsFree(t *testing.T) {
 	})
 }
 
-// When the device is full, what is free in the cache makes room.
+// When the device is full, the cache releases its free blocks.
 func TestCacheGivesUpWhatIsFreeWhenMemoryIsShort(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{LimitMemory: 16 << 20}, func(t *testing.T, ctx *driver.Context) {
 		k := newKit(t, ctx)
@@ -84,7 +84,7 @@ func TestCacheGivesUpWhatIsFreeWhenMemoryIsShort(t *testing.T) {
 	})
 }
 
-// A buffer that a graph refers to comes back with the graph.
+// A buffer that a graph refers to returns to the cache with the graph.
 func TestCacheWaitsForGraphsThatReferToABlock(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -103,8 +103,8 @@ func TestCacheWaitsForGraphsThatReferToABlock(t *testing.T) {
 	})
 }
 
-// A capture gets blocks of its own, which are nobody else's as long as the graph
-// or an exec lives, and are the cache's again afterwards.
+// A capture gets its own blocks, which nothing else uses while the graph or an Exec lives.
+// Afterwards they return to the cache.
 func TestCaptureGetsFixedBlocksFromTheCache(t *testing.T) {
 	for _, mode := range []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed} {
 		t.Run(mode.String(), func(t *testing.T) {
@@ -163,7 +163,7 @@ func (k *kit) fixedBlocks(mode graph.Mode) {
 	}
 }
 
-// The output of a closed graph stays as long as its buffer.
+// The output of a closed graph stays valid as long as its buffer.
 func TestCacheBlockOfAClosedGraphStaysWithItsBuffer(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -190,8 +190,8 @@ func TestCacheBlockOfAClosedGraphStaysWithItsBuffer(t *testing.T) {
 	})
 }
 
-// However a capture ends, its blocks are the cache's again, and the stream
-// allocates from the cache as before.
+// However a capture ends, its blocks return to the cache, and the stream allocates from the
+// cache as before.
 func TestCacheThawsOnEveryPath(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -256,7 +256,7 @@ func TestCacheThawsOnEveryPath(t *testing.T) {
 	})
 }
 
-// Captures that other code began hold their blocks too.
+// Captures begun by other code retain their blocks too.
 func TestCacheInACaptureOfOtherCode(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -274,7 +274,7 @@ func TestCacheInACaptureOfOtherCode(t *testing.T) {
 			t.Errorf("the graph's block was handed out: %+v", c.Stats())
 		}
 		k.OK(d.CuGraphDestroy(raw))
-		// A thread of the driver tells that the graph is gone.
+		// A thread of the driver reports that the graph was destroyed.
 		k.Eventually("the graph's blocks coming back", func() bool { return c.Stats().OfGraphs == 0 })
 		if s := c.Stats(); s.Free != 512 {
 			t.Errorf("the block is not free: %+v", s)
@@ -282,8 +282,7 @@ func TestCacheInACaptureOfOtherCode(t *testing.T) {
 	})
 }
 
-// With nodes, allocations in a capture become the graph's, and the cache is as
-// if there had been none.
+// With nodes, allocations in a capture belong to the graph, and the cache does not change.
 func TestCaptureFreezesTheCacheAndRecordsNodes(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.used()
@@ -347,7 +346,7 @@ func TestCacheSizeZeroIsNoAllocation(t *testing.T) {
 	})
 }
 
-// After shutdown, buffers stay good and their memory goes to the driver.
+// After Close, buffers stay valid and their memory goes to the driver.
 func TestCacheFreesToTheDriverAfterItsEnd(t *testing.T) {
 	each(t, func(k *kit) {
 		c, err := cache.New(k.C)
@@ -435,8 +434,8 @@ func TestCacheIsForAllGoroutines(t *testing.T) {
 	})
 }
 
-// churn allocates, in every fourth round in a capture, and looks whether the
-// memory is its own.
+// churn allocates, in every fourth round within a capture, and checks that nothing else uses the
+// memory.
 func (k *kit) churn(c *cache.Cache, s *driver.Stream, v int) error {
 	b, err := cache.Alloc[uint32](c, s, elems)
 	if err != nil {
@@ -478,7 +477,7 @@ func (k *kit) churnCaptured(c *cache.Cache, s *driver.Stream) error {
 	return errors.Join(x.Run(context.Background(), s), x.Close(), g.Close())
 }
 
-// Streams that are forked into a capture share its blocks, each in its order.
+// Streams that are forked into a capture share its blocks, each in its own order.
 func TestCacheServesForkedStreams(t *testing.T) {
 	each(t, func(k *kit) {
 		c, other, out := k.cache(), k.Stream(), k.Memory()
@@ -515,7 +514,7 @@ func TestCacheServesForkedStreams(t *testing.T) {
 	})
 }
 
-// A cache whose memory the driver does not take back says so.
+// A cache reports an error if the driver does not free its memory.
 func TestAClosedCacheReportsWhatWasNotFreed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -533,7 +532,7 @@ func TestAClosedCacheReportsWhatWasNotFreed(t *testing.T) {
 	}
 }
 
-// Copies of no bytes do nothing, and those that do not fit say both sizes.
+// Copies of zero bytes do nothing, and errors for copies that do not fit name both sizes.
 func TestCopiesOfTheCacheSayTheirSizes(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()

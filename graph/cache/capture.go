@@ -8,11 +8,10 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// blocksOf returns the blocks of a capture. The graph to be holds them, so that
-// their end is that of the graph, its clones and its Execs, or that of a capture
-// that fails, whoever began it.
+// blocksOf returns the blocks of a capture. The graph being captured retains them. They are
+// released with the graph, its clones and its Execs, or with a failed capture, whoever began it.
 func (c *core) blocksOf(s *driver.Stream, at captured) (*ownBlocks, error) {
-	c.beginning.Lock() // several streams of a capture may ask at once
+	c.beginning.Lock() // several streams of a capture may call this concurrently
 	defer c.beginning.Unlock()
 	c.mu.Lock()
 	o := c.graphs[at.id]
@@ -30,12 +29,12 @@ func (c *core) blocksOf(s *driver.Stream, at captured) (*ownBlocks, error) {
 	c.graphs[at.id] = o
 	c.mu.Unlock()
 	err = holdBlocks(s, at, o)
-	closed := life.Close() // from now on they are the graph's alone
+	closed := life.Close() // from now on only the graph holds a reference
 	runtime.KeepAlive(o)
 	return o, refusal.Join([]error{err, closed})
 }
 
-// holdBlocks has the graph that is being captured hold its blocks.
+// holdBlocks makes the graph being captured retain its blocks.
 func holdBlocks(s *driver.Stream, at captured, o *ownBlocks) error {
 	if sc, ok := graph.ScopeOf(s); ok {
 		return sc.Keep(o)
@@ -50,10 +49,10 @@ func holdBlocks(s *driver.Stream, at captured, o *ownBlocks) error {
 	return nil
 }
 
-// dissolver ends the blocks of a graph: the free ones are the cache's again, and
-// the others will be when their buffers are closed. Nothing uses them, because
-// an Exec holds them until its launches have ended. It must not refer to the
-// blocks themselves, which the collector watches.
+// dissolver returns the function that releases the blocks of a graph. It returns the free blocks
+// to the cache; the others follow when their buffers are closed. No launch uses the blocks,
+// because an Exec retains them until its launches have ended. The function must not refer to the
+// ownBlocks, whose cleanup it is.
 func (c *core) dissolver(id uint64) func(*driver.Driver) error {
 	return func(d *driver.Driver) error {
 		var errs []error
@@ -64,7 +63,7 @@ func (c *core) dissolver(id uint64) func(*driver.Driver) error {
 	}
 }
 
-// dissolve returns what the driver gets.
+// dissolve returns the blocks that the driver must free.
 func (c *core) dissolve(id uint64) (rest []*block) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

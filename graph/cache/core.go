@@ -8,22 +8,22 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// Stats is what a Cache holds, in bytes of whole blocks, and did.
+// Stats has the contents of a Cache, in bytes of whole blocks, and its number of allocations.
 type Stats struct {
-	InUse     uint64 // in buffers
-	Free      uint64 // for the next allocation
-	OfGraphs  uint64 // of captures and graphs, in buffers or free there
-	Allocated uint64 // blocks that the driver was asked for
-	Reused    uint64 // allocations that it was not asked for
+	InUse     uint64 // in open buffers
+	Free      uint64 // available for the next allocation
+	OfGraphs  uint64 // owned by captures and graphs, in buffers or free within the graph
+	Allocated uint64 // blocks allocated by the driver
+	Reused    uint64 // allocations served without the driver
 }
 
-// core is what the buffers of a cache and the end of it need.
+// core is the part of a cache that its buffers need after the cache is dropped.
 type core struct {
 	ctx   *driver.Context
 	life  *driver.Lifetime
 	nodes bool
 
-	beginning sync.Mutex // of the blocks of a capture; before mu
+	beginning sync.Mutex // held while a capture's blocks are created; lock before mu
 
 	mu     sync.Mutex
 	shut   bool
@@ -32,8 +32,8 @@ type core struct {
 	stats  Stats
 }
 
-// ownBlocks are those of one capture, and of the graph that comes of it, which
-// holds them by their lifetime.
+// ownBlocks are the blocks of one capture and of the graph made from it, which retains them by
+// their lifetime.
 type ownBlocks struct {
 	life *driver.Lifetime
 	id   uint64
@@ -44,7 +44,7 @@ type ownBlocks struct {
 // Lifetime implements driver.Ref.
 func (o *ownBlocks) Lifetime() *driver.Lifetime { return o.life }
 
-// captured is the capture of a stream, zero for none.
+// captured identifies the capture of a stream. It is zero if there is none.
 type captured struct {
 	graph driver.CUgraph
 	id    uint64
@@ -54,7 +54,7 @@ func newCore(c *driver.Context, life *driver.Lifetime) *core {
 	return &core{ctx: c, life: life, graphs: make(map[uint64]*ownBlocks)}
 }
 
-// accepts checks a stream to allocate on.
+// accepts checks a stream for an allocation.
 func (c *core) accepts(s *driver.Stream) (captured, error) {
 	if err := c.life.Check(); err != nil {
 		return captured{}, err
@@ -62,7 +62,7 @@ func (c *core) accepts(s *driver.Stream) (captured, error) {
 	return c.acceptsFree(s)
 }
 
-// acceptsFree checks a stream to free on, which works after Close too.
+// acceptsFree checks a stream for a free, which also works after Close.
 func (c *core) acceptsFree(s *driver.Stream) (at captured, err error) {
 	if err := s.Ready(); err != nil {
 		return at, err
@@ -74,7 +74,6 @@ func (c *core) acceptsFree(s *driver.Stream) (at captured, err error) {
 	return at, err
 }
 
-// take hands out a block.
 func (c *core) take(s *driver.Stream, at captured, bytes uintptr) (*block, uint64, error) {
 	size := sizeOfBlock(bytes)
 	if size < bytes {
@@ -98,10 +97,10 @@ func (c *core) take(s *driver.Stream, at captured, bytes uintptr) (*block, uint6
 	return b, b.generation, nil
 }
 
-// reuse hands out a free block, if there is one: one that came back in the
-// order of the stream, or one that nothing uses. A capture gets such of its own
-// blocks, or one that nothing uses, which is its own from then on: when the
-// graph will run, and on what stream, is not known.
+// reuse hands out a free block, if there is one. A stream gets a block freed in its own order,
+// or one that no work uses. A capture gets one of its graph's own blocks, or one that no work
+// uses, which then belongs to the graph. It cannot use blocks freed in stream order, because it
+// is unknown when and on which stream the graph will run.
 func (c *core) reuse(s *driver.Stream, of *ownBlocks, size uintptr) *block {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +127,7 @@ func (c *core) reuse(s *driver.Stream, of *ownBlocks, size uintptr) *block {
 	return b
 }
 
-// giveTo makes a block one of a graph's.
+// giveTo makes a block belong to a graph.
 func (c *core) giveTo(of *ownBlocks, b *block) {
 	b.of = of
 	of.all = append(of.all, b)
@@ -156,8 +155,8 @@ func (c *core) handOut(b *block) {
 	}
 }
 
-// allocate asks the driver, and, if that has no memory, once more without what
-// the cache has free.
+// allocate calls the driver. If the device is out of memory, it trims the cache and tries once
+// more.
 func (c *core) allocate(size uintptr) (ptr driver.CUdeviceptr, err error) {
 	d := c.ctx.Guarded()
 	err = d.CuMemAlloc(&ptr, size)
@@ -171,7 +170,7 @@ func (c *core) allocate(size uintptr) (ptr driver.CUdeviceptr, err error) {
 	return ptr, err
 }
 
-// put puts a block on its shelf, or says that the driver gets it.
+// put puts a block on its shelf, or returns true if the driver must free it.
 func (c *core) put(b *block) (toDriver bool) {
 	switch {
 	case b.of != nil:
@@ -185,14 +184,14 @@ func (c *core) put(b *block) (toDriver bool) {
 	return false
 }
 
-// trim gives the free blocks to the driver.
+// trim returns the free blocks to the driver.
 func (c *core) trim() (bytes uint64, err error) {
 	c.mu.Lock()
 	free := c.free
 	c.free = shelves{}
 	c.stats.Free = 0
 	for b := range free.all {
-		b.shelved = false // no AllocInto finds it again
+		b.shelved = false // so that no AllocInto finds it
 	}
 	c.mu.Unlock()
 	var errs []error
@@ -203,7 +202,7 @@ func (c *core) trim() (bytes uint64, err error) {
 	return bytes, refusal.Join(errs)
 }
 
-// shutdown is the end of the cache: what comes back later goes to the driver.
+// shutdown closes the cache. Blocks freed later go to the driver.
 func (c *core) shutdown() error {
 	c.mu.Lock()
 	c.shut = true

@@ -10,8 +10,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// A capture gets memory of its own, which the cache has back when the graph is
-// closed.
+// A capture gets its own memory, which returns to the cache when the graph is closed.
 func ExampleCache() {
 	c, s, _, _, _ := graphtest.Open()
 	blocks, err := cache.New(c)

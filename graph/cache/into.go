@@ -8,18 +8,17 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// AllocInto is Alloc into a buffer that the caller keeps from one allocation
-// to the next: the zero Buffer at first, later one that was closed or given back.
-// As long as the allocations are as large as the one before and come from the same
-// stream, the buffer gets the memory that it had, and nothing is allocated on Go's
-// heap. Otherwise it gets other memory.
+// AllocInto is Alloc into a buffer that the caller keeps from one allocation to the next. At
+// first this is the zero Buffer, later one that was closed or freed. As long as each allocation
+// has the same size and stream as the one before, the buffer gets the same memory again, and
+// nothing is allocated on Go's heap. Otherwise it gets other memory.
 //
-// A buffer that is open, or that a graph still refers to, has its memory in use:
-// the first is an error, the second gets other memory. A view or a prepared launch
-// from before refers to the memory that the buffer had then. It works again if the
-// buffer has that memory again, and reports that it is closed if not.
+// If the buffer is open, AllocInto returns an error. If a graph still refers to the buffer, it
+// gets other memory. Views and prepared launches made earlier refer to the memory that the
+// buffer had then. They work again if the buffer has that memory again; otherwise they report
+// that it is closed.
 //
-// One goroutine at a time uses b.
+// b must not be used concurrently.
 func AllocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) error {
 	if !c.exists() {
 		return aCache.Error(c == nil)
@@ -63,7 +62,7 @@ func allocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) er
 	return nil
 }
 
-// allocAnew gives the buffer that the caller keeps other memory.
+// allocAnew gives the caller's buffer other memory.
 func allocAnew[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) error {
 	made, err := allocFrom[T](c, s, n)
 	if err != nil {
@@ -73,8 +72,7 @@ func allocAnew[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) er
 	return nil
 }
 
-// again hands out once more the block that a buffer had, if it is free in the order
-// of s.
+// again hands out the block that a buffer had before, if it is free in the order of s.
 func (c *core) again(h *handout, s *driver.Stream) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

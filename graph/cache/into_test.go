@@ -20,8 +20,8 @@ func (k *kit) into(c *cache.Cache, s *driver.Stream, b *driver.Buffer[uint32], n
 	}
 }
 
-// A buffer that is kept gets the memory that it had, also when another took turns
-// with it, and gives it back each time.
+// A kept buffer gets the same memory again, even if it alternates with another buffer, and frees
+// it each time.
 func TestKeptBufferHasItsMemoryAgain(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -56,8 +56,8 @@ func TestKeptBufferHasItsMemoryAgain(t *testing.T) {
 	})
 }
 
-// Memory that somebody else has by then is not taken from them, and what is left of
-// the buffer's former use does not come alive on it.
+// A kept buffer does not take memory that another buffer has by now, and the kept buffer's old
+// views and launches do not become valid on that memory.
 func TestKeptBufferTakesNothingFromOthers(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -91,7 +91,8 @@ func TestKeptBufferTakesNothingFromOthers(t *testing.T) {
 	})
 }
 
-// What does not fit, another stream's, a capture's, and what was trimmed away.
+// A kept buffer gets other memory for another size, another stream or a capture, and after a
+// trim.
 func TestKeptBufferGetsOtherMemoryWhereItHasTo(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -142,8 +143,8 @@ func TestKeptBufferGetsOtherMemoryWhereItHasTo(t *testing.T) {
 	})
 }
 
-// A block that came back within a capture is the graph's, although nothing in the
-// graph refers to the buffer that had it.
+// A block freed within a capture belongs to the graph, although nothing in the graph refers to
+// the buffer that had it.
 func TestKeptBufferLeavesTheBlocksOfGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		c, other := k.cache(), k.Memory()
@@ -167,7 +168,7 @@ func TestKeptBufferLeavesTheBlocksOfGraphs(t *testing.T) {
 	})
 }
 
-// A kept buffer that is dropped while it is open comes back to the cache.
+// A kept buffer that is dropped while open returns its memory to the cache.
 func TestDroppedKeptBufferComesBack(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -189,7 +190,7 @@ func (k *kit) dropKept(c *cache.Cache) {
 
 func TestCacheHitsAllocateAtMostTwoObjects(t *testing.T) {
 	each(t, func(k *kit) {
-		defer driver.SetLeakHook(driver.SetLeakHook(nil)) // it keeps stacks
+		defer driver.SetLeakHook(driver.SetLeakHook(nil)) // the hook keeps stacks
 		c := k.cache()
 		var kept driver.Buffer[uint32]
 		k.into(c, k.S, &kept, elems)
