@@ -21,8 +21,8 @@ type shelves struct {
 	at     *shelf
 }
 
-// manyLanes is the number of lanes from which on empty ones are removed. Closed streams leave
-// empty lanes.
+// manyLanes is the number of lanes above which adding one first removes the empty lanes, which
+// closed streams leave behind.
 const manyLanes = 64
 
 // of returns the shelf of a lane, or nil if there is none.
@@ -218,7 +218,7 @@ func (b *block) back(s *driver.Stream, at captured) (now bool) {
 	b.c.mu.Lock()
 	defer b.c.mu.Unlock()
 	if b.of == nil && at.graph != 0 {
-		return false // an order within the capture is none outside
+		return false // an order within the capture does not hold outside
 	}
 	b.lane = laneOf(s)
 	return b.of != nil && b.of.id == at.id

@@ -63,8 +63,8 @@ func New(c *driver.Context, opts ...Option) (*Cache, error) {
 	return cache, nil
 }
 
-// Alloc allocates n elements in the order of s, as described for Cache. Close on the buffer
-// frees the memory in the order of s; Free frees it in the order of another stream. If n is 0,
+// Alloc allocates n elements in the order of s, as described for Cache. Closing the buffer frees
+// the memory in the order of s. To free it in the order of another stream, use Free. If n is 0,
 // nothing is allocated.
 //
 // Alloc calls the driver in relaxed capture mode, so it does not disturb captures. If the device

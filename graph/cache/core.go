@@ -10,7 +10,7 @@ import (
 
 // Stats has the contents of a Cache, in bytes of whole blocks, and its number of allocations.
 type Stats struct {
-	InUse     uint64 // in open buffers
+	InUse     uint64 // in buffers
 	Free      uint64 // available for the next allocation
 	OfGraphs  uint64 // owned by captures and graphs, in buffers or free within the graph
 	Allocated uint64 // blocks allocated by the driver
