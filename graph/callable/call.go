@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// run is a call with its wait.
+// run makes a call and waits for it.
 func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], error) {
 	v, err := c.send(ctx, in, false)
 	if err != nil {
@@ -23,8 +23,8 @@ func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], 
 	return v, nil
 }
 
-// send is a call without its wait. With marks, an event tells when the input's
-// page-locked memory may be written again.
+// send makes a call without waiting for it. With marks, it records an event after which the
+// input's page-locked memory may be written again.
 func (c *Callable[In, Out]) send(ctx context.Context, in In, marks bool) (*variant[In, Out], error) {
 	if err := c.ready(); err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func (c *Callable[In, Out]) send(ctx context.Context, in In, marks bool) (*varia
 	return v, nil
 }
 
-// ready refuses calls that cannot be made now. What a call sends to a stream that
-// somebody captures would be recorded there, with an input that changes.
+// ready rejects calls that cannot be made now. If someone captures the stream, a call's work
+// would be recorded there, with an input that changes.
 func (c *Callable[In, Out]) ready() error {
 	if c.closed {
 		return driver.ErrClosed
@@ -62,8 +62,7 @@ func (c *Callable[In, Out]) ready() error {
 	return nil
 }
 
-// variant finds the variant for an input, up to date with its constants, or
-// makes it.
+// variant finds the variant for an input and updates its constants, or makes a new variant.
 func (c *Callable[In, Out]) variant(in In) (*variant[In, Out], error) {
 	for i, v := range c.variants {
 		if v.fits(in) {
@@ -82,7 +81,7 @@ func (c *Callable[In, Out]) variant(in In) (*variant[In, Out], error) {
 	return v, c.evict()
 }
 
-// evict closes what there is no room for.
+// evict closes the variant that was not called for the longest time, if there are too many.
 func (c *Callable[In, Out]) evict() error {
 	if len(c.variants) <= c.o.max {
 		return nil

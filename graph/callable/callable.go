@@ -1,6 +1,6 @@
-// Package callable makes functions whose work runs as a CUDA graph. A [Func]
-// records the work once for each shape of its input, and every call after that
-// copies its input to the device, replays the graph and returns the output.
+// Package callable makes functions whose work runs as a CUDA graph. A [Func] records the work
+// once for each shape of its input. Every later call copies its input to the device, replays the
+// graph and returns the output.
 //
 //	f := func(t *callable.Trace[input]) (*driver.HostBuffer[float32], error) {
 //		x := callable.StageSlice(t, func(in input) []float32 { return in.x })     // copied in each call
@@ -11,9 +11,9 @@
 //	call, err := callable.New(s, f, []input{example})
 //	out, err := call.Call(ctx, in)
 //
-// A graph serves one shape of input. [Shape] declares what decides the shape beside
-// the lengths of staged slices, and a [Callable] keeps a graph for each of the
-// shapes that were called last.
+// A graph serves one shape of input. The shape consists of the lengths of staged slices and of
+// the properties declared with [Shape]. A [Callable] keeps a graph for each of the most recently
+// used shapes.
 package callable
 
 import (
@@ -27,33 +27,32 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Func records the work of one call and returns where its output will be. It
-// learns about the call's input through the Trace alone: StageSlice and
-// StageScalar for what is copied to the device in each call, Constant for what
-// becomes a part of the recorded work, Shape for what decides how the work looks.
-// So it cannot depend on something that a later call changes unseen.
-// It runs while the Callable is busy with the call, and must not use that.
+// Func records the work of one call and returns where its output will be. It reads the call's
+// input only through the Trace, so it cannot depend on anything that a later call changes
+// unnoticed. Use StageSlice and StageScalar for data copied to the device in each call, Constant
+// for values that become part of the recorded work, and Shape for properties that determine
+// which work is recorded. A Func runs while the Callable is busy with the call, so it must not
+// use the Callable.
 type Func[In, Out any] func(t *Trace[In]) (Out, error)
 
-// Module is the pattern of inference code: what turns an input into an output.
-// A *Callable is one.
+// Module is the usual interface of inference code: it turns an input into an output. *Callable
+// implements it.
 type Module[In, Out any] interface {
 	Forward(ctx context.Context, in In) (Out, error)
 }
 
-// Callable is a function whose work was recorded and is replayed: a call copies
-// its input to the device, launches the graph, waits and returns the output.
+// Callable is a function whose work was recorded and is replayed. A call copies its input to the
+// device, launches the graph, waits and returns the output.
 //
-// A call whose constants differ from those of the call before records the
-// function again and updates the graph. A call of another shape gets a variant
-// of its own, with memory and a graph of its own. WithVariants bounds how many are
-// kept, and the one that was not called for longest is closed.
+// If a call's constants differ from those of the previous call, the function is recorded again
+// and the graph updated. Each shape of input has a variant with its own memory and graph.
+// WithVariants limits the number of variants; beyond the limit, the one that was not called for
+// the longest time is closed.
 //
-// Calls that neither record nor evict allocate nothing. Calls from several
-// goroutines are made one after the other, also while they wait: one whose context
-// ends while it waits for its turn returns the cause. Memory that an
-// output refers to is written again by the next call of the same shape:
-// goroutines that share a Callable use CallWith.
+// Calls that neither record nor evict allocate nothing. Concurrent calls run one after the
+// other, including the wait for the output. If a call's context ends before its turn, the call
+// returns the context's cause. The next call of the same shape overwrites the memory that an
+// output refers to, so goroutines that share a Callable should use CallWith.
 type Callable[In, Out any] struct {
 	s *driver.Stream
 	f Func[In, Out]
@@ -61,25 +60,26 @@ type Callable[In, Out any] struct {
 
 	mu       turn
 	closed   bool
-	variants []*variant[In, Out] // the one that was called last is the first
+	variants []*variant[In, Out] // the most recently called one is the first
 	stats    Stats
 }
 
-// Stats counts what a Callable did.
+// Stats counts the operations of a Callable.
 type Stats struct {
-	Calls        uint64 // launches that were sent
-	Recorded     uint64 // times that the function ran
-	Updated      uint64 // of those, how many an update of the graph followed
-	Instantiated uint64 // graphs instantiated, also where an update was not possible
-	Evicted      uint64 // variants closed to make room
-	Variants     int    // there now
+	Calls        uint64 // launches enqueued
+	Recorded     uint64 // runs of the function
+	Updated      uint64 // runs that were followed by an update of the graph
+	Instantiated uint64 // graphs instantiated, including those that could not be updated
+	Evicted      uint64 // variants closed to make room for others
+	Variants     int    // current number of variants
 }
 
-// New makes a Callable that works on s, which must be one that can be
-// captured, and prepares it for the shapes of the examples. Without examples
-// the first call records. If an example fails nothing is left.
+// New makes a Callable that works on s, which must be a stream that can be captured. It prepares
+// the Callable for the shapes of the examples; without examples, the first call records. If an
+// example fails, New releases everything.
 //
-// It needs what capture and instantiation need; graphs are updated on every
+// New has the requirements of capture and instantiation. Graphs are updated on every driver that
+// this module supports.
 // driver that this module supports.
 func New[In, Out any](s *driver.Stream, f Func[In, Out], examples []In, opts ...Option) (*Callable[In, Out], error) {
 	c := &Callable[In, Out]{s: s, f: f, mu: newTurn(), o: options{mode: graph.ModeRelaxed, max: defaultVariants}}
@@ -89,7 +89,7 @@ func New[In, Out any](s *driver.Stream, f Func[In, Out], examples []In, opts ...
 	}
 	made := false
 	defer func() {
-		if !made { // also when the function panicked or left
+		if !made { // also when the function panicked or called runtime.Goexit
 			_ = c.Close()
 		}
 	}()
@@ -100,7 +100,7 @@ func New[In, Out any](s *driver.Stream, f Func[In, Out], examples []In, opts ...
 	return c, nil
 }
 
-// accepts refuses what can never work.
+// accepts rejects arguments that can never work.
 func (c *Callable[In, Out]) accepts(examples int) error {
 	switch {
 	case c.f == nil:
@@ -116,8 +116,8 @@ func (c *Callable[In, Out]) accepts(examples int) error {
 	return nil
 }
 
-// Prepare records the function for the shapes of inputs, so that their first
-// calls do not have to. Nothing is called.
+// Prepare records the function for the shapes of the inputs, so that their first calls need not.
+// It launches nothing.
 func (c *Callable[In, Out]) Prepare(inputs ...In) error {
 	if !c.exists() {
 		return aCallable.Error(c == nil)
@@ -135,9 +135,9 @@ func (c *Callable[In, Out]) Prepare(inputs ...In) error {
 	return nil
 }
 
-// Call copies the input to the device, replays and waits for the output, whose
-// memory is written again by the next call of the same shape. If ctx ends first
-// its cause is returned; the replay goes on then, and its output is lost.
+// Call copies the input to the device, replays the graph and waits for the output. The next call
+// of the same shape overwrites the output's memory. If ctx ends first, Call returns its cause;
+// the replay continues, and its output is lost.
 func (c *Callable[In, Out]) Call(ctx context.Context, in In) (out Out, err error) {
 	if !c.exists() {
 		return out, aCallable.Error(c == nil)
@@ -153,8 +153,8 @@ func (c *Callable[In, Out]) Call(ctx context.Context, in In) (out Out, err error
 	return v.out, nil
 }
 
-// CallWith is Call for goroutines that share a Callable: use gets the output
-// before another call can write it. It must not call the Callable.
+// CallWith is Call for goroutines that share a Callable. It passes the output to use before
+// another call can overwrite it. use must not call the Callable.
 func (c *Callable[In, Out]) CallWith(ctx context.Context, in In, use func(Out) error) error {
 	if !c.exists() {
 		return aCallable.Error(c == nil)
@@ -170,17 +170,17 @@ func (c *Callable[In, Out]) CallWith(ctx context.Context, in In, use func(Out) e
 	return use(v.out)
 }
 
-// Forward is Call by the name that modules have for it.
+// Forward is the same as Call. It implements Module.
 func (c *Callable[In, Out]) Forward(ctx context.Context, in In) (Out, error) {
 	return c.Call(ctx, in)
 }
 
-// Start is Call without the wait: it copies the input and launches. What is sent
-// to the Callable's stream afterwards runs behind the replay, and may use
-// outputs on the device. The Pending hands out the output.
+// Start is Call without the wait: it copies the input and launches the graph. Work enqueued
+// later in the Callable's stream runs after the replay, and may use outputs on the device. The
+// Pending returns the output.
 //
-// ctx bounds the time that the copy of the input waits for the one of the call
-// before, whose page-locked memory it uses again.
+// The copy of the input uses the same page-locked memory as the previous call. ctx limits the
+// time that Start waits until that call's copy has finished.
 func (c *Callable[In, Out]) Start(ctx context.Context, in In) (Pending[Out], error) {
 	if !c.exists() {
 		return Pending[Out]{}, aCallable.Error(c == nil)
@@ -199,7 +199,7 @@ func (c *Callable[In, Out]) Start(ctx context.Context, in In) (Pending[Out], err
 	return Pending[Out]{&v.outcome, v.launched}, nil
 }
 
-// Stream returns the stream that calls work on.
+// Stream returns the stream on which calls run.
 func (c *Callable[In, Out]) Stream() *driver.Stream {
 	if !c.exists() {
 		return nil
@@ -207,7 +207,7 @@ func (c *Callable[In, Out]) Stream() *driver.Stream {
 	return c.s
 }
 
-// Stats returns what was done so far.
+// Stats returns the counts so far.
 func (c *Callable[In, Out]) Stats() Stats {
 	if !c.exists() {
 		return Stats{}
@@ -219,8 +219,8 @@ func (c *Callable[In, Out]) Stats() Stats {
 	return stats
 }
 
-// Close gives back the graphs and the memory of all variants. A replay that is
-// under way ends, and what it uses is kept until then; its output is lost.
+// Close releases the graphs and the memory of all variants. A replay in flight finishes, and its
+// resources are kept until then, but its output is lost.
 func (c *Callable[In, Out]) Close() error {
 	if !c.exists() {
 		return nil
@@ -236,13 +236,13 @@ func (c *Callable[In, Out]) Close() error {
 	return refusal.Join(errs)
 }
 
-// exists reports whether c is a callable of New's making.
+// exists reports whether c was made by New.
 func (c *Callable[In, Out]) exists() bool { return c != nil && c.f != nil }
 
 func (c *Callable[In, Out]) failed(err error) error {
 	return fmt.Errorf("callable on %v: %w", c.s, err)
 }
 
-// ErrOutputGone is matched when the output of a call cannot be had: it was
-// handed out, a later call of the same shape wrote over it, or it was closed.
+// ErrOutputGone is matched when the output of a call is no longer available: it was already
+// returned, a later call of the same shape overwrote it, or it was closed.
 var ErrOutputGone = errors.New("the output is gone")

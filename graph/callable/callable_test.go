@@ -18,7 +18,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// affine is the input of a function that answers x*times + add.
+// affine is the input of a function that returns x*times + add.
 type affine struct {
 	x          []uint32
 	times, add uint32
@@ -43,7 +43,7 @@ func ramp(n int, from uint32) []uint32 {
 	return x
 }
 
-// answers calls and compares with the function computed here.
+// answers makes a call and compares its output with values computed here.
 func (k *kit) answers(c *affineCallable, in affine) {
 	k.Helper()
 	out, err := c.Call(background, in)
@@ -104,8 +104,7 @@ func TestCallableUpdatesItselfWhenConstantsChange(t *testing.T) {
 	})
 }
 
-// A device buffer as a constant is used where it is: another buffer, another
-// update.
+// A device buffer that is a constant is used in place, and another buffer updates the graph.
 func TestCallableUsesMemoryOfTheCallerInPlace(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, func(t *callable.Trace[*driver.Buffer[uint32]]) (*driver.HostBuffer[uint32], error) {
@@ -151,7 +150,7 @@ func TestCallableKeepsTheShapesThatWereCalledLast(t *testing.T) {
 		c := made(k, k.affine, []affine{{ramp(1, 0), 1, 1}, {ramp(2, 0), 1, 1}}, callable.WithVariants(2))
 		k.stats(c.Stats(), callable.Stats{Recorded: 2, Instantiated: 2, Variants: 2})
 		k.answers(c, affine{ramp(1, 5), 1, 1}) // 2 was called before 1
-		k.answers(c, affine{ramp(3, 5), 1, 1}) // takes the place of 2
+		k.answers(c, affine{ramp(3, 5), 1, 1}) // replaces 2
 		k.answers(c, affine{ramp(1, 6), 1, 1})
 		k.stats(c.Stats(), callable.Stats{Calls: 3, Recorded: 3, Instantiated: 3, Evicted: 1, Variants: 2})
 		k.answers(c, affine{ramp(2, 6), 1, 1})
@@ -177,7 +176,7 @@ func TestShapeThatIsNoLengthMakesVariants(t *testing.T) {
 	})
 }
 
-// An evicted variant may be running.
+// An evicted variant may still be in flight.
 func TestEvictionAndCloseLeaveReplaysAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		sum := k.MemoryOf(0)
@@ -210,8 +209,7 @@ func (k *kit) accumulate(sum *driver.Buffer[uint32]) callable.Func[[]uint32, *dr
 	}
 }
 
-// Inputs are copied before they change, however far ahead of the device the
-// program is.
+// Inputs are copied before they change, however far the program is ahead of the device.
 func TestCallsThatAreNotWaitedForGetTheirOwnInput(t *testing.T) {
 	each(t, func(k *kit) {
 		sum := k.MemoryOf(0)
@@ -279,7 +277,7 @@ func TestCancelledCallsLeaveTheCallableUsable(t *testing.T) {
 		if _, err := c.Call(ctx, affine{ramp(4, 0), 1, 1}); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled call: %v", err)
 		}
-		// The input of the call before is not read yet.
+		// The previous call's input has not been read yet.
 		if _, err := c.Start(ctx, affine{ramp(4, 0), 1, 1}); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled start: %v", err)
 		}
@@ -376,7 +374,8 @@ func (f closerFunc) Close() error { return f() }
 
 var _ io.Closer = closerFunc(nil)
 
-// What a function may not do when it runs again, each told by its reason.
+// These are the things that a function must not do when it runs again, with the reason in each
+// error.
 func TestFunctionThatAsksForOtherMemoryIsRefused(t *testing.T) {
 	each(t, func(k *kit) {
 		for name, c := range map[string]struct {
@@ -588,7 +587,7 @@ func TestCallableRefusesWhatCannotWork(t *testing.T) {
 	})
 }
 
-// Capturing in a stricter mode forbids nothing of what a Trace does itself.
+// In a stricter capture mode, a Trace's own calls still work.
 func TestCallableRecordsInEveryMode(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range modes {
@@ -598,8 +597,8 @@ func TestCallableRecordsInEveryMode(t *testing.T) {
 	})
 }
 
-// Somebody else's capture forbids unsafe calls in the whole process, which must
-// not end it or the recording.
+// Another goroutine's capture forbids unsafe calls in the whole process. Recording must neither
+// invalidate that capture nor fail.
 func TestCallableRecordsDuringTheGlobalCaptureOfAnother(t *testing.T) {
 	each(t, func(k *kit) {
 		other := k.Stream()
@@ -669,7 +668,7 @@ func TestCallsThatWaitForAnotherCallAreCancelled(t *testing.T) {
 			cancel(reason)
 			return <-result
 		}
-		// Whoever is in CallWith has the turn for as long as that takes.
+		// CallWith keeps the turn until its function returns.
 		k.OK(c.CallWith(background, in, func(*driver.HostBuffer[uint32]) error {
 			for name, call := range map[string]func(context.Context) error{
 				"Call":     func(ctx context.Context) error { _, err := c.Call(ctx, in); return err },

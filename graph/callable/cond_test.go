@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/graph/callable"
 )
 
-// limits are the input of a function that doubles from a start until a limit,
-// which is a constant: in the loop it is an argument of a kernel.
+// limits is the input of a function that doubles a start value until a limit. The limit is a
+// constant, because the loop's kernel takes it as an argument.
 type limits struct{ start, limit uint32 }
 
 func TestCallableMayLoopOnTheDevice(t *testing.T) {
@@ -55,7 +55,7 @@ func TestCallableMayLoopOnTheDevice(t *testing.T) {
 	})
 }
 
-// A body that fails takes the recording with it.
+// A body that fails makes the recording fail.
 func TestFailedBodyFailsTheTrace(t *testing.T) {
 	each(t, func(k *kit) {
 		sentinel := errors.New("of the body")

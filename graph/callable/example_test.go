@@ -10,9 +10,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// A function becomes a graph that calls replay: what is staged is copied in each
-// call, a constant that changes updates the graph, another length is another
-// variant.
+// A function becomes a graph that calls replay. Each call copies what is staged, a changed
+// constant updates the graph, and another length makes another variant.
 func ExampleCallable() {
 	_, s, plus, times, _ := graphtest.Open()
 	type input struct {
@@ -58,7 +57,7 @@ func ExampleCallable_Start() {
 	defer call.Close()
 	pending, err := call.Start(context.Background(), 7)
 	must(err)
-	out, err := pending.Wait(context.Background()) // anything else meanwhile
+	out, err := pending.Wait(context.Background()) // do other work before this
 	must(err)
 	fmt.Println(out.Slice())
 	// Output: [8 8]

@@ -7,10 +7,9 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// StageSlice returns device memory into which each call copies a slice of its
-// input, through page-locked memory, before the replay. The slice's length is
-// part of the shape. The memory belongs to the Callable and is nil after a
-// failure.
+// StageSlice returns device memory into which each call copies a slice of its input, through
+// page-locked memory, before the replay. The slice's length is part of the shape. The memory
+// belongs to the Callable. StageSlice returns nil after a failure.
 func StageSlice[T, In any](t *Trace[In], get func(In) []T) *driver.Buffer[T] {
 	if t == nil || get == nil {
 		undeclared[T](t, "StageSlice")
@@ -24,7 +23,7 @@ func StageSlice[T, In any](t *Trace[In], get func(In) []T) *driver.Buffer[T] {
 	return c.device
 }
 
-// StageScalar is StageSlice for one value.
+// StageScalar is StageSlice for a single value.
 func StageScalar[T, In any](t *Trace[In], get func(In) T) *driver.Buffer[T] {
 	if t == nil || get == nil {
 		undeclared[T](t, "StageScalar")
@@ -38,9 +37,9 @@ func StageScalar[T, In any](t *Trace[In], get func(In) T) *driver.Buffer[T] {
 	return c.device
 }
 
-// Scratch returns device memory for n elements, which are not initialised. It
-// belongs to the Callable, keeps what it holds from call to call, and is not
-// shared between shapes. It is nil after a failure.
+// Scratch returns uninitialised device memory for n elements. The memory belongs to the
+// Callable. It keeps its contents from call to call and is not shared between shapes. Scratch
+// returns nil after a failure.
 func Scratch[T, In any](t *Trace[In], n int) *driver.Buffer[T] {
 	c := ask[T](t, onDevice, n)
 	if c == nil {
@@ -49,9 +48,9 @@ func Scratch[T, In any](t *Trace[In], n int) *driver.Buffer[T] {
 	return c.device
 }
 
-// Result records a copy of src to page-locked memory and returns that memory,
-// from which the host reads the output. It belongs to the Callable, is written
-// by each call of the shape, and is nil after a failure.
+// Result records a copy of src to page-locked memory and returns that memory, from which the
+// host reads the output. The memory belongs to the Callable, and each call of the shape
+// overwrites it. Result returns nil after a failure.
 func Result[T, In any](t *Trace[In], src driver.MemoryOf[T]) *driver.HostBuffer[T] {
 	if t.over() {
 		return nil
@@ -77,8 +76,8 @@ func Result[T, In any](t *Trace[In], src driver.MemoryOf[T]) *driver.HostBuffer[
 	return c.host
 }
 
-// cellOf is a cell of memory: of the device, of the host, or both with the copy that takes
-// an input from there to here.
+// cellOf is memory on the device, on the host, or on both. In the last case, upload copies an
+// input from the host to the device.
 type cellOf[T any] struct {
 	device *driver.Buffer[T]
 	host   *driver.HostBuffer[T]
@@ -91,7 +90,7 @@ func (m *cellOf[T]) like(p places) bool {
 	return (m.device != nil) == (p != onHost) && (m.host != nil) == (p != onDevice)
 }
 
-// places is where a cell has memory.
+// places says where a cell has memory.
 type places uint8
 
 const (
@@ -119,8 +118,8 @@ func (m *cellOf[T]) make(c *driver.Context, p places, n int) (err error) {
 
 func (m *cellOf[T]) close() error { return refusal.Join([]error{m.device.Close(), m.host.Close()}) }
 
-// stagedCell asks for the memory of an input, which the graph keeps even if no
-// work that was recorded uses it: the copies do.
+// stagedCell returns the memory of an input. The graph retains the memory even if no recorded
+// work uses it, because the copies do.
 func stagedCell[T, In any](t *Trace[In], n int) *cellOf[T] {
 	c := ask[T](t, onBoth, n)
 	if c == nil {
@@ -133,8 +132,8 @@ func stagedCell[T, In any](t *Trace[In], n int) *cellOf[T] {
 	return c
 }
 
-// ask returns the next cell: a new one, or when the function runs again that
-// which it got before. It is nil after a failure.
+// ask returns the next cell. When the function runs again, this is the cell that it got before,
+// otherwise a new one. It is nil after a failure.
 func ask[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
 	if t.over() {
 		return nil
@@ -167,7 +166,6 @@ func askAgain[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
 	return m
 }
 
-// sliceInput is an input that is a slice.
 type sliceInput[T, In any] struct {
 	*cellOf[T]
 	get func(In) []T
@@ -184,7 +182,6 @@ func (i sliceInput[T, In]) stage(in In, s *driver.Stream) error {
 	return s.Do(i.upload)
 }
 
-// scalarInput is an input that is one value.
 type scalarInput[T, In any] struct {
 	*cellOf[T]
 	get func(In) T

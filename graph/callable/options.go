@@ -11,17 +11,16 @@ type options struct {
 	instantiate []graph.Option
 }
 
-// defaultVariants is how many shapes are kept without an option.
+// defaultVariants is the number of shapes kept if no option sets it.
 const defaultVariants = 8
 
-// WithVariants bounds the number of shapes for which memory and a graph are
-// kept; it is 8 without this option.
+// WithVariants sets the number of shapes for which memory and a graph are kept. The default is
+// 8.
 func WithVariants(n int) Option {
 	return func(o *options) { o.max = n }
 }
 
-// WithMode is the mode in which the function is recorded, ModeRelaxed
-// without this option.
+// WithMode sets the mode in which the function is recorded. The default is ModeRelaxed.
 func WithMode(m graph.Mode) Option {
 	return func(o *options) { o.mode = m }
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// twice is a layer of a model: a module made of another and a Callable.
+// twice is a layer of a model: a module that calls another module.
 type twice struct {
 	inner callable.Module[affine, *driver.HostBuffer[uint32]]
 }
@@ -23,7 +23,7 @@ func (m twice) Forward(in affine) ([]uint32, error) {
 	return out.Slice(), err
 }
 
-// A module made of another forwards twice by the same graph.
+// A module made of another runs the same graph twice.
 func TestModulesAreMadeOfModules(t *testing.T) {
 	each(t, func(k *kit) {
 		m := twice{made(k, k.affine, nil)}
@@ -37,8 +37,8 @@ func TestModulesAreMadeOfModules(t *testing.T) {
 	})
 }
 
-// Start stages the input without waiting, on the graph's stream,
-// and the launch is ordered behind it.
+// Start stages the input on the graph's stream without waiting, and the launch runs after the
+// copy.
 func TestStartStagesWithoutWaiting(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, k.affine, []affine{{ramp(4, 0), 1, 1}})
@@ -48,7 +48,7 @@ func TestStartStagesWithoutWaiting(t *testing.T) {
 		p, err := c.Start(background, in) // would not return if it waited
 		k.OK(err)
 		for i := range in.x {
-			in.x[i] = 0 // staged, so the caller's again
+			in.x[i] = 0 // staged, so the caller may change it
 		}
 		release()
 		out, err := p.Wait(background)
@@ -57,7 +57,7 @@ func TestStartStagesWithoutWaiting(t *testing.T) {
 	})
 }
 
-// The output is handed out once, then nothing.
+// The output is returned once only.
 func TestOutputOfACallIsHandedOutOnce(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, k.affine, nil)
@@ -72,7 +72,7 @@ func TestOutputOfACallIsHandedOutOnce(t *testing.T) {
 	})
 }
 
-// A function that fails leaves no Callable, and the stream usable.
+// If the function fails, no Callable is left, and the stream stays usable.
 func TestCallableIsDiscardedOnError(t *testing.T) {
 	each(t, func(k *kit) {
 		sentinel := errors.New("no")
@@ -87,7 +87,7 @@ func TestCallableIsDiscardedOnError(t *testing.T) {
 	})
 }
 
-// What earlier calls used and later ones do not is released with the wait.
+// Waiting releases what earlier calls used and later ones do not.
 func TestWaitReleasesWhatAnEarlierCallUsed(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, func(t *callable.Trace[*driver.Buffer[uint32]]) (int, error) {

@@ -7,28 +7,27 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// Pending is the output of a call that was started. It is a small value; the
-// zero Pending has no output.
+// Pending is the output of a started call. It is a small value. The zero Pending has no output.
 type Pending[Out any] struct {
 	from *outcome[Out]
 	call uint64
 }
 
-// outcome is what a variant's calls leave.
+// outcome is the output state of a variant's calls.
 type outcome[Out any] struct {
 	mu       turn // the Callable's
 	out      Out
-	exec     *graph.Exec // launched by calls alone
+	exec     *graph.Exec // only calls launch it
 	launched uint64      // calls so far
-	taken    uint64      // the latest call whose output was handed out
+	taken    uint64      // the latest call whose output was returned
 	ended    *driver.Event
 	gone     bool
 }
 
-// Wait waits until the call's replay has ended and hands out its output, once.
-// Afterwards, and if a later call of the same shape was started or the Callable
-// was closed, the error matches ErrOutputGone. If ctx ends first it is its
-// cause, and the output can still be waited for.
+// Wait waits until the call's replay has ended and returns its output, once. If the output was
+// already returned, a later call of the same shape was started, or the Callable was closed, the
+// error matches ErrOutputGone. If ctx ends first, Wait returns its cause, and you can wait for
+// the output again.
 func (p Pending[Out]) Wait(ctx context.Context) (out Out, err error) {
 	ended, err := p.event(ctx)
 	if err != nil {
@@ -40,7 +39,7 @@ func (p Pending[Out]) Wait(ctx context.Context) (out Out, err error) {
 	return p.take(ctx)
 }
 
-// event is what tells that the replay has ended.
+// event returns the event that completes when the replay has ended.
 func (p Pending[Out]) event(ctx context.Context) (*driver.Event, error) {
 	if p.from == nil {
 		return nil, ErrOutputGone
@@ -52,7 +51,7 @@ func (p Pending[Out]) event(ctx context.Context) (*driver.Event, error) {
 	return p.from.ended, p.lost()
 }
 
-// lost is why there is no output, if so.
+// lost returns the reason why there is no output, or nil.
 func (p Pending[Out]) lost() error {
 	o := p.from
 	switch {
@@ -79,7 +78,7 @@ func (p Pending[Out]) take(ctx context.Context) (out Out, err error) {
 	return p.from.out, nil
 }
 
-// gone is ErrOutputGone with the reason.
+// gone is ErrOutputGone with a reason.
 type gone struct{ why string }
 
 func (e *gone) Error() string { return ErrOutputGone.Error() + ": " + e.why }

@@ -9,22 +9,20 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// Trace is a run of a Func: what it is given to learn about the input, to get
-// memory and to record work. It is used by one goroutine and by none after the
-// function has returned.
+// Trace is one run of a Func, which uses it to read the input, to get memory and to record work.
+// One goroutine uses it, and only until the function returns.
 //
-// Its methods and functions do nothing after one of them failed. The failure is
-// what the call returns, so a function need not look, and can by Err.
+// After one of its methods or functions has failed, the others do nothing. The call returns that
+// failure, so a function need not check for it, but can with Err.
 //
-// When constants changed the function runs again and is given the same memory
-// again: it has to ask for the same, in the same order. What decides about that
-// is declared by Shape.
+// When constants change, the function runs again and gets the same memory as before. So it must
+// request the same memory in the same order. Declare any property that affects this with Shape.
 type Trace[In any] struct {
 	traced[In]
 	in    In
 	sc    *graph.Scope
-	again bool // the memory is there
-	next  int  // which cell is the next
+	again bool // the memory exists already
+	next  int  // index of the next cell
 	err   error
 	ended bool
 }
@@ -37,8 +35,8 @@ func (t *Trace[In]) Err() error {
 	return t.err
 }
 
-// Scope is where work is recorded: for forks and joins, and for what has no
-// method here. What fails there is for the function to return.
+// Scope returns the scope in which work is recorded, for forks and joins and for operations
+// without a method here. The function must return the scope's errors itself.
 func (t *Trace[In]) Scope() *graph.Scope {
 	if t == nil {
 		return nil
@@ -46,11 +44,11 @@ func (t *Trace[In]) Scope() *graph.Scope {
 	return t.sc
 }
 
-// Stream is the stream that is captured, for other libraries that send work to
-// a stream. What such work refers to is to be kept alive by Scope().Keep.
+// Stream returns the stream being captured, for other libraries that enqueue work in a stream.
+// Keep the resources that such work refers to alive with Scope().Keep.
 func (t *Trace[In]) Stream() *driver.Stream { return t.Scope().Stream() }
 
-// Do records operations, one after the other.
+// Do records operations in order.
 func (t *Trace[In]) Do(ops ...driver.Op) {
 	for _, op := range ops {
 		if t.over() {
@@ -60,8 +58,7 @@ func (t *Trace[In]) Do(ops ...driver.Op) {
 	}
 }
 
-// Launch records a kernel, for which Kernel.Prepare tells about configuration
-// and arguments.
+// Launch records a kernel launch. For the configuration and arguments see Kernel.Prepare.
 func (t *Trace[In]) Launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...any) {
 	if t.over() {
 		return
@@ -74,8 +71,8 @@ func (t *Trace[In]) Launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...an
 	t.Do(l)
 }
 
-// Own has things closed when what the function recorded is not used any more:
-// it was recorded again, or the shape's turn to be evicted came.
+// Own makes the Callable close things when the recorded work is no longer used, because the
+// function was recorded again or the variant was evicted.
 func (t *Trace[In]) Own(things ...io.Closer) {
 	if t == nil {
 		return
@@ -87,7 +84,7 @@ func (t *Trace[In]) Own(things ...io.Closer) {
 	t.owned = append(t.owned, things...)
 }
 
-// over reports whether nothing is to be recorded any more.
+// over reports whether recording must stop.
 func (t *Trace[In]) over() bool {
 	if t == nil {
 		return true
@@ -107,8 +104,8 @@ func (t *Trace[In]) fail(err error) {
 	}
 }
 
-// end gives the function's answer: the first cause, and what it returned if that
-// is something else.
+// end returns the function's error: the first failure, joined with the error that the function
+// returned if that is a different one.
 func (t *Trace[In]) end(err error) error {
 	t.ended = true
 	if t.err == nil && err == nil && t.next < len(t.cells) {
@@ -120,14 +117,13 @@ func (t *Trace[In]) end(err error) error {
 	return refusal.Join([]error{t.err, err})
 }
 
-// differs is the error of a function that another input sent another way.
+// differs is the error of a function that ran differently for another input.
 func (t *Trace[In]) differs(how string) error {
 	return refusal.Invalid("the function was recorded again, for other constants, and %s than the time before; what decides about memory is declared by Shape", how)
 }
 
-// Shape tells a property of the input that decides about memory, about lengths
-// for instance, or about which work is recorded. Calls with another value are of
-// another shape and get a variant of their own.
+// Shape declares a property of the input that determines memory, such as lengths, or which work
+// is recorded. Calls with another value have another shape and get their own variant.
 func Shape[T comparable, In any](t *Trace[In], get func(In) T) T {
 	if t == nil || get == nil {
 		return undeclared[T](t, "Shape")
@@ -137,11 +133,11 @@ func Shape[T comparable, In any](t *Trace[In], get func(In) T) T {
 	return v
 }
 
-// Constant tells a property of the input that becomes a part of the recorded
-// work, such as an argument of a kernel, or a buffer that is used where it is.
-// When a call has another value the function is recorded again and the graph
-// updated. What changes with every call is better staged: that costs a small
-// copy. A NaN differs from every value and is recorded anew in each call.
+// Constant declares a property of the input that becomes part of the recorded work, such as a
+// kernel argument or a buffer used in place. When a call has another value, the function is
+// recorded again and the graph updated. For a value that changes with every call, staging is
+// better and costs only a small copy. A NaN differs from every value, so it is recorded anew in
+// each call.
 func Constant[T comparable, In any](t *Trace[In], get func(In) T) T {
 	if t == nil || get == nil {
 		return undeclared[T](t, "Constant")
@@ -151,7 +147,7 @@ func Constant[T comparable, In any](t *Trace[In], get func(In) T) T {
 	return v
 }
 
-// undeclared is for a property that cannot be read.
+// undeclared fails the Trace for a property without a function.
 func undeclared[T, In any](t *Trace[In], what string) (none T) {
 	if t != nil {
 		t.fail(refusal.Invalid("%s without a function", what))
@@ -159,7 +155,7 @@ func undeclared[T, In any](t *Trace[In], what string) (none T) {
 	return none
 }
 
-// equal is the guard of a property that is compared.
+// equal is the guard of a property that is compared with ==.
 type equal[T comparable, In any] struct {
 	get  func(In) T
 	want T

@@ -5,20 +5,19 @@ import (
 	"fmt"
 )
 
-// turn is a lock that is taken under a context: a call that waits for another one
-// to end can be cancelled.
+// turn is a lock that is taken with a context, so that a call waiting for another one can be
+// cancelled.
 type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
 
-// Lock takes the turn for what cannot be cancelled.
+// Lock takes the turn. It cannot be cancelled.
 func (t turn) Lock() { t <- struct{}{} }
 
-// Unlock gives the turn to the next.
+// Unlock passes the turn on.
 func (t turn) Unlock() { <-t }
 
-// lock takes the turn unless ctx ends first, whose cause it returns. A nil ctx
-// never ends.
+// lock takes the turn. If ctx ends first, it returns the context's cause. A nil ctx never ends.
 func (t turn) lock(ctx context.Context) error {
 	if ctx == nil {
 		t.Lock()

@@ -9,17 +9,17 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// variant is what a Callable has for one shape.
+// variant is the recorded work and memory for one shape.
 type variant[In, Out any] struct {
 	outcome[Out]
 	traced[In]
-	staging *driver.Event // behind the copies of the latest input
+	staging *driver.Event // completes after the copies of the latest input
 	host    hostState
 }
 
 // traced is what a run of the function declared.
 type traced[In any] struct {
-	cells     []cell // memory, in the order in which the function asks for it
+	cells     []cell // memory, in the order in which the function requests it
 	inputs    []input[In]
 	shapes    []guard[In]
 	constants []guard[In]
@@ -31,8 +31,8 @@ type hostState uint8
 
 const (
 	hostFree         hostState = iota // now
-	hostBehindEvent                   // when variant.staging happened
-	hostBehindStream                  // when the stream is done
+	hostBehindEvent                   // after variant.staging completes
+	hostBehindStream                  // after the stream's work completes
 )
 
 // guard is a property of the input that held when the function was recorded.
@@ -44,16 +44,16 @@ type input[In any] interface {
 	stage(in In, s *driver.Stream) error
 }
 
-// cell is memory that stays through updates.
+// cell is memory that stays the same when the graph is updated.
 type cell interface{ close() error }
 
-// newVariant records the function for a shape that is not there yet.
+// newVariant records the function for a new shape.
 func (c *Callable[In, Out]) newVariant(in In) (*variant[In, Out], error) {
 	v := new(variant[In, Out])
 	v.mu = c.mu
 	made := false
 	defer func() {
-		if !made { // also when the function panicked or left
+		if !made { // also when the function panicked or called runtime.Goexit
 			_ = v.close(c.s)
 		}
 	}()
@@ -84,8 +84,8 @@ func (c *Callable[In, Out]) instantiate(v *variant[In, Out], in In) error {
 	return refusal.Join([]error{err, g.Close()})
 }
 
-// refresh records the function again if constants changed, and brings the graph
-// to what it recorded. If that fails the variant is as it was.
+// refresh records the function again if constants changed, and updates the graph. If that fails,
+// the variant stays as it was.
 func (c *Callable[In, Out]) refresh(v *variant[In, Out], in In) error {
 	if allHold(v.constants, in) {
 		return nil
@@ -108,14 +108,14 @@ func (c *Callable[In, Out]) refresh(v *variant[In, Out], in In) error {
 	return refusal.Join([]error{g.Close(), closeAll(old)})
 }
 
-// record runs the function under capture. The Trace has what it declared also
-// when it failed.
+// record runs the function under capture. It returns the Trace with its declarations even if the
+// function failed.
 func (c *Callable[In, Out]) record(v *variant[In, Out], in In) (g *graph.Graph, t *Trace[In], out Out, err error) {
 	t = &Trace[In]{in: in, again: v.exec != nil}
 	t.cells = v.cells
 	defer func() {
 		if !t.again {
-			v.traced = t.traced // for who closes it if the function panicked
+			v.traced = t.traced // to be closed by newVariant if the function panicked
 		} else if !t.ended {
 			_ = closeAll(t.owned)
 		}
@@ -150,7 +150,7 @@ func allHold[In any](guards []guard[In], in In) bool {
 	return true
 }
 
-// stage copies an input to the device, in the order of the stream.
+// stage copies an input to the device, in stream order.
 func (v *variant[In, Out]) stage(ctx context.Context, s *driver.Stream, in In, marks bool) error {
 	if len(v.inputs) == 0 {
 		return nil
@@ -174,7 +174,7 @@ func (v *variant[In, Out]) stage(ctx context.Context, s *driver.Stream, in In, m
 	return nil
 }
 
-// waitForHost returns when page-locked memory of inputs may be written.
+// waitForHost waits until the page-locked memory of inputs may be written.
 func (v *variant[In, Out]) waitForHost(ctx context.Context, s *driver.Stream) error {
 	var err error
 	switch v.host {
@@ -190,17 +190,17 @@ func (v *variant[In, Out]) waitForHost(ctx context.Context, s *driver.Stream) er
 	return nil
 }
 
-// mark has an event tell when the latest replay has ended.
+// mark records an event after the latest replay.
 func (v *variant[In, Out]) mark(s *driver.Stream) error {
 	if err := s.Record(v.ended); err != nil {
-		v.taken = v.launched // nobody can tell when it may be read
+		v.taken = v.launched // nobody can tell when the output may be read
 		return err
 	}
 	return nil
 }
 
-// close gives everything back. The graph keeps its memory until replays that are
-// under way have ended; a copy of an input that no replay followed is waited for.
+// close releases everything. The graph keeps its memory until its replays in flight have ended.
+// If no replay followed a copy of an input, close waits for the copy.
 func (v *variant[In, Out]) close(s *driver.Stream) error {
 	v.gone = true
 	var errs []error
@@ -215,7 +215,7 @@ func (v *variant[In, Out]) close(s *driver.Stream) error {
 	return refusal.Join(errs)
 }
 
-// closeAll closes what the function gave away, last first.
+// closeAll closes what the function passed to Own, last first.
 func closeAll(list []io.Closer) error {
 	var errs []error
 	for i := len(list) - 1; i >= 0; i-- {
