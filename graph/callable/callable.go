@@ -80,7 +80,6 @@ type Stats struct {
 //
 // New has the requirements of capture and instantiation. Graphs are updated on every driver that
 // this module supports.
-// driver that this module supports.
 func New[In, Out any](s *driver.Stream, f Func[In, Out], examples []In, opts ...Option) (*Callable[In, Out], error) {
 	c := &Callable[In, Out]{s: s, f: f, mu: newTurn(), o: options{mode: graph.ModeRelaxed, max: defaultVariants}}
 	absent.Apply(opts, &c.o)
