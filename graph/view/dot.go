@@ -9,13 +9,14 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// WriteDOT draws a snapshot, with the graphs in its nodes, in the DOT language of
-// Graphviz. A node has the name that it was given, else that of its kernel (CUDA
-// 12.3), and the number that it has in errors. The same graph built in the same
-// way is drawn the same each time. A snapshot that Graph.Profile returned is drawn
-// with the time of each node, and the critical paths are marked: that of the graph,
-// and those of child graphs on it. Nodes that are off in the Exec of the snapshot
-// are marked too.
+// WriteDOT draws a snapshot, including the graphs inside its nodes, in the DOT language of
+// Graphviz. A node is labelled with the number that it has in errors and with its own name, or
+// else its kernel's name (CUDA 12.3). The same graph built in the same way always gives the same
+// drawing.
+//
+// A snapshot from Graph.Profile is drawn with the time of each node. The critical path of the
+// graph, and those of child graphs on it, are marked. Nodes that are disabled in the snapshot's
+// Exec are marked too.
 //
 // For the driver's own drawing, with addresses and handles, see Graph.DriverDOT.
 func WriteDOT(w io.Writer, s *graph.Snapshot, opts ...Option) error {
@@ -46,8 +47,8 @@ func (d *drawing) dot(b *strings.Builder, s *graph.Snapshot, indent string) {
 	}
 }
 
-// keepAbove has a graph in a node laid out above what runs after the node, by an
-// edge that is not seen.
+// keepAbove adds an invisible edge, so that a graph inside a node is laid out above the nodes
+// that run after it.
 func keepAbove(b *strings.Builder, s *graph.Snapshot, to *graph.SnapshotNode, indent string) {
 	ends := leaves(s)
 	if len(ends) == 0 {
@@ -73,7 +74,7 @@ func (d *drawing) dotNode(b *strings.Builder, n *graph.SnapshotNode, indent stri
 	fmt.Fprintf(b, "%s}\n", indent)
 }
 
-// dotInside draws a graph in a node as a cluster of its own, below the node.
+// dotInside draws a graph inside a node as a separate cluster below the node.
 func (d *drawing) dotInside(b *strings.Builder, n *graph.SnapshotNode, i int, in *graph.Snapshot, indent string) {
 	fmt.Fprintf(b, "%ssubgraph cluster_%s_%d {\n%s\tlabel=%s;\n", indent, id(n), i, indent, quoted(in.Label))
 	d.dot(b, in, indent+"\t")
@@ -118,15 +119,15 @@ func attributes(attrs []string) string {
 	return " [" + strings.Join(attrs, ", ") + "]"
 }
 
-// quoted writes a string as DOT wants it.
+// quoted returns a string as a DOT literal.
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
 const criticalColor = "#c0392b"
 
-// fillColor tells apart what computes, what moves data, what only orders, and
-// what has graphs in it.
+// fillColor returns one colour each for nodes that compute, move data, allocate, only order
+// others, or contain graphs.
 func fillColor(t graph.Type) string {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL:

@@ -18,7 +18,7 @@ func must(err error) {
 	}
 }
 
-// branches is a graph of two kernels side by side.
+// branches returns a graph with two concurrent kernels.
 func branches() *graph.Graph {
 	c, _, plus, times, b := graphtest.Open()
 	one, err := driver.Fill[uint32](b, 1)
@@ -41,7 +41,7 @@ func branches() *graph.Graph {
 	return g
 }
 
-// A table of what is in a graph.
+// Print a graph as a table.
 func ExampleWriteTable() {
 	s, err := branches().Snapshot()
 	must(err)
@@ -57,7 +57,7 @@ func ExampleWriteTable() {
 	// 3                empty                       1 2
 }
 
-// Pages in Markdown show Mermaid as a drawing.
+// Markdown pages show Mermaid as a diagram.
 func ExampleWriteMermaid() {
 	s, err := branches().Snapshot()
 	must(err)
@@ -77,7 +77,7 @@ func ExampleWriteMermaid() {
 	// 	n2 --> n3
 }
 
-// Graphviz draws DOT. A node that is off in an Exec is dashed.
+// Graphviz draws DOT. A node that is disabled in an Exec is dashed.
 func ExampleWriteDOT() {
 	x, err := branches().Instantiate()
 	must(err)
@@ -107,7 +107,7 @@ func ExampleWriteDOT() {
 	// }
 }
 
-// The longest way through a graph whose nodes were measured.
+// Find the longest path through a graph whose nodes were measured.
 func ExampleCriticalPath() {
 	g := branches()
 	stream, err := g.Context().NewStream()

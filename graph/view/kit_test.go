@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// kit is graphtest's with what drawings need.
+// kit is graphtest's kit with helpers for drawings.
 type kit struct{ *graphtest.Kit }
 
 func each(t *testing.T, test func(k *kit)) {
@@ -37,7 +37,7 @@ func (k *kit) cond(g *graph.Graph, opts ...graph.CondOption) graph.Cond {
 	return c
 }
 
-// does records operations.
+// does returns a function that records operations.
 func does(ops ...driver.Op) func(sc *graph.Scope) error {
 	return func(sc *graph.Scope) error { return sc.DoAll(ops...) }
 }

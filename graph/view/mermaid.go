@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// WriteMermaid draws a snapshot as a Mermaid flowchart, which Markdown viewers such
-// as GitHub's show as a picture. It shows what [WriteDOT] shows.
+// WriteMermaid draws a snapshot as a Mermaid flowchart, which Markdown viewers such as GitHub's
+// show as a diagram. It shows the same information as [WriteDOT].
 func WriteMermaid(w io.Writer, s *graph.Snapshot, opts ...Option) error {
 	d, err := newDrawing(s, opts)
 	if err != nil {
@@ -33,7 +33,7 @@ func (d *drawing) mermaid(b *strings.Builder, s *graph.Snapshot, indent string) 
 	}
 }
 
-// arrow is dotted for an edge that does not wait for the end of a kernel.
+// arrow returns a dotted arrow for an edge that does not wait for the end of a kernel.
 func arrow(e graph.SnapshotEdge) string {
 	if programmatic(e) {
 		return "-. programmatic .->"
@@ -41,7 +41,7 @@ func arrow(e graph.SnapshotEdge) string {
 	return "-->"
 }
 
-// mermaidLine marks the edge that was just written, if it is critical.
+// mermaidLine marks the most recently written edge if it is critical.
 func (d *drawing) mermaidLine(b *strings.Builder, s *graph.Snapshot, e graph.SnapshotEdge, indent string) {
 	if d.isCritical(s, e) {
 		fmt.Fprintf(b, "%slinkStyle %d stroke:%s,stroke-width:3px\n", indent, d.numLines, criticalColor)
@@ -62,8 +62,7 @@ func (d *drawing) mermaidNode(b *strings.Builder, n *graph.SnapshotNode, indent 
 	fmt.Fprintf(b, "%send\n", indent)
 }
 
-// mermaidInside draws a graph in a node; one without a label needs no frame in
-// that of its node.
+// mermaidInside draws a graph inside a node. A graph without a label needs no frame of its own.
 func (d *drawing) mermaidInside(b *strings.Builder, n *graph.SnapshotNode, i int, in *graph.Snapshot, indent string) {
 	if in.Label == "" || len(in.Nodes) == 0 {
 		d.mermaid(b, in, indent)
@@ -74,8 +73,8 @@ func (d *drawing) mermaidInside(b *strings.Builder, n *graph.SnapshotNode, i int
 	fmt.Fprintf(b, "%send\n", indent)
 }
 
-// hasNodesInside reports whether a node is drawn with a frame: Mermaid has no
-// empty ones.
+// hasNodesInside reports whether a node is drawn with a frame. Mermaid does not allow empty
+// frames.
 func hasNodesInside(n *graph.SnapshotNode) bool {
 	for _, in := range n.Graphs {
 		if len(in.Nodes) > 0 {
@@ -100,7 +99,7 @@ func (d *drawing) mermaidPath(b *strings.Builder) {
 	fmt.Fprintf(b, "\tclass %s critical\n", strings.Join(ids, ","))
 }
 
-// mermaidText writes lines as Mermaid wants them in quotes.
+// mermaidText returns lines as the content of a Mermaid string.
 func mermaidText(lines []string) string {
 	r := strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "\n", "<br/>")
 	for i, l := range lines {
@@ -109,7 +108,7 @@ func mermaidText(lines []string) string {
 	return strings.Join(lines, "<br/>")
 }
 
-// yamlText quotes a title for the lines before the drawing.
+// yamlText quotes a title for the YAML header.
 func yamlText(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(s) + `"`
 }

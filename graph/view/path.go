@@ -8,17 +8,16 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// CriticalPath returns the nodes, from a root to a leaf, whose times have the
-// largest sum, and the sum: to make the graph faster, make these faster. The
-// snapshot is one of Graph.Profile. A child graph is one node in the path. The sum
-// may be more than the time of a run: without events between them, a kernel is
-// made ready while the previous one still runs.
+// CriticalPath returns the nodes from a root to a leaf whose times have the largest sum, and
+// that sum. To make the graph faster, make these nodes faster. s must come from Graph.Profile. A
+// child graph counts as one node of the path. The sum may exceed the time of a run, because
+// without events between them, a kernel is prepared while the previous one still runs.
 func CriticalPath(s *graph.Snapshot) (path []*graph.SnapshotNode, total time.Duration) {
 	if s == nil {
 		return nil, 0
 	}
 	until := make([]time.Duration, len(s.Nodes)) // the end of the longest path to a node
-	came := make([]int, len(s.Nodes))            // by way of which node
+	came := make([]int, len(s.Nodes))            // the previous node on that path
 	before := runsAfter(s)
 	last := -1
 	for _, i := range order(s) {
@@ -46,8 +45,7 @@ func CriticalPath(s *graph.Snapshot) (path []*graph.SnapshotNode, total time.Dur
 	return path, total
 }
 
-// levels returns for each node how many nodes the longest path to it has before
-// it.
+// levels returns, for each node, the number of nodes before it on the longest path to it.
 func levels(s *graph.Snapshot) []int {
 	levels, before := make([]int, len(s.Nodes)), runsAfter(s)
 	for _, i := range order(s) {
@@ -58,8 +56,8 @@ func levels(s *graph.Snapshot) []int {
 	return levels
 }
 
-// order returns the places of the nodes such that each comes after those that
-// it depends on. Nodes in a cycle, which no graph that can run has, are left out.
+// order returns the indices of the nodes so that each node comes after its dependencies. It
+// leaves out nodes in a cycle, which a graph that can run does not have.
 func order(s *graph.Snapshot) []int {
 	waits := make([]int, len(s.Nodes))
 	after := make([][]int, len(s.Nodes))
@@ -83,7 +81,7 @@ func order(s *graph.Snapshot) []int {
 	return order
 }
 
-// runsAfter returns for each node the places of those it runs after.
+// runsAfter returns, for each node, the indices of its dependencies.
 func runsAfter(s *graph.Snapshot) [][]int {
 	before := make([][]int, len(s.Nodes))
 	for _, e := range s.Edges {
@@ -92,17 +90,17 @@ func runsAfter(s *graph.Snapshot) [][]int {
 	return before
 }
 
-// roots returns the places of the nodes that depend on none.
+// roots returns the indices of nodes without dependencies.
 func roots(s *graph.Snapshot) []int {
 	return ends(s, func(e graph.SnapshotEdge) int { return e.To })
 }
 
-// leaves returns the places of the nodes on which none depends.
+// leaves returns the indices of nodes on which no other depends.
 func leaves(s *graph.Snapshot) []int {
 	return ends(s, func(e graph.SnapshotEdge) int { return e.From })
 }
 
-// ends returns the places of the nodes that are at the given end of no edge.
+// ends returns the indices of the nodes that no edge has at the given end.
 func ends(s *graph.Snapshot, end func(graph.SnapshotEdge) int) (places []int) {
 	has := make([]bool, len(s.Nodes))
 	for _, e := range s.Edges {
@@ -116,8 +114,8 @@ func ends(s *graph.Snapshot, end func(graph.SnapshotEdge) int) (places []int) {
 	return places
 }
 
-// programmatic reports whether an edge lets its second kernel begin before the
-// first has ended.
+// programmatic reports whether an edge allows its second kernel to begin before the first has
+// ended.
 func programmatic(e graph.SnapshotEdge) bool {
 	return cu.CUgraphDependencyType(e.Data.Type) == cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
 }

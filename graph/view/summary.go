@@ -10,18 +10,18 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// Summary is a graph in figures. Nodes of the graphs in its nodes count in Inside
-// and Kinds only.
+// Summary has the counts of a graph. Nodes of graphs inside nodes count only in Inside and
+// Kinds.
 type Summary struct {
 	Nodes, Edges  int
-	Roots, Leaves int            // nodes that depend on none, nodes on which none depends
+	Roots, Leaves int            // nodes without dependencies, nodes on which no other depends
 	Depth         int            // nodes on the longest path
-	Width         int            // the most nodes that lie equally deep
-	Inside        int            // nodes of graphs in nodes, at any depth
-	Kinds         map[string]int // how many nodes there are of each SnapshotNode.Kind, with those inside
+	Width         int            // the largest number of nodes at the same depth
+	Inside        int            // nodes of graphs inside nodes, at any depth
+	Kinds         map[string]int // number of nodes of each SnapshotNode.Kind, including those inside nodes
 }
 
-// Summarize returns a snapshot in figures.
+// Summarize returns the counts of a snapshot.
 func Summarize(s *graph.Snapshot) Summary {
 	f := Summary{Kinds: make(map[string]int)}
 	if s == nil {
@@ -42,8 +42,7 @@ func Summarize(s *graph.Snapshot) Summary {
 	return f
 }
 
-// String is two lines: the shape of the graph, and how many nodes of which kind
-// there are.
+// String returns two lines: the shape of the graph, and the number of nodes of each kind.
 func (s Summary) String() string {
 	shape := fmt.Sprintf("%s, %s, %s, %s, depth %d, width %d",
 		plural(s.Nodes, "node"), plural(s.Edges, "edge"), plural(s.Roots, "root"), leafCount(s.Leaves), s.Depth, s.Width)
@@ -56,7 +55,7 @@ func (s Summary) String() string {
 	return shape + "\n" + s.kinds()
 }
 
-// kinds lists the most frequent first.
+// kinds lists the kinds, the most frequent first.
 func (s Summary) kinds() string {
 	kinds := slices.SortedFunc(maps.Keys(s.Kinds), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Kinds[b], s.Kinds[a]), cmp.Compare(a, b))
@@ -74,7 +73,7 @@ func leafCount(n int) string {
 	return fmt.Sprintf("%d leaves", n)
 }
 
-// plural writes a count of things.
+// plural returns a number with its noun.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -9,10 +9,10 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// WriteTable writes a snapshot as a table: its [Summary], then a line for each
-// node, with what it does and which nodes it runs after. Nodes of a graph in a
-// node follow that node. A snapshot that Graph.Profile returned has columns for
-// when a node began and how long it took. A star marks nodes on a critical path.
+// WriteTable writes a snapshot as a table. The first line is its [Summary]. Then each node has a
+// line with its operation and the nodes it runs after. Nodes of a graph inside a node follow
+// that node. For a snapshot from Graph.Profile, columns show when a node began and how long it
+// took, and a star marks nodes on a critical path.
 func WriteTable(w io.Writer, s *graph.Snapshot, opts ...Option) error {
 	d, err := newDrawing(s, opts)
 	if err != nil {
@@ -31,7 +31,7 @@ func WriteTable(w io.Writer, s *graph.Snapshot, opts ...Option) error {
 	return err
 }
 
-// profileLine is the run, the critical path, and what measuring costs.
+// profileLine returns the time of the run, the critical path, and the cost of measuring.
 func profileLine(s *graph.Snapshot) string {
 	path, total := CriticalPath(s)
 	p := s.Profile
@@ -48,13 +48,13 @@ func (d *drawing) table(b *strings.Builder) {
 	}
 	row(t, head)
 	d.rows(t, d.Snapshot)
-	_ = t.Flush() // to a Builder, which takes everything
+	_ = t.Flush() // a Builder never fails
 	for l := range strings.Lines(text.String()) {
 		b.WriteString(strings.TrimRight(l, " \n") + "\n")
 	}
 }
 
-// rows writes the nodes of a graph, and after each those of the graphs in it.
+// rows writes the nodes of a graph, each followed by the nodes of the graphs inside it.
 func (d *drawing) rows(t io.Writer, s *graph.Snapshot) {
 	before := runsAfter(s)
 	for i := range s.Nodes {

@@ -12,26 +12,26 @@ import (
 // Option changes what WriteDOT, WriteMermaid and WriteTable show.
 type Option func(*drawing)
 
-// Titled gives a drawing a title, in place of "graph".
+// Titled gives a drawing a title. The default is "graph".
 func Titled(title string) Option {
 	return func(d *drawing) { d.title = title }
 }
 
-// Detailed adds the parameters of each node to a drawing: the grid of a kernel, the
-// bytes of a copy. A table always has them.
+// Detailed adds the parameters of each node to a drawing, such as the grid of a kernel or the
+// bytes of a copy. A table always shows them.
 func Detailed() Option {
 	return func(d *drawing) { d.details = true }
 }
 
-// drawing is a snapshot and how to show it.
+// drawing is a snapshot with the options for showing it.
 type drawing struct {
 	*graph.Snapshot
 	title   string
 	details bool
 
 	onPath   map[*graph.SnapshotNode]bool
-	lineTo   map[*graph.SnapshotNode]*graph.SnapshotNode // of a node on a critical path: the next
-	numLines int                                         // written so far: Mermaid refers to edges by number
+	lineTo   map[*graph.SnapshotNode]*graph.SnapshotNode // maps a node on a critical path to the next one
+	numLines int                                         // edges written so far, because Mermaid refers to edges by number
 }
 
 func newDrawing(s *graph.Snapshot, opts []Option) (*drawing, error) {
@@ -48,7 +48,7 @@ func newDrawing(s *graph.Snapshot, opts []Option) (*drawing, error) {
 	return d, nil
 }
 
-// markPath marks the critical path of a graph in which something was measured.
+// markPath marks the critical path of a graph that was measured.
 func (d *drawing) markPath(s *graph.Snapshot) {
 	path, total := CriticalPath(s)
 	if total == 0 {
@@ -71,7 +71,7 @@ func (d *drawing) isCritical(s *graph.Snapshot, e graph.SnapshotEdge) bool {
 	return d.onPath[from] && d.lineTo[from] == &s.Nodes[e.To]
 }
 
-// lines is the text of a node: number and name, what it does, how long it took.
+// lines returns the text of a node: number, name, operation and time.
 func (d *drawing) lines(n *graph.SnapshotNode) []string {
 	text := []string{n.ID + ": " + n.Kind}
 	if n.Name != "" {
@@ -89,8 +89,8 @@ func (d *drawing) lines(n *graph.SnapshotNode) []string {
 	return text
 }
 
-// micros writes a time of the device, whose clock is no finer than this.
+// micros formats a time of the device, rounded to the clock's resolution.
 func micros(t time.Duration) string { return t.Round(10 * time.Nanosecond).String() }
 
-// id is a node's identifier in drawings: n3, and n3_0_1 for node 3.0.1.
+// id returns a node's identifier in drawings: n3, and n3_0_1 for node 3.0.1.
 func id(n *graph.SnapshotNode) string { return "n" + strings.ReplaceAll(n.ID, ".", "_") }

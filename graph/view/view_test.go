@@ -21,8 +21,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// writeGolden is the environment variable with which the files in testdata are
-// written instead of compared.
+// writeGolden is the environment variable that makes tests write the files in testdata instead
+// of comparing with them.
 const writeGolden = "PURECUDA_WRITE_GOLDEN"
 
 // golden compares a drawing with the file of that name.
@@ -39,7 +39,7 @@ func (k *kit) golden(name, got string) {
 	}
 }
 
-// timed gives the nodes of the scene times; the left half takes longer.
+// timed returns a snapshot of the scene with a time for each node; the left half takes longer.
 func (k *kit) timed(s *graphtest.Scene) *graph.Snapshot {
 	k.Helper()
 	times := map[graph.Node]time.Duration{
@@ -61,7 +61,7 @@ func (k *kit) timed(s *graphtest.Scene) *graph.Snapshot {
 	return p
 }
 
-// text draws to a string.
+// text returns a drawing as a string.
 func (k *kit) text(write func(io.Writer, *graph.Snapshot, ...view.Option) error, s *graph.Snapshot, opts ...view.Option) string {
 	k.Helper()
 	b := &strings.Builder{}
@@ -97,7 +97,7 @@ func TestDrawingsOfAnEmptyGraph(t *testing.T) {
 	})
 }
 
-// What a capture recorded is named by the driver: this package saw no operation.
+// The driver names the kernels of a capture, because this package saw no operation.
 func TestDrawingOfACapturedGraphNamesKernels(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -120,8 +120,8 @@ func TestDrawingShowsBodiesOfConditionals(t *testing.T) {
 	})
 }
 
-// The kinds of conditional nodes look different, recorded and by hand, and the
-// bodies of one that has two say which is which.
+// The kinds of conditional nodes look different, both recorded and added directly. If a node has
+// two bodies, their labels distinguish them.
 func TestDrawingTellsKindsOfConditionals(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -184,7 +184,7 @@ func TestDrawingShowsProgrammaticEdges(t *testing.T) {
 	})
 }
 
-// A node that was destroyed is drawn no more, and the others keep their numbers.
+// A destroyed node is not drawn, and the others keep their numbers.
 func TestDrawingKeepsNumbers(t *testing.T) {
 	each(t, func(k *kit) {
 		s := k.scene()
@@ -196,8 +196,8 @@ func TestDrawingKeepsNumbers(t *testing.T) {
 	})
 }
 
-// Before CUDA 12.3 the driver tells no names: those of kernels that were added
-// are known all the same.
+// Before CUDA 12.3 the driver does not return names. The names of kernels that were added
+// directly are still known.
 func TestDrawingOnADriverThatTellsNoNames(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 12020}, func(t *testing.T, c *driver.Context) {
 		k := &kit{graphtest.NewKit(t, c)}
@@ -222,8 +222,8 @@ func TestSummaryInFigures(t *testing.T) {
 	})
 }
 
-// The critical path is by way of the slow one of two branches. Side by side the
-// fast one may have to wait for the slow one, and then takes as long.
+// The critical path goes through the slower of two branches. If the branches run concurrently,
+// the fast one may have to wait for the slow one and then takes as long.
 func TestCriticalPathOfAProfile(t *testing.T) {
 	each(t, func(k *kit) {
 		const pause = 5 * time.Millisecond
@@ -259,8 +259,8 @@ func TestCriticalPathOfAProfile(t *testing.T) {
 	})
 }
 
-// The bodies of a conditional node are not measured one by one, and their nodes are
-// drawn without times.
+// The nodes in the bodies of a conditional node are not measured individually, so they are drawn
+// without times.
 func TestDrawingOfNodesThatWereNotMeasured(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
