@@ -1,7 +1,7 @@
 package cu
 
-// CuGraphInstantiate is what the header of CUDA 12 and later makes of that C
-// name: [Driver.CuGraphInstantiateWithFlags].
+// CuGraphInstantiate is [Driver.CuGraphInstantiateWithFlags], to which the header of CUDA 12 and
+// later maps this C name.
 func (d *Driver) CuGraphInstantiate(phGraphExec *CUgraphExec, hGraph CUgraph, flags uint64) error {
 	return d.CuGraphInstantiateWithFlags(phGraphExec, hGraph, flags)
 }

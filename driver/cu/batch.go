@@ -6,15 +6,14 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Batch is a list of graph calls that are made in one crossing, in order, until
-// one fails. It exists because building a graph of a thousand nodes is a
-// thousand short calls. Package graph uses it (Graph.AddBatch); others rarely
-// have a reason to.
+// Batch is a list of graph calls that are made in one native call. They run in order until one
+// fails. A Batch pays off because building a graph of a thousand nodes takes a thousand short
+// calls. Package graph uses it (Graph.AddBatch); other code rarely needs it.
 //
-// A Batch does not keep what it is given pointers to: they point into the heap,
-// and the caller keeps them until Run has returned. A later call may read what
-// an earlier one wrote. A Batch is reused with Reset, then allocates nothing,
-// and is used by one goroutine at a time.
+// A Batch does not keep pointer arguments alive. They must point into the heap, and the caller
+// must keep them alive until Run has returned. A later call may read what an earlier one wrote.
+// Reset makes a Batch reusable; a reused Batch allocates nothing. It is not safe for concurrent
+// use.
 type Batch struct {
 	d     *Driver
 	calls *loader.Batch
@@ -22,7 +21,7 @@ type Batch struct {
 	addKernel, setKernel *loader.Proc // in the newest form that d has
 }
 
-// NewBatch returns an empty batch of calls of d, under its context and mode.
+// NewBatch returns an empty batch of calls to d, which run under d's context and capture mode.
 func (d *Driver) NewBatch() *Batch {
 	b := &Batch{calls: loader.NewBatch()}
 	b.Reset(d)
@@ -40,8 +39,8 @@ func (b *Batch) Len() int {
 	return b.calls.Len()
 }
 
-// Reset empties the batch and keeps its memory. The calls that follow are of d;
-// nil is for a batch that is put away.
+// Reset empties the batch and keeps its memory. Calls added later go to d. A nil d is for a
+// batch that is not in use.
 func (b *Batch) Reset(d *Driver) {
 	if b == nil || b.calls == nil {
 		return
@@ -61,8 +60,8 @@ func (b *Batch) Reset(d *Driver) {
 	b.addKernel, b.setKernel = d.Proc(add), d.Proc(set)
 }
 
-// Run makes the calls and returns how many succeeded, and the error of the one
-// after them.
+// Run makes the calls. It returns how many succeeded, and the error of the call that failed, if
+// any.
 func (b *Batch) Run() (done int, err error) {
 	if !b.exists() {
 		return 0, absentBatch(b == nil)
@@ -74,8 +73,8 @@ func (b *Batch) Run() (done int, err error) {
 	return done, b.stopped(failure)
 }
 
-// RunPart is Run for n calls from first on, which is what the method that put
-// the call into the batch returned. The calls stay, to be made again.
+// RunPart is Run for n calls starting with first, which is the Frame that the method adding that
+// call returned. The calls stay in the batch and can run again.
 func (b *Batch) RunPart(first loader.Frame, n int) (done int, err error) {
 	if !b.exists() {
 		return 0, absentBatch(b == nil)
@@ -87,7 +86,7 @@ func (b *Batch) RunPart(first loader.Frame, n int) (done int, err error) {
 	return done, b.stopped(failure)
 }
 
-// stopped is the error of the call at which a run stopped.
+// stopped returns the error of the call at which a run stopped.
 func (b *Batch) stopped(failure uintptr) error {
 	at, table := b.calls.Stopped(), b.d.fn.slice()
 	for f := range table {
@@ -98,8 +97,8 @@ func (b *Batch) stopped(failure uintptr) error {
 	return b.d.result(functionCount, failure) // cannot happen
 }
 
-// GraphAddKernelNode is CuGraphAddKernelNode, or its older form where the driver
-// has only that.
+// GraphAddKernelNode adds a call of CuGraphAddKernelNode, or of its older form if the driver has
+// only that.
 func (b *Batch) GraphAddKernelNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_KERNEL_NODE_PARAMS) loader.Frame {
 	if !b.exists() {
 		return loader.Frame{}
@@ -107,17 +106,17 @@ func (b *Batch) GraphAddKernelNode(node *CUgraphNode, graph CUgraph, deps *CUgra
 	return b.calls.Add5(b.addKernel, uintptr(unsafe.Pointer(node)), uintptr(graph), uintptr(unsafe.Pointer(deps)), n, uintptr(unsafe.Pointer(p)))
 }
 
-// GraphAddMemcpyNode is CuGraphAddMemcpyNode.
+// GraphAddMemcpyNode adds a call of CuGraphAddMemcpyNode.
 func (b *Batch) GraphAddMemcpyNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_MEMCPY3D, ctx CUcontext) loader.Frame {
 	return b.node(FnCuGraphAddMemcpyNode, node, graph, deps, n, unsafe.Pointer(p), ctx)
 }
 
-// GraphAddMemsetNode is CuGraphAddMemsetNode.
+// GraphAddMemsetNode adds a call of CuGraphAddMemsetNode.
 func (b *Batch) GraphAddMemsetNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_MEMSET_NODE_PARAMS, ctx CUcontext) loader.Frame {
 	return b.node(FnCuGraphAddMemsetNode, node, graph, deps, n, unsafe.Pointer(p), ctx)
 }
 
-// node is a call that adds a node that has parameters and a context.
+// node adds a call that adds a node with parameters and a context.
 func (b *Batch) node(f Function, node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p unsafe.Pointer, ctx CUcontext) loader.Frame {
 	if !b.exists() {
 		return loader.Frame{}
@@ -132,16 +131,16 @@ func (b *Batch) node(f Function, node *CUgraphNode, graph CUgraph, deps *CUgraph
 	return c
 }
 
-// Where the calls that add a node have the arguments that a caller may change
-// between runs.
+// These are the indices of arguments that a caller may change between runs, in the calls that
+// add a node.
 const (
 	BatchGraphWord = 1 // the graph
 	BatchDepsWord  = 2 // the address of the dependencies
-	BatchCountWord = 3 // how many there are
+	BatchCountWord = 3 // the number of dependencies
 )
 
-// GraphExecKernelNodeSetParams is CuGraphExecKernelNodeSetParams, or its older
-// form where the driver has only that.
+// GraphExecKernelNodeSetParams adds a call of CuGraphExecKernelNodeSetParams, or of its older
+// form if the driver has only that.
 func (b *Batch) GraphExecKernelNodeSetParams(exec CUgraphExec, node CUgraphNode, p *CUDA_KERNEL_NODE_PARAMS) loader.Frame {
 	if !b.exists() {
 		return loader.Frame{}
@@ -149,7 +148,7 @@ func (b *Batch) GraphExecKernelNodeSetParams(exec CUgraphExec, node CUgraphNode,
 	return b.calls.Add3(b.setKernel, uintptr(exec), uintptr(node), uintptr(unsafe.Pointer(p)))
 }
 
-// GraphLaunch is CuGraphLaunch.
+// GraphLaunch adds a call of CuGraphLaunch.
 func (b *Batch) GraphLaunch(exec CUgraphExec, s CUstream) {
 	if !b.exists() {
 		return

@@ -7,10 +7,10 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Almost every argument of the driver API is a word. The exceptions are here.
+// Almost every argument of the driver API is a machine word. This file handles the exceptions.
 //
-// Structs of 8 bytes (CUmemLocation) are one word in every ABI this package
-// runs on: a register or an 8-byte slot.
+// Structs of 8 bytes (CUmemLocation) are one word in every ABI that this package supports: a
+// register or an 8-byte slot.
 //
 // Structs of more than 16 bytes (CUipcMemHandle and CUipcEventHandle, 64 bytes)
 // differ:
@@ -29,10 +29,10 @@ func structsOnStack(p *loader.Proc) bool {
 	return runtime.GOARCH == "amd64" && runtime.GOOS != "windows" && !p.IsGo()
 }
 
-// passesFloats reports whether the floating-point arguments of a function reach
-// it: those of four functions of the old texture references and of the old
-// parameter API.
+// passesFloats reports whether floating-point arguments can be passed to a function. Four
+// functions have such arguments: those of the old texture references and of the old parameter
+// API.
 func passesFloats(p *loader.Proc) bool { return p.IsGo() || loader.PassesFloats() }
 
-// floatWord is a float's bits, in the half of the word where C looks.
+// floatWord returns a float's bits in the half of the word that C reads.
 func floatWord(f float32) uintptr { return uintptr(math.Float32bits(f)) }

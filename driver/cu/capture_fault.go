@@ -5,20 +5,18 @@ import (
 	"sync/atomic"
 )
 
-// A call that a stream capture forbids fails at once, but the capture learns of
-// it only when it ends, and then the driver does not say whose fault it was. So
-// the latest such calls are remembered. They are failures: the price is paid by
-// nobody else.
+// A call that a stream capture forbids fails at once, but the capture itself fails only when it
+// ends, and then the driver does not say which call caused it. So the latest such calls are
+// remembered here. Successful calls do not pay for this.
 var captureFaults struct {
-	open  atomic.Int32 // captures that are watched
+	open  atomic.Int32 // captures that are being watched
 	count atomic.Uint64
 	mu    sync.Mutex
 	last  [8]*Error
 }
 
-// noteCaptureFault remembers a failure that can invalidate a capture: while one
-// is open every failure can, because work that is refused could have been meant
-// for it.
+// noteCaptureFault remembers a failure that can invalidate a capture. While a capture is being
+// watched, every failure can, because rejected work may have been meant for the capture.
 func noteCaptureFault(e *Error) {
 	if captureFaults.open.Load() == 0 && !ofCapture(e.Result) {
 		return
@@ -30,7 +28,7 @@ func noteCaptureFault(e *Error) {
 	captureFaults.count.Store(n + 1)
 }
 
-// ofCapture reports whether a code says that a capture does not allow a call.
+// ofCapture reports whether a code means that a capture does not allow a call.
 func ofCapture(r CUresult) bool {
 	switch r {
 	case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_MERGE,
@@ -41,22 +39,21 @@ func ofCapture(r CUresult) bool {
 	return false
 }
 
-// WatchCapture has every failing call remembered until done is called, not only
-// those whose code speaks of a capture.
+// WatchCapture makes every failed call be remembered until done is called, not only those whose
+// code refers to a capture.
 func WatchCapture() (done func()) {
 	captureFaults.open.Add(1)
 	return func() { captureFaults.open.Add(-1) }
 }
 
-// CaptureFaults counts the calls of this process, by any goroutine, that failed
-// because of a stream capture (codes 900, 902 and 904 to 907), or for whatever
-// reason while WatchCapture was on.
+// CaptureFaults returns the number of calls in this process, on any goroutine, that failed
+// because of a stream capture (codes 900, 902 and 904 to 907), or for any reason while
+// WatchCapture was active.
 func CaptureFaults() uint64 { return captureFaults.count.Load() }
 
-// CaptureFaultsSince returns the calls that were counted since CaptureFaults was
-// n, the first one first. Only the latest few are kept.
-// Which capture a call invalidated the driver does not say: while several are
-// open it can be any.
+// CaptureFaultsSince returns the calls counted since CaptureFaults returned n, the earliest
+// first. Only the latest few are kept. The driver does not say which capture a call invalidated,
+// so if several are open, it can be any of them.
 func CaptureFaultsSince(n uint64) []*Error {
 	captureFaults.mu.Lock()
 	defer captureFaults.mu.Unlock()

@@ -1,21 +1,21 @@
-// Package cu is the raw layer of package driver: what cuda.h declares, under its C
-// names.
+// Package cu is the raw layer of package driver: the declarations of cuda.h under their C names.
 //
-// Every function of the driver API is a method of [Driver] with typed parameters,
-// and every type, enum and constant is here. All of that is generated from the
-// header. Around it are the functions by number ([Function]), which functions and
-// ABIs the installed driver has, [Error] with each code's usual cause, the failed
-// calls that can invalidate a stream capture ([CaptureFaults]), and calls that are
-// made as a batch ([Batch]).
+// Every function of the driver API is a method of [Driver] with typed parameters, and every
+// type, enum and constant is here. All of this is generated from the header. The package adds:
 //
-// Programs use package driver, whose Driver embeds this one: the raw functions are
-// its methods too. Import this package for what they take:
+//   - the functions by number ([Function]), with the functions and ABIs that the installed driver has
+//   - [Error], with the usual cause of each code
+//   - the failed calls that can invalidate a stream capture ([CaptureFaults])
+//   - calls made as a batch ([Batch])
+//
+// Programs use package driver, whose Driver embeds this one, so the raw functions are its
+// methods too. Import this package for the types and constants that the raw functions take:
 //
 //	var n int32
 //	err := drv.CuDeviceGetAttribute(&n, cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE, dev.Raw())
 //
-// A raw function checks nothing and retains nothing. Objects and memory that are
-// made with one are the caller's to destroy.
+// A raw function checks nothing and retains nothing. The caller must destroy the objects and
+// memory made with it.
 //
-// This package imports package loader and nothing else that a program can import.
+// Of this module, this package imports only package loader and internal packages.
 package cu

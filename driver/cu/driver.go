@@ -12,18 +12,17 @@ import (
 // with: 11.4, NVIDIA's driver 470.
 const MinVersion = 11040
 
-// Driver is an opened CUDA driver: one resolved function for each function of
-// the driver API, as methods with the C names. It may be used from any number
-// of goroutines.
+// Driver is an opened CUDA driver. Its methods have the C names, and each calls the resolved
+// function of the driver API. It is safe for concurrent use.
 //
-// Where the driver keeps something with the thread from one of these calls to
-// the next, between cuCtxPushCurrent and cuCtxPopCurrent or cuLinkCreate and
-// cuLinkDestroy, the goroutine needs runtime.LockOSThread, or it ends up on
-// another. What package driver builds on them needs none.
+// In some cases the driver keeps state with the thread from one call to the next: between
+// cuCtxPushCurrent and cuCtxPopCurrent, and between cuLinkCreate and cuLinkDestroy. Around such
+// calls the goroutine needs runtime.LockOSThread, or it may move to another thread. The
+// functions that package driver builds on them do not need it.
 //
-// Bound and Guarded return views: the same driver, whose calls run under a
-// given context or without disturbing captures. A view shares the resolved
-// functions. It is small and may be copied.
+// Bound and Guarded return views: the same driver, but its calls run in a given context, or
+// without disturbing captures. A view shares the resolved functions. It is small and may be
+// copied.
 type Driver struct {
 	fn    *functions
 	scope *loader.Scope
@@ -33,7 +32,7 @@ type Driver struct {
 	guarded bool
 }
 
-// driverCore is what all views of a driver share.
+// driverCore is the part that all views of a driver share.
 type driverCore struct {
 	lib         loader.Library
 	version     int
@@ -42,11 +41,11 @@ type driverCore struct {
 	beforeClose []func()
 }
 
-// New resolves the functions of a library: the system's ([SystemLibrary]), an
-// emulated one, or a wrapper around either. It does not call cuInit.
+// New resolves the functions of a library: the system's ([SystemLibrary]), an emulated one, or a
+// wrapper around either. It does not call cuInit.
 //
-// Functions that the library does not have, and those that are newer than the
-// version it reports, return an error that matches [ErrNotSupported].
+// Functions that the library does not have, or that are newer than the version it reports,
+// return an error that matches [ErrNotSupported].
 func New(lib loader.Library) (*Driver, error) {
 	if lib == nil {
 		return nil, errors.New("driver.New: the library is nil")
@@ -63,8 +62,7 @@ func New(lib loader.Library) (*Driver, error) {
 	return d, nil
 }
 
-// Init calls cuInit, without which no other call works. Calling it again is
-// harmless.
+// Init calls cuInit, which must precede all other calls. It may be called again.
 func (d *Driver) Init() error {
 	if !d.exists() {
 		return absentDriver(d == nil)
@@ -76,24 +74,22 @@ func (d *Driver) Init() error {
 	var e *Error
 	if errors.As(err, &e) {
 		if hint := initHint(e.Result); hint != "" {
-			hinted := *e // e may be remembered elsewhere
+			hinted := *e // e may also be stored in captureFaults
 			hinted.Hint, err = hint, &hinted
 		}
 	}
 	return fmt.Errorf("cannot use %s: %w", d.LibraryName(), err)
 }
 
-// Bound returns a view of the driver in which every call first makes ctx
-// current on the thread it runs on, in the same native call. It leaves it
-// current.
+// Bound returns a view of the driver in which every call first makes ctx current on its thread,
+// in the same native call. ctx stays current afterwards.
 func (d *Driver) Bound(ctx CUcontext) *Driver {
-	v := d.bind(ctx) // so that this is inlined, and the view lies where the caller needs it
+	v := d.bind(ctx) // a separate function, so that Bound is inlined and the view can stay on the caller's stack
 	return &v
 }
 
-// Guarded returns a view of the driver in which every call runs under the
-// relaxed capture mode: it cannot invalidate a stream capture that is open
-// on this or on another thread.
+// Guarded returns a view of the driver in which every call runs in relaxed capture mode, so it
+// cannot invalidate an open stream capture on this or another thread.
 func (d *Driver) Guarded() *Driver {
 	v := d.guard()
 	return &v
@@ -133,8 +129,8 @@ func (d *Driver) Has(f Function) bool {
 	return d.exists() && f < functionCount && !d.fn.slice()[f].IsZero()
 }
 
-// Proc returns a resolved function, for batches and wrappers. It is nil if f
-// is not a function, and zero if the driver does not have it.
+// Proc returns a resolved function, for batches and wrappers. It returns nil if f is not a
+// function, and a zero Proc if the driver does not have it.
 func (d *Driver) Proc(f Function) *loader.Proc {
 	if !d.exists() {
 		return nil
@@ -145,8 +141,8 @@ func (d *Driver) Proc(f Function) *loader.Proc {
 	return &d.fn.slice()[f]
 }
 
-// Scope returns the conditions under which the calls of this view run, for
-// batches. It is nil for a view that is neither bound nor guarded.
+// Scope returns the context and capture mode of this view's calls, for batches. It is nil for a
+// view that is neither bound nor guarded.
 func (d *Driver) Scope() *loader.Scope {
 	if d == nil {
 		return nil
@@ -154,8 +150,8 @@ func (d *Driver) Scope() *loader.Scope {
 	return d.scope
 }
 
-// Result turns what a function returned through a block of the caller's own
-// into an error.
+// Result converts the code that a function returned into an error, for callers that call the
+// function with their own argument block.
 func (d *Driver) Result(f Function, code uintptr) error {
 	if !d.exists() {
 		return absentDriver(d == nil)
@@ -171,7 +167,7 @@ func (d *Driver) Version() int {
 	return d.core.version
 }
 
-// LibraryName says which library this is.
+// LibraryName returns the name of the driver's library.
 func (d *Driver) LibraryName() string {
 	if !d.exists() {
 		return "no driver"
@@ -179,7 +175,7 @@ func (d *Driver) LibraryName() string {
 	return d.core.lib.Name()
 }
 
-// Library returns the library the driver was made from.
+// Library returns the library that the driver was made from.
 func (d *Driver) Library() loader.Library {
 	if !d.exists() {
 		return nil
@@ -187,16 +183,16 @@ func (d *Driver) Library() loader.Library {
 	return d.core.lib
 }
 
-// BeforeClose has the first Close call f before it gives the library back, when
-// Closed already reports true. It is for packages that must end what they do with
-// the driver. Call it before the driver is shared between goroutines.
+// BeforeClose registers f to be called by the first Close before it closes the library. Closed
+// reports true by then. It is for packages that must stop using the driver. Call it before the
+// driver is shared between goroutines.
 func (d *Driver) BeforeClose(f func()) {
 	if d.exists() {
 		d.core.beforeClose = append(d.core.beforeClose, f)
 	}
 }
 
-// Closed reports whether Close was called, on this or on another view.
+// Closed reports whether Close was called on this or another view.
 func (d *Driver) Closed() bool {
 	if !d.exists() {
 		return true
@@ -204,11 +200,10 @@ func (d *Driver) Closed() bool {
 	return d.core.closed.Load()
 }
 
-// Close gives the library back. Close what was made from the driver before.
+// Close closes the library. First close everything that was made with the driver.
 //
-// The system's library stays in the process, so that a call after Close is
-// harmless. What such a call does is up to the library; if it fails, its error
-// matches [ErrClosed].
+// The system's library stays in the process, so a call after Close is harmless. What such a call
+// does depends on the library; if it fails, its error matches [ErrClosed].
 func (d *Driver) Close() error {
 	if !d.exists() || d.core.closed.Swap(true) {
 		return nil
@@ -219,8 +214,7 @@ func (d *Driver) Close() error {
 	return d.core.lib.Close()
 }
 
-// result turns a CUresult into an error. It is small, so that it is inlined
-// into every method.
+// result converts a CUresult into an error. It is small enough to be inlined into every method.
 func (d *Driver) result(f Function, code uintptr) error {
 	if uint32(code) == 0 { // the upper half of the register is undefined
 		return nil

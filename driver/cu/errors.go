@@ -10,28 +10,28 @@ import (
 )
 
 var (
-	// ErrNotSupported is matched when the installed driver does not have a
-	// function, and when the driver answers CUDA_ERROR_NOT_SUPPORTED.
+	// ErrNotSupported is matched when the installed driver does not have a function, and when
+	// the driver returns CUDA_ERROR_NOT_SUPPORTED.
 	ErrNotSupported = errors.New("not supported by the installed CUDA driver")
 	// ErrDriverTooOld is matched when a driver is older than [MinVersion].
 	ErrDriverTooOld = errors.New("CUDA driver too old")
-	// ErrClosed is matched by calls on objects that are closed. Those that are nil
-	// or zero match CUDA_ERROR_INVALID_VALUE, and say what makes one.
+	// ErrClosed is matched by errors for calls on closed objects. Calls on nil or zero objects
+	// match CUDA_ERROR_INVALID_VALUE instead, and the error says how to make the object.
 	ErrClosed = errors.New("closed")
 )
 
-// Error is the failure of one function of the driver. errors.Is matches it
-// with its code: errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY).
+// Error is a failed call of one driver function. errors.Is matches it with its code:
+// errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY).
 //
-// %v and Error give one line, %+v also the whole log.
+// %v and the method Error give one line. %+v also prints the whole log.
 type Error struct {
 	Func    Function
 	Result  CUresult
-	Missing bool   // the driver does not have the function: nothing was called
-	Hint    string // what usually causes it, or what to do
-	Log     string // what the driver's compiler or linker printed
+	Missing bool   // the driver does not have the function, so nothing was called
+	Hint    string // the usual cause, or what to do
+	Log     string // output of the driver's compiler or linker
 
-	cause error // ErrClosed, if that is why
+	cause error // ErrClosed, if that is the cause
 }
 
 // Error returns one line: function, code and hint.
@@ -48,7 +48,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%v: %s (%d): %s", e.Func, e.Result.String(), uint32(e.Result), e.Hint)
 }
 
-// Unwrap returns the code, which is an error by itself.
+// Unwrap returns the code, which is itself an error.
 func (e *Error) Unwrap() error {
 	if e == nil {
 		return nil
@@ -79,7 +79,7 @@ func (e *Error) Format(s fmt.State, verb rune) {
 	}
 }
 
-// Error returns the code's name and what it usually means.
+// Error returns the code's name and its usual meaning.
 func (r CUresult) Error() string {
 	if hint := r.hint(); hint != "" {
 		return r.String() + ": " + hint
@@ -87,8 +87,8 @@ func (r CUresult) Error() string {
 	return r.String()
 }
 
-// A stream or an event that is asked whether it is done says no by an error.
-// That is no reason to allocate.
+// Querying a stream or event that is not done returns an error. This is normal, so the errors
+// are preallocated.
 var (
 	errStreamNotReady = &Error{Func: FnCuStreamQuery, Result: CUDA_ERROR_NOT_READY, Hint: CUDA_ERROR_NOT_READY.hint()}
 	errEventNotReady  = &Error{Func: FnCuEventQuery, Result: CUDA_ERROR_NOT_READY, Hint: CUDA_ERROR_NOT_READY.hint()}
@@ -124,9 +124,8 @@ func (d *Driver) fail(f Function, code uintptr) error {
 	return e
 }
 
-// explain is what a library knows of the failure that a code is about, beyond the
-// code: the emulator knows which thread did what. A library that wraps another
-// one has Unwrap.
+// explain returns what a library knows about a failure beyond its code, such as which thread of
+// the emulator did what. It looks through wrapping libraries, which have a method Unwrap.
 func explain(lib loader.Library, r CUresult) string {
 	for {
 		switch l := lib.(type) {
@@ -154,8 +153,8 @@ func (d *Driver) missing(f Function) error {
 	return &Error{Func: f, Result: CUDA_ERROR_NOT_SUPPORTED, Missing: true, Hint: hint}
 }
 
-// olderForm returns the newest form of a function that the driver has, with
-// another ABI than that of f.
+// olderForm returns the newest other form of a function that the driver has, with a different
+// ABI from f's.
 func (d *Driver) olderForm(f Function) (older Function, ok bool) {
 	for g := range Function(functionCount) {
 		if g != f && g.Base() == f.Base() && d.Has(g) && (!ok || g.Since() > older.Since()) {
@@ -165,14 +164,13 @@ func (d *Driver) olderForm(f Function) (older Function, ok bool) {
 	return older, ok
 }
 
-// method is the name of the Driver's method that calls the function.
+// method returns the name of the Driver's method that calls the function.
 func (f Function) method() string {
 	name := f.String()
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// impossible returns the error for a function whose arguments this platform
-// has no way to pass.
+// impossible returns the error for a function whose arguments cannot be passed on this platform.
 func (d *Driver) impossible(f Function) error {
 	return &Error{
 		Func: f, Result: CUDA_ERROR_NOT_SUPPORTED, Missing: true,

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// rawCodes are all codes of CUDA 13.0.
+// rawCodes returns all codes of CUDA 13.0.
 func rawCodes() (codes []cu.CUresult) {
 	for n := range cu.CUresult(1100) {
 		if !strings.HasPrefix(n.String(), "CUresult(") {
@@ -64,8 +64,7 @@ func TestEveryCodeComesBackAsAnErrorThatMatchesIt(t *testing.T) {
 	}
 }
 
-// The result is an int: what C leaves in the upper half of the register is not
-// part of it.
+// The result is an int, so the upper half of the register that C leaves is not part of it.
 func TestTheUpperHalfOfTheResultIsIgnored(t *testing.T) {
 	rubbish := uint64(0xdead_beef_0000_0000)
 	d := rawDriver(t, &rawLibrary{handler: func(cu.Function, loader.Args) uintptr { return uintptr(rubbish) }})

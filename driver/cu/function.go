@@ -9,17 +9,16 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Function identifies one function of the driver API in one of its ABIs. Where
-// CUDA replaced the ABI under the same C name, the current one has the plain
-// name (FnCuGraphExecUpdate) and an older one that drivers in use still need
-// has the CUDA version that brought it as suffix (FnCuGraphExecUpdate_v10020).
+// Function identifies one function of the driver API in one of its ABIs. If CUDA replaced the
+// ABI under the same C name, the current one has the plain name (FnCuGraphExecUpdate). An older
+// one that drivers in use still need has a suffix with the CUDA version that introduced it
+// (FnCuGraphExecUpdate_v10020).
 //
-// The ids are those of this version of the package: they say nothing outside
-// the process.
+// The numbers are those of this version of the package. They mean nothing outside the process.
 type Function uint16
 
-// functionInfo is what the headers say of a Function. The strings end in NUL,
-// so that they can be handed to C as they are.
+// functionInfo is what the headers say about a Function. The strings end in NUL, so that they
+// can be passed to C directly.
 type functionInfo struct {
 	name   string
 	base   string
@@ -27,8 +26,7 @@ type functionInfo struct {
 	since  uint16
 }
 
-// Functions yields every function that this package binds, in the order of
-// their symbols.
+// Functions yields every function that this package binds, ordered by symbol.
 func Functions() iter.Seq[Function] {
 	return func(yield func(Function) bool) {
 		for f := range Function(functionCount) {
@@ -39,8 +37,8 @@ func Functions() iter.Seq[Function] {
 	}
 }
 
-// String returns the C name, for example cuMemAlloc, with the version suffix
-// of the Go method for an older ABI: cuGraphExecUpdate_v10020.
+// String returns the C name, such as cuMemAlloc. For an older ABI it has the version suffix of
+// the Go method: cuGraphExecUpdate_v10020.
 func (f Function) String() string {
 	if f >= functionCount {
 		return fmt.Sprintf("Function(%d)", uint16(f))
@@ -48,8 +46,7 @@ func (f Function) String() string {
 	return trimNUL(functionTable[f].name)
 }
 
-// Base returns the name that all ABIs of the function share, by which
-// cuGetProcAddress knows it.
+// Base returns the name that all ABIs of the function share. cuGetProcAddress uses this name.
 func (f Function) Base() string {
 	if f >= functionCount {
 		return ""
@@ -57,8 +54,8 @@ func (f Function) Base() string {
 	return trimNUL(functionTable[f].base)
 }
 
-// Symbol returns the name that the library exports, for example cuMemAlloc_v2.
-// Libraries are asked for their functions by this name.
+// Symbol returns the name that the library exports, such as cuMemAlloc_v2. Libraries look up
+// functions by this name.
 func (f Function) Symbol() string {
 	if f >= functionCount {
 		return ""
@@ -66,8 +63,8 @@ func (f Function) Symbol() string {
 	return trimNUL(functionTable[f].symbol)
 }
 
-// Since returns the CUDA version that brought the function with this ABI, as
-// the driver counts: 12040 is CUDA 12.4.
+// Since returns the CUDA version that introduced the function with this ABI, in the driver's
+// format: 12040 is CUDA 12.4.
 func (f Function) Since() int {
 	if f >= functionCount {
 		return 0
@@ -94,13 +91,13 @@ func FunctionBySymbol(symbol string) (Function, bool) {
 
 func trimNUL(s string) string { return s[:len(s)-1] }
 
-// slice returns the functions by their id. functions has nothing but Procs in
-// the order of the ids, which a test holds.
+// slice returns the functions indexed by id. functions has only Procs in the order of the ids,
+// which a test checks.
 func (t *functions) slice() *[functionCount]loader.Proc {
 	return (*[functionCount]loader.Proc)(unsafe.Pointer(t))
 }
 
-// cudaVersion writes a CUDA version as people do: 12.4 for 12040.
+// cudaVersion formats a CUDA version: 12.4 for 12040.
 func cudaVersion(version int) string {
 	return fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 }

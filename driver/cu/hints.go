@@ -1,7 +1,7 @@
 package cu
 
-// hint says what usually causes a code and what to do about it. The names and
-// numbers are cuda.h's, the words are ours. No driver is needed for it.
+// hint returns the usual cause of a code and what to do about it. The names and numbers are
+// those of cuda.h, the texts are this package's. It works without a driver.
 func (r CUresult) hint() string {
 	switch r {
 	case CUDA_SUCCESS:
@@ -205,8 +205,8 @@ func (r CUresult) hint() string {
 	return ""
 }
 
-// initHint says what to do when the driver cannot be initialised, where that
-// is something else than for any other call.
+// initHint returns what to do if the driver cannot be initialised, for codes that need different
+// advice than in other calls.
 func initHint(r CUresult) string {
 	switch r {
 	case CUDA_ERROR_NO_DEVICE:

@@ -7,10 +7,9 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// systemLibrary is the installed driver. It exports every ABI that it ever had
-// under a name of its own, but what a name without suffix means is best asked
-// of cuGetProcAddress: by base name and CUDA version, it gives the ABI that
-// this version's header declares.
+// systemLibrary is the installed driver. It exports every ABI that it ever had, each under its
+// own name. The meaning of a name without a suffix is best resolved by cuGetProcAddress: for a
+// base name and a CUDA version, it returns the ABI that this version's header declares.
 type systemLibrary struct {
 	lib     *loader.DynamicLibrary
 	version int
@@ -18,8 +17,8 @@ type systemLibrary struct {
 	query   bool // cuGetProcAddress_v2, which takes a fifth argument
 }
 
-// SystemLibrary opens the CUDA driver of the system: the one at path, or by
-// search if path is empty (see loader.OpenCUDA).
+// SystemLibrary opens the system's CUDA driver: the library at path or, if path is empty, the
+// one that loader.OpenCUDA finds.
 func SystemLibrary(path string) (loader.Library, error) {
 	dynamic, err := loader.OpenCUDA(path)
 	if err != nil {
@@ -27,14 +26,14 @@ func SystemLibrary(path string) (loader.Library, error) {
 	}
 	lib, err := newSystemLibrary(dynamic)
 	if err != nil {
-		_ = dynamic.Close() // the first error is what matters
+		_ = dynamic.Close() // only the first error matters
 		return nil, err
 	}
 	return lib, nil
 }
 
-// noLibraryError is a failure to open the driver: of one line, or with %+v of every
-// name that was tried.
+// noLibraryError is a failure to open the driver. It prints one line, or with %+v every name
+// that was tried.
 type noLibraryError struct{ err error }
 
 func (e *noLibraryError) Error() string { return "no CUDA driver: " + e.err.Error() }
@@ -59,8 +58,8 @@ func newSystemLibrary(dynamic *loader.DynamicLibrary) (*systemLibrary, error) {
 		return nil, err
 	}
 	l.version = version
-	// Only these two are looked up by their exported names. Drivers before
-	// CUDA 12.0 have the first form alone.
+	// Only these two functions are looked up by their exported names. Drivers before CUDA 12.0
+	// have only the first form.
 	if l.getProc, err = dynamic.Lookup(FnCuGetProcAddress.Symbol()); err == nil {
 		l.query = true
 		return l, nil
@@ -74,8 +73,8 @@ func newSystemLibrary(dynamic *loader.DynamicLibrary) (*systemLibrary, error) {
 // Name returns the name or path under which the library was found.
 func (l *systemLibrary) Name() string { return l.lib.Name() }
 
-// Lookup returns the function with the ABI that symbol names. Symbols that are
-// not in cuda.h are looked up as they are.
+// Lookup returns the function with the ABI that symbol names. It passes symbols that are not in
+// cuda.h to the library unchanged.
 func (l *systemLibrary) Lookup(symbol string) (loader.Proc, error) {
 	f, ok := FunctionBySymbol(symbol)
 	if !ok {
@@ -89,7 +88,7 @@ func (l *systemLibrary) Lookup(symbol string) (loader.Proc, error) {
 	return p, nil
 }
 
-// lookupFunction returns the function, or the zero Proc if it is not there.
+// lookupFunction returns the function, or the zero Proc if the driver does not have it.
 func (l *systemLibrary) lookupFunction(f Function) loader.Proc {
 	info := &functionTable[f]
 	if int(info.since) > l.version {
@@ -98,7 +97,7 @@ func (l *systemLibrary) lookupFunction(f Function) loader.Proc {
 	if addr := l.procAddress(info); addr != 0 {
 		return loader.AddrProc(addr)
 	}
-	// The exported name pins the same ABI, so it can do no harm.
+	// The exported name has the same ABI, so this fallback is safe.
 	p, err := l.lib.Lookup(trimNUL(info.symbol))
 	if err != nil {
 		return loader.Proc{}
@@ -106,6 +105,5 @@ func (l *systemLibrary) lookupFunction(f Function) loader.Proc {
 	return p
 }
 
-// Close keeps the library in the process: the driver runs threads of its own
-// and cannot be unloaded.
+// Close does nothing: the driver runs its own threads and cannot be unloaded.
 func (l *systemLibrary) Close() error { return nil }

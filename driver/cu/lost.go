@@ -6,22 +6,21 @@ import (
 	"github.com/purecuda/cuda/internal/hint"
 )
 
-// lostHint ends the hints of the codes that match ErrContextLost.
+// lostHint ends the hints of codes that match ErrContextLost.
 const lostHint = hint.ContextLost
 
-// ErrContextLost is matched by the codes after which no context of the device
-// works any more in this process: a kernel touched memory that is not its own
-// (CUDA_ERROR_ILLEGAL_ADDRESS), trapped (CUDA_ERROR_LAUNCH_FAILED), the memory
-// broke (CUDA_ERROR_ECC_UNCORRECTABLE) and the like. Every later call that
-// needs the device answers the same code, in new contexts too. What is left to
-// do is to close what is open and to end the process: a new one can use the
-// device again.
+// ErrContextLost is matched by the codes after which no context of the device works any more in
+// this process. For example, a kernel accessed memory that is not its own
+// (CUDA_ERROR_ILLEGAL_ADDRESS) or trapped (CUDA_ERROR_LAUNCH_FAILED), or the memory failed
+// (CUDA_ERROR_ECC_UNCORRECTABLE). Every later call that needs the device returns the same code,
+// in new contexts too. The program can only close what is open and exit. A new process can use
+// the device again.
 //
-// CUDA_ERROR_UNKNOWN does not match, because the driver answers it for passing
-// failures as well; Context.Lost of package driver tells.
+// CUDA_ERROR_UNKNOWN does not match, because the driver also returns it for temporary failures.
+// To find out, use Context.Lost of package driver.
 var ErrContextLost = errors.New("the CUDA context is lost")
 
-// Is has errors.Is match [ErrContextLost] with the codes that mean it.
+// Is makes errors.Is match [ErrContextLost] for the codes that mean it.
 func (r CUresult) Is(target error) bool {
 	return target == ErrContextLost && r.losesContext()
 }

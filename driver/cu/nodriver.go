@@ -6,22 +6,21 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// NoContext returns a closed driver whose every function fails with
-// CUDA_ERROR_INVALID_CONTEXT and says that there is no driver: that of a nil
-// context.
+// NoContext returns the closed driver of a nil context. Every function of it fails with
+// CUDA_ERROR_INVALID_CONTEXT and an error that says that there is no driver.
 func NoContext() *Driver { return noContext() }
 
 var noContext = sync.OnceValue(func() *Driver {
 	return newNoDriver("of a nil context", "there is no driver: the context it was asked from is nil or zero")
 })
 
-// nilDriver is what the functions of a nil or zero Driver are called on.
+// nilDriver is the driver on which the functions of a nil or zero Driver are called.
 var nilDriver = sync.OnceValue(func() *Driver {
 	return newNoDriver("of a nil Driver", "the Driver is nil or zero: driver.Open or driver.New returns one")
 })
 
-// newNoDriver returns a driver whose every function fails; absent is why, if not
-// because it was closed.
+// newNoDriver returns a driver whose every function fails. absent is the reason; if it is empty,
+// the reason is that the driver was closed.
 func newNoDriver(name, absent string) *Driver {
 	d := &Driver{fn: new(functions), core: &driverCore{lib: noLibrary(name), absent: absent}}
 	d.core.closed.Store(true)
@@ -32,7 +31,7 @@ func newNoDriver(name, absent string) *Driver {
 	return d
 }
 
-// orNone is d, or for a nil or a zero one nilDriver.
+// orNone returns d, or nilDriver if d is nil or zero.
 func (d *Driver) orNone() *Driver {
 	if d == nil || d.fn == nil {
 		return nilDriver()

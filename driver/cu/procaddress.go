@@ -6,15 +6,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// procAddress asks cuGetProcAddress for a function by base name and the CUDA
-// version that brought the ABI in question. It returns 0 if the driver has
-// none: an error, or success with a null pointer.
+// procAddress looks up a function with cuGetProcAddress, by its base name and the CUDA version
+// that introduced the ABI. It returns 0 if the driver does not have it, which the driver reports
+// as an error or as success with a null pointer.
 //
-// The flags are 0: streams 0 mean the legacy default stream, as in a C program
-// that does not ask for the other. See cuGetProcAddress at
+// The flags are 0, so stream 0 means the legacy default stream, as in a C program that does not
+// request the per-thread one. See cuGetProcAddress at
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html
 func (l *systemLibrary) procAddress(info *functionInfo) uintptr {
-	var addr uintptr // a C address: nothing the garbage collector owns
+	var addr uintptr // a C address, not memory of the garbage collector
 	var found CUdriverProcAddressQueryResult
 	a := struct {
 		c       loader.Call

@@ -7,8 +7,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// libraryVersion asks a library which CUDA version it supports, and refuses
-// those that are too old.
+// libraryVersion returns the CUDA version that a library supports, or an error if it is too old.
 func libraryVersion(lib loader.Library) (int, error) {
 	p, err := lib.Lookup(FnCuDriverGetVersion.Symbol())
 	if err != nil {
@@ -37,16 +36,15 @@ func procVersion(library string, p loader.Proc) (int, error) {
 	return int(version), nil
 }
 
-// directLibrary is a Library that resolves a Function without the detour over
-// its symbol. A function that is not there is the zero Proc.
+// directLibrary is a Library that resolves a Function directly instead of by its symbol. It
+// returns the zero Proc for a function that it does not have.
 type directLibrary interface {
 	lookupFunction(f Function) loader.Proc
 }
 
-// resolve fills the table. A function that is newer than the library says it
-// is stays out, even if the library would answer with something: asked for a
-// version it does not know, a driver returns the newest ABI it has, which
-// would be called with the wrong arguments.
+// resolve fills the table. It leaves out functions that are newer than the version that the
+// library reports, even if the library has an address for them. For a version that a driver does
+// not know, it returns the newest ABI it has, and a call would pass the wrong arguments.
 func (t *functions) resolve(lib loader.Library, version int) error {
 	direct, _ := lib.(directLibrary)
 	table := t.slice()

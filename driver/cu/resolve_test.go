@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// A driver that is asked for an ABI newer than itself may answer with an older
-// one: its version decides, not its answer.
+// A driver may return an older ABI when queried for one that is newer than itself. So the
+// driver's version decides whether a function is available, not the address it returns.
 func TestWhatIsNewerThanTheDriverIsNotTaken(t *testing.T) {
 	for _, version := range []int32{11040, 12000, 12030, 13000} {
 		d := rawDriver(t, &rawLibrary{version: version})
@@ -43,7 +43,7 @@ func TestUnusableLibrariesAreRefused(t *testing.T) {
 	}
 }
 
-// brokenLibrary fails in another way than by not having a function.
+// brokenLibrary fails in a different way than by lacking a function.
 type brokenLibrary struct {
 	*rawLibrary
 	err error
