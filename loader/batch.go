@@ -192,9 +192,9 @@ func (f Frame) word(i uintptr) *uintptr {
 // Word returns the address of argument i. Later runs use what is stored there.
 func (f Frame) Word(i int) *uintptr { return f.slot(i) }
 
-// Run makes the calls under the scope s; with nil, the thread stays as it is. It returns how
-// many calls succeeded and, if one failed, that call's result. If the scope cannot be
-// established, done is 0.
+// Run makes the calls under the scope s. With a nil scope, the thread keeps its context and
+// capture mode. Run returns how many calls succeeded and, if one failed, that call's result. If
+// the scope cannot be established, done is 0.
 func (b *Batch) Run(s *Scope) (done int, failure uintptr) {
 	return b.RunFirst(s, b.Len())
 }

@@ -53,8 +53,8 @@ func privileged() bool {
 	return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid()
 }
 
-// refuseStub returns an error if l is the library of the toolkit's stubs
-// folder, by whatever name the system found it.
+// refuseStub returns an error if l is the toolkit's stub library, whatever name the system found
+// it under.
 func refuseStub(l *DynamicLibrary) error {
 	p, err := l.Lookup("cuInit")
 	if err != nil {

@@ -44,7 +44,7 @@ func AddrProc(addr uintptr) Proc { return Proc{addr: addr} }
 // FuncProc returns the Proc of a Go function.
 func FuncProc(f GoFunc) Proc { return Proc{fn: f} }
 
-// IsZero reports whether there is no function.
+// IsZero reports whether p is the zero Proc, a missing function.
 func (p Proc) IsZero() bool { return p.addr == 0 && p.fn == nil }
 
 // IsGo reports whether the function is written in Go.

@@ -12,12 +12,11 @@ import (
 // Structs of 8 bytes (CUmemLocation) are one word in every ABI that this package supports: a
 // register or an 8-byte slot.
 //
-// Structs of more than 16 bytes (CUipcMemHandle and CUipcEventHandle, 64 bytes)
-// differ:
+// Structs of more than 16 bytes (CUipcMemHandle and CUipcEventHandle, 64 bytes) depend on the ABI:
 //
-//   - System V, x86-64 (3.2.3, class MEMORY): copied to the stack, where they
-//     lie after the arguments that found no register. The block has the
-//     register arguments, empty slots up to six, then the struct's eight words.
+//   - System V, x86-64 (3.2.3, class MEMORY): copied to the stack, after the arguments that did
+//     not fit in registers. The block has the register arguments, empty slots up to six, then the
+//     struct's eight words.
 //   - AAPCS64 (6.8.2, B.4): the caller copies the struct and passes the address
 //     of the copy in the argument's place.
 //   - Windows, x64 and ARM64: the same.

@@ -3,7 +3,8 @@
 // Every function of the driver API is a method of [Driver] with typed parameters, and every
 // type, enum and constant is here. All of this is generated from the header. The package adds:
 //
-//   - the functions by number ([Function]), with the functions and ABIs that the installed driver has
+//   - the functions by number ([Function]), with those functions and ABIs that the installed
+//     driver has
 //   - [Error], with the usual cause of each code
 //   - the failed calls that can invalidate a stream capture ([CaptureFaults])
 //   - calls made as a batch ([Batch])

@@ -84,7 +84,7 @@ func (d *Driver) Init() error {
 // Bound returns a view of the driver in which every call first makes ctx current on its thread,
 // in the same native call. ctx stays current afterwards.
 func (d *Driver) Bound(ctx CUcontext) *Driver {
-	v := d.bind(ctx) // a separate function, so that Bound is inlined and the view can stay on the caller's stack
+	v := d.bind(ctx) // separate, so that Bound is inlined and its view can stay on the stack
 	return &v
 }
 

@@ -46,9 +46,9 @@ func OnEmulator() Option { return func(o *options) { o.emulator = true } }
 // RequireGPU requires one.
 func OnGPU() Option { return func(o *options) { o.gpu = true } }
 
-// WithDevices is for tests that use n devices. If RequireGPU is at least n, the test runs on the
-// machine's GPUs, which must be at least n. Otherwise it runs on an emulator with at least n
-// devices.
+// WithDevices is for tests that use n devices. If RequireGPU is n or more, the test runs on
+// the machine's GPUs, and the machine must have at least n. Otherwise it runs on an emulator with
+// at least n devices.
 func WithDevices(n int) Option { return func(o *options) { o.devices = n } }
 
 // WithTrace passes every driver call to the sinks.

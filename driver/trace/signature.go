@@ -22,7 +22,7 @@ type param struct {
 	in   bool // the driver only reads what it points to
 }
 
-// lists are arrays that cuda.h does not declare const. Their first element alone tells nothing.
+// lists are arrays that cuda.h does not declare const. Their first element alone says little.
 var lists = map[string]bool{"kernelParams": true, "extra": true, "optionValues": true, "options": true}
 
 func signatureOf(f cu.Function) *signature {

@@ -21,15 +21,15 @@ import (
 //
 // Memory is allocated and freed in stream order. The next allocation on the same stream can have
 // a freed block at once, because later work in that stream runs after the work that used the
-// block. If you use memory on other streams, order them before the free.
+// block. If other streams use the memory, order their work before the free.
 //
 // While a stream is being captured, its allocations belong to the graph, which gets its own
 // blocks at fixed addresses. Within the capture, blocks freed with [Cache.Free] are reused, and
 // nothing else uses them. They return to the cache when the graph and its Execs are closed and
 // their launches have ended, or when the capture fails. Later captures may then use them. A
-// capture never gets a block that was freed in stream order, because that stream may still use
-// the block when the graph runs. WithAllocNodes makes the graph allocate and free with nodes
-// instead.
+// capture never gets a block that was freed in stream order outside of captures, because that
+// stream may still use the block when the graph runs. WithAllocNodes makes the graph allocate and
+// free with nodes instead.
 //
 // A Cache is safe for concurrent use.
 type Cache struct {

@@ -69,7 +69,7 @@ type Stats struct {
 	Calls        uint64 // launches enqueued
 	Recorded     uint64 // runs of the function
 	Updated      uint64 // runs that were followed by an update of the graph
-	Instantiated uint64 // graphs instantiated, including those that could not be updated
+	Instantiated uint64 // graphs instantiated, also because an update was not possible
 	Evicted      uint64 // variants closed to make room for others
 	Variants     int    // current number of variants
 }
