@@ -23,5 +23,5 @@
 // through purego.SyscallN. The build tag purecuda_syscall makes every Linux build use
 // purego.SyscallN, in case a later Go version no longer allows access to runtime.cgocall. The
 // build tag static leaves the dynamic loader out: Go functions still work, and opening a library
-// returns [ErrStatic].
+// fails with an error that matches [ErrStatic].
 package loader
