@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// array is a CUDA array: rows of elements that only copies reach. It lies in
+// array is a CUDA array: rows of elements that the program can only reach by copies. It lies in
 // device memory like any allocation, densely packed.
 type array struct {
 	handle uintptr
@@ -63,10 +63,9 @@ func cuArray3DCreate(c call) result {
 	return createArray(c, *d)
 }
 
-// arrayFlags are all there are.
+// arrayFlags is the mask of all array flags.
 const arrayFlags = cu.CUDA_ARRAY3D_VIDEO_ENCODE_DECODE<<1 - 1
 
-// knownFormat reports whether a format is one of CUDA's.
 func knownFormat(f cu.CUarray_format) bool {
 	return !strings.HasPrefix(f.String(), "CUarray_format(")
 }
@@ -125,18 +124,18 @@ func cuArray3DGetDescriptor(c call) result {
 	return put(c, 0, a.desc)
 }
 
-// element is the size of an element in bytes.
+// element returns the size of an element in bytes.
 func (a *array) element() uint64 { return formatSize(a.desc.Format) * uint64(a.desc.NumChannels) }
 
-// pitch is the size of a row in bytes.
+// pitch returns the size of a row in bytes.
 func (a *array) pitch() uint64 { return uint64(a.desc.Width) * a.element() }
 
-// place is the array as a side of a copy; origin as in p.
+// place fills in p with the array as one side of a copy. It keeps the origin that p already has.
 func (a *array) place(p *place) {
 	p.addr, p.pitch, p.height = a.mem.addr, a.pitch(), max(uint64(a.desc.Height), 1)
 }
 
-// linePlace is a one-dimensional array from an offset in bytes.
+// linePlace returns a one-dimensional array as one side of a copy, starting at an offset in bytes.
 func (c call) linePlace(h uintptr, offset uint64) (place, result) {
 	a := find[array](c.e, h)
 	switch {
@@ -148,7 +147,7 @@ func (c call) linePlace(h uintptr, offset uint64) (place, result) {
 	return devicePlace(a.mem.addr + offset), success
 }
 
-// Copies of (array, offset) and something else, in one dimension.
+// One-dimensional copies between (array, offset) and other memory.
 
 func cuMemcpyDtoA(c call) result {
 	dst, r := c.linePlace(c.Word(0), c.Uint64(1))

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// asciiOnly refuses what driver 580 refuses: any other character, in comments
-// too. (ptxas 11.8 takes them in comments.)
+// asciiOnly rejects non-ASCII characters, even in comments, as driver 580 does. (ptxas 11.8 accepts
+// them in comments.)
 func asciiOnly(source string) error {
 	at := strings.IndexFunc(source, func(r rune) bool { return r >= 0x80 })
 	if at < 0 {

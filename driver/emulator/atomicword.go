@@ -5,9 +5,8 @@ import (
 	"unsafe"
 )
 
-// Words that streams wait for are written by other streams, by kernels or by
-// the host at the same time, so they are read and written atomically. The
-// address space aligns them.
+// Other streams, kernels or the host may write a word while a stream waits for it, so these words
+// are read and written atomically. The address space aligns them.
 
 func loadWord(b []byte) uint64 {
 	if len(b) == 4 {

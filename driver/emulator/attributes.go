@@ -2,9 +2,9 @@ package emulator
 
 import "github.com/purecuda/cuda/driver/cu"
 
-// deviceAttributes is what a device of the configured capability answers. The
-// figures that depend on the capability are in limitsOf; the rest is what a
-// data-centre device of that generation shows.
+// deviceAttributes returns the attributes of a device of the configured capability. limitsOf has
+// the figures that depend on the capability. The rest is typical of a data-centre device of that
+// generation.
 func deviceAttributes(cfg Config, ordinal int) map[cu.CUdevice_attribute]int32 {
 	l := limitsOf(cfg.ComputeCapability)
 	const no, yes = 0, 1
@@ -124,8 +124,8 @@ func flag(b bool) int32 {
 	return 0
 }
 
-// addTextureAttributes adds the bounds of textures and surfaces, which have
-// been the same since compute capability 8.0.
+// addTextureAttributes adds the limits of textures and surfaces, which have been the same since
+// compute capability 8.0.
 func addTextureAttributes(a map[cu.CUdevice_attribute]int32) {
 	const (
 		line, plane, cube, volume = 131072, 131072, 32768, 16384

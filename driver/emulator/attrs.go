@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// launchAttrs are the attributes of a launch or a kernel node. Those that only
-// steer a real device's hardware are kept and answered, nothing more.
+// launchAttrs are the attributes of a launch or a kernel node. Attributes that only steer the
+// hardware of a real device are stored and returned, but have no effect.
 type launchAttrs struct {
 	cooperative   int32
 	cluster       vm.Dim3
@@ -18,7 +18,6 @@ type launchAttrs struct {
 	atStart, atEnd *event // programmatic and launch completion events
 }
 
-// set takes over one attribute.
 func (a *launchAttrs) set(c call, id cu.CUlaunchAttributeID, v *cu.CUlaunchAttributeValue) result {
 	switch id {
 	case cu.CU_LAUNCH_ATTRIBUTE_IGNORE:
@@ -64,7 +63,7 @@ func eventAttribute(c call, h uintptr, to **event) result {
 	return success
 }
 
-// keptAttribute reports attributes without an effect here.
+// keptAttribute reports whether an attribute is stored but has no effect here.
 func keptAttribute(id cu.CUlaunchAttributeID) bool {
 	switch id {
 	case cu.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
@@ -80,7 +79,6 @@ func keptAttribute(id cu.CUlaunchAttributeID) bool {
 	return false
 }
 
-// get answers one attribute.
 func (a *launchAttrs) get(id cu.CUlaunchAttributeID, out *cu.CUlaunchAttributeValue) result {
 	*out = cu.CUlaunchAttributeValue{}
 	switch id {
@@ -102,8 +100,8 @@ func (a *launchAttrs) get(id cu.CUlaunchAttributeID, out *cu.CUlaunchAttributeVa
 	return success
 }
 
-// events records the events of the launch. A kernel starts and ends as one
-// step here, so both are behind it.
+// events records the events of the launch. A kernel starts and ends as one step here, so both
+// events are recorded after it.
 func (a *launchAttrs) events(s *stream) result {
 	for _, ev := range []*event{a.atStart, a.atEnd} {
 		if ev != nil {

@@ -8,33 +8,33 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// call is one call of a driver function: its arguments and who makes it.
+// call is one call of a driver function: its arguments and the calling thread and context.
 //
-// It is passed by value and never kept: the arguments may lie on the stack of
-// the caller, so neither they nor a closure over them may reach a queue.
+// It is passed by value and never kept. The arguments may lie on the caller's stack, so neither
+// they nor a closure over them may reach a queue.
 type call struct {
 	loader.Args
 	e   *Emulator
-	th  *thread      // nil for functions that need nothing
-	ctx *cudaContext // the current one, nil if there is none
+	th  *thread      // nil for functions without preconditions
+	ctx *cudaContext // the current context, nil if there is none
 }
 
-// function is a driver function and what must hold before it may run.
+// function is a driver function and its preconditions.
 type function struct {
 	run  func(c call) result
 	need need
 }
 
-// functions is a part of the table, by symbol.
+// functions is one part of the function table, by symbol.
 type functions map[string]function
 
-// need is a set of conditions.
+// need is a set of preconditions.
 type need uint8
 
 const (
-	// anywhere: may be called before cuInit and by a host function.
+	// anywhere: may be called before cuInit and from a host function.
 	anywhere need = 0
-	// afterInit: cuInit was called, and the thread is not a host function's.
+	// afterInit: cuInit was called, and the thread is not running a host function.
 	afterInit need = 1 << iota
 	// inContext: a context is current, alive and without a sticky error.
 	inContext
@@ -46,7 +46,7 @@ const (
 	currentUnsafe = current | uncaptured
 )
 
-// allFunctions lists the parts of the table.
+// allFunctions lists the parts of the function table.
 func allFunctions() []functions {
 	return []functions{
 		systemFunctions, deviceFunctions, primaryFunctions, contextFunctions,
@@ -61,7 +61,7 @@ func allFunctions() []functions {
 	}
 }
 
-// bind makes a Go function of the library's table.
+// bind wraps a function of the table as a Go function for the loader.
 func (e *Emulator) bind(symbol string, f function) loader.GoFunc {
 	return func(a loader.Args) uintptr {
 		e.stats.calls.Add(1)
@@ -76,7 +76,7 @@ func (e *Emulator) bind(symbol string, f function) loader.GoFunc {
 	}
 }
 
-// invoke checks what the function needs and runs it.
+// invoke checks the preconditions of f and runs it.
 func (e *Emulator) invoke(f function, a loader.Args) result {
 	c := call{Args: a, e: e}
 	if f.need == anywhere {
@@ -157,16 +157,16 @@ func (e *Emulator) cString(s string) *byte {
 	return p
 }
 
-// unlocked runs f without the emulator's lock: where time passes.
+// unlocked runs f without the emulator's lock, for anything that takes time.
 func (e *Emulator) unlocked(f func()) {
 	e.unlock()
 	defer e.mu.Lock()
 	f()
 }
 
-// notReady is the answer to a question that a program may ask again at once and
-// for ever: where goroutines share one thread and none is interrupted (wasm),
-// the device would not get anywhere meanwhile.
+// notReady returns CUDA_ERROR_NOT_READY, after yielding. A program may poll in a tight loop. Where
+// all goroutines share one thread and none is preempted (wasm), the device would otherwise make no
+// progress.
 func (e *Emulator) notReady() result {
 	e.unlocked(runtime.Gosched)
 	return errNotReady

@@ -1,14 +1,13 @@
 package emulator
 
-// smLimits are the bounds of one multiprocessor that depend on the compute
-// capability (CUDA C++ Programming Guide, table "Technical Specifications per
-// Compute Capability").
+// smLimits are the limits of one multiprocessor that depend on the compute capability (CUDA C++
+// Programming Guide, table "Technical Specifications per Compute Capability").
 type smLimits struct {
 	threadsPerSM   int
 	blocksPerSM    int
 	sharedPerSM    int
-	sharedOptin    int // most a block can ask for by attribute
-	sharedReserved int // taken by the system from each block
+	sharedOptin    int // the most that a block can opt in to by attribute
+	sharedReserved int // reserved by the system in each block
 	clusters       bool
 }
 

@@ -6,15 +6,14 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// capture is one capture sequence: it began in one stream, others may have
-// joined it by waiting for an event recorded in it, and all of them add nodes
-// to one graph.
+// capture is one capture sequence. It began in one stream, and other streams may have joined it by
+// waiting for an event recorded in it. All of them add nodes to one graph.
 type capture struct {
 	id          uint64
 	graph       *graph
-	own         bool // the graph was made by the capture, not given to it
+	own         bool // the capture made the graph, rather than being given it
 	origin      *stream
-	thread      *thread // that began it
+	thread      *thread // the thread that began it
 	mode        cu.CUstreamCaptureMode
 	streams     []*stream // in the order in which they joined; origin first
 	removed     map[*node]bool
@@ -90,19 +89,18 @@ func beginCapture(c call, g *graph, deps []edge, mode cu.CUstreamCaptureMode) re
 	return success
 }
 
-// join makes a stream part of the capture.
 func (cap *capture) join(s *stream, deps []edge) {
 	s.cap, s.capDeps = cap, slices.Clone(deps)
 	cap.streams = append(cap.streams, s)
 }
 
-// invalidate breaks the capture: only ending it is possible from now on.
+// invalidate breaks the capture. From now on it can only be ended.
 func (cap *capture) invalidate(r result) result {
 	cap.invalidated = true
 	return r
 }
 
-// leave takes a stream that is being destroyed out of the capture.
+// leave removes a stream that is being destroyed from the capture.
 func (cap *capture) leave(s *stream) {
 	if s == cap.origin {
 		cap.drop()
@@ -113,7 +111,7 @@ func (cap *capture) leave(s *stream) {
 	s.cap, s.capDeps = nil, nil
 }
 
-// finish takes the streams out of the capture.
+// finish removes all streams from the capture.
 func (cap *capture) finish() {
 	cap.over = true
 	cap.graph.capturing = false
@@ -123,9 +121,9 @@ func (cap *capture) finish() {
 	}
 }
 
-// drop finishes the capture and destroys what it recorded into, also a graph
-// that was given to it (seen on driver 580, which crashes when that graph lay in
-// a node and its owner is used next).
+// drop finishes the capture and destroys the graph it recorded into, even if the caller supplied
+// that graph. Driver 580 does the same, and crashes when that graph lay in a node and the node's
+// graph is used next.
 func (cap *capture) drop() {
 	cap.finish()
 	cap.graph.destroy()
@@ -141,15 +139,15 @@ func cuStreamEndCapture(c call) result {
 		return errIllegalState
 	}
 	if out == nil {
-		out = new(uintptr) // the capture ends all the same
+		out = new(uintptr) // the capture ends anyway
 		defer func() { c.e.discard(*out) }()
 	}
 	*out = 0
 	cap := s.cap
 	switch {
 	case cap.mode != cu.CU_STREAM_CAPTURE_MODE_RELAXED && cap.thread != c.th:
-		// Both seen on driver 580: it is over for its own thread too, and that
-		// other streams did not come back is found first.
+		// Both observed on driver 580: the capture is over even for its own thread, and streams
+		// that were not joined are detected first.
 		unjoined := !cap.invalidated && cap.origin == s && !cap.joined()
 		cap.drop()
 		if unjoined {
@@ -172,15 +170,15 @@ func cuStreamEndCapture(c call) result {
 	return success
 }
 
-// discard destroys the graph of a capture that nobody asked for.
+// discard destroys the graph of a capture whose result the caller did not take.
 func (e *Emulator) discard(h uintptr) {
 	if g := find[graph](e, h); g != nil {
 		g.destroy()
 	}
 }
 
-// joined reports whether all that the other streams recorded is an ancestor of
-// what the origin depends on.
+// joined reports whether everything that the other streams recorded is an ancestor of what the
+// origin depends on.
 func (cap *capture) joined() bool {
 	reached := make(map[*node]bool)
 	var visit func(edges []edge)
@@ -198,7 +196,7 @@ func (cap *capture) joined() bool {
 		!slices.ContainsFunc(cap.streams, func(s *stream) bool { return slices.ContainsFunc(s.capDeps, unjoined) })
 }
 
-// submit gives work to the stream: to its queue, or to its capture.
+// submit enqueues work in the stream, or records it if the stream is capturing.
 func (s *stream) submit(n nodeParams) result {
 	if s.cap != nil {
 		return s.record(n)
@@ -210,7 +208,7 @@ func (s *stream) submit(n nodeParams) result {
 	return success
 }
 
-// capturable says whether the stream still records. Any thread may record.
+// capturable checks that the stream can still record. Any thread may record.
 func (s *stream) capturable() result {
 	if s.cap.invalidated {
 		return errInvalidated
@@ -218,7 +216,6 @@ func (s *stream) capturable() result {
 	return success
 }
 
-// record adds a node to the stream's capture.
 func (s *stream) record(p nodeParams) result {
 	if r := s.capturable(); r != success {
 		return r
@@ -228,8 +225,8 @@ func (s *stream) record(p nodeParams) result {
 	return success
 }
 
-// captureEvent records an event in a capturing stream: no node, only a name
-// for what the stream depends on now.
+// captureEvent records an event in a capturing stream. It adds no node and only stores what the
+// stream depends on now.
 func (s *stream) captureEvent(ev *event) result {
 	if r := s.capturable(); r != success {
 		return r
@@ -238,7 +235,7 @@ func (s *stream) captureEvent(ev *event) result {
 	return success
 }
 
-// waitCaptured is cuStreamWaitEvent where stream or event is being captured.
+// waitCaptured implements cuStreamWaitEvent when the stream or the event is being captured.
 func (s *stream) waitCaptured(ev *event) result {
 	switch {
 	case ev.cap == nil:

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// prohibited says whether the thread may make a potentially unsafe call, and
-// invalidates the captures that forbid it.
+// prohibited checks whether the thread may make a potentially unsafe call. It invalidates the
+// captures that forbid the call.
 func (e *Emulator) prohibited(th *thread) result {
 	r := success
 	for cap := range e.captures {
@@ -44,8 +44,8 @@ func (cap *capture) touches(ctx *cudaContext) bool {
 	return slices.ContainsFunc(cap.streams, func(s *stream) bool { return s.ctx == ctx })
 }
 
-// implicitlyCaptured refuses use of the legacy stream while a stream that is
-// ordered with it captures: that order can not be recorded.
+// implicitlyCaptured rejects use of the legacy stream while a stream that is ordered with it
+// captures, because that order cannot be recorded.
 func (s *stream) implicitlyCaptured() result {
 	r := success
 	if !s.isLegacy() {

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// status is what a query answers about a stream.
+// status returns the capture status that queries report for the stream.
 func (s *stream) status() cu.CUstreamCaptureStatus {
 	switch {
 	case s.cap == nil:
@@ -17,8 +17,8 @@ func (s *stream) status() cu.CUstreamCaptureStatus {
 	return cu.CU_STREAM_CAPTURE_STATUS_ACTIVE
 }
 
-// askStatus is the stream of argument 0, unless it is the legacy stream while
-// a stream ordered with it captures. Asking does not break that capture.
+// askStatus returns the stream of argument 0. It fails for the legacy stream while a stream that is
+// ordered with it captures. Querying does not break that capture.
 func askStatus(c call) (*stream, result) {
 	s, r := streamAt(c, 0)
 	if r != success || !s.isLegacy() {
@@ -40,7 +40,7 @@ func cuStreamIsCapturing(c call) result {
 	return put(c, 1, s.status())
 }
 
-// cuStreamGetCaptureInfoV1 is the form of CUDA 10.1: status and id.
+// cuStreamGetCaptureInfoV1 is the CUDA 10.1 version: status and id.
 func cuStreamGetCaptureInfoV1(c call) result {
 	s, r := askStatus(c)
 	switch {
@@ -53,7 +53,7 @@ func cuStreamGetCaptureInfoV1(c call) result {
 	return success
 }
 
-// putStatus stores status and id; arguments 1 and 2.
+// putStatus stores the status and the id in arguments 1 and 2.
 func (s *stream) putStatus(c call) {
 	*at[cu.CUstreamCaptureStatus](c, 1) = s.status()
 	if id := at[uint64](c, 2); id != nil && s.status() == cu.CU_STREAM_CAPTURE_STATUS_ACTIVE {
@@ -61,7 +61,7 @@ func (s *stream) putStatus(c call) {
 	}
 }
 
-// cuStreamGetCaptureInfoV2 has no place for edge data: CUDA 11.3 to 12.2.
+// cuStreamGetCaptureInfoV2 is the version of CUDA 11.3 to 12.2, which cannot return edge data.
 func cuStreamGetCaptureInfoV2(c call) result {
 	return captureInfo(c, at[*cu.CUgraphNode](c, 4), nil, at[uintptr](c, 5))
 }
@@ -141,8 +141,7 @@ func updateCapture(c call, dataArg, countArg int, flags uint32) result {
 	return success
 }
 
-// remove notes nodes that were taken out of a dependency set by hand: they
-// need not be joined.
+// remove records nodes that the caller removed from a dependency set. They need not be joined.
 func (cap *capture) remove(edges []edge) {
 	if cap.removed == nil {
 		cap.removed = make(map[*node]bool)

@@ -6,5 +6,5 @@ import "time"
 
 var started = time.Now()
 
-// clock is the time that events take.
+// clock returns the time that events record.
 func clock() time.Duration { return time.Since(started) }

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Go's clock on Windows moves in steps of half a millisecond and more, which
-// short kernels fit in between.
+// Go's clock on Windows advances in steps of half a millisecond or more, which is too coarse for
+// short kernels.
 var (
 	kernel32    = syscall.NewLazyDLL("kernel32.dll")
 	counter     = kernel32.NewProc("QueryPerformanceCounter")
@@ -21,7 +21,7 @@ func ticks(of *syscall.LazyProc) int64 {
 	return n
 }
 
-// clock is the time that events take.
+// clock returns the time that events record.
 func clock() time.Duration {
 	t := ticks(counter)
 	return time.Duration(t/ticksPerSec)*time.Second + time.Duration(t%ticksPerSec)*time.Second/time.Duration(ticksPerSec)

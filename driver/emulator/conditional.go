@@ -18,7 +18,7 @@ type condition struct {
 	ctx     *cudaContext
 	initial uint32
 	assign  bool             // initial is assigned at each launch
-	node    *conditionalNode // that uses it
+	node    *conditionalNode // the node that uses it
 	value   atomic.Uint32
 }
 
@@ -31,7 +31,7 @@ func cuGraphConditionalHandleCreate(c call) result {
 	if r != success {
 		return r
 	}
-	ctx := find[cudaContext](c.e, c.Word(2)) // 0 is not the current one
+	ctx := find[cudaContext](c.e, c.Word(2)) // here 0 does not mean the current context
 	r = ctx.usable()
 	flags := c.Uint32(4)
 	switch {
@@ -46,8 +46,7 @@ func cuGraphConditionalHandleCreate(c call) result {
 	return put(c, 0, uint64(h.handle))
 }
 
-// unusedCondition reports a handle of the graph, or of a graph in it, that no
-// node uses.
+// unusedCondition reports whether the graph, or a graph in it, has a handle that no node uses.
 func (g *graph) unusedCondition() bool {
 	for _, h := range g.handles {
 		if h.node == nil {
@@ -66,7 +65,7 @@ func (g *graph) unusedCondition() bool {
 	return false
 }
 
-// conditionalNode runs its bodies depending on a handle's value.
+// conditionalNode runs its bodies depending on the value of a handle.
 type conditionalNode struct {
 	cond   *condition
 	form   cu.CUgraphConditionalNodeType
@@ -75,13 +74,13 @@ type conditionalNode struct {
 
 func (*conditionalNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_CONDITIONAL }
 
-// run is not used: an executable has the bodies' steps.
+// run is never called: an executable graph has the steps of the bodies instead.
 func (*conditionalNode) run(*execution) result { return errLaunchFailed }
 
 func (n *conditionalNode) graphs() []*graph { return n.bodies }
 
-// conditionalFrom makes a conditional node and its empty body graphs, whose
-// handles it returns in an array that belongs to the node.
+// conditionalFrom makes a conditional node and its empty body graphs. It returns the handles of the
+// bodies in an array that belongs to the node.
 func (c call) conditionalFrom(g *graph, p *cu.CUDA_CONDITIONAL_NODE_PARAMS) (*conditionalNode, result) {
 	h := find[condition](c.e, uintptr(p.Handle))
 	if h == nil || h.node != nil || h.graph.root() != g.root() || (p.Ctx != 0 && uintptr(p.Ctx) != h.ctx.handle) {
@@ -107,7 +106,7 @@ func (c call) conditionalFrom(g *graph, p *cu.CUDA_CONDITIONAL_NODE_PARAMS) (*co
 	return n, success
 }
 
-// resetConditions assigns the default values, at the beginning of a launch.
+// resetConditions assigns the default values at the beginning of a launch.
 func (run *graphRun) resetConditions(e *Emulator, p *plan) {
 	for i := range p.steps {
 		if n, ok := p.steps[i].params.(*conditionalNode); ok && n.cond.assign {
@@ -146,8 +145,8 @@ func (run *graphRun) conditional(x *execution, n *conditionalNode, bodies []*pla
 	return success
 }
 
-// setConditional is the device function of that name: (handle, value). A kernel
-// that is no node of a graph must not call it: there driver 580 answers 700.
+// setConditional is the device function of that name: (handle, value). Only a kernel that is a node
+// of a graph may call it. For any other kernel, driver 580 returns 700.
 func setConditional(call *vm.ExternCall) {
 	run, ok := call.Options.User.(*graphRun)
 	if !ok || len(call.Args) < 12 {
@@ -163,7 +162,7 @@ func setConditional(call *vm.ExternCall) {
 	call.Fault = fmt.Sprintf("cudaGraphSetConditional: %#x is no conditional handle", h)
 }
 
-// condition finds what a handle means to the executable, or else to a graph.
+// condition resolves a handle for the executable graph, or otherwise for a graph.
 func (run *graphRun) condition(h uintptr) *condition {
 	x := run.exec
 	x.e.mu.Lock()
@@ -174,8 +173,8 @@ func (run *graphRun) condition(h uintptr) *condition {
 	return find[condition](x.e, h)
 }
 
-// enterConditions notes the conditions of a plan, which outlive the graph that
-// they were made for.
+// enterConditions registers the conditions of a plan. They outlive the graph that they were made
+// for.
 func (x *exec) enterConditions(p *plan) {
 	for i := range p.steps {
 		if n, ok := p.steps[i].params.(*conditionalNode); ok {
@@ -187,8 +186,8 @@ func (x *exec) enterConditions(p *plan) {
 	}
 }
 
-// translate has the handles of a graph, whose parameters the plan took over,
-// mean the conditions that the plan has.
+// translate makes the handles of a graph refer to the conditions of the plan that took over the
+// graph's parameters.
 func (x *exec) translate(p *plan, m *pairing) {
 	for i := range p.steps {
 		n, ok := m.byStep[i].params.(nested)
@@ -206,19 +205,19 @@ func (x *exec) translate(p *plan, m *pairing) {
 	}
 }
 
-// moreForms is the CUDA version that brought IF-ELSE and SWITCH, and bodies
-// without nodes: before, a launch hangs that comes to one.
+// moreForms is the CUDA version that added IF-ELSE, SWITCH and bodies without nodes. Before it, a
+// launch that reaches an empty body hangs.
 const moreForms = 12080
 
 // body runs a body of a conditional node.
 func (run *graphRun) body(x *execution, p *plan) result {
 	if len(p.steps) == 0 && x.e.cfg.DriverVersion < moreForms {
-		return cu.CUDA_ERROR_LAUNCH_TIMEOUT // what a watchdog makes of it
+		return cu.CUDA_ERROR_LAUNCH_TIMEOUT // what a watchdog would return
 	}
 	return run.steps(x, p)
 }
 
-// inBodies are the sorts of nodes that bodies may have.
+// inBodies reports whether bodies may have nodes of this type.
 func inBodies(t cu.CUgraphNodeType) bool {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_MEMCPY, cu.CU_GRAPH_NODE_TYPE_MEMSET,
@@ -228,7 +227,8 @@ func inBodies(t cu.CUgraphNodeType) bool {
 	return false
 }
 
-// misplaced returns a node that may not be where it is, in a body.
+// misplaced returns a node that is not allowed where it is. inBody tells whether the graph is part
+// of a body.
 func (g *graph) misplaced(inBody bool) *node {
 	for _, n := range g.nodes {
 		if inBody && !inBodies(n.params.kind()) {

@@ -10,80 +10,77 @@ import (
 	"time"
 )
 
-// Config describes the machine that is emulated. The zero value is one device
-// of compute capability 9.0 with 8 GiB of memory.
+// Config describes the emulated machine. The zero value is one device of compute capability 9.0
+// with 8 GiB of memory.
 type Config struct {
-	// Devices is the number of devices; 0 means 1, negative means none, so
-	// that cuInit answers "no device".
+	// Devices is the number of devices. 0 means 1. A negative number means none, so that cuInit
+	// returns "no device".
 	Devices int
-	// Name is the name of every device. Empty: one that says "emulator".
+	// Name is the name of every device. If it is empty, the device gets a name that says
+	// "emulator".
 	Name string
-	// ComputeCapability is major and minor; zero means 9.0.
+	// ComputeCapability is major and minor. Zero means 9.0.
 	ComputeCapability [2]int
-	// Multiprocessors is the number of SMs; 0 means 132.
+	// Multiprocessors is the number of SMs. 0 means 132.
 	Multiprocessors int
-	// MemorySize is the memory each device reports; 0 means 8 GiB. It is
-	// reserved, not allocated: the process pays only for what is written. (On
-	// Linux, for allocations from 1 MiB on. Elsewhere Go may clear memory that it
-	// uses again.)
+	// MemorySize is the amount of memory that each device reports. 0 means 8 GiB. It is reserved,
+	// not allocated: the process uses only as much as is written. (On Linux, this holds for
+	// allocations of 1 MiB and more. Elsewhere, Go may clear memory that it reuses.)
 	MemorySize uint64
-	// LimitMemory, if not 0, is how much of it can be allocated before
-	// CUDA_ERROR_OUT_OF_MEMORY, for tests of that case.
+	// LimitMemory, if not 0, is how much of MemorySize can be allocated before
+	// CUDA_ERROR_OUT_OF_MEMORY. It is for tests of that case.
 	LimitMemory uint64
-	// DriverVersion is what cuDriverGetVersion answers; 0 means 13000.
+	// DriverVersion is the version that cuDriverGetVersion returns. 0 means 13000.
 	DriverVersion int
-	// Log receives one record for each failed call, kernel fault, finding and
-	// refused module; nil drops them. Its handler may ask the emulator and call
-	// CUDA. But what a kernel does is told while it runs: there, a call that
-	// waits for the kernel waits for ever.
+	// Log receives one record for each failed call, kernel fault, finding and rejected module. If
+	// nil, they are discarded. The handler may query the emulator and call CUDA. Records about a
+	// kernel arrive while the kernel still runs, and a handler that then waits for this kernel
+	// deadlocks.
 	Log *slog.Logger
-	// Stdout receives what kernels print; nil is the program's own, where a
-	// driver prints too. io.Discard drops it.
+	// Stdout receives what kernels print. If nil, they print to the program's own standard output,
+	// as with a driver. io.Discard drops it.
 	Stdout io.Writer
-	// Workers bounds the thread blocks that run at a time; 0 is GOMAXPROCS, 1
-	// makes every execution deterministic.
+	// Workers limits how many thread blocks run concurrently. 0 means GOMAXPROCS, and 1 makes every
+	// execution deterministic.
 	Workers int
-	// Profile counts instructions by opcode and the transactions of memory
-	// accesses, see Emulator.Profile. Kernels run several times slower.
+	// Profile counts instructions by opcode, and the transactions of memory accesses. See
+	// Emulator.Profile. Kernels run several times slower.
 	Profile bool
-	// CostModel, if not nil, has the times of events simulated; it counts like
-	// Profile.
+	// CostModel, if not nil, simulates the times of events. It counts instructions as Profile does.
 	CostModel *CostModel
-	// Seed, if not 0, permutes the order of thread blocks and warps, and makes
-	// the asynchronous copies of kernels (cp.async and its kin) as late as the
-	// kernel waits for them.
+	// Seed, if not 0, permutes the order of thread blocks and warps. It also delays the
+	// asynchronous copies of kernels (cp.async and the like) until the kernel waits for them.
 	Seed uint64
-	// Limits bound what modules and kernels may take of the process, for programs
-	// that run the code of strangers.
+	// Limits bound what modules and kernels may take from the process, for programs that run
+	// untrusted code.
 	Limits Limits
-	// ReuseAddresses gives the address of freed memory to the next allocation of
-	// its size (in units of 512 bytes), as drivers do, for programs that rely on
-	// it. By default an address is used once: then every access to freed memory is
-	// an error, also one that a later allocation would hide.
+	// ReuseAddresses gives the address of freed memory to the next allocation of its size (in units
+	// of 512 bytes), as drivers do, for programs that rely on it. By default an address is used
+	// only once. Every access to freed memory is then an error, even if a later allocation would
+	// otherwise hide it.
 	ReuseAddresses bool
-	// Check are the sanitizer's optional checks, for Emulator.Findings.
+	// Check is the set of the sanitizer's optional checks, for Emulator.Findings.
 	Check Check
 }
 
-// Limits are bounds besides LimitMemory, which covers everything that is device
-// memory: allocations, the variables of modules, the local and shared memory of
-// the blocks that run, the heap of malloc in kernels. The stack of one thread is
-// 512 KiB, as on devices.
+// Limits are the bounds that go beyond LimitMemory. LimitMemory covers everything that is device
+// memory: allocations, the variables of modules, the local and shared memory of the blocks that
+// run, and the heap of malloc in kernels. The stack of one thread is 512 KiB, as on devices.
 type Limits struct {
-	// Variables is how many variables the declarations of a module that stand for
-	// several, like x<100>, may stand for; 0 means 1,048,576. A module with more
-	// is CUDA_ERROR_OUT_OF_MEMORY.
+	// Variables limits how many variables a module may declare by declarations that stand for
+	// several, like x<100>. 0 means 1,048,576. A module with more fails with
+	// CUDA_ERROR_OUT_OF_MEMORY.
 	Variables int
-	// HostMemory is how much page-locked memory may be allocated at a time; 0
-	// means 64 GiB. What is more is CUDA_ERROR_OUT_OF_MEMORY.
+	// HostMemory limits how much page-locked memory may be allocated at a time. 0 means 64 GiB.
+	// Beyond that, allocations fail with CUDA_ERROR_OUT_OF_MEMORY.
 	HostMemory uint64
-	// KernelTime is how long one kernel may run; what takes longer ends with
-	// CUDA_ERROR_LAUNCH_TIMEOUT, as on a device that a display uses, and its line
-	// is in the error. 0 is no limit: then closing what an endless kernel uses
-	// waits for ever, and only Emulator.Close ends it.
+	// KernelTime is how long one kernel may run. A kernel that takes longer ends with
+	// CUDA_ERROR_LAUNCH_TIMEOUT, as on a device that drives a display, and the error has its line.
+	// 0 means no limit. Then closing an object that an endless kernel uses waits forever, and only
+	// Emulator.Close ends the kernel.
 	KernelTime time.Duration
-	// Print is how many bytes kernels may print in all; 0 is no limit, as with a
-	// driver. The rest is dropped.
+	// Print is how many bytes kernels may print in all. 0 means no limit, as with a driver. Further
+	// output is dropped.
 	Print int64
 }
 
@@ -94,7 +91,7 @@ const (
 	defaultSMs     = 132
 )
 
-// withDefaults fills what was left zero.
+// withDefaults fills in defaults for fields that are zero.
 func (c Config) withDefaults() Config {
 	if c.Devices == 0 {
 		c.Devices = 1
@@ -133,7 +130,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// limitedWriter passes on a number of bytes and then fails.
+// limitedWriter passes on a fixed number of bytes and then fails.
 type limitedWriter struct {
 	mu   sync.Mutex
 	w    io.Writer

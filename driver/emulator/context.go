@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// cudaContext is a CUDA context. The primary context of a device keeps its handle
-// for ever and is alive while somebody retains it.
+// cudaContext is a CUDA context. The primary context of a device keeps its handle forever and is
+// alive while it is retained.
 type cudaContext struct {
 	e       *Emulator
 	handle  uintptr
@@ -27,10 +27,10 @@ type cudaContext struct {
 	coredump  coredump
 	attached  int          // by cuCtxAttach
 	heaps     []*vm.Heap   // of malloc in kernels; the last one is in use
-	gone      []dependency // work of streams that were destroyed before it ended, or the host knew
+	gone      []dependency // unfinished work of destroyed streams, and work that the host does not know to have ended
 }
 
-// usable says whether the context can take a call.
+// usable checks whether the context can take a call.
 func (ctx *cudaContext) usable() result {
 	switch {
 	case ctx == nil:
@@ -41,7 +41,7 @@ func (ctx *cudaContext) usable() result {
 	return ctx.dev.fault
 }
 
-// open makes a context alive, with nothing in it.
+// open makes a context alive and empty.
 func (ctx *cudaContext) open(flags uint32) {
 	e := ctx.e
 	ctx.alive, ctx.flags, ctx.id = true, flags, e.id()
@@ -55,7 +55,7 @@ func (ctx *cudaContext) open(flags uint32) {
 	ctx.dev.contexts = append(ctx.dev.contexts, ctx)
 }
 
-// close waits for the context's work and gives back all that is in it.
+// close waits for the context's work and releases everything in it.
 func (ctx *cudaContext) close(by string) {
 	ctx.wait()
 	e := ctx.e
@@ -94,18 +94,17 @@ func (ctx *cudaContext) close(by string) {
 	ctx.dev.contexts = contexts
 }
 
-// owned is an object that ends with its context.
+// owned is an object that is destroyed with its context.
 type owned interface {
 	owner() *cudaContext
-	destroy() // gives back what it holds; its handle is forgotten by the caller
+	destroy() // releases what the object holds; the caller forgets its handle
 }
 
-// wait waits for everything that was submitted to the context so far.
+// wait waits for all work submitted to the context so far.
 func (ctx *cudaContext) wait() {
 	waitAll(ctx)
 }
 
-// waitAll waits for contexts.
 func waitAll(contexts ...*cudaContext) {
 	var deps, ends []dependency
 	for _, ctx := range contexts {
@@ -124,7 +123,7 @@ func waitAll(contexts ...*cudaContext) {
 	}
 }
 
-// kernelHeap is where malloc in the context's kernels allocates.
+// kernelHeap returns the heap in which malloc in the context's kernels allocates.
 func (ctx *cudaContext) kernelHeap() *vm.Heap {
 	ctx.e.mu.Lock()
 	defer ctx.e.mu.Unlock()
@@ -139,7 +138,7 @@ func (ctx *cudaContext) newHeap() {
 	ctx.heaps = append(ctx.heaps, vm.NewHeap(ctx.e.mem, ctx.dev.ordinal, limit))
 }
 
-// pending lists the last submitted work of each stream that is not done.
+// pending lists the last submitted work of each stream that has not finished.
 func (ctx *cudaContext) pending() []dependency {
 	var deps []dependency
 	for s := range ctx.streams {
@@ -149,7 +148,7 @@ func (ctx *cudaContext) pending() []dependency {
 	return append(deps, ctx.gone...)
 }
 
-// forgetGone forgets the work of destroyed streams that need not be waited for.
+// forgetGone drops the work of destroyed streams that no longer has to be waited for.
 func (ctx *cudaContext) forgetGone() {
 	ctx.gone = slices.DeleteFunc(ctx.gone, func(d dependency) bool { return d.settled() && d.learnt() })
 }
@@ -367,8 +366,8 @@ func cuCtxSynchronizeV2(c call) result {
 	return synchronize(c, ctx)
 }
 
-// synchronize waits for a context. A capture in one of its streams makes that
-// impossible, whatever the capture's mode.
+// synchronize waits for a context. It fails while one of the context's streams is capturing,
+// whatever the capture's mode.
 func synchronize(c call, ctx *cudaContext) result {
 	if r := c.e.refuseWhileCapturing(c.th, ctx); r != success {
 		return r

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// place is one side of a copy: memory with a pitch and a height, and an origin
-// in it. Exactly one of host, bytes and addr says where the memory is.
+// place is one side of a copy: memory with a pitch and a height, and an origin in it. Exactly one
+// of host, bytes and addr identifies the memory.
 type place struct {
 	host  unsafe.Pointer // the user's own memory, not page-locked
 	bytes []byte         // memory of the driver: what was staged at the call
@@ -18,22 +18,22 @@ type place struct {
 	x, y, z       uint64 // origin: bytes, rows, slices
 }
 
-// extent is how much is copied.
+// extent is the size of a copy.
 type extent struct{ width, height, depth uint64 }
 
 func (n extent) bytes() uint64 { return n.width * n.height * n.depth }
 
-// dense reports whether the extent is one piece of memory in p.
+// dense reports whether the extent is contiguous memory in p.
 func (n extent) dense(p *place) bool {
 	return (n.height <= 1 || p.pitch == n.width) && (n.depth <= 1 || p.pitch*p.height == n.width*n.height)
 }
 
-// offset is where row y of slice z of the extent begins.
+// offset returns where row y of slice z of the extent begins.
 func (p *place) offset(y, z uint64) uint64 {
 	return (p.z+z)*p.pitch*p.height + (p.y+y)*p.pitch + p.x
 }
 
-// span is how far the extent reaches from the place's base.
+// span returns how far the extent reaches from the base of the place.
 func (p *place) span(n extent) uint64 { return p.offset(n.height-1, n.depth-1) + n.width }
 
 // row returns n bytes at an offset.
@@ -48,7 +48,7 @@ func (p *place) row(mem *vm.Memory, off, n uint64) ([]byte, bool) {
 	return b, err == nil
 }
 
-// valid reports whether the memory is there, or will be when a graph runs.
+// valid reports whether the memory exists, or will exist when a graph runs.
 func (p *place) valid(e *Emulator, n extent) bool {
 	if p.host != nil || p.bytes != nil {
 		return true
@@ -57,8 +57,8 @@ func (p *place) valid(e *Emulator, n extent) bool {
 	return e.known(p.addr+first, p.span(n)-first)
 }
 
-// copyMemory copies between two places. It neither keeps nor passes on the
-// places, so they may be the caller's.
+// copyMemory copies between two places. It does not keep the places or pass them on, so they may be
+// on the caller's stack.
 func copyMemory(mem *vm.Memory, dst, src *place, n extent) bool {
 	if n.bytes() == 0 {
 		return true
@@ -81,7 +81,7 @@ func copyMemory(mem *vm.Memory, dst, src *place, n extent) bool {
 	return true
 }
 
-// copyPieces copies a row that lies in several mappings on one side at least.
+// copyPieces copies a row that is spread over several mappings on at least one side.
 func copyPieces(mem *vm.Memory, dst, src *place, to, from, n uint64) bool {
 	row, ok := src.row(mem, from, n)
 	if !ok {
@@ -97,7 +97,7 @@ func copyPieces(mem *vm.Memory, dst, src *place, to, from, n uint64) bool {
 	return mem.Write(dst.addr+to, row) == nil
 }
 
-// copyOp is an asynchronous copy, or a node's.
+// copyOp is an asynchronous copy, in a stream or as a node.
 type copyOp struct {
 	dst, src place
 	extent   extent
@@ -115,7 +115,7 @@ func (op *copyOp) run(x *execution) result {
 	return success
 }
 
-// stage copies what a place holds into memory of the driver.
+// stage copies the contents of a place into memory of the driver.
 func (p *place) stage(n extent) {
 	if n.bytes() == 0 {
 		return
@@ -126,8 +126,8 @@ func (p *place) stage(n extent) {
 	*p = staged
 }
 
-// pinned turns a host pointer into an address where the driver knows the
-// memory, so that the copy finds it when it runs.
+// pinned replaces a host pointer by an address if the driver knows the memory. The copy then looks
+// the memory up when it runs.
 func (e *Emulator) pinned(p *place, n extent) {
 	if p.host == nil {
 		return
@@ -139,7 +139,7 @@ func (e *Emulator) pinned(p *place, n extent) {
 	}
 }
 
-// checkCopy refuses a copy that reaches outside its memory.
+// checkCopy rejects a copy that reaches outside its memory.
 func (e *Emulator) checkCopy(dst, src *place, n extent) result {
 	if n.bytes() == 0 {
 		return success
@@ -153,7 +153,7 @@ func (e *Emulator) checkCopy(dst, src *place, n extent) result {
 	return success
 }
 
-// releasing reports whether a free of the memory was already submitted.
+// releasing reports whether a free of the memory has already been submitted.
 func (e *Emulator) releasing(p *place) bool {
 	if p.host != nil || p.bytes != nil {
 		return false
@@ -162,8 +162,8 @@ func (e *Emulator) releasing(p *place) bool {
 	return a != nil && a.releasing
 }
 
-// copyNow is a synchronous copy: it waits for the legacy stream and copies on
-// the calling goroutine, because the host's side may be on its stack.
+// copyNow is a synchronous copy. It waits for the legacy stream and copies on the calling
+// goroutine, because the host's side may be on the caller's stack.
 func copyNow(c call, dst, src *place, n extent) result {
 	e, s := c.e, c.ctx.legacy
 	if r := e.checkCopy(dst, src, n); r != success {
@@ -200,9 +200,9 @@ func (e *Emulator) copyHere(ctx *cudaContext, dst, src *place, n extent) result 
 	return ctx.dev.fault
 }
 
-// copyLater is an asynchronous copy. Like a driver it reads pageable source
-// memory at the call, and returns only when pageable destination memory has
-// been written. Only places without pageable memory reach the queue.
+// copyLater is an asynchronous copy. Like a driver, it reads pageable source memory during the
+// call, and returns only when pageable destination memory has been written. Only places without
+// pageable memory reach the queue.
 func copyLater(c call, s *stream, dst, src *place, n extent) result {
 	e := c.e
 	e.pinned(dst, n)
@@ -233,7 +233,7 @@ func copyLater(c call, s *stream, dst, src *place, n extent) result {
 	return success
 }
 
-// enqueueCopy queues a copy none of whose sides is pageable.
+// enqueueCopy enqueues a copy without a pageable side.
 func enqueueCopy(s *stream, dst, src *place, n extent) {
 	op := &copyOp{extent: n}
 	op.dst = place{bytes: dst.bytes, addr: dst.addr, pitch: dst.pitch, height: dst.height, x: dst.x, y: dst.y, z: dst.z}

@@ -6,9 +6,9 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// What a program says about core dumps is kept and answered; none is written.
+// Settings for core dumps are stored and returned, but no core dump is written.
 
-// coredump is the settings of the process, or of a context.
+// coredump holds the core dump settings of the process, or of a context.
 type coredump struct {
 	switches map[cu.CUcoredumpSettings]byte
 	flags    uint32
@@ -22,7 +22,7 @@ func newCoredump() coredump {
 	}
 }
 
-// coredumpName is the most bytes of a file's name, with its NUL.
+// coredumpName is the maximum length of a file name in bytes, with its NUL.
 const coredumpName = 1024
 
 var coredumpFunctions = functions{
@@ -42,7 +42,7 @@ func cuCoredumpGetAttribute(c call) result {
 	return c.ctx.coredump.get(c)
 }
 
-// cuCoredumpSetAttribute: the flags are the process's alone to set.
+// cuCoredumpSetAttribute: the flags can only be set for the process.
 func cuCoredumpSetAttribute(c call) result {
 	if !ofContext(c) || cu.CUcoredumpSettings(c.Uint32(0)) == cu.CU_COREDUMP_GENERATION_FLAGS {
 		return errInvalidValue
@@ -50,7 +50,7 @@ func cuCoredumpSetAttribute(c call) result {
 	return c.ctx.coredump.set(c)
 }
 
-// ofContext reports whether a context has the attribute of argument 0.
+// ofContext reports whether the attribute of argument 0 can be set for a context.
 func ofContext(c call) bool {
 	switch cu.CUcoredumpSettings(c.Uint32(0)) {
 	case cu.CU_COREDUMP_ENABLE_USER_TRIGGER, cu.CU_COREDUMP_PIPE:
@@ -59,7 +59,7 @@ func ofContext(c call) bool {
 	return true
 }
 
-// coredumpSize is the size of an attribute's value, 0 for one that is none.
+// coredumpSize returns the size of an attribute's value, or 0 for an unknown attribute.
 func coredumpSize(a cu.CUcoredumpSettings) uintptr {
 	switch a {
 	case cu.CU_COREDUMP_ENABLE_ON_EXCEPTION, cu.CU_COREDUMP_TRIGGER_HOST,
@@ -73,8 +73,7 @@ func coredumpSize(a cu.CUcoredumpSettings) uintptr {
 	return 0
 }
 
-// get answers (attribute, value, size); without room for a value it is the
-// value's size.
+// get takes (attribute, value, size). Without a buffer for the value, it stores the value's size.
 func (d *coredump) get(c call) result {
 	a, size := cu.CUcoredumpSettings(c.Uint32(0)), at[uintptr](c, 2)
 	want := coredumpSize(a)
@@ -98,7 +97,7 @@ func (d *coredump) get(c call) result {
 	return success
 }
 
-// set takes (attribute, value, size); no value changes nothing.
+// set takes (attribute, value, size). Without a value, it changes nothing.
 func (d *coredump) set(c call) result {
 	a, size := cu.CUcoredumpSettings(c.Uint32(0)), at[uintptr](c, 2)
 	want := coredumpSize(a)

@@ -6,47 +6,46 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// CostModel says how long things take on a device, for tests and for rough
-// comparisons of two ways to do the same thing: with it, the times of events are
-// simulated and the same in every run. It is deliberately simple:
+// CostModel says how long things take on a device, for tests and for rough comparisons of two ways
+// to do the same thing. With a cost model, the times of events are simulated and are the same in
+// every run. It is deliberately simple:
 //
-//   - The host's clock moves by Submit for each piece of work that it submits,
-//     and to the end of what it waits for. What the program does in between
+//   - The host's clock advances by Submit for each piece of work that it submits,
+//     and to the end of what it waits for. The program's own code in between
 //     takes no time.
-//   - Work begins when it was submitted, when what is before it in its stream
-//     has ended, and when the events that its stream waits for are reached; a
-//     node of a graph when the nodes that it depends on have ended.
-//   - Work that may run at the same time does, and neither slows the other down.
+//   - Work begins when it has been submitted, when the work before it in its
+//     stream has ended, and when the events that its stream waits for are
+//     reached. A node of a graph begins when the nodes it depends on have ended.
+//   - Work that may run concurrently does, and neither slows the other down.
 //   - A kernel takes as long as its instructions or its accesses to global
-//     memory do, whichever is longer. A grid of fewer blocks than
+//     memory, whichever is longer. A grid with fewer blocks than there are
 //     multiprocessors uses as many multiprocessors as it has blocks.
 //
-// Kernels that wait for each other in loops execute a number of instructions
-// that differs from run to run, unless Config.Workers is 1; so does the order of
-// calls that several goroutines make.
+// Two things vary from run to run. Kernels that wait for each other in loops execute a varying
+// number of instructions, unless Config.Workers is 1. The order of calls from several goroutines
+// also varies.
 type CostModel struct {
-	// Submit is what submitting a kernel, a copy, a fill, an event or a graph
-	// costs the host.
+	// Submit is the time the host needs to submit a kernel, a copy, a fill, an event or a graph.
 	Submit time.Duration
-	// Kernel is from the place of a kernel in its stream to its first
-	// instruction; GraphKernel the same in a graph.
+	// Kernel is the time from a kernel's turn in its stream to its first instruction. GraphKernel
+	// is the same for a kernel in a graph.
 	Kernel, GraphKernel time.Duration
-	// Graph is from the place of a graph's launch to its first node.
+	// Graph is the time from the turn of a graph launch in its stream to the first node.
 	Graph time.Duration
-	// Copy is what a copy or fill takes that moves nothing.
+	// Copy is the time of a copy or fill of no bytes.
 	Copy time.Duration
-	// HostFunction is what calling a function of the host takes.
+	// HostFunction is the time to call a host function.
 	HostFunction time.Duration
-	// HostBandwidth and DeviceBandwidth are bytes a second, over the bus and of
-	// the device's memory. 0 is without bound.
+	// HostBandwidth and DeviceBandwidth are bytes per second, over the bus and of the device's
+	// memory. 0 means unlimited.
 	HostBandwidth, DeviceBandwidth float64
-	// InstructionRate is the instructions of single threads that a
-	// multiprocessor executes in a second. 0 is without bound.
+	// InstructionRate is how many instructions a multiprocessor executes per second, counted for
+	// single threads. 0 means unlimited.
 	InstructionRate float64
 }
 
-// H200 is a cost model with the figures of an H200 in round numbers. What it
-// predicts is the order of magnitude, not the time.
+// H200 returns a cost model with the rounded figures of an H200. It predicts the order of
+// magnitude, not the time.
 func H200() *CostModel {
 	return &CostModel{
 		Submit: 2500 * time.Nanosecond,
@@ -57,7 +56,7 @@ func H200() *CostModel {
 	}
 }
 
-// kernel is the time that a kernel takes.
+// kernel returns the time that a kernel takes.
 func (m *CostModel) kernel(n *kernelNode, sms int, s *vm.Stats) time.Duration {
 	grid, _ := n.shape()
 	used := float64(min(grid.Count(), uint64(sms)))
@@ -67,7 +66,7 @@ func (m *CostModel) kernel(n *kernelNode, sms int, s *vm.Stats) time.Duration {
 	return max(over(s.LaneInstructions, m.InstructionRate*used), over(sectors*sector, m.DeviceBandwidth))
 }
 
-// copy is the time that moving n bytes takes.
+// copy returns the time it takes to copy n bytes.
 func (m *CostModel) copy(n uint64, way direction) time.Duration {
 	if way == onDevice {
 		return m.Copy + over(2*n, m.DeviceBandwidth) // read and written
@@ -75,7 +74,7 @@ func (m *CostModel) copy(n uint64, way direction) time.Duration {
 	return m.Copy + over(n, m.HostBandwidth)
 }
 
-// fill is the time that writing n bytes takes.
+// fill returns the time it takes to write n bytes.
 func (m *CostModel) fill(n uint64) time.Duration { return m.Copy + over(n, m.DeviceBandwidth) }
 
 func over(n uint64, rate float64) time.Duration {

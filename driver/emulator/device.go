@@ -7,7 +7,6 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// device is one emulated device.
 type device struct {
 	e       *Emulator
 	ordinal int
@@ -16,10 +15,10 @@ type device struct {
 	primary      *cudaContext
 	primaryFlags uint32
 	primaryRefs  int
-	contexts     []*cudaContext // alive ones, the primary included
+	contexts     []*cudaContext // those that are alive, the primary context included
 
-	// fault is what ended a kernel. It is sticky and of the whole device: a
-	// driver answers it in all contexts, old and new, until the process ends.
+	// fault is the error that ended a kernel. It is sticky and affects the whole device: a driver
+	// returns it in all contexts, old and new, until the process ends.
 	fault result
 
 	used  uint64 // bytes allocated
@@ -80,7 +79,7 @@ func cuDeviceGetName(c call) result {
 	return putText(c, 0, int(c.Int32(1)), c.e.cfg.Name)
 }
 
-// putText writes a NUL-terminated string that may have to be cut.
+// putText writes a NUL-terminated string, cut to fit the buffer.
 func putText(c call, i, room int, s string) result {
 	dst := list[byte](c, i, room)
 	if dst == nil {
@@ -91,7 +90,7 @@ func putText(c call, i, room int, s string) result {
 	return success
 }
 
-// uuid of an emulated device: its text says what it is, the last byte which.
+// uuid returns the UUID of the device: its text identifies the emulator, its last byte the device.
 func (d *device) uuid() [16]byte {
 	var u [16]byte
 	copy(u[:], "purecuda-emu")
@@ -169,7 +168,7 @@ func cuDeviceComputeCapability(c call) result {
 	return success
 }
 
-// busID is the PCI address of a device: one bus per device.
+// busID returns the PCI address of a device. Each device has its own bus.
 func (d *device) busID() string {
 	const digits = "0123456789ABCDEF"
 	bus := d.ordinal + 1

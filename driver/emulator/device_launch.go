@@ -2,10 +2,9 @@ package emulator
 
 import "github.com/purecuda/cuda/driver/cu"
 
-// deviceLaunch says why kernels could not launch the graph. None can here: the
-// device functions for it are not there, and modules that want them are not
-// loaded. The host launches such executables like others. The codes and reasons
-// are those of driver 580.
+// deviceLaunch returns why kernels could not launch the graph on a driver. Here no kernel can: the
+// device functions for it do not exist, and modules that need them do not load. The host launches
+// such executable graphs like others. The codes and reasons are those of driver 580.
 func (g *graph) deviceLaunch(flags uint64) *refusal {
 	if autoFree(flags) || len(g.nodes) == 0 {
 		return &refusal{result: errInvalidValue, reason: cu.CUDA_GRAPH_INSTANTIATE_ERROR}

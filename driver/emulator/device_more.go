@@ -23,12 +23,12 @@ func cuDeviceGetHostAtomicCapabilities(c call) result {
 	return success
 }
 
-// allAtomics is what a device can do in the memory of another one.
+// allAtomics lists the atomics that a device can perform in the memory of another device.
 const allAtomics = cu.CU_ATOMIC_CAPABILITY_SIGNED | cu.CU_ATOMIC_CAPABILITY_UNSIGNED |
 	cu.CU_ATOMIC_CAPABILITY_REDUCTION | cu.CU_ATOMIC_CAPABILITY_SCALAR_32 | cu.CU_ATOMIC_CAPABILITY_SCALAR_64
 
-// cuDeviceGetP2PAtomicCapabilities: an emulated device does everything in the
-// memory of its peers.
+// cuDeviceGetP2PAtomicCapabilities: an emulated device can perform all atomics in the memory of its
+// peers.
 func cuDeviceGetP2PAtomicCapabilities(c call) result {
 	caps := list[uint32](c, 0, int(c.Uint32(2)))
 	a, b := deviceAt(c, 3), deviceAt(c, 4)
@@ -44,8 +44,7 @@ func cuDeviceGetP2PAtomicCapabilities(c call) result {
 	return success
 }
 
-// notification is a function that wants to know what happens to a device, which
-// nothing here does.
+// notification is a function registered for events of a device. No such events occur here.
 type notification struct {
 	handle uintptr
 	dev    *device

@@ -1,6 +1,6 @@
 package emulator
 
-// direction is which way a copy goes.
+// direction is the direction of a copy.
 type direction int
 
 const (
@@ -11,8 +11,8 @@ const (
 	numDirections
 )
 
-// direction tells by where the two ends are. Page-locked memory is the host's,
-// managed memory the device's.
+// direction depends on where the two ends are. Page-locked memory counts as the host's, managed
+// memory as the device's.
 func (e *Emulator) direction(dst, src *place) direction {
 	switch to, from := e.onHost(dst), e.onHost(src); {
 	case to && from:

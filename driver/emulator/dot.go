@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// cuGraphDebugDotPrint writes the graph in the language of Graphviz. With any
-// flag, nodes show what they do.
+// cuGraphDebugDotPrint writes the graph in Graphviz format. With any flag, nodes show their
+// parameters.
 func cuGraphDebugDotPrint(c call) result {
 	g, r := graphAt(c, 0)
 	if r != success {
