@@ -16,9 +16,9 @@ import (
 
 // Emulator is an emulated CUDA driver. It implements loader.Library.
 //
-// One mutex guards all of its state: handles, threads, queues and graphs. It
-// is released wherever time passes (executing, copying, compiling, waiting),
-// and work on the device never needs it while it runs.
+// One mutex guards all of its state: handles, threads, queues and graphs. The mutex is released
+// wherever time passes (executing, copying, compiling, waiting). Work on the device never needs it
+// while it runs.
 type Emulator struct {
 	cfg   Config
 	procs map[string]loader.Proc
@@ -35,11 +35,11 @@ type Emulator struct {
 	devices     []*device
 	captures    map[*capture]struct{} // open ones
 	graphAllocs map[uint64]*allocNode // by address
-	reserved    map[uint64]uint64     // address ranges of the program: size by address
+	reserved    map[uint64]uint64     // address ranges that the program reserved: size by address
 	kept        map[uintptr]any       // arrays handed out that live as long as a handle
 	exports     []*Semaphore          // by handle, nil for those that were used up
 	texts       map[string]*byte      // C strings handed out, which live as long as the emulator
-	reclaimed   []Leak                // what a destroyed context still held
+	reclaimed   []Leak                // what a context still contained when it was destroyed
 	hostBytes   uint64                // page-locked memory of the program
 	callbacks   callbackThread
 	profiles    profiles
@@ -53,12 +53,12 @@ type Emulator struct {
 	rounds      atomic.Uint64 // executions of plans
 	hostKnows   progress      // for the checks of order
 	hostNodes   []*taskOrder  // nodes of running graphs that the host knows to be reached
-	leaving     []*stream     // destroyed, and the host does not know their work to have ended
+	leaving     []*stream     // destroyed, but the host does not know that their work has ended
 	retirements uint64
 	signals     map[any]progress      // left at semaphores and words of memory
 	flights     []*flight             // for CheckHostMemory
-	writers     []writer              // for it too
-	made        map[uintptr]*vm.Trace // of handles, for CheckLeaks
+	writers     []writer              // also for CheckHostMemory
+	made        map[uintptr]*vm.Trace // where each handle was made, for CheckLeaks
 	active      int                   // streams with a goroutine
 	idle        *sync.Cond            // signalled when active becomes 0
 	running     context.Context       // of kernels; cancelled by Close
@@ -67,7 +67,7 @@ type Emulator struct {
 
 var _ loader.Library = (*Emulator)(nil)
 
-// New returns an emulated driver. Close stops what it runs.
+// New returns an emulated driver. Close stops everything that it runs.
 func New(cfg Config) *Emulator {
 	e := &Emulator{
 		cfg:         cfg.withDefaults(),
@@ -104,13 +104,13 @@ func New(cfg Config) *Emulator {
 	return e
 }
 
-// anEmulator is what methods of nil and of zero emulators say.
+// anEmulator describes the errors of methods on nil and zero emulators.
 var anEmulator = absent.Kind{Name: "emulator", Make: "emulator.New", Code: cu.CUDA_ERROR_INVALID_VALUE}
 
-// exists reports whether e is an emulator of New's making.
+// exists reports whether e was made by New.
 func (e *Emulator) exists() bool { return e != nil && e.procs != nil }
 
-// Name says that this is no real driver.
+// Name returns a name that says that this is not a real driver.
 func (e *Emulator) Name() string {
 	if e == nil {
 		return "no emulator"
@@ -119,9 +119,8 @@ func (e *Emulator) Name() string {
 		e.cfg.Devices, e.cfg.ComputeCapability[0], e.cfg.ComputeCapability[1])
 }
 
-// Lookup finds a driver function by the symbol of its ABI, cuMemAlloc_v2 for
-// instance. A symbol that is none of the driver's answers
-// loader.ErrSymbolNotFound.
+// Lookup finds a driver function by the symbol of its ABI, cuMemAlloc_v2 for instance. It returns
+// loader.ErrSymbolNotFound for a symbol that the driver does not have.
 func (e *Emulator) Lookup(symbol string) (loader.Proc, error) {
 	if !e.exists() {
 		return loader.Proc{}, anEmulator.Error(e == nil)
@@ -133,9 +132,8 @@ func (e *Emulator) Lookup(symbol string) (loader.Proc, error) {
 	return p, nil
 }
 
-// Close ends everything that runs: kernels are cancelled, queued work is
-// dropped, goroutines stop. Every later call answers
-// CUDA_ERROR_DEINITIALIZED. It may be called twice.
+// Close ends everything that runs: it cancels kernels, drops queued work and stops goroutines.
+// Every later call returns CUDA_ERROR_DEINITIALIZED. Close may be called twice.
 func (e *Emulator) Close() error {
 	if !e.exists() {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// event marks a point in a stream. Recording replaces the mark; who waits
-// waits for the mark that was there when it asked.
+// event marks a point in a stream. Recording replaces the mark. A wait refers to the mark that is
+// current when the wait is requested.
 type event struct {
 	handle uintptr
 	ctx    *cudaContext
@@ -22,8 +22,8 @@ type mark struct {
 	at time.Duration // set when the stream gets there
 }
 
-// capturedMark is a record of an event in a capturing stream: what the stream
-// depended on then.
+// capturedMark is a record of an event in a capturing stream: what the stream depended on at that
+// point.
 type capturedMark struct {
 	cap  *capture
 	deps []edge
@@ -69,7 +69,7 @@ func cuEventDestroy(c call) result {
 	return ev.ctx.dev.fault
 }
 
-// eventAt is the event of argument i, in a context that works.
+// eventAt returns the event of argument i, whose context must be usable.
 func eventAt(c call, i int) (*event, result) {
 	ev := handleAt[event](c, i)
 	if ev == nil {
@@ -110,14 +110,14 @@ func recordEvent(c call, flags uint32) result {
 	return success
 }
 
-// record puts a new mark into the stream.
+// record adds a new mark to the stream.
 func (ev *event) record(s *stream) {
 	m := &mark{dependency: dependency{s: s}}
 	ev.mark, ev.cap = m, nil
 	m.dependency = s.enqueue((*recordMark)(m))
 }
 
-// recordMark is the operation that takes the time of a mark.
+// recordMark is the operation that sets the time of a mark.
 type recordMark mark
 
 func (m *recordMark) run(x *execution) result {
@@ -126,7 +126,7 @@ func (m *recordMark) run(x *execution) result {
 	return m.locked(x)
 }
 
-// locked is run with the emulator's lock held.
+// locked runs with the emulator's lock held.
 func (m *recordMark) locked(x *execution) result {
 	m.at = x.time()
 	return success
@@ -135,7 +135,7 @@ func (m *recordMark) locked(x *execution) result {
 // reached reports whether all marked work has ended.
 func (ev *event) reached() bool { return ev.mark == nil || ev.mark.met() }
 
-// observable says whether the event can be queried or waited for.
+// observable checks that the event can be queried or waited for.
 func (ev *event) observable(c call) result {
 	if ev.cap != nil && ev.cap.cap.over {
 		return errInvalidValue // it marks nothing any more
@@ -193,7 +193,7 @@ func cuEventElapsedTime(c call) result {
 		return errInvalidValue
 	case start.cap != nil || end.cap != nil:
 		return errCapturedEvent
-	case start.ctx.dev != end.ctx.dev: // each has a clock of its own
+	case start.ctx.dev != end.ctx.dev: // each device has its own clock
 		return errInvalidHandle
 	case (start.flags|end.flags)&untimed != 0, start.mark == nil, end.mark == nil:
 		return errInvalidHandle
@@ -237,7 +237,7 @@ func cuStreamWaitEvent(c call) result {
 	return success
 }
 
-// cuCtxRecordEvent marks all work of a context.
+// cuCtxRecordEvent records an event after all work of a context.
 func cuCtxRecordEvent(c call) result {
 	ctx := contextAt(c, 0)
 	if r := ctx.usable(); r != success {

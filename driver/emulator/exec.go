@@ -12,7 +12,7 @@ type exec struct {
 	e      *Emulator
 	handle uintptr
 	ctx    *cudaContext
-	source *graph // that it was made from; its nodes name the steps
+	source *graph // the graph it was made from; its nodes name the steps
 	flags  uint64
 	plan   *plan
 	last   dependency // its last launch; the next one runs after it
@@ -21,18 +21,17 @@ type exec struct {
 	conds  map[uintptr]*condition
 }
 
-// plan is what a launch executes. It is changed only while no launch uses it;
-// otherwise a changed copy takes its place, so launches that are queued run as
-// they were submitted.
+// plan is what a launch executes. It is changed only while no launch uses it. Otherwise a changed
+// copy replaces it, so that queued launches run as they were submitted.
 type plan struct {
 	steps    []step
-	index    map[*node]int // of the steps
+	index    map[*node]int // index of each node's step
 	inFlight int
 }
 
 // step is a node of a plan. Steps are in topological order.
 type step struct {
-	node     *node // that it was made from: its identity, not its content
+	node     *node // the node it was made from: its identity, not its content
 	params   nodeParams
 	deps     []stepEdge // in the order of the node's edges
 	disabled bool
@@ -79,14 +78,14 @@ func autoFree(flags uint64) bool {
 	return flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0
 }
 
-// refusal is why a graph can not be instantiated.
+// refusal is the reason why a graph cannot be instantiated.
 type refusal struct {
 	result result
 	reason cu.CUgraphInstantiateResult
 	node   *node
 }
 
-// plan orders the graph's nodes and those of the graphs in it.
+// plan orders the nodes of the graph and of the graphs in it.
 func (g *graph) plan() (*plan, *refusal) {
 	order := g.topological()
 	if len(order) < len(g.nodes) {
@@ -114,7 +113,7 @@ func (g *graph) plan() (*plan, *refusal) {
 	return p, nil
 }
 
-// instantiate makes an executable.
+// instantiate makes an executable graph.
 func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	refuse := func(r result, why cu.CUgraphInstantiateResult) *refusal { return &refusal{result: r, reason: why} }
 	switch {
@@ -161,8 +160,8 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	return x, nil
 }
 
-// deviceHandle is what kernels of the graph read as %current_graph_exec: its
-// handle, if it is made for launches by the device, or 0.
+// deviceHandle is what kernels of the graph read as %current_graph_exec: the handle of the
+// executable graph if it was made for device launch, or else 0.
 func (x *exec) deviceHandle() uint64 {
 	if x.flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) == 0 {
 		return 0
@@ -183,12 +182,12 @@ func cuGraphExecGetFlags(c call) result {
 	if r != success {
 		return r
 	}
-	// Driver 580 answers these two only.
+	// Driver 580 returns only these two.
 	const kept = cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
 	return put(c, 1, x.flags&uint64(kept))
 }
 
-// destroy ends the executable; launches that are queued still run.
+// destroy ends the executable graph. Queued launches still run.
 func (x *exec) destroy() {
 	if x.lone != nil {
 		x.lone.execs--
@@ -201,7 +200,7 @@ func (x *exec) destroy() {
 	x.e.forget(x.handle)
 }
 
-// after does something when the last launch has ended.
+// after runs f when the last launch has ended.
 func (x *exec) after(f func()) {
 	if x.last.s == nil || x.last.met() {
 		f()
@@ -231,8 +230,8 @@ func cuGraphExecDestroy(c call) result {
 	return success
 }
 
-// cuGraphUpload has nothing to upload: it only checks, and takes its place in
-// the stream.
+// cuGraphUpload has nothing to upload. It only checks its arguments and enqueues an empty operation
+// in the stream.
 func cuGraphUpload(c call) result {
 	_, r := execAt(c, 0)
 	if r != success {
@@ -281,7 +280,7 @@ func cuGraphLaunch(c call) result {
 	return success
 }
 
-// graphRun is one launch.
+// graphRun is one launch of an executable graph.
 type graphRun struct {
 	exec *exec
 	plan *plan
@@ -306,7 +305,7 @@ func (run *graphRun) run(x *execution) result {
 	return r
 }
 
-// steps executes a plan, one step after the other.
+// steps executes the steps of a plan one after the other.
 func (run *graphRun) steps(x *execution, p *plan) result {
 	t := x.timeline(p)
 	defer t.close()

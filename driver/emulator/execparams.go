@@ -19,7 +19,7 @@ func (p *plan) find(n *node) *step {
 	return nil
 }
 
-// clone copies the plan with all plans in it; parameters are shared.
+// clone copies the plan and all plans in it. The parameters are shared.
 func (p *plan) clone() *plan {
 	q := &plan{steps: append([]step(nil), p.steps...), index: p.index}
 	for i := range q.steps {
@@ -32,7 +32,7 @@ func (p *plan) clone() *plan {
 	return q
 }
 
-// change is the step of a node, in a plan that no launch uses.
+// change returns the step of a node for changing it, in a plan that no launch uses.
 func (x *exec) change(n *node) *step {
 	if x.plan.inFlight > 0 {
 		x.plan = x.plan.clone()
@@ -40,8 +40,8 @@ func (x *exec) change(n *node) *step {
 	return x.plan.find(n)
 }
 
-// stepAt is the step that (exec, node) in arguments 0 and 1 name, with
-// parameters of type P. The caller may not change it.
+// stepAt returns the step named by (exec, node) in arguments 0 and 1, whose parameters must have
+// type P. The caller may not change the step.
 func stepAt[P nodeParams](c call) (*exec, *node, P, result) {
 	var none P
 	x, r := execAt(c, 0)
@@ -63,7 +63,7 @@ func stepAt[P nodeParams](c call) (*exec, *node, P, result) {
 	return x, n, p, success
 }
 
-// set replaces the parameters of a node in the executable.
+// set replaces the parameters of a node in the executable graph.
 func (x *exec) set(n *node, p nodeParams) result {
 	x.change(n).params = p
 	return success
@@ -106,7 +106,7 @@ func cuGraphExecMemcpyNodeSetParams(c call) result {
 	return x.set(n, p)
 }
 
-// flat reports a one-dimensional extent.
+// flat reports whether the extent is one-dimensional.
 func (n extent) flat() bool { return n.height <= 1 && n.depth <= 1 }
 
 func cuGraphExecMemsetNodeSetParams(c call) result {
@@ -229,7 +229,7 @@ func setExecChild(c call, x *exec, n *node, h uintptr) result {
 	return success
 }
 
-// canDisable reports the kinds of node that can be switched off.
+// canDisable reports whether a node of this kind can be disabled.
 func canDisable(p nodeParams) bool {
 	switch p.kind() {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_MEMCPY, cu.CU_GRAPH_NODE_TYPE_MEMSET:

@@ -11,13 +11,12 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Semaphore is a semaphore of another API than CUDA, as Vulkan or Direct3D make
-// them: the other side of what a program imports. It lets such programs run, and
-// be tested, where there is no other API.
+// Semaphore is the external side of a semaphore that a program imports, as another API like Vulkan
+// or Direct3D would make it. With it, such programs run and can be tested where no other API is
+// available.
 //
-// A binary semaphore (opaque handles) is signalled or not, and a wait takes the
-// signal away. A timeline semaphore or fence has a value that only grows, and a
-// wait waits until it is reached.
+// A binary semaphore (opaque handles) is signalled or not, and a wait resets it. A timeline
+// semaphore or fence has a value that only grows, and a wait returns when the value is reached.
 type Semaphore struct {
 	kind  cu.CUexternalSemaphoreHandleType
 	e     *Emulator
@@ -25,9 +24,9 @@ type Semaphore struct {
 	value uint64
 }
 
-// NewSemaphore makes a semaphore of the kind that a handle type stands for:
-// file descriptors (opaque and timeline), NT handles (opaque and timeline) and
-// Direct3D 12 fences. Others are not emulated.
+// NewSemaphore makes a semaphore of the kind that a handle type stands for: file descriptors
+// (opaque and timeline), NT handles (opaque and timeline) and Direct3D 12 fences. It does not
+// support other types.
 func (e *Emulator) NewSemaphore(kind cu.CUexternalSemaphoreHandleType) (*Semaphore, error) {
 	if !e.exists() {
 		return nil, anEmulator.Error(e == nil)
@@ -38,7 +37,7 @@ func (e *Emulator) NewSemaphore(kind cu.CUexternalSemaphoreHandleType) (*Semapho
 	return &Semaphore{kind: kind, e: e}, nil
 }
 
-// semaphoreKind reports whether a type is emulated, and whether it counts.
+// semaphoreKind reports whether a handle type is emulated, and whether it stands for a timeline.
 func semaphoreKind(kind cu.CUexternalSemaphoreHandleType) (timeline, ok bool) {
 	switch kind {
 	case cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD,
@@ -52,17 +51,16 @@ func semaphoreKind(kind cu.CUexternalSemaphoreHandleType) (timeline, ok bool) {
 	return false, false
 }
 
-// firstExport is the first number given out for a semaphore: larger than file
-// descriptors and NT handles of a process are.
+// firstExport is the first number used for an exported semaphore. It is larger than the file
+// descriptors and NT handles of a process.
 const firstExport = 0x40000000
 
-// aSemaphore is what methods of nil and of zero semaphores say.
+// aSemaphore describes the errors of methods on nil and zero semaphores.
 var aSemaphore = absent.Kind{Name: "semaphore", Make: "Emulator.NewSemaphore", Code: cu.CUDA_ERROR_INVALID_VALUE}
 
-// Export returns a handle to import the semaphore by: a file descriptor or an
-// NT handle, by the semaphore's kind. It is a number that means something to
-// this emulator only. An import uses up a file descriptor, as a driver's does;
-// an NT handle can be imported any number of times.
+// Export returns a handle for importing the semaphore: a file descriptor or an NT handle, depending
+// on the semaphore's kind. The number is meaningful to this emulator only. An import uses up a file
+// descriptor, as with a driver. An NT handle can be imported any number of times.
 func (s *Semaphore) Export() uintptr {
 	if s == nil || s.e == nil {
 		return 0
@@ -74,8 +72,8 @@ func (s *Semaphore) Export() uintptr {
 	return h
 }
 
-// Value is the value of a timeline, or 1 for a binary semaphore that is
-// signalled and 0 for one that is not.
+// Value returns the value of a timeline. For a binary semaphore it returns 1 if the semaphore is
+// signalled and 0 if not.
 func (s *Semaphore) Value() uint64 {
 	if s == nil || s.e == nil {
 		return 0
@@ -85,7 +83,7 @@ func (s *Semaphore) Value() uint64 {
 	return s.value
 }
 
-// Signal signals the semaphore, a timeline with a value.
+// Signal signals the semaphore. For a timeline, it sets the value.
 func (s *Semaphore) Signal(value uint64) {
 	if s == nil || s.e == nil {
 		return
@@ -99,7 +97,7 @@ func (s *Semaphore) Signal(value uint64) {
 	s.value = max(s.value, value)
 }
 
-// Wait waits as the device does, but no longer than ctx allows.
+// Wait waits as the device does, until ctx ends at the latest.
 func (s *Semaphore) Wait(ctx context.Context, value uint64) error {
 	if s == nil || s.e == nil {
 		return aSemaphore.Error(s == nil)
@@ -113,7 +111,7 @@ func (s *Semaphore) Wait(ctx context.Context, value uint64) error {
 	return nil
 }
 
-// take reports whether a wait is over, and if so takes a binary signal away.
+// take reports whether a wait is over. If so, it resets a binary semaphore.
 func (s *Semaphore) take(value uint64) bool {
 	timeline, _ := semaphoreKind(s.kind)
 	s.mu.Lock()
@@ -126,7 +124,7 @@ func (s *Semaphore) take(value uint64) bool {
 	return had
 }
 
-// pause passes the time between two looks at memory that others change.
+// pause waits between two polls of memory that others change.
 func pause(tries int) {
 	if tries < 100 {
 		runtime.Gosched()
@@ -175,8 +173,7 @@ func cuImportExternalSemaphore(c call) result {
 	return put(c, 0, x.handle)
 }
 
-// exported finds what a handle stands for, and uses it up if it is a file
-// descriptor.
+// exported resolves an exported handle, and uses it up if it is a file descriptor.
 func (e *Emulator) exported(d *cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC) (*Semaphore, result) {
 	var h uintptr
 	fd := d.Type == cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ||
@@ -200,7 +197,7 @@ func (e *Emulator) exported(d *cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC) (*Semapho
 	return s, success
 }
 
-// errInvalidExport is the answer to a handle that nobody exported.
+// errInvalidExport is the result for a handle that was never exported.
 const errInvalidExport = cu.CUDA_ERROR_UNKNOWN
 
 func cuDestroyExternalSemaphore(c call) result {

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// fatbinSource is the PTX of a fat binary that a device of the capability would
-// compile. The error says why there is none.
+// fatbinSource returns the PTX in a fat binary that a device of the given capability would compile.
+// If there is none, the error says why.
 func fatbinSource(raw rawImage, capability int) ([]source, error) {
 	const header = 16 // which states its own size and that of the rest
 	head, ok := raw.bytes(0, header)

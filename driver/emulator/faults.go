@@ -4,8 +4,8 @@ import "github.com/purecuda/cuda/driver/cu"
 
 const errIllegalAddress = cu.CUDA_ERROR_ILLEGAL_ADDRESS
 
-// noteFault logs what ended a kernel or a copy and keeps it for LastFault and
-// Explain. It returns the code.
+// noteFault logs the error that ended a kernel or a copy and stores it for LastFault and Explain.
+// It returns the code.
 func (x *execution) noteFault(f Finding, code result) result {
 	e := x.e
 	f.At = x.made.String()
@@ -22,13 +22,13 @@ func (x *execution) noteFault(f Finding, code result) result {
 	return code
 }
 
-// noteMissing is noteFault for memory that a copy or a fill did not find.
+// noteMissing is noteFault for memory that did not exist when a copy or a fill ran.
 func (x *execution) noteMissing(what string, addr uint64) result {
 	return x.noteFault(Finding{Kind: kindCopy, Report: what + ": " + x.e.mem.Nearest(addr), Address: addr}, errIllegalAddress)
 }
 
-// LastFault is the report of the last kernel that failed: kernel, PTX line,
-// block, thread, address and the nearest allocation. It is empty if none did.
+// LastFault returns the report of the last kernel that failed: kernel, PTX line, block, thread,
+// address and the nearest allocation. It is empty if no kernel failed.
 func (e *Emulator) LastFault() string {
 	if e == nil {
 		return ""
@@ -38,8 +38,8 @@ func (e *Emulator) LastFault() string {
 	return e.lastFault
 }
 
-// Explain is the report of the last kernel or copy that failed with a code, and
-// empty if none did. Package driver puts it into its errors.
+// Explain returns the report of the last kernel or copy that failed with the given code. It is
+// empty if none did. Package driver includes it in its errors.
 func (e *Emulator) Explain(code cu.CUresult) string {
 	if e == nil {
 		return ""
@@ -49,7 +49,7 @@ func (e *Emulator) Explain(code cu.CUresult) string {
 	return e.faultOf[code]
 }
 
-// reportCopyFault says which side of a copy was not there when it ran.
+// reportCopyFault reports which side of a copy did not exist when the copy ran.
 func (x *execution) reportCopyFault(op *copyOp) result {
 	for _, p := range []*place{&op.dst, &op.src} {
 		if _, ok := p.row(x.e.mem, p.offset(0, 0), op.extent.width); !ok {

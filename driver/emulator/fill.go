@@ -31,7 +31,7 @@ type fillOp struct {
 	width, height uint64 // elements, rows
 }
 
-// shape refuses sizes that do not fit together.
+// shape rejects inconsistent sizes.
 func (op *fillOp) shape() result {
 	if op.element != 1 && op.element != 2 && op.element != 4 || op.addr%op.element != 0 ||
 		op.height > 1 && (op.pitch%op.element != 0 || op.pitch < op.width*op.element) {
@@ -40,7 +40,7 @@ func (op *fillOp) shape() result {
 	return success
 }
 
-// check refuses a fill that a driver refuses at the call.
+// check rejects a fill that a driver rejects at the call.
 func (op *fillOp) check(e *Emulator) result {
 	if r := op.shape(); r != success || op.width*op.height == 0 {
 		return r
@@ -52,7 +52,7 @@ func (op *fillOp) check(e *Emulator) result {
 	return success
 }
 
-// span is how far the fill reaches.
+// span returns the number of bytes from the start of the fill to its end.
 func (op *fillOp) span() uint64 { return (op.height-1)*op.pitch + op.width*op.element }
 
 func (op *fillOp) run(x *execution) result {
@@ -70,7 +70,6 @@ func (op *fillOp) run(x *execution) result {
 	return success
 }
 
-// row fills one row.
 func (op *fillOp) row(mem *vm.Memory, addr uint64) bool {
 	b, err := mem.Bytes(addr, op.width*op.element)
 	if err != nil { // several mappings, or nothing
@@ -82,7 +81,7 @@ func (op *fillOp) row(mem *vm.Memory, addr uint64) bool {
 	return true
 }
 
-// pattern repeats the element.
+// pattern fills b with repetitions of the element.
 func (op *fillOp) pattern(b []byte) {
 	var word [4]byte
 	binary.LittleEndian.PutUint32(word[:], op.value)
@@ -133,7 +132,7 @@ func submitFill(c call, streamArg int, op *fillOp) result {
 	}
 	r = op.check(c.e)
 	if s.cap != nil {
-		r = op.shape() // memory is not looked at in a capture
+		r = op.shape() // memory is not checked in a capture
 	}
 	if r != success {
 		return r

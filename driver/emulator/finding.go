@@ -9,17 +9,17 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Finding is something that a program did wrong: what ended a kernel, or what
-// one of the checks of Config.Check saw.
+// Finding is an error in a program: one that ended a kernel, or one that a check of Config.Check
+// detected.
 type Finding struct {
 	Kind   string // "illegal address", "data race", "leak", ...
 	Report string // all that is known, on one line
 	Fatal  bool   // it ended the kernel or the copy, and broke the context
-	// At are the calls of the program that submitted the work, or made the
-	// object, innermost first; empty unless Config.Check asks for something.
+	// At lists the program's calls that submitted the work, or made the object, innermost first. It
+	// is empty unless Config.Check requires it.
 	At string
 
-	// Of findings in kernels; zero in others.
+	// For findings in kernels. Zero in others.
 	Kernel  string
 	File    string // the module
 	Line    int    // in the PTX text, from 1
@@ -28,15 +28,15 @@ type Finding struct {
 	Block   [3]uint32
 	Thread  [3]uint32
 	Address uint64
-	Size    int    // bytes of the access, 0 if it is about none
+	Size    int    // bytes of the access, 0 if the finding is not about an access
 	Space   string // "global", "shared", "local", "generic", ...
 	Write   bool
 }
 
-// String is the report.
+// String returns the report.
 func (f Finding) String() string { return f.Report }
 
-// The kinds of findings that are not in kernels.
+// The kinds of findings outside of kernels.
 const (
 	kindRace     = "data race"
 	kindHost     = "host access during a copy"
@@ -45,15 +45,15 @@ const (
 	kindCopy     = "illegal address"
 )
 
-// findings are kept until the emulator is dropped, each once.
+// findings are kept for the lifetime of the emulator, each once.
 type findings struct {
 	mu   sync.Mutex
 	list []Finding
 	seen map[string]bool
 }
 
-// Findings returns what was found so far, in the order in which it was. A
-// finding at the same place of the same program is kept once.
+// Findings returns the findings so far, in the order of their detection. A finding at the same
+// place of the same program is kept once.
 func (e *Emulator) Findings() []Finding {
 	if e == nil {
 		return nil
@@ -63,7 +63,7 @@ func (e *Emulator) Findings() []Finding {
 	return slices.Clone(e.found.list)
 }
 
-// add keeps a finding, unless one with the same key was kept already.
+// add stores a finding, unless one with the same key is already stored.
 func (l *findings) add(key string, f Finding) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,19 +78,19 @@ func (l *findings) add(key string, f Finding) bool {
 	return true
 }
 
-// find keeps and logs a finding. No lock may be held: see say.
+// find stores and logs a finding. The caller must not hold a lock: see say.
 func (e *Emulator) find(key string, f Finding) {
 	if e.found.add(key, f) {
 		e.cfg.Log.Warn("finding", "kind", f.Kind, "report", f.Report)
 	}
 }
 
-// plain is a finding that is not in a kernel, and its key.
+// plain returns a finding outside of kernels, and its key.
 func plain(kind, key, report, made string) (string, Finding) {
 	return kind + key, Finding{Kind: kind, Report: kind + ": " + report, At: made}
 }
 
-// findPlain keeps a finding that is not in a kernel; no lock may be held.
+// findPlain stores a finding outside of kernels. The caller must not hold a lock.
 func (e *Emulator) findPlain(kind, key, report, made string) {
 	e.find(plain(kind, key, report, made))
 }
@@ -103,8 +103,8 @@ func (e *Emulator) findLocked(kind, key, report, made string) {
 	}
 }
 
-// findInKernel is told what the engine finds. Findings of one kernel are the
-// same if they are of one kind and at one instruction.
+// findInKernel receives the engine's findings. Findings of one kernel are duplicates if they have
+// the same kind and instruction.
 func (x *execution) findInKernel(f *vm.Fault) {
 	found := findingOf(f, false)
 	found.At = x.made.String()
@@ -123,8 +123,7 @@ func findingOf(f *vm.Fault, fatal bool) Finding {
 	}
 }
 
-// findFatal keeps what ended a kernel; every one counts, so its number is its
-// key.
+// findFatal stores an error that ended a kernel. Each one counts, so its number is its key.
 func (e *Emulator) findFatal(n uint64, f Finding) {
 	f.Fatal = true
 	e.find(fmt.Sprint("fatal", n), f)

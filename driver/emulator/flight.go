@@ -12,13 +12,12 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Asynchronous copies from and to page-locked memory, from their submission to
-// where the host makes sure that they have ended. In between the host may not
-// write that memory.
+// A flight lasts from the submission of an asynchronous copy from or to page-locked memory until
+// the host makes sure that the copy has ended. In between, the host must not write that memory.
 
-// flight is one side of such a copy: its contents as they were when the device
-// had last to do with them. The emulator's lock guards all of it; while the copy
-// runs, which is without that lock, its own is held.
+// flight is one side of such a copy, with the contents of the memory when the device last accessed
+// it. The emulator's lock guards everything. A copy runs without that lock and holds the flight's
+// own lock instead.
 type flight struct {
 	dependency
 	addr   uint64
@@ -29,8 +28,8 @@ type flight struct {
 	mu   sync.Mutex
 	live []byte
 	was  []byte
-	kept bool // was says what the memory has to hold
-	over bool // something else writes the memory: nothing is known any more
+	kept bool // was is what the memory must contain
+	over bool // something else writes the memory: its expected contents are unknown
 }
 
 // writer is work that may write page-locked memory.
@@ -39,7 +38,7 @@ type writer struct {
 	addr, size uint64
 }
 
-// depart is told of work that is submitted: it notes what that may write, and
+// depart is called when work is submitted. It records the memory that the work may write, and
 // begins the flights of a copy.
 func (e *Emulator) depart(last dependency, op operation) {
 	e.writers = slices.DeleteFunc(e.writers, func(w writer) bool { return w.met() })
@@ -72,8 +71,8 @@ func (e *Emulator) isHostMemory(addr uint64) bool {
 	return a != nil && a.isHost()
 }
 
-// writes notes what an operation may write. That is what the arguments of a
-// kernel point to, and anything if it is a function of the host.
+// writes records the memory that an operation may write. For a kernel, that is the memory its
+// arguments point to. For a host function, it is all memory.
 func (e *Emulator) writes(last dependency, op operation) {
 	switch op := op.(type) {
 	case *copyOp:
@@ -102,13 +101,12 @@ func (e *Emulator) writes(last dependency, op operation) {
 	case *graphRun:
 		op.plan.each(func(n nodeParams) { e.writes(last, n) })
 	case *hostNode, *streamCallback:
-		// The copies before it end when it begins, so that only later ones are
-		// to know of it.
+		// The copies before it end when it begins, so only later ones need to know about it.
 		e.writers = append(e.writers, writer{last, 0, math.MaxUint64})
 	}
 }
 
-// overwritten ends the looking at memory that the device is told to write.
+// overwritten stops checking memory that the device is told to write.
 func (e *Emulator) overwritten(last dependency, addr, n uint64) {
 	if !e.isHostMemory(addr) {
 		return
@@ -135,10 +133,10 @@ func (e *Emulator) unfinished(f *flight) bool {
 	})
 }
 
-// keep notes what the memory has to hold from now on.
+// keep stores what the memory must contain from now on.
 func (f *flight) keep() { f.was, f.kept = append(f.was[:0], f.live...), true }
 
-// changed is the first byte that is not what it was, or -1.
+// changed returns the index of the first byte that changed, or -1.
 func (f *flight) changed() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -153,7 +151,7 @@ func (f *flight) changed() int {
 	return at
 }
 
-// look compares the memory with what it was. The emulator's lock is held.
+// look compares the memory with its expected contents. The emulator's lock is held.
 func (e *Emulator) look(f *flight) {
 	at := f.changed()
 	if at < 0 {
@@ -168,7 +166,7 @@ func (e *Emulator) look(f *flight) {
 		at, side, f.size, f.made, e.mem.Nearest(f.addr)), f.made.String())
 }
 
-// move makes the copy.
+// move performs the copy.
 func (op *copyOp) move(e *Emulator) bool {
 	if len(op.flights) == 0 {
 		return copyMemory(e.mem, &op.dst, &op.src, op.extent)
@@ -177,7 +175,7 @@ func (op *copyOp) move(e *Emulator) bool {
 	defer func() {
 		for _, f := range op.flights {
 			if f.target && !f.over {
-				f.keep() // however much of it was made
+				f.keep() // no matter how much was copied
 			}
 			f.mu.Unlock()
 		}
@@ -185,8 +183,8 @@ func (op *copyOp) move(e *Emulator) bool {
 	return copyMemory(e.mem, &op.dst, &op.src, op.extent)
 }
 
-// begin looks at the memory of a copy whose turn has come, and keeps others from
-// looking. What work before it wrote is seen only now.
+// begin checks the memory of a copy that is about to run, and returns with the flights locked to
+// keep others from checking it. What earlier work wrote is only visible now.
 func (e *Emulator) begin(flights []*flight) {
 	e.mu.Lock()
 	for _, f := range flights {
@@ -207,8 +205,7 @@ func (e *Emulator) begin(flights []*flight) {
 	}
 }
 
-// landed ends the flights of copies that come before something that the host
-// knows.
+// landed ends the flights of the copies that the host now knows to have ended.
 func (e *Emulator) landed(known progress) {
 	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool {
 		if !known.has(f.s.lane, f.seq) {
@@ -219,12 +216,12 @@ func (e *Emulator) landed(known progress) {
 	})
 }
 
-// unflown forgets the flights of memory that is freed.
+// unflown drops the flights of memory that is freed.
 func (e *Emulator) unflown(addr, size uint64) {
 	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool { return f.overlaps(addr, size) })
 }
 
-// checkPointers looks at the copy nodes of a graph that is launched.
+// checkPointers checks the copy nodes of a graph that is launched.
 func (e *Emulator) checkPointers(p *plan) {
 	if !e.checks(CheckGraphPointers) {
 		return

@@ -27,7 +27,7 @@ type functionSettings struct {
 	cache            cu.CUfunc_cache
 }
 
-const defaultShared = 48 << 10 // what a block gets without asking
+const defaultShared = 48 << 10 // shared memory that a block gets without opting in to more
 
 func newKernelFunc(m *module, k *vm.Kernel) *kernelFunc {
 	f := &kernelFunc{mod: m, code: k, params: k.Params()}
@@ -35,9 +35,8 @@ func newKernelFunc(m *module, k *vm.Kernel) *kernelFunc {
 	return f
 }
 
-// ready reads the kernel's attributes when the function is first used: its
-// program may not have been made before. That takes time, so the lock is
-// released.
+// ready reads the kernel's attributes when the function is first used, because its program may not
+// have been compiled before. Reading takes time, so the lock is released meanwhile.
 func (f *kernelFunc) ready() *kernelFunc {
 	if f == nil || f.known {
 		return f
@@ -45,7 +44,7 @@ func (f *kernelFunc) ready() *kernelFunc {
 	var info vm.Attributes
 	f.mod.ctx.e.unlocked(func() { info = f.code.Attributes() })
 	if f.known {
-		return f // somebody else was faster, and may have set something
+		return f // another thread was faster, and may have set something
 	}
 	f.known, f.info = true, info
 	f.settings = functionSettings{carveout: -1, cluster: info.ReqCluster}
@@ -53,7 +52,7 @@ func (f *kernelFunc) ready() *kernelFunc {
 	return f
 }
 
-// functionOf resolves a CUfunction, or a CUkernel in its place.
+// functionOf resolves a CUfunction, or a CUkernel passed as one.
 func (c call) functionOf(h uintptr) (*kernelFunc, result) {
 	switch o := c.e.handles[h].(type) {
 	case *kernelFunc:
@@ -81,7 +80,6 @@ var kernelFunctions = functions{
 	"cuFuncLoad":               {cuFuncLoad, current},
 }
 
-// attribute answers one attribute of the function.
 func (f *kernelFunc) attribute(a cu.CUfunction_attribute) (int32, result) {
 	s := &f.settings
 	cc := f.mod.ctx.e.cfg.ComputeCapability
@@ -122,7 +120,7 @@ func (f *kernelFunc) attribute(a cu.CUfunction_attribute) (int32, result) {
 	return 0, errInvalidValue
 }
 
-// setAttribute changes one that can be changed.
+// setAttribute sets an attribute that can be changed.
 func (f *kernelFunc) setAttribute(a cu.CUfunction_attribute, v int32) result {
 	s := &f.settings
 	limits := limitsOf(f.mod.ctx.e.cfg.ComputeCapability)
@@ -233,8 +231,7 @@ func cuFuncGetParamInfo(c call) result {
 	return f.putParam(c)
 }
 
-// putParam answers (offset, size) of the parameter with the number in
-// argument 1.
+// putParam stores (offset, size) of the parameter whose number is argument 1.
 func (f *kernelFunc) putParam(c call) result {
 	i := c.Uint64(1)
 	if c.Ptr(2) == nil || i >= uint64(len(f.params)) {

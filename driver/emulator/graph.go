@@ -12,17 +12,17 @@ type graph struct {
 	e         *Emulator
 	handle    uintptr
 	nodes     []*node // in the order of creation
-	parent    *node   // the child or conditional node it lives in
-	moved     bool    // into parent, instead of copied
+	parent    *node   // the child or conditional node that contains it
+	moved     bool    // moved into parent instead of copied
 	capturing bool
-	origin    *graph // that it was cloned from
+	origin    *graph // the graph it was cloned from
 	users     map[*userObject]int
-	execs     int // executables, where only one may exist
+	execs     int // executable graphs, where only one may exist
 	destroyed bool
 	handles   []*condition // conditional handles made for it
 }
 
-// node is a node of a graph. Its parameters are replaced, never changed.
+// node is a node of a graph. Its parameters are replaced, never changed in place.
 type node struct {
 	handle     uintptr
 	id         uint64
@@ -30,7 +30,7 @@ type node struct {
 	params     nodeParams
 	deps       []edge // from
 	dependents []edge // to
-	origin     *node  // that it was cloned from
+	origin     *node  // the node it was cloned from
 }
 
 // edge is one end of a dependency: the node at the other end, and its data.
@@ -42,8 +42,8 @@ type edge struct {
 // special reports whether the edge is more than a plain dependency.
 func (d edge) special() bool { return d.data != cu.CUgraphEdgeData{} }
 
-// nodeParams says what a node does. Values are immutable once they are in a
-// node: executables share them.
+// nodeParams describes what a node does. Values are immutable once they are in a node, because
+// executable graphs share them.
 type nodeParams interface {
 	operation
 	kind() cu.CUgraphNodeType
@@ -55,7 +55,7 @@ func (e *Emulator) newGraph() *graph {
 	return g
 }
 
-// add makes a node with the given dependencies, which are of this graph.
+// add makes a node with the given dependencies, which must belong to this graph.
 func (g *graph) add(p nodeParams, deps []edge) *node {
 	n := &node{id: g.e.id(), graph: g, params: p, deps: slices.Clone(deps)}
 	n.handle = g.e.register(n)
@@ -71,11 +71,11 @@ func (g *graph) add(p nodeParams, deps []edge) *node {
 	return n
 }
 
-// nested parameters hold graphs: child and conditional nodes.
+// nested parameters contain graphs: child and conditional nodes.
 type nested interface{ graphs() []*graph }
 
-// destroy gives the graph back: its nodes, the graphs in them, its user
-// objects. Executables made from it stay.
+// destroy releases the graph: its nodes, the graphs in them, and its user objects. Executable
+// graphs made from it stay.
 func (g *graph) destroy() {
 	if g.destroyed {
 		return
@@ -94,7 +94,7 @@ func (g *graph) destroy() {
 	g.e.forget(g.handle)
 }
 
-// drop ends a node's handle and the graphs it holds.
+// drop ends a node's handle and destroys the graphs in the node.
 func (n *node) drop() {
 	n.graph.e.forget(n.handle)
 	if o, ok := n.params.(nested); ok {
@@ -110,7 +110,7 @@ func (n *node) drop() {
 	}
 }
 
-// remove takes a node and its edges out of the graph.
+// remove removes a node and its edges from the graph.
 func (n *node) remove() {
 	for _, d := range n.deps {
 		d.node.dependents = without(d.node.dependents, n)
@@ -126,8 +126,7 @@ func without(edges []edge, n *node) []edge {
 	return slices.DeleteFunc(edges, func(d edge) bool { return d.node == n })
 }
 
-// any reports whether a node of the graph, or of a graph in it, is of one of
-// the kinds.
+// any reports whether a node of the graph, or of a graph in it, is of one of the kinds.
 func (g *graph) any(kinds ...cu.CUgraphNodeType) bool {
 	return slices.ContainsFunc(g.nodes, func(n *node) bool {
 		if slices.Contains(kinds, n.params.kind()) {
@@ -143,7 +142,7 @@ func (g *graph) hasMemory() bool {
 	return g.any(cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC, cu.CU_GRAPH_NODE_TYPE_MEM_FREE)
 }
 
-// root is the graph that the program holds.
+// root returns the outermost graph, which the program made.
 func (g *graph) root() *graph {
 	for g.parent != nil {
 		g = g.parent.graph
@@ -151,7 +150,7 @@ func (g *graph) root() *graph {
 	return g
 }
 
-// graphAt is the graph of argument i.
+// graphAt returns the graph of argument i.
 func graphAt(c call, i int) (*graph, result) {
 	if c.Word(i) == 0 {
 		return nil, errInvalidValue
@@ -163,7 +162,7 @@ func graphAt(c call, i int) (*graph, result) {
 	return g, success
 }
 
-// nodeAt is the node of argument i.
+// nodeAt returns the node of argument i.
 func nodeAt(c call, i int) (*node, result) {
 	if c.Word(i) == 0 {
 		return nil, errInvalidValue
@@ -194,7 +193,7 @@ func cuGraphCreate(c call) result {
 	return put(c, 0, c.e.newGraph().handle)
 }
 
-// cuGraphDestroy refuses graphs that live in a node: they end with it.
+// cuGraphDestroy rejects graphs that belong to a node: they are destroyed with it.
 func cuGraphDestroy(c call) result {
 	g := handleAt[graph](c, 0)
 	switch {
@@ -253,8 +252,9 @@ func cuGraphGetRootNodes(c call) result {
 	return putNodes(c, 1, 2, roots)
 }
 
-// putNodes answers with an array of nodes by the driver's protocol: without an
-// array only the number; with one, at most that many, and zeros after the end.
+// putNodes returns an array of nodes by the driver's protocol. Without an array, it stores only
+// their number. With one, it stores at most as many as the array has room for, and zeros after the
+// last one.
 func putNodes(c call, array, count int, nodes []*node) result {
 	num := at[uintptr](c, count)
 	if num == nil {
@@ -273,7 +273,7 @@ func putNodes(c call, array, count int, nodes []*node) result {
 	return success
 }
 
-// cuGraphClone copies a graph with all graphs in it.
+// cuGraphClone copies a graph and all graphs in it.
 func cuGraphClone(c call) result {
 	g, r := graphAt(c, 1)
 	switch {
@@ -303,7 +303,7 @@ func (g *graph) clone() *graph {
 		twins[n] = twin.add(p, deps)
 		twins[n].origin = n
 	}
-	// Edges and nodes in the order of the original.
+	// Keep the edges and nodes in the order of the original.
 	twin.nodes = twin.nodes[:0]
 	for _, n := range g.nodes {
 		t := twins[n]
@@ -320,8 +320,8 @@ func (g *graph) clone() *graph {
 	return twin
 }
 
-// topological orders the nodes so that each comes after its dependencies, and
-// otherwise in the order of creation. It lacks the nodes of a cycle.
+// topological orders the nodes so that each comes after its dependencies, and otherwise in the
+// order of creation. The result lacks the nodes of a cycle.
 func (g *graph) topological() []*node {
 	waiting := make(map[*node]int, len(g.nodes))
 	var ready, order []*node

@@ -8,14 +8,14 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// graphMemory is the account of what graphs allocate on a device.
+// graphMemory counts what graphs allocate on a device.
 type graphMemory struct {
 	used, usedHigh         uint64
 	reserved, reservedHigh uint64
 }
 
-// allocNode allocates. Its address is set aside when the node is made and
-// stays; memory is there between the node's run and the free.
+// allocNode is an allocation node. Its address is reserved when the node is made and never changes.
+// The address has memory between the node's run and the free.
 type allocNode struct {
 	graph        *graph
 	ctx          *cudaContext
@@ -23,13 +23,13 @@ type allocNode struct {
 	size         uint64
 	props        cu.CUmemPoolProps
 	descs        []cu.CUmemAccessDesc
-	reach        *vm.Reach // what descs say
-	buf          []byte    // the memory behind the address, kept between launches
+	reach        *vm.Reach // the access rights of descs
+	buf          []byte    // the memory for the address, kept between launches
 	freed        *graph    // the graph that has the free node; nil: none
 	freedOutside bool      // by cuMemFree or cuMemFreeAsync, after a launch
-	live         bool      // by the order of submission: a launch left it allocated
-	mapped       bool      // now
-	orphan       bool      // its graph is gone
+	live         bool      // in submission order: a launch left it allocated
+	mapped       bool      // at present
+	orphan       bool      // its graph was destroyed
 	execs        int
 	pending      int // launches that have not ended
 }
@@ -55,7 +55,7 @@ func (n *allocNode) run(x *execution) result {
 	return success
 }
 
-// unmap takes the memory away from the address.
+// unmap removes the memory from the address.
 func (n *allocNode) unmap(e *Emulator, by string) {
 	if !n.mapped {
 		return
@@ -65,14 +65,14 @@ func (n *allocNode) unmap(e *Emulator, by string) {
 	}
 }
 
-// unmapped is told by release.
+// unmapped is called by release.
 func (n *allocNode) unmapped(d *device) {
 	n.mapped = false
 	d.graph.used -= n.size
 	n.collect(d.e)
 }
 
-// collect gives the address back when nobody can use it any more.
+// collect gives the address back when nothing can use it any more.
 func (n *allocNode) collect(e *Emulator) {
 	if !n.orphan || n.execs > 0 || n.mapped || n.live || n.pending > 0 {
 		return
@@ -112,19 +112,19 @@ func (n *allocNode) reserveBuffer() result {
 	return success
 }
 
-// dropped is told when the node's graph ends.
+// dropped is called when the node's graph is destroyed.
 func (n *allocNode) dropped(e *Emulator) {
 	n.orphan = true
 	n.collect(e)
 }
 
-// executableGone is told when an executable of the graph ends.
+// executableGone is called when an executable graph with the node is destroyed.
 func (n *allocNode) executableGone(e *Emulator) {
 	n.execs--
 	n.collect(e)
 }
 
-// newAllocNode sets an address aside.
+// newAllocNode makes an allocation node and reserves its address.
 func (c call) newAllocNode(ctx *cudaContext, props *cu.CUmemPoolProps, size uint64, descs []cu.CUmemAccessDesc) (*allocNode, result) {
 	d, r := c.e.poolDevice(props)
 	if r == success {
@@ -160,7 +160,7 @@ func (c call) allocFrom(props *cu.CUmemPoolProps, descs []cu.CUmemAccessDesc, si
 	return n, success
 }
 
-// freeNode frees what an allocation node allocated.
+// freeNode frees the memory of an allocation node.
 type freeNode struct{ alloc *allocNode }
 
 func (*freeNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEM_FREE }
@@ -172,8 +172,8 @@ func (n *freeNode) run(x *execution) result {
 	return success
 }
 
-// freeFrom makes a free node: only of an allocation node's memory, once in a
-// graph, and either in the graph that allocates or in another.
+// freeFrom makes a free node. It accepts only the memory of an allocation node, and only one free
+// per graph. The free may be in the graph that allocates or in another one.
 func (c call) freeFrom(g *graph, dptr cu.CUdeviceptr) (*freeNode, result) {
 	a := c.e.graphAllocs[uint64(dptr)]
 	if a == nil || a.freedOutside || (a.freed != nil && (a.freed == g || a.freed == a.graph || g == a.graph)) {
@@ -214,7 +214,7 @@ func (p *plan) eachAlloc(f func(*allocNode)) {
 	})
 }
 
-// each visits the parameters of all steps, also of plans inside.
+// each visits the parameters of all steps, including those of nested plans.
 func (p *plan) each(f func(nodeParams)) {
 	for i := range p.steps {
 		f(p.steps[i].params)
@@ -224,8 +224,8 @@ func (p *plan) each(f func(nodeParams)) {
 	}
 }
 
-// prepareMemory checks that a launch can allocate and free what it wants to,
-// and follows what will be allocated after it.
+// prepareMemory checks that a launch can make its allocations and frees, and tracks what will be
+// allocated after it.
 func (p *plan) prepareMemory(autoFree bool) result {
 	r := success
 	p.each(func(n nodeParams) {
@@ -254,7 +254,7 @@ func (p *plan) prepareMemory(autoFree bool) result {
 	return success
 }
 
-// launched has what the launch allocates stay until it has ended.
+// launched keeps what the launch allocates until the launch has ended.
 func (p *plan) launched() { p.eachAlloc(func(a *allocNode) { a.pending++ }) }
 
 func (p *plan) ended(e *Emulator) {

@@ -57,7 +57,7 @@ func cuGraphMemFreeNodeGetParams(c call) result {
 	return put(c, 1, cu.CUdeviceptr(n.alloc.addr))
 }
 
-// cuDeviceGraphMemTrim gives back what no launch has in use.
+// cuDeviceGraphMemTrim releases the memory that no launch uses.
 func cuDeviceGraphMemTrim(c call) result {
 	d := deviceAt(c, 0)
 	if d == nil {

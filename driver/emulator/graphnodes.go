@@ -38,9 +38,9 @@ var graphNodeFunctions = functions{
 	"cuGraphNodeSetParams":            {cuGraphNodeSetParams, afterInit},
 }
 
-// addNode is the common part of the functions that add a node: the arguments
-// begin with (node *, graph, dependencies, [data,] count). make is called with
-// the graph known and the dependencies checked.
+// addNode is the common part of the functions that add a node. Their arguments begin with (node *,
+// graph, dependencies, [data,] count). It calls make after it has resolved the graph and checked
+// the dependencies.
 func addNode(c call, dataArg, countArg int, make func(g *graph) (nodeParams, result)) result {
 	g, r := graphAt(c, 1)
 	switch {
@@ -63,7 +63,7 @@ func addNode(c call, dataArg, countArg int, make func(g *graph) (nodeParams, res
 	return put(c, 0, g.add(p, deps).handle)
 }
 
-// nodeOf is the node of argument i if it has parameters of type P.
+// nodeOf returns the node of argument i if it has parameters of type P.
 func nodeOf[P nodeParams](c call, i int) (*node, P, result) {
 	var none P
 	n, r := nodeAt(c, i)
@@ -81,7 +81,7 @@ func cuGraphAddEmptyNode(c call) result {
 	return addNode(c, -1, 3, func(*graph) (nodeParams, result) { return &emptyNode{}, success })
 }
 
-// emptyNode does nothing: it joins dependencies.
+// emptyNode does nothing except join dependencies.
 type emptyNode struct{}
 
 func (*emptyNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_EMPTY }

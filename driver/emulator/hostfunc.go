@@ -9,9 +9,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// callbackThread is the driver's own thread: host functions of all streams
-// and destructors of user objects run on it, one after the other. It exists
-// from the first of them until Close.
+// callbackThread is the driver's own thread. It runs the host functions of all streams and the
+// destructors of user objects, one after the other. It exists from the first of them until Close.
 type callbackThread struct {
 	e        *Emulator
 	queue    []func()
@@ -25,7 +24,7 @@ func (t *callbackThread) init(e *Emulator) {
 	t.e, t.arrived, t.ended = e, sync.NewCond(&e.mu), make(chan struct{})
 }
 
-// post has a function run on the thread. The emulator's lock is held.
+// post queues a function to run on the thread. The emulator's lock is held.
 func (t *callbackThread) post(run func()) {
 	if t.stopping {
 		return
@@ -38,7 +37,7 @@ func (t *callbackThread) post(run func()) {
 	t.arrived.Signal()
 }
 
-// call has a function run on the thread and waits for it, without the lock.
+// call runs a function on the thread and waits for it without holding the lock.
 func (t *callbackThread) call(run func()) {
 	done := make(chan struct{})
 	t.e.mu.Lock()
@@ -47,8 +46,8 @@ func (t *callbackThread) call(run func()) {
 	<-done
 }
 
-// loop is the thread. It stays locked to its OS thread, which ends with it, so
-// that no other goroutine inherits the mark that CUDA is forbidden there.
+// loop is the body of the thread. It stays locked to its OS thread, which exits with it. Otherwise
+// another goroutine could inherit the thread on which CUDA calls are forbidden.
 func (t *callbackThread) loop() {
 	runtime.LockOSThread()
 	stopped := false
@@ -78,8 +77,8 @@ func (t *callbackThread) loop() {
 	}
 }
 
-// stop ends the thread after what is queued. The emulator's lock is held, and
-// no stream has a goroutine any more.
+// stop ends the thread after it has run what is queued. The emulator's lock is held, and no stream
+// has a goroutine any more.
 func (t *callbackThread) stop() {
 	t.stopping = true
 	t.arrived.Signal()
@@ -88,7 +87,7 @@ func (t *callbackThread) stop() {
 	}
 }
 
-// hostNode is a call of a host function: in a stream, or as a node.
+// hostNode is a call of a host function, in a stream or as a node.
 type hostNode struct {
 	fn       uintptr
 	userData uintptr
@@ -120,8 +119,8 @@ func cuLaunchHostFunc(c call) result {
 	return s.submit(&hostNode{c.Word(1), c.Word(2)})
 }
 
-// streamCallback is cuStreamAddCallback's operation: unlike a host function it
-// learns the stream's status, so it runs after a fault too.
+// streamCallback is the operation of cuStreamAddCallback. Unlike a host function it receives the
+// stream's status, so it runs after a fault too.
 type streamCallback struct {
 	fn, stream, userData uintptr
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Page-locked memory is ordinary Go memory that does not move. Under unified
-// addressing a kernel reaches it at its host address, so it is a region of the
-// device's address space like any other, and the region keeps it alive.
+// Page-locked memory is ordinary Go memory that does not move. With unified addressing, a kernel
+// reaches it at its host address. It is therefore a region of the device's address space like any
+// other, and the region keeps it alive.
 
 var hostMemoryFunctions = functions{
 	"cuMemHostAlloc":               {cuMemHostAlloc, currentUnsafe},
@@ -32,7 +32,7 @@ const (
 		cu.CU_MEMHOSTREGISTER_IOMEMORY | cu.CU_MEMHOSTREGISTER_READ_ONLY
 )
 
-// newPages makes zeroed memory that begins at a page.
+// newPages makes zeroed memory that is aligned to a page.
 func newPages(size uint64) ([]byte, bool) {
 	b, err := vm.NewBuffer(size + pageSize)
 	if err != nil || size == 0 {
@@ -81,7 +81,7 @@ func allocHost(c call, flags uint32, by string) result {
 	return success
 }
 
-// hostAt is the page-locked allocation that holds the pointer of argument i.
+// hostAt returns the page-locked allocation that contains the pointer of argument i.
 func hostAt(c call, i int) *allocation {
 	a := c.e.allocationAt(c.Uint64(i))
 	if a == nil || (a.kind != pageLocked && a.kind != registered) {
@@ -103,8 +103,8 @@ func cuMemFreeHost(c call) result {
 	return c.ctx.dev.fault
 }
 
-// cuMemHostRegister keeps the caller's memory until it is unregistered, which
-// is what the function is for.
+// cuMemHostRegister keeps a reference to the caller's memory until it is unregistered, which is the
+// purpose of the function.
 func cuMemHostRegister(c call) result {
 	p, size, flags := c.Ptr(0), c.Uint64(1), c.Uint32(2)
 	if p == nil || size == 0 || flags&^uint32(hostRegisterFlags) != 0 {
@@ -147,8 +147,8 @@ func cuMemHostGetFlags(c call) result {
 	return put(c, 0, a.hostFlags)
 }
 
-// cuMemAllocManaged makes memory that host and device see at one address.
-// There is nothing to migrate.
+// cuMemAllocManaged makes memory that host and device see at one address. There is nothing to
+// migrate.
 func cuMemAllocManaged(c call) result {
 	size, flags := c.Uint64(1), c.Uint32(2)
 	if c.Ptr(0) == nil || size == 0 ||

@@ -13,22 +13,21 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// jitOptions are the options of a load that mean something here: the buffers
-// for what the compiler has to say. They are used during the call only.
+// jitOptions are the load options that have an effect here: the buffers for the compiler's
+// messages. They are used only during the call.
 type jitOptions struct {
 	info, err jitLog
 	wallTime  *float32
 }
 
-// jitLog is a log buffer of the caller; the size is replaced by what was
-// written.
+// jitLog is a log buffer of the caller. The size is replaced by the number of bytes written.
 type jitLog struct {
 	buf  unsafe.Pointer
 	size *uintptr
 }
 
-// readJITOptions reads parallel arrays of options and values. A value is a
-// pointer or a number in the pointer's place.
+// readJITOptions reads parallel arrays of options and values. A value is a pointer, or a number
+// stored as a pointer.
 func readJITOptions(options []cu.CUjit_option, values []unsafe.Pointer, n int) (jitOptions, result) {
 	var o jitOptions
 	if n > 0 && (options == nil || values == nil) {
@@ -56,7 +55,7 @@ func readJITOptions(options []cu.CUjit_option, values []unsafe.Pointer, n int) (
 	return o, success
 }
 
-// write puts text into the caller's buffer, cut to its size.
+// write writes text into the caller's buffer, cut to its size.
 func (l *jitLog) write(text string) {
 	if l.buf == nil || l.size == nil || *l.size == 0 {
 		return
@@ -65,13 +64,13 @@ func (l *jitLog) write(text string) {
 	text = strings.TrimRight(text, "\n")
 	n := copy(dst[:len(dst)-1], text)
 	dst[n] = 0
-	if n == len(text) { // else the log is cut and the buffer full
+	if n == len(text) { // otherwise the log is cut and the buffer is full
 		*l.size = uintptr(n)
 	}
 }
 
-// readImage copies what a load function was given, if it is PTX, by itself, in
-// a fat binary or linked here. Everything else needs a GPU.
+// readImage copies what a load function was given, if it is PTX, plain, in a fat binary or linked
+// here. Everything else needs a GPU.
 func (e *Emulator) readImage(image rawImage, o *jitOptions) ([]source, result) {
 	const (
 		elf        = 0x464c457f
@@ -107,7 +106,8 @@ func (e *Emulator) refuseImage(o *jitOptions, why string) result {
 	return cu.CUDA_ERROR_NO_BINARY_FOR_GPU
 }
 
-// compile makes code for the context. It takes time, so the lock is released.
+// compile compiles sources for the context. Compiling takes time, so the lock is released
+// meanwhile.
 func (ctx *cudaContext) compile(sources []source, o *jitOptions) (code *vm.Module, r result) {
 	e := ctx.e
 	var err error
@@ -150,7 +150,8 @@ func (e *Emulator) compileOptions(d *device) vm.CompileOptions {
 	}
 }
 
-// parsePTX reads the text and says what a driver would answer if it is wrong.
+// parsePTX parses the text. If the text is invalid, the result is the code that a driver would
+// return.
 func parsePTX(name, source string) (*ptx.Module, result, error) {
 	if !strings.Contains(source, ".version") {
 		return nil, errInvalidImage, errors.New("the image is neither PTX (there is no .version) nor a binary")
@@ -164,8 +165,7 @@ func parsePTX(name, source string) (*ptx.Module, result, error) {
 	return tree, success, nil
 }
 
-// checkISA refuses what NVIDIA's compiler would, in functions that nobody calls
-// too.
+// checkISA rejects what NVIDIA's compiler would reject, even in functions that are never called.
 func checkISA(trees []*ptx.Module, capability [2]int) (result, error) {
 	arch := fmt.Sprintf("sm_%d%d", capability[0], capability[1])
 	for _, tree := range trees {
@@ -176,7 +176,7 @@ func checkISA(trees []*ptx.Module, capability [2]int) (result, error) {
 	return success, nil
 }
 
-// compileResult is the code for the first compile error.
+// compileResult returns the code for the first compile error.
 func compileResult(err error) result {
 	var all vm.CompileErrors
 	switch {
@@ -194,8 +194,7 @@ func compileResult(err error) result {
 	return cu.CUDA_ERROR_INVALID_PTX
 }
 
-// jitText formats errors the way ptxas does, so that what reads a JIT log
-// finds the line.
+// jitText formats errors the way ptxas does, so that tools that parse a JIT log find the line.
 func jitText(err error) string {
 	var b strings.Builder
 	line := func(n int, msg string) {

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// accepts checks the headers: a driver takes PTX up to the version of its own
-// time, and code for targets that the device can run.
+// accepts checks the headers. A driver accepts PTX up to the newest version that it knows, and code
+// for targets that the device can run.
 func (e *Emulator) accepts(trees ...*ptx.Module) (result, error) {
 	for _, tree := range trees {
 		err := tree.Needs().Check(e.cfg.DriverVersion, e.cfg.ComputeCapability[0], e.cfg.ComputeCapability[1])

@@ -13,12 +13,12 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// journal is what cuLogs… is about: the driver's words about calls that failed.
-// Its last lines are kept, and functions of the program told of each.
+// journal implements cuLogs…: the driver's messages about calls that failed. It keeps the last
+// lines and passes each line to the registered callbacks of the program.
 type journal struct {
 	lines     []string
 	first     uint32 // the number of lines[0]
-	why       string // of the call that is about to fail, if there is more to say
+	why       string // for the call that is about to fail, if there is more to say
 	listeners []*listener
 	told      *sync.Cond // signalled when a listener returns
 	e         *Emulator
@@ -26,23 +26,23 @@ type journal struct {
 
 func (j *journal) init(e *Emulator) { j.e, j.told = e, sync.NewCond(&e.mu) }
 
-// listener is a function of the program, of C's type CUlogsCallback.
+// listener is a callback of the program, of C's type CUlogsCallback.
 type listener struct {
 	j            *journal
 	handle       uintptr
 	fn, userData uintptr
-	gone         bool // unregistered: its data may be no more
+	gone         bool // unregistered: its data may no longer exist
 	telling      bool
 }
 
-// journalLines are kept, and journalRoom are the bytes that a dump of them takes
-// at most.
+// journalLines is how many lines are kept. journalRoom is the maximum size in bytes of a dump of
+// them.
 const (
 	journalLines = 100
 	journalRoom  = 25600
 )
 
-// failed notes a call that failed.
+// failed records a call that failed.
 func (j *journal) failed(symbol string, r result) {
 	line := fmt.Sprintf("%s: %s (%d)", symbol, r.String(), uint32(r))
 	if j.why != "" {
@@ -52,9 +52,9 @@ func (j *journal) failed(symbol string, r result) {
 	j.add(line)
 }
 
-// add notes a line. The emulator's lock is held. What fails on the thread on
-// which listeners run is not told to them: a listener that calls CUDA fails, and
-// would be told of that for ever.
+// add appends a line. The emulator's lock is held. Failures on the thread that runs listeners are
+// not passed to listeners. Otherwise a listener that calls CUDA, which always fails there, would
+// trigger itself forever.
 func (j *journal) add(line string) {
 	line = line[:min(len(line), journalRoom/journalLines-2)] + "\n"
 	j.lines = append(j.lines, line)
@@ -69,8 +69,8 @@ func (j *journal) add(line string) {
 	}
 }
 
-// tell calls the function, unless it was unregistered since the line came:
-// (its data, the level, the text, its length).
+// tell calls the callback with (its data, the level, the text, its length), unless it was
+// unregistered after the line was added.
 func (l *listener) tell(line string) {
 	e := l.j.e
 	e.mu.Lock()
@@ -86,19 +86,19 @@ func (l *listener) tell(line string) {
 
 func (l *listener) call(line string) {
 	text := append([]byte(line), 0)
-	var pin runtime.Pinner // C reads the text where it is
+	var pin runtime.Pinner // C reads the text in place
 	pin.Pin(&text[0])
 	defer pin.Unpin()
 	loader.CallCallback(l.fn, l.userData, uintptr(cu.CU_LOG_LEVEL_ERROR), uintptr(unsafe.Pointer(&text[0])), uintptr(len(line)))
 }
 
-// after is what was noted from a number on.
+// after returns the lines from number at on.
 func (j *journal) after(at uint32) string {
 	from := min(max(int(int32(at-j.first)), 0), len(j.lines))
 	return strings.Join(j.lines[from:], "")
 }
 
-// end is the number of the line that comes next.
+// end returns the number of the next line.
 func (j *journal) end() uint32 { return j.first + uint32(len(j.lines)) }
 
 var journalFunctions = functions{
@@ -111,8 +111,8 @@ var journalFunctions = functions{
 
 func cuLogsCurrent(c call) result { return put(c, 0, c.e.journal.end()) }
 
-// dump takes what is after the iterator of argument 0, or all that is kept, and
-// moves the iterator behind it once it is used.
+// dump returns the lines after the iterator of argument 0, or all lines if there is no iterator.
+// used advances the iterator past them.
 func (c call) dump() (text string, used func()) {
 	at, j := at[uint32](c, 0), &c.e.journal
 	if at == nil {
@@ -157,8 +157,8 @@ func cuLogsRegisterCallback(c call) result {
 	return put(c, 2, l.handle)
 }
 
-// cuLogsUnregisterCallback returns when the function runs no more, unless it is
-// the function that calls it.
+// cuLogsUnregisterCallback returns when the callback is not running any more, unless the callback
+// itself calls it.
 func cuLogsUnregisterCallback(c call) result {
 	l := handleAt[listener](c, 0)
 	if l == nil {

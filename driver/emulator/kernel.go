@@ -8,10 +8,10 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// kernelNode is a kernel launch: in a stream, or as a node.
+// kernelNode is a kernel launch, in a stream or as a node.
 type kernelNode struct {
 	fn          *kernelFunc
-	kern        uintptr // CUkernel that it was named by, if so
+	kern        uintptr // the CUkernel that named it, if any
 	grid, block vm.Dim3
 	shared      uint32
 	args        []byte
@@ -20,7 +20,7 @@ type kernelNode struct {
 
 func (n *kernelNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_KERNEL }
 
-// check refuses what a driver refuses before a launch.
+// check rejects what a driver rejects before a launch.
 func (n *kernelNode) check() result {
 	f := n.fn
 	g, b := n.shape()
@@ -52,7 +52,7 @@ func (n *kernelNode) check() result {
 	return success
 }
 
-// cluster is the cluster size of the launch, zero if there is none.
+// cluster returns the cluster size of the launch, or zero if there is none.
 func (n *kernelNode) cluster() vm.Dim3 {
 	if n.attrs.cluster != (vm.Dim3{}) {
 		return n.attrs.cluster
@@ -89,10 +89,9 @@ func (n *kernelNode) checkCluster() result {
 	return success
 }
 
-// run executes the kernel.
 func (n *kernelNode) run(x *execution) result { return n.launch(x, nil) }
 
-// launch executes the kernel; user is what its extern functions find.
+// launch executes the kernel. user is the value that its extern functions receive.
 func (n *kernelNode) launch(x *execution, user *graphRun) result {
 	e := x.e
 	if n.fn.mod.gone.Load() {
@@ -150,7 +149,7 @@ func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 	return opts
 }
 
-// launchResult is the code of what ended a kernel.
+// launchResult returns the code for the error that ended a kernel.
 func (x *execution) launchResult(err error) result {
 	if err == nil {
 		return success

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// launchSpec is a kernel launch as any of the launch functions and the kernel
-// node's parameters describe it.
+// launchSpec describes a kernel launch in the common form of all launch functions and the kernel
+// node's parameters.
 type launchSpec struct {
 	fn          uintptr
 	grid, block vm.Dim3
@@ -83,7 +83,7 @@ func launch(c call, h uintptr, spec *launchSpec, attrs launchAttrs) result {
 	}
 	if r != success {
 		if s.cap != nil {
-			s.cap.invalidate(r) // also when the launch itself is at fault
+			s.cap.invalidate(r) // even if the launch itself is invalid
 		}
 		return r
 	}
@@ -97,8 +97,8 @@ func launch(c call, h uintptr, spec *launchSpec, attrs launchAttrs) result {
 	return s.captureKernel(n)
 }
 
-// captureKernel records a launch. With programmatic serialization it depends
-// on the programmatic port of the kernels before it.
+// captureKernel records a launch. With programmatic serialization, the launch depends on the
+// programmatic port of the kernels before it.
 func (s *stream) captureKernel(n *kernelNode) result {
 	if n.attrs.serialization != 0 {
 		deps := make([]edge, len(s.capDeps))
@@ -165,8 +165,8 @@ func (f *kernelFunc) arguments(params, extra *unsafe.Pointer) ([]byte, result) {
 	return nil, errInvalidValue
 }
 
-// fromExtra fills the block from a list of (key, value) pairs that ends with
-// CU_LAUNCH_PARAM_END. Keys are small numbers in place of pointers.
+// fromExtra fills the block from a list of (key, value) pairs that ends with CU_LAUNCH_PARAM_END.
+// Keys are small numbers stored as pointers.
 func fromExtra(block []byte, extra *unsafe.Pointer) result {
 	var buf unsafe.Pointer
 	size := uintptr(0)

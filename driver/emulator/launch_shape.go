@@ -2,9 +2,8 @@ package emulator
 
 import "github.com/purecuda/cuda/driver/emulator/internal/vm"
 
-// shape is the grid and the block that run. With .blocksareclusters the grid
-// of a launch counts clusters, and a block of one thread stands for the one
-// that the kernel requires.
+// shape returns the grid and the block that run. With .blocksareclusters, the grid of a launch
+// counts clusters. A block of one thread then stands for the block that the kernel requires.
 func (n *kernelNode) shape() (grid, block vm.Dim3) {
 	if !n.fn.info.ClusterGrid {
 		return n.grid, n.block

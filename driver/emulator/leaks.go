@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Leak is something that a program made and did not give back.
+// Leak is an object that a program made and did not release.
 type Leak struct {
 	Kind    string  // "stream", "memory", ...
 	Handle  uintptr // 0 for memory
@@ -14,10 +14,10 @@ type Leak struct {
 	Size    uint64  // of memory
 	MadeBy  string  // of memory: the function that allocated it
 	By      string  // the call that reclaimed it with its context; empty: it is still open
-	At      string  // the calls of the program that made it; of handles with CheckLeaks only
+	At      string  // the calls of the program that made it; for handles, with CheckLeaks only
 }
 
-// String names it, and says who made it where that is known.
+// String names the leaked object, and says who made it where that is known.
 func (l Leak) String() string {
 	var b strings.Builder
 	b.WriteString(l.Kind)
@@ -39,9 +39,8 @@ func (l Leak) String() string {
 	return b.String()
 }
 
-// Leaks lists what is open: handles, memory, references to primary contexts,
-// and what a context still held when it was destroyed. A program that closed
-// everything leaves none.
+// Leaks lists what is open: handles, memory, references to primary contexts, and what a context
+// still contained when it was destroyed. The list is empty if the program released everything.
 func (e *Emulator) Leaks() []Leak {
 	if !e.exists() {
 		return nil
@@ -81,8 +80,8 @@ func (e *Emulator) leaks() []Leak {
 	return leaks
 }
 
-// lost reports objects of a device that has a fault: a driver gives them back
-// with the process only.
+// lost reports whether an object belongs to a device that has a fault. A driver releases such
+// objects only when the process ends.
 func lost(object any) bool {
 	o, ok := object.(owned)
 	return ok && o.owner().dev.fault != success
@@ -96,7 +95,7 @@ func (e *Emulator) leakOf(a *allocation, by string) Leak {
 	return l
 }
 
-// findLeaks makes findings of what is open when the emulator is closed.
+// findLeaks reports a finding for each object still open when the emulator is closed.
 func (e *Emulator) findLeaks() {
 	if !e.checks(CheckLeaks) {
 		return
@@ -106,8 +105,8 @@ func (e *Emulator) findLeaks() {
 	}
 }
 
-// leakKind names an object that its maker has to give back; what lives in
-// another object has no name.
+// leakKind names an object that the program must release. It returns "" for an object that is part
+// of another object.
 func leakKind(object any) string {
 	switch o := object.(type) {
 	case *cudaContext:

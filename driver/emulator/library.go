@@ -7,8 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// library is PTX that is not bound to a context. In each context where it is
-// used it becomes a module.
+// library is PTX that is not bound to a context. It becomes a module in each context that uses it.
 type library struct {
 	handle  uintptr
 	sources []source
@@ -24,7 +23,7 @@ type kernel struct {
 	name   string
 }
 
-// in returns the function that the kernel is in the current context.
+// in returns the kernel's function in the current context.
 func (k *kernel) in(c call) (*kernelFunc, result) {
 	m, r := k.lib.in(c.ctx)
 	if r != success {
@@ -33,7 +32,7 @@ func (k *kernel) in(c call) (*kernelFunc, result) {
 	return m.funcs[k.name].ready(), success
 }
 
-// in returns the module that the library is in a context.
+// in returns the library's module in a context.
 func (l *library) in(ctx *cudaContext) (*module, result) {
 	if m := l.modules[ctx]; m != nil && !m.gone.Load() {
 		return m, success
@@ -88,8 +87,8 @@ func cuLibraryLoadFromFile(c call) result {
 	return loadLibrary(c, sizedImage(data))
 }
 
-// loadLibrary compiles at once where a context is current, so that a broken
-// image fails here, with its log, and otherwise only reads it.
+// loadLibrary compiles immediately if a context is current, so that a broken image fails here and
+// its log is written. Otherwise it only reads the image.
 func loadLibrary(c call, image rawImage) result {
 	n := int(c.Uint32(4))
 	opts, r := readJITOptions(list[cu.CUjit_option](c, 2, n), list[unsafe.Pointer](c, 3, n), n)
@@ -211,7 +210,7 @@ func cuLibraryGetGlobal(c call) result {
 	return putGlobal(c, m)
 }
 
-// cuLibraryGetManaged: variables with .managed are not told apart here.
+// cuLibraryGetManaged: variables with .managed are not distinguished from others here.
 func cuLibraryGetManaged(c call) result {
 	if handleAt[library](c, 2) == nil {
 		return errInvalidHandle

@@ -36,8 +36,8 @@ func cuKernelGetName(c call) result {
 	return put(c, 0, c.e.cString(k.name))
 }
 
-// on returns the function of a CUkernel on a device: in the current context if
-// that is one of the device's, else in its primary context.
+// on returns the function of a CUkernel on a device: in the current context if that context belongs
+// to the device, otherwise in the device's primary context.
 func (k *kernel) on(c call, d *device) (*kernelFunc, result) {
 	switch {
 	case c.ctx != nil && c.ctx.alive && c.ctx.dev == d:

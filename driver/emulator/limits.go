@@ -2,7 +2,7 @@ package emulator
 
 import "github.com/purecuda/cuda/driver/cu"
 
-// defaultLimits are the limits of a fresh context.
+// defaultLimits returns the limits of a new context.
 func defaultLimits() map[cu.CUlimit]uintptr {
 	return map[cu.CUlimit]uintptr{
 		cu.CU_LIMIT_STACK_SIZE:                       1024,
@@ -16,7 +16,7 @@ func defaultLimits() map[cu.CUlimit]uintptr {
 	}
 }
 
-// maxStack is the hardware's bound on local memory of one thread.
+// maxStack is the hardware's limit on the local memory of one thread.
 const maxStack = 512 << 10
 
 func cuCtxSetLimit(c call) result {
@@ -52,7 +52,7 @@ func cuCtxGetLimit(c call) result {
 	return put(c, 0, v)
 }
 
-// unknownLimit tells a limit that the device lacks from one that is none.
+// unknownLimit distinguishes a limit that the device lacks from an invalid one.
 func unknownLimit(limit cu.CUlimit) result {
 	if limit < cu.CU_LIMIT_MAX {
 		return errUnsupportedLim

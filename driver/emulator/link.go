@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// linkState is a linker: a CUlinkState. Its log buffers are the caller's and are
-// written until it is destroyed.
+// linkState is a linker: a CUlinkState. Its log buffers belong to the caller and are written until
+// it is destroyed.
 type linkState struct {
 	handle   uintptr
 	ctx      *cudaContext
@@ -25,7 +25,7 @@ type linkState struct {
 	inputs   []source
 	trees    []*ptx.Module
 	names    linkTable
-	broken   result // an input contradicted another: everything else answers this
+	broken   result // an input contradicted another: every later call returns this
 	complete bool
 	image    []byte
 }
@@ -66,7 +66,7 @@ func cuLinkCreate(c call) result {
 	return put(c, 3, l.handle)
 }
 
-// clearSizes says that nothing is in the logs.
+// clearSizes marks the logs as empty.
 func (l *linkState) clearSizes() {
 	for _, size := range []*uintptr{l.opts.info.size, l.opts.err.size} {
 		if size != nil {
@@ -87,7 +87,7 @@ func (l *linkState) complain(lines ...string) {
 	}
 }
 
-// refuse keeps a contradiction between inputs, which ends the linking.
+// refuse stores the error of a contradiction between inputs, which ends the linking.
 func (l *linkState) refuse(r result, lines ...string) result {
 	l.broken = r
 	l.complain(lines...)
@@ -130,8 +130,8 @@ func cuLinkAddFile(c call) result {
 	return l.add(cu.CUjitInputType(c.Uint32(1)), name, string(data))
 }
 
-// addOptions reads the options of one input, which begin with their number in
-// argument i. Logs are options of the linker.
+// addOptions reads the options of one input. Argument i is their number. Log buffers are options of
+// the linker.
 func addOptions(c call, i int) result {
 	n := int(c.Uint32(i))
 	opts, r := readJITOptions(list[cu.CUjit_option](c, i+1, n), list[unsafe.Pointer](c, i+2, n), n)
@@ -141,8 +141,8 @@ func addOptions(c call, i int) result {
 	return r
 }
 
-// add takes an input of the linker. What is wrong in itself is left out; what
-// contradicts other inputs ends the linking, as driver 580 does both.
+// add takes an input of the linker. An input that is invalid on its own is left out. One that
+// contradicts other inputs ends the linking. Driver 580 does both.
 func (l *linkState) add(kind cu.CUjitInputType, name, data string) result {
 	switch {
 	case l.complete:
@@ -167,8 +167,8 @@ func (l *linkState) add(kind cu.CUjitInputType, name, data string) result {
 	return errInvalidValue
 }
 
-// addCubin refuses cubins: there is no machine code for this device, and what a
-// linker made cannot be linked again.
+// addCubin rejects cubins. There is no machine code for this device, and the output of a linker
+// cannot be linked again.
 func (l *linkState) addCubin(data string) result {
 	if !strings.HasPrefix(data, "\x7fELF") {
 		return l.refuse(errInvalidImage)
@@ -200,7 +200,7 @@ func (l *linkState) addSource(s source) result {
 	return success
 }
 
-// check compiles an input by itself, but for what it needs from others.
+// check compiles an input on its own, except for what it needs from others.
 func (l *linkState) check(s source) (tree *ptx.Module, r result) {
 	e := l.ctx.e
 	var err error
@@ -221,7 +221,7 @@ func (l *linkState) check(s source) (tree *ptx.Module, r result) {
 	return nil, r
 }
 
-// compileAlone returns the errors that have nothing to do with other inputs.
+// compileAlone returns the errors that do not depend on other inputs.
 func compileAlone(opts vm.CompileOptions, tree *ptx.Module) error {
 	code, err := vm.Compile(opts, tree)
 	if err == nil {

@@ -11,12 +11,11 @@ import (
 // source is one PTX text of an image, with its name.
 type source struct{ name, text string }
 
-// plainSource is a text that was loaded by itself, by the name that ptxas has
-// for it.
+// plainSource is a text that was loaded directly. It has the name that ptxas uses for it.
 func plainSource(text string) []source { return []source{{"ptx input", text}} }
 
-// What a linker makes here is a cubin by its headers, in the layout of CUDA 13,
-// and holds the PTX of its inputs in one section instead of machine code.
+// The headers of a linked image are those of a cubin, in the layout of CUDA 13. One section
+// contains the PTX of the inputs instead of machine code.
 const (
 	elfMachineCUDA = 190
 	elfHeader      = 64
@@ -56,7 +55,7 @@ func writeImage(capability int, sources []source) []byte {
 	return b
 }
 
-// section fills a section's header: name, type, place and size.
+// section fills in a section header: name, type, offset and size.
 func section(b []byte, name, kind, at, size int) {
 	le.PutUint32(b, uint32(name))
 	le.PutUint32(b[4:], uint32(kind))
@@ -64,10 +63,10 @@ func section(b []byte, name, kind, at, size int) {
 	le.PutUint64(b[0x20:], uint64(size))
 }
 
-// linkedSources reads what writeImage wrote; nil is a cubin of somebody else.
-// Only an image in exactly writeImage's layout is one: header, names, texts and
-// the table of sections, one after the other, so that nothing is read that the
-// header does not place between its own end and the table's.
+// linkedSources reads an image that writeImage wrote. It returns nil for any other cubin. The image
+// must have exactly writeImage's layout: header, names, texts and the table of sections, one after
+// the other. Nothing is read outside the range between the end of the header and the end of the
+// table.
 func linkedSources(image rawImage) []source {
 	head, ok := image.bytes(0, elfHeader)
 	if !ok || le.Uint16(head[18:]) != elfMachineCUDA || le.Uint16(head[0x3c:]) != 3 ||
@@ -98,8 +97,8 @@ func linkedSources(image rawImage) []source {
 	return sources
 }
 
-// section returns the bytes of a section of the given type at the given place,
-// false if its header says anything else.
+// section returns the bytes of a section of the given type at the given offset. It returns false if
+// the section's header says anything else.
 func (i rawImage) section(header []byte, kind uint32, at uint64) ([]byte, bool) {
 	if le.Uint32(header[4:]) != kind || le.Uint64(header[0x18:]) != at {
 		return nil, false
@@ -107,7 +106,7 @@ func (i rawImage) section(header []byte, kind uint32, at uint64) ([]byte, bool) 
 	return i.bytes(at, le.Uint64(header[0x20:]))
 }
 
-// parseAll reads the texts of an image.
+// parseAll parses the texts of an image.
 func parseAll(sources []source) ([]*ptx.Module, result, error) {
 	trees := make([]*ptx.Module, len(sources))
 	for i, s := range sources {

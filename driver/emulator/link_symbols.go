@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// linkTable is what the inputs of a linker declare for each other, by name. Its
-// complaints have the words of driver 580.
+// linkTable contains what the inputs of a linker declare for each other, by name. Its messages have
+// the wording of driver 580.
 type linkTable map[string]*linkSymbol
 
 // linkSymbol is a function or a variable that more than one input may know.
@@ -18,10 +18,10 @@ type linkSymbol struct {
 	v       *ptx.Variable
 	first   string // the input that mentioned it first
 	definer string // the input that defines it; "" for none so far
-	weak    bool   // defined so that another one may define it, too
+	weak    bool   // defined, but another input may define it, too
 }
 
-// add takes the names of an input and returns what contradicts earlier ones.
+// add adds the names of an input. It returns messages about names that contradict earlier ones.
 func (t linkTable) add(name string, tree *ptx.Module) []string {
 	var wrong []string
 	for _, d := range tree.Decls {
@@ -87,14 +87,14 @@ func (t linkTable) variable(name string, v *ptx.Variable) []string {
 	return wrong
 }
 
-// define notes a definition; one that is not weak stays.
+// define records a definition. A definition that is not weak is kept.
 func (s *linkSymbol) define(name string, weak bool) {
 	if s.definer == "" || s.weak {
 		s.definer, s.weak = name, weak
 	}
 }
 
-// fixedSize reports whether all declarations of a variable have its size.
+// fixedSize reports whether all declarations of a variable must have its size.
 func fixedSize(v *ptx.Variable) bool { return v.Linkage != ptx.Common && v.Size() > 0 }
 
 func sameParams(a, b []*ptx.Variable) bool {
@@ -117,8 +117,8 @@ func complain(what, symbol, input, how, first string) string {
 	return fmt.Sprintf("error   : %s %s '%s' in '%s', %s in '%s'", what, of, symbol, input, how, first)
 }
 
-// undefined lists what an input needs and nobody defines: variables that are
-// declared extern, and functions that are used.
+// undefined lists what an input needs and no input defines: variables that are declared extern, and
+// functions that are used.
 func (t linkTable) undefined(name string, tree *ptx.Module, provided map[string]vm.Extern) []string {
 	var functions, variables []string
 	used := namesIn(tree)
@@ -137,7 +137,7 @@ func (t linkTable) undefined(name string, tree *ptx.Module, provided map[string]
 	return append(functions, variables...)
 }
 
-// lacks adds a complaint if nobody defines the symbol.
+// lacks adds a message if no input defines the symbol.
 func (t linkTable) lacks(missing []string, symbol, input string) []string {
 	if s := t[symbol]; s == nil || s.definer != "" {
 		return missing
@@ -145,8 +145,7 @@ func (t linkTable) lacks(missing []string, symbol, input string) []string {
 	return append(missing, fmt.Sprintf("error   : Undefined reference to '%s' in '%s'", symbol, input))
 }
 
-// namesIn is every name that instructions and initialisers of a module have as
-// an operand.
+// namesIn returns every name that the instructions and initialisers of a module have as an operand.
 func namesIn(tree *ptx.Module) map[string]bool {
 	used := map[string]bool{}
 	for _, d := range tree.Decls {
