@@ -230,8 +230,7 @@ func cuGraphExecDestroy(c call) result {
 	return success
 }
 
-// cuGraphUpload has nothing to upload. It only checks its arguments and enqueues an empty operation
-// in the stream.
+// cuGraphUpload only checks its arguments: there is nothing to upload.
 func cuGraphUpload(c call) result {
 	_, r := execAt(c, 0)
 	if r != success {

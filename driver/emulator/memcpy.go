@@ -17,14 +17,14 @@ var copyFunctions = functions{
 	"cuMemcpyBatchAsync_v2": {cuMemcpyBatchAsyncV2, afterInit},
 }
 
-// hostPlace and devicePlace are the two ends of a one-dimensional copy.
+// hostPlace and devicePlace return the two ends of a one-dimensional copy.
 func hostPlace(p unsafe.Pointer) place { return place{host: p, height: 1} }
 func devicePlace(addr uint64) place    { return place{addr: addr, height: 1} }
 
-// line is the extent of a one-dimensional copy.
+// line returns the extent of a one-dimensional copy.
 func line(n uint64) extent { return extent{n, 1, 1} }
 
-// missing reports a NULL on either side of a copy of something.
+// missing reports whether either side of a non-empty copy is NULL.
 func missing(c call, i, j int, n uint64) bool { return n != 0 && (c.Word(i) == 0 || c.Word(j) == 0) }
 
 func cuMemcpyHtoD(c call) result {
@@ -54,8 +54,8 @@ func cuMemcpyDtoD(c call) result {
 	return copyNow(c, &dst, &src, line(n))
 }
 
-// cuMemcpy finds out by the addresses what they are. Pageable host memory has
-// to be passed to the functions that take a pointer.
+// cuMemcpy infers the kind of both sides from the addresses. Pageable host memory must be passed to
+// the functions that take a pointer.
 func cuMemcpy(c call) result { return cuMemcpyDtoD(c) }
 
 func cuMemcpyPeer(c call) result {
@@ -123,22 +123,22 @@ func cuMemcpyPeerAsync(c call) result {
 	if handleAt[cudaContext](c, 1) == nil || handleAt[cudaContext](c, 3) == nil {
 		return errInvalidContext
 	}
-	if s.cap != nil { // seen on driver 580
+	if s.cap != nil { // observed on driver 580
 		return s.cap.invalidate(errUnsupported)
 	}
 	dst, src := devicePlace(c.Uint64(0)), devicePlace(c.Uint64(2))
 	return copyLater(c, s, &dst, &src, line(n))
 }
 
-// cuMemcpyBatchAsyncV1 had a place for the index of the copy that failed.
+// cuMemcpyBatchAsyncV1 also took a pointer for the index of the copy that failed.
 func cuMemcpyBatchAsyncV1(c call) result {
 	return copyBatch(c, 8, at[uintptr](c, 7))
 }
 
 func cuMemcpyBatchAsyncV2(c call) result { return copyBatch(c, 7, nil) }
 
-// copyBatch makes the copies one after the other; the attributes are
-// hints about order that one queue always honours.
+// copyBatch makes the copies one after the other. The attributes are hints about order, and the
+// order of a single queue always satisfies them.
 func copyBatch(c call, streamArg int, failed *uintptr) result {
 	n := int(c.Word(3))
 	dsts, srcs, sizes := list[uint64](c, 0, n), list[uint64](c, 1, n), list[uintptr](c, 2, n)

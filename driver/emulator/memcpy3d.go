@@ -16,7 +16,7 @@ var copy3DFunctions = functions{
 	"cuMemcpy3DPeerAsync":    {cuMemcpy3DPeerAsync, afterInit},
 }
 
-// operand is one side of a CUDA_MEMCPY2D or 3D.
+// operand is one side of a CUDA_MEMCPY2D or CUDA_MEMCPY3D.
 type operand struct {
 	kind          cu.CUmemorytype
 	host          unsafe.Pointer
@@ -26,7 +26,7 @@ type operand struct {
 	x, y, z       uintptr
 }
 
-// place checks the operand and says where it is.
+// place checks the operand and stores its location in p.
 func (o *operand) place(e *Emulator, p *place, n extent) result {
 	*p = place{pitch: uint64(o.pitch), height: uint64(o.height), x: uint64(o.x), y: uint64(o.y), z: uint64(o.z)}
 	switch o.kind {
@@ -164,7 +164,7 @@ func cuMemcpy3DPeerAsync(c call) result {
 	if r != success {
 		return r
 	}
-	if s.cap != nil { // seen on driver 580
+	if s.cap != nil { // observed on driver 580
 		return s.cap.invalidate(errUnsupported)
 	}
 	return copyLater(c, s, &dst, &src, n)

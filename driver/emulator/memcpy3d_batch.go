@@ -7,7 +7,7 @@ var copyBatch3DFunctions = functions{
 	"cuMemcpy3DBatchAsync_v2": {cuMemcpy3DBatchAsyncV2, afterInit},
 }
 
-// cuMemcpy3DBatchAsyncV1 had a place for the index of the copy that failed.
+// cuMemcpy3DBatchAsyncV1 also took a pointer for the index of the copy that failed.
 func cuMemcpy3DBatchAsyncV1(c call) result {
 	failed := at[uintptr](c, 2)
 	if failed != nil {
@@ -64,8 +64,8 @@ func (op *copyOp) read3D(e *Emulator, b *cu.CUDA_MEMCPY3D_BATCH_OP) result {
 	return e.checkCopy(&op.dst, &op.src, op.extent)
 }
 
-// elementOf is what extents and offsets of a side count: the elements of an
-// array, the bytes of memory.
+// elementOf returns the size of the unit in which a side counts extents and offsets: the element of
+// an array, or a byte of memory.
 func elementOf(e *Emulator, o *cu.CUmemcpy3DOperand) uint64 {
 	if o.Type == cu.CU_MEMCPY_OPERAND_TYPE_ARRAY {
 		if a := find[array](e, uintptr(o.Op.Array().Array)); a != nil {
@@ -75,7 +75,7 @@ func elementOf(e *Emulator, o *cu.CUmemcpy3DOperand) uint64 {
 	return 1
 }
 
-// read3D takes over one side.
+// read3D converts one side of a copy.
 func (p *place) read3D(e *Emulator, o *cu.CUmemcpy3DOperand, n extent, unit uint64) result {
 	from := operand{kind: cu.CU_MEMORYTYPE_DEVICE}
 	switch o.Type {

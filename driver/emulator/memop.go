@@ -10,8 +10,7 @@ var memOpFunctions = functions{
 	"cuStreamBatchMemOp_v2":   {cuStreamBatchMemOp, afterInit},
 }
 
-// memOpNode is a batch of operations on single words of memory: in a stream,
-// or as a node.
+// memOpNode is a batch of operations on single words of memory, in a stream or as a node.
 type memOpNode struct {
 	ctx   *cudaContext
 	flags uint32
@@ -51,12 +50,12 @@ func cuStreamBatchMemOp(c call) result {
 
 func submitMemOps(c call, s *stream, n *memOpNode) result {
 	if r := n.check(c.e); r != success && s.cap == nil {
-		return r // in a capture, memory is not looked at
+		return r // in a capture, memory is not checked
 	}
 	return s.submit(n)
 }
 
-// size of the word of an operation, 0 for those without one.
+// memOpSize returns the size of an operation's word, or 0 for an operation without one.
 func memOpSize(kind cu.CUstreamBatchMemOpType) uint64 {
 	switch kind {
 	case cu.CU_STREAM_MEM_OP_WAIT_VALUE_32, cu.CU_STREAM_MEM_OP_WRITE_VALUE_32:
@@ -123,7 +122,7 @@ func (n *memOpNode) step(x *execution, op *cu.CUstreamBatchMemOpParams) result {
 	return success
 }
 
-// reachedValue is the condition of a wait.
+// reachedValue reports whether the condition of a wait is met.
 func reachedValue(have, want uint64, flags uint32, size uint64) bool {
 	if size == 4 {
 		have, want = uint64(uint32(have)), uint64(uint32(want))

@@ -5,12 +5,12 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// allocation is the driver's record of a piece of memory, kept as the User of
-// its region of the address space.
+// allocation is the driver's record of a piece of memory. It is the User of the memory's region in
+// the address space.
 type allocation struct {
 	addr, size uint64
 	kind       allocationKind
-	ctx        *cudaContext // whose memory it is; nil for a pool's
+	ctx        *cudaContext // the context whose memory it is; nil for a pool's
 	dev        *device
 	id         uint64
 	by         string // the function that made it
@@ -18,10 +18,10 @@ type allocation struct {
 	hostFlags  uint32     // of page-locked memory
 	pool       *pool      // of stream-ordered memory
 	node       *allocNode // of memory that a graph made
-	releasing  bool       // a free is queued: the pointer is dead already
+	releasing  bool       // a free is queued: the pointer is already invalid
 	asyncMemOp bool       // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS was cleared
 	advice     []advised  // of managed memory; nil: none
-	array      bool       // of a CUDA array: it has no address for the program
+	array      bool       // of a CUDA array: the program gets no address of it
 }
 
 type allocationKind uint8
@@ -35,12 +35,12 @@ const (
 	graphMemoryKind
 )
 
-// granularity is what allocations are rounded to in the accounts.
+// granularity is the unit to which allocations are rounded when they are charged.
 const granularity = 512
 
 func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
-// charge takes memory out of the device's account, or refuses.
+// charge charges size bytes to the device, and reports whether the device has that much left.
 func (d *device) charge(size uint64) bool {
 	size = roundUp(size, granularity)
 	limit := d.e.cfg.LimitMemory
@@ -51,7 +51,7 @@ func (d *device) charge(size uint64) bool {
 	return true
 }
 
-// left is how much memory is not allocated.
+// left returns how much memory is not allocated.
 func (d *device) left() uint64 { return d.e.cfg.LimitMemory - d.used }
 
 func (d *device) refund(size uint64) { d.used -= roundUp(size, granularity) }
@@ -75,8 +75,8 @@ func (ctx *cudaContext) allocate(size uint64, by string) (uint64, result) {
 	return addr, success
 }
 
-// allocationAt returns what lies at an address, nil if nothing that the
-// driver's callers know of does.
+// allocationAt returns the allocation at an address. It returns nil if there is none, or only one
+// that callers of the driver do not know about.
 func (e *Emulator) allocationAt(addr uint64) *allocation {
 	r, ok := e.mem.Find(addr)
 	if !ok {
@@ -86,7 +86,7 @@ func (e *Emulator) allocationAt(addr uint64) *allocation {
 	return a
 }
 
-// release ends an allocation whatever its kind is.
+// release ends an allocation of any kind.
 func (e *Emulator) release(a *allocation, by string) {
 	if _, err := e.mem.Free(a.addr, by); err != nil {
 		return // its region is gone already
@@ -105,7 +105,7 @@ func (e *Emulator) release(a *allocation, by string) {
 	}
 }
 
-// reclaimMemory ends what a closing context still owns.
+// reclaimMemory releases what a closing context still owns.
 func (e *Emulator) reclaimMemory(ctx *cudaContext, by string) {
 	for _, r := range e.mem.All() {
 		if a, ok := r.User.(*allocation); ok && a.ctx == ctx {
@@ -156,8 +156,7 @@ func cuMemAllocPitch(c call) result {
 	return put(c, 0, cu.CUdeviceptr(addr))
 }
 
-// cuMemFree waits for the device: nothing that was submitted may still use the
-// memory.
+// cuMemFree waits for the device, because work submitted before may still use the memory.
 func cuMemFree(c call) result {
 	addr := c.Uint64(0)
 	if addr == 0 {

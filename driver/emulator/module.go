@@ -10,8 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// module is PTX compiled for one context, its variables placed in the
-// device's memory.
+// module is PTX compiled for one context, with its variables placed in the device's memory.
 type module struct {
 	handle  uintptr
 	ctx     *cudaContext
@@ -19,15 +18,15 @@ type module struct {
 	library *library // nil: loaded as a module
 	funcs   map[string]*kernelFunc
 	order   []*kernelFunc
-	gone    atomic.Bool // kernels may be under way, which is a fault of the program
+	gone    atomic.Bool // unloaded; kernels may still be in flight, which is an error in the program
 }
 
 func (m *module) owner() *cudaContext { return m.ctx }
 
 func (m *module) destroy() { m.unload() }
 
-// unload ends the module's functions and frees its variables. Work that uses
-// it must have ended.
+// unload ends the module's functions and frees its variables. The work that uses it must have
+// ended.
 func (m *module) unload() {
 	if m.gone.Swap(true) {
 		return
@@ -39,15 +38,14 @@ func (m *module) unload() {
 	m.ctx.dev.refund(m.code.Bytes())
 }
 
-// discard frees the variables of compiled code.
 func (ctx *cudaContext) discard(code *vm.Module) {
 	if err := code.Close(); err != nil {
 		ctx.e.say(slog.LevelError, "unload", "error", err)
 	}
 }
 
-// newModule registers compiled code with its functions. The variables are
-// memory of the device, which others may have taken in the meantime.
+// newModule registers compiled code and its functions. The variables need device memory, which may
+// have been allocated by others in the meantime.
 func (ctx *cudaContext) newModule(code *vm.Module, lib *library) (*module, result) {
 	if !ctx.dev.charge(code.Bytes()) {
 		ctx.discard(code)
@@ -124,7 +122,7 @@ func loadModule(c call, image rawImage, opts *jitOptions) result {
 	return put(c, 0, m.handle)
 }
 
-// cuModuleUnload waits for the context: its kernels may still run.
+// cuModuleUnload waits for the context, because kernels of the module may still run.
 func cuModuleUnload(c call) result {
 	m := handleAt[module](c, 0)
 	if m == nil || m.library != nil {
@@ -185,7 +183,7 @@ func cuModuleGetGlobal(c call) result {
 	return putGlobal(c, m)
 }
 
-// putGlobal answers (address, size) of the variable named by argument 3.
+// putGlobal stores (address, size) of the variable named by argument 3.
 func putGlobal(c call, m *module) result {
 	name, ok := c.text(3)
 	if !ok || (c.Ptr(0) == nil && c.Ptr(1) == nil) {

@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// deviceMask has a bit for each device that a node works on or with.
+// deviceMask returns a bit for each device that a node runs on or whose memory it accesses.
 func (e *Emulator) deviceMask(p nodeParams) (mask uint64) {
 	with := func(d *device) { mask |= 1 << d.ordinal }
 	switch n := p.(type) {
@@ -24,8 +24,8 @@ func (e *Emulator) deviceMask(p nodeParams) (mask uint64) {
 	return mask
 }
 
-// strays returns the first node, also of graphs inside, that works with other
-// devices than home.
+// strays returns the first node that works with devices other than home. It also looks in nested
+// graphs.
 func (e *Emulator) strays(g *graph, home *device) *node {
 	for _, n := range g.nodes {
 		if e.deviceMask(n.params)&^(1<<home.ordinal) != 0 {
@@ -44,8 +44,8 @@ func (e *Emulator) strays(g *graph, home *device) *node {
 	return nil
 }
 
-// manyDevices refuses bodies of conditional nodes with work of another device
-// than the condition's, as driver 580 does.
+// manyDevices rejects bodies of conditional nodes with work on a device other than that of the
+// condition, as driver 580 does.
 func (e *Emulator) manyDevices(g *graph) *refusal {
 	for _, n := range g.nodes {
 		inner, ok := n.params.(nested)
@@ -65,7 +65,7 @@ func (e *Emulator) manyDevices(g *graph) *refusal {
 	return nil
 }
 
-// oneDevice refuses a graph for launches by a device that works with several.
+// oneDevice rejects a graph for device launch that works with several devices.
 func (e *Emulator) oneDevice(g *graph) *refusal {
 	var first uint64
 	for _, n := range g.nodes {

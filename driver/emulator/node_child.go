@@ -4,17 +4,17 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// childNode runs a graph of its own.
+// childNode runs a nested graph.
 type childNode struct{ graph *graph }
 
 func (*childNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_GRAPH }
 
-// run is not used: an executable has the child's steps.
+// run is never called: an executable graph has the child's steps instead.
 func (*childNode) run(*execution) result { return errLaunchFailed }
 
 func (n *childNode) graphs() []*graph { return []*graph{n.graph} }
 
-// childFrom embeds a graph: a copy of it, or itself if it is moved.
+// childFrom embeds a copy of a graph, or the graph itself if it is moved.
 func childFrom(c call, parent *graph, h uintptr, move bool) (nodeParams, result) {
 	g := find[graph](c.e, h)
 	switch {

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// copyNode is a copy by the parameters of CUDA_MEMCPY3D. It refers to the
-// user's memory for as long as it exists, as a driver's node does.
+// copyNode is a copy with the parameters of CUDA_MEMCPY3D. It refers to the user's memory for as
+// long as it exists, as a driver's node does.
 type copyNode struct {
 	copyOp
 	ctx    *cudaContext
@@ -60,7 +60,7 @@ func captureCopy(c call, s *stream, dst, src *place, n extent) result {
 	return s.record(node)
 }
 
-// sideOf names a place the way CUDA_MEMCPY3D does.
+// sideOf describes a place the way CUDA_MEMCPY3D does.
 func (e *Emulator) sideOf(p *place) (cu.CUmemorytype, unsafe.Pointer, cu.CUdeviceptr) {
 	if p.host != nil {
 		return cu.CU_MEMORYTYPE_HOST, p.host, 0
@@ -74,8 +74,7 @@ func (e *Emulator) sideOf(p *place) (cu.CUmemorytype, unsafe.Pointer, cu.CUdevic
 	return cu.CU_MEMORYTYPE_DEVICE, nil, cu.CUdeviceptr(p.addr)
 }
 
-// contextFor is the context that argument i names for a copy or fill node; 0
-// means the current one.
+// contextFor returns the context in argument i of a copy or fill node. 0 means the current one.
 func contextFor(c call, i int) (*cudaContext, result) {
 	ctx := contextAt(c, i)
 	return ctx, ctx.usable()

@@ -4,7 +4,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// eventRecordNode records an event, eventWaitNode waits for one.
+// eventRecordNode records an event, and eventWaitNode waits for one.
 type (
 	eventRecordNode struct{ ev *event }
 	eventWaitNode   struct{ ev *event }
@@ -14,9 +14,9 @@ func (*eventRecordNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE
 
 func (*eventWaitNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT }
 
-// run puts a mark at the launch that is running: who waits for it waits until
-// that launch has ended, which is later than a device would make it but never
-// earlier. The time is the node's.
+// run sets the event's mark to the launch that is running. A wait for that mark returns when the
+// whole launch has ended, which is later than on a device but never earlier. The recorded time is
+// the node's.
 func (n *eventRecordNode) run(x *execution) result {
 	x.e.mu.Lock()
 	defer x.e.mu.Unlock()
@@ -30,7 +30,7 @@ func (n *eventWaitNode) run(x *execution) result {
 	defer x.e.mu.Unlock()
 	m := n.ev.mark
 	if m == nil || m.s == x.stream {
-		return success // in order already
+		return success // already in order
 	}
 	for !m.met() && x.e.running.Err() == nil {
 		m.s.cond.Wait()

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// semNode signals external semaphores, or waits for them: in a stream, or as a
-// node. P is CUDA's parameters of one semaphore.
+// semNode signals external semaphores or waits for them, in a stream or as a node. P is CUDA's
+// parameters of one semaphore.
 type semNode[P any] struct {
 	sems   []*extSem
 	params []P
@@ -46,7 +46,7 @@ func (n *semWaitNode) run(x *execution) result {
 	return success
 }
 
-// read takes over the arrays of a call.
+// read copies the arrays of a call.
 func (n *semNode[P]) read(e *Emulator, sems *cu.CUexternalSemaphore, params *P, count uint32) result {
 	if sems == nil || params == nil || count == 0 {
 		return errInvalidValue
@@ -62,7 +62,7 @@ func (n *semNode[P]) read(e *Emulator, sems *cu.CUexternalSemaphore, params *P, 
 	return success
 }
 
-// handles are those of the semaphores, in a new array.
+// handles returns the handles of the semaphores in a new array.
 func (n *semNode[P]) handles() []cu.CUexternalSemaphore {
 	list := make([]cu.CUexternalSemaphore, len(n.sems))
 	for i, x := range n.sems {
@@ -157,7 +157,7 @@ func cuGraphExecExternalSemaphoresWaitNodeSetParams(c call) result {
 	return setSemStep[*semWaitNode](c, c.e.waitFrom)
 }
 
-// setSemNode gives a node of a graph other parameters.
+// setSemNode replaces the parameters of a node in a graph.
 func setSemNode[N nodeParams, A any](c call, from func(*A) (N, result)) result {
 	n, _, r := nodeOf[N](c, 0)
 	if r != success {
@@ -171,7 +171,7 @@ func setSemNode[N nodeParams, A any](c call, from func(*A) (N, result)) result {
 	return success
 }
 
-// setSemStep gives a node of an executable graph other parameters.
+// setSemStep replaces the parameters of a node in an executable graph.
 func setSemStep[N nodeParams, A any](c call, from func(*A) (N, result)) result {
 	x, n, old, r := stepAt[N](c)
 	if r != success {

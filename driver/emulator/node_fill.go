@@ -12,7 +12,7 @@ type fillNode struct {
 
 func (*fillNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEMSET }
 
-// fillNodeFrom makes a memset node's parameters of the struct.
+// fillNodeFrom converts the struct to the parameters of a memset node.
 func (e *Emulator) fillNodeFrom(p *cu.CUDA_MEMSET_NODE_PARAMS, ctx *cudaContext) (*fillNode, result) {
 	if p == nil {
 		return nil, errInvalidValue

@@ -1,7 +1,7 @@
 package emulator
 
-// hostParams is CUDA_HOST_NODE_PARAMS with the user's data as a number: it
-// need not be a pointer, and only pointers may be in a variable of that type.
+// hostParams is CUDA_HOST_NODE_PARAMS with the user's data as a number. The data need not be a
+// pointer, and a variable of a pointer type may only contain pointers.
 type hostParams struct{ fn, userData uintptr }
 
 func hostNodeFrom(p *hostParams) (*hostNode, result) {

@@ -5,14 +5,13 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Kernel nodes. Version 1 of the parameters is version 2 without the last two
-// fields; those may not be read there.
+// Kernel nodes. Version 1 of the parameters is version 2 without the last two fields, which must
+// not be read in version 1.
 
 type kernelParamsV2 = cu.CUDA_KERNEL_NODE_PARAMS_v2
 
-// kernelParamsAt reads the struct of argument i. It is passed on by value: the
-// arrays it points to may lie on the caller's stack, so it must not get into
-// the heap.
+// kernelParamsAt reads the struct of argument i. It returns the struct by value: the arrays it
+// points to may lie on the caller's stack, so it must not escape to the heap.
 func kernelParamsAt(c call, i int, v1 bool) (p kernelParamsV2, ok bool) {
 	switch {
 	case c.Ptr(i) == nil:
@@ -28,7 +27,7 @@ func kernelParamsAt(c call, i int, v1 bool) (p kernelParamsV2, ok bool) {
 	return p, true
 }
 
-// kernelNodeAt makes a node's parameters of argument i.
+// kernelNodeAt makes a node's parameters from argument i.
 func (c call) kernelNodeAt(i int, v1 bool, attrs launchAttrs) (*kernelNode, result) {
 	p, ok := kernelParamsAt(c, i, v1)
 	if !ok {
@@ -37,7 +36,7 @@ func (c call) kernelNodeAt(i int, v1 bool, attrs launchAttrs) (*kernelNode, resu
 	return c.kernelNodeFrom(&p, attrs)
 }
 
-// kernelNodeFrom makes a node's parameters of the struct.
+// kernelNodeFrom makes a node's parameters from the struct.
 func (c call) kernelNodeFrom(p *kernelParamsV2, attrs launchAttrs) (*kernelNode, result) {
 	spec := launchSpec{
 		fn:     uintptr(p.Func),

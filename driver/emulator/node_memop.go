@@ -6,8 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// fields answers with the node's parameters. The array of pointers and the
-// arguments belong to the node.
+// fields returns the node's parameters. The array of pointers and the arguments belong to the node.
 func (n *kernelNode) fields() kernelParamsV2 {
 	p := kernelParamsV2{
 		GridDimX: n.grid.X, GridDimY: n.grid.Y, GridDimZ: n.grid.Z,

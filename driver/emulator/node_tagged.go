@@ -19,7 +19,7 @@ func addTagged(c call, dataArg, countArg, paramsArg int) result {
 	return addNode(c, dataArg, countArg, func(g *graph) (nodeParams, result) { return c.tagged(g, p, nil) })
 }
 
-// tagged makes parameters of the tagged union. old are those they replace, nil
+// tagged makes parameters from the tagged union. old is the parameters that they replace, or nil
 // for a new node.
 func (c call) tagged(g *graph, p *cu.CUgraphNodeParams, old nodeParams) (nodeParams, result) {
 	if old != nil && old.kind() != p.Type {
@@ -93,7 +93,7 @@ func (c call) tagged(g *graph, p *cu.CUgraphNodeParams, old nodeParams) (nodePar
 	return nil, errInvalidValue
 }
 
-// checked turns a typed result into the interface, without a typed nil.
+// checked converts a typed result to the interface, and avoids a typed nil.
 func checked[P nodeParams](p P, r result) (nodeParams, result) {
 	if r != success {
 		return nil, r
@@ -126,7 +126,7 @@ func cuGraphNodeSetParams(c call) result {
 	return success
 }
 
-// replace gives a node other parameters, and a child graph node another graph.
+// replace replaces the parameters of a node, and the graph of a child graph node.
 func (n *node) replace(p nodeParams) {
 	if o, ok := n.params.(*childNode); ok {
 		o.graph.destroy()

@@ -1,7 +1,7 @@
 package emulator
 
-// Functions that ask for what no object of the emulator has: they answer as a
-// driver does for an object without it.
+// Functions about features that no object of the emulator has. They return what a driver returns
+// for an object without the feature.
 
 var withoutFunctions = functions{
 	"cuArrayGetMemoryRequirements": {never, current},
@@ -15,12 +15,11 @@ var withoutFunctions = functions{
 	"cuCtxDetach":                  {cuCtxDetach, afterInit},
 }
 
-// never is what sparse arrays, and those whose memory comes later, can be asked:
-// an array here is neither.
+// never is for queries about sparse and deferred-mapping arrays. An array here is neither.
 func never(call) result { return errInvalidValue }
 
-// cuModuleGetTexRef: PTX with texture or surface references is refused when it
-// is loaded, so no module has any.
+// cuModuleGetTexRef: PTX with texture or surface references is rejected when it is loaded, so no
+// module has any.
 func cuModuleGetTexRef(c call) result {
 	_, ok := c.text(2)
 	switch {
@@ -32,7 +31,7 @@ func cuModuleGetTexRef(c call) result {
 	return errNotFound
 }
 
-// cuLibraryGetUnifiedFunction: code for a device is none for the host.
+// cuLibraryGetUnifiedFunction: device code has no function for the host.
 func cuLibraryGetUnifiedFunction(c call) result {
 	if handleAt[library](c, 1) == nil {
 		return errInvalidHandle
@@ -40,7 +39,7 @@ func cuLibraryGetUnifiedFunction(c call) result {
 	return errInvalidValue
 }
 
-// cuStreamGetGreenCtx: no stream is of a green context.
+// cuStreamGetGreenCtx: no stream belongs to a green context.
 func cuStreamGetGreenCtx(c call) result {
 	if _, r := streamAt(c, 0); r != success {
 		return r
@@ -48,7 +47,7 @@ func cuStreamGetGreenCtx(c call) result {
 	return put(c, 1, uintptr(0))
 }
 
-// cuCtxAttach counts users of the current context, which cuCtxDetach takes away.
+// cuCtxAttach adds a user of the current context, which cuCtxDetach removes.
 func cuCtxAttach(c call) result {
 	switch {
 	case c.Ptr(0) == nil || c.Uint32(1) != 0:
@@ -63,7 +62,7 @@ func cuCtxAttach(c call) result {
 	return put(c, 0, c.ctx.handle)
 }
 
-// cuCtxDetach ends a context that nobody uses any more.
+// cuCtxDetach undoes one cuCtxAttach. If there is none to undo, it destroys the context.
 func cuCtxDetach(c call) result {
 	ctx := handleAt[cudaContext](c, 0)
 	switch {

@@ -22,16 +22,16 @@ var occupancyFunctions = functions{
 const (
 	warpSize       = 32
 	registersPerSM = 65536
-	registerUnit   = 256 // registers are given out to a warp in these
+	registerUnit   = 256 // unit in which a warp gets registers
 	maxThreads     = 1024
-	sharedUnit     = 128 // shared memory is given out in these
+	sharedUnit     = 128 // unit in which a block gets shared memory
 )
 
-// blocksPerSM is how many blocks of the given size are resident at a time, by
-// the rules of the occupancy calculator.
+// blocksPerSM returns how many blocks of the given size are resident at a time, by the rules of the
+// occupancy calculator.
 func (f *kernelFunc) blocksPerSM(threads int, dynamic uint64) int {
 	l := limitsOf(f.mod.ctx.e.cfg.ComputeCapability)
-	if threads <= 0 || threads > maxThreads { // the kernel's own bound is not looked at
+	if threads <= 0 || threads > maxThreads { // the kernel's own limit is not considered
 		return 0
 	}
 	warps := (threads + warpSize - 1) / warpSize
@@ -65,8 +65,8 @@ func cuOccupancyMaxActiveBlocksWithFlags(c call) result {
 	return cuOccupancyMaxActiveBlocks(c)
 }
 
-// cuOccupancyMaxPotentialBlockSize tries block sizes from the largest; the
-// caller's function from block size to shared memory is a C function.
+// cuOccupancyMaxPotentialBlockSize tries block sizes from the largest. The caller's function from
+// block size to shared memory is a C function.
 func cuOccupancyMaxPotentialBlockSize(c call) result {
 	grid, block := at[int32](c, 0), at[int32](c, 1)
 	f, r := functionAt(c, 2)

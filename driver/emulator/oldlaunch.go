@@ -7,8 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// The launches of CUDA before 4.0: block, shared memory and parameters are
-// state of the function.
+// The launches of CUDA before 4.0: block, shared memory and parameters are state of the function.
 
 // oldLaunch is that state.
 type oldLaunch struct {
@@ -18,7 +17,7 @@ type oldLaunch struct {
 	params [oldParameters]byte
 }
 
-// oldParameters is the room for parameters.
+// oldParameters is the size of the parameter buffer.
 const oldParameters = 4096
 
 var oldLaunchFunctions = functions{
@@ -33,7 +32,7 @@ var oldLaunchFunctions = functions{
 	"cuLaunchGridAsync":   {cuLaunchGridAsync, current},
 }
 
-// oldAt is the function of argument 0 with its state.
+// oldAt returns the function of argument 0 with its state.
 func oldAt(c call) (*kernelFunc, *oldLaunch, result) {
 	f, r := functionAt(c, 0)
 	if r != success {
@@ -82,7 +81,7 @@ func cuParamSetSize(c call) result {
 	return success
 }
 
-// bytes is the room for n bytes at the offset in argument 1.
+// bytes returns the parameter buffer's n bytes at the offset in argument 1.
 func (old *oldLaunch) bytes(c call, n uint64) ([]byte, result) {
 	at := int64(c.Int32(1))
 	if at < 0 || uint64(at)+n > oldParameters {

@@ -9,21 +9,19 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// What is ordered before what, for the checks that ask: a vector clock over
-// the streams and the host. It follows what the program makes sure of, not
-// what happens to have ended, so that a race is found whatever the timing was.
-// All host threads count as one.
+// The order of operations, for the checks that need it: a vector clock over the streams and the
+// host. It contains the order that the program guarantees, not the order in which operations
+// happened to end. A race is therefore found whatever the timing was. All host threads count as
+// one.
 
-// lane is what tells a stream from others in the order, for as long as anything
-// refers to its tasks.
+// lane identifies a stream in the order. It lives as long as anything refers to the stream's tasks.
 type lane struct {
 	retired atomic.Uint64 // the number of its retirement; 0: it may have work
 }
 
-// progress is the last task of each stream that comes before something. A
-// stream that was destroyed retires when the host knows all its work to have
-// ended. From then on it is not listed: the number of the last retirement
-// says that it comes before.
+// progress says what comes before something, as the last such task of each stream. A destroyed
+// stream retires when the host knows that all its work has ended. From then on the stream is not
+// listed. The number of the last retirement implies that it comes before.
 type progress map[*lane]uint64
 
 var (
@@ -46,7 +44,7 @@ func (p progress) has(l *lane, seq uint64) bool {
 	return r != 0 && p[retiredLane] >= r
 }
 
-// shorten drops what the number of retirements says.
+// shorten removes the entries that the number of retirements implies.
 func (p progress) shorten() {
 	for l := range p {
 		if r := l.retired.Load(); r != 0 && p[retiredLane] >= r {
@@ -55,19 +53,19 @@ func (p progress) shorten() {
 	}
 }
 
-// taskOrder is a task's place in the order; for a node of a graph, also in
-// that graph's launch.
+// taskOrder is a task's place in the order. For a node of a graph, it includes the place in that
+// launch of the graph.
 type taskOrder struct {
 	lane   *lane
 	seq    uint64
 	before progress
-	nodes  []*taskOrder // of graphs that run, which come before too
+	nodes  []*taskOrder // of running graphs; these come before too
 	made   *vm.Trace
 
 	plan  *plan
 	round uint64 // of the execution of the plan
 	step  int
-	memo  map[*taskOrder]bool // while it runs: it would hold all earlier tasks
+	memo  map[*taskOrder]bool // only while it runs: it would retain all earlier tasks
 }
 
 // After implements vm.Order.
@@ -97,16 +95,16 @@ func (t *taskOrder) after(p *taskOrder) bool {
 	return t.plan.reaches(p.step, t.step)
 }
 
-// afterNode reports whether a node comes before by what the host learned of
-// the graph while it ran.
+// afterNode reports whether a node comes before according to what the host learned from the graph
+// while it ran.
 func (t *taskOrder) afterNode(p *taskOrder) bool {
 	return slices.ContainsFunc(t.nodes, func(n *taskOrder) bool {
 		return n.lane == p.lane && n.seq == p.seq && n.after(p)
 	})
 }
 
-// reaches reports whether a step comes before a later one by the edges. It
-// looks at each step in between once: a graph may have far more paths.
+// reaches reports whether the edges order a step before a later one. It visits each step in between
+// once, because a graph may have far more paths than steps.
 func (p *plan) reaches(from, to int) bool {
 	if from >= to {
 		return from == to
@@ -126,12 +124,12 @@ func (p *plan) reaches(from, to int) bool {
 	return earlier[0]
 }
 
-// inStep is the order of a step of a launched graph.
+// inStep returns the order of a step of a launched graph.
 func (t *taskOrder) inStep(p *plan, round uint64, step int) *taskOrder {
 	return &taskOrder{lane: t.lane, seq: t.seq, before: t.before, nodes: t.nodes, made: t.made, plan: p, round: round, step: step}
 }
 
-// order gives a new task of the stream its place. e.mu is held.
+// order gives a new task of the stream its place in the order. e.mu is held.
 func (s *stream) order(deps []dependency) *taskOrder {
 	e := s.ctx.e
 	if !e.checks(ordering) {
@@ -151,8 +149,8 @@ func (s *stream) order(deps []dependency) *taskOrder {
 	return t
 }
 
-// before lists the ends of the streams that a task of s waits for without
-// being told, whether they are reached or not.
+// before lists the last tasks of the streams that a task of s waits for implicitly, whether or not
+// they have ended.
 func (s *stream) before() []dependency {
 	var deps []dependency
 	switch {
@@ -168,7 +166,7 @@ func (s *stream) before() []dependency {
 	return deps
 }
 
-// learn puts tasks before all later ones of the stream.
+// learn orders tasks before all later tasks of the stream.
 func (s *stream) learn(deps ...dependency) {
 	if !s.ctx.e.checks(ordering) {
 		return
@@ -179,12 +177,12 @@ func (s *stream) learn(deps ...dependency) {
 	for _, d := range deps {
 		s.known.join(d.progress())
 		if d.order != nil {
-			s.shortened = 0 // what it knew of streams that ended since is back
+			s.shortened = 0 // it lists streams again that have retired since
 		}
 	}
 }
 
-// progress is what is ended when the task is.
+// progress returns what has ended when the task has ended.
 func (d dependency) progress() progress {
 	p := progress{d.s.lane: d.seq}
 	if d.order != nil {
@@ -193,8 +191,8 @@ func (d dependency) progress() progress {
 	return p
 }
 
-// hostLearns notes that the host has made sure that tasks have ended. What it
-// did to memory of copies until then it did too early.
+// hostLearns records that the host has made sure that tasks have ended. Anything the host did
+// before this to memory of copies, it did too early.
 func (e *Emulator) hostLearns(deps ...dependency) {
 	if !e.checks(ordering) {
 		return
@@ -205,7 +203,7 @@ func (e *Emulator) hostLearns(deps ...dependency) {
 	e.hostLearned()
 }
 
-// hostLearned ends what waits for the host to learn something.
+// hostLearned updates everything that depends on what the host knows.
 func (e *Emulator) hostLearned() {
 	e.hostKnows.shorten()
 	e.landed(e.hostKnows)
@@ -222,8 +220,7 @@ func (e *Emulator) hostLearned() {
 	})
 }
 
-// retire is for a stream that was destroyed and whose work the host knows to
-// have ended.
+// retire is for a destroyed stream whose work the host knows to have ended.
 func (e *Emulator) retire(s *stream) {
 	e.retirements++
 	s.lane.retired.Store(e.retirements)
@@ -231,8 +228,8 @@ func (e *Emulator) retire(s *stream) {
 	delete(e.hostKnows, s.lane)
 }
 
-// leave is for a stream that is destroyed. What it has done is kept until the
-// host knows.
+// leave is for a stream that is being destroyed. Its work is kept until the host knows that it has
+// ended.
 func (s *stream) leave() {
 	e := s.ctx.e
 	s.ctx.forgetGone()
@@ -245,13 +242,14 @@ func (s *stream) leave() {
 	e.hostLearned()
 }
 
-// learnt reports whether the host knows the work to have ended, if anybody asks.
+// learnt reports whether the host knows that the work has ended. Without checks of order, it always
+// returns true.
 func (d dependency) learnt() bool {
 	e := d.s.ctx.e
 	return !e.checks(ordering) || e.hostKnows.has(d.s.lane, d.seq)
 }
 
-// hostOrder is the place of a copy that the host makes itself.
+// hostOrder returns the place of a copy that the host makes itself.
 func (e *Emulator) hostOrder() *taskOrder {
 	if !e.checks(ordering) {
 		return nil
@@ -261,8 +259,8 @@ func (e *Emulator) hostOrder() *taskOrder {
 	return t
 }
 
-// signal is for an operation that lets others go on by a semaphore or a word of
-// memory: what comes before it is left there.
+// signal is for an operation that releases waiters through a semaphore or a word of memory. It
+// stores there what comes before the operation.
 func (x *execution) signal(at any) {
 	if x.order == nil {
 		return
@@ -280,7 +278,7 @@ func (x *execution) signal(at any) {
 	x.e.signals[at] = p
 }
 
-// unsignalled forgets what was left at words of memory that is freed.
+// unsignalled removes the signals stored for words of memory that is freed.
 func (e *Emulator) unsignalled(addr, size uint64) {
 	maps.DeleteFunc(e.signals, func(at any, _ progress) bool {
 		word, ok := at.(uint64)
@@ -288,16 +286,16 @@ func (e *Emulator) unsignalled(addr, size uint64) {
 	})
 }
 
-// shown ends the flights of copies before a signal that the host may look for
-// itself. That is all that it is taken for: whether the host did is not known.
+// shown ends the flights of copies before a signal that the host could poll itself. Nothing else
+// follows from the signal, because it is not known whether the host polled it.
 func (e *Emulator) shown(at any, p progress) {
 	if addr, ok := at.(uint64); !ok || e.isHostMemory(addr) {
 		e.landed(p)
 	}
 }
 
-// awaited is for an operation that waited for such a signal. It may have been
-// the host's or a kernel's: what has ended counts too.
+// awaited is for an operation that waited for such a signal. The signal may have come from the host
+// or from a kernel, so everything that has ended counts too.
 func (x *execution) awaited(at any) {
 	if x.order == nil {
 		return
@@ -312,8 +310,8 @@ func (x *execution) awaited(at any) {
 	}
 }
 
-// learned puts something before the rest of what runs and what comes next in
-// its stream.
+// learned orders something before the rest of the running task and before later tasks of its
+// stream.
 func (x *execution) learned(p progress) {
 	x.order.before.join(p)
 	x.stream.known.join(p)
@@ -327,8 +325,8 @@ func (s *stream) learnLate(p progress) {
 	s.late.join(p)
 }
 
-// settle completes a task's place when its turn has come, with what was not
-// known when it was submitted.
+// settle completes a task's place when its turn comes, with what was not known when it was
+// submitted.
 func (t *task) settle(s *stream) {
 	if t.order == nil {
 		return
@@ -339,8 +337,8 @@ func (t *task) settle(s *stream) {
 	t.order.before.join(s.late)
 }
 
-// hostKnows is for an operation that tells the host how far the stream is. If it
-// is a node, the host learns of those before it only.
+// hostKnows is for an operation that tells the host how far the stream has progressed. If it is a
+// node, the host only learns about the nodes before it.
 func (x *execution) hostKnows() {
 	if x.order == nil {
 		return
@@ -390,7 +388,7 @@ func (e *Emulator) touchPlace(order *taskOrder, what string, p *place, n extent,
 	}
 }
 
-// copied tells the checks of a copy that was made.
+// copied passes a copy that was made to the checks.
 func (e *Emulator) copied(order *taskOrder, dst, src *place, n extent) {
 	if !e.checks(CheckGlobalRaces | CheckUninitialized) {
 		return
@@ -413,7 +411,7 @@ func (e *Emulator) copied(order *taskOrder, dst, src *place, n extent) {
 	}
 }
 
-// written tells the checks of a fill or another write of the driver.
+// written passes a fill, or another write of the driver, to the checks.
 func (e *Emulator) written(order *taskOrder, what string, addr, n uint64) {
 	e.touch(order, what, addr, n, true)
 	e.mem.Written(addr, n)

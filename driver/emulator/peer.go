@@ -9,8 +9,7 @@ var peerFunctions = functions{
 	"cuCtxDisablePeerAccess":  {cuCtxDisablePeerAccess, current},
 }
 
-// peerMask has a bit for each device whose memory kernels of the context may
-// reach.
+// peerMask returns a bit for each device whose memory kernels of the context may access.
 func (ctx *cudaContext) peerMask() uint64 {
 	ctx.e.mu.Lock()
 	defer ctx.e.mu.Unlock()
@@ -50,7 +49,7 @@ func cuDeviceGetP2PAttribute(c call) result {
 	return errInvalidValue
 }
 
-// peerAt is the context of argument 0, on another device than the current one.
+// peerAt returns the context of argument 0, which must be alive.
 func peerAt(c call) (*cudaContext, result) {
 	peer := handleAt[cudaContext](c, 0)
 	if peer == nil || !peer.alive {

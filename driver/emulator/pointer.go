@@ -20,7 +20,7 @@ func cuPointerGetAttribute(c call) result {
 	return c.pointerAttribute(c.Ptr(0), cu.CUpointer_attribute(c.Uint32(1)), c.Uint64(2))
 }
 
-// cuPointerGetAttributes answers zeros about a pointer that it does not know.
+// cuPointerGetAttributes returns zeros for an unknown pointer.
 func cuPointerGetAttributes(c call) result {
 	n := int(c.Uint32(0))
 	attrs, data := list[cu.CUpointer_attribute](c, 1, n), list[unsafe.Pointer](c, 2, n)
@@ -42,7 +42,7 @@ func cuPointerGetAttributes(c call) result {
 	return success
 }
 
-// attributeSize is the size of what a pointer attribute writes.
+// attributeSize returns the size of the value that a pointer attribute writes.
 func attributeSize(attr cu.CUpointer_attribute) int {
 	switch attr {
 	case cu.CU_POINTER_ATTRIBUTE_P2P_TOKENS:
@@ -133,7 +133,7 @@ func (c call) pointerAttribute(out unsafe.Pointer, attr cu.CUpointer_attribute, 
 	return success
 }
 
-// reaches reports whether kernels of the current context may touch the region.
+// reaches reports whether kernels of the current context may access the region.
 func (c call) reaches(r *vm.Region) bool {
 	if c.ctx == nil || r.Device == vm.HostDevice || r.Device == c.ctx.dev.ordinal {
 		return true

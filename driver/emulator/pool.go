@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// pool is a memory pool. What it has reserved is charged to the device, used
-// or not, and goes back at synchronisation points down to the threshold.
+// pool is a memory pool. All memory that it has reserved is charged to the device, whether used or
+// not. At synchronisation points, the pool releases unused memory down to the threshold.
 type pool struct {
 	handle    uintptr
 	dev       *device
@@ -27,7 +27,7 @@ type devicePools struct {
 	all               []*pool
 }
 
-// poolUnit is what a pool reserves at a time.
+// poolUnit is the unit in which a pool reserves memory.
 const poolUnit = 32 << 20
 
 func (d *device) newPool(fixed bool) *pool {
@@ -40,7 +40,7 @@ func (d *device) newPool(fixed bool) *pool {
 	return p
 }
 
-// standardPool is the device's default pool, made when it is first asked for.
+// standardPool returns the device's default pool, and makes it on the first call.
 func (d *device) standardPool() *pool {
 	if d.pools.standard == nil {
 		d.pools.standard = d.newPool(true)
@@ -49,20 +49,20 @@ func (d *device) standardPool() *pool {
 	return d.pools.standard
 }
 
-// currentPool is what cuMemAllocAsync uses.
+// currentPool returns the pool that cuMemAllocAsync uses.
 func (d *device) currentPool() *pool {
 	d.standardPool()
 	return d.pools.current
 }
 
-// trimPools gives back all that no allocation uses.
+// trimPools releases all memory that no allocation uses.
 func (d *device) trimPools() {
 	for _, p := range d.pools.all {
 		p.trim(0)
 	}
 }
 
-// trim gives memory back until no more than keep is reserved.
+// trim releases memory until at most keep bytes are reserved.
 func (p *pool) trim(keep uint64) {
 	want := max(roundUp(p.used, granularity), min(keep, p.reserved))
 	if want < p.reserved {
@@ -71,7 +71,7 @@ func (p *pool) trim(keep uint64) {
 	}
 }
 
-// take counts an allocation, reserving more where needed.
+// take counts an allocation, reserving more memory where needed.
 func (p *pool) take(size uint64) bool {
 	size = roundUp(size, granularity)
 	if p.maxSize != 0 && p.used+size > p.maxSize {
@@ -101,7 +101,7 @@ func (p *pool) giveBack(size uint64) {
 func (p *pool) allocate(ctx *cudaContext, size uint64, by string) (uint64, result) {
 	e := p.dev.e
 	if !p.take(size) {
-		p.dev.wait() // frees that are queued may make room
+		p.dev.wait() // queued frees may make room
 		p.dev.trimPools()
 		if !p.take(size) {
 			return 0, errOutOfMemory
@@ -156,8 +156,8 @@ func cuMemAllocFromPoolAsync(c call) result {
 	return allocAsync(c, s, p, "cuMemAllocFromPoolAsync")
 }
 
-// allocAsync makes memory for a stream. The address is known at once; in a
-// capture it is a node's.
+// allocAsync makes memory for a stream. The address is known immediately. In a capture, the
+// allocation is a node.
 func allocAsync(c call, s *stream, p *pool, by string) result {
 	size := c.Uint64(1)
 	if c.Ptr(0) == nil {

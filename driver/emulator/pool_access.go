@@ -7,13 +7,13 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// rights are what flags allow.
+// rights returns the rights that flags grant.
 func rights(flags cu.CUmemAccess_flags) (read, write bool) {
 	write = flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 	return write || flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READ, write
 }
 
-// accessFlags is the reverse of rights.
+// accessFlags is the inverse of rights.
 func accessFlags(read, write bool) cu.CUmemAccess_flags {
 	switch {
 	case write:
@@ -24,8 +24,8 @@ func accessFlags(read, write bool) cu.CUmemAccess_flags {
 	return cu.CU_MEM_ACCESS_FLAGS_PROT_NONE
 }
 
-// checkAccess judges what devices shall be allowed with memory of d, which can
-// not be locked out itself.
+// checkAccess checks a request to set the access rights of devices to memory of d. Access by d
+// itself cannot be revoked.
 func (e *Emulator) checkAccess(d *device, descs []cu.CUmemAccessDesc) result {
 	for i, a := range descs {
 		if r := e.checkAccessors(descs[i : i+1]); r != success {
@@ -38,7 +38,7 @@ func (e *Emulator) checkAccess(d *device, descs []cu.CUmemAccessDesc) result {
 	return success
 }
 
-// checkAccessors says whether all are devices that are there.
+// checkAccessors checks that all locations are devices that exist.
 func (e *Emulator) checkAccessors(descs []cu.CUmemAccessDesc) result {
 	for _, a := range descs {
 		switch {
@@ -58,7 +58,7 @@ func setAccess(r *vm.Reach, descs []cu.CUmemAccessDesc) {
 	}
 }
 
-// accessDescs is a list as a node's parameters have it.
+// accessDescs returns the list of descriptions in a node's parameters.
 func accessDescs(p *cu.CUmemAccessDesc, n uintptr) []cu.CUmemAccessDesc {
 	if p == nil {
 		return nil
@@ -66,7 +66,7 @@ func accessDescs(p *cu.CUmemAccessDesc, n uintptr) []cu.CUmemAccessDesc {
 	return unsafe.Slice(p, n)
 }
 
-// descs is what other devices may do with the pool's memory.
+// descs returns what other devices may do with the pool's memory.
 func (p *pool) descs(e *Emulator) (list []cu.CUmemAccessDesc) {
 	for i := range e.devices {
 		flags := accessFlags(p.reach.May(i))

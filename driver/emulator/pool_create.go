@@ -16,7 +16,7 @@ func cuMemPoolCreate(c call) result {
 	return put(c, 0, p.handle)
 }
 
-// poolDevice is where memory of these properties lies.
+// poolDevice returns the device where memory with these properties lies.
 func (e *Emulator) poolDevice(props *cu.CUmemPoolProps) (*device, result) {
 	loc := props.Location
 	switch {
@@ -34,8 +34,7 @@ func (e *Emulator) poolDevice(props *cu.CUmemPoolProps) (*device, result) {
 	return e.devices[loc.Id], success
 }
 
-// cuMemPoolDestroy forgets the pool; what was allocated from it stays until it
-// is freed.
+// cuMemPoolDestroy destroys the pool. Memory allocated from it stays until it is freed.
 func cuMemPoolDestroy(c call) result {
 	p := handleAt[pool](c, 0)
 	if p == nil || p.fixed {
@@ -110,7 +109,7 @@ func cuMemPoolGetAttribute(c call) result {
 	return errInvalidValue
 }
 
-// cuMemPoolSetAccess sets nothing if one of the descriptions is wrong.
+// cuMemPoolSetAccess sets nothing if one of the descriptions is invalid.
 func cuMemPoolSetAccess(c call) result {
 	p := handleAt[pool](c, 0)
 	descs := list[cu.CUmemAccessDesc](c, 1, int(c.Word(2)))
@@ -122,7 +121,7 @@ func cuMemPoolSetAccess(c call) result {
 	}
 	for _, d := range descs {
 		if d.Flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READ {
-			return errNotSupported // seen on driver 580
+			return errNotSupported // observed on driver 580
 		}
 	}
 	setAccess(&p.reach, descs)

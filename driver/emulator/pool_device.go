@@ -31,8 +31,8 @@ func cuDeviceSetMemPool(c call) result {
 	return success
 }
 
-// poolOwner is the device of a location, in an argument, whose pools hold
-// memory of a type, in the next argument.
+// poolOwner returns the device whose pools are used for a location and an allocation type. These
+// are argument i and the next one.
 func poolOwner(c call, i int) (*device, result) {
 	loc := at[cu.CUmemLocation](c, i)
 	if loc == nil {

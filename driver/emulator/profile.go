@@ -7,39 +7,37 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Profile is what the instructions of kernels did, counted if Config.Profile or
-// Config.CostModel is set.
+// Profile holds counts of what the instructions of kernels did. They are collected if
+// Config.Profile or Config.CostModel is set.
 type Profile struct {
 	Launches uint64
-	// WarpInstructions and LaneInstructions count the emulator's own, of which a
-	// PTX instruction can be several.
+	// WarpInstructions and LaneInstructions count the emulator's own instructions. One PTX
+	// instruction may be several of them.
 	WarpInstructions, LaneInstructions uint64
-	// Opcodes are the PTX instructions, by opcode with its modifiers:
-	// "ld.global.f32".
+	// Opcodes counts the PTX instructions by opcode with its modifiers: "ld.global.f32".
 	Opcodes map[string]OpcodeCount
-	// Global and Shared are the accesses to memory. Generic addresses count
-	// where they point; local memory, parameters and constants are left out.
+	// Global and Shared count the accesses to memory. Generic addresses count where they point.
+	// Local memory, parameters and constants are not counted.
 	Global, Shared MemoryCount
 }
 
-// OpcodeCount is how often an instruction was executed: by warps, and by lanes
-// whose guard let it.
+// OpcodeCount says how often an instruction was executed: by warps, and by lanes whose guard was
+// true.
 type OpcodeCount struct{ Warps, Lanes uint64 }
 
 // MemoryCount is the traffic of one kind of memory.
 type MemoryCount struct{ Loads, Stores, Atomics Traffic }
 
-// Traffic is what accesses of one kind cost a device.
+// Traffic says what accesses of one kind would cost a device.
 type Traffic struct {
 	Requests uint64 // instructions of warps
-	Bytes    uint64 // that the lanes asked for, each lane counted
-	// Transactions are the sectors of 32 bytes that requests to global memory
-	// touch, and the passes that requests to shared memory take because of bank
-	// conflicts.
+	Bytes    uint64 // requested by the lanes, each lane counted
+	// Transactions counts the sectors of 32 bytes that requests to global memory touch. For shared
+	// memory, it counts the passes that requests take because of bank conflicts.
 	Transactions uint64
-	// Ideal is what as many distinct bytes need at best.
+	// Ideal is the minimum number of transactions for the same number of distinct bytes.
 	Ideal uint64
-	// Coalesced are the requests that took no more than that.
+	// Coalesced counts the requests that took no more than that minimum.
 	Coalesced uint64
 }
 
@@ -71,9 +69,8 @@ func (p *profiles) add(kernel string, s *vm.Stats) {
 	k.stats.Counts.Add(&s.Counts)
 }
 
-// Profile returns the counts of a kernel since New, of all kernels with that
-// name; those of all kernels together for "". It may be called at any time and
-// knows the kernels that have ended.
+// Profile returns the counts since New of all kernels with the given name, or of all kernels for
+// "". It may be called at any time and includes the kernels that have ended.
 func (e *Emulator) Profile(kernel string) Profile {
 	if e == nil {
 		return Profile{}
@@ -92,7 +89,7 @@ func (e *Emulator) Profile(kernel string) Profile {
 	return sum.public()
 }
 
-// ProfiledKernels returns the names, in order, of the kernels that Profile knows.
+// ProfiledKernels returns the sorted names of the kernels that Profile has counts for.
 func (e *Emulator) ProfiledKernels() []string {
 	if e == nil {
 		return nil
@@ -121,5 +118,5 @@ func memoryCount(m *vm.MemoryTraffic) MemoryCount {
 	return MemoryCount{Traffic(m.Loads), Traffic(m.Stores), Traffic(m.Atomics)}
 }
 
-// profiled reports whether launches count.
+// profiled reports whether launches are counted.
 func (e *Emulator) profiled() bool { return e.cfg.Profile || e.simulated() }

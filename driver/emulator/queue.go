@@ -6,25 +6,24 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// operation is a piece of device work. The same value runs in a stream and as
-// a node of a graph, so it never changes once it can run: whoever changes
-// parameters makes a new one.
+// operation is a piece of device work. The same value runs in a stream and as a node of a graph, so
+// it never changes once it can run. To change parameters, make a new one.
 type operation interface {
 	// run executes the operation on a stream's goroutine, without the
 	// emulator's lock. A result other than success is a fault of the context.
 	run(x *execution) result
 }
 
-// unconditional operations run also after a fault of the context.
+// unconditional operations run even after a fault of the context.
 type unconditional interface{ runsAfterFault() }
 
-// execution is what a running operation knows about where it runs.
+// execution is the environment of a running operation.
 type execution struct {
 	e      *Emulator
 	ctx    *cudaContext
 	stream *stream
 	now    time.Duration // simulated
-	order  *taskOrder    // of what runs; nil unless a check asks
+	order  *taskOrder    // of what runs; nil unless a check needs it
 	made   *vm.Trace     // where the program submitted it; nil without checks
 }
 
@@ -32,14 +31,13 @@ type execution struct {
 type dependency struct {
 	s     *stream
 	seq   uint64
-	order *taskOrder // of the task; nil unless a check asks
+	order *taskOrder // of the task; nil unless a check needs it
 }
 
 // met reports whether the work has ended.
 func (d dependency) met() bool { return d.s.done >= d.seq }
 
-// wait has the host wait for the work, with the emulator's lock held before
-// and after.
+// wait makes the host wait for the work. The emulator's lock is held before and after.
 func (d dependency) wait() {
 	d.block()
 	e := d.s.ctx.e
@@ -60,12 +58,12 @@ type task struct {
 	deps []dependency
 	// submitted is the host's simulated time.
 	submitted time.Duration
-	// order is for the checks that ask; nil otherwise.
+	// order is for the checks that need it, nil otherwise.
 	order *taskOrder
 	made  *vm.Trace // where the program submitted it; nil without checks
 }
 
-// last is the last task of the stream.
+// last returns the last task of the stream.
 func (s *stream) last() dependency { return dependency{s, s.submitted, s.latest} }
 
 // appendPending adds the stream's last task, if it has not ended.
@@ -76,9 +74,9 @@ func (s *stream) appendPending(deps []dependency) []dependency {
 	return deps
 }
 
-// barrier lists what a task that is submitted to s now has to wait for besides
-// the stream's own order. The legacy stream waits for all blocking streams of
-// its context, and they wait for it; what s itself has pending comes last.
+// barrier lists what a task submitted to s now must wait for in addition to the order of s. The
+// legacy stream waits for all blocking streams of its context, and they wait for it. The pending
+// work of s itself comes last.
 func (s *stream) barrier() []dependency {
 	return s.appendPending(s.implicitDeps(nil))
 }
@@ -114,7 +112,7 @@ func (s *stream) enqueue(op operation, deps ...dependency) dependency {
 	return s.last()
 }
 
-// submittedAt is where the program submits work, for findings about it.
+// submittedAt returns where the program submits work, for findings about it.
 func (e *Emulator) submittedAt(order *taskOrder) *vm.Trace {
 	switch {
 	case order != nil:
@@ -125,7 +123,7 @@ func (e *Emulator) submittedAt(order *taskOrder) *vm.Trace {
 	return nil
 }
 
-// work is the stream's goroutine: it ends when the queue is empty.
+// work is the stream's goroutine. It ends when the queue is empty.
 func (s *stream) work() {
 	e := s.ctx.e
 	x := &execution{e: e, ctx: s.ctx, stream: s, now: s.now}

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Managed memory does not move here, but what a program said about it, and
-// where it had it fetched to, is kept and answered.
+// Managed memory does not move here. Advice and prefetch locations are stored and returned, but
+// have no effect.
 
 var rangeFunctions = functions{
 	"cuMemPrefetchAsync":                {cuMemPrefetchAsyncV1, current},
@@ -22,8 +22,8 @@ var rangeFunctions = functions{
 	"cuMemDiscardAndPrefetchBatchAsync": {cuMemDiscardAndPrefetchBatchAsync, current},
 }
 
-// advised is what is known of a part of managed memory, from an address to
-// that of the next part.
+// advised is what is known about a part of managed memory, from an address to that of the next
+// part.
 type advised struct {
 	from      uint64
 	mostly    bool
@@ -33,8 +33,8 @@ type advised struct {
 	host      bool   // the host with SET_ACCESSED_BY
 }
 
-// parts are the parts of the allocation that overlap a range, which is a whole
-// number of parts afterwards.
+// parts returns the parts of the allocation that overlap a range. It splits parts so that the range
+// consists of whole parts.
 func (a *allocation) parts(addr, size uint64) []advised {
 	if a.advice == nil {
 		a.advice = []advised{{from: a.addr}}
@@ -55,7 +55,7 @@ func (a *allocation) split(addr uint64) int {
 	return i
 }
 
-// managedAt is the managed memory that holds a range.
+// managedAt returns the managed memory that contains a range.
 func (e *Emulator) managedAt(addr, size uint64) (*allocation, result) {
 	a := e.allocationAt(addr)
 	if size == 0 || a == nil || a.kind != managedMemory || a.releasing || size > a.size-(addr-a.addr) {
@@ -64,14 +64,14 @@ func (e *Emulator) managedAt(addr, size uint64) (*allocation, result) {
 	return a, success
 }
 
-// locationIn reads a location that C passes by value, in one word.
+// locationIn reads a location that C passes by value in one word.
 func locationIn(c call, i int) cu.CUmemLocation {
 	w := c.Uint64(i)
 	return cu.CUmemLocation{Type: cu.CUmemLocationType(uint32(w)), Id: int32(w >> 32)}
 }
 
-// oldLocation is the location that the first forms of the functions named by a
-// device, with -1 for the host.
+// oldLocation converts the device number that the first versions of the functions took to a
+// location. -1 means the host.
 func oldLocation(c call, i int) cu.CUmemLocation {
 	if dev := c.Int32(i); dev != int32(cu.CU_DEVICE_CPU) {
 		return cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE, Id: dev}
@@ -79,7 +79,7 @@ func oldLocation(c call, i int) cu.CUmemLocation {
 	return cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_HOST}
 }
 
-// fetchable says whether memory can be fetched to a location.
+// fetchable checks that memory can be prefetched to a location.
 func (e *Emulator) fetchable(l cu.CUmemLocation) result {
 	switch l.Type {
 	case cu.CU_MEM_LOCATION_TYPE_HOST, cu.CU_MEM_LOCATION_TYPE_HOST_NUMA, cu.CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
@@ -121,7 +121,7 @@ func prefetch(c call, to cu.CUmemLocation, streamArg int) result {
 	return success
 }
 
-// uncapturable refuses, and breaks a capture, where a stream records.
+// uncapturable fails if the stream is capturing, and invalidates the capture.
 func (s *stream) uncapturable() result {
 	if s.cap != nil {
 		return s.cap.invalidate(errUnsupported)
@@ -154,7 +154,7 @@ func cuMemAdviseV1(c call) result {
 	return advise(c, to)
 }
 
-// advisesPlace reports whether the location of the advice counts.
+// advisesPlace reports whether the advice uses its location.
 func (c call) advisesPlace() bool {
 	switch cu.CUmem_advise(c.Uint32(2)) {
 	case cu.CU_MEM_ADVISE_SET_PREFERRED_LOCATION, cu.CU_MEM_ADVISE_SET_ACCESSED_BY, cu.CU_MEM_ADVISE_UNSET_ACCESSED_BY:
@@ -186,7 +186,7 @@ func (c call) accessAdvice() bool {
 	return advice == cu.CU_MEM_ADVISE_SET_ACCESSED_BY || advice == cu.CU_MEM_ADVISE_UNSET_ACCESSED_BY
 }
 
-// take notes one piece of advice.
+// take stores one piece of advice.
 func (p *advised) take(advice cu.CUmem_advise, to cu.CUmemLocation) {
 	switch advice {
 	case cu.CU_MEM_ADVISE_SET_READ_MOSTLY, cu.CU_MEM_ADVISE_UNSET_READ_MOSTLY:
@@ -230,8 +230,8 @@ func cuMemRangeGetAttributes(c call) result {
 	return success
 }
 
-// rangeAttribute stores an attribute of a range: one number, or as many as
-// there is room for of CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY.
+// rangeAttribute stores an attribute of a range. That is one number, except for
+// CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, which has as many as there is room for.
 func rangeAttribute(c call, out unsafe.Pointer, room uint64, attr cu.CUmem_range_attribute, addr, size uint64) result {
 	a, r := c.e.managedAt(addr, size)
 	accessed := attr == cu.CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY
@@ -252,10 +252,10 @@ func rangeAttribute(c call, out unsafe.Pointer, room uint64, attr cu.CUmem_range
 	return success
 }
 
-// noPlace is the answer where there is no location, or more than one.
+// noPlace is the value for no location, or for more than one.
 const noPlace = int32(cu.CU_DEVICE_INVALID)
 
-// common is the attribute of all parts, or what it is if they do not agree.
+// common returns the attribute if all parts agree, and otherwise the value for parts that differ.
 func common(parts []advised, attr cu.CUmem_range_attribute) int32 {
 	v := parts[0].attribute(attr)
 	for i := range parts {
@@ -280,7 +280,7 @@ func (p *advised) attribute(attr cu.CUmem_range_attribute) int32 {
 	return placeNumber(p.fetched)
 }
 
-// placeNumber is a location as the attributes name it.
+// placeNumber returns a location as the number that the attributes use.
 func placeNumber(l cu.CUmemLocation) int32 {
 	switch l.Type {
 	case cu.CU_MEM_LOCATION_TYPE_INVALID:
@@ -291,7 +291,7 @@ func placeNumber(l cu.CUmemLocation) int32 {
 	return l.Id
 }
 
-// accessors lists who accesses all parts, and fills up.
+// accessors lists the accessors common to all parts, and fills the rest of the array.
 func accessors(out []int32, parts []advised) {
 	all := parts[0]
 	for _, p := range parts {

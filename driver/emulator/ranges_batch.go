@@ -9,8 +9,8 @@ type rangeBatch struct {
 	to    []cu.CUmemLocation // of each
 }
 
-// batchAt reads (addresses, sizes, count); streamArg is the stream, which can
-// not be the legacy one, and the argument before it are flags.
+// batchAt reads (addresses, sizes, count). streamArg is the stream, which must not be the legacy
+// stream. The argument before it is the flags.
 func batchAt(c call, streamArg int) (rangeBatch, result) {
 	n := int(c.Word(2))
 	b := rangeBatch{addrs: list[uint64](c, 0, n), sizes: list[uintptr](c, 1, n)}
@@ -29,8 +29,7 @@ func batchAt(c call, streamArg int) (rangeBatch, result) {
 	return b, s.uncapturable()
 }
 
-// locate reads (locations, where each begins to hold, their number) from
-// argument 3 on.
+// locate reads (locations, first range of each location, number of locations) from argument 3 on.
 func (b *rangeBatch) locate(c call) result {
 	n := int(c.Word(5))
 	locs, from := list[cu.CUmemLocation](c, 3, n), list[uintptr](c, 4, n)
@@ -66,8 +65,7 @@ func cuMemPrefetchBatchAsync(c call) result {
 	return success
 }
 
-// cuMemDiscardBatchAsync lets go of contents; keeping them is one of the ways
-// to do so.
+// cuMemDiscardBatchAsync may discard the contents, but need not. Here it keeps them.
 func cuMemDiscardBatchAsync(c call) result {
 	_, r := batchAt(c, 4)
 	return r

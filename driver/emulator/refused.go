@@ -2,11 +2,10 @@ package emulator
 
 import "log/slog"
 
-// A device has more than the emulator emulates. What there is no emulation of
-// answers CUDA_ERROR_NOT_SUPPORTED, and the log says what is missing.
+// A device has features that the emulator lacks. Functions of such features return
+// CUDA_ERROR_NOT_SUPPORTED, and the log says what is missing.
 
-// missingPart is something that is not emulated, with the functions that are
-// about it.
+// missingPart is a feature that is not emulated, with the functions that belong to it.
 type missingPart struct {
 	what    string
 	symbols []string
@@ -65,14 +64,14 @@ var missingParts = []missingPart{
 	{"NvSciSync, which embedded systems have", []string{"cuDeviceGetNvSciSyncAttributes"}},
 }
 
-// argumentChecks are of the missing functions that look at their arguments
-// before anything else.
+// argumentChecks is for the missing functions that check their arguments before anything else.
 var argumentChecks = map[string]func(call) result{
 	"cuDeviceGetLuid":                checkLuid,
 	"cuDeviceGetNvSciSyncAttributes": checkNvSciSync,
 }
 
-// refusedFunctions are the functions of missingParts, and missingOf says which.
+// refusedFunctions are the functions of missingParts. missingOf maps each function to the part that
+// is missing.
 var (
 	refusedFunctions = functions{}
 	missingOf        = make(map[string]string)
@@ -110,16 +109,16 @@ func checkNvSciSync(c call) result {
 	return success
 }
 
-// refuse says what is missing and answers the code for that.
+// refuse logs what is missing and returns CUDA_ERROR_NOT_SUPPORTED.
 func (e *Emulator) refuse(symbol, what string) result {
 	e.say(slog.LevelWarn, "not emulated", "function", symbol, "what", what)
 	e.journal.why = "the emulator has no " + what
 	return errNotSupported
 }
 
-// Refused says of a function, by the symbol that Lookup takes, whether it is
-// there only to answer CUDA_ERROR_NOT_SUPPORTED, and what it is about that the
-// emulator does not emulate. docs/emulator-functions.md lists all functions.
+// Refused reports whether a function exists only to return CUDA_ERROR_NOT_SUPPORTED, and which
+// missing feature it belongs to. The symbol is the one that Lookup takes.
+// docs/emulator-functions.md lists all functions.
 func Refused(symbol string) (what string, refused bool) {
 	what, refused = missingOf[symbol]
 	return what, refused

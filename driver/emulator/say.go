@@ -5,22 +5,22 @@ import (
 	"log/slog"
 )
 
-// What is logged. The handler is the program's: it may ask the emulator for its
-// findings and call CUDA, so no lock is held while it runs.
+// Logging. The handler belongs to the program. It may query the emulator for findings and call
+// CUDA, so no lock is held while it runs.
 
-// record is what is logged once the emulator's lock is released.
+// record is a log record that waits until the emulator's lock is released.
 type record struct {
 	level slog.Level
 	msg   string
 	attrs []any
 }
 
-// say logs a record when the emulator's lock, which is held, is released.
+// say logs a record when the emulator's lock is released. The caller holds the lock.
 func (e *Emulator) say(level slog.Level, msg string, attrs ...any) {
 	e.said = append(e.said, record{level, msg, attrs})
 }
 
-// unlock releases the lock and logs what was said while it was held.
+// unlock releases the lock and logs the records from while it was held.
 func (e *Emulator) unlock() {
 	said := e.said
 	e.said = nil

@@ -6,14 +6,14 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// ScheduleError says which schedule made a program fail. An emulator with that
-// Seed and one worker repeats it.
+// ScheduleError says which schedule made a program fail. An emulator with that Seed and one worker
+// repeats the failure.
 type ScheduleError struct {
 	Seed uint64
 	Err  error
 }
 
-// Error gives the configuration that repeats the failure.
+// Error returns a message with the configuration that repeats the failure.
 func (e *ScheduleError) Error() string {
 	if e == nil {
 		return "no schedule failed"
@@ -21,7 +21,7 @@ func (e *ScheduleError) Error() string {
 	return fmt.Sprintf("with Config{Seed: %d, Workers: 1}: %v", e.Seed, e.Err)
 }
 
-// Unwrap returns what the program failed with.
+// Unwrap returns the error that the program failed with.
 func (e *ScheduleError) Unwrap() error {
 	if e == nil {
 		return nil
@@ -29,14 +29,13 @@ func (e *ScheduleError) Unwrap() error {
 	return e.Err
 }
 
-// Schedules runs a program on n emulators, each of which runs blocks and warps
-// in another order: first the usual one, then those of the seeds 1 to n-1. It
-// stops at the first that fails, by the program's own error or by a finding of
-// cfg.Check, and returns a *ScheduleError. Each emulator is closed after its
-// run, so that leaks are among the findings if CheckLeaks is set.
+// Schedules runs a program on n emulators, each of which runs blocks and warps in a different
+// order: first the usual order, then those of the seeds 1 to n-1. It stops at the first failure,
+// which is the program's own error or a finding of cfg.Check, and returns a *ScheduleError. Each
+// emulator is closed after its run, so leaks are among the findings if CheckLeaks is set.
 //
-// A program whose result depends on the order fails for some seeds only; the
-// seed in the error makes it fail again.
+// A program whose result depends on the order fails only for some seeds. The seed in the error
+// repeats the failure.
 func Schedules(n int, cfg Config, run func(*Emulator) error) error {
 	if run == nil {
 		return fmt.Errorf("no program to run: %w", cu.CUDA_ERROR_INVALID_VALUE)

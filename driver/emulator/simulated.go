@@ -2,14 +2,14 @@ package emulator
 
 import "time"
 
-// Simulated time, if Config.CostModel is set: every task of a stream has a time
-// at which it ends, and the host has a clock. The emulator's lock guards both.
+// Simulated time, if Config.CostModel is set. Every task of a stream has a time at which it ends,
+// and the host has a clock. The emulator's lock guards both.
 
-// simulated reports whether time is.
+// simulated reports whether time is simulated.
 func (e *Emulator) simulated() bool { return e.cfg.CostModel != nil }
 
-// SimulatedTime is the host's clock under Config.CostModel: the time since New.
-// Without one it is 0.
+// SimulatedTime returns the host's clock under Config.CostModel: the time since New. Without a cost
+// model it returns 0.
 func (e *Emulator) SimulatedTime() time.Duration {
 	if e == nil {
 		return 0
@@ -19,9 +19,9 @@ func (e *Emulator) SimulatedTime() time.Duration {
 	return e.hostTime
 }
 
-// submitted moves the host's clock by what submitting work costs, and returns
-// the time then. A task that only waits costs nothing: whether there is one
-// depends on how fast this machine is.
+// submitted advances the host's clock by the cost of submitting work, and returns the new time. A
+// task that only waits costs nothing, because whether it exists depends on how fast this machine
+// is.
 func (e *Emulator) submitted(op operation) time.Duration {
 	if e.simulated() && op != nil {
 		e.hostTime += e.cfg.CostModel.Submit
@@ -29,10 +29,10 @@ func (e *Emulator) submitted(op operation) time.Duration {
 	return e.hostTime
 }
 
-// hostReached moves the host's clock to a time that it has waited for.
+// hostReached advances the host's clock to a time that it has waited for.
 func (e *Emulator) hostReached(t time.Duration) { e.hostTime = max(e.hostTime, t) }
 
-// end is when the work ended in simulated time.
+// end returns when the work ended in simulated time.
 func (d dependency) end() time.Duration {
 	if d.seq == 0 || d.seq > uint64(len(d.s.ends)) {
 		return 0
@@ -40,12 +40,12 @@ func (d dependency) end() time.Duration {
 	return d.s.ends[d.seq-1]
 }
 
-// settled reports whether the work has ended and, in simulated time, did so
-// before the host's present. Otherwise later work may have to begin after it,
-// although nothing has to be waited for.
+// settled reports whether the work has ended and, in simulated time, ended before the host's
+// current time. Otherwise later work may have to begin after it, although there is nothing to wait
+// for.
 func (d dependency) settled() bool { return d.met() && d.end() <= d.s.ctx.e.hostTime }
 
-// begin puts the stream's clock to when a task begins.
+// begin sets the stream's clock to the time when a task begins.
 func (x *execution) begin(t *task) {
 	x.now = max(x.now, t.submitted)
 	for _, d := range t.deps {
@@ -53,7 +53,7 @@ func (x *execution) begin(t *task) {
 	}
 }
 
-// finish notes when a task has ended.
+// finish records when a task has ended.
 func (s *stream) finish(x *execution) {
 	if x.e.simulated() {
 		s.ends = append(s.ends, x.now)
@@ -61,14 +61,14 @@ func (s *stream) finish(x *execution) {
 	}
 }
 
-// spend moves the clock of what executes by the cost of something.
+// spend advances the clock of the execution by the cost of something.
 func (x *execution) spend(cost func(m *CostModel) time.Duration) {
 	if m := x.e.cfg.CostModel; m != nil {
 		x.now += cost(m)
 	}
 }
 
-// time is what an event is marked with.
+// time returns the time that an event records.
 func (x *execution) time() time.Duration {
 	if x.e.simulated() {
 		return x.now
@@ -76,14 +76,14 @@ func (x *execution) time() time.Duration {
 	return clock()
 }
 
-// timeline is when the steps of a plan end in one launch.
+// timeline records when the steps of a plan end in one launch.
 type timeline struct {
 	x     *execution
 	start time.Duration
 	ends  []time.Duration
 }
 
-// timeline is nil without simulated time.
+// timeline returns a new timeline, or nil without simulated time.
 func (x *execution) timeline(p *plan) *timeline {
 	if !x.e.simulated() {
 		return nil
@@ -91,7 +91,7 @@ func (x *execution) timeline(p *plan) *timeline {
 	return &timeline{x, x.now, make([]time.Duration, len(p.steps))}
 }
 
-// begin puts the clock to when a step can begin.
+// begin sets the clock to the time when a step can begin.
 func (t *timeline) begin(s *step) {
 	if t == nil {
 		return
@@ -102,14 +102,14 @@ func (t *timeline) begin(s *step) {
 	}
 }
 
-// end notes when step i has ended.
+// end records when step i has ended.
 func (t *timeline) end(i int) {
 	if t != nil {
 		t.ends[i] = t.x.now
 	}
 }
 
-// close puts the clock to when all steps have ended.
+// close sets the clock to the time when all steps have ended.
 func (t *timeline) close() {
 	if t == nil {
 		return

@@ -7,20 +7,20 @@ type Stats struct {
 	Calls         uint64 // of driver functions
 	Launches      uint64 // of kernels that began, in streams and in graphs
 	GraphLaunches uint64
-	GraphNodes    uint64 // that ran, the nodes of child graphs and bodies included
+	GraphNodes    uint64 // of nodes that ran, the nodes of child graphs and bodies included
 	Copies        uint64
 	BytesCopied   uint64
-	// The copies by where their ends are: page-locked memory is the host's.
+	// The copies by the location of their ends. Page-locked memory is the host's.
 	HostToDevice, DeviceToHost, DeviceToDevice, HostToHost CopyCount
 	Fills                                                  uint64
 	HostCalls                                              uint64 // of host functions and stream callbacks
 	Faults                                                 uint64 // kernels and copies that failed
 }
 
-// CopyCount is a number of copies and what they moved.
+// CopyCount is a number of copies and the bytes they copied.
 type CopyCount struct{ Copies, Bytes uint64 }
 
-// counters is Stats while it grows.
+// counters holds the running counts of Stats.
 type counters struct {
 	calls, launches, graphLaunches, graphNodes atomic.Uint64
 	copies, bytes                              [numDirections]atomic.Uint64

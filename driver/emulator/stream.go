@@ -7,15 +7,14 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// stream is an in-order queue of work. Its goroutine exists while there is
-// work in it.
+// stream is an in-order queue of work. Its goroutine exists while the queue has work.
 type stream struct {
 	handle    uintptr
 	ctx       *cudaContext
 	flags     uint32
 	priority  int32
 	id        uint64
-	special   bool // legacy or per-thread: made by the context, not destroyed
+	special   bool // legacy or per-thread: made by the context, never destroyed
 	destroyed bool
 	attrs     map[cu.CUlaunchAttributeID]cu.CUlaunchAttributeValue
 
@@ -35,7 +34,7 @@ type stream struct {
 	lane      *lane
 	known     progress   // what comes before the next task
 	late      progress   // what tasks learned while they ran
-	shortened uint64     // the retirements that both follow
+	shortened uint64     // the number of retirements by which both were last shortened
 	latest    *taskOrder // of the last task
 	reached   *taskOrder // of the last task that ended
 }
@@ -75,8 +74,8 @@ func (s *stream) blocking() bool {
 	return !s.isLegacy() && s.flags&uint32(cu.CU_STREAM_NON_BLOCKING) == 0
 }
 
-// streamOf resolves a CUstream: 0 and 1 are the legacy stream of the current
-// context, 2 is the calling thread's own.
+// streamOf resolves a CUstream. 0 and 1 are the legacy stream of the current context, and 2 is the
+// calling thread's own stream.
 func (c call) streamOf(h uintptr) (*stream, result) {
 	switch h {
 	case 0, legacyHandle:
@@ -136,8 +135,8 @@ func createStream(c call, priority int32) result {
 	return put(c, 0, newStream(c.ctx, 0, flags, priority).handle)
 }
 
-// cuStreamDestroy returns at once; what is queued still runs. The stream in
-// which a capture began takes it with it.
+// cuStreamDestroy returns immediately, and queued work still runs. Destroying the stream in which a
+// capture began also destroys the capture.
 func cuStreamDestroy(c call) result {
 	s := handleAt[stream](c, 0)
 	if s == nil {
@@ -185,7 +184,7 @@ func cuStreamGetCtx(c call) result {
 	return put(c, 1, s.ctx.handle)
 }
 
-// cuStreamGetCtxV2 tells green contexts, of which there are none, from others.
+// cuStreamGetCtxV2 distinguishes green contexts, of which there are none, from others.
 func cuStreamGetCtxV2(c call) result {
 	s, r := streamAt(c, 0)
 	switch {
@@ -208,8 +207,8 @@ func cuStreamGetDevice(c call) result {
 	return put(c, 1, cu.CUdevice(s.ctx.dev.ordinal))
 }
 
-// cuStreamQuery on a capturing stream is refused, and breaks the capture: the
-// stream's work is not scheduled.
+// cuStreamQuery fails for a capturing stream and invalidates the capture, because the stream's work
+// is not scheduled.
 func cuStreamQuery(c call) result {
 	s, r := waitable(c)
 	if r != success {
@@ -232,7 +231,7 @@ func cuStreamSynchronize(c call) result {
 	return s.ctx.dev.fault
 }
 
-// waitable is the stream of argument 0 if it may be queried or waited for.
+// waitable returns the stream of argument 0 if it may be queried or waited for.
 func waitable(c call) (*stream, result) {
 	s, r := streamAt(c, 0)
 	if r != success {
@@ -250,8 +249,8 @@ func waitable(c call) (*stream, result) {
 	return s, success
 }
 
-// finished reports whether all work of s has ended; the legacy stream stands
-// for all blocking streams.
+// finished reports whether all work of s has ended. For the legacy stream, that includes the work
+// of all blocking streams.
 func (s *stream) finished() bool {
 	if s.done < s.submitted {
 		return false
@@ -266,17 +265,17 @@ func (s *stream) finished() bool {
 	return true
 }
 
-// wait waits until what was submitted so far has ended.
+// wait waits until everything submitted so far has ended.
 func (s *stream) wait() {
-	ends := s.end() // others may submit more meanwhile
+	ends := s.end() // other threads may submit more concurrently
 	for _, d := range s.barrier() {
 		d.wait()
 	}
 	s.ctx.e.hostLearns(ends...)
 }
 
-// end lists what the host knows to have ended when it has waited for s; nothing
-// unless a check asks.
+// end lists what the host knows to have ended once it has waited for s. It returns nothing unless a
+// check needs it.
 func (s *stream) end() []dependency {
 	if !s.ctx.e.checks(ordering) {
 		return nil

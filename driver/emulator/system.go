@@ -19,7 +19,7 @@ var systemFunctions = functions{
 	"cuModuleGetLoadingMode": {cuModuleGetLoadingMode, afterInit},
 }
 
-// nothing is a function that has no effect here.
+// nothing implements functions that have no effect here.
 func nothing(call) result { return success }
 
 func cuInit(c call) result {
@@ -45,7 +45,7 @@ func cuGetErrorString(c call) result {
 	return errorText(c, func(r cu.CUresult) string { return r.Error() })
 }
 
-// errorText answers with a text about a result code; unknown codes have none.
+// errorText stores a text about a result code. Unknown codes have none.
 func errorText(c call, say func(cu.CUresult) string) result {
 	out := at[*byte](c, 1)
 	if out == nil {
@@ -60,7 +60,7 @@ func errorText(c call, say func(cu.CUresult) string) result {
 	return success
 }
 
-// cuGetProcAddress has no addresses to give: the functions are Go functions.
+// cuGetProcAddress cannot return addresses, because the functions are Go functions.
 func cuGetProcAddress(c call) result {
 	if _, ok := c.text(0); !ok {
 		return errInvalidValue

@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// thread is what the driver knows about an operating-system thread: its stack
-// of contexts and its capture interaction mode.
+// thread is the driver's record of an operating-system thread: its stack of contexts and its
+// capture interaction mode.
 type thread struct {
 	id       uint64
 	stack    []*cudaContext

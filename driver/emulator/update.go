@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Why a node or a graph can not take the place of another.
+// The reason why a node or a graph cannot replace another.
 type updateRefusal = cu.CUgraphExecUpdateResult
 
 const (
@@ -21,7 +21,7 @@ const (
 	attributesChanged   = cu.CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED
 )
 
-// refuses says why p can not replace old.
+// refuses returns why p cannot replace old.
 func refuses(old, p nodeParams) updateRefusal {
 	if old.kind() != p.kind() {
 		return typeChanged
@@ -101,7 +101,7 @@ func (n *memOpNode) refuses(p *memOpNode) updateRefusal {
 	return updateOK
 }
 
-// mismatch is where an update fails.
+// mismatch says where an update fails.
 type mismatch struct {
 	why        updateRefusal
 	node, from *node
@@ -137,8 +137,7 @@ func (p *plan) pair(g *graph) (*pairing, *mismatch) {
 	return m, nil
 }
 
-// exits are the steps that nothing depends on, in the order of creation of
-// their nodes.
+// exits returns the steps that nothing depends on, in the order in which their nodes were created.
 func (p *plan) exits() []int {
 	needed := make([]bool, len(p.steps))
 	for _, s := range p.steps {
@@ -166,8 +165,7 @@ func (g *graph) exits() []*node {
 	return out
 }
 
-// match pairs a step with a node and what they depend on. user is the node
-// that asks, for the report.
+// match pairs a step with a node, and what they depend on. user is the node to name in the report.
 func (m *pairing) match(i int, n *node, user *node) *mismatch {
 	if paired, ok := m.byStep[i]; ok || m.has(n) {
 		if paired == n {
@@ -199,7 +197,7 @@ func (m *pairing) has(n *node) bool {
 	return ok
 }
 
-// check says why the graph's nodes can not replace the steps' parameters.
+// check returns why the graph's nodes cannot replace the steps' parameters.
 func (m *pairing) check(flags uint64) *mismatch {
 	usePriority := flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0
 	for i := range m.plan.steps {
@@ -229,7 +227,8 @@ func (p *plan) matched(g *graph, flags uint64) (*pairing, *mismatch) {
 	return m, m.check(flags)
 }
 
-// update takes over the parameters of the graph's nodes, or none of them.
+// update replaces the parameters with those of the graph's nodes. If any cannot be replaced, it
+// replaces none.
 func (p *plan) update(g *graph, flags uint64) *mismatch {
 	m, bad := p.matched(g, flags)
 	if bad != nil {
@@ -249,7 +248,7 @@ func (p *plan) update(g *graph, flags uint64) *mismatch {
 	return nil
 }
 
-// update takes over a conditional node's bodies and its handle's default.
+// update replaces a conditional node's bodies and the default of its handle.
 func (s *step) update(n *conditionalNode, flags uint64) {
 	old := s.params.(*conditionalNode)
 	old.cond.initial, old.cond.assign = n.cond.initial, n.cond.assign
@@ -308,7 +307,7 @@ func cuGraphExecUpdateV2(c call) result {
 	return r
 }
 
-// cuGraphExecUpdateV1 is the form before CUDA 12: (exec, graph, node *, result *).
+// cuGraphExecUpdateV1 is the version before CUDA 12: (exec, graph, node *, result *).
 func cuGraphExecUpdateV1(c call) result {
 	out, why := at[cu.CUgraphNode](c, 2), at[updateRefusal](c, 3)
 	if why == nil {

@@ -7,9 +7,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// userObject is a reference-counted object of the user: the program, graphs
-// and executables hold references, and when the last one goes its destructor
-// runs on the driver's thread.
+// userObject is a reference-counted object of the user. The program, graphs and executable graphs
+// hold references. When the last reference is released, the destructor runs on the driver's thread.
 type userObject struct {
 	e         *Emulator
 	handle    uintptr

@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Virtual memory management: physical memory and addresses are made apart and
-// joined by mappings.
+// Virtual memory management: physical memory and addresses are made separately and joined by
+// mappings.
 
 // physical is memory without an address: a CUmemGenericAllocationHandle.
 type physical struct {
@@ -15,13 +15,13 @@ type physical struct {
 	dev    *device
 	prop   cu.CUmemAllocationProp
 	buf    []byte
-	refs   int // the program's, and one for each mapping
+	refs   int // one for the program, and one for each mapping
 }
 
 // mapping is physical memory at an address.
 type mapping struct{ phys *physical }
 
-// virtualUnit is what sizes and addresses must be multiples of.
+// virtualUnit is the unit of sizes and addresses.
 const virtualUnit = 2 << 20
 
 var virtualFunctions = functions{
@@ -38,7 +38,7 @@ var virtualFunctions = functions{
 	"cuMemGetAllocationPropertiesFromHandle": {cuMemGetAllocationPropertiesFromHandle, afterInit},
 }
 
-// propDevice is the device that the properties ask for.
+// propDevice returns the device in the properties.
 func (e *Emulator) propDevice(p *cu.CUmemAllocationProp) (*device, result) {
 	switch {
 	case p == nil, p.Type != cu.CU_MEM_ALLOCATION_TYPE_PINNED, p.Location.Type == cu.CU_MEM_LOCATION_TYPE_INVALID:
@@ -108,7 +108,7 @@ func cuMemCreate(c call) result {
 	return put(c, 0, uint64(p.handle))
 }
 
-// release drops a reference; the last one gives the memory back.
+// release drops a reference. The last one frees the memory.
 func (p *physical) release() {
 	if p.refs--; p.refs == 0 {
 		p.dev.refund(uint64(len(p.buf)))
@@ -117,7 +117,7 @@ func (p *physical) release() {
 	}
 }
 
-// physicalAt is the memory of the 64-bit handle in argument i.
+// physicalAt returns the memory of the 64-bit handle in argument i.
 func physicalAt(c call, i int) *physical { return find[physical](c.e, uintptr(c.Uint64(i))) }
 
 func cuMemRelease(c call) result {
@@ -129,8 +129,7 @@ func cuMemRelease(c call) result {
 	return success
 }
 
-// cuMemMap maps the whole of an allocation; parts are not supported by drivers
-// either.
+// cuMemMap maps the whole of an allocation. Drivers do not support mapping parts either.
 func cuMemMap(c call) result {
 	addr, size, p := c.Uint64(0), c.Uint64(1), physicalAt(c, 3)
 	switch {
@@ -158,8 +157,7 @@ func (e *Emulator) isReserved(addr, size uint64) bool {
 	return false
 }
 
-// mappings calls f for each mapping in a range, and reports whether they fill
-// it.
+// mappings calls f for each mapping in a range, and reports whether they fill it.
 func (e *Emulator) mappings(addr, size uint64, f func(r *vm.Region, m *mapping)) bool {
 	end := addr + size
 	for addr < end {
@@ -207,13 +205,13 @@ func cuMemUnmap(c call) result {
 	return success
 }
 
-// cuMemSetAccess lets devices access what is mapped; without it none may.
+// cuMemSetAccess grants devices access to mapped memory. Without it, no device has access.
 func cuMemSetAccess(c call) result {
 	descs := list[cu.CUmemAccessDesc](c, 2, int(c.Word(3)))
 	if descs == nil || !c.e.mappings(c.Uint64(0), c.Uint64(1), func(*vm.Region, *mapping) {}) {
 		return errInvalidValue
 	}
-	var devices []cu.CUmemAccessDesc // what the host may do is not restricted here
+	var devices []cu.CUmemAccessDesc // host access is not restricted here
 	for _, d := range descs {
 		if d.Location.Type == cu.CU_MEM_LOCATION_TYPE_DEVICE {
 			devices = append(devices, d)
