@@ -12,24 +12,23 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// What driver 580 answers to calls that the headers say too little about is
-// kept in testdata/h200-answers.txt, as a GPU machine wrote it: one line for
-// each call with its result code and what it stored.
+// testdata/h200-answers.txt contains the results of driver 580 for calls that the headers do not
+// fully specify, as recorded on a GPU machine. It has one line for each call, with its result code
+// and what it stored.
 
 const (
 	answersFile = "testdata/h200-answers.txt"
-	// differencesFile has the questions that the emulator answers otherwise,
-	// with the reason.
+	// differencesFile lists the questions for which the emulator's result differs, with the reason.
 	differencesFile = "testdata/differences.txt"
-	// unaskedFile has the questions that only a driver is asked, because the
-	// emulator has nothing to ask about, with the reason.
+	// unaskedFile lists the questions for a driver only, because the emulator lacks what they are
+	// about, with the reason.
 	unaskedFile = "testdata/unasked.txt"
-	// writeAnswers names a file that the answers are added to, which is how
-	// the kept file is made on a GPU machine.
+	// writeAnswers names a file to which the answers are appended. It is how the recorded file is
+	// made on a GPU machine.
 	writeAnswers = "PURECUDA_WRITE_ANSWERS"
 )
 
-// questioner asks one driver and notes the answers.
+// questioner makes calls to one driver and records the results.
 type questioner struct {
 	*rig
 	group   string
@@ -39,7 +38,7 @@ type questioner struct {
 
 type answer struct{ question, text string }
 
-// ask notes the code of a call and, if it succeeded, what it stored.
+// ask records the result code of a call and, if the call succeeded, what it stored.
 func (q *questioner) ask(question string, err error, stored ...any) {
 	q.t.Helper()
 	text := fmt.Sprint(uint32(code(err)))
@@ -53,7 +52,7 @@ func (q *questioner) ask(question string, err error, stored ...any) {
 	}
 }
 
-// questions are asked group by group, each with a driver of its own.
+// questions are run group by group, each with its own driver.
 var questions = []struct {
 	group string
 	ask   func(q *questioner)
@@ -83,7 +82,7 @@ func TestAnswersAreThoseOfTheDriver(t *testing.T) {
 	if len(kept) == 0 {
 		t.Error(answersFile, "has no answers")
 	}
-	if os.Getenv(writeAnswers) == "" { // else the kept ones are old
+	if os.Getenv(writeAnswers) == "" { // otherwise the recorded ones are stale
 		for _, question := range forgotten(kept, unasked, asked) {
 			t.Errorf("%s was answered by the driver and is not asked", question)
 		}
@@ -104,7 +103,7 @@ func TestAnswersAreThoseOfTheDriver(t *testing.T) {
 	t.Logf("%d answers, %d of them differ and are explained", len(asked), len(differences))
 }
 
-// forgotten lists the kept questions that nobody asked and should have.
+// forgotten lists the recorded questions that were not asked but should have been.
 func forgotten(kept, unasked map[string]string, asked map[string]bool) (list []string) {
 	for question := range kept {
 		if _, not := unasked[question]; !asked[question] && (onGPU || !not) {
@@ -121,7 +120,7 @@ func TestForgottenQuestionsAreNoticed(t *testing.T) {
 	}
 }
 
-// compare holds an answer against the kept one.
+// compare compares an answer with the recorded one.
 func (q *questioner) compare(a answer, kept, differences map[string]string) {
 	q.t.Helper()
 	want, ok := kept[a.question]
@@ -149,7 +148,7 @@ func (q *questioner) open() {
 	q.t.Cleanup(func() { f.Close() })
 }
 
-// readLines reads a file of lines "question = what about it".
+// readLines reads a file of lines "question = text".
 func readLines(t *testing.T, file string) map[string]string {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -165,7 +164,7 @@ func readLines(t *testing.T, file string) map[string]string {
 	return kept
 }
 
-// managed makes managed memory for the time of the test.
+// managed allocates managed memory for the duration of the test.
 func (q *questioner) managed(size uintptr) (p cu.CUdeviceptr) {
 	q.t.Helper()
 	q.ok(q.CuMemAllocManaged(&p, size, uint32(cu.CU_MEM_ATTACH_GLOBAL)))
@@ -178,7 +177,7 @@ var (
 	host    = cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_HOST}
 )
 
-// alignedPages are n pages of ordinary memory.
+// alignedPages returns n pages of ordinary memory.
 func alignedPages(n int) unsafe.Pointer {
 	const page = 4096
 	b := make([]byte, (n+1)*page)

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Both refuse it, with the line.
+// Both drivers reject it and report the line.
 func TestPTXThatIsNotASCIIIsRefused(t *testing.T) {
 	const head = ".version 7.0\n.target sm_52\n.address_size 64\n"
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {

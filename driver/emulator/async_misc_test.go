@@ -2,8 +2,7 @@ package emulator_test
 
 import "testing"
 
-// What orders, hints or waits and leaves no other trace is accepted and lets
-// the kernel's results be.
+// Instructions that only order, hint or wait are accepted and do not change the kernel's results.
 func TestFencesHintsAndPauses(t *testing.T) {
 	fences := `
 	membar.cta; membar.gl; membar.sys; fence.sc.cta; fence.sc.cluster; fence.acq_rel.gpu; fence.acq_rel.sys; fence.acq_rel.cluster;

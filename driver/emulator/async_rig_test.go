@@ -10,9 +10,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// threadCase is a kernel whose threads each leave one word, the same on the
-// emulator and on a GPU. The body finds its thread's index in %id and %me, the
-// input in %in, and leaves its answer in %r0.
+// threadCase is a kernel whose threads each store one word, which must be the same on the emulator
+// and on a GPU. The body finds its thread's index in %id and %me and the input in %in. It leaves
+// its result in %r0.
 type threadCase struct {
 	name    string
 	decls   string // variables in shared memory
@@ -24,7 +24,7 @@ type threadCase struct {
 	cluster driver.Dim3
 	in      []uint32
 	want    func(i int) uint32
-	wantIn  func(i int) uint32 // what is left of the input, nil: the same
+	wantIn  func(i int) uint32 // expected input after the run; nil: unchanged
 }
 
 func (k *threadCase) text() string {
@@ -54,8 +54,7 @@ END:
 }`, target, k.perf, k.decls, k.body)
 }
 
-// waitFor is PTX that waits for a phase of an mbarrier object to end, or gives
-// up with 0xdead.
+// waitFor returns PTX that waits for a phase of an mbarrier object to end. It gives up with 0xdead.
 func waitFor(bar string, parity int, label string) string {
 	return fmt.Sprintf(`
 	mov.u32 %%tries, 0;
@@ -73,7 +72,7 @@ D%[3]s:
 
 const clusterSync = "\n	barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;\n"
 
-// run runs the case on a context and compares.
+// run runs the case on a context and compares the result.
 func (k *threadCase) run(t *testing.T, c *driver.Context) {
 	m, err := c.LoadModule([]byte(k.text()))
 	if err != nil {
@@ -142,8 +141,8 @@ func compareWords(t *testing.T, what string, b *driver.Buffer[uint32], n int, wa
 	}
 }
 
-// runCases runs each case on the emulator, also in other orders and with copies
-// as late as they may be, and on the GPU.
+// runCases runs each case on the emulator, also in other orders and with copies delayed as long as
+// possible, and on the GPU.
 func runCases(t *testing.T, cases []threadCase) {
 	for _, k := range cases {
 		t.Run(k.name, func(t *testing.T) {
@@ -158,8 +157,8 @@ func runCases(t *testing.T, cases []threadCase) {
 	}
 }
 
-// runChecked runs the case with all checks of kernels, and with counts: what is
-// right is not accused.
+// runChecked runs the case with all checks of kernels and with counts. Correct code must not be
+// reported.
 func (k *threadCase) runChecked(t *testing.T, seed uint64) {
 	t.Helper()
 	e := emulator.New(emulator.Config{

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// bench opens an emulator for a benchmark. The costs are the emulator's own:
-// they bound how long tests take that run on it.
+// bench opens an emulator for a benchmark. It measures the emulator's own cost, which determines
+// how long tests on it take.
 func bench(b *testing.B) (d *driver.Driver, ctx cu.CUcontext) {
 	b.Helper()
 	emu := emulator.New(emulator.Config{})
@@ -51,7 +51,7 @@ func BenchmarkFillAndWait(b *testing.B) {
 	}
 }
 
-// BenchmarkGraphLaunch is a graph of 100 fills.
+// BenchmarkGraphLaunch launches a graph of 100 fills.
 func BenchmarkGraphLaunch(b *testing.B) {
 	d, ctx := bench(b)
 	var p cu.CUdeviceptr

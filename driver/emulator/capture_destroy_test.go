@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// As seen on driver 580.
+// As observed on driver 580.
 func TestWhatCannotBeDestroyedDuringACapture(t *testing.T) {
 	r := newRig(t)
 	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
@@ -21,7 +21,7 @@ func TestWhatCannotBeDestroyedDuringACapture(t *testing.T) {
 	r.ok(r.CuGraphDestroy(g))
 }
 
-// A capture that fails takes the graph with it that it was given.
+// A capture that fails also destroys the graph that it was given.
 func TestAnInvalidatedCaptureDestroysTheGraphItWasGiven(t *testing.T) {
 	r := newRig(t)
 	s, g := r.stream(), r.graph()

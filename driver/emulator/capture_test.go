@@ -17,7 +17,7 @@ const (
 	invalidated = cu.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
 )
 
-// endCapture ends a capture, destroys what came of it, and returns the result.
+// endCapture ends a capture, destroys the resulting graph, and returns the result.
 func (r *rig) endCapture(s cu.CUstream) error {
 	var g cu.CUgraph
 	err := r.CuStreamEndCapture(s, &g)
@@ -129,15 +129,15 @@ func TestOtherThreadsRecord(t *testing.T) {
 	}
 }
 
-// unsafeCall is a call whose legality during a capture is in question.
+// unsafeCall is a call that may or may not be legal during a capture.
 type unsafeCall struct {
 	name   string
 	call   func() error
 	breaks bool
 }
 
-// unsafeCalls makes what the calls need. Each may be made often, in a capture
-// of another stream or after it.
+// unsafeCalls creates what the calls need. Each call may be made repeatedly, during a capture of
+// another stream or after it.
 func (r *rig) unsafeCalls() []unsafeCall {
 	idle := r.stream()
 	ev := r.event(cu.CU_EVENT_DISABLE_TIMING)
@@ -150,7 +150,7 @@ func (r *rig) unsafeCalls() []unsafeCall {
 	x := r.instantiate(g)
 	host := make([]uint32, 4)
 	hostPtr := unsafe.Pointer(&host[0])
-	// made and given back under the relaxed mode
+	// created and released in relaxed mode
 	relax := func(f func() error) error {
 		mode := relaxed
 		r.ok(r.CuThreadExchangeStreamCaptureMode(&mode))
@@ -307,7 +307,7 @@ func TestUnsafeCallsBreakACaptureOfTheirThread(t *testing.T) {
 	}
 }
 
-// What a thread-local or relaxed capture, or a relaxed thread, allows.
+// Calls that a thread-local or relaxed capture, or a relaxed thread, allows.
 func TestUnsafeCallsThatAreAllowed(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()
@@ -531,7 +531,7 @@ func TestCaptureInfo(t *testing.T) {
 	if st != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 || g == 0 || n != 1 || *deps != r.nodes(g)[1] {
 		t.Errorf("status %v, id %d, graph %#x, %d dependencies", st, id, g, n)
 	}
-	// the next node shall depend on both
+	// the next node must depend on both
 	all := r.nodes(g)
 	r.ok(r.CuStreamUpdateCaptureDependencies(s, &all[0], nil, 1, uint32(cu.CU_STREAM_ADD_CAPTURE_DEPENDENCIES)))
 	r.ok(r.launch(add, s, p, 0, 1))

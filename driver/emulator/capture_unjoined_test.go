@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Of two reasons to refuse the end of a capture, that another stream did not
-// come back is found before that the thread is another one.
+// If the end of a capture is invalid for two reasons, an unjoined stream is reported rather than
+// the wrong thread.
 func TestUnjoinedIsFoundBeforeTheThread(t *testing.T) {
 	for _, mode := range []cu.CUstreamCaptureMode{global, threadLocal, relaxed} {
 		r := newRig(t)

@@ -104,7 +104,7 @@ WAIT:` + waitFor("bar", 0, "a") + "mov.u32 %r0, 5;" + clusterSync, want: always(
 	})
 }
 
-// Sixteen blocks are more than every device with clusters has to take.
+// A device with clusters need not support clusters of sixteen blocks.
 func TestLargeClustersMustBeAllowed(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := threadCase{grid: blocks(16), block: 32, cluster: blocks(16), body: clusterSync + "mov.u32 %r0, %cluster_nctarank;"}
@@ -140,8 +140,8 @@ func TestLargeClustersMustBeAllowed(t *testing.T) {
 	})
 }
 
-// A kernel may be started early; griddepcontrol.wait has it see all that the
-// one before it wrote.
+// A kernel may start early. After griddepcontrol.wait, it must see everything that the kernel
+// before it wrote.
 func TestProgrammaticLaunchesSeeWhatCameBefore(t *testing.T) {
 	k := threadCase{grid: blocks(64), block: 128, body: `
 	griddepcontrol.launch_dependents;
@@ -184,8 +184,7 @@ func TestProgrammaticLaunchesSeeWhatCameBefore(t *testing.T) {
 	})
 }
 
-// What a kernel says of its clusters binds the launch, with the codes of the
-// driver.
+// The cluster directives of a kernel restrict its launches. The codes are the driver's.
 func TestKernelsBindTheirClusters(t *testing.T) {
 	r := newRig(t)
 	for _, k := range []struct {
@@ -228,7 +227,7 @@ func TestKernelsBindTheirClusters(t *testing.T) {
 	r.ok(r.CuCtxSynchronize())
 }
 
-// A node of a graph launches its kernel in the same clusters.
+// A graph node launches its kernel in the same clusters.
 func TestClustersInAGraph(t *testing.T) {
 	k := threadCase{grid: blocks(8), block: 32, decls: ".shared .b32 word;\n", body: `
 	st.shared.u32 [word], %rank;` + clusterSync + `

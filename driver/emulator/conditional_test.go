@@ -16,14 +16,14 @@ const (
 	switchNode = cu.CU_GRAPH_COND_TYPE_SWITCH
 )
 
-// handle makes a condition that is v at each launch.
+// handle makes a condition that is set to v at each launch.
 func (r *rig) handle(g cu.CUgraph, v uint32) (h cu.CUgraphConditionalHandle) {
 	r.t.Helper()
 	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, v, cu.CU_GRAPH_COND_ASSIGN_DEFAULT))
 	return h
 }
 
-// wantReason instantiates what cannot be.
+// wantReason instantiates an invalid graph and checks the reason.
 func (r *rig) wantReason(what string, g cu.CUgraph, code cu.CUresult, why cu.CUgraphInstantiateResult) {
 	r.t.Helper()
 	var x cu.CUgraphExec
@@ -43,7 +43,7 @@ func (r *rig) child(g, of cu.CUgraph) (cu.CUgraphNode, cu.CUgraph) {
 	return n, inner
 }
 
-// The answers in this file are those of driver 580 on an H200.
+// The expected results in this file are those of driver 580 on an H200.
 
 func TestGraphWithConditionalsHasOneExecutable(t *testing.T) {
 	r := newRig(t)
@@ -200,8 +200,7 @@ func TestConditionsOutliveTheirGraphInAnExecutable(t *testing.T) {
 	r.wantWords("rounds left", p, 0)
 }
 
-// Before CUDA 12.8 there were IF and WHILE only, and a launch did not get past
-// a body without nodes.
+// Before CUDA 12.8 there were only IF and WHILE, and a launch never got past a body without nodes.
 func TestConditionalsBefore128(t *testing.T) {
 	if onGPU {
 		t.Skip("this is about the emulator alone")
@@ -224,7 +223,7 @@ func TestConditionalsBefore128(t *testing.T) {
 	r.forgive = true
 }
 
-// What is not a handle ends the graph's launch as a fault that names it.
+// Setting a value that is not a handle fails the graph launch with a fault that names the value.
 func TestSettingWhatIsNoConditionalHandleIsAFault(t *testing.T) {
 	r := newRig(t)
 	if onGPU {

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// All streams of a context wait for an event, those that exist and the legacy
-// one, and what they had before does not.
+// All existing streams of a context and the legacy stream wait for an event. Work enqueued before
+// does not.
 func TestAContextWaitsForAnEvent(t *testing.T) {
 	r := newRig(t)
 	p, shift := r.alloc(8), r.kernel("shift")
@@ -28,7 +28,7 @@ func TestAContextWaitsForAnEvent(t *testing.T) {
 	r.wantWords("order", p, 7)
 }
 
-// An event recorded for a context is that of the work of all its streams.
+// An event recorded for a context covers the work of all its streams.
 func TestAnEventIsRecordedForAContext(t *testing.T) {
 	r := newRig(t)
 	a, b, ev := r.stream(), r.stream(), r.event(0)
@@ -42,8 +42,8 @@ func TestAnEventIsRecordedForAContext(t *testing.T) {
 	r.want("the stream that the event waited for", r.CuStreamQuery(a), 0)
 }
 
-// What orders two streams by way of their context, also where the work is over
-// before the host asks for the order.
+// Events of a context order two streams, even if the work has ended before the host requests the
+// order.
 func TestEventsOfContextsOrderStreams(t *testing.T) {
 	for name, between := range map[string]func(r *rig, a, b cu.CUstream){
 		"a wait of the context": func(r *rig, a, b cu.CUstream) {

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// costs has round numbers that can be told apart in a sum.
+// costs has round numbers that can be distinguished in a sum.
 func costs() *emulator.CostModel {
 	return &emulator.CostModel{Submit: 1 * time.Microsecond, Kernel: 10 * time.Microsecond, GraphKernel: 4 * time.Microsecond,
 		Graph: 5 * time.Microsecond, Copy: 2 * time.Microsecond, HostFunction: 30 * time.Microsecond, HostBandwidth: 1e9}
@@ -46,8 +46,8 @@ func closingOf[T interface{ Close() error }](t *testing.T, v T) T {
 	return v
 }
 
-// onStage runs test on an emulator with simulated time, often enough that an
-// order that depends on the machine would show.
+// onStage runs test on an emulator with simulated time, often enough to show an order that depends
+// on the machine.
 func onStage(t *testing.T, m *emulator.CostModel, test func(st *stage)) {
 	t.Helper()
 	for range 10 {
@@ -77,7 +77,7 @@ func (st *stage) ok(err error) {
 	}
 }
 
-// timed is the time between events before and after what f submits.
+// timed returns the time between events before and after what f submits.
 func (st *stage) timed(f func()) time.Duration {
 	st.t.Helper()
 	a, b := closingOf(st.t, must(st.c.NewEvent(driver.WithTiming()))(st.t)), closingOf(st.t, must(st.c.NewEvent(driver.WithTiming()))(st.t))
@@ -90,14 +90,14 @@ func (st *stage) timed(f func()) time.Duration {
 
 func (st *stage) want(what string, got, want time.Duration) {
 	st.t.Helper()
-	if diff := got - want; diff < -time.Nanosecond || diff > time.Nanosecond { // CUDA answers in float32
+	if diff := got - want; diff < -time.Nanosecond || diff > time.Nanosecond { // CUDA returns float32
 		st.t.Errorf("%s took %v, want %v", what, got, want)
 	}
 }
 
 func TestSimulatedTimeOfAStream(t *testing.T) {
 	onStage(t, costs(), func(st *stage) {
-		// The first event is reached at once, one submission before the kernel.
+		// The first event is reached immediately, one submission before the kernel.
 		st.want("a kernel", st.timed(func() { st.ok(st.s.Do(st.launch)) }), 11*time.Microsecond)
 		st.want("three kernels", st.timed(func() {
 			for range 3 {
@@ -124,7 +124,7 @@ func TestSimulatedTimeOfCopies(t *testing.T) {
 	})
 }
 
-// Work that may run at the same time does.
+// Work that may run concurrently does.
 func TestSimulatedTimeOverlaps(t *testing.T) {
 	onStage(t, costs(), func(st *stage) {
 		other := closingOf(t, must(st.c.NewStream())(t))

@@ -8,8 +8,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A kernel that is declared has to be defined, as ptxas has it, unless it is
-// .extern.
+// A kernel that is declared must be defined unless it is .extern, as ptxas requires.
 func TestDeclaredKernels(t *testing.T) {
 	const head = ".version 7.0\n.target sm_52\n.address_size 64\n"
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))

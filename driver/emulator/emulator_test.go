@@ -80,7 +80,7 @@ func TestCloseStopsWhatRuns(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()
 	p := r.alloc(4)
-	r.ok(r.CuStreamWaitValue32(s, p, 1, 1)) // nobody will write it
+	r.ok(r.CuStreamWaitValue32(s, p, 1, 1)) // never written
 	waiting := make(chan error)
 	go func() { waiting <- r.CuStreamSynchronize(s) }()
 	time.Sleep(5 * time.Millisecond)
@@ -126,7 +126,7 @@ func TestUseOfFreedMemoryInAKernelIsAFault(t *testing.T) {
 	}
 }
 
-// Any goroutine may use a bound view, while others capture and free.
+// Any goroutine may use a bound view while others capture and free.
 func TestManyGoroutinesWorkAtATime(t *testing.T) {
 	r := newRig(t)
 	d := r.Bound(r.ctx)

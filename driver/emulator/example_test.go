@@ -34,8 +34,8 @@ const doubling = `.version 7.0
 }
 `
 
-// demo is a program's state: a buffer of 64 numbers, and a kernel with its
-// arguments that doubles the first n of them.
+// demo is a program's state: a buffer of 64 numbers, and a kernel with its arguments that doubles
+// the first n of them.
 type demo struct {
 	d      *driver.Driver
 	c      *driver.Context
@@ -73,7 +73,7 @@ func open(emu *emulator.Emulator, n uint32) (p demo, err error) {
 	return p, err
 }
 
-// run doubles, and waits for the end.
+// run doubles the numbers and waits for the end.
 func (p demo) run() error {
 	return errors.Join(p.x.Fill(21), p.s.Do(p.double), p.s.Wait(context.Background()))
 }
@@ -84,8 +84,7 @@ func (p demo) close() {
 	}
 }
 
-// The same program runs on a GPU with the library of driver.SystemLibrary in
-// place of the emulator.
+// The same program runs on a GPU if the library of driver.SystemLibrary replaces the emulator.
 func ExampleNew() {
 	emu := emulator.New(emulator.Config{ComputeCapability: [2]int{8, 0}, Multiprocessors: 108})
 	defer emu.Close()
@@ -104,8 +103,8 @@ func ExampleNew() {
 	// Output: purecuda emulator (sm_80) 42 42
 }
 
-// A kernel that writes outside of its memory fails as it does on a device, and
-// the emulator knows where.
+// A kernel that writes outside of its memory fails as it does on a device, and the emulator reports
+// where.
 func ExampleEmulator_LastFault() {
 	emu := emulator.New(emulator.Config{})
 	defer emu.Close()
@@ -142,8 +141,7 @@ func ExampleEmulator_Profile() {
 	// 1
 }
 
-// Times that follow from a model tell which of two ways is longer, and are the
-// same in every run.
+// Simulated times tell which of two ways takes longer, and are the same in every run.
 func ExampleCostModel() {
 	emu := emulator.New(emulator.Config{CostModel: &emulator.CostModel{Kernel: 5 * time.Microsecond, Graph: 3 * time.Microsecond, GraphKernel: time.Microsecond}})
 	defer emu.Close()
@@ -182,7 +180,7 @@ func ExampleCostModel() {
 	// 6µs
 }
 
-// The other side of a semaphore that a program imports from another API.
+// The external side of a semaphore that a program imports from another API.
 func ExampleSemaphore() {
 	emu := emulator.New(emulator.Config{})
 	defer emu.Close()

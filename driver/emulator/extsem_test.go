@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// What driver 580 answers to a descriptor that stands for no semaphore.
+// The results of driver 580 for a descriptor that does not name a semaphore.
 func TestImportOfNoSemaphore(t *testing.T) {
 	r := newRig(t)
 	d := cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD}
@@ -56,7 +56,7 @@ func TestExternalSemaphoreNodes(t *testing.T) {
 	r.want("destroyed twice", r.CuDestroyExternalSemaphore(sems[0]), cu.CUDA_ERROR_INVALID_HANDLE)
 }
 
-// A wait for a signal that never comes ends with the emulator.
+// Closing the emulator ends a wait for a signal that never comes.
 func TestCloseEndsAWaitForASemaphore(t *testing.T) {
 	e := emulator.New(emulator.Config{})
 	d, err := driver.New(e)
@@ -91,8 +91,8 @@ func TestCloseEndsAWaitForASemaphore(t *testing.T) {
 	}
 }
 
-// Which edge data driver 580 takes between which nodes, and that a removal
-// without data takes any edge away.
+// The edge data that driver 580 accepts between nodes. A removal without edge data removes any
+// edge.
 func TestEdgeDataBetweenNodes(t *testing.T) {
 	r := newRig(t)
 	m := r.module(edgeKernel)

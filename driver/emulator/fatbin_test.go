@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A compressed entry that cannot be unpacked is refused, and the log says why.
+// A compressed entry that cannot be unpacked is rejected, and the log says why.
 func TestDamagedEntriesOfFatBinaries(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 	for _, file := range []string{"default.fatbin", "speed.fatbin"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// A copy that fails may have written some of its rows. That was not the host.
+// A copy that fails may have written some of its rows. The host must not be blamed for that.
 func TestTheRowsOfAFailedCopyAreNotTheHosts(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -29,7 +29,7 @@ func TestTheRowsOfAFailedCopyAreNotTheHosts(t *testing.T) {
 	e.mu.Lock()
 	s := find[cudaContext](e, uintptr(ctx)).legacy
 	to := place{addr: uint64(uintptr(host)), pitch: 4, height: 2}
-	from := place{addr: uint64(p), pitch: 1 << 20, height: 2} // the second row is nowhere
+	from := place{addr: uint64(p), pitch: 1 << 20, height: 2} // the second row does not exist
 	enqueueCopy(s, &to, &from, extent{4, 2, 1})
 	e.mu.Unlock()
 	var failed *cu.Error

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// device is the address of page-locked memory for the device.
+// device returns the device address of page-locked memory.
 func (r *rig) device(h []byte) cu.CUdeviceptr {
 	r.t.Helper()
 	var p cu.CUdeviceptr
@@ -18,7 +18,7 @@ func (r *rig) device(h []byte) cu.CUdeviceptr {
 	return p
 }
 
-// fetch and store queue a copy of all of h from and to memory of the device.
+// fetch and store enqueue a copy of all of h from and to device memory.
 func (r *rig) fetch(h []byte, p cu.CUdeviceptr, s cu.CUstream) {
 	r.t.Helper()
 	r.ok(r.CuMemcpyDtoHAsync(unsafe.Pointer(&h[0]), p, uintptr(len(h)), s))
@@ -29,8 +29,7 @@ func (r *rig) store(p cu.CUdeviceptr, h []byte, s cu.CUstream) {
 	r.ok(r.CuMemcpyHtoDAsync(p, unsafe.Pointer(&h[0]), uintptr(len(h)), s))
 }
 
-// fetchRows queues a copy of two rows of 32 bytes, to bytes 64 to 96 and 192 to
-// 224 of h.
+// fetchRows enqueues a copy of two rows of 32 bytes, to bytes 64 to 96 and 192 to 224 of h.
 func (r *rig) fetchRows(h []byte, p cu.CUdeviceptr, s cu.CUstream) {
 	r.t.Helper()
 	r.ok(r.CuMemcpy2DAsync(&cu.CUDA_MEMCPY2D{
@@ -40,8 +39,8 @@ func (r *rig) fetchRows(h []byte, p cu.CUdeviceptr, s cu.CUstream) {
 	}, s))
 }
 
-// quietlyPassed waits until what s has now is done, without the host learning
-// it: the time between events says nothing about what is ordered.
+// quietlyPassed waits until the work now in s is done, without the host learning about it: the time
+// between events says nothing about the order.
 func (r *rig) quietlyPassed(s cu.CUstream) {
 	r.t.Helper()
 	ev, ms := r.event(0), float32(0)
@@ -51,7 +50,7 @@ func (r *rig) quietlyPassed(s cu.CUstream) {
 	}
 }
 
-// filled is device memory of ones.
+// filled returns device memory filled with ones.
 func (r *rig) filled(bytes int) cu.CUdeviceptr {
 	r.t.Helper()
 	p := r.alloc(bytes)
@@ -59,7 +58,7 @@ func (r *rig) filled(bytes int) cu.CUdeviceptr {
 	return p
 }
 
-// What the device itself does to page-locked memory around a copy.
+// Writes of the device itself to page-locked memory around a copy.
 var deviceWrites = []struct {
 	name string
 	run  func(r *rig, s cu.CUstream, h []byte, p cu.CUdeviceptr)
@@ -179,7 +178,7 @@ func TestWritesAfterTheCopyRanAreFound(t *testing.T) {
 	}
 }
 
-// Only what the device writes is taken for written: around it the host is found.
+// Only the bytes that the device writes count as written by it. Host writes next to them are found.
 func TestWritesBesideACopyOfRowsAreFound(t *testing.T) {
 	for at, found := range map[int]bool{3: true, 40: true, 70: false, 240: true} {
 		r := checkedRig(t, emulator.CheckHostMemory)
@@ -198,8 +197,8 @@ func TestWritesBesideACopyOfRowsAreFound(t *testing.T) {
 	}
 }
 
-// A source that the device was still writing when its copy was submitted is
-// looked at from when the copy runs.
+// If the device was still writing a source when its copy was submitted, the source is checked from
+// when the copy runs.
 func TestWritesOfASourceThatTheDeviceFilledAreFound(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		r := checkedRig(t, emulator.CheckHostMemory)

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// The references of an object are counted: it is destroyed with the last, and
-// more than there are cannot be given back.
+// User objects are reference-counted. The last release destroys an object, and releasing more
+// references than exist fails.
 func TestReferencesOfUserObjectsAreCounted(t *testing.T) {
 	r := newRig(t)
 	destroyed := make(chan uintptr, 4)
@@ -83,7 +83,7 @@ func TestABatchOfCopiesCopiesEach(t *testing.T) {
 	r.wantWords("the copies", dst, 14, 15, 16, 0, 10, 11, 0, 13)
 }
 
-// An event of a launch attribute is one of the program.
+// An event in a launch attribute is an event of the program.
 func TestEventsOfLaunchAttributes(t *testing.T) {
 	r := newRig(t)
 	if r.emu == nil {
@@ -107,8 +107,8 @@ func TestEventsOfLaunchAttributes(t *testing.T) {
 	r.wantWords("the launch", p, 1)
 }
 
-// A stream that is destroyed while it takes part in a capture leaves it; what it
-// recorded has to be joined all the same.
+// A stream that is destroyed while it takes part in a capture leaves the capture. What it recorded
+// must still be joined.
 func TestAForkedStreamMayBeDestroyedInACapture(t *testing.T) {
 	r := newRig(t)
 	if r.emu == nil {
@@ -160,7 +160,7 @@ func TestLinkingNeedsAPlaceForTheImage(t *testing.T) {
 	r.ok(r.CuLinkDestroy(l.state))
 }
 
-// Where a copy goes is told by where it begins, not by the base of its rows.
+// The direction of a copy depends on the address where it begins, not on the base of its rows.
 func TestStatisticsOfCopiesGoByTheAddress(t *testing.T) {
 	r := newRigWith(t, emulator.Config{})
 	if r.emu == nil {

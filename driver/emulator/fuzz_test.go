@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// FuzzModule loads PTX of strangers. It is refused with one of the codes for
-// code that is no good, or its kernels can be looked at.
+// FuzzModule loads untrusted PTX. Either loading fails with one of the codes for invalid code, or
+// the kernels can be queried.
 func FuzzModule(f *testing.F) {
 	for _, pattern := range []string{"../testdata/*/*.ptx", "internal/vm/testdata/*/*.ptx", "../../examples/*/*.ptx"} {
 		files, err := filepath.Glob(pattern)
@@ -41,8 +41,8 @@ func FuzzModule(f *testing.F) {
 	})
 }
 
-// FuzzBinary loads binaries of strangers. Nothing outside them is read, and what
-// is not refused holds PTX that can be looked at.
+// FuzzBinary loads untrusted binaries. Nothing outside of them may be read, and a binary that is
+// accepted contains PTX that can be queried.
 func FuzzBinary(f *testing.F) {
 	files, err := filepath.Glob("../testdata/images/*.*")
 	if err != nil || len(files) == 0 {
@@ -68,8 +68,8 @@ func FuzzBinary(f *testing.F) {
 	})
 }
 
-// fuzzContext is a context on an emulator whose memory a fuzzed module cannot
-// exhaust the process with.
+// fuzzContext makes a context on an emulator with limits, so that a fuzzed module cannot exhaust
+// the process's memory.
 func fuzzContext(f *testing.F) *driver.Context {
 	return gputest.Context(f, gputest.Emulator(f, emulator.Config{LimitMemory: 256 << 20}))
 }
@@ -87,7 +87,7 @@ func loadAndLook(t *testing.T, c *driver.Context, text string) {
 		t.Error(err)
 	}
 	for _, name := range names {
-		// A kernel that is .extern is declared, but need not be there.
+		// A kernel that is .extern is declared, but need not exist.
 		if _, err := m.Kernel(name); err != nil && !strings.Contains(text, ".extern") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -97,8 +97,8 @@ func loadAndLook(t *testing.T, c *driver.Context, text string) {
 	}
 }
 
-// noGood reports whether an error is about code: of the emulator, or of what
-// looks at an image before any driver does.
+// noGood reports whether an error is about invalid code. The error may come from the emulator, or
+// from the checks of an image before any driver sees it.
 func noGood(err error) bool {
 	switch code(err) {
 	case cu.CUDA_ERROR_INVALID_PTX, cu.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, cu.CUDA_ERROR_NO_BINARY_FOR_GPU,

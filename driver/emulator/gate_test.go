@@ -2,8 +2,7 @@ package emulator_test
 
 import "sync/atomic"
 
-// open lets the stream go on.
+// open unblocks the stream.
 func (g *gate) open() { atomic.StoreUint32(g.flag, 1) }
 
-// isOpen reports whether somebody opened it.
 func (g *gate) isOpen() bool { return atomic.LoadUint32(g.flag) != 0 }

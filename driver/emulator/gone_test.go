@@ -32,8 +32,7 @@ func opened(t *testing.T, checks Check) (*Emulator, *driver.Driver, *cudaContext
 	return e, d, find[cudaContext](e, uintptr(ctx))
 }
 
-// leave destroys a stream whose work waits for the word, and has the work end
-// afterwards.
+// leave destroys a stream whose work waits for the word, and lets the work end afterwards.
 func leave(d *driver.Driver, word cu.CUdeviceptr) error {
 	var s cu.CUstream
 	var ev cu.CUevent
@@ -43,8 +42,8 @@ func leave(d *driver.Driver, word cu.CUdeviceptr) error {
 		d.CuStreamWriteValue32(0, word, 1, 0), d.CuEventSynchronize(ev), d.CuEventDestroy(ev))
 }
 
-// What destroyed streams had left to do is forgotten when it is done, also if
-// nobody waits for the whole context.
+// The remaining work of destroyed streams is forgotten when it has ended, even if nothing waits for
+// the whole context.
 func TestWorkOfDestroyedStreamsIsForgotten(t *testing.T) {
 	e, d, ctx := opened(t, 0)
 	var word cu.CUdeviceptr
@@ -75,8 +74,8 @@ func TestWorkOfDestroyedStreamsIsForgotten(t *testing.T) {
 	}
 }
 
-// What is left at one word of memory does not grow with the streams that wrote
-// it and were destroyed.
+// The signals stored for one word of memory do not accumulate when the streams that wrote it are
+// destroyed.
 func TestSignalsForgetDestroyedStreams(t *testing.T) {
 	e, d, _ := opened(t, CheckGlobalRaces)
 	var word cu.CUdeviceptr
@@ -105,8 +104,8 @@ func TestSignalsForgetDestroyedStreams(t *testing.T) {
 	}
 }
 
-// What a node found out about the order is forgotten when it has run, also if
-// the memory that it touched remembers the node.
+// The order that a node found out is forgotten when the node has run, even if the memory it
+// accessed still refers to the node.
 func TestNodesForgetWhatTheyAskedFor(t *testing.T) {
 	e, d, ctx := opened(t, CheckGlobalRaces)
 	var p cu.CUdeviceptr

@@ -167,7 +167,7 @@ func TestKernelNodeParameters(t *testing.T) {
 	r.want("kernel parameters of an empty node", r.CuGraphKernelNodeGetParams(e, &params), invalidValue)
 }
 
-// A launch that is queued runs with the parameters that it was submitted with.
+// A queued launch runs with the parameters that it was submitted with.
 func TestParametersOfQueuedLaunchesStay(t *testing.T) {
 	r := newRig(t)
 	p, s, shift := r.alloc(4), r.stream(), r.kernel("shift")
@@ -484,7 +484,7 @@ func TestGraphsThatFreeTheirMemory(t *testing.T) {
 	}
 }
 
-// Memory stays for launches that are queued, whatever is given back meanwhile.
+// Memory is kept for queued launches, whatever is released in the meantime.
 func TestQueuedLaunchKeepsItsMemory(t *testing.T) {
 	r := newRig(t)
 	p, s := r.alloc(4), r.stream()
@@ -604,7 +604,7 @@ func TestTaggedNodes(t *testing.T) {
 	r.want("reserved field", r.CuGraphAddNode(&n, g, nil, nil, 0, m), invalidValue)
 }
 
-// conditionalPTX counts down p[0] and sets a conditional handle to what is left.
+// conditionalPTX counts down p[0] and sets a conditional handle to the remaining count.
 const conditionalPTX = `
 .version 8.3
 .target sm_90
@@ -656,7 +656,7 @@ func (r *rig) conditional(g cu.CUgraph, form cu.CUgraphConditionalNodeType, size
 	return append([]cu.CUgraph(nil), unsafe.Slice(p.Conditional().PhGraph_out, size)...)
 }
 
-// setter is a kernel node with arguments (p, handle).
+// setter returns a kernel node with arguments (p, handle).
 func (r *rig) setter(g cu.CUgraph, f cu.CUfunction, p cu.CUdeviceptr, h cu.CUgraphConditionalHandle) cu.CUgraphNode {
 	r.t.Helper()
 	params := &struct {

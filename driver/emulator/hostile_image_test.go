@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// linkedImage is what the emulator's linker makes of one kernel.
+// linkedImage returns the linked image of one kernel.
 func linkedImage(t testing.TB) []byte {
 	t.Helper()
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
@@ -37,7 +37,7 @@ func linkedImage(t testing.TB) []byte {
 	return image
 }
 
-// changed is the image with the last section of another type, place and size.
+// changed returns the image with another type, offset and size of the last section.
 func changed(image []byte, kind uint32, at, size uint64) []byte {
 	b := slices.Clone(image)
 	header := b[len(b)-64:]
@@ -47,7 +47,7 @@ func changed(image []byte, kind uint32, at, size uint64) []byte {
 	return b
 }
 
-// hostileImages are images whose headers place code outside them, by name.
+// hostileImages returns images whose headers place code outside of them, by name.
 func hostileImages(t testing.TB) map[string][]byte {
 	image := linkedImage(t)
 	at := binary.LittleEndian.Uint64(image[len(image)-64+0x18:])
@@ -77,8 +77,8 @@ func hostileImages(t testing.TB) map[string][]byte {
 	}
 }
 
-// An image cannot make the emulator read what is not in it, whether the typed
-// API looks at it first or not.
+// An image cannot make the emulator read outside of it, whether or not the typed API checks it
+// first.
 func TestImagesStayWithinTheirBytes(t *testing.T) {
 	if onGPU {
 		t.Skip("what a driver does with such images is not for this process to find out")

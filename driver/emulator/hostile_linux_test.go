@@ -22,8 +22,8 @@ import (
 
 const hostileInput = "PURECUDA_HOSTILE_INPUT"
 
-// hostileInputs are what once ended a process or kept it busy, and what must
-// become of each: nil is success.
+// hostileInputs are inputs that once ended a process or kept it busy, and the expected result of
+// each. nil means success.
 var hostileInputs = []struct {
 	name string
 	want error
@@ -53,8 +53,8 @@ func long(name string, n int) func(*testing.T) []byte {
 	return func(*testing.T) []byte { return []byte(ptxtest.LongTexts[name].Text(n)) }
 }
 
-// Each input is loaded, and launched if that is the point, in a process of its
-// own, which must go on and stay small.
+// Each input is loaded, and launched if that is the point, in a separate process, which must
+// survive and stay small.
 func TestHostileInputs(t *testing.T) {
 	if name := os.Getenv(hostileInput); name != "" {
 		loadHostile(t, name)

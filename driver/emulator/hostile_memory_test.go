@@ -21,8 +21,8 @@ const (
 	emptyKernel = ".visible .entry k()\n{\nret;\n}\n"
 )
 
-// peakOf runs f and fails the test if it allocated more than limit bytes of Go's
-// memory in all. Memory that is only reserved counts too.
+// peakOf runs f and fails the test if it allocated more than limit bytes of Go's memory in total.
+// Reserved memory counts too.
 func peakOf(t *testing.T, limit uint64, f func()) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -34,7 +34,8 @@ func peakOf(t *testing.T, limit uint64, f func()) {
 	}
 }
 
-// localKernel declares n bytes of local memory and stores to an address in it.
+// localKernel returns a kernel that declares n bytes of local memory and stores to an address in
+// it.
 func localKernel(n uint64) string {
 	return fmt.Sprintf(`%s.visible .entry k(.param .u64 p)
 {
@@ -51,8 +52,8 @@ func localKernel(n uint64) string {
 
 const gib = 1 << 30
 
-// Texts that ask for more memory than there is are refused with the code that
-// driver 580 has for them on an H100, and take none.
+// Modules that need more memory than the device has are rejected with the code of driver 580 on an
+// H100, and use no memory.
 func TestModulesTakeNoMoreMemoryThanTheDeviceHas(t *testing.T) {
 	kernel := func(body string) string {
 		return longHead + ".visible .entry k()\n{\n.reg .b32 %r<3>;\n.reg .b64 %d<3>;\n" + body + "\nret;\n}\n"
@@ -107,7 +108,7 @@ func TestModulesTakeNoMoreMemoryThanTheDeviceHas(t *testing.T) {
 	}
 }
 
-// Variables of modules are memory of the device, which unloading gives back.
+// Variables of modules count as device memory, which unloading releases.
 func TestVariablesAreCountedAsMemory(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{LimitMemory: 16 << 20}))
 	text := []byte(longHead + ".global .b8 x[6291456];\n" + emptyKernel)
@@ -144,9 +145,8 @@ func TestVariablesAreCountedAsMemory(t *testing.T) {
 	}
 }
 
-// A kernel whose threads have too much local memory loads and is refused when it
-// is launched, as driver 580 does; one whose blocks have more than the device is
-// out of memory.
+// A kernel whose threads have too much local memory loads but fails to launch, as on driver 580. A
+// kernel whose blocks need more than the device has runs out of memory.
 func TestLocalMemoryIsBounded(t *testing.T) {
 	for name, test := range map[string]struct {
 		local, memory uint64
@@ -190,8 +190,8 @@ func TestLocalMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// Blocks that wait in a loop let others begin only while there is memory for
-// them: all 200 of these would take 800 MiB.
+// Blocks that wait in a loop let others begin only while there is memory for them. All 200 of these
+// blocks would need 800 MiB.
 func TestWaitingBlocksStayWithinMemory(t *testing.T) {
 	const text = longHead + `.visible .entry k(.param .u64 p)
 {
@@ -276,8 +276,8 @@ func (c *counting) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// printing is a kernel that prints by a format with words and doubles, and
-// stores what vprintf returns.
+// printing returns a kernel that prints by a format with words and doubles, and stores what vprintf
+// returns.
 func printing(format string, stores ...string) string {
 	var f strings.Builder
 	for _, c := range []byte(format) {
@@ -314,7 +314,7 @@ func word(at, v int) string { return fmt.Sprintf("st.local.u32 [l+%d], %d;", at,
 
 func double(at int, bits string) string { return fmt.Sprintf("st.local.f64 [l+%d], 0d%s;", at, bits) }
 
-// printed runs a kernel of printing and returns what vprintf does.
+// printed runs a kernel of printing and returns the result of vprintf.
 func printed(t *testing.T, cfg emulator.Config, text string) int32 {
 	t.Helper()
 	c := gputest.Context(t, gputest.Emulator(t, cfg))
@@ -341,7 +341,7 @@ func printed(t *testing.T, cfg emulator.Config, text string) int32 {
 
 const e = "4005bf0a8b145769" // 2.718281828459045
 
-// Widths and precisions are C's, negative ones included.
+// Widths and precisions are those of C, including negative ones.
 func TestPrintfHasTheWidthsOfC(t *testing.T) {
 	for _, test := range []struct {
 		format string
@@ -362,7 +362,7 @@ func TestPrintfHasTheWidthsOfC(t *testing.T) {
 		{"[%.60f]", []string{double(0, e)}, "[2.718281828459045090795598298427648842334747314453125000000000]", 1},
 		{"[%.3e]", []string{double(0, e)}, "[2.718e+00]", 1},
 		{"[%#.3x]", []string{word(0, 10)}, "[0x00a]", 1},
-		{"[%5%] [%-5s]", nil, "[%] [     ]", 1}, // the text at address 0 is none
+		{"[%5%] [%-5s]", nil, "[%] [     ]", 1}, // there is no text at address 0
 		{"100%", nil, "100%", 0},
 		{"[%99999999999d]", []string{word(0, 5)}, "[]", 1},
 		{"[%.99999999999d]", []string{word(0, 5)}, "[]", 1},
@@ -377,7 +377,7 @@ func TestPrintfHasTheWidthsOfC(t *testing.T) {
 	}
 }
 
-// A field of any width is printed, as drivers do, and takes no memory.
+// A field of any width is printed, as drivers do, without using memory for it.
 func TestWideFieldsTakeNoMemory(t *testing.T) {
 	for name, test := range map[string]struct {
 		text  string

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/internal/ptxtest"
 )
 
-// loads loads a module and unloads it again; what the JIT says is its error log.
+// loads loads a module and unloads it again. It returns the JIT's error log.
 func (r *rig) loads(text string) (says string, err error) {
 	image, log := append([]byte(text), 0), make([]byte, 4096)
 	options := []cu.CUjit_option{cu.CU_JIT_ERROR_LOG_BUFFER, cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}
@@ -25,9 +25,8 @@ func (r *rig) loads(text string) (says string, err error) {
 	return string(log), err
 }
 
-// notEmulated are the sections of the list, and what instructions of others
-// begin with, that the emulator refuses. docs/emulator-instructions.md has the
-// forms.
+// notEmulated lists the sections of the list that the emulator rejects, and the prefixes of
+// rejected instructions in other sections. docs/emulator-instructions.md has the forms.
 var notEmulated = []string{"multimem", "textures and surfaces", "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.prefetch.tensor", "tensormap.", "wgmma.",
 	"vadd.", "vsub.", "vabsdiff.", "vmin.", "vmax.", "vshl.", "vmad.", "vset."}
 
@@ -37,12 +36,12 @@ func isEmulated(section, form string) bool {
 			return false
 		}
 	}
-	// Of vshr, what devices do as the ISA says.
+	// Of vshr, the forms for which devices follow the ISA.
 	return !strings.HasPrefix(form, "vshr.") || !strings.Contains(form, ".min ") && !strings.Contains(form, ".max ") && !strings.Contains(form, ".h") && !strings.Contains(form, ".b")
 }
 
-// A driver takes all forms of the list; what the emulator does not have it
-// refuses when the module is loaded, and says which line that is.
+// A driver accepts all forms of the list. The emulator rejects what it lacks when the module is
+// loaded, and reports the line.
 func TestInstructionFormsOfTheISA(t *testing.T) {
 	r := newRig(t)
 	for _, p := range ptxtest.Instructions() {

@@ -10,9 +10,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// What NVIDIA's compiler refuses is refused with its code, the line and what
-// would be right: in functions that nobody calls, too. An instruction that
-// exists and is not emulated has another code.
+// What NVIDIA's compiler rejects is rejected with its code, the line and the correct form, even in
+// functions that are never called. An instruction that exists but is not emulated has another code.
 func TestTheRulesOfTheISADecideAtLoad(t *testing.T) {
 	p, err := open(emulator.New(emulator.Config{}), 1)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// journalData stands where it is for as long as the program runs.
+// journalData stays at the same address for the life of the program.
 var journalData byte
 
 func journalRig(t *testing.T) *rig {
@@ -21,7 +21,6 @@ func journalRig(t *testing.T) *rig {
 	return newRig(t)
 }
 
-// listen registers a listener.
 func (r *rig) listen(f func()) cu.CUlogsCallbackHandle {
 	r.t.Helper()
 	fn := loader.NewCallback(func(uintptr) { f() })
@@ -30,13 +29,12 @@ func (r *rig) listen(f func()) cu.CUlogsCallbackHandle {
 	return h
 }
 
-// fail makes a call that fails.
 func (r *rig) fail() {
 	r.t.Helper()
 	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
-// hostFunc queues a host function, behind what its thread has to do already.
+// hostFunc enqueues a host function, after everything already queued for its thread.
 func (r *rig) hostFunc(f func()) {
 	r.t.Helper()
 	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(loader.NewCallback(func(uintptr) { f() })), nil))
@@ -55,7 +53,7 @@ func TestTheJournalTellsOfEachFailure(t *testing.T) {
 	}
 	r.ok(r.CuLogsUnregisterCallback(h))
 	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
-	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(fn), nil)) // behind what is queued for the same thread
+	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(fn), nil)) // after everything queued for the same thread
 	if got := <-told; got != 0 {
 		t.Errorf("told with %#x after the end", got)
 	}

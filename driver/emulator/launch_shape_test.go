@@ -34,8 +34,8 @@ const gridOfClusters = `.version 9.0
 }
 `
 
-// A grid of .blocksareclusters counts clusters, and a block of one thread is
-// the block that the kernel requires.
+// A grid of .blocksareclusters counts clusters. A block of one thread stands for the block that the
+// kernel requires.
 func TestGridsThatCountClusters(t *testing.T) {
 	r := newRig(t)
 	f := r.function(r.module(gridOfClusters), "k")
@@ -66,7 +66,7 @@ func TestGridsThatCountClusters(t *testing.T) {
 	r.want("a larger cluster", launch(4, 32), cu.CUDA_ERROR_INVALID_CLUSTER_SIZE)
 }
 
-// Kernels of a graph that a device may launch see its handle, others zero.
+// Kernels of a graph that a device may launch see its handle. Others see zero.
 func TestKernelsSeeTheGraphTheyAreIn(t *testing.T) {
 	r := newRig(t)
 	f := r.function(r.module(gridOfClusters), "g")

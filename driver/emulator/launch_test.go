@@ -46,8 +46,8 @@ func TestArgumentsAsOneBuffer(t *testing.T) {
 	}{uint64(p), 1, 77}
 	size := new(uintptr)
 	*size = unsafe.Sizeof(*block)
-	// Keys in place of pointers: written as numbers, so that the collector
-	// does not take them for addresses.
+	// Keys stored as pointers are written as numbers, so that the collector does not take them for
+	// addresses.
 	extra := make([]unsafe.Pointer, 5)
 	words := (*[5]uintptr)(unsafe.Pointer(&extra[0]))
 	words[0], words[2], words[4] = cu.CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, cu.CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, cu.CU_LAUNCH_PARAM_END_AS_INT

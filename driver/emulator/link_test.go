@@ -10,7 +10,7 @@ import (
 
 const linkPTX = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry linked()\n{\n\tret;\n}\n"
 
-// linker is a state with an error log.
+// linker is a link state with an error log.
 type linker struct {
 	*rig
 	state   cu.CUlinkState
@@ -73,13 +73,13 @@ func TestLinkerInputsThatAreNone(t *testing.T) {
 	r.want("a missing file", r.CuLinkAddFile(l.state, cu.CU_JIT_INPUT_PTX, cstr("/none.ptx"), 0, nil, nil), cu.CUDA_ERROR_FILE_NOT_FOUND)
 	r.want("text that is no PTX", l.add(cu.CU_JIT_INPUT_PTX, "hello"), cu.CUDA_ERROR_INVALID_IMAGE)
 	r.want("a newer target", l.add(cu.CU_JIT_INPUT_PTX, strings.Replace(linkPTX, "sm_70", "sm_120", 1)), cu.CUDA_ERROR_INVALID_PTX)
-	r.ok(l.add(cu.CU_JIT_INPUT_PTX, linkPTX)) // what was refused by itself is left out
+	r.ok(l.add(cu.CU_JIT_INPUT_PTX, linkPTX)) // what was rejected on its own is left out
 	r.ok(l.complete())
 	r.ok(r.CuLinkDestroy(l.state))
 }
 
-// wantLinkFault is want for what contradicts in a link: on a thread where PTX did
-// not compile before, driver 580 says CUDA_ERROR_UNKNOWN for it.
+// wantLinkFault is want for contradictions between inputs. On a thread where PTX failed to compile
+// before, driver 580 returns CUDA_ERROR_UNKNOWN for them.
 func (r *rig) wantLinkFault(what string, err error, want cu.CUresult) {
 	r.t.Helper()
 	if onGPU && want == cu.CUDA_ERROR_INVALID_SOURCE && code(err) == cu.CUDA_ERROR_UNKNOWN {
@@ -139,8 +139,8 @@ func TestLinkerLogIsCut(t *testing.T) {
 	r.ok(r.CuLinkDestroy(l.state))
 }
 
-// What is undefined is in the log even where the driver says that all is well,
-// as 580 does on a thread where it has refused PTX that is too new.
+// Undefined symbols are in the log even where the driver returns success, as 580 does on a thread
+// where it has rejected PTX that is too new.
 func TestLinkerLogNamesWhatIsUndefined(t *testing.T) {
 	r := newRig(t)
 	text := append([]byte(strings.Replace(linkPTX, "8.0", "99.0", 1)), 0)
@@ -157,8 +157,8 @@ func TestLinkerLogNamesWhatIsUndefined(t *testing.T) {
 	r.ok(r.CuLinkDestroy(l.state))
 }
 
-// Text that does not compile is refused as it is added, whatever the reason, not
-// when the link is completed.
+// Text that does not compile is rejected when it is added, whatever the reason, not when the link
+// is completed.
 func TestLinkerRefusesWhatDoesNotCompileAtOnce(t *testing.T) {
 	r := newRig(t)
 	for what, text := range map[string]string{

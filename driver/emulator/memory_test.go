@@ -88,8 +88,8 @@ func TestCopiesBetweenHostAndDevice(t *testing.T) {
 	r.want("nothing", r.CuMemcpyHtoD(p, unsafe.Pointer(&in[0]), 0), 0)
 }
 
-// The source of an asynchronous copy from pageable memory may be changed as
-// soon as the call returned, even if the stream is far behind.
+// The source of an asynchronous copy from pageable memory may be changed as soon as the call has
+// returned, even if the stream is far behind.
 func TestPageableSourceIsReadAtTheCall(t *testing.T) {
 	r := newRig(t)
 	p, s := r.alloc(8), r.stream()

@@ -11,15 +11,15 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// unasked are forms whose operands are names of functions and labels, which other
-// tests have, and those for GPUs newer than the emulator's.
+// unasked lists forms whose operands are names of functions and labels, which other tests cover,
+// and forms for GPUs newer than the emulator's.
 var unasked = map[string]bool{
 	"call": true, "brx.idx": true, "multimem.cp.async.bulk": true, "multimem.cp.reduce.async.bulk": true,
 }
 
-// What the rules of package isa allow is executed, or is on the list of what the
-// emulator lacks and refused with CUDA_ERROR_NOT_SUPPORTED. PURECUDA_UPDATE=1
-// writes the list; docs/ptx-instructions.md prints it.
+// A form that the rules of package isa allow is either executed, or listed as missing and rejected
+// with CUDA_ERROR_NOT_SUPPORTED. PURECUDA_UPDATE=1 writes the list. docs/ptx-instructions.md prints
+// it.
 func TestTheListOfMissingForms(t *testing.T) {
 	if onGPU {
 		t.Skip("a GPU executes every form")

@@ -2,6 +2,6 @@
 
 package emulator_test
 
-// underRace: the race detector keeps memory of its own, and device memory lies on
-// Go's heap.
+// underRace reports whether the race detector is on. It uses memory of its own, and device memory
+// then lies on Go's heap.
 const underRace = false

@@ -10,8 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// What the functions of early versions tell of a device is what its attributes
-// say.
+// The device queries of early CUDA versions agree with the device's attributes.
 func TestOldQueriesOfADeviceAgreeWithItsAttributes(t *testing.T) {
 	r := newRig(t)
 	attr := func(a cu.CUdevice_attribute) (v int32) {
@@ -56,7 +55,7 @@ func TestOldQueriesOfADeviceAgreeWithItsAttributes(t *testing.T) {
 	}
 }
 
-// The device of a context is told whichever context is current.
+// The device of a context can be queried whichever context is current.
 func TestADeviceOfAContextIsTold(t *testing.T) {
 	r := newRigWith(t, emulator.Config{Devices: 2})
 	if r.emu == nil {
@@ -93,7 +92,7 @@ func TestADeviceOfAContextIsTold(t *testing.T) {
 	r.ok(r.CuDevicePrimaryCtxRelease(second))
 }
 
-// The first form of instantiation has a log, which is cut where it does not fit.
+// The first version of instantiation has a log, which is cut if it does not fit.
 func TestTheFirstInstantiationExplainsInALog(t *testing.T) {
 	r := newRig(t)
 	if r.emu == nil {
@@ -115,7 +114,7 @@ func TestTheFirstInstantiationExplainsInALog(t *testing.T) {
 	}
 }
 
-// A handle in a graph that is inside another counts too.
+// A handle in a nested graph counts too.
 func TestAHandleForNothingInABodyIsRefused(t *testing.T) {
 	r := newRig(t)
 	g := r.graph()

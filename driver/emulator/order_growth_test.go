@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// A program that runs for long has checks that remember no more of it.
+// The checks of a long-running program do not accumulate records of its past.
 func TestTheOrderDoesNotGrow(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -30,8 +30,8 @@ func TestTheOrderDoesNotGrow(t *testing.T) {
 	ok(d.CuInit(0), d.CuCtxCreate(&ctx, nil, 0, 0), d.CuMemAlloc(&p, 256))
 	var legacy *stream
 	var orders []weak.Pointer[taskOrder]
-	// A graph whose nodes touch the memory too: a node's place in the order is
-	// kept with the memory, and must not keep those before it.
+	// The nodes of this graph also access the memory. A node's place in the order is stored with
+	// the memory and must not retain those before it.
 	var g cu.CUgraph
 	var x cu.CUgraphExec
 	var first, second cu.CUgraphNode

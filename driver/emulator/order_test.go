@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// What puts a launch in one stream before one in another, and what does not.
+// Operations that order a launch in one stream before one in another, and operations that do not.
 var orders = []struct {
 	name    string
 	ordered bool
@@ -55,7 +55,7 @@ var orders = []struct {
 	{"ends of streams that were waited for", true, func(r *rig, a, b cu.CUstream) {
 		r.ok(r.CuStreamSynchronize(a))
 		r.ok(r.CuStreamDestroy(a))
-		for range 3 { // which the order forgets
+		for range 3 { // which the order then forgets
 			var s cu.CUstream
 			r.ok(r.CuStreamCreate(&s, uint32(cu.CU_STREAM_NON_BLOCKING)))
 			r.ok(r.CuStreamDestroy(s))
@@ -80,7 +80,7 @@ func TestRacesBetweenStreamsFollowWhatTheProgramOrders(t *testing.T) {
 	followOrders(t, nil)
 }
 
-// The same while time is simulated: a dependency that costs no time is one.
+// The same with simulated time. A dependency that costs no time still counts.
 func TestRacesBetweenStreamsAreFoundInSimulatedTime(t *testing.T) { followOrders(t, costs()) }
 
 func followOrders(t *testing.T, m *emulator.CostModel) {
@@ -145,12 +145,12 @@ func TestGraphLaunchesAreOrderedLikeOtherWork(t *testing.T) {
 	}
 }
 
-// A graph of forks and joins has more paths than anybody can follow.
+// A graph of forks and joins has too many paths to follow them all.
 func TestRacesInGraphsOfManyPathsAreFoundSoon(t *testing.T) {
 	r := checkedRig(t, emulator.CheckGlobalRaces)
 	p, g := r.alloc(256), r.graph()
 	f := r.function(r.module(bugs), "count")
-	r.addKernel(g, f, p, 0, 0) // which no edge leaves
+	r.addKernel(g, f, p, 0, 0) // without outgoing edges
 	end := r.addKernel(g, f, r.alloc(256), 0, 0)
 	for range 40 {
 		var left, right, join cu.CUgraphNode
@@ -168,8 +168,8 @@ func TestRacesInGraphsOfManyPathsAreFoundSoon(t *testing.T) {
 	}
 }
 
-// What a stream learns from a flag that is written later is known to streams
-// that wait for it, also in the tasks after the wait.
+// What a stream learns from a flag written later is also known to streams that wait for it,
+// including in the tasks after the wait.
 func TestWhatATaskLearnsIsPassedOn(t *testing.T) {
 	r := checkedRig(t, emulator.CheckGlobalRaces)
 	p, a, b, c := r.alloc(256), r.stream(), r.stream(), r.stream()
@@ -188,7 +188,7 @@ func TestWhatATaskLearnsIsPassedOn(t *testing.T) {
 	}
 }
 
-// What others submit while the host waits is not waited for.
+// A wait does not include work that others submit during the wait.
 func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 	waits := map[string]func(r *rig, s cu.CUstream) error{
 		"stream":  func(r *rig, s cu.CUstream) error { return r.CuStreamSynchronize(s) },
@@ -200,7 +200,7 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 			p, a, b := r.alloc(256), r.stream(), r.stream()
 			hold := r.gate()
 			goOn := map[cu.CUstream]chan bool{a: make(chan bool), b: make(chan bool)}
-			submit := func(s cu.CUstream) { // a kernel behind a function of the host
+			submit := func(s cu.CUstream) { // a kernel after a host function
 				fn := loader.NewCallback(func(uintptr) { <-goOn[s] })
 				r.ok(r.CuLaunchHostFunc(s, cu.CUhostFn(fn), nil))
 				r.start("count", s, 1, 64, p, 0, true)
@@ -219,7 +219,7 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 			for r.emu.Stats().Calls < calls+2 { // to make the context current, and to wait
 				time.Sleep(time.Millisecond)
 			}
-			time.Sleep(20 * time.Millisecond) // the call is counted before it looks
+			time.Sleep(20 * time.Millisecond) // the call is counted before it checks
 			submit(a)
 			hold.open()
 			select {
@@ -239,7 +239,7 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 	}
 }
 
-// A function of the host in a graph says that the nodes before it have ended.
+// A host function in a graph tells the host that the nodes before it have ended.
 func TestAHostNodeTellsOfTheNodesBeforeIt(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		r := checkedRig(t, emulator.CheckGlobalRaces)
@@ -271,8 +271,7 @@ func TestAHostNodeTellsOfTheNodesBeforeIt(t *testing.T) {
 	}
 }
 
-// A copy that the host makes at once is ordered by what the host knows, and by
-// nothing else.
+// A synchronous copy by the host is ordered only by what the host knows.
 func TestCopiesOfTheHostRaceWithWorkThatItDidNotWaitFor(t *testing.T) {
 	for _, waited := range []bool{true, false} {
 		r := checkedRig(t, emulator.CheckGlobalRaces)

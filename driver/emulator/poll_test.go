@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// The loops have nothing in them: where goroutines share one thread, the
-// questions themselves have to let the device work.
+// The loops are empty. Where goroutines share one thread, the queries themselves must let the
+// device work.
 func TestAskingAgainAndAgainEnds(t *testing.T) {
 	r := newRig(t)
 	s, start, end := r.stream(), r.event(0), r.event(0)
@@ -49,7 +49,7 @@ again:
 	ret;
 }`
 
-// A kernel that waits for the host gives way to it.
+// A kernel that waits for the host yields to it.
 func TestAKernelMayWaitForTheHost(t *testing.T) {
 	r := newRig(t)
 	f, s, words := r.function(r.module(waiter), "waits"), r.stream(), r.pinned(8)

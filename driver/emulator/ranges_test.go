@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// readMostly asks for one attribute of a range.
+// readMostly queries one attribute of a range.
 func (r *rig) readMostly(p cu.CUdeviceptr, size uintptr) (v int32) {
 	r.t.Helper()
 	r.ok(r.CuMemRangeGetAttribute(unsafe.Pointer(&v), 4, cu.CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, size))
@@ -51,7 +51,7 @@ func TestAPrefetchBreaksACapture(t *testing.T) {
 	r.want("end", r.CuStreamEndCapture(s, &g), cu.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
 }
 
-// The second location is that of all ranges from its index on.
+// The second location applies to all ranges from its index on.
 func TestABatchFetchesToItsLocations(t *testing.T) {
 	r := newRig(t)
 	const page = 2 << 20

@@ -41,7 +41,7 @@ func TestARefusalSaysWhatIsNotEmulated(t *testing.T) {
 	if what, refused := emulator.Refused("cuTexObjectCreate"); !refused || what != "textures and surfaces" {
 		t.Errorf("%q, %v", what, refused)
 	}
-	for _, symbol := range []string{"cuDeviceGetLuid", "cuDeviceGetNvSciSyncAttributes"} { // which look at their arguments first
+	for _, symbol := range []string{"cuDeviceGetLuid", "cuDeviceGetNvSciSyncAttributes"} { // which check their arguments first
 		if _, refused := emulator.Refused(symbol); !refused {
 			t.Errorf("%s is not refused", symbol)
 		}
@@ -54,7 +54,7 @@ func TestARefusalSaysWhatIsNotEmulated(t *testing.T) {
 	}
 }
 
-// dump is the driver's journal after an iterator.
+// dump returns the driver's journal after an iterator.
 func (r *rig) dump(at *cu.CUlogIterator) string {
 	r.t.Helper()
 	text := make([]byte, 1<<15)

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The address of freed memory comes again on request only.
+// The address of freed memory is reused only on request.
 func TestReuseAddresses(t *testing.T) {
 	for _, reuse := range []bool{false, true} {
 		c := gputest.Context(t, gputest.Emulator(t, emulator.Config{ReuseAddresses: reuse}))

@@ -13,9 +13,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// onGPU makes the tests of shared behaviour run against the real driver, to
-// see that the emulator answers as it does. Tests of the emulator alone are
-// not run then, and say so by not being there.
+// onGPU makes the tests of shared behaviour run on the real driver, to verify that the emulator
+// behaves the same. Tests of the emulator alone do not run then. They are excluded, not reported as
+// skipped.
 var onGPU = os.Getenv("PURECUDA_TEST_DRIVER") == "system"
 
 // rig is a driver with a current primary context, on a locked thread.
@@ -29,8 +29,8 @@ type rig struct {
 	forgive bool // leaks are what the test is about
 }
 
-// newRig opens the driver under test. When the test ends nothing may be left
-// open, unless the test poisoned the context.
+// newRig opens the driver under test. When the test ends, nothing may be left open unless the test
+// poisoned the context.
 func newRig(t *testing.T) *rig { return newRigWith(t, emulator.Config{}) }
 
 func newRigWith(t *testing.T, cfg emulator.Config) *rig {
@@ -62,7 +62,7 @@ func newRigWith(t *testing.T, cfg emulator.Config) *rig {
 	return r
 }
 
-// close gives the context back and looks for leaks.
+// close releases the context and checks for leaks.
 func (r *rig) close() {
 	defer runtime.UnlockOSThread()
 	if r.t.Failed() {
@@ -85,7 +85,7 @@ func (r *rig) close() {
 	}
 }
 
-// ok fails the test if a call that must succeed did not.
+// ok fails the test if a call failed.
 func (r *rig) ok(err error) {
 	if err != nil {
 		r.t.Helper()
@@ -93,7 +93,7 @@ func (r *rig) ok(err error) {
 	}
 }
 
-// code is the result of a call.
+// code returns the result code of a call.
 func code(err error) cu.CUresult {
 	if err == nil {
 		return 0
@@ -138,7 +138,7 @@ func (r *rig) kernel(name string) cu.CUfunction {
 
 func cstr(s string) *byte { b := append([]byte(s), 0); return &b[0] }
 
-// alloc makes device memory for the time of the test.
+// alloc makes device memory for the duration of the test.
 func (r *rig) alloc(bytes int) cu.CUdeviceptr {
 	r.t.Helper()
 	var p cu.CUdeviceptr
@@ -149,7 +149,7 @@ func (r *rig) alloc(bytes int) cu.CUdeviceptr {
 	return p
 }
 
-// stream makes a non-blocking stream for the time of the test.
+// stream makes a non-blocking stream for the duration of the test.
 func (r *rig) stream() cu.CUstream { return r.streamWith(cu.CU_STREAM_NON_BLOCKING) }
 
 func (r *rig) streamWith(flags cu.CUstream_flags) cu.CUstream {
@@ -239,7 +239,7 @@ func (r *rig) addKernel(g cu.CUgraph, f cu.CUfunction, p cu.CUdeviceptr, a, b ui
 	return n
 }
 
-// first is the address of a slice's array, nil if it is empty.
+// first returns the address of a slice's array, or nil if it is empty.
 func first[T any](s []T) *T {
 	if len(s) == 0 {
 		return nil
@@ -272,7 +272,7 @@ func (g *gate) block(s cu.CUstream) {
 	g.r.ok(g.r.CuStreamWaitValue32(s, g.p, 1, uint32(cu.CU_STREAM_WAIT_VALUE_EQ)))
 }
 
-// settle waits for everything, so that what follows finds idle streams.
+// settle waits for everything, so that the next step finds idle streams.
 func (r *rig) settle() {
 	r.t.Helper()
 	r.ok(r.CuCtxSynchronize())

@@ -2,9 +2,9 @@ package emulator_test
 
 import "strings"
 
-// bugs has a kernel for each thing that the sanitizer finds, all of the shape
-// (p *u32, a u32, b u32). Those that can be right are so if b is 1. The lines
-// of bugs.cu are what a compiler would have noted.
+// bugs has a kernel for each thing that the sanitizer finds, all with parameters (p *u32, a u32, b
+// u32). Those that have a correct variant run it if b is 1. The lines of bugs.cu are as a compiler
+// would have recorded them.
 var bugs = bugHeader + strings.Join([]string{
 	bug("outside", 10, `
 	mul.wide.u32 %rd2, %t, 4;
@@ -140,8 +140,8 @@ const bugHeader = `
 .const .align 4 .b8 table[64];
 `
 
-// bug is a kernel with %t the thread in the block, %i the thread in the grid,
-// and %ok whether it is to be right.
+// bug returns a kernel. %t is the thread in the block, %i the thread in the grid, and %ok says
+// whether to run the correct variant.
 func bug(name string, line int, body string) string {
 	return `
 .visible .entry ` + name + `(.param .u64 p, .param .u32 a, .param .u32 b)

@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// checkedRig is a rig on an emulator with checks, wherever the other tests run.
+// checkedRig is a rig on an emulator with checks, whichever driver the other tests use.
 func checkedRig(t *testing.T, check emulator.Check) *rig {
 	t.Helper()
 	return checkedRigWith(t, emulator.Config{Check: check})
@@ -38,7 +38,7 @@ func checkedRigWith(t *testing.T, cfg emulator.Config) *rig {
 	return r
 }
 
-// start launches one of the kernels with bugs, right or wrong.
+// start launches one of the kernels with bugs, in its wrong or correct variant.
 func (r *rig) start(name string, s cu.CUstream, blocks, threads uint32, p cu.CUdeviceptr, a uint32, right bool) {
 	r.t.Helper()
 	f := r.function(r.module(bugs), name)
@@ -52,7 +52,7 @@ func bit(b bool) uint32 {
 	return 0
 }
 
-// unwritten makes device memory that nobody writes.
+// unwritten makes device memory that is never written.
 func (r *rig) unwritten(bytes int) cu.CUdeviceptr {
 	r.t.Helper()
 	var p cu.CUdeviceptr
@@ -70,8 +70,8 @@ func (r *rig) pinned(bytes int) []byte {
 	return unsafe.Slice((*byte)(p), bytes)
 }
 
-// plant is a bug and what is found of it. run makes the mistake, unless it is
-// asked to be right; no run leaves a finding then.
+// plant is a bug and the expected findings. run makes the mistake, or runs the correct variant,
+// which leaves no finding.
 type plant struct {
 	name  string
 	what  string // for the documentation: what is wrong
@@ -82,7 +82,7 @@ type plant struct {
 	run   func(r *rig, right bool)
 }
 
-// kernel plants a bug that is in a kernel alone.
+// inKernel plants a bug that is in a kernel alone.
 func inKernel(name string, blocks, threads, a uint32) func(*rig, bool) {
 	return func(r *rig, right bool) { r.start(name, 0, blocks, threads, r.alloc(256), a, right) }
 }
@@ -186,7 +186,7 @@ func betweenStreams(r *rig, right bool) {
 		r.ok(r.CuEventRecord(ev, a))
 		r.ok(r.CuStreamWaitEvent(b, ev, 0))
 	}
-	r.passed(a) // which is not what orders the two
+	r.passed(a) // which does not order the two
 	r.start("count", b, 1, 64, p, 0, right)
 }
 
@@ -200,8 +200,7 @@ func raceWithCopy(r *rig, right bool) {
 	r.ok(r.CuMemcpyDtoDAsync(to, p, 256, b))
 }
 
-// passed waits until what s has now is done, in a way that the checks do not
-// know of.
+// passed waits until the work now in s is done, in a way that the checks do not see.
 func (r *rig) passed(s cu.CUstream) {
 	r.t.Helper()
 	g := r.gate()
@@ -233,8 +232,8 @@ func writeDestination(r *rig, right bool) {
 	r.touchWhile(s, right, &h[3], func() { r.ok(r.CuMemcpyDtoHAsync(unsafe.Pointer(&h[0]), p, 64, s)) })
 }
 
-// touchWhile writes a byte of the host when a copy was submitted, before it
-// runs or after it has.
+// touchWhile writes a byte on the host after a copy was submitted, either before the copy runs or
+// after it has run.
 func (r *rig) touchWhile(s cu.CUstream, after bool, b *byte, submit func()) {
 	g := r.gate()
 	g.block(s)
@@ -247,7 +246,7 @@ func (r *rig) touchWhile(s cu.CUstream, after bool, b *byte, submit func()) {
 	g.open()
 }
 
-// ordinary is memory that does not move, as a captured pointer needs it.
+// ordinary is memory that does not move, as a captured pointer requires.
 var ordinary [64]byte
 
 func pageable(r *rig, right bool) {
@@ -280,7 +279,7 @@ func leave(r *rig, right bool) {
 	r.ok(r.emu.Close())
 }
 
-// findings plants the bug, or does it right, and returns what was found.
+// findings runs the bug or its correct variant, and returns the findings.
 func (p *plant) findings(t *testing.T, right bool) []emulator.Finding {
 	t.Helper()
 	check := p.check
@@ -337,7 +336,7 @@ const (
 	reportsEnd   = "<!-- end of reports -->\n"
 )
 
-// What differs from run to run in a report.
+// The parts of a report that differ from run to run.
 var varying = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -347,7 +346,7 @@ var varying = []struct {
 	{regexp.MustCompile(`stream 0x[0-9a-f]+`), "stream 0x…"},
 }
 
-// reports are the planted bugs as the documentation shows them.
+// reports returns the reports of the planted bugs as the documentation shows them.
 func reports(t *testing.T) string {
 	var b strings.Builder
 	for _, p := range plants {

@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// asking is a handler of log records that asks the emulator and calls CUDA.
+// asking is a handler of log records that queries the emulator and calls CUDA.
 type asking struct {
 	slog.Handler
 	ask func()
@@ -28,8 +28,8 @@ func (h *asking) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// askingRig is a rig whose log asks for all there is to ask for, and copies. A
-// test with it that takes long is one that waits for itself.
+// askingRig is a rig whose log handler makes every query, and copies. A test with it that hangs has
+// deadlocked on itself.
 func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 	t.Helper()
 	h := &asking{}
@@ -42,7 +42,7 @@ func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 		told.Add(1)
 		r.emu.Findings()
 		r.emu.Leaks()
-		if !asks.CompareAndSwap(false, true) { // the copy itself may fail, and be told of
+		if !asks.CompareAndSwap(false, true) { // the copy itself may fail and be logged
 			return
 		}
 		defer asks.Store(false)

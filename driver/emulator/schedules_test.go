@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// last has each thread store its number in one word: the one that comes last
-// is seen.
+// last makes each thread store its number in one word, which then has the number of the last
+// thread.
 const last = `
 .version 7.0
 .target sm_70

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The bars, in millions of PTX instructions per second and thread, for one
-// core; and how much faster two have to be.
+// The minimum speed in millions of PTX instructions per second and thread, for one core, and the
+// minimum speedup with two.
 const (
 	arithmeticBar = 300
 	memoryBar     = 100
@@ -24,7 +24,7 @@ const (
 	productBar    = time.Second
 )
 
-// speedTimes is how often each launch is timed; the shortest time counts.
+// speedTimes is how often each launch is timed. The shortest time counts.
 const speedTimes = 9
 
 // timesAreAskedFor skips a test of times unless PURECUDA_BENCH is 1.
@@ -190,7 +190,7 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-// shortest is the shortest of the times that do takes.
+// shortest returns the shortest of the times that do takes.
 func shortest(do func()) time.Duration {
 	do() // caches and pools are filled
 	best := time.Duration(math.MaxInt64)
@@ -218,7 +218,7 @@ func (k *speedKernel) instructions(t *testing.T) (lanes uint64) {
 	return lanes
 }
 
-// took is the shortest time of a launch.
+// took returns the shortest time of a launch.
 func (k *speedKernel) took(t *testing.T, workers int) (best time.Duration) {
 	t.Helper()
 	k.speed(t, emulator.Config{Workers: workers}, func(_ *emulator.Emulator, do func()) { best = shortest(do) })
@@ -251,12 +251,12 @@ func TestSpeedOnTwoCores(t *testing.T) {
 	}
 }
 
-// patience is for how long two cores at the same time are waited for.
+// patience is how long to wait for two cores to be available at the same time.
 const patience = 15 * time.Second
 
-// inTurn are the shortest times with one worker and with two, of launches that
-// follow each other in turn: until two workers are as fast as they have to be,
-// since they are slow also when something else has a core.
+// inTurn returns the shortest times with one worker and with two, of launches that alternate. It
+// repeats until two workers are fast enough, because they are also slow if another process uses a
+// core.
 func (k speedKernel) inTurn(t *testing.T) (one, two time.Duration) {
 	t.Helper()
 	k.rounds *= 2
@@ -273,7 +273,7 @@ func (k speedKernel) inTurn(t *testing.T) (one, two time.Duration) {
 	return one, two
 }
 
-// tiledProduct is a product of n x n with tiles of 16 x 16 in shared memory.
+// tiledProduct is a product of n x n matrices with tiles of 16 x 16 in shared memory.
 func tiledProduct() string {
 	var inner strings.Builder
 	for k := range 16 {

@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// How much static shared memory a kernel can have is decided when the text is
-// compiled for the device; how much a block can have, at the launch.
+// The limit on a kernel's static shared memory is checked when the text is compiled for the device.
+// The limit of a block is checked at the launch.
 func TestStaticSharedMemoryAbove48KiB(t *testing.T) {
 	const kib = 1 << 10
 	for _, c := range []struct {
@@ -81,7 +81,7 @@ func (p demo) staticShared(bytes int) error {
 		return err
 	}
 	defer out.Close()
-	// The typed API says it by itself, so the emulator is asked first.
+	// The typed API checks this on its own, so the emulator is tested first.
 	address := out.Ptr()
 	params := []unsafe.Pointer{unsafe.Pointer(&address)}
 	runtime.LockOSThread()

@@ -48,7 +48,7 @@ func TestLegacyStreamIsOrderedWithBlockingStreams(t *testing.T) {
 	r.ok(r.launch(shift, 0, p, 0, 2))        // after the blocking stream
 	r.ok(r.launch(shift, blocking, p, 0, 3)) // after the legacy stream
 	r.want("legacy stream", r.CuStreamQuery(0), cu.CUDA_ERROR_NOT_READY)
-	r.ok(r.launch(shift, free, p, 0, 0)) // waits for nobody
+	r.ok(r.launch(shift, free, p, 0, 0)) // does not wait
 	r.ok(r.CuStreamSynchronize(free))
 	g.open()
 	r.wantWords("order", p, 2*(2*1+2)+3)
@@ -125,7 +125,7 @@ func TestEvents(t *testing.T) {
 	r.want("elapsed before a record", r.CuEventElapsedTime(&ms, a, b), cu.CUDA_ERROR_INVALID_HANDLE)
 	g := r.gate()
 	r.ok(r.CuEventRecord(a, s))
-	r.ok(r.CuEventSynchronize(a)) // its time is not that of a late start
+	r.ok(r.CuEventSynchronize(a)) // its time must not include a late start
 	g.block(s)
 	r.ok(r.CuEventRecord(b, s))
 	r.ok(r.CuEventRecord(untimed, s))

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// updateCase is a graph, a changed one, and what an update says about it.
+// updateCase is a graph, a changed graph, and the expected result of an update.
 type updateCase struct {
 	name          string
 	base, changed func(b *builder) []cu.CUgraphNode
@@ -79,7 +79,7 @@ func (b *builder) cooperative() cu.CUgraphNode {
 	return n
 }
 
-// The answers are those of driver 580 on an H200.
+// The expected results are those of driver 580 on an H200.
 func TestUpdateNamesTheFirstDifference(t *testing.T) {
 	r := newRig(t)
 	p, add := r.alloc(256), r.kernel("add")

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// mapped is physical memory that is mapped at an address, without access.
+// mapped returns physical memory that is mapped at an address, without access.
 func (r *rig) mapped() (p cu.CUdeviceptr, size uintptr) {
 	r.t.Helper()
 	prop := cu.CUmemAllocationProp{Type: cu.CU_MEM_ALLOCATION_TYPE_PINNED}
@@ -45,7 +45,7 @@ func TestKernelsReachWhatIsMapped(t *testing.T) {
 	}
 }
 
-// A list with something wrong in it changes nothing.
+// A list with an invalid entry changes nothing.
 func TestAccessIsSetAsAWhole(t *testing.T) {
 	r := newRig(t)
 	p, size := r.mapped()
