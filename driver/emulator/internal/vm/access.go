@@ -5,12 +5,12 @@ import (
 	"unsafe"
 )
 
-// How memory instructions reach memory: the check of each address, with the
-// region that was accessed last remembered, and the faults. In a launch with
-// checks nothing is remembered, so that every access passes here.
+// How memory instructions reach memory: the check of each address, the cache of the region that was
+// accessed last, and the faults. In a launch with checks nothing is cached, so every access goes
+// through the slow path in this file.
 
-// access is what a memory instruction remembers of the region it touched
-// last: an access at address a is inside if a-addr < n.
+// access caches the region that a memory instruction accessed last: an access at address a is
+// inside if a-addr < n.
 type access struct {
 	addr   uint64
 	n      uint64
@@ -18,7 +18,7 @@ type access struct {
 	region *Region
 }
 
-// deadRegion is in the accesses that remember nothing.
+// deadRegion is the region of accesses that cache nothing.
 var deadRegion = func() *Region {
 	r := new(Region)
 	r.dead.Store(true)
@@ -45,7 +45,7 @@ const (
 
 var spaceText = [...]string{"generic", "global", "shared", "local", "const", "param", "?", "?"}
 
-// size is the number of bytes of an instruction's access.
+// size returns the number of bytes of an instruction's access.
 func (in *inst) size() uint64 { return 1 << (in.aux >> accLog) }
 
 // pointer returns the memory at p for lane i, checked.
@@ -59,7 +59,7 @@ func (w *warp) pointer(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 	return w.reach(in, e, p, i)
 }
 
-// site is the cache entry of a memory instruction.
+// site returns the cache entry of a memory instruction.
 func (w *warp) site(in *inst) *access {
 	e := &w.cache[in.slot]
 	if e.region.dead.Load() {
@@ -86,8 +86,7 @@ func (w *warp) addresses(in *inst, wide bool, m uint32) *col64 {
 	return &w.addr
 }
 
-// reach finds the memory at address p for an access of lane i that is not in
-// the region accessed last, or faults.
+// reach finds the memory at address p for an access of lane i outside the cached region, or faults.
 func (w *warp) reach(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 	size := in.size()
 	if p&(size-1) != 0 {
@@ -130,7 +129,7 @@ func (w *warp) reach(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 	return w.reachGlobal(in, e, p, i)
 }
 
-// reachIn is reach for a region that is known.
+// reachIn is reach for a known region.
 func (w *warp) reachIn(in *inst, e *access, r *Region, p uint64, i int) unsafe.Pointer {
 	size := in.size()
 	off := p - r.Addr
@@ -191,12 +190,12 @@ func (w *warp) reachGlobal(in *inst, e *access, p uint64, i int) unsafe.Pointer 
 	return unsafe.Add(r.base, off)
 }
 
-// mayAccess reports whether the launch's device can reach the region.
+// mayAccess reports whether the launch's device can access the region.
 func (r *launchRun) mayAccess(g *Region) bool {
 	return g.Reach != nil || g.Device == HostDevice || g.Device == r.opts.Device.Ordinal || r.opts.Peers>>uint(g.Device)&1 != 0
 }
 
-// lookup finds the live region at p, first among those found last.
+// lookup finds the live region at p. It first searches the regions found most recently.
 func (c *cta) lookup(p uint64) *Region {
 	for _, r := range c.recent {
 		if r != nil && p-r.Addr < r.Size && !r.dead.Load() {

@@ -6,23 +6,22 @@ import (
 	"sort"
 )
 
-// Register allocation. PTX has as many registers as its writer likes, each
-// written in few places. To keep a warp's columns in the cache, registers
-// that are never alive at the same time share a column: liveness by data flow
-// over the function's basic blocks, then a linear scan over the intervals.
+// Register allocation. PTX may use any number of registers, and each is written in few places. To
+// keep a warp's columns in the cache, registers that are never alive at the same time share a
+// column. Liveness comes from data flow over the function's basic blocks, followed by a linear scan
+// over the intervals.
 //
-// Liveness is that of a single thread. That is enough for a warp in which
-// lanes have diverged: a lane's element of a column is touched by that lane
-// only, and each lane for itself runs through the code as a thread does.
+// Liveness is that of a single thread. That is enough even for a warp whose lanes have diverged:
+// only that lane accesses a lane's element of a column, and each lane runs through the code as a
+// thread does.
 //
-// The data flow is quadratic where blocks and registers are many, so its work is
-// bounded by the length of the code. A function that needs more gets a coarser
-// liveness, which has no blocks: see hulls.
+// The data flow is quadratic in the number of blocks and registers, so its work is limited in
+// proportion to the length of the code. A function that needs more gets a coarser liveness without
+// blocks: see hulls.
 
-// exactWork is how many words of sets the data flow may look at for each
-// instruction of a function, exactRoom how many words it may keep, exactLeast
-// what a short function may use anyway. Code that compilers make stays below
-// them up to tens of thousands of instructions.
+// exactWork is how many words of sets the data flow may visit for each instruction of a function.
+// exactRoom is how many words it may keep. exactLeast is what a short function may always use. Code
+// made by compilers stays below these limits up to tens of thousands of instructions.
 const (
 	exactWork  = 256
 	exactRoom  = 128
@@ -37,7 +36,7 @@ type allocator struct {
 	blocks []*basicBlock
 	dense  []uint32 // number in the sets, by register; pinned ones have none
 	sparse []uint32 // register, by number in the sets
-	work   int      // words that the data flow may still look at
+	work   int      // words that the data flow may still visit
 	ivals  []interval
 	column []uint32 // result
 	pinned []bool
@@ -51,8 +50,8 @@ type basicBlock struct {
 	in, out  bitset
 }
 
-// interval is the part of the code in which a register is alive, as the hull
-// of all places.
+// interval is the range of code in which a register is alive, from the first to the last such
+// place.
 type interval struct {
 	id         uint32
 	start, end int
@@ -89,7 +88,7 @@ func (l *lowerer) allocate() {
 	a.apply()
 }
 
-// index is a register's number among those of all classes.
+// index returns a register's number among those of all classes.
 func (a *allocator) index(r reg) uint32 { return a.base[r.class] + r.id }
 
 // number numbers the registers that are not pinned.
@@ -104,28 +103,27 @@ func (a *allocator) number() {
 	}
 }
 
-// words is the length of a set.
+// words returns the length of a set.
 func (a *allocator) words() int { return (len(a.sparse) + 63) / 64 }
 
-// spend takes n words from what the data flow may look at and reports whether
-// there were as many.
+// spend takes n words from the remaining work of the data flow, and reports whether that many were
+// left.
 func (a *allocator) spend(n int) bool {
 	a.work -= n
 	return a.work >= 0
 }
 
-// exact computes liveness by data flow, if that takes no more work than allowed.
+// exact computes liveness by data flow, if that is within the work limit.
 func (a *allocator) exact() bool {
 	n := len(a.l.code)
 	a.work = exactWork*n + exactLeast
 	return a.findBlocks() && 4*len(a.blocks)*a.words() <= exactRoom*n+exactLeast && a.liveness()
 }
 
-// hulls extends each register that is mentioned in a loop, or alive there, to
-// the whole loop. A thread that leaves the stretch of code between a register's
-// mentions returns to it only by a jump backwards, whose stretch touches the
-// first one. So a register is alive at most in its own stretch and those of the
-// backward jumps that touch it.
+// hulls extends each register that is mentioned in a loop, or alive there, to the whole loop. A
+// thread that leaves the range of code between a register's mentions can only return to it by a
+// backward jump whose range overlaps the first one. A register is therefore alive at most in its
+// own range and in those of the backward jumps that overlap it.
 func (a *allocator) hulls() {
 	loops := a.loops()
 	for i := range a.ivals {
@@ -141,7 +139,7 @@ func (a *allocator) hulls() {
 	}
 }
 
-// loops are the stretches of backward jumps in order, those that overlap as one.
+// loops returns the ranges of backward jumps in order. Overlapping ranges are merged.
 func (a *allocator) loops() []interval {
 	lowest := map[*branchTable]int{}
 	for _, t := range a.l.tables {
@@ -176,8 +174,8 @@ func (a *allocator) loops() []interval {
 	return merged
 }
 
-// findBlocks divides the code into basic blocks. It reports false if the jumps
-// between them are too many.
+// findBlocks divides the code into basic blocks. It returns false if there are too many jumps
+// between them.
 func (a *allocator) findBlocks() bool {
 	code := a.l.code
 	leader := make([]bool, len(code)+1)
@@ -216,8 +214,7 @@ func (a *allocator) findBlocks() bool {
 	return true
 }
 
-// endsBlock reports whether control may go elsewhere than to the next
-// instruction.
+// endsBlock reports whether control may continue anywhere other than the next instruction.
 func (n *lowered) endsBlock() bool {
 	switch n.in.ctl {
 	case ctlBranch, ctlTable, ctlExit, ctlReturn:
@@ -226,8 +223,7 @@ func (n *lowered) endsBlock() bool {
 	return false
 }
 
-// successors are the blocks that may follow instruction n, whose successor in
-// the text is next.
+// successors returns the blocks that may follow instruction n, whose successor in the text is next.
 func (a *allocator) successors(n *lowered, next int, at []int) []int {
 	var out []int
 	add := func(i int) {
@@ -249,8 +245,8 @@ func (a *allocator) successors(n *lowered, next int, at []int) []int {
 	return out
 }
 
-// liveness computes for each block what is alive at its ends. It reports false
-// if that is too much work.
+// liveness computes what is alive at both ends of each block. It returns false if that is too much
+// work.
 func (a *allocator) liveness() bool {
 	words := a.words()
 	for _, b := range a.blocks {
@@ -298,8 +294,8 @@ func (b *basicBlock) update(all []*basicBlock) bool {
 	return changed
 }
 
-// mentions begins each register's interval with the places that name it.
-// Position 2i is where instruction i reads, 2i+1 where it writes.
+// mentions begins each register's interval with the places that name it. Instruction i reads at
+// position 2i and writes at 2i+1.
 func (a *allocator) mentions() {
 	a.ivals = make([]interval, a.total)
 	for i := range a.ivals {
@@ -329,9 +325,9 @@ func (a *allocator) pin() {
 	}
 }
 
-// span extends the intervals to the first and the last end of a block at which
-// each register is alive. What is between them needs no look: registers that are
-// alive everywhere would be quadratic.
+// span extends each interval to the first and the last end of a block at which its register is
+// alive. What is between them is skipped, because registers that are alive everywhere would make
+// this quadratic.
 func (a *allocator) span() {
 	seen := make(bitset, a.words())
 	for _, b := range a.blocks {
@@ -355,8 +351,8 @@ func (a *allocator) span() {
 	}
 }
 
-// unseen calls f with what is alive at an end of the block and not yet in seen,
-// and adds it.
+// unseen calls f for each register that is alive at an end of the block and not yet in seen, and
+// adds it to seen.
 func (b *basicBlock) unseen(seen bitset, f func(i uint32)) {
 	for k := range seen {
 		for x := (b.in[k] | b.out[k]) &^ seen[k]; x != 0; x &= x - 1 {

@@ -10,33 +10,32 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// This file is the whole interface between the engine and the emulated
-// driver that drives it. The rest of the package implements it; the memory
-// part (Memory, Region, AllocOptions) is in memory.go.
+// This file is the complete interface between the engine and the emulated driver. The rest of the
+// package implements it. The memory part (Memory, Region, AllocOptions) is in memory.go.
 
-// CompileOptions says for what a module is compiled and what it may reach.
+// CompileOptions describes the target of a module and what the module may access.
 type CompileOptions struct {
 	// Memory is where the module's globals and constants are placed.
 	Memory *Memory
 	// Device is the ordinal of the device that owns those variables.
 	Device int
-	// ComputeCapability is major*10+minor of the device (90 for an H200). A
-	// module whose .target is above it is refused.
+	// ComputeCapability is major*10+minor of the device (90 for an H200). A module with a higher
+	// .target is rejected.
 	ComputeCapability int
-	// Externs are functions that PTX may declare .extern and call, by name.
-	// vprintf, malloc, free and __assertfail are built in and need no entry.
+	// Externs are functions that PTX may declare .extern and call, by name. vprintf, malloc, free
+	// and __assertfail are built in and need no entry.
 	Externs map[string]Extern
-	// Tag is kept in the regions of the module's variables for reports.
+	// Tag is stored in the regions of the module's variables for reports.
 	Tag string
-	// MemoryLimit bounds the bytes of all variables, 0 is none.
+	// MemoryLimit bounds the bytes of all variables. 0 means no limit.
 	MemoryLimit uint64
-	// VariableLimit bounds the variables that declarations like x<100> stand
-	// for; 0 is DefaultVariables.
+	// VariableLimit bounds the number of variables that declarations like x<100> stand for. 0 means
+	// DefaultVariables.
 	VariableLimit int
 }
 
-// Extern is a function that is called from PTX and runs in Go. It is called
-// once per active lane and must not block on work of the same device.
+// Extern is a Go function that is called from PTX. It is called once per active lane and must not
+// block on work of the same device.
 type Extern func(c *ExternCall)
 
 // ExternCall is one call of an Extern by one lane.
@@ -50,40 +49,39 @@ type ExternCall struct {
 	Memory *Memory
 	// Options are the options of the launch that makes the call.
 	Options *LaunchOptions
-	// Block and Thread say who calls.
+	// Block and Thread identify the caller.
 	Block, Thread Dim3
-	// Fault, if the function sets it, ends the launch like an access to an
-	// illegal address. It says what was wrong.
+	// Fault, if the function sets it, ends the launch like an access to an illegal address. It is
+	// the reason for the report.
 	Fault string
 }
 
-// Compile decodes PTX into an executable module, places its variables in
-// opts.Memory and runs their initialisers. Several sources are linked: a
-// .extern of one is resolved by a .visible of another. The error is a
-// CompileErrors that names each instruction or symbol that can not be
+// Compile decodes PTX into an executable module, places its variables in opts.Memory and runs their
+// initialisers. Several sources are linked: a .visible symbol of one resolves a .extern symbol of
+// another. The error is a CompileErrors that names each instruction or symbol that cannot be
 // compiled, with its line.
 func Compile(opts CompileOptions, sources ...*ptx.Module) (*Module, error) {
 	return compile(opts, sources)
 }
 
-// CompileError is one reason why a module can not be executed.
+// CompileError is one reason why a module cannot be executed.
 type CompileError struct {
 	File string // name that was given to ptx.Parse
 	Line int    // line in the PTX text, from 1; 0 when there is none
 	Msg  string
-	// Kind says which result code the driver should answer.
+	// Kind determines the result code that the driver should return.
 	Kind CompileErrorKind
 }
 
-// CompileErrorKind sorts compile errors by what a driver answers for them.
+// CompileErrorKind classifies compile errors by the driver's result code.
 type CompileErrorKind uint8
 
 // The kinds of compile error.
 const (
 	// CompileInvalid is PTX that no driver accepts (CUDA_ERROR_INVALID_PTX).
 	CompileInvalid CompileErrorKind = iota
-	// CompileUnsupported is PTX that this engine does not execute
-	// (CUDA_ERROR_NOT_SUPPORTED would be honest, INVALID_PTX is what a JIT says).
+	// CompileUnsupported is PTX that this engine does not execute. (CUDA_ERROR_NOT_SUPPORTED would
+	// be accurate, but a JIT returns INVALID_PTX.)
 	CompileUnsupported
 	// CompileUnresolved is a symbol that nothing defines
 	// (CUDA_ERROR_JIT_... / SHARED_OBJECT_SYMBOL_NOT_FOUND in a driver).
@@ -91,7 +89,7 @@ const (
 	// CompileTarget is a .target above the device's capability
 	// (CUDA_ERROR_NO_BINARY_FOR_GPU).
 	CompileTarget
-	// CompileMemory is a variable that found no memory (CUDA_ERROR_OUT_OF_MEMORY).
+	// CompileMemory is a variable for which there is not enough memory (CUDA_ERROR_OUT_OF_MEMORY).
 	CompileMemory
 )
 
@@ -102,11 +100,11 @@ func (e *CompileError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg)
 }
 
-// CompileErrors are all reasons found, in source order. It is never empty
-// when it is returned as an error.
+// CompileErrors lists all errors in source order. It is never empty when it is returned as an
+// error.
 type CompileErrors []*CompileError
 
-// Error puts each reason on a line of its own, which is what a JIT log is.
+// Error puts each error on a separate line, as a JIT log does.
 func (es CompileErrors) Error() string {
 	var b strings.Builder
 	for i, e := range es {
@@ -118,7 +116,7 @@ func (es CompileErrors) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the single errors to errors.As.
+// Unwrap returns the individual errors for errors.As.
 func (es CompileErrors) Unwrap() []error {
 	out := make([]error, len(es))
 	for i, e := range es {
@@ -135,21 +133,21 @@ type Variable struct {
 	Const bool
 }
 
-// Param is one kernel parameter: where it lies in the parameter block.
+// Param describes one kernel parameter and its position in the parameter block.
 type Param struct {
 	Name   string
 	Type   string // PTX type without the dot: "u64", "f32", "b8"
 	Offset int
 	Size   int
 	Align  int
-	// Pointer is true where the PTX says .ptr.
+	// Pointer is true if the PTX says .ptr.
 	Pointer bool
 }
 
-// Attributes are what cuFuncGetAttribute answers for a kernel. Registers are
-// an estimate: there is no register allocation here.
+// Attributes are what cuFuncGetAttribute returns for a kernel. Registers is an estimate, because
+// hardware registers are not allocated here.
 type Attributes struct {
-	MaxThreads  int // largest block the kernel accepts, .maxntid and .reqntid honoured
+	MaxThreads  int // largest block that the kernel accepts, considering .maxntid and .reqntid
 	SharedBytes int // static shared memory
 	ConstBytes  int // user constants
 	LocalBytes  int // local memory and stack of one thread
@@ -160,7 +158,7 @@ type Attributes struct {
 	ReqCluster  Dim3 // .reqnctapercluster, zero if none
 	ParamBytes  int
 	MaxCluster  int  // .maxclusterrank, 0 if none
-	Explicit    bool // .explicitcluster: a launch must say the cluster's size
+	Explicit    bool // .explicitcluster: a launch must specify the cluster size
 	ClusterGrid bool // .blocksareclusters: a launch's grid counts clusters
 }
 
@@ -169,10 +167,10 @@ type Dim3 struct{ X, Y, Z uint32 }
 
 func (d Dim3) String() string { return fmt.Sprintf("(%d,%d,%d)", d.X, d.Y, d.Z) }
 
-// Count is the number of elements, X*Y*Z.
+// Count returns the number of elements, X*Y*Z.
 func (d Dim3) Count() uint64 { return uint64(d.X) * uint64(d.Y) * uint64(d.Z) }
 
-// DeviceInfo is what special registers show of the emulated device.
+// DeviceInfo is what special registers return about the emulated device.
 type DeviceInfo struct {
 	Ordinal           int
 	ComputeCapability int    // 90
@@ -183,26 +181,26 @@ type DeviceInfo struct {
 	GraphExec         uint64 // %current_graph_exec of this launch
 }
 
-// Checks switches on the sanitizer's optional findings for one launch.
+// Checks enables the sanitizer's optional checks for one launch.
 type Checks uint32
 
 // The optional checks. Out-of-bounds, use-after-free and misaligned accesses
 // need no flag: they are always found.
 const (
-	// CheckBarriers reports barriers that exited threads do not reach, and those
-	// that a warp reaches at several places.
+	// CheckBarriers reports barriers that exited threads do not reach, and barriers that the
+	// threads of one warp reach at different places.
 	CheckBarriers Checks = 1 << iota
 	// CheckSharedRaces reports unordered accesses to shared memory.
 	CheckSharedRaces
-	// CheckUninitialized reports reads of shared, local and global memory that
-	// nobody wrote; of global memory, what is allocated after Memory.Track.
+	// CheckUninitialized reports reads of shared, local and global memory that was never written.
+	// In global memory, it covers what is allocated after Memory.Track.
 	CheckUninitialized
-	// CheckGlobalRaces reports unordered accesses to global memory, within the
-	// launch and with others (see LaunchOptions.Order).
+	// CheckGlobalRaces reports unordered accesses to global memory, within the launch and across
+	// launches (see LaunchOptions.Order).
 	CheckGlobalRaces
 )
 
-// LaunchOptions are one kernel launch.
+// LaunchOptions describe one kernel launch.
 type LaunchOptions struct {
 	Grid, Block   Dim3
 	Cluster       Dim3   // zero or 1,1,1: no cluster
@@ -210,49 +208,49 @@ type LaunchOptions struct {
 	// Params is the parameter block (see Kernel.Params). Launch reads it
 	// before it returns and does not write to it.
 	Params []byte
-	// Device describes the device that executes.
+	// Device describes the device that runs the kernel.
 	Device DeviceInfo
-	// Peers is a bit per device ordinal whose memory the kernel may touch
-	// besides its own device's and the host's.
+	// Peers has a bit per device ordinal whose memory the kernel may access in addition to the
+	// memory of its own device and of the host.
 	Peers uint64
-	// Workers is the number of CTAs executed at the same time; 0 is
-	// GOMAXPROCS, 1 makes an execution deterministic.
+	// Workers is the number of CTAs executed concurrently. 0 means GOMAXPROCS, and 1 makes an
+	// execution deterministic.
 	Workers int
-	// Cooperative makes all CTAs co-resident, so that grid-wide barriers end.
+	// Cooperative makes all CTAs co-resident, so that grid-wide barriers can complete.
 	Cooperative bool
-	// Seed other than 0 permutes the order of CTAs and warps, and has
-	// asynchronous copies made only where they are waited for.
+	// Seed other than 0 permutes the order of CTAs and warps, and delays asynchronous copies until
+	// they are waited for.
 	Seed uint64
 	// Checks are the optional sanitizer checks.
 	Checks Checks
-	// Order is the launch's place among others, for CheckGlobalRaces. nil is
-	// after all that began before.
+	// Order is the launch's place among others, for CheckGlobalRaces. If nil, the launch comes
+	// after everything that began before it.
 	Order Order
-	// Report receives findings of Checks, which do not end the kernel. It
-	// may be called from several goroutines at a time.
+	// Report receives the findings of Checks, which do not end the kernel. Several goroutines may
+	// call it concurrently.
 	Report func(*Fault)
-	// Stdout receives what vprintf prints, in whole calls; nil drops it.
+	// Stdout receives what vprintf prints, in whole calls. If nil, the output is dropped.
 	Stdout io.Writer
-	// StackLimit is the largest local memory of one thread (CU_LIMIT_STACK_SIZE
-	// only enlarges it); 0 is 512 KiB, the hardware's bound.
+	// StackLimit is the maximum local memory of one thread (CU_LIMIT_STACK_SIZE only enlarges it).
+	// 0 means 512 KiB, the hardware's limit.
 	StackLimit uint64
-	// Heap is where malloc in a kernel allocates. nil is a heap of its own
-	// that ends with the launch.
+	// Heap is where malloc in a kernel allocates. If nil, the launch gets its own heap, which ends
+	// with it.
 	Heap *Heap
-	// HeapLimit bounds that heap; 0 is 8 MiB (CU_LIMIT_MALLOC_HEAP_SIZE).
+	// HeapLimit bounds that heap. 0 means 8 MiB (CU_LIMIT_MALLOC_HEAP_SIZE).
 	HeapLimit uint64
-	// Timeout ends a kernel that runs for longer, with a fault that says where it
-	// was. 0 is no limit.
+	// Timeout ends a kernel that runs longer, with a fault that says where it was. 0 means no
+	// limit.
 	Timeout time.Duration
-	// BlockMemory bounds the local and shared memory of all blocks that run at
-	// a time: blocks wait for others to end. One block that needs more is
-	// refused as out of memory. 0 is no bound.
+	// BlockMemory bounds the local and shared memory of all blocks that run concurrently. Further
+	// blocks wait for others to end. If a single block needs more, the launch is rejected as out of
+	// memory. 0 means no limit.
 	BlockMemory uint64
-	// Stats, if not nil, is added to when the launch ends.
+	// Stats, if not nil, is updated when the launch ends.
 	Stats *Stats
-	// Count has Stats.Counts filled in: the kernel runs several times slower.
+	// Count enables Stats.Counts. The kernel then runs several times slower.
 	Count bool
-	// User is for the driver: Externs find it in ExternCall.Options.
+	// User is for the driver. Externs find it in ExternCall.Options.
 	User any
 }
 
@@ -260,23 +258,22 @@ type LaunchOptions struct {
 type Stats struct {
 	WarpInstructions uint64 // instructions issued, per warp
 	LaneInstructions uint64 // instructions executed, per lane
-	// Counts is added to by launches with LaunchOptions.Count, of which no two
-	// may share a Stats at the same time.
+	// Counts is updated by launches with LaunchOptions.Count. No two concurrent launches with Count
+	// may share a Stats.
 	Counts Counts
 }
 
-// Launch executes the kernel and returns when all its CTAs have ended. It
-// blocks the calling goroutine. The error is nil, a *Fault, or a
-// *LaunchError for options that a driver refuses before the launch. When ctx
-// is cancelled the kernel ends as soon as its warps reach a branch or a
+// Launch executes the kernel and returns when all its CTAs have ended. It blocks the calling
+// goroutine. The error is nil, a *Fault, or a *LaunchError for options that a driver rejects before
+// the launch. When ctx is cancelled, the kernel ends as soon as its warps reach a branch or a
 // barrier, and the error is a *Fault of kind FaultAborted.
 //
-// Any number of launches may run at the same time on one Memory.
+// Any number of launches may run concurrently on one Memory.
 func (k *Kernel) Launch(ctx context.Context, opts *LaunchOptions) error {
 	return k.launch(ctx, opts)
 }
 
-// LaunchError is a launch refused before anything ran.
+// LaunchError is a launch that was rejected before anything ran.
 type LaunchError struct {
 	Result uint32 // CUDA result code: 1 invalid value, 701 launch out of resources ...
 	Msg    string

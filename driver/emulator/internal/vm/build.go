@@ -2,14 +2,13 @@ package vm
 
 import "github.com/purecuda/cuda/ptx"
 
-// A kernel's program holds the kernel and all functions that it may reach, since
-// where shared memory lies is different in each kernel. With many kernels that
-// share many functions, making all programs would be quadratic in the text. So
-// loading makes programs as long as the work stays in proportion to the text, and
-// those of further kernels are made when they are first needed. Loading only
-// checks of them what no other kernel has shown to be right.
+// A kernel's program contains the kernel and all functions that it may reach, because shared memory
+// is laid out differently in each kernel. If many kernels share many functions, making all programs
+// would take quadratic time. Loading therefore makes programs only while the work stays in
+// proportion to the text. Programs of further kernels are made when they are first needed. For
+// those, loading only checks the parts that no other kernel has shown to be valid.
 
-// A load may lower eagerLeast statements, and eagerTimes as many as there are.
+// A load may lower eagerLeast statements, plus eagerTimes the number of statements in the text.
 const (
 	eagerTimes = 4
 	eagerLeast = 1 << 14
@@ -31,7 +30,7 @@ func (c *compiler) measure() {
 	}
 }
 
-// mostConst is what a source may have in .const variables.
+// mostConst is the maximum size of a source's .const variables.
 const mostConst = 64 << 10
 
 func (c *compiler) measureConstants(s *source) {
@@ -85,8 +84,8 @@ func (c *compiler) kernel(s *source, f *ptx.Function) {
 	c.mod.names = append(c.mod.names, f.Name)
 }
 
-// build makes the program of k. If it only checks, it looks for errors in what
-// was not compiled before, and k is nil.
+// build makes the program of k. To only check, it looks for errors in what has not been compiled
+// before, and k is nil.
 func (c *compiler) build(k *Kernel, s *source, f *ptx.Function, check bool) {
 	b := &builder{c: c, funcs: map[*symbol]*function{}, shared: map[*symbol]uint32{}, locs: map[string]int32{}, taken: map[*symbol]bool{}, dynAlign: 16, check: check}
 	b.prog = &program{byID: map[int]*function{}}
@@ -119,7 +118,7 @@ func (k *Kernel) ready() {
 	}
 }
 
-// describe fills in what the kernel's head says: parameters and limits.
+// describe fills in what the kernel's header declares: parameters and limits.
 func (k *Kernel) describe(s *source, f *ptx.Function) {
 	at := 0
 	for _, p := range f.Params {
@@ -165,7 +164,7 @@ func (k *Kernel) describe(s *source, f *ptx.Function) {
 	}
 }
 
-// measure fills in what the kernel's program needs.
+// measure fills in the resources that the kernel's program needs.
 func (k *Kernel) measure(b *builder) {
 	a := &k.attrs
 	a.SharedBytes = int(b.sharedEnd)

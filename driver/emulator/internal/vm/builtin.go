@@ -9,8 +9,8 @@ import (
 // The functions that PTX may call and the driver provides: vprintf, malloc,
 // free and __assertfail.
 
-// builtin is a function of the engine: args are the arguments' bytes, ret
-// takes the result.
+// builtin is a function of the engine. args is the bytes of the arguments, and ret receives the
+// result.
 type builtin func(w *warp, in *inst, lane int, args, ret []byte)
 
 var builtins = map[string]builtin{
@@ -28,11 +28,11 @@ func (c *compiler) extern(name string) (Extern, builtin) {
 	return nil, builtins[name]
 }
 
-// Provided reports whether the engine has an undefined function of that name.
+// Provided reports whether the engine implements an undefined function of that name.
 func Provided(name string) bool { return builtins[name] != nil }
 
-// Heap is the device-side heap of malloc and free. A driver keeps one for
-// each context; its allocations live until they are freed or it is released.
+// Heap is the device-side heap of malloc and free. A driver keeps one for each context. Allocations
+// live until they are freed or the heap is released.
 type Heap struct {
 	mu    sync.Mutex
 	mem   *Memory
@@ -47,7 +47,7 @@ func NewHeap(mem *Memory, device int, limit uint64) *Heap {
 	return &Heap{mem: mem, dev: device, limit: limit, live: map[uint64]uint64{}}
 }
 
-// Malloc allocates; it returns 0 if the heap is exhausted.
+// Malloc allocates size bytes. It returns 0 if the heap is exhausted.
 func (h *Heap) Malloc(size uint64) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,7 +64,7 @@ func (h *Heap) Malloc(size uint64) uint64 {
 	return addr
 }
 
-// Free frees what Malloc returned and reports whether it did.
+// Free frees an allocation of Malloc. It reports whether addr was one.
 func (h *Heap) Free(addr uint64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,7 +89,7 @@ func (h *Heap) Release() {
 	h.used = 0
 }
 
-// heapOf is the heap of a launch: its context's, or one of its own.
+// heapOf returns the heap of a launch: its context's, or its own.
 func (r *launchRun) heapOf() *Heap {
 	if r.opts.Heap != nil {
 		return r.opts.Heap
@@ -142,7 +142,7 @@ func (r *launchRun) print(b []byte) {
 	r.opts.Stdout.Write(b)
 }
 
-// bytesAt is n bytes of generic memory for a lane, as many as there are.
+// bytesAt returns n bytes of generic memory for a lane, or as many as there are.
 func (w *warp) bytesAt(in *inst, addr uint64, n int, lane int) []byte {
 	probe := inst{aux: spaceGeneric}
 	var out []byte
@@ -154,7 +154,7 @@ func (w *warp) bytesAt(in *inst, addr uint64, n int, lane int) []byte {
 	return out
 }
 
-// cString is the zero-terminated text at a generic address.
+// cString returns the zero-terminated text at a generic address.
 func (w *warp) cString(in *inst, addr uint64, lane int) string {
 	var out []byte
 	for addr != 0 && len(out) < 1<<16 {

@@ -5,10 +5,9 @@ import (
 	"math/bits"
 )
 
-// The check of barriers: that all threads of a block reach them, and each warp
-// as a whole.
+// The check of barriers: all threads of a block must reach them, and each warp as a whole.
 
-// checkBarrier looks at a barrier that is about to open.
+// checkBarrier checks a barrier that is about to open.
 func (c *cta) checkBarrier(id int) {
 	if c.run.opts.Checks&CheckBarriers == 0 {
 		return
@@ -44,7 +43,7 @@ func (w *warp) apart(id int) (a, b *split) {
 	return a, nil
 }
 
-// waiter is a split that waits at a barrier.
+// waiter returns a split that waits at a barrier.
 func (c *cta) waiter(id int) (*warp, *split) {
 	for _, w := range c.warps {
 		if s, _ := w.apart(id); s != nil {
@@ -54,7 +53,7 @@ func (c *cta) waiter(id int) (*warp, *split) {
 	return nil, nil
 }
 
-// exited is the first thread that has exited.
+// exited returns the first thread that has exited.
 func (c *cta) exited() Dim3 {
 	for _, w := range c.warps {
 		all := full

@@ -5,12 +5,11 @@ import (
 	"sync"
 )
 
-// Races in global memory. Every granule of memory that a checked launch
-// touches has its last write and three last reads, of different threads and
-// warps where there were such. Granules are of 4 bytes until something smaller is
-// accessed, then of one.
+// Races in global memory. For every granule of memory that a checked launch accesses, its last
+// write and the last three reads are kept, from different threads and warps if possible. Granules
+// have 4 bytes until something smaller is accessed, and then one.
 
-// tracker guards what is known of the accesses to all memory.
+// tracker guards the records of the accesses to all memory.
 type tracker struct {
 	mu     sync.Mutex
 	checks Checks
@@ -51,10 +50,10 @@ const (
 	pageEntries = shadowPage / granule
 )
 
-// cell is what is known of a granule.
+// cell is the record of a granule.
 type cell struct{ write, read, mate, other mark }
 
-// globalShadow is the pages of a region.
+// globalShadow holds the pages of a region.
 type globalShadow struct{ pages map[uint64][]cell }
 
 // globalHit is a conflict in global memory.
@@ -86,7 +85,7 @@ func (g *globalShadow) cells(off, n uint64, f func(*cell)) {
 	}
 }
 
-// toBytes makes cells of bytes.
+// toBytes converts cells to cells of single bytes.
 func toBytes(cells []cell) []cell {
 	out := make([]cell, 0, shadowPage)
 	for _, c := range cells {
@@ -95,7 +94,7 @@ func toBytes(cells []cell) []cell {
 	return out
 }
 
-// globalAccess looks at lane i's access to a region.
+// globalAccess checks lane i's access to a region.
 func (w *warp) globalAccess(in *inst, e *access, r *Region, p uint64, i int) {
 	w.unremember(in, e)
 	if w.trackGlobal(in, r, p, i) {
@@ -103,9 +102,9 @@ func (w *warp) globalAccess(in *inst, e *access, r *Region, p uint64, i int) {
 	}
 }
 
-// trackGlobal notes an access and reports whether it reads what nobody wrote,
-// which is not said before the lock is released: whoever is told may ask for
-// anything.
+// trackGlobal records an access and returns whether it reads memory that was never written. It does
+// not report that itself while holding the lock, because the receiver of a report may make any
+// call.
 func (w *warp) trackGlobal(in *inst, r *Region, p uint64, i int) (unwritten bool) {
 	m := w.cta.run.mem
 	m.track.mu.Lock()
@@ -124,8 +123,8 @@ func (w *warp) trackGlobal(in *inst, r *Region, p uint64, i int) (unwritten bool
 	return unwritten
 }
 
-// meet is an atomic or volatile access: it picks up what others published at
-// the address, and if it writes leaves what its block did.
+// meet handles an atomic or volatile access. The access picks up what others published at the
+// address. If it writes, it also publishes there what its block did.
 func (t *tracker) meet(w *warp, in *inst, p uint64) {
 	b := &w.cta.shadow.global
 	key := syncKey{w.cta.run, p &^ 3}
@@ -155,7 +154,7 @@ func (t *tracker) forget(r *launchRun) {
 	}
 }
 
-// eventOf is the event of the instruction that is executing.
+// eventOf returns the event of the instruction that is executing.
 func (w *warp) eventOf(in *inst) *event {
 	s, r := w.cta.shadow, w.cta.run
 	if s.global.event == nil {
@@ -169,7 +168,7 @@ func (w *warp) eventOf(in *inst) *event {
 	return s.global.event
 }
 
-// raceGlobal compares an access with those before and records it.
+// raceGlobal compares an access with earlier ones and records it.
 func (w *warp) raceGlobal(in *inst, r *Region, p uint64, i int) {
 	if r.shadow == nil {
 		r.shadow = &globalShadow{pages: map[uint64][]cell{}}
@@ -194,8 +193,7 @@ func (w *warp) raceGlobal(in *inst, r *Region, p uint64, i int) {
 	}
 }
 
-// conflict is an earlier access that now is unordered with; both says that
-// both write.
+// conflict returns an earlier access that is unordered with now. both says that both are writes.
 func (c *cell) conflict(now mark, write bool, knows clockSet) (prev mark, both bool) {
 	switch {
 	case c.write.unordered(now, knows):
@@ -211,8 +209,8 @@ func (c *cell) conflict(now mark, write bool, knows clockSet) (prev mark, both b
 	return mark{}, false
 }
 
-// record makes now the last access. Of reads, one by another lane of the warp
-// and one by another warp are kept.
+// record makes now the last access. For reads, it keeps one by another lane of the warp and one by
+// another warp.
 func (c *cell) record(now mark, write bool) {
 	if write {
 		*c = cell{write: now}
@@ -228,8 +226,8 @@ func (c *cell) record(now mark, write bool) {
 	c.read = now
 }
 
-// unordered reports whether nothing puts an earlier access before one that is
-// made now by a block that knows what knows says.
+// unordered reports whether nothing orders an earlier access before one made now. knows is what the
+// block that makes the access now knows.
 func (p mark) unordered(now mark, knows clockSet) bool {
 	switch {
 	case p.event == nil:
@@ -246,8 +244,8 @@ func (p mark) unordered(now mark, knows clockSet) bool {
 	return p.warp != now.warp || p.lane == now.lane
 }
 
-// afterGlobal reports the conflicts of an instruction in global memory. Two
-// writes of the same value are none.
+// afterGlobal reports the conflicts of an instruction in global memory. Two writes of the same
+// value are not a conflict.
 func (w *warp) afterGlobal(in *inst) {
 	b := &w.cta.shadow.global
 	for _, h := range b.hits {
@@ -270,7 +268,7 @@ func (w *warp) sameGlobal(in *inst, h globalHit) bool {
 	return string(h.data) == string(w.cta.shadow.global.old[h.index:h.index+len(h.data)])
 }
 
-// describe says who made an access, to a reader of a report on launch r.
+// describe says who made an access, for a report on launch r.
 func (p mark) describe(r *launchRun) string {
 	if p.launch == nil {
 		return p.what
@@ -290,16 +288,15 @@ func (p mark) describe(r *launchRun) string {
 	return out
 }
 
-// Track has accesses to regions that are made from now on checked for reads
-// of what nobody wrote. Races need no preparation.
+// Track enables the check for reads of memory that was never written, in regions that are made from
+// now on. The check for races needs no preparation.
 func (m *Memory) Track(c Checks) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.track.checks |= c
 }
 
-// traced completes a new region with where it was made and what is tracked of
-// it.
+// traced completes a new region with the place where it was made and the records for its checks.
 func (m *Memory) traced(r *Region) *Region {
 	if r.Kind == RegionHeap {
 		r.Made = nil
@@ -312,7 +309,7 @@ func (m *Memory) traced(r *Region) *Region {
 	return r
 }
 
-// freedAt is where the program frees the region.
+// freedAt returns where the program frees the region, or nil for the heap of kernels.
 func (r *Region) freedAt() *Trace {
 	if r.Kind == RegionHeap {
 		return nil
@@ -320,9 +317,8 @@ func (r *Region) freedAt() *Trace {
 	return Here()
 }
 
-// Touch is an access of a copy or a fill to a range, at its place in the
-// order. It returns a report for the first conflict with an earlier access,
-// or the empty string.
+// Touch records an access of a copy or a fill to a range, at its place in the order. It returns a
+// report for the first conflict with an earlier access, or the empty string.
 func (m *Memory) Touch(addr, size uint64, write bool, order Order, what string) string {
 	found := ""
 	for size > 0 {

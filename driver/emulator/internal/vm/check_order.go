@@ -7,14 +7,13 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// What orders the accesses of different blocks. Each block has a clock, and
-// knows of other blocks up to which time their accesses come before its own.
-// A fence of the device or the system publishes what the block did; an atomic
-// or volatile access after it leaves that at its address, where such an access
-// of another block picks it up. The reader is not asked for a fence of its
-// own: volatile reads are what programs that forgo one use.
+// The order of the accesses of different blocks. Each block has a clock. For each other block, it
+// knows up to which time that block's accesses come before its own. A fence of device or system
+// scope publishes what the block did. An atomic or volatile access after the fence stores that at
+// its address, and such an access by another block picks it up there. The reader does not need a
+// fence of its own, because programs without one use volatile reads.
 
-// memoryOrder is what an instruction does for the order between blocks.
+// memoryOrder is the effect of an instruction on the order between blocks.
 type memoryOrder uint8
 
 const (
@@ -23,7 +22,7 @@ const (
 	orderRelease // an access that is preceded by a fence of its own
 )
 
-// orderOf finds it in an opcode.
+// orderOf returns the memory order of an instruction.
 func orderOf(i *ptx.Instr) memoryOrder {
 	if i == nil {
 		return orderNone
@@ -39,7 +38,7 @@ func orderOf(i *ptx.Instr) memoryOrder {
 	return orderNone
 }
 
-// clockSet says up to which time the accesses of blocks are known.
+// clockSet says up to which time the accesses of each block are known.
 type clockSet map[uint64]uint32
 
 func (s clockSet) join(o clockSet) {
@@ -64,15 +63,15 @@ func (b *blockClock) reset(c *cta) {
 	*b = blockClock{block: uint64(c.id.X) + uint64(g.X)*(uint64(c.id.Y)+uint64(g.Y)*uint64(c.id.Z)), time: 1, knows: clockSet{}}
 }
 
-// publish is a fence: what comes next is later than what was before.
+// publish performs a fence: later accesses get a later time than earlier ones.
 func (b *blockClock) publish() {
 	b.published = maps.Clone(b.knows)
 	b.published[b.block] = b.time
 	b.time++
 }
 
-// orderBlocks orders all that the blocks did before all that they do next, as
-// a barrier of theirs does.
+// orderBlocks orders everything that the blocks have done before everything they do next, like a
+// barrier across them.
 func orderBlocks(blocks []*cta) {
 	if blocks[0].shadow == nil {
 		return
@@ -88,8 +87,8 @@ func orderBlocks(blocks []*cta) {
 	}
 }
 
-// Order is a launch's or a copy's place among the others: whether an earlier
-// one had ended, as far as the program made sure of it, when this one began.
+// Order is the place of a launch or a copy among others. It says whether the program made sure that
+// an earlier one had ended when this one began.
 type Order interface {
 	After(earlier Order) bool
 	Made() *Trace // where the program submitted it; nil if that is not known

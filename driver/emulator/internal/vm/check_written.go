@@ -2,10 +2,10 @@ package vm
 
 import "strings"
 
-// Reads of what nobody wrote, in global and in local memory (for shared memory
-// see checks.go). Device memory and the heap of kernels are looked at; a
-// program may write page-locked and managed memory without the driver, and
-// variables are initialised, so those count as written.
+// Reads of memory that was never written, in global and in local memory (for shared memory see
+// checks.go). The check covers device memory and the heap of kernels. A program may write
+// page-locked and managed memory without the driver, and variables are initialised, so those count
+// as written.
 
 // byteSet has a bit for each byte of a region. Memory.track guards it.
 type byteSet struct{ words []uint64 }
@@ -37,8 +37,8 @@ func (s *byteSet) hasAll(off, n uint64) bool {
 	return true
 }
 
-// access notes an instruction's access, and reports whether it reads what
-// nobody wrote.
+// access records an instruction's access, and reports whether it reads memory that was never
+// written.
 func (s *byteSet) access(off uint64, in *inst) (unwritten bool) {
 	n := in.size()
 	write := in.aux&accWrite != 0
@@ -55,7 +55,7 @@ func (w *warp) uninitialized(in *inst, p uint64, i int) {
 	w.find(w.accessFault(FaultUninitialized, in, p, i, detail), w.prog.pcOf(in, w.pc), -1)
 }
 
-// Written notes that a range of memory has contents.
+// Written records that a range of memory has contents.
 func (m *Memory) Written(addr, size uint64) {
 	if m.track.checks&CheckUninitialized == 0 {
 		return
@@ -67,8 +67,8 @@ func (m *Memory) Written(addr, size uint64) {
 	})
 }
 
-// WrittenFrom notes that a range was copied: what was not written in the
-// source is not in the destination either.
+// WrittenFrom records that a range was copied. What was not written in the source is not written in
+// the destination either.
 func (m *Memory) WrittenFrom(dst, src, size uint64) {
 	if m.track.checks&CheckUninitialized == 0 {
 		return
@@ -80,7 +80,7 @@ func (m *Memory) WrittenFrom(dst, src, size uint64) {
 	})
 }
 
-// copyWritten sets what a region knows of [off, off+n) as the source has it.
+// copyWritten copies to [off, off+n) of a region what is known about the source.
 func (m *Memory) copyWritten(r *Region, off, n, src uint64) {
 	r.written.add(off, n)
 	for n > 0 {
@@ -117,7 +117,7 @@ func (m *Memory) eachPart(addr, size uint64, f func(r *Region, off, n uint64)) {
 // localShadow says which bytes of a warp's local memory were written, by lane.
 type localShadow [lanes][]bool
 
-// localOf is lane i's shadow with at least n bytes.
+// localOf returns lane i's shadow with at least n bytes.
 func (w *warp) localOf(i int, n uint64) []bool {
 	s := w.cta.shadow.local[w]
 	if s == nil {
@@ -130,7 +130,7 @@ func (w *warp) localOf(i int, n uint64) []bool {
 	return s[i]
 }
 
-// beforeLocal looks at an instruction's accesses to local memory.
+// beforeLocal checks an instruction's accesses to local memory.
 func (w *warp) beforeLocal(in *inst, m uint32) {
 	a := w.addresses(in, in.aux&accWide != 0, m)
 	for ; m != 0; m &= m - 1 {
@@ -139,8 +139,8 @@ func (w *warp) beforeLocal(in *inst, m uint32) {
 	}
 }
 
-// localAccess looks at lane i's access to its local memory. Parameters of
-// functions are not looked at: their padding is read and never written.
+// localAccess checks lane i's access to its local memory. It skips parameters of functions: their
+// padding is read and never written.
 func (w *warp) localAccess(in *inst, off uint64, i int) {
 	n := in.size()
 	if off >= uint64(w.localN) || uint64(w.localN)-off < n || w.cta.run.opts.Checks&CheckUninitialized == 0 {
@@ -165,8 +165,8 @@ func (w *warp) localAccess(in *inst, off uint64, i int) {
 	}
 }
 
-// enterLocal makes the frame of a function that is called unwritten, but for
-// its parameters and results.
+// enterLocal marks the frame of a called function as unwritten, except for its parameters and
+// results.
 func (w *warp) enterLocal(fn *function, m uint32) {
 	from := uint32(0)
 	for _, p := range append(append([]slotLayout(nil), fn.params...), fn.rets...) {
@@ -179,7 +179,7 @@ func (w *warp) enterLocal(fn *function, m uint32) {
 	}
 }
 
-// localWritten notes that bytes of each lane in m have contents.
+// localWritten records that bytes of each lane in m have contents.
 func (w *warp) localWritten(off, n uint64, m uint32) {
 	for ; m != 0; m &= m - 1 {
 		s := w.localOf(first(m), off+n)[off : off+n]

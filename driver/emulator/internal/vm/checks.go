@@ -6,30 +6,28 @@ import (
 	"slices"
 )
 
-// The checks that are made on request. A checked launch runs a copy of the
-// program in which every memory instruction is wrapped, and remembers no
-// region, so that each access passes through warp.reach; other launches pay
-// nothing. Its blocks run on one goroutine, in an order that the seed says, so
-// what is found does not depend on timing.
+// The optional checks. A checked launch runs a copy of the program in which every memory
+// instruction is wrapped. It caches no region, so each access goes through warp.reach. Other
+// launches have no overhead. The blocks of a checked launch run on one goroutine, in an order that
+// depends on the seed, so the findings do not depend on timing.
 //
-// Order within a block is known from barriers and from operations that
-// synchronise lanes. An atomic or volatile access counts as if it ordered the
-// whole block: programs that synchronise by flags are not accused, and races
-// across such an access are not found.
+// Order within a block comes from barriers and from operations that synchronise lanes. An atomic or
+// volatile access counts as if it ordered the whole block. Programs that synchronise by flags are
+// therefore not reported, and races across such an access are not found.
 
-// implementedChecks are the flags that have an effect.
+// implementedChecks is the set of flags that have an effect.
 const implementedChecks = CheckBarriers | CheckSharedRaces | CheckUninitialized | CheckGlobalRaces
 
-// accessChecks are the flags for which memory instructions are wrapped.
+// accessChecks is the set of flags for which memory instructions are wrapped.
 const accessChecks = CheckSharedRaces | CheckUninitialized | CheckGlobalRaces
 
 // resultNotSupported is CUDA_ERROR_NOT_SUPPORTED.
 const resultNotSupported = 801
 
-// shadow is what a checked block keeps of its accesses.
+// shadow is a checked block's record of its accesses.
 type shadow struct {
 	bytes  []shadowByte // of shared memory
-	epoch  uint32       // of the block; raised where all its accesses become ordered
+	epoch  uint32       // of the block; incremented where all its accesses become ordered
 	batch  uint32       // instructions so far
 	hits   []hit        // of the instruction that is executing, in shared memory
 	old    []byte       // what it overwrites
@@ -37,8 +35,8 @@ type shadow struct {
 	local  map[*warp]*localShadow
 }
 
-// shadowByte is the last write and the last reads of a byte: the last one, the
-// last before it of another lane of the same warp, and of another warp.
+// shadowByte is the last write and the last reads of a byte. There are three reads: the last one,
+// and the last one before it by another lane of the same warp and by another warp.
 type shadowByte struct{ write, read, mate, other touch }
 
 // reads records a read.
@@ -53,7 +51,7 @@ func (b *shadowByte) reads(now touch) {
 	b.read = now
 }
 
-// race is an earlier access that w's one is unordered with.
+// race returns an earlier access that is unordered with w's access now.
 func (b *shadowByte) race(w *warp, now touch, write bool) (prev touch, wrote bool) {
 	if w.races(b.write, now) {
 		return b.write, true
@@ -66,7 +64,7 @@ func (b *shadowByte) race(w *warp, now touch, write bool) (prev touch, wrote boo
 	return touch{}, false
 }
 
-// touch is one access. thread 0 is none, others count from 1.
+// touch is one access. thread 0 means none, and others count from 1.
 type touch struct {
 	thread      uint32
 	pc          int32
@@ -103,7 +101,7 @@ func (k *Kernel) checked() *program {
 	return k.checkProg
 }
 
-// checkedAccess is a memory instruction with the checks around it.
+// checkedAccess returns a memory instruction with the checks around it.
 func checkedAccess(exec execFunc, order memoryOrder) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		w.beforeAccess(in, m, order)
@@ -119,7 +117,7 @@ func checkedFence(exec execFunc) execFunc {
 	}
 }
 
-// resetShadow makes all of shared memory unwritten.
+// resetShadow marks all of shared memory as unwritten.
 func (c *cta) resetShadow() {
 	if c.run.opts.Checks&accessChecks == 0 {
 		c.shadow = nil
@@ -129,16 +127,15 @@ func (c *cta) resetShadow() {
 	c.shadow.global.reset(c)
 }
 
-// ordered notes that all accesses of the block so far come before all later
-// ones.
+// ordered records that all accesses of the block so far come before all later ones.
 func (c *cta) ordered() {
 	if c.shadow != nil {
 		c.shadow.epoch++
 	}
 }
 
-// waited notes that the block has learned of the end of a phase of an mbarrier
-// object, to which every block of its cluster may have contributed.
+// waited records that the block has learned of the end of a phase of an mbarrier object. Every
+// block of its cluster may have contributed to that phase.
 func (c *cta) waited() {
 	if c.cluster != nil {
 		orderBlocks(c.cluster.ctas)
@@ -147,8 +144,8 @@ func (c *cta) waited() {
 	c.ordered()
 }
 
-// writtenOutside notes that n bytes of the block's shared memory were written
-// through the cluster. Races of such writes are not looked for.
+// writtenOutside records that n bytes of the block's shared memory were written through the
+// cluster. Races of such writes are not checked.
 func (s *shadow) writtenOutside(at, n uint64) {
 	for k := at; k < at+n; k++ {
 		s.bytes[k].write = touch{thread: 1, pc: -1}
@@ -172,14 +169,14 @@ func (w *warp) beforeAccess(in *inst, m uint32, order memoryOrder) {
 	}
 }
 
-// unremember makes an instruction's next access pass through reach too.
+// unremember makes an instruction's next access go through reach too.
 func (w *warp) unremember(in *inst, e *access) {
 	if int(in.slot) < len(w.cache) && e == &w.cache[in.slot] {
 		e.n = 0
 	}
 }
 
-// sharedAccess looks at lane i's access to shared memory at an offset.
+// sharedAccess checks lane i's access to shared memory at an offset.
 func (w *warp) sharedAccess(in *inst, e *access, at uint64, i int) {
 	w.unremember(in, e)
 	if s := w.cta.shadow; uint64(len(s.bytes)) >= at+in.size() {
@@ -187,8 +184,7 @@ func (w *warp) sharedAccess(in *inst, e *access, at uint64, i int) {
 	}
 }
 
-// touch records lane i's access at offset at, after comparing it with those
-// before.
+// touch records lane i's access at offset at, after comparing it with earlier ones.
 func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 	s := w.cta.shadow
 	now := touch{uint32(w.id*lanes+i) + 1, pc, s.epoch, w.epoch, s.batch}
@@ -218,8 +214,7 @@ func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 	}
 }
 
-// races reports whether an earlier access is unordered with one that is made
-// now.
+// races reports whether an earlier access is unordered with one made now.
 func (w *warp) races(t, now touch) bool {
 	if t.thread == 0 || t.thread == now.thread || t.epoch != now.epoch {
 		return false
@@ -228,7 +223,7 @@ func (w *warp) races(t, now touch) bool {
 	return !sameWarp || t.warp == now.warp
 }
 
-// afterAccess reports the conflicts. Two writes of the same value are none.
+// afterAccess reports the conflicts. Two writes of the same value are not a conflict.
 func (w *warp) afterAccess(in *inst) {
 	s := w.cta.shadow
 	for _, h := range s.hits {
@@ -246,7 +241,6 @@ func (w *warp) afterAccess(in *inst) {
 	w.afterGlobal(in)
 }
 
-// verb names a kind of access.
 func verb(write bool) string {
 	if write {
 		return "write"
@@ -254,8 +248,8 @@ func verb(write bool) string {
 	return "read"
 }
 
-// sameValue reports whether the two writes of a conflict wrote the same: both
-// lanes of one instruction, or this one what was there before.
+// sameValue reports whether the two writes of a conflict wrote the same value. They are either two
+// lanes of one instruction, or this instruction and what was there before.
 func (w *warp) sameValue(in *inst, h hit, other int) bool {
 	s, n := w.cta.shadow, in.size()
 	if h.prev.batch != s.batch {
@@ -264,7 +258,7 @@ func (w *warp) sameValue(in *inst, h hit, other int) bool {
 	return w.sameRegister(in, h.lane, other)
 }
 
-// sameRegister reports whether two lanes store the same.
+// sameRegister reports whether two lanes store the same value.
 func (w *warp) sameRegister(in *inst, i, j int) bool {
 	n := in.size()
 	switch {
@@ -277,8 +271,7 @@ func (w *warp) sameRegister(in *inst, i, j int) bool {
 	return (w.r32[in.b][i]^w.r32[in.b][j])&keep == 0
 }
 
-// placeOf names an instruction: the PTX line, and the source line if there is
-// one.
+// placeOf describes an instruction: the PTX line, and the source line if there is one.
 func (p *program) placeOf(pc int32) string {
 	if pc < 0 || int(pc) >= len(p.lines) {
 		return "an unknown line"

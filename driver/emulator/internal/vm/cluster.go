@@ -5,28 +5,26 @@ import (
 	"unsafe"
 )
 
-// Clusters: blocks that run at the same time and reach each other's shared
-// memory. All blocks of a cluster run on one goroutine, in turn, so what they
-// share needs no locks.
+// Clusters: blocks that run concurrently and can access each other's shared memory. All blocks of a
+// cluster run on one goroutine, in turn, so what they share needs no locks.
 
-// The address of byte b of the shared memory of the cluster's block r, as mapa
-// makes it, is (r+1)<<clusterShift + b. Addresses below are the block's own.
-// No block has so much shared memory that the two could be confused.
+// mapa makes the address (r+1)<<clusterShift + b for byte b of the shared memory of the cluster's
+// block r. Lower addresses are the block's own. No block has so much shared memory that the two
+// could be confused.
 const (
 	clusterShift = 24
 	clusterBytes = 1 << clusterShift
 )
 
-// cluster is what the blocks of a cluster share. Its first block stands for
-// it in the launch's lists.
+// cluster is what the blocks of a cluster share. Its first block represents it in the launch's
+// lists.
 type cluster struct {
 	ctas  []*cta // by rank
 	ended []bool
 	stuck int // turns in which all blocks waited, see stuck.go
 }
 
-// group is the block's cluster; a block of a launch without clusters is one
-// of its own.
+// group returns the block's cluster. A block of a launch without clusters is a cluster of its own.
 func (c *cta) group() *cluster {
 	if c.cluster == nil {
 		c.cluster = &cluster{ctas: []*cta{c}, ended: make([]bool, 1)}
@@ -34,7 +32,7 @@ func (c *cta) group() *cluster {
 	return c.cluster
 }
 
-// rank is the block's place in its cluster.
+// rank returns the block's position in its cluster.
 func (c *cta) rank() uint32 {
 	if c.cluster == nil {
 		return 0
@@ -47,7 +45,7 @@ func (c *cta) rank() uint32 {
 	panic("vm: block is not in its cluster")
 }
 
-// clusterSize is the shape of the launch's clusters.
+// clusterSize returns the shape of the launch's clusters.
 func (o *LaunchOptions) clusterSize() Dim3 {
 	if o.Cluster.Count() == 0 {
 		return Dim3{1, 1, 1}
@@ -55,8 +53,7 @@ func (o *LaunchOptions) clusterSize() Dim3 {
 	return o.Cluster
 }
 
-// startCluster makes all blocks of cluster i of the grid ready and returns
-// the first.
+// startCluster prepares all blocks of cluster i of the grid and returns the first.
 func (r *launchRun) startCluster(i uint64) *cta {
 	size := r.opts.clusterSize()
 	n := over(r.opts.Grid, size)
@@ -116,8 +113,7 @@ func (k *cluster) deadlock() *Fault {
 	panic("vm: no block of the cluster is left")
 }
 
-// end notes that a block has ended: the others must not reach its shared
-// memory any more.
+// end records that a block has ended: the others must not access its shared memory any more.
 func (k *cluster) end(i int) {
 	k.ended[i] = true
 	for _, o := range k.ctas {
@@ -142,7 +138,7 @@ func (c *cta) waitsForCluster() bool {
 	return false
 }
 
-// member is the block that a rank names, for an access of lane i.
+// member returns the block with a rank, for an access of lane i.
 func (w *warp) member(in *inst, p uint64, rank uint64, i int) *cta {
 	k := w.cta.group()
 	if rank >= uint64(len(k.ctas)) {
@@ -155,8 +151,8 @@ func (w *warp) member(in *inst, p uint64, rank uint64, i int) *cta {
 	return c
 }
 
-// reachCluster is reach for the shared memory of a block of the cluster. p is
-// the address in shared memory, window what a generic address has besides.
+// reachCluster is reach for the shared memory of a block of the cluster. p is the address in shared
+// memory, and window is what a generic address has in addition.
 func (w *warp) reachCluster(in *inst, e *access, p, window uint64, i int) unsafe.Pointer {
 	if window == 0 && in.aux&accMemory != 0 && !w.prog.cluster[in.slot] {
 		panic(w.accessFault(FaultIllegalInstruction, in, p, i, "an address in another block, in an instruction without .shared::cluster"))
@@ -181,13 +177,13 @@ func (w *warp) reachCluster(in *inst, e *access, p, window uint64, i int) unsafe
 // clusterBarrier is the number of the cluster's barrier in a split.
 const clusterBarrier = numBarriers
 
-// The forms of barrier.cluster, in inst.aux, behind those of bar.
+// The forms of barrier.cluster, in inst.aux, after those of bar.
 const (
 	barClusterArrive = barRedOr + 1 + iota
 	barClusterWait
 )
 
-// barrierCluster is barrier.cluster for the running split.
+// barrierCluster executes barrier.cluster for the running split.
 func (w *warp) barrierCluster(in *inst) bool {
 	w.synced = true
 	if in.aux == barClusterArrive {
@@ -246,8 +242,8 @@ func (k *cluster) tryOpen() {
 	orderBlocks(k.ctas)
 }
 
-// passBarrier lets go the lanes that wait at the cluster's barrier; those that
-// have arrived and not come to wait will not have to.
+// passBarrier releases the lanes that wait at the cluster's barrier. Those that have arrived but do
+// not wait yet will not have to.
 func (w *warp) passBarrier() {
 	w.passed |= w.arrived & w.live
 	w.arrived = 0
@@ -259,7 +255,7 @@ func (w *warp) passBarrier() {
 	}
 }
 
-// reachesCluster notes that a memory instruction may access other blocks.
+// reachesCluster records that a memory instruction may access other blocks.
 func (p *program) reachesCluster(slot int32) {
 	if p.cluster == nil {
 		p.cluster = map[int32]bool{}

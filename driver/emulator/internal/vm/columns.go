@@ -28,11 +28,11 @@ func col[T word](w *warp, i uint32) *[lanes]T {
 	return (*[lanes]T)(unsafe.Pointer(&w.r32[i]))
 }
 
-// first is the lowest lane of a mask, which is not empty.
+// first returns the lowest lane of a non-empty mask.
 func first(m uint32) int { return bits.TrailingZeros32(m) & (lanes - 1) }
 
-// The wrappers below make an instruction of a function of one lane's values.
-// They serve what is not executed often enough to deserve a loop of its own.
+// The wrappers below turn a function of one lane's values into an instruction. They are for
+// instructions that are too rare for a dedicated loop.
 
 func lane1[D, A word](f func(A) D) execFunc {
 	return func(w *warp, in *inst, m uint32) {

@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// functionWindow is where function pointers point: function i has the
-// address functionWindow + i*functionStep. No code lies there.
+// Function pointers point into functionWindow: function i has the address functionWindow +
+// i*functionStep. There is no code at these addresses.
 const (
 	functionWindow = 0x6e00_0000_0000
 	functionStep   = 16
@@ -29,14 +29,14 @@ type compiler struct {
 	errs    CompileErrors
 	room    uint32 // see variadicRoom
 
-	statics    map[static]*symbol // variables of functions that are module's
+	statics    map[static]*symbol // variables declared in functions but placed like the module's
 	constBytes int
 	placed     uint64 // bytes of variables
 
 	// Programs of kernels, see build.go.
 	mu       sync.Mutex
 	size     int // statements of all functions
-	lowered  int // statements that were lowered so far
+	lowered  int // statements that have been lowered so far
 	checked  map[*symbol]bool
 	checkAll bool // every function was checked
 }
@@ -98,7 +98,7 @@ func compile(opts CompileOptions, mods []*ptx.Module) (*Module, error) {
 	return c.mod, nil
 }
 
-// fail records why the module can not be compiled.
+// fail records why the module cannot be compiled.
 func (c *compiler) fail(s *source, pos ptx.Pos, kind CompileErrorKind, format string, args ...any) {
 	c.errs = append(c.errs, &CompileError{File: s.mod.Name, Line: int(pos.Line), Kind: kind, Msg: fmt.Sprintf(format, args...)})
 }
@@ -124,7 +124,7 @@ func (c *compiler) addSource(i int, m *ptx.Module) {
 	}
 }
 
-// checkTarget refuses a module made for newer devices.
+// checkTarget rejects a module made for newer devices.
 func (c *compiler) checkTarget(s *source) {
 	for _, t := range s.mod.Targets {
 		digits := strings.TrimRight(strings.TrimPrefix(t, "sm_"), "abcdefghijklmnopqrstuvwxyz")
@@ -135,7 +135,7 @@ func (c *compiler) checkTarget(s *source) {
 	}
 }
 
-// expand gives the variables that a parameterised declaration a<3> stands for.
+// expand returns the variables that a parameterised declaration a<3> stands for.
 func (c *compiler) expand(v *ptx.Variable) []*ptx.Variable {
 	if v.Count == 0 {
 		return []*ptx.Variable{v}
@@ -192,8 +192,8 @@ func (c *compiler) addVariable(s *source, v *ptx.Variable) {
 	}
 }
 
-// lookup finds a module-level name as source s sees it, following .alias and
-// .extern. It returns nil if there is none.
+// lookup finds a module-level name as source s sees it, following .alias and .extern. It returns
+// nil if there is none.
 func (c *compiler) lookup(s *source, name string) *symbol {
 	for range 16 { // no chain of aliases is longer
 		sym := s.syms[name]
@@ -205,7 +205,7 @@ func (c *compiler) lookup(s *source, name string) *symbol {
 	return nil
 }
 
-// definition is what an extern symbol refers to, or the symbol itself.
+// definition returns what an extern symbol refers to, or the symbol itself.
 func (c *compiler) definition(sym *symbol) *symbol {
 	if sym == nil {
 		return nil
@@ -220,8 +220,8 @@ func (c *compiler) definition(sym *symbol) *symbol {
 	return sym
 }
 
-// sizeOf is a variable's size in bytes, the largest number if it has more; an
-// unsized array counts as 0.
+// sizeOf returns a variable's size in bytes, or the maximum number on overflow. An unsized array
+// counts as 0.
 func sizeOf(v *ptx.Variable) uint64 {
 	n := uint64(v.Type.Size()) * uint64(max(v.Vector, 1))
 	for _, d := range v.Dims {
@@ -237,7 +237,7 @@ func sizeOf(v *ptx.Variable) uint64 {
 	return n
 }
 
-// unsizedLen is the length that an initialiser gives to an open dimension.
+// unsizedLen returns the length that an initialiser gives to an open dimension.
 func unsizedLen(v *ptx.Variable) int {
 	if v.Init == nil || !v.Init.List {
 		return 0
@@ -250,8 +250,7 @@ func alignOf(v *ptx.Variable) uint64 {
 	return uint64(max(v.Align, v.Type.Size()*max(v.Vector, 1), 1))
 }
 
-// placeVariables gives every global and constant an address, if there is memory
-// for all of them.
+// placeVariables gives every global and constant an address, if there is memory for all of them.
 func (c *compiler) placeVariables() {
 	ok := true
 	c.eachVariable(func(sym *symbol) {
@@ -285,7 +284,7 @@ func (c *compiler) eachVariable(f func(sym *symbol)) {
 	}
 }
 
-// defines reports whether the symbol is a variable that needs a place.
+// defines reports whether the symbol is a variable that needs an address.
 func (c *compiler) defines(sym *symbol) bool {
 	return sym.addr == 0 && sym.v.Linkage != ptx.Extern && c.definition(sym) == sym
 }
@@ -321,10 +320,10 @@ func (c *compiler) placeVariable(sym *symbol) {
 	}
 }
 
-// variableUnit is what a variable costs at least.
+// variableUnit is the minimum memory charged for a variable.
 const variableUnit = 512
 
-// reserve counts the memory of a variable and reports whether there is as much.
+// reserve counts the memory of a variable and reports whether that much is left.
 func (c *compiler) reserve(sym *symbol) bool {
 	size := sizeOf(sym.v)
 	if limit := c.opts.MemoryLimit; limit != 0 && (limit < c.placed || limit-c.placed < size) {

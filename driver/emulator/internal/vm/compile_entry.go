@@ -2,8 +2,8 @@ package vm
 
 import "github.com/purecuda/cuda/ptx"
 
-// entry compiles a kernel. One that is declared only has to be defined somewhere,
-// unless it is .extern and nobody asks for it.
+// entry compiles a kernel. A kernel that is only declared must be defined somewhere, unless it is
+// .extern.
 func (c *compiler) entry(s *source, f *ptx.Function) {
 	if f.Body != nil {
 		c.kernel(s, f)
