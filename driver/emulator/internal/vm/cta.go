@@ -20,7 +20,7 @@ type cta struct {
 	shared []byte
 	bytes  uint64 // of shared and local memory, as counted in the run
 	cache  []access
-	recent [8]*Region // regions that lookups found last
+	recent [8]*Region // regions found most recently by lookups
 	matrix *mmaWork   // made by the first matrix product
 
 	cluster *cluster // nil: a cluster of its own, until it needs one
@@ -38,10 +38,10 @@ type cta struct {
 // barrier is the state of a named barrier.
 type barrier struct {
 	waiting int      // threads that wait
-	arrived int      // threads that arrived, waiting ones included
+	arrived int      // threads that have arrived, including those that wait
 	units   int      // as arrived, but a whole warp counts 32
 	masks   []uint32 // of the arrived threads, by warp
-	expect  int      // threads, if an instruction said so; 0: all
+	expect  int      // threads, if an instruction specified a number; 0: all
 	pop     int      // bar.red
 	some    bool
 	none    bool
@@ -55,12 +55,11 @@ const (
 	stepWait // every warp waits, some of them for other blocks of the cluster
 )
 
-// spinRounds is how often warps use up their turns, which those do that wait
-// in a loop, before another CTA has its turn.
+// spinRounds is how often the warps may use up their turns before another CTA gets its turn. Warps
+// that wait in a loop use up their turns.
 const spinRounds = 8
 
-// cancelRounds is after how many rounds over the warps a CTA looks whether it
-// should end.
+// cancelRounds is the number of rounds over the warps after which a CTA checks whether it must end.
 const cancelRounds = 64
 
 // step runs the CTA until it ends or has had its turn.
@@ -101,8 +100,8 @@ func (c *cta) step() stepState {
 	return stepYield
 }
 
-// endIfAsked ends the kernel if it was cancelled, or takes too long. The place it
-// names is that of a warp that still runs.
+// endIfAsked ends the kernel if it was cancelled or takes too long. The fault names the place of a
+// warp that still runs.
 func (c *cta) endIfAsked() {
 	kind := c.run.ended()
 	if kind == FaultNone {
@@ -118,7 +117,7 @@ func (c *cta) endIfAsked() {
 	panic(w.endFault(kind))
 }
 
-// endFault is why the kernel ends that the warp executes.
+// endFault returns the fault that ends the kernel of the warp.
 func (w *warp) endFault(kind FaultKind) *Fault {
 	f := w.fault(kind, nil)
 	if kind == FaultTimeout {
@@ -157,7 +156,7 @@ func (c *cta) deadlock() *Fault {
 	return &Fault{Kind: FaultInternal, Kernel: c.run.kernel.name, Block: c.id, Detail: "no warp can run"}
 }
 
-// lanesExited lets go what waited for threads of w that have exited now.
+// lanesExited releases whatever waited for threads of w that have now exited.
 func (c *cta) lanesExited(w *warp) {
 	live := 0
 	for _, o := range c.warps {
@@ -175,7 +174,7 @@ func (c *cta) lanesExited(w *warp) {
 	}
 	for i := range w.splits {
 		if s := &w.splits[i]; s.wait == waitWarp {
-			s.wait = waitNone // looks again who is there
+			s.wait = waitNone // checks again who is there
 		}
 	}
 }
@@ -189,14 +188,14 @@ const (
 	barRedOr
 )
 
-// Operands of a barrier instruction that are there, in inst.imm.
+// The operands that a barrier instruction has, in inst.imm.
 const (
 	barHasCount = 1 << iota
 	barNot      // the predicate of bar.red is negated
 )
 
-// barrier is bar.sync, bar.arrive and bar.red for the running split. a is the
-// barrier's number, b the count, c the predicate, d what bar.red writes.
+// barrier executes bar.sync, bar.arrive and bar.red for the running split. a is the barrier's
+// number, b the count, c the predicate, and d the result of bar.red.
 func (w *warp) barrier(in *inst) bool {
 	if in.aux >= barClusterArrive {
 		return w.barrierCluster(in)
@@ -251,7 +250,7 @@ func (w *warp) barrier(in *inst) bool {
 	return w.pick()
 }
 
-// count makes a warp whose live lanes have all arrived count as a whole one.
+// count makes a warp whose live lanes have all arrived count as a whole warp.
 func (b *barrier) count(c *cta, w *warp) {
 	if w.id < len(b.masks) && b.masks[w.id] == w.live && w.live != 0 {
 		b.units += lanes - bits.OnesCount32(w.live)
@@ -328,8 +327,8 @@ func (c *cta) reset(id Dim3) {
 	c.rng = splitmix(c.run.opts.Seed ^ uint64(id.X)<<40 ^ uint64(id.Y)<<20 ^ uint64(id.Z))
 }
 
-// poison fills shared memory with a pattern that is a NaN for every format
-// and an address that is never mapped.
+// poison fills shared memory with a pattern that is a NaN in every format, and an address that is
+// never mapped.
 func poison(b []byte) {
 	if len(b) == 0 {
 		return

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// FaultKind sorts what can go wrong in a running kernel.
+// FaultKind classifies what can go wrong in a running kernel.
 type FaultKind uint8
 
 // The kinds of fault.
@@ -16,7 +16,7 @@ const (
 	FaultMisaligned             // address not a multiple of the access size
 	FaultSpace                  // generic address in the wrong space, write to constant memory
 	FaultIllegalInstruction
-	FaultInvalidPC     // call or branch to what is not code
+	FaultInvalidPC     // call or branch to an address that is not code
 	FaultTrap          // trap instruction
 	FaultAssert        // __assertfail
 	FaultStack         // stack overflow
@@ -25,9 +25,9 @@ const (
 	FaultTimeout       // instruction limit reached
 	FaultAborted       // the launch was cancelled
 	FaultRace          // finding: unordered accesses
-	FaultUninitialized // finding: read of what nobody wrote
+	FaultUninitialized // finding: read of memory that was never written
 	FaultInternal      // the engine itself failed; a bug
-	FaultClusterGone   // access to a block that the cluster has not, or that has ended
+	FaultClusterGone   // access to a block that is not in the cluster, or that has ended
 )
 
 var faultNames = [...]string{
@@ -47,7 +47,7 @@ func (k FaultKind) String() string {
 	return fmt.Sprintf("FaultKind(%d)", uint8(k))
 }
 
-// Result is the CUDA result code that a driver answers for the kind.
+// Result returns the CUDA result code that a driver returns for the kind.
 func (k FaultKind) Result() uint32 {
 	switch k {
 	case FaultNone:
@@ -71,14 +71,14 @@ func (k FaultKind) Result() uint32 {
 	}
 }
 
-// Fault is what ended a kernel, or a finding of an optional check.
+// Fault is an error that ended a kernel, or a finding of an optional check.
 type Fault struct {
 	Kind   FaultKind
 	Kernel string
 	File   string // name given to ptx.Parse
 	Line   int    // line in the PTX text
 	Source string // "file.cu:12" from .loc, empty if there is none
-	Instr  string // the instruction, as the PTX text has it
+	Instr  string // the instruction, as in the PTX text
 	Block  Dim3
 	Thread Dim3
 	Addr   uint64 // the address, for faults of an access
@@ -88,10 +88,10 @@ type Fault struct {
 	Detail string // nearest allocation, the assertion's text, ...
 }
 
-// Result is the CUDA result code of the fault.
+// Result returns the CUDA result code of the fault.
 func (f *Fault) Result() uint32 { return f.Kind.Result() }
 
-// Error is a report of several facts on one line.
+// Error returns a report of several facts on one line.
 func (f *Fault) Error() string {
 	var b strings.Builder
 	b.WriteString(f.Kind.String())

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// form is an opcode's modifiers, sorted.
+// form is an opcode's modifiers, by category.
 type form struct {
 	op     *ptx.Opcode
 	types  []ptx.Type
@@ -22,7 +22,7 @@ type form struct {
 	rest   []string
 }
 
-// flag is a modifier that is there or not.
+// flag is a modifier that is either present or absent.
 type flag uint32
 
 const (
@@ -82,7 +82,7 @@ var semantics = map[string]bool{
 
 var scopes = map[string]bool{"cta": true, "cluster": true, "gpu": true, "sys": true, "gl": true}
 
-// parseForm sorts an opcode's modifiers. What it does not know is in rest.
+// parseForm sorts an opcode's modifiers into a form. Modifiers that it does not know are in rest.
 func parseForm(op *ptx.Opcode) *form {
 	f := &form{op: op}
 	for _, m := range op.Mods {
@@ -153,7 +153,7 @@ func appendQualified(rest []string, m string) []string {
 	return rest
 }
 
-// typ is the last type, which is the instruction's own.
+// typ returns the last type, which is the instruction's own.
 func (f *form) typ() ptx.Type {
 	if len(f.types) == 0 {
 		return ptx.NoType
@@ -163,6 +163,5 @@ func (f *form) typ() ptx.Type {
 
 func (f *form) has(b flag) bool { return f.flags&b != 0 }
 
-// only reports whether there are no flags beyond the given ones and no
-// modifier that was not understood.
+// only reports whether there are no flags other than the given ones, and no unknown modifiers.
 func (f *form) only(b flag) bool { return f.flags&^b == 0 && len(f.rest) == 0 }

@@ -93,7 +93,7 @@ func (c *compiler) initValue(s *source, v *ptx.Variable, in *ptx.Init, b []byte)
 	copy(b, w[:])
 }
 
-// maskByte is the byte of x that a mask such as 0xff00 selects.
+// maskByte returns the byte of x that a mask such as 0xff00 selects.
 func maskByte(x, mask uint64) uint64 {
 	x &= mask
 	for mask&0xff == 0 && mask != 0 {
@@ -102,7 +102,7 @@ func maskByte(x, mask uint64) uint64 {
 	return x
 }
 
-// symbolAddr is the address of a global, a constant or a function.
+// symbolAddr returns the address of a global, a constant or a function.
 func (c *compiler) symbolAddr(s *source, o *ptx.Sym) (uint64, bool) {
 	sym := c.lookup(s, o.Name)
 	switch {

@@ -14,8 +14,8 @@ type (
 // execFunc executes one instruction for the lanes in m.
 type execFunc func(w *warp, in *inst, m uint32)
 
-// inst is one decoded instruction. What a, b, c, d mean is up to exec:
-// usually indices of columns in the frame's bank of that width.
+// inst is one decoded instruction. The meaning of a, b, c and d depends on exec. They are usually
+// indices of columns in the frame's bank of that width.
 type inst struct {
 	exec   execFunc
 	d      uint32 // destination
@@ -32,14 +32,14 @@ type inst struct {
 	x      *extra
 }
 
-// extra holds what few instructions need.
+// extra holds fields that few instructions need.
 type extra struct {
 	regs  []uint32 // more columns: vector elements, further operands
 	wide  []bool   // regs[i] is in the 64-bit bank
 	n     int
 	table []int32 // brx.idx targets
 	fn    *function
-	// caller is the function that a call is in.
+	// caller is the function that contains a call.
 	caller *function
 	from   *inst // the source of a copy
 	sync   *syncOp
@@ -71,8 +71,8 @@ const (
 	ctlCounted     // any of them, in a program that counts
 )
 
-// lineInfo says where an instruction comes from. It is kept apart from inst,
-// as only reports read it.
+// lineInfo says where an instruction comes from. It is separate from inst because only reports read
+// it.
 type lineInfo struct {
 	line int32 // in the PTX text
 	file int32 // index of the source module
@@ -99,8 +99,8 @@ type reg struct {
 	id    uint32
 }
 
-// ref is one mention of a virtual register by an instruction. Field tells
-// where in the instruction the column's index goes.
+// ref is one mention of a virtual register by an instruction. field is the place in the instruction
+// for the column's index.
 type ref struct {
 	field field
 	reg   reg
@@ -137,7 +137,7 @@ func (in *inst) set(f field, i uint32) {
 	}
 }
 
-// get is the column index in field f.
+// get returns the column index in field f.
 func (in *inst) get(f field) uint32 {
 	switch f {
 	case fieldD:
@@ -154,8 +154,7 @@ func (in *inst) get(f field) uint32 {
 	return in.x.regs[f-fieldX]
 }
 
-// function is a function of a program: where its code is and what a frame of
-// it takes.
+// function is a function of a program: the place of its code and the resources of its frame.
 type function struct {
 	name   string
 	id     int // for function pointers, module-wide
@@ -178,8 +177,8 @@ type slotLayout struct{ offset, size, align uint32 }
 type constant struct {
 	reg   reg
 	value uint64
-	// dynamic: value is an offset into dynamic shared memory, whose start is
-	// known when all static variables have their places.
+	// dynamic means that value is an offset into dynamic shared memory. Its start is known when all
+	// static variables have been placed.
 	dynamic bool
 }
 
@@ -196,5 +195,5 @@ type program struct {
 	slots   int32
 	cluster map[int32]bool // slots of the instructions with .shared::cluster
 	looks   map[int32]bool // slots of the instructions that wait for mbarrier objects
-	reserve bool           // some instruction asks for reserved shared memory
+	reserve bool           // some instruction reads a register about reserved shared memory
 }

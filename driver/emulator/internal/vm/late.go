@@ -2,13 +2,12 @@ package vm
 
 import "github.com/purecuda/cuda/ptx"
 
-// Asynchronous copies that are made late. A launch with a seed, which permutes
-// what a program must not rely on, does not make a copy where it is issued
-// but where it is waited for, and of those that tell an mbarrier object only
-// some at each look at one. A program that reads what it has not waited for
-// then finds what was there before.
+// Delayed asynchronous copies. A launch with a seed permutes everything that a program must not
+// rely on. It therefore performs a copy where it is waited for, not where it is issued. Of the
+// copies that signal an mbarrier object, only some are performed each time an mbarrier object is
+// polled. A program that reads data without waiting for it then finds the old contents.
 
-// lateKind is how a copy is waited for.
+// lateKind is the way in which a copy is waited for.
 type lateKind uint8
 
 const (
@@ -18,7 +17,7 @@ const (
 	lateGroups  = int(lateBarrier)
 )
 
-// lateCopy is a copy that was issued by a thread and not yet made.
+// lateCopy is a copy that a thread has issued and that has not been performed.
 type lateCopy struct {
 	w     *warp
 	lane  int
@@ -27,7 +26,7 @@ type lateCopy struct {
 	do    func()
 }
 
-// delays reports whether copies are made late.
+// delays reports whether copies are delayed.
 func (w *warp) delays() bool { return w.cta.run.opts.Seed != 0 }
 
 // later keeps a copy of lane i until it is due.
@@ -39,7 +38,7 @@ func (w *warp) later(kind lateKind, i int, do func()) {
 	w.cta.late = append(w.cta.late, c)
 }
 
-// makeLate makes the copies for which due answers true.
+// makeLate performs the copies for which due returns true.
 func (c *cta) makeLate(due func(k *lateCopy) bool) {
 	left := c.late[:0]
 	for _, k := range c.late {
@@ -53,8 +52,8 @@ func (c *cta) makeLate(due func(k *lateCopy) bool) {
 	c.late = left
 }
 
-// advance makes some of the copies that tell mbarrier objects: somebody in
-// the cluster looks at one.
+// advance performs some of the copies that signal mbarrier objects, because a thread in the cluster
+// polls one.
 func (c *cta) advance() {
 	for _, o := range c.group().ctas {
 		if len(o.late) != 0 {
@@ -66,7 +65,7 @@ func (c *cta) advance() {
 	}
 }
 
-// finishLate makes what the block has left when it ends.
+// finishLate performs the block's remaining copies when it ends.
 func (c *cta) finishLate() {
 	if len(c.late) != 0 {
 		c.makeLate(func(*lateCopy) bool { return true })
@@ -88,8 +87,8 @@ func (w *warp) commit(kind lateKind, m uint32) {
 	}
 }
 
-// waitGroup lowers cp.async.wait_group, whose operand is how many of the
-// newest groups need not be complete; wait_all, without one, commits first.
+// waitGroup lowers cp.async.wait_group, whose operand is how many of the newest groups may be
+// incomplete. wait_all has no operand and commits first.
 func (l *lowerer) waitGroup(i *ptx.Instr, kind lateKind, all bool) {
 	var open uint32
 	if !all {
@@ -114,8 +113,8 @@ func (l *lowerer) waitGroup(i *ptx.Instr, kind lateKind, all bool) {
 	}, noReg)
 }
 
-// completeGroups makes the copies of the lanes in m but those of the newest
-// open groups, and of the one not committed.
+// completeGroups performs the copies of the lanes in m, except those of the newest open groups and
+// of the uncommitted group.
 func (w *warp) completeGroups(kind lateKind, m, open uint32) {
 	w.cta.makeLate(func(k *lateCopy) bool {
 		return k.w == w && k.kind == kind && m>>k.lane&1 != 0 && k.group+open < w.commits[kind][k.lane]

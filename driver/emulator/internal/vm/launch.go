@@ -100,10 +100,10 @@ func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
 	return nil
 }
 
-// nextLaunch numbers launches, and copies among them.
+// nextLaunch numbers launches and copies.
 var nextLaunch atomic.Uint64
 
-// newRun takes the state of a launch from the pool, or makes one.
+// newRun takes the state of a launch from the pool, or makes a new one.
 func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
 	r, _ := k.runs.Get().(*launchRun)
 	if r == nil {
@@ -126,7 +126,7 @@ func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
 	return r
 }
 
-// release returns the state to the pool. A launch that failed keeps its own.
+// release returns the state to the pool. A launch that failed keeps its state.
 func (r *launchRun) release() {
 	r.ctx, r.opts, r.params, r.paramRegion.data, r.paramRegion.base = nil, nil, nil, nil, nil
 	r.joined.Store(0)
@@ -139,11 +139,11 @@ func (r *launchRun) release() {
 	r.kernel.runs.Put(r)
 }
 
-// work runs the CTAs on this goroutine and as many others as are useful.
+// work runs the CTAs on this goroutine and on as many others as are useful.
 func (r *launchRun) work() {
 	n := r.opts.Workers
 	if r.opts.Checks&accessChecks != 0 {
-		n = 1 // what is found does not depend on timing
+		n = 1 // findings must not depend on timing
 		defer r.mem.track.forget(r)
 	}
 	if n <= 0 {
@@ -166,7 +166,7 @@ func (r *launchRun) work() {
 	wg.Wait()
 }
 
-// check refuses what a driver refuses before a launch.
+// check rejects what a driver rejects before a launch.
 func (k *Kernel) check(o *LaunchOptions) error {
 	bad := func(code uint32, format string, args ...any) error {
 		return &LaunchError{Result: code, Msg: fmt.Sprintf("launch of "+k.name+": "+format, args...)}
@@ -199,12 +199,12 @@ func (k *Kernel) check(o *LaunchOptions) error {
 	return nil
 }
 
-// oneThread is set where no goroutine is interrupted: a CTA that waits for the
-// host, or for another launch, would wait for ever if nobody gave way.
+// oneThread is set where goroutines are not preempted. There, a CTA that waits for the host or for
+// another launch would wait forever if it did not yield.
 const oneThread = runtime.GOARCH == "wasm"
 
-// worker runs CTAs until none is left. CTAs that only wait for others are
-// put aside, so that a CTA may wait for one that was not started yet.
+// worker runs CTAs until none is left. It puts aside CTAs that only wait for others, so that a CTA
+// may wait for one that has not started yet.
 func (r *launchRun) worker() {
 	var resident []*cta
 	me, none := int(r.joined.Add(1))-1, false // none is left to start
@@ -242,7 +242,7 @@ func (r *launchRun) worker() {
 	}
 }
 
-// startCTA makes the next CTA of the grid ready, nil if all were started.
+// startCTA prepares the next CTA of the grid. It returns nil if all have been started.
 func (r *launchRun) startCTA(worker int) *cta {
 	if r.aborted.Load() {
 		return nil
@@ -276,7 +276,7 @@ func (r *launchRun) step(c *cta) (ended bool) {
 	return c.step() == stepDone
 }
 
-// ended is why the launch should end, FaultNone if it should not.
+// ended returns why the launch must end, or FaultNone if it must not.
 func (r *launchRun) ended() FaultKind {
 	switch {
 	case r.aborted.Load() || r.ctx.Err() != nil:
@@ -287,7 +287,7 @@ func (r *launchRun) ended() FaultKind {
 	return FaultNone
 }
 
-// failed keeps the first fault and stops all workers.
+// failed stores the first fault and stops all workers.
 func (r *launchRun) failed(c *cta, x any) {
 	f, ok := x.(*Fault)
 	if !ok {
@@ -333,7 +333,7 @@ func (r *launchRun) retire(c *cta) {
 	}
 }
 
-// newCTA takes a CTA from the pool, or makes one, and fits it to the launch.
+// newCTA takes a CTA from the pool, or makes one, and adapts it to the launch.
 func (r *launchRun) newCTA() *cta {
 	prog := r.kernel.prog
 	var c *cta
@@ -387,11 +387,11 @@ func (r *launchRun) newCTA() *cta {
 	return c
 }
 
-// bytes is the memory of the warp's threads.
+// bytes returns the memory of the warp's threads.
 func (w *warp) bytes() uint64 { return uint64(len(w.local)) + w.dyn.bytes }
 
-// grew counts memory that a block takes besides what the kernel declares, and
-// ends the kernel if it is too much for all that run.
+// grew counts memory that a block uses in addition to what the kernel declares. It ends the kernel
+// if that is too much for all running blocks.
 func (c *cta) grew(w *warp, in *inst, n uint64) {
 	c.bytes += n
 	if most := c.run.opts.BlockMemory; c.run.blockBytes.Add(n) > most && most != 0 {
@@ -399,7 +399,7 @@ func (c *cta) grew(w *warp, in *inst, n uint64) {
 	}
 }
 
-// BlockBytes is the local and shared memory that a block takes from the start.
+// BlockBytes returns the local and shared memory that a block uses from the start.
 func (k *Kernel) BlockBytes(block Dim3, dynamicShared uint32) uint64 {
 	k.ready()
 	warps := (block.Count() + lanes - 1) / lanes
@@ -414,7 +414,7 @@ func (r *launchRun) roomForBlock() bool {
 	return most == 0 || r.blockBytes.Load()+r.kernel.blockBytes(r.opts) <= most
 }
 
-// sharedBytes is the shared memory that each CTA has for itself.
+// sharedBytes returns the shared memory of each CTA.
 func (r *launchRun) sharedBytes() int {
 	if r.opts.DynamicShared != 0 {
 		return r.kernel.dynamicStart + int(r.opts.DynamicShared)
@@ -433,8 +433,8 @@ func newWarp(c *cta, id int) *warp {
 	return w
 }
 
-// grow enlarges the register slabs to at least the given numbers of columns.
-// A bank has one column to spare, so that slices at its end are never empty.
+// grow enlarges the register slabs to at least the given numbers of columns. A bank has one spare
+// column, so that slices at its end are never empty.
 func (w *warp) grow(banks [numClasses]uint32) {
 	w.slab32 = growTo(w.slab32, banks[class32]+1)
 	w.slab64 = growTo(w.slab64, banks[class64]+1)

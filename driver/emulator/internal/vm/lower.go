@@ -18,7 +18,7 @@ type builder struct {
 	dynAlign  uint32
 	locs      map[string]int32
 	indirect  bool
-	check     bool // only looks for errors
+	check     bool // only checks for errors
 	taken     map[*symbol]bool
 	opcodes   map[string]int32
 }
@@ -47,13 +47,13 @@ func (b *builder) function(s *source, sym *symbol) *function {
 	return f
 }
 
-// addressTaken notes that a pointer to the function exists.
+// addressTaken records that a pointer to the function exists.
 func (b *builder) addressTaken(sym *symbol) {
 	b.taken[sym] = true
 }
 
-// queueTaken queues everything that an indirect call may reach: each function
-// of the module whose address may have been taken.
+// queueTaken queues everything that an indirect call may reach: each function of the module whose
+// address may have been taken.
 func (b *builder) queueTaken() {
 	if b.check && b.c.checkAll {
 		return
@@ -69,8 +69,8 @@ func (b *builder) queueTaken() {
 	}
 }
 
-// placeShared gives a shared variable its offset. Dynamic ones (extern and
-// unsized) all begin where the static ones end.
+// placeShared assigns an offset to a shared variable. Dynamic variables (extern and unsized) all
+// begin where the static ones end.
 func (b *builder) placeShared(sym *symbol) (offset uint32, dynamic bool) {
 	v := sym.v
 	if v.Linkage == ptx.Extern || len(v.Dims) > 0 && v.Dims[0] == ptx.Unsized {
@@ -91,12 +91,12 @@ func (b *builder) placeShared(sym *symbol) (offset uint32, dynamic bool) {
 	return at, false
 }
 
-// mostShared is what a block of any device has at most.
+// mostShared is the maximum shared memory of a block on any device.
 const mostShared = 227 << 10
 
 func alignUp(n, a uint32) uint32 { return (n + a - 1) &^ (a - 1) }
 
-// finish resolves what is known only when all functions are lowered.
+// finish resolves what is only known when all functions are lowered.
 func (b *builder) finish(k *Kernel) {
 	base := uint64(alignUp(b.sharedEnd, b.dynAlign))
 	for _, f := range b.prog.funcs {
@@ -114,8 +114,8 @@ func (b *builder) finish(k *Kernel) {
 	}
 }
 
-// registersFor is how many registers a thread can have if so many blocks of that many
-// threads are to be on a multiprocessor: a compiler keeps to that.
+// registersFor returns how many registers a thread can have if that many blocks of that many
+// threads must fit on a multiprocessor. A compiler observes this limit.
 func registersFor(threads, blocks uint64) int {
 	const perMultiprocessor, unit = 1 << 16, 8 // warps get them in multiples of 256
 	warps := (min(threads, maxThreads) + 31) / 32 * min(blocks, maxThreads)
@@ -142,14 +142,14 @@ func targetVersion(m *ptx.Module) int {
 	return 0
 }
 
-// registers estimates the 32-bit registers that a thread would take.
+// registers estimates how many 32-bit registers a thread would use.
 func (k *Kernel) registers() int {
 	n := k.main.banks[class32] + 2*k.main.banks[class64]
 	n -= uint32(min(len(k.main.consts), int(n)))
 	return int(min(max(n+8, 16), 255))
 }
 
-// stack is the local memory of one thread as far as it is known.
+// stack returns the known part of the local memory of one thread.
 func (k *Kernel) stack() int {
 	n := uint32(0)
 	for _, f := range k.prog.funcs {
@@ -189,10 +189,10 @@ type lowerer struct {
 	savedSP  reg
 	tables   map[*ptx.BranchTargets]*branchTable // those of brx.idx
 	lists    map[*ptx.CallTargets]*symbol        // those of indirect calls, with the last function
-	prologue []*lowered                          // put before the code when it is complete
+	prologue []*lowered                          // goes before the code when it is complete
 	local    uint32                              // local memory used so far
 
-	// Of the instruction being lowered.
+	// State of the instruction that is being lowered.
 	cur        *ptx.Instr
 	pos        ptx.Pos
 	loc        int32
@@ -224,7 +224,7 @@ func (b *builder) lowerFunction(sym *symbol) {
 	l.place()
 }
 
-// labelAtEnd reports whether some label is behind the last instruction.
+// labelAtEnd reports whether there is a label after the last instruction.
 func (l *lowerer) labelAtEnd() bool {
 	for _, i := range l.code {
 		if i.to != nil && i.to.at == len(l.code) {
@@ -246,8 +246,8 @@ func newScope(outer *scope) *scope {
 		tables: map[string]*ptx.BranchTargets{}, protos: map[string]*ptx.CallPrototype{}, calls: map[string]*ptx.CallTargets{}}
 }
 
-// checkParams holds the size of a kernel's parameters against what the target
-// and the version have room for.
+// checkParams checks the size of a kernel's parameters against the limit of the target and the
+// version.
 func (l *lowerer) checkParams() {
 	size, limit := uint64(0), uint64(4352)
 	if v := l.file.mod.Version; targetVersion(l.file.mod) >= 70 && (v.Major > 8 || v.Major == 8 && v.Minor >= 1) {
@@ -274,7 +274,7 @@ func (l *lowerer) kernelParams() {
 	}
 }
 
-// block lowers the statements of a block in a scope of their own.
+// block lowers the statements of a block in their own scope.
 func (l *lowerer) block(b *ptx.Block) {
 	l.scope = newScope(l.scope)
 	for _, s := range b.Stmts {
@@ -323,7 +323,7 @@ func (l *lowerer) statement(s ptx.Stmt) {
 	}
 }
 
-// location remembers the source place that the following instructions have.
+// location stores the source location of the following instructions.
 func (l *lowerer) location(s *ptx.Loc) {
 	text := fmt.Sprintf("%s:%d", l.file.files[s.File], s.Line)
 	i, ok := l.b.locs[text]
@@ -335,13 +335,13 @@ func (l *lowerer) location(s *ptx.Loc) {
 	l.loc = i
 }
 
-// mostLocal bounds what functions may declare. Kernels that declare more than a
-// thread has, but less than this, load, and cannot be launched.
+// mostLocal bounds what functions may declare. Kernels that declare less than this, but more than a
+// thread has, load but cannot be launched.
 const mostLocal = 1 << 31
 
 func roundUp(n, a uint64) uint64 { return (n + a - 1) / a * a }
 
-// variable declares a variable inside a function, one of a declaration.
+// variable declares a variable inside a function. v is one of the variables of decl.
 func (l *lowerer) variable(decl, v *ptx.Variable) {
 	lv := &local{space: v.Space, size: sizeOf(v), v: v}
 	switch v.Space {
@@ -410,7 +410,7 @@ func (l *lowerer) instruction(i *ptx.Instr) {
 	}
 }
 
-// exec is the extension's execution.
+// exec returns the instruction that performs the extension.
 func (w widen) exec() execFunc {
 	signed := w.typ.Kind() == ptx.KindSigned
 	narrow := uint(8 * w.typ.Size())
@@ -426,11 +426,11 @@ func (w widen) exec() execFunc {
 	return execSign64
 }
 
-// lowerFunc lowers instructions of one name.
+// lowerFunc lowers the instructions of one name.
 type lowerFunc func(l *lowerer, i *ptx.Instr, f *form)
 
-// lowering has the lowerFunc for each instruction name. The families register
-// theirs from init functions.
+// lowering maps each instruction name to its lowerFunc. The instruction families register theirs in
+// init functions.
 var lowering = map[string]lowerFunc{}
 
 func register(fn lowerFunc, names ...string) {
@@ -439,7 +439,7 @@ func register(fn lowerFunc, names ...string) {
 	}
 }
 
-// fail records an error at the current instruction, one for each.
+// fail records an error at the current instruction, at most one for each instruction.
 func (l *lowerer) fail(kind CompileErrorKind, format string, args ...any) {
 	if l.failed {
 		return
@@ -452,7 +452,7 @@ func (l *lowerer) fail(kind CompileErrorKind, format string, args ...any) {
 	l.b.c.fail(l.file, l.pos, kind, "%s", msg)
 }
 
-// bad records PTX that is not valid.
+// bad records invalid PTX.
 func (l *lowerer) bad(format string, args ...any) { l.fail(CompileInvalid, format, args...) }
 
 // args checks the number of operands.
@@ -464,8 +464,8 @@ func (l *lowerer) args(i *ptx.Instr, least, most int) bool {
 	return true
 }
 
-// emit appends an instruction that writes dst and reads srcs: the first three
-// are a, b, c, further ones x.regs. Either may be noReg.
+// emit appends an instruction that writes dst and reads srcs. The first three are a, b and c, and
+// further ones are in x.regs. Either may be noReg.
 func (l *lowerer) emit(exec execFunc, dst reg, srcs ...reg) *lowered {
 	n := &lowered{in: inst{exec: exec, target: -1}, pos: l.pos, loc: l.loc, order: orderOf(l.cur)}
 	n.ref(fieldD, dst, true)
@@ -505,7 +505,7 @@ func (n *lowered) extra() *extra {
 	return n.in.x
 }
 
-// slot numbers a memory instruction, for the cache of the region it accesses.
+// slot numbers a memory instruction for the cache of the region that it accesses.
 func (l *lowerer) slot(n *lowered) *lowered {
 	n.mem = true
 	n.in.slot = l.b.prog.slots
@@ -516,7 +516,7 @@ func (l *lowerer) slot(n *lowered) *lowered {
 	return n
 }
 
-// markAccess completes the flags of a memory instruction.
+// markAccess sets the remaining flags of a memory instruction.
 func (n *lowered) markAccess() {
 	if !n.mem {
 		return

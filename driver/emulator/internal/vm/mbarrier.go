@@ -4,12 +4,11 @@ import (
 	"fmt"
 )
 
-// mbarrier is a barrier object in shared memory. PTX leaves open what its 64
-// bits hold; here, from the lowest on: 20 bits of arrivals that the phase
-// still waits for, 20 bits of arrivals that the next phase begins with, 21
-// bits of bytes that are still to come (signed: they may come before they are
-// announced), two that mark an initialised object, and the parity of the
-// phase. Poisoned and zero memory is no initialised object.
+// mbarrier is a barrier object in shared memory. PTX does not specify the contents of its 64 bits.
+// Here they are, from the lowest bit: 20 bits of arrivals that the phase still waits for, 20 bits
+// of arrivals that the next phase begins with, 21 bits of bytes that are still to come (signed,
+// because they may come before they are announced), two bits that mark an initialised object, and
+// the parity of the phase. Poisoned and zero memory is not an initialised object.
 type mbarrier uint64
 
 const (
@@ -34,7 +33,7 @@ func (b mbarrier) pending() uint64 { return uint64(b) & mbarMaxCount }
 func (b mbarrier) expect() uint64  { return uint64(b) >> mbarExpectAt & mbarMaxCount }
 func (b mbarrier) phase() uint64   { return uint64(b) >> mbarPhaseAt }
 
-// tx is the number of bytes still to come.
+// tx returns the number of bytes that are still to come.
 func (b mbarrier) tx() int64 {
 	return int64(b) << (64 - mbarTxAt - mbarTxBits) >> (64 - mbarTxBits)
 }
@@ -44,7 +43,7 @@ func (b *mbarrier) set(pending, expect uint64, tx int64) {
 	*b = *b&^low | mbarrier(uint64(tx)<<mbarTxAt&low|expect<<mbarExpectAt|pending)
 }
 
-// arrive counts n arrivals; with drop the following phases wait for n fewer.
+// arrive counts n arrivals. With drop, the following phases wait for n fewer.
 func (b *mbarrier) arrive(n uint64, drop bool) (wrong string) {
 	if n == 0 || n > b.pending() {
 		return fmt.Sprintf("%d arrivals, the phase waits for %d more", n, b.pending())
@@ -58,7 +57,7 @@ func (b *mbarrier) arrive(n uint64, drop bool) (wrong string) {
 	return ""
 }
 
-// transfer announces bytes to come, or notes that -n bytes have come.
+// transfer announces n bytes, or records that -n bytes have come.
 func (b *mbarrier) transfer(n int64) (wrong string) {
 	tx := b.tx() + n
 	if tx > mbarMaxTx || tx < -mbarMaxTx {
@@ -77,7 +76,7 @@ func (b *mbarrier) complete() {
 	}
 }
 
-// mbarrierAt is the barrier object at p for lane i; in says in what space.
+// mbarrierAt returns the barrier object at p for lane i. in determines the space.
 //
 //go:norace
 func (w *warp) mbarrierAt(in *inst, e *access, p uint64, i int) *mbarrier {
@@ -94,8 +93,8 @@ func (w *warp) initialised(in *inst, b *mbarrier, p uint64, i int) {
 	}
 }
 
-// completeBytes tells the barrier object at p that n bytes have come; with
-// none it only looks whether there is an object.
+// completeBytes records at the barrier object at p that n bytes have come. With n = 0, it only
+// checks that there is an object.
 //
 //go:norace
 func (w *warp) completeBytes(in *inst, space uint16, p uint64, n int, i int) {

@@ -12,31 +12,31 @@ import (
 	"unsafe"
 )
 
-// The device address space. Device arenas lie where a 64-bit system's own
-// mappings are not: far above Go's heap and below the loader's libraries.
-// Nothing is mapped there; each allocation is backed by Go memory of its own.
+// The device address space. Device arenas are at addresses that a 64-bit system does not use for
+// its own mappings: far above Go's heap and below the loader's libraries. Nothing is mapped there.
+// Each allocation is backed by separate Go memory.
 const (
 	arenaBase  = 0x7000_0000_0000 // first device's arena
 	arenaShift = 40               // 1 TiB of addresses for each device
 	arenaStart = 0x0200_0000      // the first allocation's offset in an arena
 	maxDevices = 15
 
-	// minGap is the least distance between two allocations, so that a small
-	// overrun is always outside every allocation.
+	// minGap is the minimum distance between two allocations, so that a small overrun is always
+	// outside of every allocation.
 	minGap   = 256
 	minAlign = 256
 
-	// The windows through which generic addresses reach a thread's own
-	// spaces. A thread's shared address 0 is sharedWindow, and so on.
+	// The windows through which generic addresses access a thread's own spaces. sharedWindow is the
+	// generic address of a thread's shared address 0, and so on.
 	sharedWindow = 0x6f00_0000_0000
 	localWindow  = 0x6f10_0000_0000
 	paramWindow  = 0x6f20_0000_0000
 	windowMask   = 0xffff_ffff_0000_0000
 
-	// farAway is a distance at which an allocation is no longer near.
+	// farAway is the distance from which an allocation no longer counts as near.
 	farAway = 1 << 32
 
-	reuseUnit = 512 // sizes that share their addresses, if those are used again
+	reuseUnit = 512 // allocations up to the same multiple share reused addresses
 
 	freedKept = 4096 // freed ranges remembered for reports
 )
@@ -53,7 +53,7 @@ var (
 	ErrOutOfBounds  = errors.New("range reaches outside the allocation")
 )
 
-// RegionKind sorts regions for reports and for the driver's own use.
+// RegionKind classifies regions, for reports and for the driver's own use.
 type RegionKind uint8
 
 // The kinds of region.
@@ -79,7 +79,7 @@ type AllocOptions struct {
 	Made     *Trace // where the program allocated; nil: where Alloc or Map is called
 }
 
-// Region is one allocation. Its fields do not change after it was made.
+// Region is one allocation. Its fields do not change after it has been made.
 type Region struct {
 	Addr uint64
 	Size uint64
@@ -87,18 +87,18 @@ type Region struct {
 
 	base unsafe.Pointer // first byte of data; nil if Size is 0
 	data []byte
-	lazy *mapping // what data is part of, if it is not on Go's heap
+	lazy *mapping // the mapping that data is part of, if it is not on Go's heap
 	dead atomic.Bool
 
-	written *byteSet      // nil unless reads of what nobody wrote are looked for
+	written *byteSet      // nil unless reads of memory that was never written are checked
 	shadow  *globalShadow // nil until an access is checked for races; Memory.track guards it
 }
 
-// Bytes is the region's memory.
+// Bytes returns the region's memory.
 func (r *Region) Bytes() []byte { return r.data }
 
-// Freed reports whether the region was freed. Its memory can still be accessed
-// by what holds it, and may hold another region's contents.
+// Freed reports whether the region was freed. References to its memory remain valid, but the memory
+// may contain another region's data.
 func (r *Region) Freed() bool { return r.dead.Load() }
 
 // Memory is the address space that all devices and the host share. All
@@ -108,7 +108,7 @@ type Memory struct {
 	regions  []*Region // by address
 	reserved []span    // ranges of Reserve, by address
 	next     [maxDevices]uint64
-	gaps     map[gapKey][]uint64 // addresses to use again; nil: none is
+	gaps     map[gapKey][]uint64 // addresses that may be reused; nil: none
 	freed    [freedKept]freedSpan
 	freedN   uint64
 	track    tracker
@@ -131,11 +131,11 @@ func NewMemory() *Memory {
 	return m
 }
 
-// ReuseAddresses makes the newest freed address the first one for an allocation
-// of that size, as in drivers.
+// ReuseAddresses makes allocations reuse freed addresses of the same size, the newest first, as in
+// drivers.
 func (m *Memory) ReuseAddresses() { m.gaps = make(map[gapKey][]uint64) }
 
-// gapKey names the addresses that are good for allocations of a size on a device.
+// gapKey identifies the addresses that fit allocations of a size on a device.
 type gapKey struct {
 	device int
 	size   uint64
@@ -145,7 +145,7 @@ func gapOf(device int, size uint64) gapKey {
 	return gapKey{device, (size + reuseUnit - 1) &^ (reuseUnit - 1)}
 }
 
-// gap notes that a region's address is free. m.mu is held.
+// gap records that a region's address is free. m.mu is held.
 func (m *Memory) gap(r *Region) {
 	if m.gaps == nil || r.Device < 0 || r.Kind == RegionMapped {
 		return
@@ -167,8 +167,7 @@ func (m *Memory) takeGap(device int, size, align uint64) (uint64, bool) {
 	return 0, false
 }
 
-// NewBuffer makes zeroed memory that is aligned to 8 bytes at least, which
-// atomic operations need.
+// NewBuffer makes zeroed memory that is aligned to at least 8 bytes, as atomic operations require.
 func NewBuffer(size uint64) (b []byte, err error) {
 	if size > 1<<46 || uint64(uintptr(size)) != size || int64(size) < 0 {
 		return nil, ErrTooLarge
@@ -205,7 +204,7 @@ func (m *Memory) Alloc(size uint64, o AllocOptions) (uint64, error) {
 	r := newRegion(addr, buf, o)
 	if lazy != nil {
 		r.lazy = lazy
-		runtime.AddCleanup(r, (*mapping).release, lazy) // of an address space that is dropped
+		runtime.AddCleanup(r, (*mapping).release, lazy) // for an address space that is garbage-collected
 	}
 	m.insert(m.traced(r))
 	return addr, nil
@@ -234,7 +233,7 @@ func (m *Memory) Map(addr uint64, b []byte, o AllocOptions) error {
 	return nil
 }
 
-// MapHost makes host memory reachable by kernels at its own address.
+// MapHost makes host memory accessible to kernels at its own address.
 func (m *Memory) MapHost(b []byte, o AllocOptions) (uint64, error) {
 	if len(b) == 0 {
 		return 0, errors.New("map of no bytes of host memory")
@@ -244,8 +243,8 @@ func (m *Memory) MapHost(b []byte, o AllocOptions) (uint64, error) {
 	return addr, m.Map(addr, b, o)
 }
 
-// Reserve sets a range of device addresses aside for Map. hint is used if it
-// is aligned and free, 0 is no hint.
+// Reserve reserves a range of device addresses for Map. It uses hint if that is aligned and free. 0
+// means no hint.
 func (m *Memory) Reserve(device int, size, align, hint uint64) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -264,7 +263,7 @@ func (m *Memory) Reserve(device int, size, align, hint uint64) (uint64, error) {
 	return addr, nil
 }
 
-// Unreserve gives a range of Reserve back. Regions in it stay.
+// Unreserve releases a range of Reserve. Regions in it stay.
 func (m *Memory) Unreserve(addr uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -277,8 +276,8 @@ func (m *Memory) Unreserve(addr uint64) error {
 	return ErrNotMapped
 }
 
-// Free removes the region that begins at addr. why is kept for the report of
-// a later access. A kernel that touches the region after this faults.
+// Free removes the region that begins at addr. why is stored for the report of a later access. A
+// kernel that accesses the region after this faults.
 func (m *Memory) Free(addr uint64, why string) (*Region, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -296,7 +295,7 @@ func (m *Memory) Free(addr uint64, why string) (*Region, error) {
 	return r, nil
 }
 
-// Find returns the region that holds addr.
+// Find returns the region that contains addr.
 func (m *Memory) Find(addr uint64) (*Region, bool) {
 	r := m.find(addr)
 	return r, r != nil
@@ -321,7 +320,7 @@ func (m *Memory) find(addr uint64) *Region {
 	return nil
 }
 
-// search is the index of the last region at or below addr, or -1. m.mu is held.
+// search returns the index of the last region at or below addr, or -1. m.mu is held.
 func (m *Memory) search(addr uint64) int {
 	lo, hi := 0, len(m.regions)
 	for lo < hi {
@@ -362,9 +361,9 @@ func (m *Memory) insert(r *Region) {
 	m.regions[i] = r
 }
 
-// place finds an address range. Unless ReuseAddresses was called, addresses are
-// used once as long as the arena lasts, so that a use after free is found
-// however late it comes; then gaps are searched.
+// place finds an address range. Unless ReuseAddresses was called, each address is used only once
+// until the arena is exhausted, so that a use after free is found however late it comes. After
+// that, gaps are searched.
 func (m *Memory) place(device int, size, align uint64) (uint64, error) {
 	if device < 0 || device >= maxDevices {
 		return 0, fmt.Errorf("device %d has no addresses", device)
@@ -427,8 +426,8 @@ func (m *Memory) Bytes(addr, size uint64) ([]byte, error) {
 	return r.data[off : off+size : off+size], nil
 }
 
-// Spans calls f with the memory of [addr, addr+size) piece by piece; adjacent
-// regions (several mappings in one reserved range) count as one.
+// Spans calls f with the memory of [addr, addr+size) piece by piece. Adjacent regions (several
+// mappings in one reserved range) may make up the range.
 func (m *Memory) Spans(addr, size uint64, f func(b []byte)) error {
 	for left, a := size, addr; left > 0; { // check first: all or nothing
 		r := m.find(a)
@@ -493,7 +492,7 @@ func (m *Memory) Nearest(addr uint64) string {
 	return "nearest allocation: " + best
 }
 
-// describe names the region, with where the program made it.
+// describe names the region and where the program made it.
 func (r *Region) describe() string {
 	return describe(r.Addr, r.Size, r.Tag) + r.Made.at(", allocated at ")
 }
@@ -505,8 +504,8 @@ func describe(addr, size uint64, tag string) string {
 	return fmt.Sprintf("%s [%#x, %#x) of %d bytes", tag, addr, addr+size, size)
 }
 
-// lastFreed is the newest freed range that holds addr, unless a live region
-// does. m.mu is held.
+// lastFreed returns the newest freed range that contains addr, unless a live region does. m.mu is
+// held.
 func (m *Memory) lastFreed(addr uint64) *freedSpan {
 	if i := m.search(addr); i >= 0 && addr-m.regions[i].Addr < m.regions[i].Size {
 		return nil

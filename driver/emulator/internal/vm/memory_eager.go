@@ -2,7 +2,7 @@
 
 package vm
 
-// mapping is memory that is not Go's, which there is none of here.
+// mapping is memory outside of Go's heap. There is none on this system.
 type mapping struct{}
 
 func newLazyBuffer(uint64) ([]byte, *mapping) { return nil, nil }

@@ -9,21 +9,19 @@ import (
 	"unsafe"
 )
 
-// Large allocations are mapped for themselves instead of taken from Go's heap:
-// the heap clears memory that was in use before as a whole, while a mapping is
-// zeroed page by page when it is touched. (Not under the race detector, which
-// sees Go's heap only.)
+// Large allocations are mapped separately instead of coming from Go's heap. The heap clears reused
+// memory as a whole, while a mapping is zeroed page by page on first access. (The race detector
+// only sees Go's heap, so there are no mappings with it.)
 //
-// A mapping is never given back to the system. A kernel that is still running
-// when its memory is freed may touch it until its next instruction finds the
-// region dead, and that must not end the process. So mappings are kept for
-// allocations to come, without their pages.
+// A mapping is never returned to the system. A kernel that still runs when its memory is freed may
+// access it until its next instruction finds the region dead, and that must not end the process.
+// Mappings are therefore kept for later allocations, without their pages.
 const (
 	lazyLeast = 1 << 20
 	hugePage  = 2 << 20
 )
 
-// mapping is one region's use of mapped memory. Each use has its own: a region's
+// mapping is one region's use of mapped memory. Each use has its own value, because a region's
 // cleanup runs long after Free, when another region may have the memory.
 type mapping struct {
 	whole    []byte // what was mapped
@@ -35,8 +33,8 @@ var idle struct {
 	list map[uint64][][]byte // by size
 }
 
-// newLazyBuffer makes zeroed memory that takes nothing until it is touched.
-// It returns nil where memory should come from the heap.
+// newLazyBuffer makes zeroed memory that uses no pages until it is accessed. It returns nil where
+// memory must come from the heap.
 func newLazyBuffer(size uint64) ([]byte, *mapping) {
 	if size < lazyLeast || size > 1<<46 {
 		return nil, nil
@@ -47,10 +45,10 @@ func newLazyBuffer(size uint64) ([]byte, *mapping) {
 		var err error
 		b, err = syscall.Mmap(-1, 0, int(rounded+hugePage), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 		if err != nil {
-			return nil, nil // the heap's answer is the one that counts
+			return nil, nil // whether the heap succeeds decides
 		}
-		// Large pages make touching all of it as cheap as clearing it. A system
-		// without them has small ones.
+		// With large pages, first access to all of it is as cheap as clearing it. A system without
+		// large pages uses small ones.
 		_ = syscall.Madvise(b, syscall.MADV_HUGEPAGE)
 	}
 	start := -uintptr(unsafe.Pointer(&b[0])) % hugePage
@@ -75,7 +73,7 @@ func (m *mapping) release() {
 		return
 	}
 	if syscall.Madvise(m.whole, syscall.MADV_DONTNEED) != nil {
-		return // the contents are still there: it is used no more
+		return // the contents are still there: do not reuse it
 	}
 	idle.mu.Lock()
 	defer idle.mu.Unlock()

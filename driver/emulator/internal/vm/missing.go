@@ -2,10 +2,10 @@ package vm
 
 import "strings"
 
-// What the ISA has and this engine has not. A module with such an instruction
-// is not wrong, so its refusal says what is missing.
+// Parts of the ISA that this engine lacks. A module with such an instruction is not invalid, so the
+// error says what is missing.
 
-// missing are the names of instructions, by what they are about.
+// missing maps the names of missing instructions to the feature they belong to.
 var missing = map[string]string{}
 
 func init() {
@@ -24,18 +24,18 @@ func init() {
 	}
 }
 
-// missing records an instruction that belongs to what is not emulated.
+// missing records an instruction of a feature that is not emulated.
 func (l *lowerer) missing(what string) {
 	l.fail(CompileUnsupported, "instruction is not supported by the emulator, which has no %s", what)
 }
 
-// unsupported records a form that is not here. Whether there is such a form is
-// for package isa to say, whose rules the text has passed.
+// unsupported records a form that is not implemented. Package isa has already checked that the form
+// exists.
 func (l *lowerer) unsupported() {
 	l.fail(CompileUnsupported, "form is not supported by the emulator")
 }
 
-// unknown records an instruction whose name is not known here.
+// unknown records an instruction whose name is unknown here.
 func (l *lowerer) unknown(name string) {
 	if what := missing[name]; what != "" {
 		l.missing(what)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Module is PTX compiled for execution, with its variables in memory. It is
-// read-only after Compile: any number of launches may use it.
+// Module is PTX compiled for execution, with its variables in memory. It is read-only after
+// Compile, and any number of launches may use it.
 type Module struct {
 	mem     *Memory
 	opts    CompileOptions
@@ -36,7 +36,7 @@ func (m *Module) Variable(name string) (Variable, bool) {
 	return *v, true
 }
 
-// Bytes is the device memory that the variables take.
+// Bytes returns the size of the variables in device memory.
 func (m *Module) Bytes() uint64 { return m.bytes }
 
 // Variables returns all variables in source order.
@@ -51,7 +51,7 @@ func (m *Module) Variables() []Variable {
 // Close frees the memory of the module's variables. Launches of its kernels
 // must have ended.
 func (m *Module) Close() error {
-	// The last first: where it lies, fewer have to move.
+	// The last first, because then fewer entries have to move.
 	for _, a := range slices.Backward(m.regions) {
 		if _, err := m.mem.Free(a, "unloading of its module"); err != nil {
 			return fmt.Errorf("free of a module's variables: %w", err)
@@ -61,18 +61,18 @@ func (m *Module) Close() error {
 	return nil
 }
 
-// Name is the kernel's name as PTX has it.
+// Name returns the kernel's name in the PTX.
 func (k *Kernel) Name() string { return k.name }
 
-// Params are the kernel's parameters in order.
+// Params returns the kernel's parameters in order.
 func (k *Kernel) Params() []Param { return k.params }
 
-// Attributes are the kernel's attributes. They take the kernel's program, which
-// is made now if loading left it for later.
+// Attributes returns the kernel's attributes. They depend on the kernel's program, which is made
+// now if loading did not make it.
 func (k *Kernel) Attributes() Attributes {
 	k.ready()
 	return k.attrs
 }
 
-// Module is the module that holds the kernel.
+// Module returns the module that contains the kernel.
 func (k *Kernel) Module() *Module { return k.module }

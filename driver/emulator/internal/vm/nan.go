@@ -6,16 +6,16 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// NaNs. The PTX ISA promises the payload of f64 NaNs. An instruction of f32 makes
-// one NaN of all. Which of several is handed on is what the hardware shows; it is stated
-// here, as processors differ.
+// NaNs. The PTX ISA specifies the payload of f64 NaNs. An f32 instruction replaces every NaN by a
+// single one. Which of several NaNs is propagated follows the hardware. It is explicit here,
+// because host processors differ.
 
 // defaultNaN64 is the NaN of an invalid operation.
 const defaultNaN64 = 0xfff8_0000_0000_0000
 
 func quiet64(x float64) float64 { return math.Float64frombits(math.Float64bits(x) | 1<<51) }
 
-// canonical32 replaces any NaN by the one that f32 instructions make.
+// canonical32 replaces any NaN by the one that f32 instructions produce.
 func canonical32(x uint32) uint32 {
 	if x&0x7fffffff > 0x7f800000 {
 		return canonicalNaN
@@ -31,8 +31,8 @@ func canonicalF32(x float32) float32 {
 	return x
 }
 
-// nanOf is the NaN that an operation on a and b gives: that of b, if it is
-// one, that of a, or the one of invalid operations.
+// nanOf returns the NaN that an operation on a and b produces: b if it is a NaN, else a if it is
+// one, else the NaN of invalid operations.
 func nanOf(a, b float64) float64 {
 	switch {
 	case b != b:
@@ -43,7 +43,7 @@ func nanOf(a, b float64) float64 {
 	return math.Float64frombits(defaultNaN64)
 }
 
-// nanOrNumber is b if it is a NaN, otherwise a.
+// nanOrNumber returns b if it is a NaN, otherwise a.
 func nanOrNumber(a, b float64) float64 {
 	if b != b {
 		return b
@@ -51,8 +51,7 @@ func nanOrNumber(a, b float64) float64 {
 	return a
 }
 
-// binary64 and unary64 make instructions of functions whose NaNs are not the
-// hardware's.
+// binary64 and unary64 make instructions from functions whose NaNs are not the hardware's.
 func binary64(fn func(a, b float64) float64) execFunc {
 	return lane2(func(a, b float64) float64 {
 		x := fn(a, b)
@@ -112,8 +111,8 @@ func execMulF64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// cvtNaN is what a conversion makes of a NaN's pattern; nil where it is the
-// canonical NaN or not a NaN at all.
+// cvtNaN returns the conversion of a NaN's pattern. It returns nil if the result is the canonical
+// NaN or not a NaN at all.
 func cvtNaN(dt, st ptx.Type, f *form) func(uint64) uint64 {
 	from, to := formatOf(st), formatOf(dt)
 	switch {

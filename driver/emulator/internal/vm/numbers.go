@@ -9,9 +9,9 @@ import (
 // DefaultVariables is how many variables parameterised declarations may stand for.
 const DefaultVariables = 1 << 20
 
-// CheckNumbers refuses modules whose declarations like x<100> stand for more
-// variables than opts.VariableLimit: they cost no text, and memory each. Compile
-// does it, and who looks at the declarations before that should.
+// CheckNumbers rejects modules whose declarations like x<100> stand for more variables than
+// opts.VariableLimit. Such declarations are short, but each variable needs memory. Compile calls
+// it, and so must anyone who looks at the declarations before that.
 func CheckNumbers(opts CompileOptions, mods ...*ptx.Module) error {
 	n := numbers{limit: opts.VariableLimit}
 	if n.limit == 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// cp.async: copies from global to shared memory that the hardware does in the
-// background. Here they are done at once or, in a launch with a seed, when they
-// are waited for: a program that waits as it must can not tell.
+// cp.async: copies from global to shared memory that the hardware performs in the background. Here
+// they are performed immediately or, in a launch with a seed, when they are waited for. A program
+// that waits as required sees no difference.
 
 func init() {
 	register(lowerCp, "cp")
@@ -42,8 +42,8 @@ func lowerCp(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// asyncCopy is cp.async.ca.shared.global [dst], [src], size {, srcSize}
-// {, policy}, or with a predicate that ignores the source.
+// asyncCopy lowers cp.async.ca.shared.global [dst], [src], size {, srcSize} {, policy}, or the form
+// with a predicate that ignores the source.
 func (l *lowerer) asyncCopy(i *ptx.Instr, f *form) {
 	if !l.args(i, 3, 5) {
 		return
@@ -84,7 +84,7 @@ func (l *lowerer) isWide(r *ptx.Reg) bool {
 	return ok && d.reg.class == class64
 }
 
-// ignoring makes the source size 0 where the predicate holds.
+// ignoring makes the source size 0 where the predicate is true.
 func (l *lowerer) ignoring(r *ptx.Reg, size reg, n *reg) {
 	p, not := l.pred(r)
 	t := l.newReg(class32)
@@ -92,8 +92,8 @@ func (l *lowerer) ignoring(r *ptx.Reg, size reg, n *reg) {
 	*n = t
 }
 
-// asyncCopy copies size bytes for each lane; of the source only as many as
-// its column says, the rest is zero.
+// asyncCopy copies size bytes for each lane. It reads only as many bytes of the source as its
+// column says, and the rest is zero.
 func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 	from := in.x.from
 	w.pc = w.prog.pcOf(in, w.pc) // for reports about the source

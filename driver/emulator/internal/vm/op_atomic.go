@@ -9,15 +9,15 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Atomic operations and reductions. All are compare-and-swap loops on 32 or
-// 64 bits of Go's atomics, but the few that Go has itself. Narrower types are
-// updated within the 32 bits that hold them.
+// Atomic operations and reductions. All are compare-and-swap loops on 32 or 64 bits with Go's
+// atomics, except the few operations that Go provides directly. Narrower types are updated within
+// the 32 bits that contain them.
 
 func init() {
 	register(lowerAtom, "atom", "red")
 }
 
-// wide128 orders 128-bit atomics, which Go does not have.
+// wide128 serialises 128-bit atomics, which Go does not have.
 var wide128 sync.Mutex
 
 // atomicOp updates a value: given the old one and the operands it returns the
@@ -102,7 +102,7 @@ func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 	m.in.aux = spaceCode(p.space) | log2(t.Size())<<accLog | accWrite | accAtomic
 }
 
-// atomicFunc is the operation's effect on a value of type t.
+// atomicFunc returns the operation's effect on a value of type t.
 func atomicFunc(op string, t ptx.Type) atomicOp {
 	switch op {
 	case "exch":
@@ -150,7 +150,7 @@ func atomicFunc(op string, t ptx.Type) atomicOp {
 
 func atomicAdd(t ptx.Type) atomicOp {
 	switch {
-	case t == ptx.F32: // of global memory; sumExec knows shared memory
+	case t == ptx.F32: // of global memory; sumExec handles shared memory
 		return addFlushed
 	case t == ptx.F64:
 		return addGlobal64
@@ -254,7 +254,7 @@ func updatePart(p unsafe.Pointer, size int, fn atomicOp, b, c uint32) uint32 {
 	}
 }
 
-// addExec is the integer addition, which Go has itself.
+// addExec is integer addition, which Go provides directly.
 func addExec(red, wide bool) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		w.synced = true
@@ -268,19 +268,19 @@ func addExec(red, wide bool) execFunc {
 	}
 }
 
-// addFlushed is the addition of f32 in global memory, where subnormal
-// operands and results are flushed to zero, whatever the instruction says.
+// addFlushed is f32 addition in global memory. It flushes subnormal operands and results to zero,
+// whatever the instruction says.
 func addFlushed(old, b, _ uint64) uint64 {
 	x, y := flush(math.Float32frombits(uint32(old))), flush(math.Float32frombits(uint32(b)))
 	return uint64(math.Float32bits(narrow32(float64(flush(x + y)))))
 }
 
-// addKept is the addition of f32 in shared memory.
+// addKept is f32 addition in shared memory.
 func addKept(old, b, _ uint64) uint64 {
 	return uint64(math.Float32bits(narrow32(float64(math.Float32frombits(uint32(old)) + math.Float32frombits(uint32(b))))))
 }
 
-// addShared64 is the addition of f64 in shared memory.
+// addShared64 is f64 addition in shared memory.
 func addShared64(old, b, _ uint64) uint64 {
 	x, y := math.Float64frombits(old), math.Float64frombits(b)
 	if s := x + y; s == s {
@@ -289,8 +289,7 @@ func addShared64(old, b, _ uint64) uint64 {
 	return math.Float64bits(nanOf(y, x))
 }
 
-// addGlobal64 is the addition of f64 in global memory, which hands NaNs on
-// without making them quiet.
+// addGlobal64 is f64 addition in global memory, which propagates NaNs without making them quiet.
 func addGlobal64(old, b, _ uint64) uint64 {
 	x, y := math.Float64frombits(old), math.Float64frombits(b)
 	switch s := x + y; {
@@ -305,8 +304,8 @@ func addGlobal64(old, b, _ uint64) uint64 {
 	}
 }
 
-// sumExec is the addition of f32 and f64; where a generic address points to
-// decides about subnormal numbers and NaNs.
+// sumExec is the addition of f32 and f64. The space of a generic address determines how subnormal
+// numbers and NaNs are handled.
 func sumExec(space ptx.Space, t ptx.Type, wide bool) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		w.synced = true
@@ -332,7 +331,7 @@ func sumOf(shared bool, inShared, inGlobal atomicOp) atomicOp {
 	return inGlobal
 }
 
-// atomic128 is atom.exch and atom.cas of 128 bits.
+// atomic128 lowers atom.exch and atom.cas of 128 bits.
 func (l *lowerer) atomic128(d ptx.Operand, args []ptx.Operand, p place, op string) {
 	if op != "exch" && op != "cas" {
 		l.bad("operation .%s on type .b128 is not possible", op)
@@ -378,7 +377,7 @@ func (l *lowerer) atomic128(d ptx.Operand, args []ptx.Operand, p place, op strin
 	n.more(dst[1], true)
 }
 
-// atomicVector is atom and red on vectors: each element for itself.
+// atomicVector lowers atom and red on vectors. Each element is updated separately.
 func (l *lowerer) atomicVector(d ptx.Operand, args []ptx.Operand, p place, op string, t ptx.Type, n int) {
 	fn := atomicFunc(op, t)
 	if fn == nil || classOf(t) != class32 {

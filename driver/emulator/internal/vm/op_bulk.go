@@ -9,9 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// cp.async.bulk and cp.reduce.async.bulk without tensor maps. As with
-// cp.async the copy is done at once, and what it completes is told at once, but
-// for launches with a seed.
+// cp.async.bulk and cp.reduce.async.bulk without tensor maps. As with cp.async, the copy and the
+// signal of its completion happen immediately, except in launches with a seed.
 
 // bulkCopy is the form of a bulk copy. Its operands are the columns a (the
 // destination), b (the source), c (the size in bytes) and x.regs: the mbarrier
@@ -28,10 +27,10 @@ type bulkCopy struct {
 	sCode          uint16
 }
 
-// bulkUnit is what sizes and addresses of bulk copies are multiples of.
+// bulkUnit is the unit of the sizes and addresses of bulk copies.
 const bulkUnit = 16
 
-// bulk lowers what begins with cp.async.bulk or cp.reduce.async.bulk.
+// bulk lowers instructions that begin with cp.async.bulk or cp.reduce.async.bulk.
 func (l *lowerer) bulk(i *ptx.Instr) {
 	mods := slices.Clone(i.Op.Mods)
 	reduce := mods[0] == "reduce"
@@ -176,7 +175,7 @@ func (l *lowerer) emitBulk(i *ptx.Instr, dst, src string, c bulkCopy) {
 	n.in.aux = c.dCode | log2(bulkUnit)<<accLog // for reports
 }
 
-// wideAddress is the place of an operand with its base in a 64-bit column.
+// wideAddress returns the place of an operand with its base in a 64-bit column.
 func (l *lowerer) wideAddress(o ptx.Operand, space ptx.Space) (reg, place) {
 	p := l.memoryPlace(o, space)
 	if p.base == noReg {
@@ -197,8 +196,8 @@ func (w *warp) bulkCopy(in *inst, m uint32, c *bulkCopy) {
 	}
 }
 
-// beginBulk and endBulk are around a lane's copy what checkedAccess is around
-// other instructions. Races are looked for in the first bytes only.
+// beginBulk and endBulk do around a lane's copy what checkedAccess does around other instructions.
+// Only the first bytes are checked for races.
 func (w *warp) beginBulk() {
 	if s := w.cta.shadow; s != nil {
 		s.hits, s.old = s.hits[:0], s.old[:0]
@@ -213,7 +212,7 @@ func (w *warp) endBulk(in *inst) {
 	}
 }
 
-// bulkLane makes the copy of lane i.
+// bulkLane performs the copy of lane i.
 //
 //go:norace
 func (w *warp) bulkLane(in *inst, c *bulkCopy, i int) {
@@ -243,7 +242,7 @@ func (w *warp) bulkLane(in *inst, c *bulkCopy, i int) {
 	}
 }
 
-// bulkTo writes to one destination and tells its mbarrier object.
+// bulkTo writes to one destination and signals its mbarrier object.
 //
 //go:norace
 func (w *warp) bulkTo(in *inst, c *bulkCopy, from []byte, dst, bar uint64, mask uint32, i int) {
@@ -251,7 +250,7 @@ func (w *warp) bulkTo(in *inst, c *bulkCopy, from []byte, dst, bar uint64, mask 
 	kind := lateBulk
 	if c.barrier {
 		kind = lateBarrier
-		w.completeBytes(in, c.barCode, bar, 0, i) // is there an object?
+		w.completeBytes(in, c.barCode, bar, 0, i) // check that there is an object
 	}
 	if !w.delays() {
 		w.bulkDo(in, c, to, from, dst, bar, mask, i)
@@ -266,7 +265,7 @@ func (w *warp) bulkTo(in *inst, c *bulkCopy, from []byte, dst, bar uint64, mask 
 	})
 }
 
-// bulkDo makes a copy whose operands have been looked at.
+// bulkDo performs a copy whose operands have been checked.
 //
 //go:norace
 func (w *warp) bulkDo(in *inst, c *bulkCopy, to, from []byte, dst, bar uint64, mask uint32, i int) {
@@ -305,8 +304,8 @@ func (c *bulkCopy) reduceTo(to, from []byte) {
 	}
 }
 
-// span is n bytes of memory at p for lane i; code is the space, with accWrite
-// for a destination.
+// span returns n bytes of memory at p for lane i. code is the space, with accWrite for a
+// destination.
 func (w *warp) span(in *inst, code uint16, p uint64, n int, i int) []byte {
 	if n == 0 {
 		return nil

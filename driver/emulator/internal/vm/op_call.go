@@ -6,16 +6,15 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Calls. A function's parameters and results lie at the start of its frame in
-// local memory: the caller copies arguments there before the call and results
-// from there after it.
+// Calls. A function's parameters and results lie at the start of its frame in local memory. The
+// caller copies arguments there before the call, and copies results from there after it.
 
 func init() {
 	register(lowerCall, "call")
 }
 
-// execCalleeAddr is the address of imm in the frame of a function that is
-// about to be called, or was called last.
+// execCalleeAddr computes the address of imm in the frame of the function that is about to be
+// called, or was called last.
 func execCalleeAddr(w *warp, in *inst, m uint32) {
 	at := uint64(w.frame.local) + uint64(in.x.fn.local) + in.imm
 	w.needLocal(in, at+16)
@@ -95,7 +94,7 @@ func lowerCall(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// callee finds what a call calls: a function, or a register with a prototype.
+// callee resolves the target of a call: a function, or a register with a prototype.
 func (l *lowerer) callee(c ptx.Call) (rets, params []*ptx.Variable, target reg, fn *function) {
 	if s, ok := c.Callee.(*ptx.Sym); ok && l.lookupVar(s.Name) == nil {
 		sym := l.b.c.lookup(l.file, s.Name)
@@ -123,13 +122,13 @@ func (l *lowerer) callee(c ptx.Call) (rets, params []*ptx.Variable, target reg, 
 	return nil, nil, noReg, nil
 }
 
-// callTargets makes the functions of a list part of the program, once for all
-// calls with the list, and returns the last of them; nil if one is not there.
+// callTargets makes the functions of a list part of the program, once for all calls with the list,
+// and returns the last of them. It returns nil if one does not exist.
 func (l *lowerer) callTargets(t *ptx.CallTargets) *symbol {
 	last, known := l.lists[t]
 	if known {
 		if last == nil {
-			l.failed = true // which was said at the first call
+			l.failed = true // which was reported at the first call
 		}
 		return last
 	}
@@ -150,7 +149,7 @@ func (l *lowerer) callTargets(t *ptx.CallTargets) *symbol {
 	return last
 }
 
-// frameCost is what each activation takes of the stack besides its locals.
+// frameCost is how much of the stack each activation uses in addition to its locals.
 const frameCost = 64
 
 // call enters fn for the running split.
@@ -185,8 +184,8 @@ func (w *warp) call(in *inst, fn *function) bool {
 	return true
 }
 
-// callIndirect enters the function that a register points to; lanes that
-// want another one come back to the instruction later.
+// callIndirect enters the function that a register points to. Lanes that call a different function
+// come back to the instruction later.
 func (w *warp) callIndirect(in *inst) bool {
 	a := &w.r64[in.a]
 	lane := first(w.mask)
@@ -208,7 +207,7 @@ func (w *warp) callIndirect(in *inst) bool {
 	return w.call(in, fn)
 }
 
-// ret returns the running split's lanes to where each was called from.
+// ret returns each lane of the running split to where it was called from.
 func (w *warp) ret(in *inst) bool {
 	to := &w.r32[in.a]
 	pc := int32(to[first(w.mask)])
@@ -234,7 +233,7 @@ func (w *warp) ret(in *inst) bool {
 	return true
 }
 
-// callerFrame is the frame to which the call before pc returns.
+// callerFrame returns the frame to which the call before pc returns.
 func (w *warp) callerFrame(pc int32) frame {
 	caller := w.prog.code[pc-1].x.caller
 	f := w.frame
@@ -246,7 +245,7 @@ func (w *warp) callerFrame(pc int32) frame {
 	return f
 }
 
-// callExtern runs a function that is written in Go, lane by lane.
+// callExtern runs a Go function lane by lane.
 func (w *warp) callExtern(in *inst, fn *function) {
 	base := uint64(w.frame.local) + uint64(in.x.caller.local)
 	w.needLocal(in, base+uint64(fn.local))

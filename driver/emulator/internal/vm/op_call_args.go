@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Parameters and results: where they lie in a frame, and how values get there.
+// Parameters and results: their places in a frame, and how values get there.
 
 // layout computes where results and parameters lie in the frame.
 func (f *function) layout(c *compiler, fn *ptx.Function) {
@@ -36,18 +36,17 @@ func (c *compiler) layoutSlots(rets, params []*ptx.Variable) (r, p []slotLayout,
 	return r, p, alignUp(end, 16)
 }
 
-// variadic reports whether v is a parameter without a size, .param .b8 v[],
-// which takes an array of any size and can be left out.
+// variadic reports whether v is a parameter without a size, .param .b8 v[]. It accepts an array of
+// any size and may be omitted.
 func variadic(v *ptx.Variable) bool {
 	return len(v.Dims) > 0 && v.Dims[0] == ptx.Unsized
 }
 
-// variadicRoom is the place that a frame has for such a parameter. A callee's
-// frame has one layout for all its callers, so this is the largest .param
-// array of any function.
+// variadicRoom returns the size that a frame reserves for such a parameter. A callee's frame has
+// one layout for all its callers, so this is the size of the largest .param array of any function.
 func (c *compiler) variadicRoom() uint32 {
 	if c.room == 0 {
-		c.room = 16 // a callee may look at it although nothing was passed
+		c.room = 16 // a callee may read it although nothing was passed
 		for _, s := range c.sources {
 			for _, d := range s.mod.Decls {
 				if f, ok := d.(*ptx.Function); ok && f.Body != nil {
@@ -106,15 +105,14 @@ func (l *lowerer) storeReturn() {
 	}
 }
 
-// piece is a part of a value that is in one register: an element of a vector,
-// one half of 128 bits.
+// piece is the part of a value in one register: an element of a vector, or one half of 128 bits.
 type piece struct {
 	reg    reg
 	typ    ptx.Type
 	offset uint64
 }
 
-// pieces are the parts of a register as they lie in memory.
+// pieces returns the parts of a register as they lie in memory.
 func (d regDef) pieces() []piece {
 	t, n := d.typ, max(d.vector, 1)
 	if t == ptx.B128 {
@@ -127,12 +125,11 @@ func (d regDef) pieces() []piece {
 	return out
 }
 
-// size is what the register takes in memory.
+// size returns the size of the register in memory.
 func (d regDef) size() int { return d.typ.Size() * max(d.vector, 1) }
 
-// loadSlot and storeSlot move a register from and to local memory at an
-// offset in the running frame or, by another way to find it, in the callee's.
-// A predicate is a byte there.
+// loadSlot and storeSlot move a register from and to local memory. The offset is in the running
+// frame or, if find says so, in the callee's frame. A predicate is a byte there.
 func (l *lowerer) loadSlot(d regDef, offset uint64, find execFunc) {
 	for _, c := range d.pieces() {
 		at := l.slotAddress(offset+c.offset, find)
@@ -201,7 +198,7 @@ func (l *lowerer) passArg(o ptx.Operand, v *ptx.Variable, at slotLayout, back bo
 			l.fail(CompileInvalid, "register %s is not declared", o.Name)
 			return
 		case len(v.Dims) == 0 && d.size() == v.Type.Size()*max(v.Vector, 1) && (d.typ == ptx.Pred) == (v.Type == ptx.Pred):
-			// Of the same size: each side has the parts of its own register.
+			// They have the same size: each side has the parts of its own register.
 			if back {
 				l.loadSlot(d, offset, execCalleeAddr)
 			} else {

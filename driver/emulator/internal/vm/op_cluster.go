@@ -36,8 +36,8 @@ func (l *lowerer) barrierInstr(aux uint16) {
 	n.in.ctl, n.in.aux = ctlBarrier, aux
 }
 
-// lowerMapa lowers mapa, which turns an address in the block's own shared
-// memory into that of the same place in another block of the cluster.
+// lowerMapa lowers mapa. It converts an address in the block's own shared memory to the address of
+// the same place in another block of the cluster.
 func lowerMapa(l *lowerer, i *ptx.Instr, f *form) {
 	window, ok := l.clusterForm(f)
 	if !ok || !l.args(i, 3, 3) {
@@ -66,8 +66,8 @@ func (w *warp) mapa(in *inst, m uint32, window uint64) {
 	}
 }
 
-// lowerCTARank lowers getctarank, which tells whose shared memory an address
-// is in.
+// lowerCTARank lowers getctarank, which returns the rank of the block whose shared memory contains
+// an address.
 func lowerCTARank(l *lowerer, i *ptx.Instr, f *form) {
 	_, ok := l.clusterForm(f)
 	if !ok || !l.args(i, 2, 2) {
@@ -90,8 +90,8 @@ func execCTARank(w *warp, in *inst, m uint32) {
 	}
 }
 
-// clusterForm is the window of the addresses of mapa and getctarank: with
-// .shared::cluster they are in shared memory, otherwise generic.
+// clusterForm returns the window of the addresses of mapa and getctarank. With .shared::cluster
+// they are in shared memory, otherwise generic.
 func (l *lowerer) clusterForm(f *form) (window uint64, ok bool) {
 	if len(f.types) != 1 || f.flags != 0 || f.typ() != ptx.U32 && f.typ() != ptx.U64 {
 		l.unsupported()
@@ -107,15 +107,15 @@ func (l *lowerer) clusterForm(f *form) (window uint64, ok bool) {
 	return 0, true
 }
 
-// clusterAddress is the column of an address operand: a register, or a
-// variable in shared memory.
+// clusterAddress returns the column of an address operand: a register, or a variable in shared
+// memory.
 func (l *lowerer) clusterAddress(o ptx.Operand) reg {
 	l.looseWidth = true
 	return l.src(o, ptx.U64)
 }
 
-// execIsShared is isspacep.shared::cta: whether generic addresses are in the
-// block's own shared memory, however they were made.
+// execIsShared is isspacep.shared::cta: whether generic addresses are in the block's own shared
+// memory, in whichever form.
 //
 //go:norace
 func execIsShared(w *warp, in *inst, m uint32) {

@@ -9,7 +9,7 @@ func init() {
 	register(lowerSet, "set")
 }
 
-// The comparisons that loops exist for; the others are made of them.
+// The comparisons that have loops. The others are derived from them.
 const (
 	cmpEQ = iota
 	cmpNE // for floating point: ordered and unequal
@@ -22,8 +22,8 @@ const (
 	cmpInvert = 16
 )
 
-// comparison numbers a comparison for a type's kind; ok is false if the kind
-// does not have it.
+// comparison returns the number of a comparison for a kind of type. ok is false if the kind does
+// not have it.
 func comparison(name string, k ptx.TypeKind) (op uint16, ok bool) {
 	float := k == ptx.KindFloat
 	switch name {
@@ -72,7 +72,7 @@ func comparison(name string, k ptx.TypeKind) (op uint16, ok bool) {
 	return 0, false
 }
 
-// compare gives a bit for each lane.
+// compare returns a bit for each lane.
 //
 //go:norace
 func compare[T word](op uint16, a, b *[lanes]T) uint32 {
@@ -122,15 +122,15 @@ func execCompare[T word](w *warp, in *inst, m uint32) {
 	w.pr[in.d] = w.pr[in.d]&^m | r&m
 }
 
-// setPred writes the bits of m in the predicate that in writes.
+// setPred writes the bits of m to the predicate that in writes.
 //
 //go:norace
 func (w *warp) setPred(in *inst, r, m uint32) {
 	w.pr[in.d] = w.pr[in.d]&^m | r&m
 }
 
-// compareFor is the comparison for a type, and the type as which 16-bit
-// operands are widened first, if any.
+// compareFor returns the comparison for a type, and the type to which 16-bit operands are widened
+// first, if any.
 func compareFor(t ptx.Type) execFunc {
 	switch t {
 	case ptx.S32, ptx.S16:
@@ -200,7 +200,7 @@ func lowerSetp(l *lowerer, i *ptx.Instr, f *form) {
 		return
 	}
 	pair, _ := i.Args[0].(*ptx.Pair)
-	if pair == nil && len(i.Args) == 3 { // the usual case: write it at once
+	if pair == nil && len(i.Args) == 3 { // the usual case: write it directly
 		d := l.dst(i.Args[0], ptx.Pred)
 		n := l.code[len(l.code)-1]
 		for k := range n.refs {

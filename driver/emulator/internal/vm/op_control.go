@@ -31,7 +31,7 @@ func lowerBra(l *lowerer, i *ptx.Instr, f *form) {
 	n.to = to
 }
 
-// labelOf finds the label that an operand names.
+// labelOf returns the label that an operand names.
 func (l *lowerer) labelOf(o ptx.Operand) *label {
 	s, ok := o.(*ptx.Sym)
 	if !ok {
@@ -69,8 +69,8 @@ func lowerBrx(l *lowerer, i *ptx.Instr, f *form) {
 	n.table = l.branchTable(t)
 }
 
-// branchTable is a list of labels that brx.idx chooses from. All instructions
-// with the list share it: many times a long list would be quadratic.
+// branchTable is a list of labels that brx.idx chooses from. All instructions with the list share
+// it, because one copy each of a long list would take quadratic memory.
 type branchTable struct {
 	labels []*label
 	code   []int32 // where they are in the program, once it is placed
@@ -85,7 +85,7 @@ func (l *lowerer) branchTable(t *ptx.BranchTargets) *branchTable {
 		l.tables = map[*ptx.BranchTargets]*branchTable{}
 	}
 	b := &branchTable{labels: make([]*label, 0, len(t.Targets))}
-	l.tables[t] = b // also if it is wrong, which is said once
+	l.tables[t] = b // even if it is invalid, which is reported once
 	for _, name := range t.Targets {
 		to := l.lookupLabel(name)
 		if to == nil {
@@ -206,9 +206,8 @@ func barrierOp(f *form) (uint16, bool) {
 	return op, red == (op >= barRedPopc)
 }
 
-// lowerFence lowers fences. Memory is kept by Go's atomics and by the order
-// of execution within a block; a fence only marks that others may be waited
-// for.
+// lowerFence lowers fences. Go's atomics and the order of execution within a block keep memory
+// consistent. A fence only marks that the warp may be waiting for others.
 func lowerFence(l *lowerer, i *ptx.Instr, f *form) {
 	for _, r := range f.rest {
 		switch r {
@@ -231,5 +230,5 @@ func lowerNanosleep(l *lowerer, i *ptx.Instr, f *form) {
 	n.in.ctl = ctlYield
 }
 
-// lowerPmevent lowers what has no effect here.
+// lowerPmevent lowers instructions that have no effect here.
 func lowerPmevent(l *lowerer, i *ptx.Instr, f *form) {}
