@@ -15,7 +15,7 @@ func init() {
 	register(lowerIsspacep, "isspacep")
 }
 
-// lowerCvt lowers cvt: of integers, of floating-point formats, and between.
+// lowerCvt lowers cvt: of integers, of floating-point formats, and between the two.
 func lowerCvt(l *lowerer, i *ptx.Instr, f *form) {
 	l.looseWidth = true
 	if len(f.rest) > 0 && f.rest[0] == "pack" {
@@ -55,14 +55,13 @@ func lowerCvt(l *lowerer, i *ptx.Instr, f *form) {
 	l.emit(exec, l.cvtDst(i.Args[0], dt), a)
 }
 
-// cvtDst is the destination of a conversion; a wider register takes the
-// extended value.
+// cvtDst returns the destination of a conversion. A wider register receives the extended value.
 func (l *lowerer) cvtDst(o ptx.Operand, t ptx.Type) reg {
 	d := l.dst(o, t)
 	if r, ok := o.(*ptx.Reg); ok && t.Size() < 4 && d.class == class32 && t.Kind() == ptx.KindSigned {
 		if def, ok := l.lookupReg(r.Name); ok && def.typ.Size() > t.Size() && def.typ.Size() <= 4 {
-			// Narrow results are kept with the upper bits clear; a wider
-			// register takes the sign.
+			// Narrow results are stored with the upper bits clear. A wider register is
+			// sign-extended.
 			l.after = append(l.after, widen{d, d, t, def.typ.Size()})
 		}
 	}
@@ -77,12 +76,12 @@ func isPacked(t ptx.Type) bool {
 	return false
 }
 
-// bitsOf is the width of an integer type, signed whether it has a sign.
+// bitsOf returns the width of an integer type and whether it is signed.
 func bitsOf(t ptx.Type) (width uint, signed bool) {
 	return uint(8 * t.Size()), t.Kind() == ptx.KindSigned
 }
 
-// extend makes the low bits of x, of an integer type, a 64-bit value.
+// extend extends the low bits of x, of an integer type, to a 64-bit value.
 func extend(x uint64, width uint, signed bool) uint64 {
 	sh := 64 - width
 	if signed {
@@ -121,8 +120,7 @@ func cvtInt(dt, st ptx.Type, sat bool) execFunc {
 	return bankFunc(dw, sw, one)
 }
 
-// bankFunc makes an instruction of a function of 64-bit values, for columns
-// of the given widths.
+// bankFunc makes an instruction from a function of 64-bit values, for columns of the given widths.
 func bankFunc(dw, sw uint, one func(uint64) uint64) execFunc {
 	switch {
 	case dw == 64 && sw == 64:
@@ -193,8 +191,8 @@ func cvtFloatInt(dt, st ptx.Type, f *form) execFunc {
 	})
 }
 
-// nanToInt is what a NaN converts to: 0, but the highest bit alone where the
-// source is .f64 or the result has 64 bits (PTX ISA, cvt).
+// nanToInt returns the integer for a NaN. It is 0, except where the source is .f64 or the result
+// has 64 bits: then only the highest bit is set (PTX ISA, cvt).
 func nanToInt(st ptx.Type, dw uint) uint64 {
 	if dw == 64 || st == ptx.F64 {
 		return 1 << (dw - 1)
@@ -278,7 +276,7 @@ func cvtIntFloat(dt, st ptx.Type, f *form) execFunc {
 	})
 }
 
-// intToF32Odd is an integer rounded to odd in 53 bits.
+// intToF32Odd rounds an integer to odd in 53 bits.
 func intToF32Odd(mag uint64, neg bool) float64 {
 	x := intToF64(mag, false, roundRZ)
 	if uint64(x) != mag {
@@ -290,7 +288,7 @@ func intToF32Odd(mag uint64, neg bool) float64 {
 	return x
 }
 
-// floatTo rounds an exact or odd value to a format.
+// floatTo returns a function that rounds an exact or odd value to a format.
 func floatTo(t ptx.Type, r rounding, ftz, sat bool) func(float64) uint64 {
 	clip := func(x float64) float64 {
 		if sat {
@@ -327,8 +325,8 @@ func cvtFloat(dt, st ptx.Type, f *form) execFunc {
 	if dt == ptx.TF32 {
 		return cvtTF32(f)
 	}
-	// The hardware flushes no operand of a conversion to .f16, where only a
-	// directed rounding could show it.
+	// In a conversion to .f16, the hardware flushes no operand. Only a directed rounding could show
+	// it.
 	read := floatOf(st, ftz && dt != ptx.F16)
 	relu := f.has(flagRelu)
 	integral := r >= roundInt
@@ -376,7 +374,7 @@ func cvtFloat(dt, st ptx.Type, f *form) execFunc {
 	})
 }
 
-// tinyInt is the width of an integer type of less than a byte.
+// tinyInt returns the width and sign of an integer type of less than a byte.
 func tinyInt(name string) (width uint, signed, ok bool) {
 	switch name {
 	case "u4", "s4":
@@ -395,7 +393,7 @@ func (l *lowerer) cvtPack(i *ptx.Instr, f *form) {
 	}
 	dt, st := f.types[0], f.types[1]
 	dw, ds := bitsOf(dt)
-	if len(f.rest) == 2 { // .u4 and the like are no types of their own
+	if len(f.rest) == 2 { // .u4 and the like are not types of their own
 		st = dt
 		var ok bool
 		if dw, ds, ok = tinyInt(f.rest[1]); !ok {
@@ -519,7 +517,7 @@ func execIsConst(w *warp, in *inst, m uint32) {
 	w.setPred(in, r, m)
 }
 
-// execIsGlobal answers for what is in no window; constants are not global.
+// execIsGlobal is true for addresses outside of all windows. Constants are not global.
 func execIsGlobal(w *warp, in *inst, m uint32) {
 	a := &w.r64[in.a]
 	var r uint32

@@ -25,7 +25,7 @@ func isHalf(t ptx.Type) bool {
 	return false
 }
 
-// Loops for what kernels execute most: f32 to nearest, without .ftz and .sat.
+// Loops for the most frequent instructions of kernels: f32 to nearest, without .ftz and .sat.
 // Explicit conversions keep the compiler from fusing.
 
 //go:norace
@@ -129,13 +129,13 @@ func execFmaF64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// tiny reports whether x, exact or rounded to odd, is below the smallest
-// normal number when it is rounded to the bits of a normal one.
+// tiny reports whether x, exact or rounded to odd, is below the smallest normal number when it is
+// rounded to as many bits as a normal number has.
 func tiny(x float64, r rounding) bool {
 	return math.Abs(float64(toF32(x*0x1p64, r))) < smallest32*0x1p64
 }
 
-// mode32 gives a binary f32 operation the treatment of its modifiers.
+// mode32 applies the modifiers to a binary f32 operation.
 func mode32(f *form, op func(a, b float32, r rounding) float32) execFunc {
 	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
 	tiny := tiny32(f.op.Name, r)
@@ -154,8 +154,8 @@ func mode32(f *form, op func(a, b float32, r rounding) float32) execFunc {
 // smallest32 is the smallest normal float32.
 const smallest32 = 0x1p-126
 
-// tiny32 tells whether an operation's result that is the smallest normal
-// number would be below it if exponents had no limit: .ftz looks at that.
+// tiny32 is for results that equal the smallest normal number. It reports whether such a result
+// would be smaller with an unlimited exponent, which is what .ftz depends on.
 func tiny32(op string, r rounding) func(a, b float32) bool {
 	switch op {
 	case "mul":
@@ -177,7 +177,7 @@ func finish32(x float32, ftz, sat bool) float32 {
 	return x
 }
 
-// rounding is the rounding mode, to nearest if none is stated.
+// rounding returns the rounding mode, or to nearest if none is specified.
 func (f *form) rounding() rounding {
 	if f.round == roundNone {
 		return roundRN
@@ -185,7 +185,7 @@ func (f *form) rounding() rounding {
 	return f.round
 }
 
-// plain reports whether the form is to nearest without .ftz and .sat.
+// plain reports whether the form rounds to nearest without .ftz and .sat.
 func (f *form) plain() bool { return f.rounding() == roundRN && f.flags&^flagFull == 0 }
 
 // floatBinary lowers add, sub, mul and div.
@@ -379,7 +379,7 @@ func (f *form) minmax() minmax {
 	return mm
 }
 
-// of64 is the min or max of values that a float64 holds exactly.
+// of64 returns the min or max of values that a float64 represents exactly.
 func (o minmax) of64(a, b float64) float64 {
 	neg := math.Signbit(a) != math.Signbit(b)
 	if o.xorsign {
@@ -404,7 +404,7 @@ func (o minmax) of64(a, b float64) float64 {
 	return r
 }
 
-// f32bits is the min or max of f32 patterns.
+// f32bits returns the min or max of f32 patterns.
 func (o minmax) f32bits(a, b uint32) uint32 {
 	x, y := float64(math.Float32frombits(a)), float64(math.Float32frombits(b))
 	if o.abs {
@@ -413,7 +413,7 @@ func (o minmax) f32bits(a, b uint32) uint32 {
 	return math.Float32bits(narrow32(o.of64(x, y)))
 }
 
-// canonicalNaN is the NaN that f32 instructions make.
+// canonicalNaN is the NaN that f32 instructions produce.
 const canonicalNaN = 0x7fffffff
 
 // narrow32 converts a value that is exact in f32, with the canonical NaN.
@@ -459,7 +459,7 @@ func (l *lowerer) floatMinMax(i *ptx.Instr, f *form) {
 	}
 }
 
-// minMaxF32 is min or max in the form that is executed most.
+// minMaxF32 is min or max in the most frequent form.
 func minMaxF32(isMax bool) func(a, b float32) float32 {
 	pick := func(a, b float32) float32 { // equal, or one is a NaN
 		switch {
@@ -557,7 +557,7 @@ func lowerUnaryFloat(l *lowerer, i *ptx.Instr, f *form) {
 	l.emit(exec, l.dst(i.Args[0], t), a)
 }
 
-// functionOf is the exact function that an instruction approximates.
+// functionOf returns the exact function that an instruction approximates.
 func functionOf(name string) func(float64) float64 {
 	switch name {
 	case "rcp":
@@ -606,7 +606,7 @@ func unaryF64(f *form) execFunc {
 	case f.has(flagApprox) && f.has(flagFtz) && (name == "rcp" || name == "rsqrt"):
 		fn := functionOf(name)
 		return lane1(func(x float64) float64 {
-			// The lower half of the operand is not looked at, either.
+			// The lower half of the operand is ignored, too.
 			return coarse(fn(flush64(math.Float64frombits(math.Float64bits(x) &^ 0xffffffff))))
 		})
 	case f.flags == flagApprox && name == "rsqrt":

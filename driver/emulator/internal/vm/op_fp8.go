@@ -22,7 +22,7 @@ var (
 	formatE4M3 = format{3, 4}
 )
 
-// fp8Encode rounds to nearest with .satfinite, which is the only way there is.
+// fp8Encode rounds to nearest with .satfinite, the only mode that exists.
 func fp8Encode(x float64, e4m3, relu bool) uint32 {
 	if relu && x <= 0 {
 		x = 0
@@ -44,8 +44,8 @@ func fp8Encode(x float64, e4m3, relu bool) uint32 {
 	if math.Signbit(x) {
 		sign = 0x80
 	}
-	// The exponent that is special in other formats holds numbers here, so
-	// encode in a wider exponent range and limit.
+	// The exponent that is special in other formats stands for numbers here. Encode in a wider
+	// exponent range, then limit.
 	v := math.Abs(x)
 	if v >= 464 { // halfway between 448 and the next, to even
 		return sign | 0x7e

@@ -10,7 +10,7 @@ import (
 // pairs. Values are computed in float64, rounded to odd, then rounded to the
 // format.
 
-// halfToF32 is the value of an f16 pattern.
+// halfToF32 returns the value of an f16 pattern.
 func halfToF32(h uint32, ftz bool) float32 {
 	sign := h & 0x8000 << 16
 	e, m := h>>10&0x1f, h&0x3ff
@@ -46,7 +46,7 @@ func halfOf(t ptx.Type, f *form) half {
 	return h
 }
 
-// in is the value of an operand.
+// in returns the value of an operand.
 func (h *half) in(x uint32) float64 {
 	if h.bf16 {
 		v := math.Float32frombits(x << 16)
@@ -58,7 +58,7 @@ func (h *half) in(x uint32) float64 {
 	return float64(halfToF32(x&0xffff, h.ftz))
 }
 
-// out is the pattern of a result, exact or rounded to odd.
+// out returns the pattern of a result, exact or rounded to odd.
 func (h *half) out(x float64) uint32 {
 	switch {
 	case x != x && h.sat:
@@ -82,7 +82,7 @@ func (h *half) out(x float64) uint32 {
 	return r
 }
 
-// one, two and three make instructions of functions of values.
+// one, two and three make instructions from functions of values.
 
 func (h half) one(fn func(a float64) float64) execFunc {
 	return lane1(func(a uint32) uint32 {
@@ -137,7 +137,7 @@ func (l *lowerer) halfBinary(i *ptx.Instr, f *form) {
 	}
 }
 
-// mixedBinary is add.f32.f16 and sub.f32.f16: a half operand in f32.
+// mixedBinary lowers add.f32.f16 and sub.f32.f16: one half operand in f32 arithmetic.
 func (l *lowerer) mixedBinary(i *ptx.Instr, f *form) {
 	st := f.types[1]
 	if f.types[0] != ptx.F32 || st != ptx.F16 && st != ptx.BF16 || f.op.Name != "add" && f.op.Name != "sub" || !f.only(flagSat) {
@@ -235,7 +235,7 @@ func (l *lowerer) halfUnary(i *ptx.Instr, f *form) {
 	l.emit(halfOf(t, f).one(fn), l.dst(i.Args[0], t), a)
 }
 
-// setp16x2 is setp of packed halves: p of the lower, q of the upper ones.
+// setp16x2 lowers setp of packed halves: p is for the lower halves, q for the upper ones.
 func (l *lowerer) setp16x2(i *ptx.Instr, f *form) {
 	pair, ok := i.Args[0].(*ptx.Pair)
 	if !ok {
@@ -283,7 +283,7 @@ func (l *lowerer) compare16x2(i *ptx.Instr, f *form) [2]reg {
 	return ps
 }
 
-// set16x2 is set of packed halves.
+// set16x2 lowers set of packed halves.
 func (l *lowerer) set16x2(i *ptx.Instr, f *form) {
 	ps := l.compare16x2(i, f)
 	if len(i.Args) == 4 {
@@ -309,8 +309,7 @@ func (l *lowerer) set16x2(i *ptx.Instr, f *form) {
 	l.emit(execOr[uint32], l.dst(i.Args[0], ptx.B32), lo, hi)
 }
 
-// cvtPacked is cvt to and from pairs: cvt.rn.f16x2.f32 d, a, b puts a in the
-// upper half.
+// cvtPacked lowers cvt to and from pairs: cvt.rn.f16x2.f32 d, a, b puts a in the upper half.
 func (l *lowerer) cvtPacked(i *ptx.Instr, f *form) {
 	dt, st := f.types[0], f.types[1]
 	if isFP8(dt) || isFP8(st) {
@@ -336,14 +335,14 @@ func (l *lowerer) cvtPacked(i *ptx.Instr, f *form) {
 	l.emit(lane2(func(a, b float32) uint32 { return one(a)<<16 | one(b) }), l.dst(i.Args[0], dt), a, b)
 }
 
-// tiny reports whether x is below the smallest normal number when it is
-// rounded to the bits of a normal one.
+// tiny reports whether x is below the smallest normal number when it is rounded to as many bits as
+// a normal number has.
 func (h *half) tiny(x float64) bool {
 	s := h.format.smallest()
 	return math.Abs(x) < s && math.Abs(h.format.decode(h.format.encode(x*0x1p4, h.round))) < s*0x1p4
 }
 
-// canonical replaces NaNs by the one that arithmetic makes.
+// canonical replaces NaNs by the one that arithmetic produces.
 func (h *half) canonical(x uint32) uint32 {
 	x = h.canonicalLow(x)
 	if h.packed {
@@ -359,8 +358,8 @@ func (h *half) canonicalLow(x uint32) uint32 {
 	return x
 }
 
-// oobNaN is the NaN, of either sign, with which bulk copies can fill what is
-// outside of a tensor, as an H200 shows it.
+// oobNaN is the NaN, of either sign, with which bulk copies can fill elements outside of a tensor.
+// The value is that of an H200.
 const oobNaN = 0x7ff7
 
 // outOfBounds is fma.oob, which gives 0 if a factor is that NaN.

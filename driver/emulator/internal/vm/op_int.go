@@ -23,12 +23,12 @@ func init() {
 	register(lowerDp, "dp4a", "dp2a")
 }
 
-// intOps is one instruction's execution for the integer types.
+// intOps holds one instruction's execution functions by integer type.
 type intOps struct {
 	u16, s16, u32, s32, u64, s64 execFunc
 }
 
-// pick is the execution for a type, nil if there is none.
+// pick returns the function for a type, or nil if there is none.
 func (o *intOps) pick(t ptx.Type) execFunc {
 	switch t {
 	case ptx.U16:
@@ -53,8 +53,8 @@ func (o *intOps) pick(t ptx.Type) execFunc {
 	return nil
 }
 
-// u16x and s16x make 16-bit operations of 32-bit ones: columns hold 16-bit
-// values with the upper half clear.
+// u16x and s16x make 16-bit operations from 32-bit ones. Columns store 16-bit values with the upper
+// half clear.
 func u16x(f func(a, b uint32) uint32) execFunc {
 	return lane2(func(a, b uint32) uint32 { return f(a&0xffff, b&0xffff) & 0xffff })
 }
@@ -93,8 +93,8 @@ func mulHiS64(a, b int64) int64 {
 	return int64(hi) - a>>63&b - b>>63&a
 }
 
-// Quotient and remainder of a division by zero are all ones, as on the
-// hardware; the ISA leaves both open.
+// Quotient and remainder of a division by zero are all ones, as on the hardware. The ISA specifies
+// neither.
 func divU32(a, b uint32) uint32 {
 	if b == 0 {
 		return ^uint32(0)
@@ -483,7 +483,7 @@ func lowerSad(l *lowerer, i *ptx.Instr, f *form) {
 	l.simple3(i, f.typ(), ops.pick(f.typ()))
 }
 
-// carryReg is the condition code register of the function.
+// carryReg returns the condition code register of the function.
 func (l *lowerer) carryReg() reg {
 	if l.carry == noReg {
 		l.carry = l.newReg(classPred)
@@ -494,12 +494,11 @@ func (l *lowerer) carryReg() reg {
 // carryOut lowers add.cc and sub.cc.
 func (l *lowerer) carryOut(i *ptx.Instr, f *form) { lowerCarry(l, i, f) }
 
-// lowerCarry lowers the extended-precision family: add.cc, addc, sub.cc,
-// subc, mad.cc and madc. aux says what to do. A subtraction is the addition of
-// the complement, so the condition code is 1 after it if nothing was borrowed:
-// what hardware does and what compilers' divisions of 128 bits rely on (sub.cc,
-// then addc to learn whether there was a borrow), though the PTX ISA speaks of
-// a borrow.
+// lowerCarry lowers the extended-precision family: add.cc, addc, sub.cc, subc, mad.cc and madc. aux
+// selects the operation. A subtraction is the addition of the complement, so the condition code is
+// 1 after it if nothing was borrowed. The hardware does this, although the PTX ISA speaks of a
+// borrow. Compilers rely on it in 128-bit division, where they use sub.cc, then addc to detect a
+// borrow.
 func lowerCarry(l *lowerer, i *ptx.Instr, f *form) {
 	t := f.typ()
 	name := f.op.Name

@@ -1,8 +1,8 @@
 package vm
 
-// Loops over the lanes for the integer instructions that kernels execute most.
-// Each has one loop for a full warp, which the compiler turns into code
-// without bounds checks, and one over the bits of the mask.
+// Loops over the lanes for the most frequent integer instructions of kernels. Each has one loop for
+// a full warp, which the compiler turns into code without bounds checks, and one loop over the bits
+// of the mask.
 
 //go:norace
 //go:nocheckptr
@@ -173,7 +173,7 @@ func execXor[T integer](w *warp, in *inst, m uint32) {
 	}
 }
 
-// execShl shifts left; amounts of 32 or 64 and more give 0.
+// execShl shifts left. Shift amounts of the width or more give 0.
 //
 //go:norace
 //go:nocheckptr
@@ -191,7 +191,7 @@ func execShl[T uint32 | uint64](w *warp, in *inst, m uint32) {
 	}
 }
 
-// execShr shifts right, with the sign if T has one.
+// execShr shifts right, arithmetically if T is signed.
 //
 //go:norace
 //go:nocheckptr

@@ -16,7 +16,7 @@ func init() {
 	register(lowerNothing, "prefetch", "prefetchu", "applypriority", "discard", "createpolicy")
 }
 
-// memWord are the types that memory holds.
+// memWord is the set of types that memory contains.
 type memWord interface {
 	uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64
 }
@@ -73,7 +73,7 @@ func execLoadLocal[M memWord, D uint32 | uint64](w *warp, in *inst, m uint32) {
 	}
 }
 
-// execLoadParam loads a kernel parameter, the same for all lanes.
+// execLoadParam loads a kernel parameter, which is the same for all lanes.
 //
 //go:norace
 //go:nocheckptr
@@ -155,8 +155,8 @@ func loadVector(v vectorAccess) execFunc {
 	}
 }
 
-// execLoadVec32 and its like move vectors of 32 or 64 bits in registers of the
-// same width, which are the ones that are used most.
+// execLoadVec32 and the similar functions move vectors of 32 or 64 bits in registers of the same
+// width, which are the most frequent ones.
 //
 //go:norace
 //go:nocheckptr
@@ -250,7 +250,7 @@ func loadExec(t ptx.Type, d64, a64 bool) execFunc {
 	return nil
 }
 
-// loadReg is the register that a loaded element goes to, of whatever width.
+// loadReg returns the register that receives a loaded element, of whatever width.
 func (l *lowerer) loadReg(o ptx.Operand, t ptx.Type) (r reg, rt ptx.Type) {
 	switch o := o.(type) {
 	case *ptx.Sink:
@@ -438,7 +438,7 @@ func (l *lowerer) loadParam(ops []ptx.Operand, t ptx.Type, p place) {
 	}
 }
 
-// lowerNothing lowers hints to the caches, which there are none of.
+// lowerNothing lowers hints to caches, which do not exist here.
 func lowerNothing(l *lowerer, i *ptx.Instr, f *form) {
 	if f.op.Name == "createpolicy" && len(i.Args) > 0 {
 		l.emit(execMov[uint64], l.dst(i.Args[0], ptx.B64), l.constant(class64, 0))

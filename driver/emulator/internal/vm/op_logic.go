@@ -21,7 +21,7 @@ func init() {
 }
 
 func lowerLogic(l *lowerer, i *ptx.Instr, f *form) {
-	// The names of the instructions are names of modifiers, too.
+	// The names of the instructions are also names of modifiers.
 	if !l.args(i, 3, 3) || !f.only(0) {
 		l.unsupported()
 		return
@@ -178,7 +178,7 @@ func lowerFunnel(l *lowerer, i *ptx.Instr, f *form) {
 	l.simple3(i, ptx.B32, exec)
 }
 
-// lop3 is the value of an arbitrary function of three bits, by its table.
+// lop3 returns the value of an arbitrary function of three bits, given by its table.
 func lop3(a, b, c uint32, table uint8) uint32 {
 	var r uint32
 	if table&0x01 != 0 {
@@ -208,7 +208,7 @@ func lop3(a, b, c uint32, table uint8) uint32 {
 	return r
 }
 
-// lop3Func is lop3 for a known table, in few operations where it is common.
+// lop3Func is lop3 for a known table. Common tables need few operations.
 func lop3Func(table uint8) func(a, b, c uint32) uint32 {
 	switch table {
 	case 0x96:
@@ -397,7 +397,7 @@ func lowerField(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// bitMask is b ones from bit a on.
+// bitMask returns b ones from bit a on.
 func bitMask(a, b uint32, clamp bool) uint32 {
 	if clamp {
 		a, b = min(a, 32), min(b, 32)
@@ -407,7 +407,7 @@ func bitMask(a, b uint32, clamp bool) uint32 {
 	return uint32((uint64(1)<<b - 1) << a)
 }
 
-// signExtendAt extends the b low bits of a.
+// signExtendAt sign-extends the b low bits of a.
 func signExtendAt(a, b uint32, clamp, signed bool) uint32 {
 	if !clamp {
 		b &= 31
@@ -423,7 +423,7 @@ func signExtendAt(a, b uint32, clamp, signed bool) uint32 {
 	return a << (32 - b) >> (32 - b)
 }
 
-// findNth is fns: the n-th set bit of mask, counted from base.
+// findNth implements fns: the n-th set bit of mask, counted from base.
 func findNth(mask, base, offset uint32) uint32 {
 	n := int32(offset)
 	if n == 0 {
@@ -466,9 +466,8 @@ func (l *lowerer) bfe(i *ptx.Instr, f *form, t ptx.Type) {
 	l.emit(exec, l.dst(i.Args[0], t), a, b, c)
 }
 
-// bfe extracts length bits from bit pos on; msb is the value's highest bit.
-// Bits beyond it repeat the sign of the field or of the value, which comes
-// sign-extended if signed.
+// bfe extracts length bits from bit pos on. msb is the value's highest bit. Bits beyond it repeat
+// the sign of the field or of the value, which is sign-extended if signed.
 func bfe(a uint64, b, c, msb uint32, signed bool) uint64 {
 	pos, length := fieldByte(b, msb), fieldByte(c, msb)
 	if length == 0 {
@@ -484,8 +483,8 @@ func bfe(a uint64, b, c, msb uint32, signed bool) uint64 {
 	return uint64(x << (64 - length) >> (64 - length))
 }
 
-// fieldByte is a position or length of a field. The ISA wants at most 255;
-// the hardware takes the low byte for 32 bits, and for 64 bits all of it.
+// fieldByte returns a position or length of a field. The ISA allows at most 255. The hardware uses
+// the low byte for 32-bit operations, and the whole value for 64-bit ones.
 func fieldByte(x, msb uint32) uint32 {
 	if msb == 63 {
 		return min(x, 255)

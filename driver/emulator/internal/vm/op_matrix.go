@@ -2,8 +2,8 @@ package vm
 
 import "github.com/purecuda/cuda/ptx"
 
-// ldmatrix, stmatrix and movmatrix: matrices of 8x8 elements of 16 bits, of
-// which each lane holds two neighbours of a row in a register.
+// ldmatrix, stmatrix and movmatrix: matrices of 8x8 elements of 16 bits. Each lane holds two
+// neighbours of a row in a register.
 
 func init() {
 	register(lowerMatrixMemory, "ldmatrix", "stmatrix")
@@ -67,8 +67,8 @@ func lowerMatrixMemory(l *lowerer, i *ptx.Instr, f *form) {
 	l.finishSync(n)
 }
 
-// moveMatrices moves matrices between shared memory and the registers in
-// x.regs from 1 on. Lane 8*k+r has the address of row r of matrix k.
+// moveMatrices moves matrices between shared memory and the registers in x.regs from 1 on. Lane
+// 8*k+r has the address of row r of matrix k.
 //
 //go:norace
 //go:nocheckptr
@@ -80,7 +80,7 @@ func (w *warp) moveMatrices(in *inst, wide, trans bool, m uint32) {
 		for row := range 8 {
 			lane := 8*k + row
 			if m>>lane&1 == 0 {
-				continue // a thread that is not there
+				continue // a thread that does not exist
 			}
 			p := (*[8]uint16)(w.pointer(in, e, a[lane], lane))
 			if in.aux&accWrite != 0 {
@@ -92,7 +92,7 @@ func (w *warp) moveMatrices(in *inst, wide, trans bool, m uint32) {
 	}
 }
 
-// holder is where element col of a row is: the lane and the shift.
+// holder returns the lane and the shift of element col of a row.
 func holder(row, col int, trans bool) (lane int, shift uint) {
 	if trans {
 		row, col = col, row

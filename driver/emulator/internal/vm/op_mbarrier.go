@@ -12,24 +12,23 @@ func init() {
 	register(lowerMbarrier, "mbarrier")
 }
 
-// mbarrierOp is what an instruction does to a barrier object for one lane: b
-// is the object, x the operand, r the result.
+// mbarrierOp is the effect of an instruction on a barrier object for one lane: b is the object, x
+// the operand, r the result.
 type mbarrierOp func(b *mbarrier, x uint64) (r uint64, wrong string)
 
-// mbarrierForm is how an instruction is written.
+// mbarrierForm is the syntax of an instruction.
 type mbarrierForm struct {
 	op     mbarrierOp
 	result ptx.Type // of the first operand; NoType: there is none
-	x      ptx.Type // of the operand behind the address; NoType: there is none
-	opt    bool     // it may be left out, then it is 1
+	x      ptx.Type // of the operand after the address; NoType: there is none
+	opt    bool     // the operand may be omitted and is then 1
 	hint   bool     // a time may follow
 	fresh  bool     // the object need not be initialised
-	look   bool     // it looks whether a phase is complete
+	look   bool     // it checks whether a phase is complete
 	mods   []string // that may follow the operation's name
 }
 
-// mbarrierForms are the instructions by the first modifiers, those that are
-// part of the name.
+// mbarrierForms maps the first modifiers, which are part of the name, to the instructions.
 var mbarrierForms = map[string]mbarrierForm{
 	"init":                   {op: mbarInit, x: ptx.U32, fresh: true},
 	"inval":                  {op: mbarInval},
@@ -201,8 +200,8 @@ func (w *warp) mbarrier(in *inst, m uint32, mf mbarrierForm, result class, wide,
 	}
 }
 
-// pendingCount lowers mbarrier.pending_count, which looks into the state that
-// an arrival returned.
+// pendingCount lowers mbarrier.pending_count, which extracts the count from the state that an
+// arrival returned.
 func (l *lowerer) pendingCount(i *ptx.Instr) {
 	if !l.args(i, 2, 2) {
 		return
@@ -210,9 +209,8 @@ func (l *lowerer) pendingCount(i *ptx.Instr) {
 	l.emit(lane1(func(a uint64) uint32 { return uint32(mbarrier(a).pending()) }), l.dst(i.Args[0], ptx.U32), l.src(i.Args[1], ptx.B64))
 }
 
-// copyArrive lowers cp.async.mbarrier.arrive. It completes the thread's copies,
-// so the arrival follows at once; without .noinc the count is raised by it
-// first, and nothing changes.
+// copyArrive lowers cp.async.mbarrier.arrive. It completes the thread's copies, so the arrival
+// follows immediately. Without .noinc the count is incremented first, so there is no net change.
 func (l *lowerer) copyArrive(i *ptx.Instr, f *form, noInc bool) {
 	mf := mbarrierForm{op: func(*mbarrier, uint64) (uint64, string) { return 0, "" }}
 	if noInc {

@@ -7,9 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// mma.sync and wmma.mma: products of small matrices that a warp holds
-// together. The matrices are gathered from the lanes' registers, multiplied
-// and handed out again.
+// mma.sync and wmma.mma: products of small matrices that are spread over a warp. The matrices are
+// gathered from the lanes' registers, multiplied, and the result is scattered to the lanes.
 
 func init() {
 	register(lowerMma, "mma")
@@ -21,7 +20,7 @@ type tile struct{ m, n, k int }
 // mmaOp is one form of mma or wmma.mma.
 type mmaOp struct {
 	tile
-	copies     int // products that are made at once
+	copies     int // products that are computed at once
 	d, a, b, c fragment
 	satfinite  bool
 	round      rounding // of f64
@@ -30,8 +29,8 @@ type mmaOp struct {
 	sum        sumRule // of floating point but f64
 }
 
-// mmaWork holds the matrices of one instruction. A and B are kept with k
-// running fastest, C and D by rows.
+// mmaWork holds the matrices of one instruction. A and B are stored with k running fastest, C and D
+// by rows.
 type mmaWork struct {
 	a, b     [1024]term
 	c, d     [256]uint32
@@ -43,7 +42,7 @@ type mmaWork struct {
 	quickA, quickB quickFactors // where the form is quick
 }
 
-// mmaWork is the CTA's. Its warps run one at a time.
+// mmaWork returns the CTA's work area. Its warps run one at a time, so they can share it.
 func (c *cta) mmaWork() *mmaWork {
 	if c.matrix == nil {
 		c.matrix = new(mmaWork)
@@ -57,7 +56,7 @@ func tileOf(mod string) (t tile, ok bool) {
 	return t, err == nil && n == 3 && mod == t.String()
 }
 
-// matrixForm are the modifiers of an instruction on matrices, sorted.
+// matrixForm holds the modifiers of an instruction on matrices, by category.
 type matrixForm struct {
 	tile    tile
 	layouts []string // "row" and "col"
@@ -65,8 +64,8 @@ type matrixForm struct {
 	rest    []string
 }
 
-// parseMatrix sorts the modifiers. What it does not know is in rest, in the
-// order of the text.
+// parseMatrix sorts the modifiers. Modifiers that it does not know are in rest, in the order of the
+// text.
 func parseMatrix(op *ptx.Opcode) (f matrixForm, ok bool) {
 	for _, m := range op.Mods {
 		if t, is := tileOf(m); is {
@@ -95,7 +94,7 @@ func (f *matrixForm) take(mod string) bool {
 	return i >= 0
 }
 
-// takeRound removes the rounding of an f64 product; to nearest is the default.
+// takeRound removes the rounding of an f64 product. The default is to nearest.
 func (f *matrixForm) takeRound() rounding {
 	for _, m := range []string{"rz", "rm", "rp"} {
 		if f.take(m) {
@@ -137,10 +136,10 @@ func lowerMma(l *lowerer, i *ptx.Instr, _ *form) {
 	l.matrixProduct(i, o)
 }
 
-// quad reports whether this is the shape of which a warp makes four at once.
+// quad reports whether this is the shape of which a warp computes four at once.
 func (o *mmaOp) quad(a elemType) bool { return o.tile == tile{8, 8, 4} && a == elemF16 }
 
-// modifiers takes those that depend on the types.
+// modifiers takes the modifiers that depend on the types.
 func (o *mmaOp) modifiers(f *matrixForm) {
 	switch f.types[1] {
 	case elemF64:
@@ -153,7 +152,7 @@ func (o *mmaOp) modifiers(f *matrixForm) {
 	}
 }
 
-// mmaShapes are the shapes of mma by the type of A.
+// mmaShapes lists the shapes of mma by the type of A.
 var mmaShapes = map[elemType]string{
 	elemF16: "m8n8k4 m16n8k8 m16n8k16", elemBF16: "m16n8k8 m16n8k16", elemTF32: "m16n8k4 m16n8k8",
 	elemF64: "m8n8k4 m16n8k4 m16n8k8 m16n8k16", elemE4M3: "m16n8k16 m16n8k32", elemE5M2: "m16n8k16 m16n8k32",
@@ -173,8 +172,7 @@ func (o *mmaOp) known(f *matrixForm, shapes map[elemType]string) bool {
 	return knownTypes(f.types, volta) && (!o.satfinite || f.types[0] == elemS32 && f.types[1] != elemB1)
 }
 
-// knownTypes reports whether d, a, b and c can stand together. With mixed, d
-// and c may differ.
+// knownTypes reports whether d, a, b and c can be combined. With mixed, d and c may differ.
 func knownTypes(t []elemType, mixed bool) bool {
 	d, a, b, c := t[0], t[1], t[2], t[3]
 	if a != b && !(a.fp8() && b.fp8()) && !(a.integer() && b.integer() && a.bits() == b.bits()) {

@@ -5,42 +5,39 @@ import (
 	"math/bits"
 )
 
-// Sums of floating-point products as an H200 makes them. What its tensor
-// cores do is not in the ISA; the rules here give its results bit for bit.
+// Sums of floating-point products as an H200 computes them. The ISA does not specify what the
+// tensor cores do. The rules here give the H200's results bit for bit.
 //
-// A step adds up to 16 products and C at once. Products are exact. Each
-// addend is aligned to the one with the highest exponent, where a product
-// counts with the sum of its factors' exponents (also where the product of
-// the significands is above 2) and subnormal numbers with the lowest exponent
-// of their format. What is more than 25 bits below is cut off. The sum of what
-// is left is exact. It is then cut to f32, where what is beyond the largest
-// number is infinite, or rounded to f16, to nearest even. Subnormal numbers
-// are not flushed, neither inputs nor results; a zero is always positive; a
-// NaN has all bits set but the sign.
+// A step adds up to 16 products and C at once. Products are exact. Each addend is aligned to the
+// one with the highest exponent. For this, the exponent of a product is the sum of its factors'
+// exponents (even where the product of the significands is above 2), and subnormal numbers have the
+// lowest exponent of their format. Bits that are more than 25 bits below are cut off. The sum of
+// the rest is exact. It is then cut to f32, where a value beyond the largest number becomes
+// infinite, or rounded to f16, to nearest even. Subnormal numbers are not flushed, in inputs or in
+// results. A zero is always positive. In a NaN, all bits are set except the sign.
 
-// term is an element of A or B: sig * 2^exp. Of integers and bits it is sig
-// alone.
+// term is an element of A or B: sig * 2^exp. For integers and bits it is sig alone.
 type term struct {
 	sig, exp int32
 	neg      bool // also of zeros
 }
 
-// The exponents of what is no number.
+// The exponents of infinities and NaNs.
 const (
 	expInf = 1 << 20
 	expNaN = 1 << 21
 )
 
-// keptBits is how far below the highest exponent a step's bits reach.
+// keptBits is how far the bits of a step reach below the highest exponent.
 const keptBits = 25
 
-// stepProducts are the most products that are added at once.
+// stepProducts is the maximum number of products that are added at once.
 const stepProducts = 16
 
-// tf32Products are those of a step of wmma in tf32.
+// tf32Products is that number for wmma in tf32.
 const tf32Products = 4
 
-// sumRule is how an instruction's sums are made.
+// sumRule says how an instruction computes its sums.
 type sumRule struct {
 	sum      func(r *sumRule, a, b []term, c uint32) uint32
 	step     int   // products that are added at once
@@ -49,7 +46,7 @@ type sumRule struct {
 	c16      bool  // C is f16
 }
 
-// ruleFor is the rule of an instruction.
+// ruleFor returns the rule of an instruction.
 func ruleFor(o *mmaOp) sumRule {
 	r := sumRule{sum: (*sumRule).steps, step: stepProducts, f16: o.d.typ == elemF16, c16: o.c.typ == elemF16}
 	r.fraction = int32(elemFormats[o.a.typ].mant + elemFormats[o.b.typ].mant)
@@ -70,7 +67,7 @@ var elemFormats = map[elemType]format{
 	elemF16: formatF16, elemBF16: formatBF16, elemTF32: {10, 8}, elemE4M3: formatE4M3, elemE5M2: formatE5M2,
 }
 
-// decoder makes terms of patterns.
+// decoder returns the function that converts patterns to terms.
 func (t elemType) decoder() func(x uint32) term {
 	switch t {
 	case elemS8:
@@ -87,7 +84,7 @@ func (t elemType) decoder() func(x uint32) term {
 	return elemFormats[t].term
 }
 
-// term is the value of a pattern.
+// term returns the value of a pattern.
 func (f format) term(x uint32) term {
 	t := term{sig: int32(x & (1<<f.mant - 1)), neg: x>>(f.mant+f.exp)&1 != 0}
 	exp := int32(x >> f.mant & (1<<f.exp - 1))
@@ -109,8 +106,8 @@ func (f format) term(x uint32) term {
 	return t
 }
 
-// termE4M3 is term for the format without infinities. Its subnormal numbers
-// are normal ones of f16, as which they are multiplied.
+// termE4M3 is term for the format without infinities. Its subnormal numbers are normal numbers of
+// f16, and they are multiplied as such.
 func termE4M3(x uint32) term {
 	t := term{int32(8 | x&7), int32(x>>3&15) - 10, x&0x80 != 0}
 	switch {
@@ -128,7 +125,7 @@ func termE4M3(x uint32) term {
 	return t
 }
 
-// termC is the value of C, with the fraction of f32.
+// termC returns the value of C, with the fraction of f32.
 func termC(x uint32, f16 bool) term {
 	if !f16 {
 		return formatF32.term(x)
@@ -140,7 +137,7 @@ func termC(x uint32, f16 bool) term {
 	return t
 }
 
-// float32 is the term's value, which a float32 can hold.
+// float32 returns the term's value, which must be representable as a float32.
 func (t term) float32() float32 {
 	switch {
 	case t.exp == expNaN:
@@ -164,7 +161,7 @@ func (o *mmaOp) floats(w *mmaWork) {
 	}
 }
 
-// steps is the sum in steps, each rounded to the type of D.
+// steps computes the sum in steps, each rounded to the type of D.
 func (r *sumRule) steps(a, b []term, c uint32) uint32 {
 	t := termC(c, r.c16)
 	for {
@@ -177,7 +174,7 @@ func (r *sumRule) steps(a, b []term, c uint32) uint32 {
 	}
 }
 
-// mixed is the sum with one of C and D a half, which is made in f32.
+// mixed computes the sum if exactly one of C and D is a half. It is computed in f32.
 func (r *sumRule) mixed(a, b []term, c uint32) uint32 {
 	q := sumRule{step: r.step, fraction: r.fraction}
 	if r.c16 {
@@ -187,9 +184,9 @@ func (r *sumRule) mixed(a, b []term, c uint32) uint32 {
 	return formatF16.encode(float64(math.Float32frombits(sum)), roundRN)
 }
 
-// throughHalves is the sum of products of 8-bit numbers, for which an H200 has
-// no instruction: two steps over them as halves, the first and third pair of
-// each register in one, then an addition of C of its own.
+// throughHalves computes the sum of products of 8-bit numbers, for which an H200 has no
+// instruction. It makes two steps over the numbers as halves, with the first and third pair of each
+// register in one step. C is added separately afterwards.
 func (r *sumRule) throughHalves(a, b []term, c uint32) uint32 {
 	var x, y [2 * stepProducts]term
 	for k := range a {
@@ -205,8 +202,8 @@ func (r *sumRule) throughHalves(a, b []term, c uint32) uint32 {
 	return f32Pattern(math.Float32frombits(sum) + math.Float32frombits(c))
 }
 
-// withoutTensorCores is the sum of mma.m8n8k4 of halves, which is made of
-// ordinary instructions since sm_80.
+// withoutTensorCores computes the sum of mma.m8n8k4 of halves, which consists of ordinary
+// instructions since sm_80.
 func (r *sumRule) withoutTensorCores(a, b []term, c uint32) uint32 {
 	var x, y [4]float32
 	for k := range x {
@@ -228,8 +225,7 @@ func (r *sumRule) withoutTensorCores(a, b []term, c uint32) uint32 {
 	return formatF16.encode(float64(sum), roundRN)
 }
 
-// f32Pattern is the pattern of a result, with the NaN that f32 instructions
-// make.
+// f32Pattern returns the pattern of a result, with the NaN that f32 instructions produce.
 func f32Pattern(f float32) uint32 {
 	if f != f {
 		return canonicalNaN
@@ -237,7 +233,7 @@ func f32Pattern(f float32) uint32 {
 	return math.Float32bits(f)
 }
 
-// add is one step: the sum of the products and c, as a pattern of D's type.
+// add performs one step. It returns the sum of the products and c as a pattern of D's type.
 func (r *sumRule) add(a, b []term, c term) uint32 {
 	var sigs [stepProducts]int64
 	var exps [stepProducts]int32
@@ -264,7 +260,7 @@ func (r *sumRule) add(a, b []term, c term) uint32 {
 	return r.pattern(sum, int(low))
 }
 
-// pattern is sum * 2^low in D's type.
+// pattern returns sum * 2^low in D's type.
 func (r *sumRule) pattern(sum int64, low int) uint32 {
 	x := uint32(0)
 	if r.f16 {
@@ -278,7 +274,7 @@ func (r *sumRule) pattern(sum int64, low int) uint32 {
 	return x
 }
 
-// sign is the bit of the sign in D's type.
+// sign returns the sign bit in D's type.
 func (r *sumRule) sign() uint32 {
 	if r.f16 {
 		return 1 << 15
@@ -286,7 +282,7 @@ func (r *sumRule) sign() uint32 {
 	return 1 << 31
 }
 
-// shifted is x * 2^n, cut off towards zero.
+// shifted returns x * 2^n, cut off towards zero.
 func shifted(x int64, n int) int64 {
 	switch {
 	case x == 0:
@@ -301,7 +297,7 @@ func shifted(x int64, n int) int64 {
 	return x >> -n
 }
 
-// wildSum is a step in which there are infinities or NaNs.
+// wildSum performs a step with infinities or NaNs.
 func (r *sumRule) wildSum(a, b []term, c term) uint32 {
 	f := formatF32
 	if r.f16 {
@@ -332,7 +328,7 @@ func (r *sumRule) wildSum(a, b []term, c term) uint32 {
 	return inf
 }
 
-// truncateToF32 is sig * 2^exp cut to f32; what is too large is infinite.
+// truncateToF32 returns sig * 2^exp cut to f32. A value that is too large becomes infinite.
 func truncateToF32(sig int64, exp int) uint32 {
 	if sig != 0 && bits.Len64(uint64(max(sig, -sig)))+exp > 128 {
 		return 0x7f800000 | b2u(sig < 0)<<31

@@ -6,9 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// How matrices lie in registers. The ISA gives the layouts of mma; those of
-// wmma are left open, and here are as an H200 has them, so that programs that
-// rely on what they saw get the same.
+// The layout of matrices in registers. The ISA specifies the layouts of mma but not those of wmma.
+// Those are as on an H200, so that programs that rely on the observed layouts get the same results.
 
 // elemType is the type of a matrix's elements.
 type elemType uint8
@@ -39,7 +38,7 @@ func (t elemType) fp8() bool         { return t == elemE4M3 || t == elemE5M2 }
 func (t elemType) integer() bool     { return t >= elemS8 && t <= elemU4 }
 func (t elemType) accumulator() bool { return t == elemF16 || t == elemF32 }
 
-// bits is the size of an element.
+// bits returns the size of an element.
 func (t elemType) bits() int {
 	switch t {
 	case elemF64:
@@ -56,7 +55,7 @@ func (t elemType) bits() int {
 	return 32
 }
 
-// register is the type of a register that holds elements.
+// register returns the type of a register that contains elements.
 func (t elemType) register() ptx.Type {
 	switch t {
 	case elemF64:
@@ -67,9 +66,9 @@ func (t elemType) register() ptx.Type {
 	return ptx.B32
 }
 
-// fragment says where the elements of a matrix are: lane i holds each of
-// them, and the x-th is element at[i*each+x] of the matrix in mmaWork. Bits
-// count by the 32, as they are never taken apart.
+// fragment says where the elements of a matrix are. Each lane i holds each elements, and its x-th
+// element is element at[i*each+x] of the matrix in mmaWork. Bits are counted in groups of 32,
+// because the groups are never split.
 type fragment struct {
 	typ  elemType
 	regs int
@@ -77,7 +76,7 @@ type fragment struct {
 	at   []uint16
 }
 
-// perRegister is the number of elements in a register; 32 bits are one.
+// perRegister returns the number of elements in a register. 32 bits count as one.
 func (t elemType) perRegister() int {
 	if t == elemB1 {
 		return 1
@@ -85,7 +84,7 @@ func (t elemType) perRegister() int {
 	return max(32/t.bits(), 1)
 }
 
-// order is how the blocks of a fragment follow each other in a lane.
+// order is the order of a fragment's blocks in a lane.
 type order uint8
 
 const (
@@ -93,9 +92,8 @@ const (
 	orderK                 // the blocks along k, then row+8
 )
 
-// newFragment lays a matrix of rows x k out: eight rows by four lanes with
-// run elements each are one block. Regs may be more than the matrix fills,
-// then it is there repeatedly.
+// newFragment lays out a matrix of rows x k. A block is eight rows by four lanes with run elements
+// each. If regs is more than the matrix fills, the matrix is repeated.
 func newFragment(t elemType, rows, k, run, regs int, o order) fragment {
 	f := fragment{typ: t, regs: regs, each: regs * t.perRegister()}
 	pair := min(rows/8, 2)
@@ -115,7 +113,7 @@ func newFragment(t elemType, rows, k, run, regs int, o order) fragment {
 	return f
 }
 
-// transposed is the fragment of the transposed matrix, which has rows x k.
+// transposed returns the fragment of the transposed matrix, which has rows x k.
 func (f fragment) transposed(rows, k int) fragment {
 	at := make([]uint16, len(f.at))
 	for i, p := range f.at {
@@ -125,7 +123,7 @@ func (f fragment) transposed(rows, k int) fragment {
 	return f
 }
 
-// kElements is k in elements as fragments count them.
+// kElements returns k in elements as fragments count them.
 func (o *mmaOp) kElements(t elemType) int {
 	if t == elemB1 {
 		return o.k / 32
@@ -147,13 +145,13 @@ func inputFragment(t elemType, rows, k int) fragment {
 	return newFragment(t, rows, k, run, rows*k/run/lanes, orderRows)
 }
 
-// resultFragment is C or D: pairs of neighbours in a row, of any type.
+// resultFragment returns the layout of C or D: pairs of neighbours in a row, of any type.
 func resultFragment(t elemType, rows, cols int) fragment {
 	return newFragment(t, rows, cols, 2, rows*cols/t.perRegister()/lanes, orderRows)
 }
 
-// quadPairs sets the layouts of mma.m8n8k4 of halves: four products, each by
-// four neighbouring lanes and the four that are 16 further.
+// quadPairs sets the layouts of mma.m8n8k4 of halves. There are four products, each computed by
+// four neighbouring lanes and the four lanes 16 further on.
 func (o *mmaOp) quadPairs(f *matrixForm) {
 	o.copies = 4
 	input := func(byRows bool) fragment {
@@ -224,7 +222,7 @@ func (f *fragment) gatherTerms(w *warp, regs []uint32, to *[1024]term, decode fu
 	}
 }
 
-// scatter hands the elements of a matrix out to the lanes in m.
+// scatter distributes the elements of a matrix to the lanes in m.
 //
 //go:norace
 func (f *fragment) scatter(w *warp, regs []uint32, from *[256]uint32, m uint32) {

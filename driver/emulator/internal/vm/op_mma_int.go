@@ -26,7 +26,8 @@ func (o *mmaOp) integers(w *mmaWork) {
 	}
 }
 
-// factors are row i of A and column j of B, as far as A is there.
+// factors returns row i of A and column j of B. If A is sparse, both have only the elements at the
+// places that A stores.
 func (o *mmaOp) factors(w *mmaWork, i, j int) (a, b []term) {
 	b = w.b[j*o.k : (j+1)*o.k]
 	if o.sparsity == nil {
@@ -69,8 +70,8 @@ func (o *mmaOp) doubles(w *mmaWork) {
 	}
 }
 
-// fmaNaN is fmaF64 with the NaNs of the hardware: the first of b, c and a that
-// is one, made quiet, or else the negative one without payload.
+// fmaNaN is fmaF64 with the NaNs of the hardware. It returns the first NaN of b, c and a, made
+// quiet, or else the negative NaN without payload.
 func fmaNaN(a, b, c float64, r rounding) float64 {
 	y := fmaF64(a, b, c, r)
 	if y == y {

@@ -2,26 +2,24 @@ package vm
 
 import "math"
 
-// The sums of op_mma_float.go by the machine's own doubles. A product of two
-// elements is exact in a double, scaling it by a power of two as well, and the
-// conversion to an integer cuts it off towards zero, which is what a step does
-// with what is below its lowest bit. Products with infinities or NaNs are left to
-// the general way.
+// The sums of op_mma_float.go, computed with the host's doubles. A product of two elements is exact
+// in a double, and so is scaling it by a power of two. The conversion to an integer truncates
+// towards zero, just as a step does with the bits below its lowest one. Products with infinities or
+// NaNs use the general method.
 
-// quickFactors are a matrix's elements, k running fastest.
+// quickFactors holds a matrix's elements, k running fastest.
 type quickFactors struct {
 	value [1024]float64
 	exp   [1024]int32 // of the highest bit of the significand, subnormal or not
 }
 
-// expZero is what zeros have instead of an exponent, so that their products
-// are never the highest.
+// expZero is used as the exponent of zeros, so that their products never have the highest exponent.
 const expZero = -expInf
 
-// power is 2^n, for n that a double can have.
+// power returns 2^n, for an n that is valid as a double's exponent.
 func power(n int32) float64 { return math.Float64frombits(uint64(1023+n) << 52) }
 
-// gather takes the elements of a fragment; ok is false if one is no number.
+// gather collects the elements of a fragment. ok is false if one is infinite or a NaN.
 //
 //go:norace
 func (q *quickFactors) gather(w *warp, f *fragment, regs []uint32) (ok bool) {
@@ -53,7 +51,7 @@ func (q *quickFactors) gather32(w *warp, f *fragment, regs []uint32) (ok bool) {
 	return ok
 }
 
-// put stores the value of a pattern and reports whether it is a number.
+// put stores the value of a pattern and reports whether it is finite.
 func (q *quickFactors) put(at uint16, x uint32, f format) bool {
 	at &= 1023
 	top := uint32(1)<<(f.exp&31) - 1
@@ -74,13 +72,13 @@ func (q *quickFactors) put(at uint16, x uint32, f format) bool {
 	return t.exp < expInf
 }
 
-// quick reports whether the sums of the form can be made here.
+// quick reports whether the sums of the form can be computed here.
 func (o *mmaOp) quick() bool {
 	return o.copies == 1 && o.sparsity == nil && !o.a.typ.integer() && o.a.typ != elemB1 && !o.a.typ.fp8() && !o.b.typ.fp8()
 }
 
-// quickFloats is floats for a form that is quick, of the elements that were
-// gathered; ok is false if there are infinities or NaNs on the way.
+// quickFloats is floats for a quick form, using the elements that were gathered. ok is false if
+// infinities or NaNs occur on the way.
 func (o *mmaOp) quickFloats(w *mmaWork) (ok bool) {
 	rule, mixed := o.sum, o.sum.f16 != o.sum.c16
 	if mixed {
@@ -106,7 +104,7 @@ func (o *mmaOp) quickFloats(w *mmaWork) (ok bool) {
 	return true
 }
 
-// quickSteps is steps for k products, the first of elements i of A and j of B.
+// quickSteps is steps for k products, beginning with elements i of A and j of B.
 func (r *sumRule) quickSteps(w *mmaWork, i, j, k int, c uint32) (x uint32, ok bool) {
 	t := termC(c, r.c16)
 	for {
@@ -121,8 +119,8 @@ func (r *sumRule) quickSteps(w *mmaWork, i, j, k int, c uint32) (x uint32, ok bo
 	}
 }
 
-// quickAdd is add for n products, a multiple of 4, where all but c are known
-// to be numbers.
+// quickAdd is add for n products, where n is a multiple of 4. All operands except c are known to be
+// finite.
 func (r *sumRule) quickAdd(a, b *quickFactors, i, j, n int, c term) (x uint32, ok bool) {
 	if c.exp >= expInf {
 		return 0, false
@@ -140,7 +138,7 @@ func (r *sumRule) quickAdd(a, b *quickFactors, i, j, n int, c term) (x uint32, o
 	return r.pattern(sum, int(low)), true
 }
 
-// highest is the highest sum of two exponents. There are a multiple of 4.
+// highest returns the highest sum of two exponents. The number of exponents is a multiple of 4.
 func highest(a, b []int32) int32 {
 	x, y := int32(math.MinInt32), int32(math.MinInt32)
 	for len(a) >= 4 && len(b) >= 4 {
@@ -152,8 +150,8 @@ func highest(a, b []int32) int32 {
 	return max(x, y)
 }
 
-// scaled is the sum of the products, each times scale and cut to an integer.
-// There are a multiple of 4.
+// scaled returns the sum of the products, each times scale and truncated to an integer. The number
+// of products is a multiple of 4.
 func scaled(a, b []float64, scale float64) (sum int64) {
 	for len(a) >= 4 && len(b) >= 4 {
 		p, q := (*[4]float64)(a), (*[4]float64)(b)

@@ -4,12 +4,11 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// mma.sp: of A, only some elements are there, and metadata says which: two of
-// each four, one of each two in tf32, two pairs of each four pairs of 4 bits.
-// A and B are multiplied at the places that are there, and only there: what B
-// has elsewhere does not matter.
+// mma.sp: only some elements of A are stored, and metadata says which: two of each four, one of
+// each two in tf32, or two pairs of each four pairs of 4 bits. A and B are multiplied only at the
+// stored places. Other elements of B do not matter.
 
-// sparsity is what a sparse form has beyond a dense one.
+// sparsity holds what a sparse form has in addition to a dense one.
 type sparsity struct {
 	selector int  // which lanes of four have the metadata
 	holders  int  // how many of them
@@ -43,7 +42,7 @@ func (l *lowerer) sparse(i *ptx.Instr, o *mmaOp, t elemType) bool {
 	return true
 }
 
-// group is the number of elements of A that four bits of metadata are about.
+// group returns the number of elements of A that four bits of metadata describe.
 func (t elemType) group() int {
 	switch t {
 	case elemTF32:
@@ -54,7 +53,7 @@ func (t elemType) group() int {
 	return 4
 }
 
-// places finds, for each element of A that is there, its place along k.
+// places finds the place along k of each stored element of A.
 //
 //go:norace
 func (o *mmaOp) places(w *warp, metadata uint32, to *[1024]uint8) {
@@ -72,9 +71,8 @@ func (o *mmaOp) places(w *warp, metadata uint32, to *[1024]uint8) {
 	}
 }
 
-// fourBits is the metadata of group g of a row. With elements of 16 and 32
-// bits a lane has four groups of two rows each, with smaller ones eight groups
-// of one row.
+// fourBits returns the metadata of group g of a row. With elements of 16 and 32 bits, a lane has
+// four groups of two rows each. With smaller elements, it has eight groups of one row.
 func (s *sparsity) fourBits(e *col32, row, g int) uint32 {
 	lane := row%8*4 + s.selector*s.holders
 	if !s.narrow {
@@ -83,7 +81,7 @@ func (s *sparsity) fourBits(e *col32, row, g int) uint32 {
 	return e[lane+row/8+g/8*2] >> (g % 8 * 4) & 15
 }
 
-// placeIn is where element x of those that are there is in its group.
+// placeIn returns the place in its group of stored element x.
 func placeIn(fourBits uint32, x, group int) int {
 	switch group {
 	case 2:
@@ -94,7 +92,7 @@ func placeIn(fourBits uint32, x, group int) int {
 	return int(fourBits >> (2 * x) & 3)
 }
 
-// compressed is a column of B at the places where a row of A is.
+// compressed returns a column of B at the places where a row of A has elements.
 func compressed(b []term, places []uint8, to *[64]term) []term {
 	for k, p := range places {
 		to[k] = b[p]

@@ -81,7 +81,7 @@ func execSign64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// execLocalAddr is the address in local memory of imm in the running frame.
+// execLocalAddr computes the address in local memory of imm in the running frame.
 //
 //go:norace
 func execLocalAddr(w *warp, in *inst, m uint32) {

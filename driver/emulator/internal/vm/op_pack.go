@@ -8,8 +8,8 @@ import (
 
 // Moves of vectors: between vectors, and between a scalar and the parts of it.
 
-// parts are the elements of an operand that is a vector, which together have
-// the size of t, or nil for a scalar.
+// parts returns the elements of a vector operand, which together have the size of t. It returns nil
+// for a scalar.
 func (l *lowerer) parts(o ptx.Operand, t ptx.Type) []ptx.Operand {
 	switch o := o.(type) {
 	case *ptx.Vec:
@@ -19,7 +19,7 @@ func (l *lowerer) parts(o ptx.Operand, t ptx.Type) []ptx.Operand {
 			return nil
 		}
 		if o.Special {
-			if t == ptx.B128 { // %tid and its like are vectors of four
+			if t == ptx.B128 { // %tid and the like are vectors of four
 				return components(o, 4)
 			}
 			return nil
@@ -44,8 +44,8 @@ func (l *lowerer) scalar(o ptx.Operand) bool {
 	return ok && (d.vector == 0 || r.Sel != "")
 }
 
-// isScalarSpecial reports whether o is a special register of one value, or one
-// component of several.
+// isScalarSpecial reports whether o is a special register with one value, or one component of a
+// special register.
 func isScalarSpecial(o ptx.Operand) bool {
 	r, ok := o.(*ptx.Reg)
 	if !ok || !r.Special {
@@ -58,7 +58,7 @@ func isScalarSpecial(o ptx.Operand) bool {
 	return true
 }
 
-// components are the elements of a vector register.
+// components returns the elements of a vector register.
 func components(r *ptx.Reg, n int) []ptx.Operand {
 	out := make([]ptx.Operand, n)
 	for k := range out {
@@ -69,8 +69,8 @@ func components(r *ptx.Reg, n int) []ptx.Operand {
 	return out
 }
 
-// movVector is mov.v2 and mov.v4: vectors of the same shape, or a scalar that
-// is split into as many parts.
+// movVector lowers mov.v2 and mov.v4: vectors of the same shape, or a scalar that is split into as
+// many parts.
 func (l *lowerer) movVector(dst, src ptx.Operand, n int, t ptx.Type) {
 	if t == ptx.Pred || n*t.Size() > 16 {
 		l.bad("a vector of predicates, or of more than 16 bytes")
@@ -113,7 +113,7 @@ func (l *lowerer) movVector(dst, src ptx.Operand, n int, t ptx.Type) {
 	l.moveAll(to, from, t)
 }
 
-// moveAll moves registers as if all at once: a destination may be a later source.
+// moveAll moves registers as if simultaneously: a destination may be a later source.
 func (l *lowerer) moveAll(to []ptx.Operand, from []reg, t ptx.Type) {
 	dsts := l.dsts(to, t)
 	for k := range from {
@@ -130,7 +130,7 @@ func (l *lowerer) moveAll(to []ptx.Operand, from []reg, t ptx.Type) {
 	}
 }
 
-// dsts are the columns of several destinations, noReg for a sink.
+// dsts returns the columns of several destinations, noReg for a sink.
 func (l *lowerer) dsts(to []ptx.Operand, t ptx.Type) []reg {
 	out := make([]reg, len(to))
 	for k, o := range to {
@@ -142,7 +142,7 @@ func (l *lowerer) dsts(to []ptx.Operand, t ptx.Type) []reg {
 	return out
 }
 
-// reg128 is a 128-bit register: two columns, the lower half first.
+// reg128 returns the two columns of a 128-bit register, the lower half first.
 func (l *lowerer) reg128(o ptx.Operand) [2]reg {
 	r, ok := o.(*ptx.Reg)
 	if !ok {
@@ -157,7 +157,7 @@ func (l *lowerer) reg128(o ptx.Operand) [2]reg {
 	return [2]reg{d.reg, {d.reg.class, d.reg.id + 1}}
 }
 
-// src128 is a 128-bit register or a constant.
+// src128 returns the columns of a 128-bit register or a constant.
 func (l *lowerer) src128(o ptx.Operand) [2]reg {
 	if imm, ok := o.(*ptx.Imm); ok && !imm.IsFloat() {
 		return [2]reg{l.constant(class64, imm.Bits), l.constant(class64, 0)} // of negative ones, too
@@ -165,7 +165,7 @@ func (l *lowerer) src128(o ptx.Operand) [2]reg {
 	return l.reg128(o)
 }
 
-// pack is mov.b32 d, {a, b} and its like.
+// pack lowers mov.b32 d, {a, b} and the like.
 func (l *lowerer) pack(dst ptx.Operand, v []ptx.Operand, t ptx.Type) {
 	part := partType(t, len(v))
 	if part == ptx.NoType {
@@ -193,7 +193,7 @@ func (l *lowerer) pack(dst ptx.Operand, v []ptx.Operand, t ptx.Type) {
 	l.emit(execJoin64, d[1], from[2], from[3])
 }
 
-// join makes a scalar of parts, the lowest first.
+// join makes a scalar from parts, the lowest first.
 func (l *lowerer) join(dst reg, from []reg, part ptx.Type) {
 	if dst.class == class64 && part.Size() == 4 {
 		l.emit(execJoin64, dst, from[0], from[1])
@@ -238,7 +238,7 @@ func (l *lowerer) masked(r reg, t ptx.Type) reg {
 	return d
 }
 
-// unpack is mov.b32 {a, b}, d and its like.
+// unpack lowers mov.b32 {a, b}, d and the like.
 func (l *lowerer) unpack(v []ptx.Operand, src ptx.Operand, t ptx.Type) {
 	part := partType(t, len(v))
 	if part == ptx.NoType {
@@ -263,8 +263,8 @@ func (l *lowerer) unpack(v []ptx.Operand, src ptx.Operand, t ptx.Type) {
 	l.moveAll(v, from, part)
 }
 
-// split takes a scalar of type t apart into n parts, the lowest first, each
-// zero-extended. They go to the given registers, or to new ones.
+// split splits a scalar of type t into n parts, the lowest first, each zero-extended. The parts go
+// to the given registers, or to new ones.
 func (l *lowerer) split(a reg, t ptx.Type, n int, to []reg) []reg {
 	if to == nil {
 		for range n {

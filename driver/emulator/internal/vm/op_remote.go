@@ -7,10 +7,10 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// st.async and red.async: stores and reductions to the shared memory of a
-// block of the cluster, which an mbarrier object there is told of.
+// st.async and red.async: stores and reductions to the shared memory of a block of the cluster,
+// which signal an mbarrier object there.
 
-// remoteMods are the modifiers that both may have.
+// remoteMods checks the modifiers that both may have.
 func remoteMods(l *lowerer, f *form) (op string, ok bool) {
 	for _, m := range f.rest {
 		switch m {
@@ -22,7 +22,7 @@ func remoteMods(l *lowerer, f *form) (op string, ok bool) {
 			op = m
 		}
 	}
-	// With .global and without an mbarrier they are of later devices.
+	// The forms with .global and without an mbarrier belong to later devices.
 	return op, f.space == ptx.SharedSpace && slices.Contains(f.rest, "mbarrier::complete_tx::bytes") && len(f.types) == 1
 }
 
@@ -51,7 +51,7 @@ func lowerStAsync(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// refuseRemote tells forms of later devices from what is no form at all.
+// refuseRemote distinguishes forms of later devices from invalid forms.
 func (l *lowerer) refuseRemote(f *form) {
 	if f.space == ptx.GlobalSpace {
 		l.unsupported()

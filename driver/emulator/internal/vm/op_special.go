@@ -32,7 +32,7 @@ func specialName(o *ptx.Reg) string {
 	return o.Name
 }
 
-// component is the element of d that a selector names; without one it is x.
+// component returns the element of d that a selector names, or x without a selector.
 func component(d Dim3, sel string) uint32 {
 	switch sel {
 	case "y":
@@ -65,7 +65,7 @@ func perLane(f func(i uint32) uint32) execFunc {
 	}
 }
 
-// specialRegister is how a special register is read; nil if it is not there.
+// specialRegister returns how to read a special register, or nil if there is none of that name.
 func specialRegister(name, sel string) (execFunc, ptx.Type) {
 	switch name {
 	case "tid":
@@ -114,7 +114,7 @@ func specialRegister(name, sel string) (execFunc, ptx.Type) {
 		return uniform(func(w *warp) uint32 { return uint32(globalTimer() >> 32) }), ptx.U32
 	case "dynamic_smem_size":
 		return uniform(func(w *warp) uint32 { return w.cta.run.opts.DynamicShared }), ptx.U32
-	case "total_smem_size": // in the units in which it is given out
+	case "total_smem_size": // in the unit of allocation
 		return uniform(func(w *warp) uint32 { return alignUp(uint32(w.cta.run.sharedBytes()), sharedUnit) }), ptx.U32
 	case "aggr_smem_size":
 		return uniform(func(w *warp) uint32 { return uint32(w.cta.run.sharedBytes()) + w.cta.run.reservedShared() }), ptx.U32
@@ -125,8 +125,8 @@ func specialRegister(name, sel string) (execFunc, ptx.Type) {
 	return clusterRegister(name, sel)
 }
 
-// counterType is the type of one of the counters %pm0 to %pm7 and %pm0_64 to
-// %pm7_64, which only a profiler sets going.
+// counterType returns the type of one of the counters %pm0 to %pm7 and %pm0_64 to %pm7_64. Only a
+// profiler would start them.
 func counterType(name string) ptx.Type {
 	n, wide := strings.CutSuffix(name, "_64")
 	switch {
@@ -146,8 +146,8 @@ func noCounter(t ptx.Type) execFunc {
 	return uniform(func(*warp) uint32 { return 0 })
 }
 
-// clusterRegister reads the registers of clusters. Without a cluster each CTA
-// is one of its own.
+// clusterRegister reads the registers of clusters. Without a cluster, each CTA is a cluster of its
+// own.
 func clusterRegister(name, sel string) (execFunc, ptx.Type) {
 	var f func(w *warp) uint32
 	switch name {
@@ -182,7 +182,7 @@ func clusterRegister(name, sel string) (execFunc, ptx.Type) {
 	return uniform(f), ptx.U32
 }
 
-// cluster is the shape of the launch's clusters.
+// cluster returns the shape of the launch's clusters.
 func (w *warp) cluster() Dim3 {
 	if c := w.cta.run.opts.Cluster; c.Count() != 0 {
 		return c
@@ -190,13 +190,12 @@ func (w *warp) cluster() Dim3 {
 	return Dim3{1, 1, 1}
 }
 
-// clusterCTA is the CTA's index in its cluster.
+// clusterCTA returns the CTA's index in its cluster.
 func (w *warp) clusterCTA() Dim3 {
 	i, c := w.cta.id, w.cluster()
 	return Dim3{i.X % c.X, i.Y % c.Y, i.Z % c.Z}
 }
 
-// over is a divided by b.
 func over(a, b Dim3) Dim3 { return Dim3{a.X / b.X, a.Y / b.Y, a.Z / b.Z} }
 
 func readTid(sel string) execFunc {
@@ -218,7 +217,7 @@ func readTid(sel string) execFunc {
 	}
 }
 
-// sm is the number of the multiprocessor that the CTA would be on.
+// sm returns the number of the multiprocessor that the CTA would be on.
 func (c *cta) sm() uint32 {
 	g := c.run.opts.Grid
 	i := uint64(c.id.X) + uint64(g.X)*(uint64(c.id.Y)+uint64(g.Y)*uint64(c.id.Z))
@@ -227,7 +226,7 @@ func (c *cta) sm() uint32 {
 
 var started = time.Now()
 
-// clock counts at the device's clock rate. Two readings of a warp differ.
+// clock counts at the device's clock rate. Two readings by the same warp differ.
 func (w *warp) clock() uint64 {
 	khz := w.cta.run.opts.Device.ClockKHz
 	if khz <= 0 {
@@ -236,7 +235,7 @@ func (w *warp) clock() uint64 {
 	hi, lo := bits.Mul64(uint64(time.Since(started)), uint64(khz))
 	t, _ := bits.Div64(hi, lo, 1_000_000)
 	w.lastClock = max(t, w.lastClock+1)
-	w.synced = true // who reads the time waits for it to pass
+	w.synced = true // code that reads the time may be waiting for it to pass
 	return w.lastClock
 }
 

@@ -6,9 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// alloca, stacksave and stackrestore: local memory whose size is known at run
-// time. It is apart from the frames, at local addresses from allocaBase on;
-// each lane has a stack pointer of its own.
+// alloca, stacksave and stackrestore: local memory whose size is known at run time. It is separate
+// from the frames, at local addresses from allocaBase on. Each lane has its own stack pointer.
 
 func init() {
 	register(lowerAlloca, "alloca")
@@ -47,7 +46,7 @@ func (l *lowerer) saveStack() {
 		return
 	}
 	l.savedSP = l.newReg(class64)
-	// The pointer is read at the function's start: put it before the code.
+	// The pointer is read at the start of the function: put the instruction before the code.
 	n := &lowered{in: inst{exec: execStackSave, target: -1}, pos: l.fn.Pos}
 	n.ref(fieldD, l.savedSP, true)
 	l.prologue = append(l.prologue, n)
@@ -91,14 +90,14 @@ func execStackRestore(w *warp, in *inst, m uint32) {
 	a := &w.r64[in.a]
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		if a[i] > uint64(len(w.dyn.mem[i])) { // what is below the top is there
+		if a[i] > uint64(len(w.dyn.mem[i])) { // everything below the top exists
 			panic(w.laneFault(FaultStack, in, i, fmt.Sprintf("stackrestore of %#x, which no stacksave returned", a[i])))
 		}
 		w.dyn.top[i] = a[i]
 	}
 }
 
-// dynamicStack is the memory of alloca of a warp.
+// dynamicStack is a warp's memory for alloca.
 type dynamicStack struct {
 	top col64 // bytes in use, by lane
 	mem [lanes][]byte

@@ -10,12 +10,11 @@ import (
 
 var formatTF32 = format{10, 8}
 
-// tf32NaN is what .rn and .rz make of a NaN.
+// tf32NaN is the result of .rn and .rz for a NaN.
 const tf32NaN = 0x7fffe000
 
-// cvtTF32 is cvt to .tf32. The mode .rna adds half of the last place to the
-// pattern, and does so with .satfinite to infinities and NaNs, too: that is
-// what the hardware shows.
+// cvtTF32 is cvt to .tf32. The mode .rna adds half of the last place to the pattern. With
+// .satfinite it does so even to infinities and NaNs, as the hardware does.
 func cvtTF32(f *form) execFunc {
 	relu, finite := f.has(flagRelu), f.has(flagSatFinite)
 	switch {
@@ -48,8 +47,7 @@ func tf32Away(x uint32, finite bool) uint32 {
 	return x
 }
 
-// cvtAllowed reports whether drivers have a conversion of these types with
-// these modifiers.
+// cvtAllowed reports whether drivers accept a conversion of these types with these modifiers.
 func cvtAllowed(dt, st ptx.Type, f *form) bool {
 	bf16 := dt == ptx.BF16 || st == ptx.BF16
 	small := dt.Size() == 1 || st.Size() == 1

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// The SIMD video instructions: vadd4, vabsdiff2 and so on, which work on the
-// two halves or four bytes of a register. (PTX ISA, "SIMD Video Instructions".)
+// The SIMD video instructions: vadd4, vabsdiff2 and so on, which operate on the two halves or four
+// bytes of a register. (PTX ISA, "SIMD Video Instructions".)
 
 func init() {
 	for _, op := range []string{"vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax", "vset"} {
@@ -108,10 +108,10 @@ func videoSelector(o ptx.Operand) (ptx.Operand, string) {
 	return &plain, r.Sel
 }
 
-// letter is what selectors begin with.
+// letter returns the letter that selectors begin with.
 func (v *video) letter() string { return map[int]string{2: "h", 4: "b"}[v.parts] }
 
-// setMask reads which parts of the result are written; without a selector all.
+// setMask reads which parts of the result are written. Without a selector, all are.
 func (v *video) setMask(sel string) bool {
 	v.mask = 1<<v.parts - 1
 	if sel == "" {
@@ -128,8 +128,8 @@ func (v *video) setMask(sel string) bool {
 	return ok && digits != ""
 }
 
-// selector reads which parts of both sources stand for a source's own, the
-// highest first; from is the first of its own.
+// selector reads which parts of both sources replace a source's own, the highest first. from is the
+// number of the source's first part.
 func (v *video) selector(to *[4]uint, sel string, from uint) bool {
 	if sel == "" {
 		for k := range to {
@@ -160,7 +160,7 @@ func (w *warp) video(in *inst, m uint32, v *video) {
 	}
 }
 
-// of is the result for one lane; ab holds the parts of both sources.
+// of returns the result for one lane. ab contains the parts of both sources.
 func (v *video) of(ab uint64, c uint32) uint32 {
 	width, out := v.width(), c
 	for k := range uint(v.parts) {

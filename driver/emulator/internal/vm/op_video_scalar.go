@@ -6,12 +6,11 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// vshr, the one scalar video instruction that is here, and of it the forms with
-// whole registers. Today's devices have none of these instructions: drivers
-// make sequences of others of them, whose results are not those that the ISA
-// describes. (On an H100 with driver 580 vadd.u32.u32.u32.sat wraps around, a
-// result in .h1 is the upper half of the sum, and .min and .max compare other
-// values.) For these forms of vshr they agree.
+// vshr is the only scalar video instruction implemented here, and only in the forms with whole
+// registers. Today's devices have none of these instructions. Drivers replace them by sequences of
+// others, and the results differ from what the ISA describes. (On an H100 with driver 580,
+// vadd.u32.u32.u32.sat wraps around, a result in .h1 is the upper half of the sum, and .min and
+// .max compare other values.) For these forms of vshr, the results agree.
 
 func init() {
 	register(lowerVshr, "vshr")

@@ -31,8 +31,7 @@ func (l *lowerer) syncInstr(exec execFunc, d reg, member ptx.Operand, srcs ...re
 	return n
 }
 
-// finishSync notes the operands, for lanes that meet at different
-// instructions.
+// finishSync records the operands, for lanes that meet at different instructions.
 func (l *lowerer) finishSync(n *lowered) {
 	for _, r := range n.refs {
 		if r.field != fieldGuard {
@@ -76,7 +75,7 @@ func lowerShfl(l *lowerer, i *ptx.Instr, f *form) {
 	}
 	d, p := l.pairDst(i.Args[0], ptx.B32)
 	a, b, c := l.src(i.Args[1], ptx.B32), l.src(i.Args[2], ptx.U32), l.src(i.Args[3], ptx.U32)
-	if want == 4 { // the old form: whoever is there
+	if want == 4 { // the old form: whichever lanes are there
 		n := l.emit(execShfl, d, a, b, c)
 		n.more(l.constant(class32, uint64(full)), false)
 		n.more(p, true)
@@ -89,7 +88,8 @@ func lowerShfl(l *lowerer, i *ptx.Instr, f *form) {
 	l.finishSync(n)
 }
 
-// pairDst is a destination d or d|p; without p a predicate nobody reads.
+// pairDst returns the registers of a destination d or d|p. Without p, it returns a predicate that
+// is never read.
 func (l *lowerer) pairDst(o ptx.Operand, t ptx.Type) (d, p reg) {
 	if pair, ok := o.(*ptx.Pair); ok {
 		return l.dst(pair.A, t), l.dst(pair.B, ptx.Pred)
@@ -278,7 +278,7 @@ func lowerRedux(l *lowerer, i *ptx.Instr, f *form) {
 	l.finishSync(n)
 }
 
-// reduxFunc is the operation of redux, or of a reduction on 32 bits.
+// reduxFunc returns the operation of redux, or of a reduction on 32 bits.
 func reduxFunc(op string, t ptx.Type, f *form) func(a, b uint32) uint32 {
 	if t == ptx.F32 && (op == "min" || op == "max") {
 		mm := minmax{max: op == "max", nan: f.has(flagNaN), abs: f.has(flagAbs)}
@@ -328,8 +328,8 @@ func lowerElect(l *lowerer, i *ptx.Instr, f *form) {
 	l.finishSync(n)
 }
 
-// syncOp is what an operation with a member mask needs to know when lanes
-// arrive at different times or places.
+// syncOp holds what an operation with a member mask needs when lanes arrive at different times or
+// places.
 type syncOp struct {
 	sig      string // lanes may meet at instructions of the same signature
 	all      bool   // the member mask is all lanes
@@ -351,14 +351,14 @@ type syncScratch struct {
 	x   extra
 }
 
-// syncLanes executes an operation with a member mask for the lanes of the
-// running split whose members are all here; the others wait.
+// syncLanes executes an operation with a member mask for the lanes of the running split whose
+// members have all arrived. The other lanes wait.
 func (w *warp) syncLanes(in *inst) bool {
 	w.epoch++
 	if in.ctl == ctlWarpBarrier {
 		w.synced = true
 	}
-	if w.mask == w.live { // nobody else could come
+	if w.mask == w.live { // no other lane could come
 		w.execGroups(in, w.mask)
 		w.pc++
 		return true
@@ -386,8 +386,8 @@ func (w *warp) syncLanes(in *inst) bool {
 	return w.pick()
 }
 
-// members is the member mask of the lowest lane in m, and the lanes of m that
-// have the same.
+// members returns the member mask of the lowest lane in m, and the lanes of m that have the same
+// mask.
 func (w *warp) members(in *inst, m uint32) (want, group uint32) {
 	if in.x.sync.all {
 		return full, m
@@ -411,9 +411,8 @@ func (w *warp) execGroups(in *inst, m uint32) {
 	}
 }
 
-// rendezvous executes an operation whose members wait at different
-// instructions: their operands are collected, the operation is executed once,
-// and the results are handed out.
+// rendezvous executes an operation whose members wait at different instructions. It collects their
+// operands, executes the operation once, and distributes the results.
 func (w *warp) rendezvous(in *inst) {
 	var want, here uint32
 	have := false
@@ -424,7 +423,7 @@ func (w *warp) rendezvous(in *inst) {
 		}
 		sw, g := w.splitMembers(s)
 		if g != s.mask || have && sw != want {
-			return // several masks at one place: they wait for themselves
+			return // several masks at one place: they wait for their own lanes
 		}
 		want, have = sw, true
 		here |= s.mask
@@ -435,7 +434,7 @@ func (w *warp) rendezvous(in *inst) {
 	w.meet(in, here)
 }
 
-// waitsAt reports whether s waits at an instruction that can meet in.
+// waitsAt reports whether s waits at an instruction that can be combined with in.
 func (w *warp) waitsAt(s *split, in *inst) bool {
 	return s.wait == waitWarp && s.in != nil && s.in.x.sync.sig == in.x.sync.sig && len(s.in.x.sync.operands) == len(in.x.sync.operands)
 }
@@ -482,8 +481,7 @@ func (w *warp) meet(in *inst, here uint32) {
 	}
 }
 
-// exchange copies operands of waiting lanes to the scratch columns, or
-// results from there.
+// exchange copies operands of waiting lanes to the scratch columns, or results back from there.
 func (w *warp) exchange(in *inst, back bool) {
 	sc := &w.scratch
 	for i := range w.splits {

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// wmma: matrices that are loaded, multiplied and stored by a whole warp.
+// wmma: matrices that a whole warp loads, multiplies and stores.
 
 func init() {
 	register(lowerWmma, "wmma")
@@ -32,14 +32,14 @@ func lowerWmma(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// wmmaShapes are the shapes of wmma by the type of A and B.
+// wmmaShapes lists the shapes of wmma by the type of A and B.
 var wmmaShapes = map[elemType]string{
 	elemF16: "m16n16k16 m32n8k16 m8n32k16", elemBF16: "m16n16k16 m32n8k16 m8n32k16",
 	elemS8: "m16n16k16 m32n8k16 m8n32k16", elemU8: "m16n16k16 m32n8k16 m8n32k16",
 	elemTF32: "m16n16k8", elemF64: "m8n8k4", elemS4: "m8n8k32", elemU4: "m8n8k32", elemB1: "m8n8k128",
 }
 
-// wmmaResults are the shapes by the type of C and D.
+// wmmaResults lists the shapes by the type of C and D.
 var wmmaResults = map[elemType]string{
 	elemF16: wmmaShapes[elemF16], elemF32: wmmaShapes[elemF16] + " m16n16k8", elemF64: "m8n8k4",
 	elemS32: wmmaShapes[elemS8] + " m8n8k32 m8n8k128",
@@ -49,8 +49,8 @@ func (t tile) String() string { return fmt.Sprintf("m%dn%dk%d", t.m, t.n, t.k) }
 
 func (t tile) in(list string) bool { return slices.Contains(strings.Fields(list), t.String()) }
 
-// wmmaProduct lowers wmma.mma. The result has A's and B's layouts in its
-// form, but they are the same in registers.
+// wmmaProduct lowers wmma.mma. The form specifies the layouts of A and B, but they are the same in
+// registers.
 func (l *lowerer) wmmaProduct(i *ptx.Instr, g *matrixForm) {
 	o := &mmaOp{tile: g.tile, copies: 1}
 	if len(g.types) == 2 { // d and c of halves
@@ -76,8 +76,8 @@ func (l *lowerer) wmmaProduct(i *ptx.Instr, g *matrixForm) {
 	l.matrixProduct(i, o)
 }
 
-// wmmaTypes reports whether d, a, b and c can stand together; of halves d and
-// c are of either type.
+// wmmaTypes reports whether d, a, b and c can be combined. With halves, d and c may be of either
+// type.
 func wmmaTypes(t []elemType) bool {
 	if t[1] == elemF16 {
 		return t[0].accumulator() && t[3].accumulator()
@@ -85,7 +85,7 @@ func wmmaTypes(t []elemType) bool {
 	return knownTypes(t, false)
 }
 
-// wmmaFragment is the layout of operand a, b, c or d.
+// wmmaFragment returns the layout of operand a, b, c or d.
 func wmmaFragment(operand string, s tile, t elemType) fragment {
 	k, run := s.k, t.perRegister()
 	if t == elemB1 {
@@ -93,7 +93,7 @@ func wmmaFragment(operand string, s tile, t elemType) fragment {
 	}
 	regs := func(rows int) int {
 		if t == elemF16 {
-			return 8 // some have the elements repeatedly
+			return 8 // some repeat the elements
 		}
 		return rows * k / run / lanes
 	}
@@ -114,7 +114,7 @@ func wmmaFragment(operand string, s tile, t elemType) fragment {
 type wmmaMove struct {
 	fragment
 	rows, cols int  // of the matrix as fragments count it: B is transposed
-	across     bool // in memory, columns are what is contiguous
+	across     bool // in memory, columns are contiguous
 	wideBase   bool
 	store      bool
 	run        int    // elements that are moved at once
@@ -142,7 +142,7 @@ func (l *lowerer) wmmaMemory(i *ptx.Instr, f *form, g *matrixForm, store bool) {
 	l.emitWmmaMemory(i, f, o)
 }
 
-// newWmmaMove is the form for operand a, b, c or d, or nil if there is none.
+// newWmmaMove returns the form for operand a, b, c or d, or nil if there is none.
 func newWmmaMove(operand string, s tile, t elemType, byColumns bool) *wmmaMove {
 	o := &wmmaMove{across: byColumns, rows: s.m, cols: s.k, run: 1, bytes: uint64(t.bits()+7) / 8}
 	shapes := wmmaShapes[t]
@@ -169,8 +169,8 @@ func newWmmaMove(operand string, s tile, t elemType, byColumns bool) *wmmaMove {
 	return o
 }
 
-// emitWmmaMemory emits the load or store: stride is in x.regs[1], the
-// fragment's registers follow.
+// emitWmmaMemory emits the load or store. The stride is in x.regs[1], followed by the fragment's
+// registers.
 func (l *lowerer) emitWmmaMemory(i *ptx.Instr, f *form, o *wmmaMove) {
 	address, list := i.Args[1], i.Args[0]
 	if o.store {
@@ -206,7 +206,7 @@ func (l *lowerer) emitWmmaMemory(i *ptx.Instr, f *form, o *wmmaMove) {
 	l.finishSync(n)
 }
 
-// defaultStride is that of a matrix without gaps, in elements.
+// defaultStride returns the stride of a matrix without gaps, in elements.
 func (o *wmmaMove) defaultStride() int {
 	switch {
 	case o.across:
@@ -237,7 +237,7 @@ func (o *wmmaMove) exec(w *warp, in *inst, m uint32) {
 	}
 }
 
-// offset is where element at of the matrix is, in bytes.
+// offset returns the byte offset of element at of the matrix.
 func (o *wmmaMove) offset(at int, stride uint64) uint64 {
 	row, col := uint64(at/o.cols), uint64(at%o.cols)
 	if o.across {
@@ -249,7 +249,7 @@ func (o *wmmaMove) offset(at int, stride uint64) uint64 {
 	return (row*stride + col) * uint64(o.typ.bits()) / 8
 }
 
-// move moves an element, or what stands for several, of a lane's register.
+// move moves an element, or a register that contains several, of a lane.
 //
 //go:norace
 func (o *wmmaMove) move(w *warp, r uint32, lane int, shift uint, p unsafe.Pointer) {
