@@ -6,10 +6,10 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// noReg stands for an operand that is not there.
+// noReg stands for a missing operand.
 var noReg = reg{class: numClasses}
 
-// classOf is the bank for values of type t.
+// classOf returns the bank for values of type t.
 func classOf(t ptx.Type) class {
 	switch {
 	case t == ptx.Pred:
@@ -20,14 +20,14 @@ func classOf(t ptx.Type) class {
 	return class32
 }
 
-// immBits is the pattern of an immediate where type t is expected.
+// immBits returns the pattern of an immediate where type t is expected.
 func immBits(i *ptx.Imm, t ptx.Type) uint64 {
 	var x uint64
 	switch {
 	case t == ptx.F32:
 		return uint64(i.Float32Bits())
 	case t == ptx.F64 && i.Kind == ptx.ImmF32:
-		return i.Bits // ptxas takes the pattern as it is, which is no conversion
+		return i.Bits // ptxas uses the pattern unchanged, without a conversion
 	case t == ptx.F64:
 		return i.Float64Bits()
 	case t == ptx.F16 && i.IsFloat():
@@ -115,7 +115,7 @@ func (l *lowerer) newReg(c class) reg {
 	return reg{c, l.vregs[c] - 1}
 }
 
-// mostDigits is how many the numbers of a range's registers have at most.
+// mostDigits is the maximum number of digits in the number of a range's register.
 const mostDigits = 10
 
 // lookupReg finds a declared register.
@@ -126,8 +126,8 @@ func (l *lowerer) lookupReg(name string) (regDef, bool) {
 		}
 		prefix := strings.TrimRight(name, "0123456789")
 		digits := name[len(prefix):]
-		// The prefix itself may end in digits: %r1<3> has %r10, %r11, %r12. No
-		// range has a number of more digits than mostDigits.
+		// The prefix itself may end in digits: %r1<3> has %r10, %r11, %r12. The number of a
+		// register in a range has at most mostDigits digits.
 		for i := max(0, len(digits)-mostDigits); i < len(digits); i++ {
 			d, ok := s.ranges[name[:len(prefix)+i]]
 			if !ok || (digits[i] == '0' && i+1 < len(digits)) {
@@ -221,8 +221,7 @@ func (l *lowerer) src(o ptx.Operand, t ptx.Type) reg {
 	return l.constant(want, 0)
 }
 
-// regSum is a register with a constant added: the sum wraps at the register's
-// own width.
+// regSum returns a register with a constant added. The sum wraps at the register's own width.
 func (l *lowerer) regSum(o *ptx.RegSum, want class) reg {
 	r, t := l.readReg(o.Reg)
 	if r.class == classPred || t.Kind() == ptx.KindFloat {
@@ -244,7 +243,7 @@ func (l *lowerer) regSum(o *ptx.RegSum, want class) reg {
 	return l.convertClass(o.Reg, sum, t, want)
 }
 
-// readReg is a register operand with its component, negation and so on.
+// readReg resolves a register operand with its component, negation and so on.
 func (l *lowerer) readReg(o *ptx.Reg) (reg, ptx.Type) {
 	if o.Special {
 		return l.special(o)
@@ -280,8 +279,8 @@ func (l *lowerer) readReg(o *ptx.Reg) (reg, ptx.Type) {
 	return r, d.typ
 }
 
-// convertClass reads a register of another width than the instruction's
-// type, which memory and conversion instructions allow.
+// convertClass reads a register whose width differs from the instruction's type, as memory and
+// conversion instructions allow.
 func (l *lowerer) convertClass(o *ptx.Reg, r reg, rt ptx.Type, want class) reg {
 	if r.class == classPred || want == classPred {
 		l.bad("register %s has type .%s", o.Name, rt)
@@ -384,7 +383,7 @@ func (l *lowerer) unresolved(name string) {
 	l.fail(CompileUnresolved, "%s is not defined", name)
 }
 
-// symbol is a column with the address of name plus offset.
+// symbol returns a column with the address of name plus offset.
 func (l *lowerer) symbol(name string, offset int64) reg {
 	v := l.lookupVar(name)
 	if v == nil {

@@ -8,7 +8,7 @@ import (
 
 // The operands of memory instructions: forms, spaces, places, vectors.
 
-// cacheMods are modifiers of loads and stores that are hints only.
+// cacheMod reports whether a modifier of loads and stores is only a hint.
 func cacheMod(m string) bool {
 	switch m {
 	case "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak":
@@ -47,14 +47,14 @@ func (l *lowerer) memory(f *form) (mf memForm, ok bool) {
 	return mf, true
 }
 
-// place is where a memory operand points: a column and an offset.
+// place is the target of a memory operand: a column and an offset.
 type place struct {
 	space ptx.Space
 	base  reg // noReg for a kernel parameter
 	imm   uint64
 }
 
-// place resolves a memory operand.
+// memoryPlace resolves a memory operand.
 func (l *lowerer) memoryPlace(o ptx.Operand, space ptx.Space) place {
 	switch o := o.(type) {
 	case *ptx.Elem:
@@ -95,7 +95,7 @@ func (l *lowerer) memoryPlace(o ptx.Operand, space ptx.Space) place {
 	return place{space, l.constant(class64, 0), 0}
 }
 
-// elemPlace is the place of an array element.
+// elemPlace returns the place of an array element.
 func (l *lowerer) elemPlace(o *ptx.Elem, space ptx.Space) place {
 	v := l.lookupVar(o.Name)
 	if v == nil {
@@ -120,7 +120,7 @@ func (l *lowerer) elemPlace(o *ptx.Elem, space ptx.Space) place {
 	return p
 }
 
-// symPlace is the place of a variable.
+// symPlace returns the place of a variable.
 func (l *lowerer) symPlace(name string, offset int64, space ptx.Space) place {
 	v := l.lookupVar(name)
 	if v == nil {
@@ -146,7 +146,7 @@ func (l *lowerer) symPlace(name string, offset int64, space ptx.Space) place {
 	return place{space, l.symbol(name, offset), 0}
 }
 
-// spaceCode is the number of a space in inst.aux.
+// spaceCode returns the number of a space in inst.aux.
 func spaceCode(s ptx.Space) uint16 {
 	switch s {
 	case ptx.GlobalSpace:
@@ -163,7 +163,7 @@ func spaceCode(s ptx.Space) uint16 {
 
 func log2(n int) uint16 { return uint16(bits.TrailingZeros(uint(n))) }
 
-// memType is the integer type with a type's size and sign.
+// memType returns the integer type with a type's size and sign.
 func memType(t ptx.Type) ptx.Type {
 	signed := t.Kind() == ptx.KindSigned
 	switch t.Size() {
@@ -186,8 +186,7 @@ func memType(t ptx.Type) ptx.Type {
 	return ptx.U64
 }
 
-// elems are the operands of a vector access, or the single one. n128 says
-// that elements have 128 bits, which are two of 64.
+// elems returns the operands of a vector access, or the single operand.
 func (l *lowerer) elems(o ptx.Operand, n int) []ptx.Operand {
 	if v, ok := o.(*ptx.Vec); ok {
 		if len(v.Elems) != n {

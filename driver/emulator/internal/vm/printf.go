@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// builtinPrintf is vprintf(format, arguments): the arguments lie one after
-// the other at their own alignment. It returns their number.
+// builtinPrintf is vprintf(format, arguments). The arguments lie one after the other, each at its
+// own alignment. It returns their number.
 func builtinPrintf(w *warp, in *inst, lane int, args, ret []byte) {
 	format := binary.LittleEndian.Uint64(args)
 	buf := binary.LittleEndian.Uint64(args[8:])
@@ -28,9 +28,8 @@ func builtinPrintf(w *warp, in *inst, lane int, args, ret []byte) {
 	}
 }
 
-// printer formats the arguments of one call by one lane. What it prints is
-// written in one piece if it is not longer than printPiece, and else in several:
-// a field may be 2 GiB wide.
+// printer formats the arguments of one call by one lane. Output is written in one piece if it is
+// not longer than printPiece, otherwise in several. A field may be 2 GiB wide.
 type printer struct {
 	w    *warp
 	in   *inst
@@ -39,13 +38,12 @@ type printer struct {
 	off  uint64
 	n    int
 	out  []byte
-	full bool // the output takes no more
+	full bool // the output accepts no more
 }
 
 const (
 	printPiece = 64 << 10
-	// mostWidth is the largest width and precision; a conversion with a larger
-	// one prints nothing.
+	// mostWidth is the largest width and precision. A conversion with a larger one prints nothing.
 	mostWidth = 1 << 31
 )
 
@@ -60,7 +58,7 @@ func (p *printer) print(text string) {
 	}
 }
 
-// repeat prints n times the same character.
+// repeat prints the same character n times.
 func (p *printer) repeat(c byte, n int) {
 	var piece string
 	for n > 0 && !p.full {
@@ -72,7 +70,7 @@ func (p *printer) repeat(c byte, n int) {
 	}
 }
 
-// flush writes what was printed. A kernel that is to end does so here, too.
+// flush writes what was printed. A kernel that must end also ends here.
 func (p *printer) flush() {
 	run := p.w.cta.run
 	if len(p.out) > 0 && run.opts.Stdout != nil {
@@ -100,7 +98,7 @@ func (p *printer) arg(size int) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// format is C's printf.
+// format implements C's printf.
 func (p *printer) format(f string) {
 	for i := 0; i < len(f); i++ {
 		plain := strings.IndexByte(f[i:], '%')
@@ -153,16 +151,16 @@ func (p *printer) parse(f string, i int, s *spec) int {
 	}
 width:
 	i, s.width = p.number(f, i)
-	if s.width < 0 { // as the flag and a positive width
+	if s.width < 0 { // as with the flag and a positive width
 		s.minus, s.width = true, -s.width
 	}
 	if i < len(f) && f[i] == '.' {
 		i, s.prec = p.number(f, i+1)
-		s.hasPrec = s.prec >= 0 // a negative one is as none
+		s.hasPrec = s.prec >= 0 // a negative one counts as none
 	}
 	for ; i < len(f); i++ {
 		switch f[i] {
-		case 'l', 'j', 'z', 't', 'L': // long is 64 bits, as the host's
+		case 'l', 'j', 'z', 't', 'L': // long is 64 bits, as on the host
 			s.long = true
 		case 'h':
 			s.short++
@@ -185,7 +183,7 @@ func (p *printer) number(f string, i int) (int, int) {
 	return i, n
 }
 
-// convert prints the next argument. It reports false for what is no conversion.
+// convert prints the next argument. It returns false for an unknown conversion.
 func (p *printer) convert(c byte, s spec) bool {
 	if s.width > mostWidth || s.prec > mostWidth {
 		s.nothing = true
@@ -264,7 +262,7 @@ func (s *spec) sign(neg bool) string {
 	return ""
 }
 
-// printed is what a conversion prints. The zeros are counted, not kept: they may be
+// printed is the output of a conversion. The zeros are counted, not stored, because there may be
 // many.
 type printed struct {
 	prefix string
@@ -274,7 +272,7 @@ type printed struct {
 	end    string // after those
 }
 
-// put prints it, filled up to the width.
+// put prints the output, padded to the width.
 func (s *spec) put(p *printer, f printed) {
 	if s.nothing {
 		return
@@ -335,8 +333,7 @@ func (s *spec) unsigned(p *printer, c byte, x uint64) {
 	s.digits(p, prefix, digits)
 }
 
-// exactDigits is a precision at which every float64 is exact: digits beyond it
-// are zeros.
+// exactDigits is a precision at which every float64 is exact. Digits beyond it are zeros.
 const exactDigits = 1100
 
 func (s *spec) float(p *printer, c byte, x float64) {
@@ -386,7 +383,7 @@ func (s *spec) float(p *printer, c byte, x float64) {
 
 func hexFloat(x float64, prec int) string {
 	t := strconv.FormatFloat(x, 'x', prec, 64)
-	// Go writes two digits of the exponent at least, C one.
+	// Go writes at least two digits of the exponent, C at least one.
 	if i := strings.IndexByte(t, 'p'); i >= 0 && len(t) == i+4 && t[i+2] == '0' {
 		t = t[:i+2] + t[i+3:]
 	}

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// Reports of faults: where the warp is, and who.
+// Reports of faults: the place in the code, and the thread.
 
-// lineOf is where the instruction at pc comes from.
+// lineOf returns where the instruction at pc comes from.
 func (w *warp) lineOf(pc int32) lineInfo {
 	if pc < 0 || int(pc) >= len(w.prog.lines) {
 		return lineInfo{}
@@ -15,7 +15,7 @@ func (w *warp) lineOf(pc int32) lineInfo {
 	return w.prog.lines[pc]
 }
 
-// thread is the index of a lane's thread in the block.
+// thread returns the index of a lane's thread in the block.
 func (w *warp) thread(i int) Dim3 {
 	return Dim3{w.tid[0][i], w.tid[1][i], w.tid[2][i]}
 }
@@ -57,9 +57,9 @@ func (w *warp) accessFault(kind FaultKind, in *inst, p uint64, i int, detail str
 	return f
 }
 
-// pcOf is the index of an instruction of the program. If in is the copy that
-// says where an instruction reads, it is that instruction's; otherwise, if it
-// is none of the program's.
+// pcOf returns the index of an instruction in the program. If in is the copy that records where an
+// instruction reads, pcOf returns that instruction's index. If in is not part of the program, pcOf
+// returns otherwise.
 func (p *program) pcOf(in *inst, otherwise int32) int32 {
 	if in == nil || len(p.code) == 0 {
 		return otherwise
@@ -76,7 +76,7 @@ func (p *program) pcOf(in *inst, otherwise int32) int32 {
 	return otherwise
 }
 
-// sourceLine is line n of a text, trimmed.
+// sourceLine returns line n of a text, trimmed.
 func sourceLine(text string, n int) string {
 	for ; n > 1; n-- {
 		i := strings.IndexByte(text, '\n')

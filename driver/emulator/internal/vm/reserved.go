@@ -1,8 +1,8 @@
 package vm
 
-// Reserved shared memory: 1 KiB of each block that belongs to the system's
-// software, such as cooperative groups that span several warps. A kernel that
-// asks where it lies gets it behind its own shared memory; others have none.
+// Reserved shared memory: 1 KiB of each block that belongs to system software, such as cooperative
+// groups that span several warps. A kernel that queries its address gets it after its own shared
+// memory. Other kernels have none.
 
 const (
 	reservedBytes = 1024
@@ -10,7 +10,7 @@ const (
 	sharedUnit    = 128
 )
 
-// reservedStart is where the reserved part begins behind used bytes.
+// reservedStart returns where the reserved part begins after used bytes.
 func reservedStart(used int) int { return (used + 15) &^ 15 }
 
 // reservedRegister reads one of the registers about reserved shared memory.
@@ -29,7 +29,7 @@ func reservedRegister(name string) func(w *warp) uint32 {
 	return func(w *warp) uint32 { return uint32(w.cta.sharedRegion.Size) - reservedBytes + add }
 }
 
-// reservedShared is the size of that part on the launch's device.
+// reservedShared returns the size of that part on the launch's device.
 func (r *launchRun) reservedShared() uint32 {
 	if r.opts.Device.ComputeCapability < 80 {
 		return 0

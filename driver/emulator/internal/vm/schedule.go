@@ -2,12 +2,11 @@ package vm
 
 import "math/bits"
 
-// The schedules that a launch's seed chooses: the order of blocks, the order
-// in which the warps of a block have their turns, and how long a turn is.
-// Without a seed everything runs in the order of its number.
+// The schedules that a launch's seed selects: the order of blocks, the order of turns of a block's
+// warps, and the length of a turn. Without a seed, everything runs in numerical order.
 
-// shuffle puts the warps of a block into a random order, if the launch has a
-// seed. It begins with the usual order: the block may be one that is reused.
+// shuffle puts the warps of a block into a random order if the launch has a seed. It starts from
+// the usual order, because the block may be a reused one.
 func (c *cta) shuffle() {
 	c.order = c.order[:0]
 	if c.run.opts.Seed == 0 {
@@ -20,7 +19,7 @@ func (c *cta) shuffle() {
 	}
 }
 
-// turn is the warp that has turn i of a round.
+// turn returns the warp that has turn i of a round.
 func (c *cta) turn(i int) int {
 	if len(c.order) == 0 {
 		return i
@@ -28,13 +27,13 @@ func (c *cta) turn(i int) int {
 	return c.order[i]
 }
 
-// random is the next number of the block's own sequence.
+// random returns the next number of the block's own sequence.
 func (c *cta) random() uint64 {
 	c.rng = splitmix(c.rng)
 	return c.rng
 }
 
-// patience is how many back edges a warp may take in its turn.
+// patience returns how many back edges a warp may take in its turn.
 func (c *cta) patience() int {
 	if c.run.opts.Seed == 0 {
 		return idleSplit
@@ -49,9 +48,8 @@ func splitmix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// permute is the block that is started as number i. With a seed it is any
-// permutation: a Feistel network over a power of four, repeated until it
-// lands in the grid.
+// permute returns the block that is started as number i. With a seed it is a permutation: a Feistel
+// network over a power of four, repeated until the result is in the grid.
 func (r *launchRun) permute(i uint64) uint64 {
 	if r.opts.Seed == 0 || r.units < 2 {
 		return i

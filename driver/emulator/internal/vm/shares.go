@@ -2,14 +2,14 @@ package vm
 
 import "sync/atomic"
 
-// share is a run of neighbouring units of a grid. A worker starts those of its own
-// share first, and then what is left of others'. So each works where no other does:
-// neighbours mostly use memory that lies together, and when a kernel is launched
-// again, what a processor has in its caches is what it needs again.
+// share is a range of neighbouring units of a grid. A worker first starts the units of its own
+// share, then those left in other shares. Workers therefore run in different parts of the grid, and
+// neighbouring units mostly use neighbouring memory. When a kernel is launched again, each
+// processor's caches contain the data that it needs.
 type share struct {
 	next atomic.Uint64
 	end  uint64
-	_    [112]byte // no other share in the same lines of a cache
+	_    [112]byte // keeps other shares out of the same cache lines
 }
 
 // divide makes shares of r's units for n workers.
@@ -28,7 +28,7 @@ func (r *launchRun) divide(n int) {
 	}
 }
 
-// take returns the number of a unit for a worker to start, if one is left.
+// take returns the number of the next unit for a worker to start, if one is left.
 func (r *launchRun) take(worker int) (uint64, bool) {
 	for i := range r.shares {
 		s := r.shares[(worker+i)%len(r.shares)]

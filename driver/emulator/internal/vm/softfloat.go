@@ -6,13 +6,13 @@ import (
 	"math/bits"
 )
 
-// Rounding. A result in a narrow format is made in two steps: the exact value
-// is rounded to odd into a float64 (truncated, and the last bit set if
-// something was lost), which keeps all that a later rounding to a format of
-// at most 50 bits needs to know; then it is rounded as the instruction says.
+// Rounding. A result in a narrow format is computed in two steps. First, the exact value is rounded
+// to odd in a float64: it is truncated, and the last bit is set if something was lost. This keeps
+// all that a later rounding to a format of at most 50 bits depends on. Then the value is rounded as
+// the instruction says.
 
-// odd returns s+e rounded to odd, where s is the float64 nearest to the exact
-// value and e has the sign of what is missing.
+// odd returns s+e rounded to odd, where s is the float64 nearest to the exact value and e has the
+// sign of the difference.
 func odd(s, e float64) float64 {
 	b := math.Float64bits(s)
 	if e == 0 || b&1 != 0 || b&^(1<<63) >= 0x7ff<<52 {
@@ -27,7 +27,7 @@ func odd(s, e float64) float64 {
 	return math.Float64frombits(b - 1)
 }
 
-// addOdd is a+b rounded to odd.
+// addOdd returns a+b rounded to odd.
 func addOdd(a, b float64) float64 {
 	s := a + b
 	// The rounding error of a sum is a float64 (Knuth's two-sum).
@@ -39,10 +39,10 @@ func addOdd(a, b float64) float64 {
 	return odd(s, e)
 }
 
-// fmaOdd is a*b+c rounded to odd, where a*b is exact in a float64.
+// fmaOdd returns a*b+c rounded to odd, where a*b is exact in a float64.
 func fmaOdd(a, b, c float64) float64 { return addOdd(float64(a*b), c) }
 
-// divOdd is a/b rounded to odd, for operands of at most 24 bits.
+// divOdd returns a/b rounded to odd, for operands of at most 24 bits.
 func divOdd(a, b float64) float64 {
 	q := a / b
 	if q == 0 || math.IsInf(q, 0) || q != q {
@@ -55,7 +55,7 @@ func divOdd(a, b float64) float64 {
 	return odd(q, r)
 }
 
-// sqrtOdd is the root of a rounded to odd, for operands of at most 24 bits.
+// sqrtOdd returns the square root of a rounded to odd, for operands of at most 24 bits.
 func sqrtOdd(a float64) float64 {
 	q := math.Sqrt(a)
 	if q == 0 || math.IsInf(q, 0) || q != q {
@@ -108,10 +108,10 @@ func (f format) encode(x float64, r rounding) uint32 {
 	return sign | out
 }
 
-// nan is the canonical NaN of the format.
+// nan returns the canonical NaN of the format.
 func (f format) nan() uint32 { return 1<<(f.mant+f.exp) - 1 }
 
-// overflow is what a magnitude beyond the largest number becomes.
+// overflow returns the result for a magnitude beyond the largest number.
 func (f format) overflow(neg bool, r rounding) uint32 {
 	inf := uint32(1<<f.exp-1) << f.mant
 	if r == roundRZ || r == roundRP && neg || r == roundRM && !neg {
@@ -120,7 +120,7 @@ func (f format) overflow(neg bool, r rounding) uint32 {
 	return inf
 }
 
-// smallest is the smallest normal number of the format.
+// smallest returns the smallest normal number of the format.
 func (f format) smallest() float64 { return math.Ldexp(1, 2-1<<(f.exp-1)) }
 
 // limit replaces an infinity by the largest number of its sign.
@@ -131,7 +131,7 @@ func (f format) limit(x uint32) uint32 {
 	return x
 }
 
-// roundShift is sig >> shift, rounded.
+// roundShift returns sig >> shift, rounded.
 func roundShift(sig uint64, shift uint, neg bool, r rounding) uint64 {
 	if shift > 63 {
 		sig, shift = b2u64(sig != 0), 63
@@ -157,7 +157,7 @@ func roundShift(sig uint64, shift uint, neg bool, r rounding) uint64 {
 	return q + b2u64(up)
 }
 
-// decode is the value of a pattern in the format.
+// decode returns the value of a pattern in the format.
 func (f format) decode(x uint32) float64 {
 	e := x >> f.mant & (1<<f.exp - 1)
 	m := x & (1<<f.mant - 1)
@@ -190,7 +190,7 @@ func toF32(x float64, r rounding) float32 {
 func halfFromFloat64(x float64) uint32 { return formatF16.encode(x, roundRN) }
 func bf16FromFloat64(x float64) uint32 { return formatBF16.encode(x, roundRN) }
 
-// flush turns a subnormal number into a zero of its sign.
+// flush turns a subnormal number into a zero of the same sign.
 func flush(x float32) float32 {
 	if b := math.Float32bits(x); b&0x7f800000 == 0 {
 		return math.Float32frombits(b & 0x80000000)
@@ -198,7 +198,7 @@ func flush(x float32) float32 {
 	return x
 }
 
-// saturate limits x to [0, 1]; a NaN becomes 0.
+// saturate limits x to [0, 1]. A NaN becomes 0.
 func saturate(x float32) float32 {
 	switch {
 	case x >= 1:
@@ -219,7 +219,7 @@ func saturate64(x float64) float64 {
 	return 0
 }
 
-// addF32 is a+b in any rounding mode.
+// addF32 returns a+b in any rounding mode.
 func addF32(a, b float32, r rounding) float32 {
 	if r == roundRN {
 		return canonicalF32(a + b)
@@ -231,7 +231,7 @@ func addF32(a, b float32, r rounding) float32 {
 	return toF32(x, r)
 }
 
-// zeroSum is the zero that a+b = 0 gives: negative when rounding down, unless
+// zeroSum returns the zero that results from a+b = 0. It is negative when rounding down, unless
 // both operands are positive zeros.
 func zeroSum(a, b float64, r rounding) float32 {
 	if r == roundRM && (math.Signbit(a) || math.Signbit(b)) {
@@ -247,14 +247,13 @@ func mulF32(a, b float32, r rounding) float32 {
 	return toF32(float64(a)*float64(b), r)
 }
 
-// fmaF32 is a*b+c with one rounding to nearest.
+// fmaF32 returns a*b+c with one rounding to nearest.
 func fmaF32(a, b, c float32) float32 {
 	p := float64(float64(a) * float64(b)) // exact
 	s := p + float64(c)
-	// s is rounded to 53 bits. Rounding it again is wrong only where s is
-	// halfway between two float32: then its low 29 bits are 1 and 28 zeros,
-	// or it is near the subnormal range, where fewer bits are kept. The second
-	// comparison is also true of NaNs.
+	// s is rounded to 53 bits. Rounding it again is wrong in two cases only. Either s is halfway
+	// between two float32 values, and its low 29 bits are 1 and 28 zeros, or s is near the
+	// subnormal range, where fewer bits are kept. The second comparison is also true of NaNs.
 	u := math.Float64bits(s)
 	if u&0x1fffffff == 0x10000000 || u&^(1<<63)-quickFma > infinity64-quickFma {
 		return canonicalF32(float32(fmaOdd(float64(a), float64(b), float64(c))))
@@ -294,12 +293,11 @@ func sqrtF32(a float32, r rounding) float32 {
 	return toF32(sqrtOdd(float64(a)), r)
 }
 
-// The float64 operations in directed modes: the result to nearest, moved by
-// one step where the exact result is on the other side. Which side that is
-// comes from math/big where softfloat_quick.go does not know.
+// The float64 operations in directed modes: the result to nearest, moved by one step if the exact
+// result is on the other side. math/big determines that side where softfloat_quick.go cannot.
 
-// direct moves y, the nearest float64 to a value whose difference from y has
-// the sign of rest, to where mode r wants it.
+// direct adjusts y to mode r. y is the float64 nearest to a value whose difference from y has the
+// sign of rest.
 func direct(y float64, rest int, r rounding) float64 {
 	if rest == 0 || r == roundRN || y != y {
 		return y
@@ -319,7 +317,7 @@ const exactBits = 5000 // enough for a sum or product of any float64s
 
 func exact(x float64) *big.Float { return new(big.Float).SetPrec(exactBits).SetFloat64(x) }
 
-// finite reports whether all are numbers.
+// finite reports whether all of xs are finite.
 func finite(xs ...float64) bool {
 	for _, x := range xs {
 		if math.IsInf(x, 0) || x != x {
@@ -329,7 +327,7 @@ func finite(xs ...float64) bool {
 	return true
 }
 
-// nearest is the float64 for an exact value, in mode r.
+// nearest rounds an exact value to a float64 in mode r.
 func nearest(x *big.Float, r rounding) float64 {
 	y, _ := x.Float64()
 	if math.IsInf(y, 0) { // beyond the largest number

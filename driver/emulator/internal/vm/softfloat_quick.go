@@ -2,9 +2,9 @@ package vm
 
 import "math"
 
-// What is missing of the nearest double, by the machine's own doubles: where
-// no step underflows or overflows the error of an operation is a double, or
-// has the sign of one. The general way is left for the rest.
+// The sign of the rounding error of the nearest double, computed with the host's doubles. Where no
+// step underflows or overflows, the error of an operation is a double, or has the sign of one. All
+// other cases use the general method.
 
 // The magnitudes between which the errors of products, quotients and roots are
 // doubles themselves.
@@ -13,24 +13,24 @@ const (
 	mostQuick  = 0x1p1000
 )
 
-// quickRange reports whether x is of such a magnitude.
+// quickRange reports whether the magnitude of x is in that range.
 func quickRange(x float64) bool {
 	x = math.Abs(x)
 	return x >= leastQuick && x <= mostQuick
 }
 
-// sign is -1, 0 or 1.
+// sign returns -1, 0 or 1.
 func sign(x float64) int { return int(b2u(x > 0)) - int(b2u(x < 0)) }
 
-// twoSum is a+b and what it is short of (Knuth).
+// twoSum returns a+b and its rounding error (Knuth).
 func twoSum(a, b float64) (s, e float64) {
 	s = a + b
 	t := s - a
 	return s, float64(a-float64(s-t)) + float64(b-t)
 }
 
-// restOfSum is the sign of what y, the nearest double to a+b, is short of; not
-// ok: unknown.
+// restOfSum returns the sign of the exact a+b minus y, the nearest double. If ok is false, the sign
+// is unknown.
 func restOfSum(a, b, y float64) (rest int, ok bool) {
 	if math.Abs(a) > mostQuick || math.Abs(b) > mostQuick {
 		return 0, false

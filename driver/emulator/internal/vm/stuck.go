@@ -1,16 +1,15 @@
 package vm
 
-// Waits for mbarrier objects that nobody ends. Such a wait is a loop of the
-// program's, so it does not block; but where a warp's loop touches no memory
-// besides, and its registers are the same each time it comes round, only
-// others of its cluster can end it. When all of them wait so, or at barriers,
-// nobody will.
+// Waits for mbarrier objects that never end. Such a wait is a loop in the program, so it does not
+// block. However, if a warp's loop accesses no other memory, and its registers are the same on each
+// iteration, only another warp of the cluster can end it. If all warps of the cluster wait like
+// this, or at barriers, none ever will.
 
 const (
-	stuckSteps  = 16  // a block looks at itself after so many turns
-	stuckLoops  = 64  // times that a warp has been round its loop by then
+	stuckSteps  = 16  // number of turns after which a block checks itself
+	stuckLoops  = 64  // iterations of its loop that a warp has made by then
 	stuckPasses = 64  // turns of a cluster with all blocks stuck
-	stuckLength = 256 // instructions of a loop that are looked at
+	stuckLength = 256 // instructions of a loop that are checked
 )
 
 // waitLoop is the loop that a warp is in.
@@ -20,7 +19,7 @@ type waitLoop struct {
 	state        uint64
 }
 
-// turn notes that a back edge is taken.
+// turn records that a back edge is taken.
 func (l *waitLoop) turn(from, target int32) {
 	if l.from != from || l.target != target {
 		*l = waitLoop{from: from, target: target}
@@ -28,14 +27,14 @@ func (l *waitLoop) turn(from, target int32) {
 	l.times = min(l.times+1, stuckLoops)
 }
 
-// stuckCTA is what a block knows of itself.
+// stuckCTA is what a block knows about its own state.
 type stuckCTA struct {
 	steps int
-	found *warp // one that waits for ever unless another block helps
+	found *warp // one that waits forever unless another block helps
 }
 
-// lookStuck looks now and then whether the block waits for ever, and ends a
-// block that does if it has no other to hope for.
+// lookStuck checks periodically whether the block waits forever. If so, and no other block can
+// help, it ends the block.
 func (c *cta) lookStuck() {
 	if c.stuck.steps++; c.stuck.steps%stuckSteps != 0 {
 		return
@@ -46,7 +45,7 @@ func (c *cta) lookStuck() {
 	}
 }
 
-// stuckWarp is a warp that waits in a loop, if all warps wait.
+// stuckWarp returns a warp that waits in a loop, if all warps wait.
 func (c *cta) stuckWarp() (found *warp) {
 	if len(c.late) != 0 {
 		return nil
@@ -63,8 +62,8 @@ func (c *cta) stuckWarp() (found *warp) {
 	return found
 }
 
-// isStuck reports whether the warp is in a loop that looks at mbarrier
-// objects and does nothing else, in the same state as when it was last asked.
+// isStuck reports whether the warp is in a loop that only polls mbarrier objects, in the same state
+// as at the previous call.
 func (w *warp) isStuck() bool {
 	l := &w.loop
 	was := l.state
@@ -90,8 +89,8 @@ func (w *warp) inLoop() bool {
 	return true
 }
 
-// lookIn is where the loop looks at an mbarrier object; -1 if it does not, or
-// does more.
+// lookIn returns where the loop polls an mbarrier object. It returns -1 if the loop does not, or
+// does more than that.
 func (w *warp) lookIn() int32 {
 	prog, at := w.cta.run.kernel.prog, int32(-1) // as compiled, without checks
 	if w.loop.from-w.loop.target > stuckLength {
@@ -115,7 +114,7 @@ func (w *warp) lookIn() int32 {
 	return at
 }
 
-// registers is a hash of all that a loop without stores can change.
+// registers returns a hash of everything that a loop without stores can change.
 func (w *warp) registers() uint64 {
 	h := uint64(len(w.splits)) + 1
 	for i := range w.slab32 {
@@ -146,8 +145,8 @@ func (w *warp) stuckFault() *Fault {
 	return w.laneFault(FaultDeadlock, &w.prog.code[w.pc], first(mask), "every thread of the block waits; this one for an mbarrier object whose phase nobody completes")
 }
 
-// lookStuck ends a cluster in which all blocks have waited for so long that
-// each has looked at itself again.
+// lookStuck ends a cluster in which all blocks have waited so long that each has checked itself
+// again.
 func (k *cluster) lookStuck() {
 	var found *warp
 	for i, c := range k.ctas {
@@ -165,8 +164,8 @@ func (k *cluster) lookStuck() {
 	}
 }
 
-// looksAt notes that a memory instruction looks whether a phase of an
-// mbarrier object is complete.
+// looksAt records that a memory instruction tests whether a phase of an mbarrier object is
+// complete.
 func (p *program) looksAt(slot int32) {
 	if p.looks == nil {
 		p.looks = map[int32]bool{}

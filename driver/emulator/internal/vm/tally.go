@@ -7,57 +7,54 @@ import (
 	"sync"
 )
 
-// Counts of instructions by opcode, and of what memory accesses cost a device.
-// A launch that counts runs a copy of the program in which every instruction is
-// wrapped, so that others pay nothing.
+// Counts of instructions by opcode, and of the cost of memory accesses on a device. A launch that
+// counts runs a copy of the program in which every instruction is wrapped. Other launches have no
+// overhead.
 
-// OpCount is how often an instruction was executed, lanes whose guard was false
-// not counted.
+// OpCount is how often an instruction was executed. Lanes whose guard was false are not counted.
 type OpCount struct {
 	Warps uint64 // times that a warp executed it with at least one lane
 	Lanes uint64
 }
 
-// Traffic is what the accesses of one kind were.
+// Traffic counts the accesses of one kind.
 type Traffic struct {
-	// Requests are instructions of warps.
+	// Requests counts instructions of warps.
 	Requests uint64
-	// Bytes are what the lanes asked for, each lane counted.
+	// Bytes counts the bytes that the lanes requested, each lane counted.
 	Bytes uint64
-	// Transactions are, for global memory, the sectors of 32 bytes that each
-	// request touches; for shared memory, the passes that it takes because of
-	// bank conflicts.
+	// Transactions counts, for global memory, the sectors of 32 bytes that each request touches.
+	// For shared memory, it counts the passes that each request takes because of bank conflicts.
 	Transactions uint64
-	// Ideal are the transactions that the same number of distinct bytes would
-	// have needed at best.
+	// Ideal is the minimum number of transactions for the same number of distinct bytes.
 	Ideal uint64
-	// Coalesced are the requests with no more transactions than that.
+	// Coalesced counts the requests with no more transactions than that.
 	Coalesced uint64
 }
 
 // MemoryTraffic is the traffic of one kind of memory.
 type MemoryTraffic struct{ Loads, Stores, Atomics Traffic }
 
-// Counts are what a launch with LaunchOptions.Count did.
+// Counts are the counts of launches with LaunchOptions.Count.
 type Counts struct {
 	Opcodes        map[string]OpCount // by opcode with its modifiers
 	Global, Shared MemoryTraffic
 }
 
-// Geometry of memory, which has been the same since compute capability 5.0.
+// Memory geometry, which has been the same since compute capability 5.0.
 const (
 	sectorSize = 32
 	bankSize   = 4
 	numBanks   = 32
 )
 
-// tally is the counts of one CTA while it runs.
+// tally holds the counts of one CTA while it runs.
 type tally struct {
 	ops            []OpCount // by pc
 	global, shared MemoryTraffic
 }
 
-// countedProgram is a program that counts, made when it is first needed.
+// countedProgram is a program that counts. It is made when it is first needed.
 type countedProgram struct {
 	once sync.Once
 	prog *program
@@ -76,7 +73,7 @@ func (p *countedProgram) counted(base *program) *program {
 	return p.prog
 }
 
-// count makes the copy of an instruction at pc count.
+// count turns in, the copy of an instruction at pc, into one that counts.
 func (in *inst) count(original *inst, pc int32) {
 	switch in.ctl {
 	case ctlNone, ctlSync, ctlWarpBarrier: // the scheduler executes these by exec too
@@ -110,7 +107,7 @@ func (w *warp) tally(in *inst, pc int32, m uint32) {
 	}
 	a := *w.addresses(in, in.aux&accWide != 0, m)
 	t.access(in, &a, m)
-	if in.x != nil && in.x.from != nil { // a copy reads too
+	if in.x != nil && in.x.from != nil { // a copy also reads
 		from := in.x.from
 		for i := range a {
 			a[i] = w.r64[in.b][i] + from.imm
@@ -143,7 +140,7 @@ func (t *tally) access(in *inst, a *col64, m uint32) {
 	}
 }
 
-// of is the traffic that an instruction belongs to.
+// of returns the traffic counter for an instruction.
 func (m *MemoryTraffic) of(in *inst) *Traffic {
 	switch {
 	case in.aux&accAtomic != 0:
@@ -154,7 +151,7 @@ func (m *MemoryTraffic) of(in *inst) *Traffic {
 	return &m.Loads
 }
 
-// add counts what one request or one launch did.
+// add adds the counts of one request or one launch.
 func (t *Traffic) add(n Traffic) {
 	t.Requests += n.Requests
 	t.Bytes += n.Bytes
@@ -163,7 +160,7 @@ func (t *Traffic) add(n Traffic) {
 	t.Coalesced += n.Coalesced
 }
 
-// request is the traffic of one request.
+// request returns the traffic of one request.
 func request(transactions, ideal, bytes uint64) Traffic {
 	r := Traffic{Requests: 1, Bytes: bytes, Transactions: transactions, Ideal: ideal}
 	if transactions <= ideal {
@@ -186,17 +183,17 @@ func distinct(m uint32, f func(lane int) uint64) uint64 {
 	return uint64(n)
 }
 
-// sectors is the traffic of an access to global memory. Accesses are aligned,
-// so that a lane's lies in one sector.
+// sectors returns the traffic of an access to global memory. Accesses are aligned, so each lane's
+// access lies in one sector.
 func sectors(a *col64, size uint64, m uint32) Traffic {
 	n := distinct(m, func(i int) uint64 { return a[i] / sectorSize })
 	places := distinct(m, func(i int) uint64 { return a[i] })
 	return request(n, (places*size+sectorSize-1)/sectorSize, size*uint64(bits.OnesCount32(m)))
 }
 
-// banks is the traffic of an access to shared memory. Lanes with 8 bytes are
-// served by half a warp at a time, those with 16 by a quarter. Lanes that access
-// the same word of a bank are served together.
+// banks returns the traffic of an access to shared memory. Lanes with 8 bytes are served by half a
+// warp at a time, and those with 16 by a quarter. Lanes that access the same word of a bank are
+// served together.
 func banks(a *col64, size uint64, m uint32) Traffic {
 	group := lanes
 	if size > bankSize {
@@ -214,8 +211,7 @@ func banks(a *col64, size uint64, m uint32) Traffic {
 	return request(passes, ideal, size*uint64(bits.OnesCount32(m)))
 }
 
-// conflicts is the largest number of different words that lanes want of one
-// bank.
+// conflicts returns the largest number of different words that lanes access in one bank.
 func conflicts(a *col64, size uint64, m uint32) (most uint64) {
 	var words [numBanks][]uint64
 	for ; m != 0; m &= m - 1 {
@@ -231,7 +227,7 @@ func conflicts(a *col64, size uint64, m uint32) (most uint64) {
 	return most
 }
 
-// counts is the tally by opcode.
+// counts returns the tally by opcode.
 func (t *tally) counts(p *program) *Counts {
 	c := &Counts{Opcodes: make(map[string]OpCount), Global: t.global, Shared: t.shared}
 	for pc, n := range t.ops {
@@ -249,7 +245,7 @@ func (c *Counts) addOp(name string, n OpCount) {
 	c.Opcodes[name] = o
 }
 
-// Add adds what another launch did.
+// Add adds the counts of another launch.
 func (c *Counts) Add(o *Counts) {
 	if c.Opcodes == nil {
 		c.Opcodes = make(map[string]OpCount)
@@ -261,7 +257,7 @@ func (c *Counts) Add(o *Counts) {
 	c.Shared.add(&o.Shared)
 }
 
-// Clone returns a copy that shares nothing.
+// Clone returns a deep copy.
 func (c *Counts) Clone() Counts {
 	d := *c
 	d.Opcodes = maps.Clone(c.Opcodes)
@@ -274,7 +270,7 @@ func (m *MemoryTraffic) add(o *MemoryTraffic) {
 	m.Atomics.add(o.Atomics)
 }
 
-// sum takes the tally of a CTA that has ended.
+// sum adds the tally of a CTA that has ended to the launch's tally.
 func (r *launchRun) sum(c *cta) {
 	if c.tally == nil {
 		return
@@ -295,8 +291,8 @@ func (r *launchRun) sum(c *cta) {
 	c.tally.global, c.tally.shared = MemoryTraffic{}, MemoryTraffic{}
 }
 
-// counting returns prog, which is the kernel's own or the one with the checks,
-// with every instruction wrapped.
+// counting returns prog with every instruction wrapped. prog is the kernel's own program or the one
+// with the checks.
 func (k *Kernel) counting(prog *program) *program {
 	if prog == k.prog {
 		return k.count[0].counted(prog)
@@ -304,7 +300,7 @@ func (k *Kernel) counting(prog *program) *program {
 	return k.count[1].counted(prog)
 }
 
-// opcode is the index of an opcode in the program, counted from 1; 0 for none.
+// opcode returns the index of an opcode in the program, counted from 1. It returns 0 for no opcode.
 func (b *builder) opcode(name string) int32 {
 	if name == "" {
 		return 0

@@ -12,19 +12,19 @@ const (
 	traceShown = 3
 )
 
-// Trace is where in a Go program something was made: the calls that led
-// there. It costs little to take and is only looked up when it is printed.
+// Trace is the place in a Go program where something was made, as the calls that led there. It is
+// cheap to take and resolved only when it is printed.
 type Trace struct{ calls []uintptr }
 
-// Here is the trace of the calling goroutine.
+// Here returns the trace of the calling goroutine.
 func Here() *Trace {
 	var pcs [traceDepth]uintptr
 	n := runtime.Callers(2, pcs[:])
 	return &Trace{append([]uintptr(nil), pcs[:n]...)}
 }
 
-// String names the innermost calls that are not the library's own, innermost
-// first; it is empty if there are none, as on a goroutine of the emulator.
+// String lists the innermost calls that are not the library's own, innermost first. It is empty if
+// there are none, as on a goroutine of the emulator.
 func (t *Trace) String() string {
 	if t == nil || len(t.calls) == 0 {
 		return ""
@@ -41,9 +41,8 @@ func (t *Trace) String() string {
 	return strings.Join(out, " < ")
 }
 
-// ownCode reports functions that say nothing about the program: those of the
-// library, of the Go runtime and of the testing package. The library's tests are
-// programs, and so are its examples.
+// ownCode reports whether a function says nothing about the program: functions of the library, of
+// the Go runtime and of the testing package. The library's tests and examples count as programs.
 func ownCode(function string) bool {
 	pkg := packageOf(function)
 	if pkg == "runtime" || pkg == "testing" {
@@ -60,8 +59,7 @@ func ownCode(function string) bool {
 	return below == "internal/gputest" || below == "internal/faulty"
 }
 
-// packageOf is the package of a function: up to the first dot after the last
-// slash.
+// packageOf returns the package of a function: everything up to the first dot after the last slash.
 func packageOf(function string) string {
 	slash := strings.LastIndexByte(function, '/') + 1
 	name, _, _ := strings.Cut(function[slash:], ".")
@@ -78,7 +76,7 @@ func shortName(function string) string {
 
 func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// at puts " at" before a trace, if it says something.
+// at returns verb followed by the trace, or "" if the trace is empty.
 func (t *Trace) at(verb string) string {
 	if s := t.String(); s != "" {
 		return verb + s

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// frame is where the columns and the local memory of a function's activation
-// begin. Lanes can only run together in equal frames.
+// frame says where the columns and the local memory of a function's activation begin. Lanes can
+// only run together in equal frames.
 type frame struct {
 	bank  [numClasses]uint32
 	local uint32
@@ -32,9 +32,9 @@ const (
 	waitWarp             // lanes of its own warp
 )
 
-// Back edges after which a split lets the others of its warp run, and a warp
-// the others of its CTA. Loops that touch memory that others may change
-// (atomic, volatile and shared accesses) are likely to wait for them.
+// The number of back edges after which a split lets the others of its warp run, and a warp the
+// others of its CTA. Loops that access memory that others may change (atomic, volatile and shared
+// accesses) are likely to wait for others.
 const (
 	spinSplit = 32
 	idleSplit = 1 << 14
@@ -67,15 +67,15 @@ type warp struct {
 	slab32 [][lanes]uint32
 	slab64 [][lanes]uint64
 	slabP  []uint32
-	synced bool // touched what others may change since the last back edge
+	synced bool // accessed memory that others may change since the last back edge
 
 	lastClock uint64
 	count     uint64 // warp instructions
 	laneCount uint64
 	scratch   syncScratch
 	arrived   uint32 // lanes that have arrived at the cluster's barrier
-	passed    uint32 // lanes that have and need not wait any more
-	epoch     uint32 // raised where its lanes synchronise
+	passed    uint32 // lanes that arrived and no longer have to wait
+	epoch     uint32 // incremented where its lanes synchronise
 	loop      waitLoop
 	dyn       dynamicStack
 	commits   [lateGroups]col32 // groups of copies that each lane has committed
@@ -148,7 +148,7 @@ func (w *warp) run() runState {
 				continue
 			}
 		}
-		// Lanes that wait at pc join in; or others have the turn.
+		// Lanes that wait at pc join, or others get their turn.
 		w.pc = pc
 		w.laneCount += (n - start) * uint64(bits.OnesCount32(w.mask))
 		start = n
@@ -158,7 +158,7 @@ func (w *warp) run() runState {
 	}
 }
 
-// idle is the state of a warp that does not run at present.
+// idle returns the state of a warp that does not run at present.
 func (w *warp) idle() runState {
 	switch {
 	case w.live == 0:
@@ -182,8 +182,8 @@ func (w *warp) runnable() bool {
 	return false
 }
 
-// nextStop is the lowest program counter from pc on at which another split
-// is, as far as the running one could merge with it.
+// nextStop returns the lowest program counter from pc on where there is a split that the running
+// one could merge with.
 func (w *warp) nextStop(pc int32) int32 {
 	stop := int32(math.MaxInt32)
 	for i := range w.splits {
@@ -195,7 +195,7 @@ func (w *warp) nextStop(pc int32) int32 {
 	return stop
 }
 
-// merge takes in every split that is where the running one is.
+// merge merges every split that is at the running split's place.
 func (w *warp) merge() {
 	for i := 0; i < len(w.splits); {
 		s := &w.splits[i]
@@ -236,9 +236,8 @@ func (w *warp) park(s split) {
 	w.mask = 0
 }
 
-// pick makes the split whose turn it is the running one: the lowest turn,
-// then the deepest call, then the lowest program counter. It reports whether
-// there is one.
+// pick makes the split whose turn it is the running one: the lowest turn, then the deepest call,
+// then the lowest program counter. It reports whether there is one.
 func (w *warp) pick() bool {
 	best := -1
 	for i := range w.splits {
@@ -298,7 +297,7 @@ func (w *warp) control(in *inst, m uint32, budget *int) bool {
 	case ctlExit:
 		return w.exit(m)
 	}
-	if m != w.mask { // the other lanes go on; these come back to in
+	if m != w.mask { // the other lanes continue; these come back to in
 		rest := w.mask &^ m
 		w.mask = m
 		w.splits = append(w.splits, split{pc: w.pc + 1, mask: rest, frame: w.frame, turn: w.turn})
@@ -322,7 +321,7 @@ func (w *warp) control(in *inst, m uint32, budget *int) bool {
 	panic("vm: unknown control instruction")
 }
 
-// branch sends the lanes in m to target.
+// branch moves the lanes in m to target.
 func (w *warp) branch(target int32, m uint32, budget *int) bool {
 	from := w.pc
 	if m != w.mask {
@@ -370,7 +369,7 @@ func (w *warp) backEdge(from, target int32, budget *int) bool {
 	return false
 }
 
-// lastTurn is the highest turn of any split.
+// lastTurn returns the highest turn of any split.
 func (w *warp) lastTurn() uint32 {
 	t := w.turn
 	for i := range w.splits {
@@ -379,7 +378,7 @@ func (w *warp) lastTurn() uint32 {
 	return t
 }
 
-// branchTable is brx.idx: each lane goes where its index says.
+// branchTable executes brx.idx: each lane goes to the label that its index selects.
 func (w *warp) branchTable(in *inst, budget *int) bool {
 	idx := &w.r32[in.a]
 	from := w.pc
