@@ -232,7 +232,7 @@ func TestKernelParametersByAddress(t *testing.T) {
 	}
 }
 
-// faults are the kernels' accesses that must be found.
+// faults are the invalid accesses of kernels that must be found.
 func TestFaultsNameKernelLineThreadAndAllocation(t *testing.T) {
 	m := load(t, header+`.visible .entry k(.param .u64 p, .param .u32 step)
 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// atomics runs an operation by 256 threads of 4 blocks on one element.
+// atomics runs an operation on one element by 256 threads of 4 blocks.
 func atomics[T number](t *testing.T, op, typ string, init T, operand string) (final T, sumOfOld float64) {
 	t.Helper()
 	m := load(t, fmt.Sprintf(`.visible .entry k(.param .u64 p, .param .u64 old)
@@ -64,7 +64,8 @@ func TestAtomicsOnIntegers(t *testing.T) {
 	if v, _ := atomics[uint64](t, "xor", "b64", 7, "cvt.u64.u32 %v, %r1;"); v != 7 {
 		t.Errorf("xor: %#x", v)
 	}
-	// What all exchanges saw and what is left is all that was ever there.
+	// The values returned by all exchanges and the final value must be exactly the values that were
+	// ever stored.
 	v, old := atomics[uint32](t, "exch", "b32", 1000, "mov.b32 %v, %r1;")
 	if float64(v)+old != 1000+255*128 {
 		t.Errorf("exch: %d and %v", v, old)

@@ -200,8 +200,7 @@ func BenchmarkMatmul256(b *testing.B) {
 	measure(b, m, "matmul", o, buf, upload(m, random32(n*n, 2)), upload(m, make([]float32, n*n)), uint32(n))
 }
 
-// BenchmarkMma is 1000 products of 16x8x16 halves, 2048 multiplications each,
-// in one warp.
+// BenchmarkMma runs 1000 products of 16x8x16 halves, 2048 multiplications each, in one warp.
 func BenchmarkMma(b *testing.B) {
 	m := load(b, accumulate)
 	o := grid(1, 32)
@@ -209,7 +208,7 @@ func BenchmarkMma(b *testing.B) {
 	measure(b, m, "k", o, upload(m, make([]float32, 32)), uint32(1000))
 }
 
-// BenchmarkCompile is the compilation of 16 kernels, 100 kB of PTX.
+// BenchmarkCompile compiles 16 kernels, 100 kB of PTX.
 func BenchmarkCompile(b *testing.B) {
 	text, err := os.ReadFile("testdata/cuda/optimised.ptx")
 	if err != nil {
@@ -232,7 +231,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkEmptyLaunch is the cost of a launch of one block that does nothing.
+// BenchmarkEmptyLaunch launches one block that does nothing.
 func BenchmarkEmptyLaunch(b *testing.B) {
 	m := load(b, ".visible .entry nothing() { ret; }")
 	measure(b, m, "nothing", grid(1, 32))

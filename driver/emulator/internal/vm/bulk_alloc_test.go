@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// A copy and the wait for it, however often, allocate nothing.
+// A copy and the wait for it allocate nothing, however often they run.
 func TestBulkCopiesAllocateNothing(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 in, .param .u32 n)
 {

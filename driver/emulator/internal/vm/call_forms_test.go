@@ -9,8 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Every type that a function's parameter can have, in every way of passing it
-// and of calling the function.
+// Every type of a function parameter, with every way to pass it and to call the function.
 
 // shape is the type of a parameter.
 type shape struct {
@@ -41,7 +40,7 @@ func (s shape) decl(name string) string {
 	return fmt.Sprintf(".reg .%s %s", s.typ, name)
 }
 
-// unit is the untyped element that memory instructions move.
+// unit returns the untyped element that memory instructions move.
 func (s shape) unit() string {
 	n := 8 * ptx.ParseType(s.typ).Size()
 	if s.vector > 0 {
@@ -50,7 +49,7 @@ func (s shape) unit() string {
 	return fmt.Sprintf("b%d", n)
 }
 
-// load and store move a register from and to memory; a predicate is a byte.
+// load and store move a register from and to memory. A predicate is a byte.
 func (s shape) load(space, reg, at string) string {
 	if s.typ == "pred" {
 		return fmt.Sprintf("{ .reg .b16 %%l; ld.%s.u8 %%l, [%s]; setp.ne.u16 %s, %%l, 0; }", space, at, reg)
@@ -78,7 +77,7 @@ func (s shape) move(dst, src string) string {
 	return fmt.Sprintf("mov.%s %s, %s;", s.typ, dst, src)
 }
 
-// value is what a lane passes.
+// value returns the bytes that a lane passes.
 func (s shape) value(lane int) []byte {
 	b := make([]byte, s.size())
 	for i := range b {
@@ -97,15 +96,14 @@ const clobber = `.reg .b32 %x<6>; .reg .b64 %y<6>; .reg .pred %z<6>;
 	setp.eq.u32 %z0, %x0, %x3; setp.ne.u32 %z1, %x0, %x3; and.pred %z2, %z0, %z1;
 `
 
-// callForm is a way to write a function of type (s, u32, pred) f(u16, s, pred)
-// and the call of it. The lead and the trail are parameters of other banks
-// around the one that is looked at.
+// callForm is a way to write a function of type (s, u32, pred) f(u16, s, pred) and a call to it.
+// The lead and the trail are parameters of other banks around the one under test.
 type callForm struct {
 	name string
 	fits func(s shape) bool
-	// funcs are the functions; body is what the call in the kernel is.
+	// funcs returns the functions, body the call in the kernel.
 	funcs, body func(s shape) string
-	// called says which lanes make the call, depth how often they add to s.
+	// called reports which lanes make the call. depth is how often they add to s.
 	called func(lane int) bool
 	adds   func(lane int) uint32
 }
@@ -174,7 +172,7 @@ BASE:
 			func(s shape) string {
 				return "{ .reg .b64 %fp, %gp;\n" + prototype(s) + "mov.u64 %fp, f; mov.u64 %gp, g; selp.b64 %fp, %gp, %fp, %odd;\ncall (%r, %s, %q), %fp, (%lead, %a, %trail), proto; }"
 			}, always, func(lane int) uint32 { return uint32(1 + lane%2*6) }},
-		// With a result in .param there can be no second one.
+		// A result in .param excludes a second result.
 		{"array in .param", noPredicate, func(s shape) string {
 			array := fmt.Sprintf(".param .align 16 .b8 %%s[%d]", s.size())
 			return fmt.Sprintf(".func ("+array+") f(.reg .u16 %%lead, "+array+")\n{\n", "pr", "pa") +
@@ -197,7 +195,7 @@ BASE:
 	}
 }
 
-// callKernel calls by a form, with registers of each bank alive across it.
+// callKernel makes a call in the given form, with registers of each bank alive across it.
 func callKernel(s shape, c callForm) string {
 	return ".version 8.4\n.target sm_90\n.address_size 64\n" + c.funcs(s) + `
 .visible .entry k(.param .u64 in, .param .u64 out, .param .u64 more)

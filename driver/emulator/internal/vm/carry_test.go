@@ -2,8 +2,8 @@ package vm_test
 
 import "testing"
 
-// The condition code after a subtraction is 1 if nothing was borrowed, as seen
-// on an H200; a chain of subtractions comes out the same either way.
+// The condition code after a subtraction is 1 if nothing was borrowed, as observed on an H200. A
+// chain of subtractions gives the same result either way.
 func TestConditionCodeOfASubtractionIsNoBorrow(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 out)
 {

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// probe is a kernel over 64-bit addresses p and q, with %t the thread in the
-// block, %b the block and %i the thread in the grid.
+// probe returns a kernel with 64-bit addresses p and q. %t is the thread in the block, %b the block
+// and %i the thread in the grid.
 func probe(body string) string {
 	return `.visible .entry k(.param .u64 p, .param .u64 q)
 {
@@ -27,7 +27,7 @@ func probe(body string) string {
 }`
 }
 
-// checker loads a kernel and collects what its launches find.
+// checker loads a kernel and collects the findings of its launches.
 type checker struct {
 	*machine
 	checks vm.Checks
@@ -70,8 +70,7 @@ func globalFindings(t *testing.T, blocks, threads int, body string) []*vm.Fault 
 	return newChecker(t, vm.CheckGlobalRaces, body).run(blocks, threads, nil)
 }
 
-// What each body does to global memory, and how many pairs of instructions of
-// it race.
+// Kernel bodies that access global memory, and how many pairs of their instructions race.
 var globalRaceTests = []struct {
 	name            string
 	blocks, threads int
@@ -97,7 +96,7 @@ var globalRaceTests = []struct {
 	{"a flag that is passed on", 3, 1, chain, 0},
 }
 
-// lastBlock: each block writes its element and counts; the last one reads all.
+// lastBlock: each block writes its element and counts. The last one reads all.
 func lastBlock(fence, count string) string {
 	return "st.global.u32 [%rd1], %i;\n" + fence + "\n" + count + `
 	setp.ne.u32 %p1, %r1, 3;
@@ -106,8 +105,8 @@ func lastBlock(fence, count string) string {
 	ld.global.v2.u32 {%r2, %r3}, [%p0];`
 }
 
-// chain: block b waits for block b-1 by a flag, reads what it wrote and what
-// the block before wrote, and goes on.
+// chain: block b waits for a flag of block b-1, reads what that block and the one before it wrote,
+// and continues.
 const chain = `
 WAIT:
 	ld.volatile.global.u32 %r1, [%q0];
@@ -205,7 +204,7 @@ func TestReadsOfUnwrittenLocalMemoryAreFound(t *testing.T) {
 	}
 }
 
-// callee is called twice; its local variable is written the second time only.
+// callee is called twice and writes its local variable only the second time.
 const callee = `
 .func (.param .b32 r) half(.param .b32 a)
 {
@@ -240,7 +239,7 @@ func TestAFunctionsFrameIsUnwrittenAtEachCall(t *testing.T) {
 	}
 }
 
-// BenchmarkSaxpyWithChecks says what the checks cost: compare BenchmarkSaxpy.
+// BenchmarkSaxpyWithChecks measures the cost of the checks. Compare it with BenchmarkSaxpy.
 func BenchmarkSaxpyWithChecks(b *testing.B) {
 	const n = 1 << 14
 	m := load(b, saxpy)

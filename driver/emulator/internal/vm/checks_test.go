@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// findings runs threadOut(body) with checks and returns what was reported.
+// findings runs threadOut(body) with checks and returns the findings.
 func findings(t *testing.T, checks vm.Checks, n int, body string) []*vm.Fault {
 	t.Helper()
 	m := load(t, threadOut(body))
@@ -147,8 +147,8 @@ func TestClusterRegisters(t *testing.T) {
 	}
 }
 
-// A thread that reads again what another has read, before it writes there,
-// does not hide the other's read; nor do two of its warp.
+// A thread that repeats another thread's read, before it writes there, does not hide that read. Two
+// threads of its warp do not hide it either.
 func TestReadsOfOthersAreRemembered(t *testing.T) {
 	for space, base := range map[string]string{
 		"shared": ".shared .u32 v[64]; mov.u32 %r1, v; st.shared.u32 [%r1], 1; bar.sync 0;", "global": "sub.u64 %r1, %out, %rd0;",

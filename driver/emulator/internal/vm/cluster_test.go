@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// clusterKernel is a kernel k(out) for misuse: %rank, %me and an initialised
-// barrier object of one arrival are there.
+// clusterKernel returns a kernel k(out) for misuse. It provides %rank, %me and an initialised
+// barrier object of one arrival.
 func clusterKernel(body string) string {
 	return `.visible .entry k(.param .u64 out)
 {
@@ -27,7 +27,7 @@ const (
 	mapOther   = "mapa.shared::cluster.u32 %r5, %r4, 1;"
 )
 
-// misuse are kernels that do what they must not, with what is said of it.
+// misuse lists kernels with invalid operations, and the expected messages.
 var misuse = []struct {
 	name, body string
 	cluster    uint32
@@ -81,8 +81,8 @@ func TestMisuseOfClustersAndBarrierObjectsIsAFault(t *testing.T) {
 	}
 }
 
-// Ring: each block adds what its neighbour has, round by round. The order of
-// blocks and warps and the number of goroutines make no difference.
+// Ring: each block adds its neighbour's value, round by round. The order of blocks and warps and
+// the number of goroutines make no difference.
 func TestClustersRunInAnyOrder(t *testing.T) {
 	m := load(t, clusterKernel(`
 	mul.lo.u32 %r6, %me, 4; and.b32 %r6, %r6, 252; add.u32 %r4, %r4, %r6;
@@ -165,7 +165,7 @@ func TestFormsThatAreNotThereAreRefused(t *testing.T) {
 	}
 }
 
-// Bytes that a bulk copy brought count as written, and the copy as ordered.
+// Bytes that a bulk copy wrote count as written, and the copy as ordered.
 func TestChecksKnowBulkCopies(t *testing.T) {
 	m := load(t, clusterKernel(`
 	@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;
@@ -185,9 +185,8 @@ W:	mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
 	}
 }
 
-// What a block of the cluster wrote into another's shared memory counts as
-// written, and what it did before it arrived at a barrier object of the other
-// comes before what the other does after its wait.
+// What a block of the cluster wrote into another's shared memory counts as written. What it did
+// before it arrived at the other's barrier object comes before what the other does after its wait.
 func TestChecksKnowClusters(t *testing.T) {
 	const others = arriveWait + `
 	xor.b32 %r6, %rank, 1; mapa.shared::cluster.u32 %r5, %r4, %r6; mov.u32 %r7, bar; mapa.shared::cluster.u32 %r8, %r7, %r6;
@@ -240,7 +239,7 @@ func TestChecksKnowBulkCopiesToGlobalMemory(t *testing.T) {
 	}
 }
 
-// A copy with a byte mask writes the bytes of each 16 whose bit is set, no others.
+// A copy with a byte mask writes only those bytes of each 16 whose bit is set.
 func TestBulkCopiesWithAByteMask(t *testing.T) {
 	const mask = 0b1010_0101_1100_0011
 	m := load(t, ".version 8.6\n.target sm_100\n.address_size 64\n"+clusterKernel(fmt.Sprintf(`
@@ -271,8 +270,7 @@ func TestBulkCopiesWithAByteMask(t *testing.T) {
 	}
 }
 
-// An access that found another block's memory does not find it any more when
-// that block has ended.
+// An access to another block's memory fails once that block has ended, even if it succeeded before.
 func TestAccessesToOtherBlocksEndWithThem(t *testing.T) {
 	const body = arriveWait + `
 	setp.eq.u32 %%p2, %%rank, 1; @%%p2 bra OTHER;

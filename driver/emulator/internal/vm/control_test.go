@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// threadOut is the frame of a kernel k(out) that stores %d for each thread.
+// threadOut returns a kernel k(out) around body that stores %d for each thread.
 func threadOut(body string) string {
 	return `.visible .entry k(.param .u64 out)
 {
@@ -273,7 +273,7 @@ JOIN:
 }
 
 func TestBarrierAfterDivergence(t *testing.T) {
-	// Both sides of a branch reach a barrier of their own; it is the same one.
+	// Each side of a branch reaches a barrier instruction. They are the same barrier.
 	got := runThreads(t, 96, `
 	.shared .u32 sum[96];
 	mov.u32 %r1, sum;
@@ -486,8 +486,8 @@ func TestSeedsChangeOnlyTheOrder(t *testing.T) {
 	}
 }
 
-// Threads that exit while others wait no longer count: the barrier opens, also
-// where the last to come is one that leaves, and where it counts threads.
+// Threads that exit while others wait no longer count. The barrier opens even if the last thread to
+// come exits, and even if it counts threads.
 func TestBarriersOpenWhenOthersExitLate(t *testing.T) {
 	for name, wait := range map[string]string{
 		"all threads":      "bar.sync 0;",

@@ -14,9 +14,9 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// The kernels of testdata/cuda/kernels.cu as NVRTC 11.8 compiles them:
-// optimised.ptx for sm_80, debug.ptx with -G and without debug sections,
-// fastmath.ptx for sm_90 with -lineinfo --use_fast_math.
+// The kernels of testdata/cuda/kernels.cu as compiled by NVRTC 11.8: optimised.ptx for sm_80,
+// debug.ptx with -G and without debug sections, fastmath.ptx for sm_90 with -lineinfo
+// --use_fast_math.
 var cudaBuilds = []string{"optimised", "debug", "fastmath"}
 
 // eachBuild runs a test on each build of the kernels.
@@ -256,7 +256,7 @@ func TestCUDAHashing(t *testing.T) {
 	})
 }
 
-// bytePerm is __byte_perm.
+// bytePerm implements __byte_perm.
 func bytePerm(a, b, s uint32) uint32 {
 	all := uint64(b)<<32 | uint64(a)
 	r := uint32(0)

@@ -17,7 +17,7 @@ type intType struct {
 var intTypes = []intType{{"u8", 8, false}, {"s8", 8, true}, {"u16", 16, false}, {"s16", 16, true},
 	{"u32", 32, false}, {"s32", 32, true}, {"u64", 64, false}, {"s64", 64, true}}
 
-// value is the number that the low bits of x are in type t.
+// value returns the number that the low bits of x represent in type t.
 func (t intType) value(x uint64) *big.Int {
 	v := new(big.Int).SetUint64(x << (64 - t.bits) >> (64 - t.bits))
 	if t.signed && v.Bit(t.bits-1) == 1 {
@@ -26,7 +26,7 @@ func (t intType) value(x uint64) *big.Int {
 	return v
 }
 
-// limits are the least and the largest number of t.
+// limits returns the least and the largest number of t.
 func (t intType) limits() (lo, hi *big.Int) {
 	if t.signed {
 		hi = new(big.Int).Lsh(big.NewInt(1), uint(t.bits-1))
@@ -49,7 +49,7 @@ func (t intType) saturated(x *big.Int) *big.Int {
 	return x
 }
 
-// reg is a register that can hold t; conversions use 64-bit buffers.
+// reg returns a register that can hold t. Conversions use 64-bit buffers.
 func (t intType) reg() string {
 	switch t.bits {
 	case 64:
@@ -70,10 +70,10 @@ func (t intType) dst() string {
 	return "%h1"
 }
 
-// widthOf is the width of the register that holds t.
+// widthOf returns the width of the register that holds t.
 func (t intType) widthOf() int { return max(t.bits, 16) }
 
-// holds reports whether each value of from is one of t.
+// holds reports whether t can represent each value of from.
 func (t intType) holds(from intType) bool {
 	fs, ts := from.name[0] == 's', t.name[0] == 's'
 	if fs == ts {
@@ -88,7 +88,7 @@ func TestIntegerConversions(t *testing.T) {
 		for _, to := range intTypes {
 			for _, sat := range []string{"", ".sat"} {
 				if sat != "" && to.holds(from) {
-					continue // drivers refuse it
+					continue // drivers reject it
 				}
 				op := fmt.Sprintf("cvt%s.%s.%s", sat, to.name, from.name)
 				// Into the register of the type's width, seen zero-extended.
@@ -357,7 +357,7 @@ func reversed[T any](a []T) []T {
 	return out
 }
 
-// oddOf is a float64 on the same side as x of every number of few bits.
+// oddOf returns a float64 that is on the same side as x of every number with few bits.
 func oddOf(x *big.Float) float64 {
 	y, acc := x.Float64()
 	if acc != big.Exact && math.Float64bits(y)&1 == 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// f32s are operands at which f32 instructions go wrong, and random ones.
+// f32s returns random operands and operands for which f32 instructions are likely to be wrong.
 func f32s(seed uint64) []float32 {
 	v := []float32{0, negZero, 1, -1, 1.5, 2, 3, 0.1, -0.1, 1e-38, -1e-38, 1e-45, -3e-45, 0x1p-126, 0x1.fffffcp-127,
 		math.MaxFloat32, -math.MaxFloat32, 0x1p-149, 0x1.000002p0, 0x1.fffffep-1, 0x1p24, 0x1.000002p24, 16777215, 1e10, -1e-10,
@@ -40,8 +40,8 @@ func isFinite(xs ...float64) bool {
 
 func bigOf(x float64) *big.Float { return new(big.Float).SetPrec(5000).SetFloat64(x) }
 
-// rounded is what an exact value becomes in a mode: "rn", "rz", "rm", "rp".
-// step is the neighbour in a direction, near the value to nearest.
+// rounded rounds an exact value in a mode: "rn", "rz", "rm", "rp". step returns the neighbour in a
+// direction, near the value to nearest.
 func rounded[T float32 | float64](x *big.Float, mode string, near func(*big.Float) T, step func(T, float64) T) T {
 	y := near(x)
 	if mode == "rn" {
@@ -71,7 +71,7 @@ func near64(x *big.Float) float64 { v, _ := x.Float64(); return v }
 
 func step32(x float32, to float64) float32 { return math.Nextafter32(x, float32(to)) }
 
-// exactZero is the zero of a sum whose terms cancel.
+// exactZero returns the zero of a sum whose terms cancel.
 func exactZero(a, b float64, mode string) float64 {
 	if mode == "rm" && (math.Signbit(a) || math.Signbit(b)) {
 		return math.Copysign(0, -1)
@@ -146,7 +146,7 @@ func TestFloat64InAllRoundingModes(t *testing.T) {
 	}
 }
 
-// fusedReference is a*b+c with one rounding.
+// fusedReference returns a*b+c with one rounding.
 func fusedReference[T float32 | float64](mode string, a, b, c float64, near func(*big.Float) T, step func(T, float64) T) T {
 	if !isFinite(a, b, c) {
 		return T(math.FMA(a, b, c))
@@ -313,7 +313,7 @@ func TestFloatComparisons(t *testing.T) {
 	}
 }
 
-// TestApproximations holds the bounds that the PTX ISA states.
+// TestApproximations checks the error bounds that the PTX ISA states.
 func TestApproximations(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 17))
 	var all, positive, small []float32

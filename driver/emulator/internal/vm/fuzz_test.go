@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// program is a random program over eight 32-bit variables: PTX text and,
-// statement by statement, the same as Go functions. Every temporary has a
-// register of its own, as compilers write PTX.
+// randomProgram is a random program over eight 32-bit variables: PTX text and the same statements
+// as Go functions. Every temporary has its own register, as in compiled PTX.
 type randomProgram struct {
 	r      *rand.Rand
 	text   strings.Builder
@@ -20,7 +19,7 @@ type randomProgram struct {
 
 const fuzzVars = 8
 
-// state is what a thread of the reference has.
+// fuzzState is the state of a thread of the reference.
 type fuzzState struct {
 	v     [fuzzVars]uint32
 	steps int
@@ -173,7 +172,7 @@ func (p *randomProgram) loop() fuzzStmt {
 	}
 }
 
-// crossing is a piece of code that jumps forward over labels of others.
+// crossing emits code that jumps forward over labels of other jumps.
 func (p *randomProgram) crossing() fuzzStmt {
 	c, fc := p.condition()
 	d, fd := p.condition()

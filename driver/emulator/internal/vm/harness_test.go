@@ -16,7 +16,7 @@ import (
 
 const header = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
-// number are the element types of device buffers in tests.
+// number lists the element types of device buffers in tests.
 type number interface {
 	~uint8 | ~int8 | ~uint16 | ~int16 | ~uint32 | ~int32 | ~uint64 | ~int64 | ~float32 | ~float64
 }
@@ -29,7 +29,7 @@ type machine struct {
 	build string // of the CUDA kernels
 }
 
-// load compiles PTX, whose header may be left out.
+// load compiles PTX, whose header may be omitted.
 func load(t testing.TB, text string) *machine {
 	t.Helper()
 	m, err := tryLoad(t, text)
@@ -86,7 +86,7 @@ func asBytes[T number](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
 }
 
-// params lays arguments out as a kernel of these types takes them.
+// params lays out arguments as a kernel of these types receives them.
 func params(args ...any) []byte {
 	var b []byte
 	for _, a := range args {
@@ -128,9 +128,9 @@ func grid(x, threads int) vm.LaunchOptions {
 	return vm.LaunchOptions{Grid: vm.Dim3{X: uint32(x), Y: 1, Z: 1}, Block: vm.Dim3{X: uint32(threads), Y: 1, Z: 1}}
 }
 
-// kernelText is a kernel test(out, in0, in1, ...) of pointers, which computes
-// %out from %in0 ... for its thread: body sees %id (u32), and the loaded
-// registers %a, %b, %c of type in, and must set %d of type out.
+// kernelText returns a kernel test(out, in0, in1, ...) of pointers, which computes %out from %in0
+// ... for its thread. body sees %id (u32) and the loaded registers %a, %b, %c of type in. It must
+// set %d of type out.
 func kernelText(out string, in []string, body string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".visible .entry test(.param .u64 po")
@@ -224,7 +224,7 @@ func evaluate[D number](m *machine, n int, in ...uint64) []D {
 	return download[D](m, out, n)
 }
 
-// faultOf launches and returns the fault, which must come.
+// faultOf returns the fault in err. It fails the test if there is none.
 func faultOf(t *testing.T, err error) *vm.Fault {
 	t.Helper()
 	var f *vm.Fault

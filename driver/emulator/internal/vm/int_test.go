@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// edges32 are operands at which integer instructions go wrong, and random ones.
+// edges32 returns random operands and operands for which integer instructions are likely to be
+// wrong.
 func edges32(seed uint64) []uint32 {
 	e := []uint32{0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000,
 		0x7ffffffe, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff, 0xdeadbeef}
@@ -29,7 +30,7 @@ func edges64(seed uint64) []uint64 {
 	return e
 }
 
-// pairs is the product of two lists of operands.
+// pairs returns the product of two lists of operands.
 func pairs[A, B any](a []A, b []B) (x []A, y []B) {
 	for _, p := range a {
 		for _, q := range b {
@@ -39,7 +40,7 @@ func pairs[A, B any](a []A, b []B) (x []A, y []B) {
 	return x, y
 }
 
-// triples is a random selection of triples from a list.
+// triples returns a random selection of triples from a list.
 func triples[A any](a []A, n int) (x, y, z []A) {
 	r := rand.New(rand.NewPCG(5, uint64(n)))
 	for range n {
@@ -136,7 +137,7 @@ func TestIntegerDivision(t *testing.T) {
 	}
 }
 
-// low64 is the low 64 bits of x in two's complement.
+// low64 returns the low 64 bits of x in two's complement.
 func low64(x *big.Int) uint64 {
 	m := new(big.Int).Lsh(big.NewInt(1), 64)
 	return new(big.Int).Mod(x, m).Uint64()

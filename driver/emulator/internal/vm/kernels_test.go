@@ -63,8 +63,7 @@ func TestVectorAddOverAPartialLastBlock(t *testing.T) {
 	}
 }
 
-// rmsNorm normalises a row per block: shuffles within warps, shared memory
-// between them.
+// rmsNorm normalises a row per block, with shuffles within warps and shared memory between warps.
 const rmsNorm = `
 .visible .entry rms(.param .u64 x, .param .u64 y, .param .u32 n, .param .f32 eps)
 {

@@ -2,7 +2,7 @@ package vm_test
 
 import "testing"
 
-// lateKernel copies 4 words for each of 32 threads and adds what it finds.
+// lateKernel copies 4 words for each of 32 threads and adds up the words it finds.
 func lateKernel(copies, wait string) string {
 	return `.visible .entry k(.param .u64 out, .param .u64 in)
 {
@@ -33,7 +33,7 @@ const (
 	lookAlways = "W: " + lookOnce + "@!%p2 bra W;\n"
 )
 
-// With a seed, data is there when it was waited for and not before.
+// With a seed, data arrives only when it is waited for.
 func TestSeedsMakeCopiesLate(t *testing.T) {
 	for _, k := range []lateCase{
 		{"cp.async, all groups", asyncPair, "cp.async.wait_group 0;", true},
@@ -66,10 +66,10 @@ func TestSeedsMakeCopiesLate(t *testing.T) {
 
 type lateCase struct {
 	name, copies, wait string
-	right              bool // it waits as it must
+	right              bool // it waits as required
 }
 
-// wrongWith counts the threads that found something else than their data.
+// wrongWith counts the threads that found wrong data.
 func (k lateCase) wrongWith(t *testing.T, seed uint64) (wrong int) {
 	m := load(t, lateKernel(k.copies, k.wait))
 	in := make([]uint32, 256)

@@ -4,8 +4,8 @@ package vm
 
 import "testing"
 
-// The collector finds a freed region long after its mapping has gone to another
-// one: the second release of the first owner must not empty the second's memory.
+// The collector finds a freed region long after its mapping was reused. The second release by the
+// first owner must not clear the second owner's memory.
 func TestLateReleaseLeavesTheNextOwnersMemory(t *testing.T) {
 	const size = 37 << 20 // no other test has this size
 	first, old := newLazyBuffer(size)

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// resident is how many bytes of a large region the system has memory for.
+// resident returns for how many bytes of a large region the system has memory.
 func resident(t *testing.T, b []byte) int {
 	t.Helper()
 	page := syscall.Getpagesize()
@@ -30,8 +30,8 @@ func resident(t *testing.T, b []byte) int {
 	return n
 }
 
-// A large allocation pays for what is touched, also where another was before
-// it, and begins as zeros.
+// A large allocation uses only the memory that is accessed, even where another allocation was
+// before, and starts as zeros.
 func TestLargeAllocationsPayForWhatIsTouched(t *testing.T) {
 	const size, touched = 256 << 20, 8 << 20
 	mem := vm.NewMemory()
@@ -63,8 +63,8 @@ func TestLargeAllocationsPayForWhatIsTouched(t *testing.T) {
 	}
 }
 
-// What is freed can be touched by a kernel that has not noticed: the process
-// lives on, and the next allocation of the size may see it, but no other one.
+// A kernel that has not noticed a free may still access the memory. The process survives. The next
+// allocation of the same size may see the access, but no other one.
 func TestFreedLargeMemoryStaysMapped(t *testing.T) {
 	mem := vm.NewMemory()
 	alloc := func(size uint64) ([]byte, uint64) {

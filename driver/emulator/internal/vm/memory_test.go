@@ -104,7 +104,7 @@ func TestMappingsOfOneBuffer(t *testing.T) {
 	if err := m.Map(va+100, phys, vm.AllocOptions{}); !errors.Is(err, vm.ErrOverlap) {
 		t.Errorf("mapping over a mapping: %v", err)
 	}
-	// A copy runs over both mappings as over one.
+	// A copy treats both mappings as one range.
 	text := []byte("across the border")
 	if err := m.Write(va+2<<20-5, text); err != nil {
 		t.Fatal(err)
@@ -172,8 +172,8 @@ func TestHugeAllocationsFail(t *testing.T) {
 	}
 }
 
-// Where the addresses of a device were given out once, gaps are looked for, up to
-// the very end, and what does not fit there is refused.
+// When a device's addresses have been used once, gaps are searched up to the very end. An
+// allocation that does not fit there is rejected.
 func TestGapsReachToTheEndOfTheAddresses(t *testing.T) {
 	m := vm.NewMemory()
 	reserve := func(size uint64) uint64 {
@@ -261,7 +261,7 @@ func TestAddressesAreUsedAgainOnRequest(t *testing.T) {
 	if got := alloc(mem, 1000, 1<<20); got == b || got%(1<<20) != 0 {
 		t.Errorf("%#x for an alignment of 1 MiB", got)
 	}
-	// What another allocation or a reservation would come too near to stays free.
+	// Space too close to another allocation or a reservation stays free.
 	small, next := alloc(mem, 10, 0), alloc(mem, 10, 0)
 	free(mem, small)
 	if got := alloc(mem, 500, 0); got == small {

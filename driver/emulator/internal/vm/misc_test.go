@@ -268,8 +268,7 @@ func TestModuleListsWhatItHolds(t *testing.T) {
 	}
 }
 
-// As a compiler does, the estimate keeps to what leaves room for as many threads as
-// the PTX wants.
+// The register estimate leaves room for as many threads as the PTX requires, as a compiler does.
 func TestRegistersLeaveRoomForTheBlocksAskedFor(t *testing.T) {
 	held, used := ".reg .b64 %rd<200>; ld.param.u64 %rd0, [p];", ""
 	for i := 1; i < 200; i++ {
@@ -294,7 +293,7 @@ func TestRegistersLeaveRoomForTheBlocksAskedFor(t *testing.T) {
 	}
 }
 
-// TestBadModules holds what is said about PTX that can not be compiled.
+// TestBadModules checks the messages for PTX that cannot be compiled.
 func TestBadModules(t *testing.T) {
 	for text, want := range map[string]string{
 		`.visible .entry k() { .reg .b32 %r; add.f32 %r, %r; ret; }`:                                             "2 operands, want 3",
@@ -353,7 +352,7 @@ func TestPrintfFormats(t *testing.T) {
 	}
 }
 
-// printed is what vprintf prints for a format and the stores of arguments.
+// printed returns what vprintf prints for a format and the stores of arguments.
 func printed(t *testing.T, format, stores string) string {
 	t.Helper()
 	text := ".global .align 1 .b8 fmt[] = {"

@@ -13,8 +13,8 @@ var (
 	nansBF16 = []uint16{0xffc0, 0x7fc0, 0x7fff, 0xffff, 0x7f81, 0xffa5}
 )
 
-// pairsOf are pairs of operands of which one or both are NaNs, for whole warps
-// and a part of one.
+// pairsOf returns pairs of operands of which one or both are NaNs, for whole warps and a part of
+// one.
 func pairsOf[T any](one T, nans []T) (a, b []T) {
 	for len(a) < 70 {
 		for i, n := range nans {
@@ -25,7 +25,7 @@ func pairsOf[T any](one T, nans []T) (a, b []T) {
 	return a, b
 }
 
-// triplesOf are pairsOf with a third operand, which is a NaN too or the only one.
+// triplesOf is pairsOf with a third operand. It is a NaN too, or the only NaN.
 func triplesOf[T any](one T, nans []T) (a, b, c []T) {
 	a, b = pairsOf(one, nans)
 	for i := range a {
@@ -39,8 +39,8 @@ func triplesOf[T any](one T, nans []T) (a, b, c []T) {
 	return a, b, c
 }
 
-// An H200 makes 0x7fffffff of every NaN, whatever the operand's sign and payload,
-// and so do the loops of their own for all lanes and for some of a warp.
+// An H200 replaces every NaN by 0x7fffffff, whatever the operand's sign and payload. The dedicated
+// loops for all lanes and for some lanes of a warp must do the same.
 func TestArithmeticInF32MakesOneNaN(t *testing.T) {
 	a, b := pairsOf(math.Float32bits(1), nans32)
 	for _, op := range strings.Fields("add.f32 sub.f32 mul.f32 add.rz.f32 sub.ftz.f32 mul.ftz.f32 add.rp.ftz.f32 div.rn.f32 div.rn.ftz.f32 div.rz.f32 " +
@@ -61,7 +61,7 @@ func TestArithmeticInF32MakesOneNaN(t *testing.T) {
 	}
 }
 
-// So it is where the operands are numbers.
+// The same is true if the operands are numbers.
 func TestInvalidOperationsInF32MakeThatNaN(t *testing.T) {
 	inf := float32(math.Inf(1))
 	for op, operands := range map[string][2]float32{
@@ -129,7 +129,7 @@ func TestArithmeticInHalvesMakesOneNaN(t *testing.T) {
 	}
 }
 
-// nanHalves are the halves that are NaNs: in turn the lower and the upper one.
+// nanHalves returns the halves that are NaNs: alternately the lower and the upper one.
 func nanHalves(v []uint32) (halves []uint16) {
 	for i, x := range v {
 		halves = append(halves, uint16(x>>(i%2*16)))
@@ -152,7 +152,7 @@ func TestConversionsOfNaNs(t *testing.T) {
 			}
 		}
 	}
-	// These keep what there was: bf16 all of it, f64 the sign and the payload.
+	// These preserve the NaN: bf16 all of it, f64 the sign and the payload.
 	wide := func(v []uint32) (w []uint64) {
 		for _, x := range v {
 			w = append(w, uint64(x))
@@ -188,7 +188,7 @@ func TestArithmeticInF64KeepsANaN(t *testing.T) {
 	}
 }
 
-// allNaN wants every result to be the one NaN.
+// allNaN checks that every result is the expected NaN.
 func allNaN[D, A number](t *testing.T, op string, want D, got []D, operands ...[]A) {
 	t.Helper()
 	for i := range got {

@@ -35,7 +35,7 @@ func TestProductsAllocateNothing(t *testing.T) {
 	run := func(n uint32) float64 {
 		return testing.AllocsPerRun(5, func() { m.mustLaunch("k", 32, out, n) })
 	}
-	// With the race detector a sync.Pool forgets now and then.
+	// With the race detector, a sync.Pool drops objects occasionally.
 	if one, many := run(1), run(2000); many > one+100 {
 		t.Errorf("%v allocations with 2000 products, %v with one", many, one)
 	}
@@ -44,7 +44,7 @@ func TestProductsAllocateNothing(t *testing.T) {
 	}
 }
 
-// Where lanes come to a product by different ways, they wait for each other.
+// Lanes that reach a product on different paths wait for each other.
 func TestProductsWaitForAllLanes(t *testing.T) {
 	got := runThreads(t, 32, `
 	mov.b32 %r1, 0x3c003c00;
@@ -65,7 +65,7 @@ END:
 	}
 }
 
-// A warp of which some threads do not exist has no defined product, but ends.
+// A product in a warp with missing threads has no defined result, but it completes.
 func TestProductsOfPartOfAWarpEnd(t *testing.T) {
 	runThreads(t, 20, `
 	mov.b32 %d, 0;
@@ -149,7 +149,7 @@ func TestMatrixFormsThatDoNotExistAreRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkMatrixProduct is one mma of 16x8x16 halves after the other.
+// BenchmarkMatrixProduct runs one mma of 16x8x16 halves after the other.
 func BenchmarkMatrixProduct(b *testing.B) {
 	m := load(b, accumulate)
 	out := upload(m, make([]float32, 32))

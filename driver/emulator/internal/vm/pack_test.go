@@ -28,7 +28,7 @@ func moves(t *testing.T, body string, in []byte) ([]byte, error) {
 	return download[byte](m, b, 32), nil
 }
 
-// Loads and stores of what the cases below move.
+// Loads and stores of the operands in the cases below.
 var moveOperands = map[string][2]string{
 	"%h1":               {"ld.global.b16 %h1, [%in];", "st.global.b16 [%out], %h1;"},
 	"%w1":               {"ld.global.b32 %w1, [%in];", "st.global.b32 [%out], %w1;"},
@@ -54,8 +54,8 @@ var moveOperands = map[string][2]string{
 	"{%vh1.x,%vh1.y}":   {"ld.global.v2.b16 {%vh1.x,%vh1.y}, [%in];", "st.global.v2.b16 [%out], {%vh1.x,%vh1.y};"},
 }
 
-// A move between a scalar and its parts, or between vectors, leaves the bytes
-// as they are, whatever the two sides look like.
+// A move between a scalar and its parts, or between vectors, does not change the bytes, whatever
+// the form of the two sides.
 func TestMovesOfVectorsKeepEveryByte(t *testing.T) {
 	in := make([]byte, 32)
 	for i := range in {
@@ -80,7 +80,7 @@ func TestMovesOfVectorsKeepEveryByte(t *testing.T) {
 		{"mov.v4.u32", 16, nil, []string{"%qw1", "{%w1,%w2,%w3,%w4}"}, true, true},
 		{"mov.v2.b64", 16, nil, []string{"%vl1", "{%l1,%l2}"}, true, true},
 	}
-	// The destination has registers of its own: its digit is another one.
+	// The destination has its own registers, with a different digit.
 	other := strings.NewReplacer("1", "5", "2", "6", "3", "7", "4", "0").Replace
 	other = func(f func(string) string) func(string) string {
 		return func(s string) string {
@@ -185,8 +185,8 @@ func TestAConstantIsAddedToARegister(t *testing.T) {
 	}
 }
 
-// What reads or writes a vector register as if it were one value is refused,
-// as ptxas does, instead of using the first component.
+// An instruction that uses a vector register as a single value is rejected, as ptxas does, instead
+// of using the first component.
 func TestVectorsWhereOneValueIsExpected(t *testing.T) {
 	for _, body := range []string{
 		"add.u32 %w1, %vw1, %w2;", "add.u32 %vw1, %w1, %w2;", "and.b32 %w1, %vh1, %w1;", "prmt.b32 %w1, %vh1, %w1, 0;",

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// operand is a double of any kind, often with few bits, so that results are
-// exact, halfway between doubles or cancel.
+// operand returns a double of any kind, often with few bits, so that results are exact, halfway
+// between doubles, or cancel.
 func operand(r *rand.Rand) float64 {
 	sig := r.Uint64() >> (11 + r.IntN(53))
 	exp := r.IntN(120) - 60
@@ -25,7 +25,7 @@ func operand(r *rand.Rand) float64 {
 	return x
 }
 
-// The sign of what a double is short of is the one that exact numbers give.
+// The sign of the rounding error must be the one that exact numbers give.
 func TestQuickRestsAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	known := make(map[string]int)
@@ -76,7 +76,7 @@ func TestQuickRestsAreExact(t *testing.T) {
 	}
 }
 
-// A step of a matrix product made by doubles is the one made by integers.
+// A step of a matrix product computed with doubles must equal the one computed with integers.
 func TestQuickSumsAreTheGeneralOnes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	w := new(mmaWork)
@@ -119,8 +119,8 @@ func testQuickSum(t *testing.T, r *rand.Rand, w *mmaWork, f format, rule *sumRul
 	}
 }
 
-// randomPattern is an element with one of spread exponents; now and then a
-// zero, or what has the highest exponent.
+// randomPattern returns an element with one of spread exponents. Occasionally it is a zero, or an
+// element with the highest exponent.
 func randomPattern(r *rand.Rand, f format, spread uint32) uint32 {
 	exp := r.Uint32N(spread)
 	switch r.IntN(200) {

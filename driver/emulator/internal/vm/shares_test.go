@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// However many workers there are, each unit is started once, and a worker that has
-// none of its own left takes those of others.
+// Each unit is started exactly once, whatever the number of workers. A worker whose own share is
+// empty takes units of others.
 func TestSharesAreWholeAndTaken(t *testing.T) {
 	for _, units := range []uint64{1, 2, 7, 32, 1000} {
 		for _, workers := range []int{1, 2, 3, 7} {
@@ -34,7 +34,7 @@ func TestSharesAreWholeAndTaken(t *testing.T) {
 	}
 }
 
-// takeTogether is what workers take that run at the same time, in order.
+// takeTogether returns the units that concurrent workers take, in order.
 func takeTogether(r *launchRun, workers int) (all []uint64) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex

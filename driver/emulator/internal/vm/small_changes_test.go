@@ -9,8 +9,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Counters that do not run have the width of their names: the wide ones are
-// operands of 64 bits.
+// Counters that do not run have the width of their names: the wide ones are operands of 64 bits.
 func TestCountersHaveTheirWidth(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 out)
 {
@@ -26,8 +25,7 @@ func TestCountersHaveTheirWidth(t *testing.T) {
 	}
 }
 
-// A kernel pays for the shared memory of functions that it can reach, and for no
-// others.
+// A kernel is charged only for the shared memory of functions that it can reach.
 func TestUnreachableFunctionsTakeNoSharedMemory(t *testing.T) {
 	m := load(t, `.func other() { .reg .b32 %r<2>; .shared .align 4 .b8 big[4096]; mov.u32 %r1, 1; st.shared.u32 [big], %r1; ret; }
 .visible .entry lone() { ret; }
@@ -44,7 +42,7 @@ func TestUnreachableFunctionsTakeNoSharedMemory(t *testing.T) {
 	}
 }
 
-// mov of a variable's address into a register that is wider extends it.
+// mov of a variable's address into a wider register extends it.
 func TestAddressesIntoWiderRegisters(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 out)
 {
@@ -92,14 +90,14 @@ E:`)
 	}
 }
 
-// lineWith is the number of the line that has the words, below the header.
+// lineWith returns the number of the line that contains the words, below the header.
 func lineWith(text, words string) int {
 	before, _, _ := strings.Cut(header+text, words)
 	return 1 + strings.Count(before, "\n")
 }
 
-// What a function does before its first instruction, which is to fetch the
-// arguments that it takes as registers, is reported at its head.
+// Before its first instruction, a function fetches the arguments that it receives as registers.
+// Errors there are reported at the function's head.
 func TestMissingArgumentsAreReportedAtTheFunction(t *testing.T) {
 	const text = `.visible .entry k()
 {

@@ -23,8 +23,8 @@ func TestInstructionsOfOneThread(t *testing.T) {
 		{"mov.u32 %r1, 0xf0f0f0f0; mov.u32 %r2, 0x0f0f0f0f; setp.eq.u32 %p1, %r1, %r1; lop3.and.b32 %r3|%p2, %r1, %r2, 0, 0xc0, %p1; selp.u32 %r4, 1, 0, %p2; add.u32 %d, %r3, %r4;", 0},
 		{"mov.u32 %r1, -7; st.volatile.global.u32 [%out], %r1; ld.volatile.global.s32 %rd5, [%out]; shr.u64 %rd5, %rd5, 32; cvt.u32.u64 %d, %rd5;", 0xffffffff},
 		{"mov.u32 %r1, -7; st.volatile.global.u32 [%out], %r1; ld.volatile.global.u32 %rd5, [%out]; shr.u64 %rd5, %rd5, 32; cvt.u32.u64 %d, %rd5;", 0},
-		// A product that rounds to the smallest normal number, but would not with
-		// more room below, is flushed; one that is that number is not.
+		// A product that only rounds up to the smallest normal number is flushed, if it would be
+		// smaller with an unlimited exponent. A product that equals that number is not.
 		{"mov.f32 %f1, 0f3F7FFFFF; mov.f32 %f2, 0f00800000; mul.rn.ftz.f32 %f3, %f1, %f2; mov.b32 %d, %f3;", 0},
 		{"mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f00800000; mul.rn.ftz.f32 %f3, %f1, %f2; mov.b32 %d, %f3;", 0x00800000},
 		{"mov.u32 %r1, 0x00070008; mov.u32 %r2, 0xffff0003; add.u16x2 %d, %r1, %r2;", 0x0006000b},
@@ -50,7 +50,7 @@ func TestInstructionsOfOneThread(t *testing.T) {
 	}
 }
 
-// Forms that no compiler of NVIDIA takes.
+// Forms that NVIDIA's compilers reject.
 func TestFormsThatAreNoneAreRefused(t *testing.T) {
 	for _, body := range []string{
 		"testp.finite.u32 %p0, %r1;",
@@ -82,7 +82,7 @@ func TestFormsThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-// One thread of those that are asked is elected, and all hear of it.
+// One of the participating threads is elected, and all learn which.
 func TestElectedThreads(t *testing.T) {
 	got := runThreads(t, 64, `
 	and.b32 %r1, %r0, 1; setp.eq.u32 %p0, %r1, 1; mov.u32 %d, 99;
@@ -92,7 +92,7 @@ func TestElectedThreads(t *testing.T) {
 	selp.u32 %r4, 100, 0, %p1;
 	add.u32 %d, %r3, %r4;
 END:`)
-	// Lanes that come to it at different places elect one of all.
+	// Lanes that reach it at different places elect one of all lanes.
 	for i, v := range runThreads(t, 32, `
 	setp.lt.u32 %p0, %r0, 12; mov.u32 %r3, 77;
 	@%p0 bra A;
@@ -125,7 +125,7 @@ JOIN:	selp.u32 %r4, 100, 0, %p1; add.u32 %d, %r3, %r4;`) {
 	}
 }
 
-// The smallest and the largest of a warp's numbers, by value or by size.
+// The minimum and the maximum of a warp's numbers, by value or by magnitude.
 func TestReductionsOfFloatsOverAWarp(t *testing.T) {
 	for op, want := range map[string]float32{"min": -30, "max": 31, "min.abs": 1.5, "max.abs": 31} {
 		text := ".version 8.6\n.target sm_100a\n.address_size 64\n" + threadOut(`
@@ -151,8 +151,8 @@ func TestReductionsOfFloatsOverAWarp(t *testing.T) {
 	}
 }
 
-// Of several NaNs the second factor's is the result of a fused product, then the
-// summand's, and it is quiet.
+// With several NaNs, a fused product returns the second factor's NaN, then the summand's, and makes
+// it quiet.
 func TestNaNOfFusedProducts(t *testing.T) {
 	const x, y, z, quiet = 0x7ff0_0000_0000_1111, 0xfff8_0000_0000_2222, 0x7ff4_0000_0000_3333, 1 << 51
 	one := math.Float64bits(1)
@@ -169,7 +169,7 @@ func TestNaNOfFusedProducts(t *testing.T) {
 	}
 }
 
-// A function that two modules of a link define is an error of the link.
+// A function that two modules of a link define is a link error.
 func TestAFunctionIsDefinedOnce(t *testing.T) {
 	text := header + ".visible .func (.param .b32 r) f()\n{\n.reg .b32 %r1; mov.u32 %r1, 1; st.param.b32 [r], %r1; ret;\n}\n"
 	parse := func(name, text string) *ptx.Module {
@@ -190,8 +190,8 @@ func TestAFunctionIsDefinedOnce(t *testing.T) {
 	}
 }
 
-// Parts of memory that several mappings make are read piece by piece, from the
-// middle of one to the middle of another.
+// Memory that consists of several mappings is read piece by piece, from the middle of one to the
+// middle of another.
 func TestPiecesOfMemory(t *testing.T) {
 	m := vm.NewMemory()
 	va, err := m.Reserve(0, 3<<21, 2<<20, 0)
@@ -220,8 +220,8 @@ func TestPiecesOfMemory(t *testing.T) {
 	}
 }
 
-// Where every block of a cluster waits, some threads for the cluster and some for
-// their own block, none of them goes on.
+// If every block of a cluster waits, with some threads waiting for the cluster and some for their
+// own block, no block continues.
 func TestClustersOfWhichEveryBlockWaits(t *testing.T) {
 	m := load(t, clusterKernel(`setp.lt.u32 %p2, %me, 32; @%p2 bra ALL;
 	bar.sync 1, 64; bra END;
@@ -234,7 +234,7 @@ END:`))
 	}
 }
 
-// A reduction of 64 bits in another block's memory, and what its object hears.
+// A 64-bit reduction in another block's memory, and the signal to its object.
 func TestReductionsOfWideWords(t *testing.T) {
 	m := load(t, clusterKernel(`
 	.reg .u64 %v; .reg .pred %w;
@@ -256,7 +256,7 @@ W:	mbarrier.try_wait.parity.shared.b64 %w, [bar], 0; @!%w bra W;
 	}
 }
 
-// Each launch has a heap of its own, unless it is given one.
+// Each launch has its own heap, unless it is given one.
 func TestHeapsEndWithTheirLaunch(t *testing.T) {
 	m := load(t, `
 .extern .func (.param .b64 r) malloc(.param .b64 n);
@@ -312,8 +312,7 @@ func TestPrintfOfStringsAndOfNothing(t *testing.T) {
 	}
 }
 
-// Blocks of a cluster that wait for each other in vain are a fault of the one
-// that is left.
+// If blocks of a cluster wait for each other in vain, the fault is that of the remaining block.
 func TestClustersThatWaitInVain(t *testing.T) {
 	m := load(t, clusterKernel(`setp.eq.u32 %p2, %rank, 0; @%p2 exit;
 	setp.eq.u32 %p3, %me, 0; @%p3 bra OTHER;

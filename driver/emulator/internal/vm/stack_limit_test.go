@@ -17,7 +17,7 @@ func wantStackFault(t *testing.T, err error, word string) {
 	}
 }
 
-// Recursion takes stack in all threads that run, which is bounded together.
+// Recursion uses stack in all running threads. The total is bounded.
 func TestStacksOfAllThreadsAreBounded(t *testing.T) {
 	m := load(t, `.func f(.reg .u32 n)
 {
@@ -68,8 +68,8 @@ func TestAllocaIsBoundedForAllThreads(t *testing.T) {
 	}
 }
 
-// A stack pointer that no stacksave returned would make memory beside the stack
-// look like a part of it.
+// A stack pointer that no stacksave returned would make memory outside of the stack appear to be
+// part of it.
 func TestStackPointersAreChecked(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 n)
 {

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// waits are kernels of two blocks of 64 threads, in a cluster of two. A wait
-// that never ends has a deadlock; what may end does.
+// waits are kernels of two blocks of 64 threads, in a cluster of two. A wait that never ends is
+// reported as a deadlock. A wait that may end does end.
 var waits = []struct {
 	name, body string
 	stuck      bool

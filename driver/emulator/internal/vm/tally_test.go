@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// A kernel with an access of each sort: tid*4 is coalesced, tid*128 is not.
+// A kernel with an access of each kind: tid*4 is coalesced, tid*128 is not.
 const counted = `
 .visible .entry count(.param .u64 p)
 {
@@ -47,7 +47,7 @@ func count(t *testing.T, blocks uint32, checks vm.Checks) vm.Counts {
 	stats := vm.Stats{}
 	o := grid(int(blocks), 64)
 	o.Count, o.Stats, o.Checks = true, &stats, checks
-	for range 2 { // the second runs what the first left in the pools
+	for range 2 { // the second runs with what the first left in the pools
 		if err := m.launchWith("count", o, addr); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestCountsOfMemoryTransactions(t *testing.T) {
 	}
 }
 
-// Of accesses of 8 and 16 bytes that are dense, none conflicts.
+// Dense accesses of 8 and 16 bytes have no conflicts.
 func TestWideSharedAccessesDoNotConflict(t *testing.T) {
 	m := load(t, `
 .visible .entry wide()

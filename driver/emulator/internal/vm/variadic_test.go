@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// sumOf adds the first n words of what it is passed.
+// sumOf adds the first n words of its argument.
 const sumOf = `
 .func (.param .b32 ret) NAME(.param .b32 n, .param .align 8 .b8 v[])
 {

@@ -44,7 +44,7 @@ func TestVideoInstructions(t *testing.T) {
 	}
 }
 
-// What devices do otherwise than the ISA says is refused.
+// Instructions for which devices deviate from the ISA are rejected.
 func TestScalarVideoInstructionsThatAreNotThere(t *testing.T) {
 	for _, instr := range []string{"vadd.u32.u32.u32.sat %d, %a, %b", "vmad.u32.u32.u32 %d, %a, %b, %c", "vshr.u32.u32.u32.clamp.min %d, %a, %b, %c", "vshr.u32.u32.u32.clamp %d, %a.h0, %b", "vshr.u32.u32.u32.wrap %d.b1, %a, %b, %c"} {
 		_, err := tryLoad(t, kernelText("u32", []string{"u32", "u32", "u32"}, instr+";"))

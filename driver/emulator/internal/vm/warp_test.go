@@ -138,7 +138,7 @@ END:`)
 }
 
 func TestGroupsWithMasksOfTheirOwn(t *testing.T) {
-	// match.any gives each group its mask; the groups then work side by side.
+	// match.any gives each group its mask. The groups then work concurrently.
 	got := runThreads(t, 32, `
 	rem.u32 %r1, %r0, 5;
 	match.any.sync.b32 %r2, %r1, -1;
