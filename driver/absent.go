@@ -12,7 +12,7 @@ func absentError(isNil bool, kind string) error {
 	return k.Error(isNil)
 }
 
-// makerOf says what makes a kind of object.
+// makerOf names the calls that create a kind of object.
 func makerOf(kind string) string {
 	switch kind {
 	case "allocation":

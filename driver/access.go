@@ -1,7 +1,7 @@
 package driver
 
-// Access is memory that an operation uses: a range, or the rows of a box in
-// pitched memory. Addresses of the host and the device are one address space.
+// Access is memory that an operation reads or writes: a range, or the rows of a box in pitched
+// memory. Host and device addresses share one address space.
 type Access struct {
 	Addr  uint64 // of the first byte
 	Bytes uint64 // from the first byte to the last, gaps between rows included
@@ -12,8 +12,8 @@ type Access struct {
 	Rows  *Rows  // what of the range it is; nil: every byte. It does not change
 }
 
-// Rows is a box in memory: Layers × Count pieces of Width bytes each. The first
-// begins where the access does.
+// Rows is a box in memory: Layers × Count rows of Width bytes each. The first row begins at the
+// access's address.
 type Rows struct {
 	Width  uint64
 	Pitch  uint64 // from one row to the next
@@ -22,7 +22,7 @@ type Rows struct {
 	Layers uint64
 }
 
-// Overlaps reports whether both touch a byte that one of them writes.
+// Overlaps reports whether a and b share a byte that at least one of them writes.
 func (a Access) Overlaps(b Access) bool {
 	if (a.Mode|b.Mode)&Writes == 0 {
 		return false
@@ -31,8 +31,8 @@ func (a Access) Overlaps(b Access) bool {
 	return both
 }
 
-// Common returns the first stretch of bytes that belongs to both, whatever they
-// do to it. It is exact for boxes too.
+// Common returns the first range of bytes that belongs to both accesses, whatever their modes. It
+// is exact for boxes too.
 func (a Access) Common(b Access) (from, to uint64, ok bool) {
 	switch {
 	case a.Bytes == 0 || b.Bytes == 0 || a.Addr >= b.Addr+b.Bytes || b.Addr >= a.Addr+a.Bytes:
@@ -47,8 +47,7 @@ func (a Access) Common(b Access) (from, to uint64, ok bool) {
 	return b.withinBox(a)
 }
 
-// within returns the first stretch of the access that lies between two
-// addresses.
+// within returns the first range of the access between two addresses.
 func (a *Access) within(lo, hi uint64) (from, to uint64, ok bool) {
 	if a.Rows == nil {
 		return a.piece(a.Addr, a.Bytes, lo, hi)
@@ -68,7 +67,7 @@ func (a *Access) within(lo, hi uint64) (from, to uint64, ok bool) {
 	return 0, 0, false
 }
 
-// withinBox is within for each of the rows of a box.
+// withinBox is within for each row of a box.
 func (a *Access) withinBox(box Access) (from, to uint64, ok bool) {
 	r := box.Rows
 	for z := range r.Layers {
@@ -82,8 +81,7 @@ func (a *Access) withinBox(box Access) (from, to uint64, ok bool) {
 	return 0, 0, false
 }
 
-// firstAfter is the number of the first of many equal pieces, step apart, that
-// ends behind an address.
+// firstAfter returns the index of the first of many equal pieces, step apart, that ends after addr.
 func firstAfter(start, size, step, addr uint64) uint64 {
 	if start+size > addr || step == 0 {
 		return 0
@@ -96,9 +94,8 @@ func (*Access) piece(start, size, lo, hi uint64) (from, to uint64, ok bool) {
 	return from, to, from < to
 }
 
-// SetRows makes the access one of a box, layers of rows of width bytes, or of a
-// range where rows and layers leave no gaps. Pitch and layer are the bytes from
-// one row or layer to the next.
+// SetRows makes a an access to a box: layers of rows, each row width bytes long. A box without gaps
+// becomes a range. pitch and layer are the bytes from one row and from one layer to the next.
 func (a *Access) SetRows(width, pitch, rows, layer, layers uintptr) {
 	if a == nil {
 		return
@@ -117,8 +114,7 @@ func (a *Access) SetRows(width, pitch, rows, layer, layers uintptr) {
 	a.Rows = &Rows{uint64(width), uint64(pitch), uint64(rows), uint64(layer), uint64(layers)}
 }
 
-// AccessOf is the access of all of a piece of memory: a buffer or a view, of the
-// device or page-locked.
+// AccessOf returns the access to a whole buffer or view, on the device or page-locked.
 func AccessOf(m AnyMemory, mode AccessMode) (Access, error) {
 	var p place
 	_, err := p.locate(m, mode)

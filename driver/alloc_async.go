@@ -10,9 +10,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// ordered is what the freeing of a stream-ordered allocation needs, and its
-// lifetime. It is apart from the allocation, which the destruction must not refer
-// to.
+// ordered holds the lifetime of a stream-ordered allocation and what freeing it needs. It is
+// separate from the allocation because the destructor must not refer to that.
 type ordered struct {
 	life   Lifetime
 	mu     sync.Mutex
@@ -26,7 +25,7 @@ type ordered struct {
 	elsewhere bool // of a graph's memory: a capture frees it that nobody follows
 }
 
-// Destroy frees the memory in the order of the stream.
+// Destroy frees the memory in stream order.
 func (o *ordered) Destroy(d *Driver) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -45,15 +44,15 @@ func (o *ordered) Destroy(d *Driver) error {
 	return d.CuMemFreeAsync(o.ptr, o.stream)
 }
 
-// freeOn has the memory freed in the order of s instead of the stream it was
-// allocated in.
+// freeOn makes s, instead of the stream of the allocation, the stream in whose order the memory is
+// freed.
 func (o *ordered) freeOn(s *Stream) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.d, o.stream, o.hold = s.guardedSelf(), s.raw, s.life
 }
 
-// freeNow frees memory that nobody else holds in the order of s.
+// freeNow frees memory without other references in the order of s.
 func (o *ordered) freeNow(s *Stream) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,10 +66,9 @@ func (o *ordered) freeNow(s *Stream) error {
 	return err
 }
 
-// freeOn closes stream-ordered memory and has it freed in the order of s. While
-// something else holds the memory it keeps s, and frees it with the last of them.
-// If the driver does not free it the buffer is open again: the memory is still
-// there, and can be freed by another call.
+// freeOn closes stream-ordered memory and frees it in the order of s. While other references exist,
+// the memory retains s and is freed with the last of them. If the driver refuses, the buffer is
+// open again: the memory is still allocated and another call can free it.
 func (a *allocation) freeOn(s *Stream) error {
 	if err := s.ctx.sameDriver(a.ctx, a.life); err != nil {
 		return s.named(err)
@@ -100,26 +98,23 @@ func (a *allocation) freeOn(s *Stream) error {
 	return a.life.finish()
 }
 
-// AllocAsync allocates device memory for n elements in the order of s: work
-// sent to s afterwards may use it, work in other streams when it is ordered
-// behind. The memory comes from the device's current pool, without a call to
-// the operating system in the steady state if the pool may keep some, see
-// [MemPool.SetReleaseThreshold]. A device without pools (Properties.MemoryPools)
-// is CUDA_ERROR_NOT_SUPPORTED.
+// AllocAsync allocates device memory for n elements in the order of s. Work enqueued in s
+// afterwards may use the memory. Work in other streams must be ordered after the allocation. The
+// memory comes from the device's current pool (see [MemPool.SetReleaseThreshold]). On a device
+// without pools (Properties.MemoryPools) the error is CUDA_ERROR_NOT_SUPPORTED.
 //
-// Close and FreeAsync free it in the order of a stream. Memory that is dropped
-// without either is freed in the order of s, so work that uses it in other
-// streams has to be ordered before that as well.
+// Close and FreeAsync free the memory in stream order. A buffer that becomes unreachable without
+// either is freed in the order of s, so order its uses in other streams before that as well.
 //
-// In a stream that is capturing, the allocation becomes a node of the graph.
-// The graph then owns the memory: Close does not free it, FreeAsync in the
-// capture records that the graph does, and afterwards frees what a launch left.
+// In a capturing stream, the allocation becomes a node of the graph, and the graph owns the memory:
+// Close does not free it. FreeAsync during the capture records a free node. After the capture it
+// frees what a launch left allocated.
 func AllocAsync[T any](s *Stream, n int) (*Buffer[T], error) {
 	return AllocFromPool[T](s, nil, n)
 }
 
-// AllocFromPool is AllocAsync with memory of a given pool; nil is the device's
-// current one.
+// AllocFromPool is AllocAsync with memory from the given pool. A nil pool is the device's current
+// one.
 func AllocFromPool[T any](s *Stream, pool *MemPool, n int) (*Buffer[T], error) {
 	bytes, err := bufferBytes[T](n)
 	if err != nil {
@@ -132,7 +127,7 @@ func AllocFromPool[T any](s *Stream, pool *MemPool, n int) (*Buffer[T], error) {
 	return b.set(), nil
 }
 
-// Close is Buffer.Close. Package graph has only the Ref of a buffer.
+// Close is Buffer.Close for package graph, which only has the Ref of a buffer.
 func (a *allocation) Close() error { return a.watch.Close(a.life) }
 
 func (a *allocation) allocateAsync(s *Stream, pool *MemPool, elem reflect.Type, bytes uintptr) error {
@@ -179,7 +174,7 @@ func (a *allocation) begin(s *Stream, o *ordered, bytes uintptr) {
 	runtime.KeepAlive(s)
 }
 
-// alloc is the driver's part; a nil pool is the device's current one.
+// alloc makes the driver call. A nil pool is the device's current one.
 func (p *MemPool) alloc(s *Stream, ptr *CUdeviceptr, bytes uintptr) error {
 	if p == nil {
 		return s.self.CuMemAllocAsync(ptr, bytes, s.raw)
@@ -195,8 +190,8 @@ func (p *MemPool) alloc(s *Stream, ptr *CUdeviceptr, bytes uintptr) error {
 	return err
 }
 
-// recording reports whether the stream is capturing. The query disturbs no capture
-// and so needs no guard (TestQueriesOfCapturesDisturbNone).
+// recording reports whether the stream is capturing. The query needs no guard because it does not
+// disturb captures (TestQueriesOfCapturesDisturbNone).
 func (s *Stream) recording() (bool, error) {
 	var status cu.CUstreamCaptureStatus
 	err := s.self.CuStreamIsCapturing(s.raw, &status)
@@ -205,10 +200,9 @@ func (s *Stream) recording() (bool, error) {
 
 var errNotOrdered = errors.New("it was not allocated in the order of a stream; use Close")
 
-// FreeAsync closes the buffer and frees its memory when the work sent to s so
-// far is done. The buffer comes from AllocAsync or AllocFromPool; in a stream
-// that is capturing, from the same capture or from another graph. If the driver
-// refuses, the buffer stays open and keeps its memory.
+// FreeAsync closes the buffer and frees its memory after all work already in s. The buffer must
+// come from AllocAsync or AllocFromPool. In a capturing stream, it must come from the same capture
+// or from another graph. On error the buffer stays open and keeps its memory.
 func (b *Buffer[T]) FreeAsync(s *Stream) error {
 	if err := s.ready(); err != nil {
 		return err

@@ -5,14 +5,13 @@ import (
 	"runtime"
 )
 
-// GraphMemory is the memory behind an allocation node of a graph: an address
-// that is fixed from the node's making on, with memory behind it from a launch
-// until something frees that. It is for packages that launch graphs, which
-// follow here whether there is memory; values are equal if they are the same
-// memory.
+// GraphMemory is the memory of a graph's allocation node. Its address is fixed when the node is
+// created, but it is only backed by memory from a launch until something frees it. Packages that
+// launch graphs record here whether it is allocated. Values are equal if they are the same memory.
 type GraphMemory struct{ o *ordered }
 
-// GraphMemoryOf returns what m is a part of, if that is a graph's memory.
+// GraphMemoryOf returns the graph memory that m is part of. ok is false if m does not belong to a
+// graph.
 func GraphMemoryOf(m Memory) (GraphMemory, bool) {
 	s, err := spanOf(m)
 	if err != nil || s.a.order == nil || !s.a.order.isGraph() {
@@ -21,8 +20,8 @@ func GraphMemoryOf(m Memory) (GraphMemory, bool) {
 	return GraphMemory{s.a.order}, true
 }
 
-// GraphMemory returns the memory that the operation frees, if that is a
-// graph's.
+// GraphMemory returns the graph memory that the operation frees. ok is false if the memory does not
+// belong to a graph.
 func (o *FreeOp) GraphMemory() (GraphMemory, bool) {
 	if o == nil || o.mem.a == nil || !o.mem.a.order.isGraph() {
 		return GraphMemory{}, false
@@ -30,7 +29,7 @@ func (o *FreeOp) GraphMemory() (GraphMemory, bool) {
 	return GraphMemory{o.mem.a.order}, true
 }
 
-// Ptr is the address.
+// Ptr returns the device address.
 func (m GraphMemory) Ptr() CUdeviceptr {
 	if m.o == nil {
 		return 0
@@ -38,8 +37,8 @@ func (m GraphMemory) Ptr() CUdeviceptr {
 	return m.o.ptr
 }
 
-// Allocated notes that a launch left the memory allocated: unless something
-// else frees it, it is freed with the last reference to the buffer.
+// Allocated records that a launch left the memory allocated. Unless something else frees it, it is
+// freed with the last reference to the buffer.
 func (m GraphMemory) Allocated() {
 	if m.o == nil {
 		return
@@ -49,7 +48,7 @@ func (m GraphMemory) Allocated() {
 	m.o.mu.Unlock()
 }
 
-// Freed notes that a launch freed the memory.
+// Freed records that a launch freed the memory.
 func (m GraphMemory) Freed() {
 	if m.o == nil {
 		return
@@ -59,8 +58,8 @@ func (m GraphMemory) Freed() {
 	m.o.mu.Unlock()
 }
 
-// IsAllocated reports whether a launch left the memory allocated and nothing
-// that is known freed it since.
+// IsAllocated reports whether a launch left the memory allocated and no recorded call has freed it
+// since.
 func (m GraphMemory) IsAllocated() bool {
 	if m.o == nil {
 		return false
@@ -70,7 +69,7 @@ func (m GraphMemory) IsAllocated() bool {
 	return m.o.live
 }
 
-// String names the memory by its address.
+// String returns the memory's address.
 func (m GraphMemory) String() string {
 	if m.o == nil {
 		return "no graph memory"
@@ -78,8 +77,8 @@ func (m GraphMemory) String() string {
 	return fmt.Sprintf("graph memory %#x", uint64(m.o.ptr))
 }
 
-// FreeIn frees the memory in the order of s, or, if s is capturing, has the
-// graph that is being captured do it: the caller follows what that does.
+// FreeIn frees the memory in the order of s. If s is capturing, it records a free node instead, and
+// the caller tracks what launches of that node do.
 func (m GraphMemory) FreeIn(s *Stream) error {
 	if m.o == nil {
 		return absentError(false, "graph memory")
@@ -98,8 +97,7 @@ func (o *ordered) isGraph() bool {
 	return o != nil && o.graph
 }
 
-// freeGraph frees a graph's memory in the order of s, or, if s is capturing,
-// has the graph that is being captured do it.
+// freeGraph frees a graph's memory in the order of s, or records a free node if s is capturing.
 func (o *ordered) freeGraph(s *Stream) error {
 	capturing, err := s.recording()
 	if err != nil {
@@ -115,8 +113,7 @@ func (o *ordered) freeGraph(s *Stream) error {
 	return nil
 }
 
-// freeLeft is the end of a graph's memory that nothing refers to any more.
-// cuMemFree waits for whoever still uses it.
+// freeLeft frees a graph's memory without references. cuMemFree waits for work that still uses it.
 func (o *ordered) freeLeft(d *Driver) error {
 	if !o.live {
 		return nil
@@ -125,10 +122,9 @@ func (o *ordered) freeLeft(d *Driver) error {
 	return d.CuMemFree(o.ptr)
 }
 
-// FreeGraphMemory frees, when the work sent to s so far is done, what a launch
-// of a graph allocated and left. The buffer stays open, for the next launch
-// allocates the memory again at the same address. It is how a program gives
-// back a graph's output; [Buffer.FreeAsync] also closes the buffer.
+// FreeGraphMemory frees, after all work already in s, the memory that a graph launch allocated and
+// left. The buffer stays open, because the next launch allocates the memory again at the same
+// address. To close the buffer as well, use [Buffer.FreeAsync].
 func (s *Stream) FreeGraphMemory(m Memory) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -154,8 +150,8 @@ func (s *Stream) FreeGraphMemory(m Memory) error {
 	return nil
 }
 
-// closeGraphMemory frees the memory now and closes what holds it. The address
-// stays the graph's.
+// closeGraphMemory frees the memory in the order of s and closes the buffer. The address remains
+// reserved for the graph.
 func (a *allocation) closeGraphMemory(s *Stream) error {
 	if err := a.life.Check(); err != nil {
 		return err
@@ -168,12 +164,11 @@ func (a *allocation) closeGraphMemory(s *Stream) error {
 	return a.Close()
 }
 
-// PendingGraphBuffer is a buffer whose address an allocation node is about to
-// get. It is a Ref, so that the graph can hold the buffer before the node is
-// there: a node that allocates cannot be removed again.
+// PendingGraphBuffer is a buffer whose allocation node does not exist yet. It is a Ref, so that the
+// graph can retain the buffer before it creates the node. Allocation nodes cannot be removed.
 type PendingGraphBuffer[T any] struct{ a *allocation }
 
-// PendGraphBuffer begins a buffer for memory that a graph owns.
+// PendGraphBuffer begins a buffer for memory that a graph will own. End it with At or Abandon.
 func (o *AllocOp[T]) PendGraphBuffer() (PendingGraphBuffer[T], error) {
 	var none PendingGraphBuffer[T]
 	if o == nil {
@@ -196,7 +191,8 @@ func (p PendingGraphBuffer[T]) Lifetime() *Lifetime {
 	return p.a.life
 }
 
-// Abandon ends it, because there is no node.
+// Abandon ends the buffer because no node was created, and returns err with the kind of object in
+// front.
 func (p PendingGraphBuffer[T]) Abandon(err error) error {
 	if p.a == nil {
 		return err
@@ -204,8 +200,8 @@ func (p PendingGraphBuffer[T]) Abandon(err error) error {
 	return p.a.life.Abandon(err)
 }
 
-// At is the buffer, at the address that the driver gave the node. keep is what
-// must stay reachable while the buffer is used.
+// At returns the buffer at the address that the driver gave the node. keep stays reachable as long
+// as the buffer.
 func (p PendingGraphBuffer[T]) At(ptr CUdeviceptr, keep any) *Buffer[T] {
 	if p.a == nil {
 		return nil
@@ -216,8 +212,8 @@ func (p PendingGraphBuffer[T]) At(ptr CUdeviceptr, keep any) *Buffer[T] {
 	return bufferOf[T](a)
 }
 
-// Pool is where the operation takes memory from when a stream runs it, nil for
-// the device's current pool.
+// Pool returns the pool that the operation allocates from when a stream runs it, nil for the
+// device's current pool.
 func (o *AllocOp[T]) Pool() *MemPool {
 	if o == nil {
 		return nil
@@ -225,7 +221,7 @@ func (o *AllocOp[T]) Pool() *MemPool {
 	return o.pool
 }
 
-// Len is how many elements are allocated.
+// Len returns the number of elements to allocate.
 func (o *AllocOp[T]) Len() int {
 	if o == nil {
 		return 0

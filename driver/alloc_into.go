@@ -6,17 +6,15 @@ import (
 	"runtime"
 )
 
-// AllocAsyncInto is AllocAsync into a buffer that the caller keeps from one
-// allocation to the next: the zero Buffer at first, later one that was closed. A
-// pool that keeps memory (MemPool.SetReleaseThreshold) returns the same address
-// again and again to a program that allocates and frees as much in one stream.
-// Then nothing is allocated on Go's heap.
+// AllocAsyncInto is AllocAsync into a buffer that the caller reuses: the zero Buffer at first,
+// later one that was closed. If the pool keeps memory (MemPool.SetReleaseThreshold) and the program
+// allocates and frees the same size in one stream, the address stays the same and nothing is
+// allocated on Go's heap.
 //
-// A buffer that is open is an error. Views and prepared launches from before work
-// again if the buffer has the same address and size again, and report that it is
-// closed if not.
+// It returns an error if the buffer is open. Views and prepared launches of the previous allocation
+// work again if address and size are the same. Otherwise they report that it is closed.
 //
-// One goroutine at a time uses b.
+// Only one goroutine at a time may use b.
 func AllocAsyncInto[T any](s *Stream, b *Buffer[T], n int) error {
 	if b == nil {
 		return invalidf("the buffer to allocate into is nil; it can be a zero Buffer")
@@ -65,15 +63,14 @@ func allocAnew[T any](s *Stream, b *Buffer[T], n int) error {
 	return err
 }
 
-// fits reports whether the allocation has ended, and could be that of as many bytes
-// in the order of s.
+// fits reports whether the allocation has ended and could be reused for bytes in the order of s.
 func (a *allocation) fits(s *Stream, bytes uintptr) bool {
 	o := a.order
 	return o != nil && !o.graph && a.owner == nil && bytes > 0 && a.bytes == bytes &&
 		s.open() && a.ctx == s.ctx && o.life.parent == s.life && a.life.Ended()
 }
 
-// reopen opens an allocation that ended, for memory at the same address.
+// reopen opens an ended allocation again, for memory at the same address.
 func (a *allocation) reopen(s *Stream) error {
 	o := a.order
 	if err := a.life.BeginIn(s.life); err != nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Allocate runs an allocating operation on the stream; during a capture that
-// records it.
+// Allocate runs an allocating operation on the stream, or records it if the stream is capturing.
 func (s *Stream) Allocate(op AllocatingOp) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -19,7 +18,7 @@ func (s *Stream) Allocate(op AllocatingOp) error {
 	return op.allocate(s)
 }
 
-// AllocOp is AllocAsync as an operation. Each time it runs it makes a buffer.
+// AllocOp is AllocAsync as an operation. Each run creates a buffer.
 type AllocOp[T any] struct {
 	ctx    *Context
 	pool   *MemPool
@@ -31,8 +30,8 @@ type AllocOp[T any] struct {
 	buf *Buffer[T]
 }
 
-// NewAlloc describes the allocation of n elements from a pool; a nil pool is
-// the device's current one.
+// NewAlloc describes the allocation of n elements from a pool. A nil pool is the device's current
+// one.
 func NewAlloc[T any](c *Context, pool *MemPool, n int) (*AllocOp[T], error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -65,8 +64,8 @@ func (o *AllocOp[T]) allocate(s *Stream) error {
 	return nil
 }
 
-// Buffer returns the buffer of the latest run and hands it over: it is the
-// caller's to close, and a second call finds none until the next run.
+// Buffer returns the buffer of the latest run. The caller must close it. A second call returns an
+// error until the next run.
 func (o *AllocOp[T]) Buffer() (*Buffer[T], error) {
 	if o == nil || o.ctx == nil {
 		return nil, absentError(o == nil, "allocation")
@@ -81,8 +80,8 @@ func (o *AllocOp[T]) Buffer() (*Buffer[T], error) {
 	return b, nil
 }
 
-// MemAllocNodeParams is the allocation as a graph node takes it. The struct
-// belongs to o; the driver writes the address into it.
+// MemAllocNodeParams returns the parameters of a graph node for the allocation. The struct belongs
+// to o, and the driver writes the address into it.
 func (o *AllocOp[T]) MemAllocNodeParams() *cu.CUDA_MEM_ALLOC_NODE_PARAMS {
 	if o == nil {
 		return nil
@@ -90,7 +89,7 @@ func (o *AllocOp[T]) MemAllocNodeParams() *cu.CUDA_MEM_ALLOC_NODE_PARAMS {
 	return &o.params
 }
 
-// Context is where the memory is allocated.
+// Context returns the context in which the memory is allocated.
 func (o *AllocOp[T]) Context() *Context {
 	if o == nil {
 		return nil
@@ -98,7 +97,7 @@ func (o *AllocOp[T]) Context() *Context {
 	return o.ctx
 }
 
-// Refs is the pool.
+// Refs returns the pool.
 func (o *AllocOp[T]) Refs() []Ref {
 	if o == nil {
 		return nil
@@ -106,7 +105,7 @@ func (o *AllocOp[T]) Refs() []Ref {
 	return o.refs
 }
 
-// String says what is allocated.
+// String describes the allocation.
 func (o *AllocOp[T]) String() string {
 	if o == nil {
 		return "nil allocation"
@@ -120,8 +119,8 @@ type FreeOp struct {
 	refs [1]Ref
 }
 
-// NewFree describes the stream-ordered freeing of a buffer, or of the buffer behind
-// a view. Running it closes the buffer.
+// NewFree describes the stream-ordered free of a buffer, or of the buffer of a view. Running it
+// closes the buffer.
 func NewFree(b Memory) (*FreeOp, error) {
 	m, err := spanOf(b)
 	if err != nil {
@@ -143,7 +142,7 @@ func (o *FreeOp) allocate(s *Stream) error {
 	return o.mem.a.freeOn(s)
 }
 
-// Ptr is the address that is freed, as a graph node takes it.
+// Ptr returns the address to free, as a graph node takes it.
 func (o *FreeOp) Ptr() CUdeviceptr {
 	if o == nil {
 		return 0
@@ -151,7 +150,7 @@ func (o *FreeOp) Ptr() CUdeviceptr {
 	return o.mem.ptr
 }
 
-// Context is where the memory is.
+// Context returns the context of the memory.
 func (o *FreeOp) Context() *Context {
 	if o == nil || o.mem.a == nil {
 		return nil
@@ -159,7 +158,7 @@ func (o *FreeOp) Context() *Context {
 	return o.mem.a.ctx
 }
 
-// Refs is the memory.
+// Refs returns the memory.
 func (o *FreeOp) Refs() []Ref {
 	if o == nil {
 		return nil
@@ -167,7 +166,7 @@ func (o *FreeOp) Refs() []Ref {
 	return o.refs[:]
 }
 
-// String says what is freed.
+// String describes the free.
 func (o *FreeOp) String() string {
 	if o == nil {
 		return "nil free"

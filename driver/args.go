@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// argForm is how an argument's bytes come out of a Go value.
+// argForm says how to get an argument's bytes from a Go value.
 type argForm uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	formWord                  // an ArgWord: the word it answers
 )
 
-// argKind groups Go types as parameter types see them.
+// argKind groups Go types by the parameter types that accept them.
 type argKind uint8
 
 const (
@@ -29,8 +29,7 @@ const (
 	kindBytes   // arrays, structs, complex numbers: passed by value as they are
 )
 
-// argType is what is known about a Go type as an argument. Only the type
-// matters, so it is found once per type.
+// argType caches what depends only on the Go type of an argument.
 type argType struct {
 	typ  reflect.Type
 	form argForm
@@ -74,8 +73,8 @@ func newArgType(t reflect.Type) *argType {
 
 const addressSize = 8
 
-// memoryForm tells the two types whose address can be read without a call
-// from types that embed one of them.
+// memoryForm separates Buffer and View, whose address can be read without a call, from types that
+// embed one of them.
 func memoryForm(t reflect.Type) argForm {
 	if t == declaredType {
 		return formMarked
@@ -89,8 +88,8 @@ func memoryForm(t reflect.Type) argForm {
 	return formMemory
 }
 
-// isSpan reports whether t is Buffer[T] or View[T]: a struct of this package
-// that is a span and nothing else.
+// isSpan reports whether t is Buffer[T] or View[T]: a struct of this package with a span as its
+// only field.
 func isSpan(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.PkgPath() == spanType.PkgPath() &&
 		t.NumField() == 1 && t.Field(0).Type == spanType
@@ -113,8 +112,8 @@ func plainKind(t reflect.Type) (argKind, error) {
 	return kindBytes, fmt.Errorf("%s cannot be passed to a kernel", aKind(t.String()))
 }
 
-// accepts reports whether the parameter takes arguments of type a. The words
-// of the error follow "parameter 2 (n): ".
+// accepts reports whether the parameter takes arguments of type a. The error's text is written to
+// follow "parameter 2 (n): ".
 func (p *Param) accepts(a *argType) error {
 	if a.err != nil {
 		return a.err
@@ -128,13 +127,13 @@ func (p *Param) accepts(a *argType) error {
 	return fmt.Errorf("it is %v, but the argument is %s%s", p.typeName(), aKind(a.typ.String()), p.advice())
 }
 
-// takes reports whether bytes of the right number have the right meaning.
+// takes reports whether k fits the parameter's type, given that the size is right.
 func (p *Param) takes(k argKind) bool {
 	switch p.class {
 	case classInt:
 		return k == kindInt || k == kindAddress && p.Size == addressSize
 	case classFloat:
-		// Go has no 16-bit floats: their bits come in integers.
+		// Go has no 16-bit floats, so integers carry their bits.
 		return k == kindFloat || k == kindInt && p.Size < 4
 	case classBits:
 		return k != kindAddress || p.Size == addressSize
@@ -144,7 +143,7 @@ func (p *Param) takes(k argKind) bool {
 	return true
 }
 
-// advice says what would be right, where one type obviously is.
+// advice suggests the right type where there is an obvious one.
 func (p *Param) advice() string {
 	switch {
 	case p.class == classFloat && p.Size == 4:

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Array is a CUDA array: memory of the device in a layout of its own, for
-// textures and surfaces. It has no addresses; copies reach it (see Region).
+// Array is a CUDA array: device memory in an opaque layout, for textures and surfaces. It has no
+// addresses. To access it, copy to and from it (see Region).
 type Array struct {
 	life *Lifetime
 	ctx  *Context
@@ -16,8 +16,8 @@ type Array struct {
 	desc cu.CUDA_ARRAY3D_DESCRIPTOR
 }
 
-// NewArray allocates an array. Width, Height and Depth count elements of
-// NumChannels (1, 2 or 4) of Format; Height 0 makes a 1D array, Depth 0 a 2D one.
+// NewArray allocates an array. Width, Height and Depth count elements, each with NumChannels (1, 2
+// or 4) channels of Format. Height 0 makes a 1D array, Depth 0 a 2D array.
 func (c *Context) NewArray(desc cu.CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
 	if err := notInCallback(); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (c *Context) NewArray(desc cu.CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
 	return a, nil
 }
 
-// channelBytes is the size of one channel, 0 where it is not a whole one.
+// channelBytes returns the size of one channel, or 0 if that is not a whole number of bytes.
 func channelBytes(f cu.CUarray_format) uintptr {
 	switch f {
 	case cu.CU_AD_FORMAT_UNSIGNED_INT8, cu.CU_AD_FORMAT_SIGNED_INT8:
@@ -59,7 +59,7 @@ func (a *Array) Raw() CUarray {
 	return a.raw
 }
 
-// Desc is what the array was made with.
+// Desc returns the descriptor that the array was created with.
 func (a *Array) Desc() cu.CUDA_ARRAY3D_DESCRIPTOR {
 	if a == nil {
 		return cu.CUDA_ARRAY3D_DESCRIPTOR{}
@@ -67,7 +67,7 @@ func (a *Array) Desc() cu.CUDA_ARRAY3D_DESCRIPTOR {
 	return a.desc
 }
 
-// RowBytes is the size of one row of elements.
+// RowBytes returns the size of one row of elements, in bytes.
 func (a *Array) RowBytes() uintptr {
 	if a == nil {
 		return 0
@@ -75,7 +75,7 @@ func (a *Array) RowBytes() uintptr {
 	return a.desc.Width * uintptr(a.desc.NumChannels) * channelBytes(a.desc.Format)
 }
 
-// Bytes is the size of all elements.
+// Bytes returns the size of all elements, in bytes.
 func (a *Array) Bytes() uintptr {
 	if a == nil {
 		return 0
@@ -83,7 +83,7 @@ func (a *Array) Bytes() uintptr {
 	return a.RowBytes() * max(a.desc.Height, 1) * max(a.desc.Depth, 1)
 }
 
-// Context is where the array was allocated.
+// Context returns the context in which the array was allocated.
 func (a *Array) Context() *Context {
 	if a == nil {
 		return nil
@@ -91,7 +91,7 @@ func (a *Array) Context() *Context {
 	return a.ctx
 }
 
-// Ref keeps the array alive, nil for a nil array.
+// Ref returns a reference that keeps the array alive, nil for a nil array.
 func (a *Array) Ref() Ref {
 	if a == nil {
 		return nil
@@ -99,7 +99,7 @@ func (a *Array) Ref() Ref {
 	return a
 }
 
-// Lifetime is the array's ownership record.
+// Lifetime returns the array's ownership record.
 func (a *Array) Lifetime() *Lifetime {
 	if a == nil {
 		return nil
@@ -107,7 +107,7 @@ func (a *Array) Lifetime() *Lifetime {
 	return a.life
 }
 
-// String names the array and its extent in elements.
+// String describes the array with its extent in elements.
 func (a *Array) String() string {
 	if a == nil {
 		return "nil array"
@@ -115,7 +115,7 @@ func (a *Array) String() string {
 	return fmt.Sprintf("%v of %d × %d × %d", a.life, a.desc.Width, a.desc.Height, a.desc.Depth)
 }
 
-// Close frees the array after the device has finished. A graph that holds it
+// Close frees the array once the device has finished with it. A graph that refers to the array
 // delays that.
 func (a *Array) Close() error {
 	if a == nil {
@@ -142,8 +142,8 @@ func (a *Array) open(r *Region, width, height, depth uintptr, mode AccessMode) (
 	return place{kind: cu.CU_MEMORYTYPE_ARRAY, ctx: a.ctx, array: a.raw, end: a.end(mode)}, nil
 }
 
-// end stands for the whole array by the address of its handle, which no other
-// memory has: where in the device's memory the elements are nobody says.
+// end describes the whole array by the address of its handle, which no other memory has. The driver
+// does not say where the elements are.
 func (a *Array) end(mode AccessMode) end {
 	return end{a, a.life, Access{Addr: uint64(a.raw), Bytes: 1, Mode: mode}}
 }

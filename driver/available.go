@@ -6,13 +6,11 @@ import (
 	"sync"
 )
 
-// Available reports whether the system's CUDA driver can be used: nil, or an
-// error that says why not (no library, no GPU, a driver too old, no device that
-// gives a context because others have it for themselves, …). It never panics. The
-// answer is found once and remembered; the library stays open, because closing a
-// driver that was initialised is not safe. Where nothing else of the process has
-// a primary context yet, making one for the answer takes as long as a first
-// context does.
+// Available returns nil if the system's CUDA driver can be used, or an error that says why not: no
+// library, no GPU, a driver that is too old, no device that gives a context because other processes
+// use it exclusively, and so on. It never panics. The result is determined once. The library stays
+// loaded, because closing an initialized driver is not safe. If nothing else in the process has a
+// primary context yet, the first call takes as long as creating one.
 func Available() error { return available() }
 
 var available = sync.OnceValue(func() error {
@@ -23,7 +21,7 @@ var available = sync.OnceValue(func() error {
 	return usable(d)
 })
 
-// usable is nil if a device of d gives a context, else why none does.
+// usable returns nil if a device of d gives a context, else why none does.
 func usable(d *Driver) error {
 	var errs []error
 	for dev, err := range d.Devices() {
@@ -42,7 +40,7 @@ func usable(d *Driver) error {
 	return errors.Join(errs...)
 }
 
-// givesContext retains the primary context and gives it back.
+// givesContext retains the primary context and releases it again.
 func (dev Device) givesContext() error {
 	c, err := dev.PrimaryContext()
 	if err != nil {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// background counts the goroutines of this library that destroy objects of a
-// driver later, when the GPU does not use them any more.
+// background counts the goroutines of this library that will destroy driver objects once the GPU no
+// longer uses them.
 type background struct {
 	mu   sync.Mutex
 	n    int
 	idle chan struct{} // closed when n becomes 0; nil: nobody waits
 }
 
-// closePatience is how long Close waits for them: work of the GPU may never end.
+// closePatience limits how long Close waits for them, because GPU work may never end.
 const closePatience = 10 * time.Second
 
 func (b *background) begin() {
@@ -31,7 +31,7 @@ func (b *background) end() {
 	}
 }
 
-// wait waits until none is left, or for as long as patience.
+// wait waits until none is left, for at most patience.
 func (b *background) wait(patience time.Duration) {
 	b.mu.Lock()
 	if b.n == 0 {
@@ -51,9 +51,8 @@ func (b *background) wait(patience time.Duration) {
 	}
 }
 
-// Go runs fn on a goroutine that Driver.Close waits for: one that waits for the
-// GPU and then gives back what an object held. fn must end when the GPU's work
-// does.
+// Go runs fn on a goroutine that Driver.Close waits for. It is for releasing what an object held
+// after waiting for the GPU. fn must end when the GPU's work does.
 func (l *Lifetime) Go(fn func()) {
 	if fn == nil {
 		return
@@ -73,5 +72,5 @@ func (l *Lifetime) background() *background {
 	return &l.core.guarded.core.background
 }
 
-// ofNoDriver has the goroutines of zero Lifetimes, for which nobody waits.
+// ofNoDriver counts the goroutines of zero Lifetimes. Nothing waits for them.
 var ofNoDriver background

@@ -1,7 +1,7 @@
 package driver
 
-// SameRefs reports whether two launches of the same context refer to the same
-// things: whoever holds those of one holds those of the other.
+// SameRefs reports whether two launches of the same context have the same Refs, so that retaining
+// one launch's Refs retains the other's.
 func (l *Launch) SameRefs(of *Launch) bool {
 	if l == nil || of == nil {
 		return false

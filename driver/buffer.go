@@ -5,20 +5,18 @@ import (
 	"runtime"
 )
 
-// Buffer is device memory for Len elements of type T, which must be free of Go
-// pointers. Views of a buffer share its memory and keep it reachable, but
-// closing the buffer closes them too.
+// Buffer is device memory for Len elements of type T, which must not contain Go pointers. Views of
+// a buffer share its memory and keep it reachable. Closing the buffer also closes its views.
 type Buffer[T any] struct {
 	mem span // first: see Launch.setFast
 }
 
-// Alloc allocates device memory for n elements, which are not initialised. No
-// elements need no memory: such a buffer has the address 0. If there is too little
-// memory the error matches CUDA_ERROR_OUT_OF_MEMORY and says how many bytes were
-// asked for.
+// Alloc allocates uninitialized device memory for n elements. With n = 0 the buffer has address 0.
+// If memory is short, the error matches CUDA_ERROR_OUT_OF_MEMORY and says how many bytes were
+// requested.
 //
-// This is cuMemAlloc, which waits for the device now and then and is refused
-// inside a stream capture. AllocAsync is the one for steady state.
+// Alloc uses cuMemAlloc, which may wait for the device and fails during a stream capture. For
+// repeated allocations, use AllocAsync.
 func Alloc[T any](c *Context, n int) (*Buffer[T], error) {
 	kind, bytes, err := newBuffer[T](n)
 	if err != nil {
@@ -31,7 +29,7 @@ func Alloc[T any](c *Context, n int) (*Buffer[T], error) {
 	return bufferOf[T](a), nil
 }
 
-// AllocFrom allocates a buffer as long as src and copies src into it.
+// AllocFrom allocates a buffer of src's length and copies src into it.
 func AllocFrom[T any](c *Context, src []T) (*Buffer[T], error) {
 	b, err := Alloc[T](c, len(src))
 	if err != nil {
@@ -43,13 +41,13 @@ func AllocFrom[T any](c *Context, src []T) (*Buffer[T], error) {
 	return b, nil
 }
 
-// newBuffer is bufferBytes, and what kind of object it will be.
+// newBuffer is bufferBytes, and also returns the kind of object.
 func newBuffer[T any](n int) (kind string, bytes uintptr, err error) {
 	bytes, err = bufferBytes[T](n)
 	return "buffer of " + elemName[T](), bytes, err
 }
 
-// bufferBytes checks what every constructor of a buffer takes.
+// bufferBytes checks the arguments that all buffer constructors take.
 func bufferBytes[T any](n int) (bytes uintptr, err error) {
 	if err = checkElem[T](); err == nil {
 		bytes, err = byteSize(n, sizeOf[T]())
@@ -85,40 +83,39 @@ func allocate(c *Context, kind string, bytes uintptr) (*allocation, error) {
 	return a, nil
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (b *Buffer[T]) Len() int { return b.All().Len() }
 
-// Bytes is the number of bytes.
+// Bytes returns the size in bytes.
 func (b *Buffer[T]) Bytes() uintptr { return b.span().bytes }
 
-// Ptr is the device address. It is borrowed: keep the buffer reachable while
-// the address is in use. Passing the buffer itself does.
+// Ptr returns the device address. Keep the buffer reachable while you use the address. Passing the
+// buffer itself does that.
 func (b *Buffer[T]) Ptr() CUdeviceptr { return b.span().ptr }
 
-// Context is where the buffer was allocated, nil for a nil buffer.
+// Context returns the context in which the buffer was allocated, nil for a nil buffer.
 func (b *Buffer[T]) Context() *Context { return b.span().context() }
 
-// Ref keeps the memory alive.
+// Ref returns a reference that keeps the memory alive.
 func (b *Buffer[T]) Ref() Ref { return b.span().ref() }
 
-// All is the whole buffer as a view.
+// All returns the whole buffer as a view.
 func (b *Buffer[T]) All() View[T] { return View[T]{b.span()} }
 
-// View is elements lo to hi (without hi). A range that is not within the
-// buffer makes a view that is empty and whose every use returns the error;
-// View.Err has it at once.
+// View returns elements lo up to, but not including, hi. If the range is not within the buffer, the
+// view is empty and every use of it returns the error, as does View.Err.
 func (b *Buffer[T]) View(lo, hi int) View[T] { return b.All().View(lo, hi) }
 
-// CopyFrom copies src, which must be as long as the buffer, to the device and
-// waits. See View.CopyFrom for its order with streams.
+// CopyFrom copies src, which must have the buffer's length, to the device and waits. See
+// View.CopyFrom for its order with streams.
 func (b *Buffer[T]) CopyFrom(src []T) error {
 	err := b.All().CopyFrom(src)
 	runtime.KeepAlive(b)
 	return err
 }
 
-// CopyTo copies the buffer to dst, which must be as long, and waits. See
-// View.CopyTo for its order with streams.
+// CopyTo copies the buffer to dst, which must have the same length, and waits. See View.CopyTo for
+// its order with streams.
 func (b *Buffer[T]) CopyTo(dst []T) error {
 	err := b.All().CopyTo(dst)
 	runtime.KeepAlive(b)
@@ -132,10 +129,9 @@ func (b *Buffer[T]) Fill(v T) error {
 	return err
 }
 
-// Close frees the memory. Work that still uses it must be done, or at least
-// ordered before: memory of Alloc is freed after the device has finished,
-// memory of AllocAsync in the order of its stream. A graph that holds the
-// buffer delays the freeing until it lets go.
+// Close frees the memory. Wait for work that still uses it, or order that work before the free:
+// memory from Alloc is freed once the device has finished, memory from AllocAsync in the order of
+// its stream. A graph that refers to the buffer delays the free.
 func (b *Buffer[T]) Close() error {
 	if b == nil || b.mem.a == nil {
 		return nil
@@ -145,7 +141,7 @@ func (b *Buffer[T]) Close() error {
 	return err
 }
 
-// String names the buffer for messages.
+// String describes the buffer for messages.
 func (b *Buffer[T]) String() string {
 	if b == nil || b.mem.a == nil {
 		return "nil buffer of " + elemName[T]()

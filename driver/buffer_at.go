@@ -2,15 +2,14 @@ package driver
 
 import "fmt"
 
-// BytesOf returns how many bytes n elements of type T take, or why they cannot
-// be in device memory.
+// BytesOf returns the size of n elements of type T in bytes, or an error if they cannot be in
+// device memory.
 func BytesOf[T any](n int) (uintptr, error) { return bufferBytes[T](n) }
 
-// BufferAt makes a Buffer of n elements at an address where there is memory of
-// somebody else, an allocator: end is called instead of freeing it, when the
-// buffer is closed or dropped and nothing refers to it any more. life was made
-// for the buffer and belongs to it from then on. What end refers to must not
-// refer to the buffer; life may be a part of end.
+// BufferAt creates a Buffer of n elements in memory that an allocator owns, at ptr. When the buffer
+// is closed or unreachable and has no references left, end is called instead of freeing the memory.
+// life must have been created for this buffer, which takes it over. end must not refer to the
+// buffer, but may contain life.
 func BufferAt[T any](c *Context, life *Lifetime, ptr CUdeviceptr, n int, end Destroyer) (*Buffer[T], error) {
 	if life == nil {
 		return nil, fmt.Errorf("cannot make a buffer at %#x: %w", uint64(ptr), absentError(true, "lifetime"))
@@ -31,10 +30,9 @@ func BufferAt[T any](c *Context, life *Lifetime, ptr CUdeviceptr, n int, end Des
 	return b.set(), nil
 }
 
-// ReopenBuffer opens a buffer of BufferAt again whose lifetime has ended, for the
-// same memory and as many bytes: an allocator does so with a buffer that its user
-// keeps, and allocates nothing. Views and launches that refer to the buffer still
-// are open again with it, which is right because the memory is the same.
+// ReopenBuffer reopens a buffer from BufferAt whose lifetime has ended, for the same memory and the
+// same size. With it, allocators can reuse a caller's buffer without allocating. Views and launches
+// that still refer to the buffer work again, because the memory is the same.
 func ReopenBuffer[T any](b *Buffer[T], parent *Lifetime) error {
 	if b == nil || b.mem.a == nil {
 		return absentError(b == nil, "buffer")
@@ -48,8 +46,7 @@ func ReopenBuffer[T any](b *Buffer[T], parent *Lifetime) error {
 	return nil
 }
 
-// End returns what destroys the object, nil for nothing: allocators know their
-// own memory by it.
+// End returns the Destroyer of the object, or nil. Allocators recognize their own memory by it.
 func (l *Lifetime) End() Destroyer {
 	if l == nil {
 		return nil
@@ -65,7 +62,7 @@ func (l *Lifetime) Closed() bool {
 	return l.closed.Load()
 }
 
-// Ended reports whether the object is closed and nothing refers to it any more.
+// Ended reports whether the object is closed and has no references left.
 func (l *Lifetime) Ended() bool {
 	if l == nil {
 		return true
