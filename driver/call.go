@@ -9,14 +9,12 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// call is a launch that one goroutine at a time describes and sends.
+// call is a launch that one goroutine at a time describes and launches.
 //
-// What the driver does between two launches throws most else out of the nearest
-// caches, so that what counts is how many lines of memory and of code a launch
-// touches. That is why the words of the driver call stay where they are from one
-// launch to the next, why the arguments are compared with what is noted here
-// instead of where a Launch has it, and why the way to a stream is not that of
-// other operations.
+// Between two launches the driver evicts most other data from the nearest caches. What counts is
+// therefore how many cache lines of memory and code a launch touches. For that reason the words of
+// the driver call stay in place from one launch to the next, arguments are compared with the copies
+// here instead of those in Launch, and the path to a stream is not that of other operations.
 type call struct {
 	typ    typeWord // of the pointer to the arguments; nil: all has to be set anew
 	fields []field
@@ -31,7 +29,7 @@ type call struct {
 	l      *Launch
 }
 
-// field is how an argument comes out of the struct of arguments.
+// field says how to get one argument from the struct of arguments.
 type field struct {
 	from uint32 // bytes from the struct's beginning
 	to   uint16 // words from the beginning of store
@@ -49,8 +47,8 @@ const (
 	fieldHalf                    // a number of 4 bytes
 )
 
-// keptMemory is memory that was an argument: of the launch's own context, so that
-// there is nothing to check but that it is open.
+// keptMemory is memory of the launch's own context that was an argument. The only thing left to
+// check is that it is open.
 type keptMemory struct {
 	a     *allocation
 	bytes uintptr
@@ -68,8 +66,8 @@ type launchBlock struct {
 	extra          *unsafe.Pointer //lint:ignore U1000 C reads it: always nil
 }
 
-// set gives the launch a configuration and arguments. After an error nothing of
-// what was set before counts.
+// set sets the configuration and the arguments. After an error, nothing that was set before is
+// valid.
 func (x *call) set(c *Calls, cfg *LaunchConfig, args any) error {
 	typ, at := wordsOf(&args)
 	var err error
@@ -84,9 +82,8 @@ func (x *call) set(c *Calls, cfg *LaunchConfig, args any) error {
 	return err
 }
 
-// wordsOf returns the two words of a value in an interface: its type and, of a
-// pointer, the address. That what it points to would escape it hides from the
-// compiler: of arguments nothing is kept but copies.
+// wordsOf returns the two words of an interface value: its type and, for a pointer, the address. It
+// hides the pointer from escape analysis, which is safe because only copies of arguments are kept.
 //
 //go:nosplit
 func wordsOf(v *any) (typeWord, unsafe.Pointer) {
@@ -127,13 +124,13 @@ func (x *call) setAgain(cfg *LaunchConfig, args unsafe.Pointer) error {
 	return nil
 }
 
-// is reports whether m is the memory that was kept with that address, and open.
+// is reports whether m is the remembered memory at the same address, and open.
 func (k *keptMemory) is(m *span, ptr CUdeviceptr) bool {
 	return k.a != nil && m.a == k.a && m.bytes == k.bytes && m.ptr == ptr && !k.a.life.closed.Load()
 }
 
-// setSpan sets an argument to other memory than before, or says what is wrong with
-// it. Memory of another context is looked at each time.
+// setSpan sets an argument to different memory than before, or returns why it cannot. Memory of
+// another context is checked each time.
 func (x *call) setSpan(i int, m *span, k *keptMemory) error {
 	if x.l.setSpan(&x.l.slots[i], m) {
 		*k = keptMemory{m.a, m.bytes}
@@ -161,12 +158,12 @@ func (x *call) setOther(i int, kind fieldKind, from unsafe.Pointer) error {
 	return x.setAny(i, from)
 }
 
-// setAny sets an argument to what is in its field, whatever that is.
+// setAny sets an argument from its field, of any type.
 func (x *call) setAny(i int, from unsafe.Pointer) error {
 	return x.l.setAny(i, reflect.NewAt(x.args.Field(i).Type, from).Elem().Interface())
 }
 
-// setAnew sets everything and notes what setAgain needs.
+// setAnew sets everything and records what setAgain needs.
 func (x *call) setAnew(c *Calls, cfg *LaunchConfig, typ typeWord, args unsafe.Pointer) error {
 	if x.l == nil {
 		x.prepare(c)
@@ -195,7 +192,6 @@ func (x *call) setAnew(c *Calls, cfg *LaunchConfig, typ typeWord, args unsafe.Po
 	return nil
 }
 
-// prepare makes the launch.
 func (x *call) prepare(c *Calls) {
 	l := newLaunch(c.k)
 	for i, mode := range c.modes {
@@ -206,7 +202,7 @@ func (x *call) prepare(c *Calls) {
 	x.l, x.ctx, x.life = l, l.ctx, l.life
 }
 
-// argsType is the type of the struct that holds the arguments.
+// argsType returns the type of the struct that holds the arguments.
 func (l *Launch) argsType(typ typeWord, args unsafe.Pointer) (reflect.Type, error) {
 	if args == nil {
 		return nil, invalidf("launch of %v: the arguments are nil", l.k)
@@ -223,7 +219,7 @@ func (l *Launch) argsType(typ typeWord, args unsafe.Pointer) (reflect.Type, erro
 	return t.Elem(), nil
 }
 
-// note adds what setAgain has to know of argument i, which was set.
+// note records what setAgain needs to know about argument i, which has been set.
 func (x *call) note(i int, t reflect.StructField, from unsafe.Pointer) {
 	s := &x.l.slots[i]
 	f := field{from: uint32(t.Offset), to: uint16((uintptr(s.at) - uintptr(unsafe.Pointer(unsafe.SliceData(x.l.store)))) / wordSize)}
@@ -248,8 +244,8 @@ func (x *call) note(i int, t reflect.StructField, from unsafe.Pointer) {
 	x.fields = append(x.fields, f)
 }
 
-// configured reports whether the launch has that configuration. One with
-// attributes is compared by configure.
+// configured reports whether the launch has that configuration. A configuration with attributes is
+// compared by configure.
 func (x *call) configured(cfg *LaunchConfig) bool {
 	b := &x.block
 	return uintptr(cfg.Grid.X) == b.grid[0] && uintptr(cfg.Grid.Y) == b.grid[1] && uintptr(cfg.Grid.Z) == b.grid[2] &&
@@ -257,7 +253,6 @@ func (x *call) configured(cfg *LaunchConfig) bool {
 		uintptr(cfg.SharedMem) == b.sharedMemBytes && x.direct && cfg.plain()
 }
 
-// configure gives the launch a configuration.
 func (x *call) configure(cfg *LaunchConfig) error {
 	if err := x.l.SetConfig(*cfg); err != nil {
 		return err
@@ -271,13 +266,13 @@ func (x *call) configure(cfg *LaunchConfig) error {
 	return nil
 }
 
-// point notes where the launch has its arguments.
+// point records where the launch stores its arguments.
 func (x *call) point() {
 	x.store = unsafe.Pointer(unsafe.SliceData(x.l.store))
 	x.block.kernelParams = x.l.node.KernelParams
 }
 
-// send is Stream.Do, in one go where nothing stands against it.
+// send is Stream.Do with a fast path.
 func (x *call) send(s *Stream) error {
 	if x.direct && s.quiet() && s.ctx == x.ctx && !x.life.closed.Load() {
 		return x.launch(s)
@@ -301,8 +296,8 @@ func (x *call) launch(s *Stream) error {
 	return x.l.failed(s.d.Result(cu.FnCuLaunchKernel, code))
 }
 
-// give has something else take the launch, or the stream say why it does not. What
-// takes it may change it.
+// give launches through another Doer, or returns why the stream refuses. That Doer may change the
+// launch.
 func (x *call) give(on Doer) error {
 	if on == nil {
 		return nilError("stream")
@@ -316,7 +311,7 @@ func (x *call) give(on Doer) error {
 	return err
 }
 
-// forget lets go of the memory among the arguments.
+// forget drops the references to memory among the arguments.
 func (x *call) forget() {
 	x.typ = nil
 	clear(x.kept)

@@ -13,10 +13,10 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// callbacks is how C reaches Go functions. The driver calls one C function for
-// all of them, because C callbacks are few and never given back, and tells them
-// apart by userData: the address of a hostCall, which stays registered, and so
-// allocated, for as long as the driver may call it.
+// callbacks maps calls from C to Go functions. The driver calls the same C function for all of
+// them, because C callbacks are few and cannot be freed. userData distinguishes them: it is the
+// address of a hostCall, which stays registered, and so allocated, for as long as the driver may
+// call it.
 var callbacks struct {
 	once    sync.Once
 	addr    CUhostFn
@@ -42,8 +42,7 @@ func callbackAddr() CUhostFn {
 	return callbacks.addr
 }
 
-// token is the userData that names h. It is a pointer to Go memory that C only
-// hands back.
+// token returns the userData that identifies h: a pointer to Go memory that C only hands back.
 func (h *hostCall) token() unsafe.Pointer { return unsafe.Pointer(h) }
 
 func (h *hostCall) register() {
@@ -61,8 +60,8 @@ func (h *hostCall) unregister() {
 	delete(callbacks.byToken, uintptr(h.token()))
 }
 
-// fireHostCall runs on a thread of the driver (an emulated one: on a goroutine
-// of its own), where no CUDA function may be called.
+// fireHostCall runs on a driver thread, where no CUDA function may be called. With an emulated
+// driver it runs on a separate goroutine.
 func fireHostCall(token uintptr) {
 	h := beginHostCall(token)
 	if h == nil {
@@ -78,7 +77,7 @@ func fireHostCall(token uintptr) {
 	ended = true
 }
 
-// onceCalls recycles the entries of functions that were sent to streams.
+// onceCalls recycles the entries of functions that were enqueued in streams.
 var onceCalls = sync.Pool{New: func() any { return new(hostCall) }}
 
 func (h *hostCall) recycle() {
@@ -88,7 +87,7 @@ func (h *hostCall) recycle() {
 	}
 }
 
-// cancel has a registered call do nothing.
+// cancel makes a registered call do nothing.
 func (h *hostCall) cancel() {
 	callbacks.mu.Lock()
 	defer callbacks.mu.Unlock()
@@ -105,8 +104,7 @@ func beginHostCall(token uintptr) *hostCall {
 	return h
 }
 
-// markThread notes that the calling thread runs a host function, until the
-// returned function is called.
+// markThread records that the calling thread runs a host function, until unmark is called.
 func markThread(id uint64) (unmark func()) {
 	callbacks.mu.Lock()
 	defer callbacks.mu.Unlock()
@@ -126,8 +124,8 @@ func markThread(id uint64) (unmark func()) {
 	}
 }
 
-// inCallback reports whether a host function is the caller. It costs one atomic
-// load while none runs.
+// inCallback reports whether the caller is a host function. It costs one atomic load while none
+// runs.
 func inCallback() bool { return callbacks.running.Load() != 0 && onCallbackThread() }
 
 func onCallbackThread() bool {
@@ -137,8 +135,8 @@ func onCallbackThread() bool {
 	return inside
 }
 
-// notInCallback refuses calls that a host function makes itself. What another
-// goroutine does on its behalf cannot be told from any other call.
+// notInCallback refuses calls that a host function makes itself. Calls by other goroutines on its
+// behalf cannot be detected.
 func notInCallback() error {
 	if !inCallback() {
 		return nil
@@ -147,17 +145,17 @@ func notInCallback() error {
 		CUDA_ERROR_NOT_PERMITTED)
 }
 
-// errGoexit is what a host function did that neither returned nor panicked.
+// errGoexit reports a host function that neither returned nor panicked.
 var errGoexit = errors.New("host function ended its goroutine (runtime.Goexit, as t.Fatal does), which has no effect there: return instead")
 
-// HostPanic is the error of a host function that panicked, or ended its goroutine
-// by runtime.Goexit. The work after it went on.
+// HostPanic is the error of a host function that panicked, or that ended its goroutine with
+// runtime.Goexit. Later work in the stream still ran.
 type HostPanic struct {
 	Value any    // what it panicked with
 	Stack []byte // where
 }
 
-// Error says what the host function panicked with; Stack says where.
+// Error returns the panic's message. Stack has the location.
 func (p *HostPanic) Error() string {
 	if p == nil {
 		return "nil panic of a host function"
@@ -168,7 +166,7 @@ func (p *HostPanic) Error() string {
 	return fmt.Sprintf("host function panicked: %v", p.Value)
 }
 
-// Unwrap is the panic's value where that is an error.
+// Unwrap returns the panic's value if that is an error, else nil.
 func (p *HostPanic) Unwrap() error {
 	if p == nil {
 		return nil
@@ -177,9 +175,8 @@ func (p *HostPanic) Unwrap() error {
 	return err
 }
 
-// recovered turns a panic, which would end the process on a thread that has no
-// Go caller, into a fault, and so the end of the goroutine, which the function's
-// caller survives.
+// recovered turns a panic into a fault. On a thread without a Go caller a panic would end the
+// process. Goexit also becomes a fault, and the function's caller survives it.
 func (h *hostCall) recovered(ended *bool) {
 	v := recover()
 	if v == nil && *ended {
@@ -195,9 +192,9 @@ func (h *hostCall) recovered(ended *bool) {
 	h.core.addFault(h.life, h.stream, fault)
 }
 
-// faults are the panics of host functions that nobody was told of yet. A wait,
-// query or operation on the stream that the function was sent to takes them
-// up; those of graphs, which may run on any stream, are taken up by any.
+// faults are the panics of host functions that have not been reported yet. A wait, query or
+// operation on the stream of the function reports them. Those of graphs, which may run on any
+// stream, are reported by any stream.
 type faults struct {
 	pending atomic.Int32
 
@@ -211,11 +208,11 @@ type fault struct {
 	err    error
 }
 
-// maxFaults bounds the list: a graph may fire a function forever.
+// maxFaults limits the list, because a graph may call a panicking function forever.
 const maxFaults = 64
 
-// addFault keeps a panic for the stream, or, if that is gone, with the errors
-// that nobody could be told of.
+// addFault keeps a panic for the stream. If the stream no longer exists, the panic goes to
+// CleanupErrors.
 func (core *contextCore) addFault(life *Lifetime, stream CUstream, err error) {
 	if !core.faults.add(fault{life, stream, err}) {
 		core.recordCleanup(err)
@@ -229,7 +226,7 @@ func (core *contextCore) forgetFaults(life *Lifetime) {
 	}
 }
 
-// add reports whether there is still somebody to be told.
+// add reports whether a stream remains that can report the fault.
 func (f *faults) add(x fault) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

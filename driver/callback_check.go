@@ -1,5 +1,5 @@
 package driver
 
-// MayCall is nil unless the caller is a host function, which may not call CUDA.
-// It is for packages that make raw calls.
+// MayCall returns nil unless the caller is a host function, which may not call CUDA. It is for
+// packages that make raw calls.
 func MayCall() error { return notInCallback() }

@@ -9,17 +9,14 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Doer is what takes operations: a *Stream, which runs them, or a scope of
-// package graph, which records them.
+// Doer runs or records operations: a *Stream runs them, a scope of package graph records them.
 type Doer interface{ Do(op Op) error }
 
-// Calls makes launches of one kernel, each described anew by its arguments,
-// without allocating: the launches are used again. It is what the launchers
-// are made of that ptx2go generates.
+// Calls launches one kernel again and again with new arguments, without allocating. The launchers
+// that ptx2go generates use it.
 //
-// A Calls is used by any number of goroutines. It keeps the kernel's code
-// reachable; the memory of latest calls it lets the collector have, though not at
-// once: forgetting it after each call would cost more than the call's check.
+// Any number of goroutines may use a Calls. It keeps the kernel's code reachable. It also keeps the
+// memory of recent calls reachable, until the garbage collector has run twice without a call.
 type Calls struct {
 	latch loader.Latch // held by who uses first
 	used  bool         // since the collector ran
@@ -30,10 +27,10 @@ type Calls struct {
 	idle  *idle // nil while the collector is awaited
 }
 
-// NewCalls returns the calls of a kernel. Modes say what the kernel does to the
-// memory of each argument; 0 for one that is no memory, or where nothing is
-// declared. There are as many as parameters, which have to be known: from PTX,
-// or from the driver (CUDA 12.4).
+// NewCalls creates the Calls of a kernel. modes says what the kernel does to the memory of each
+// argument, one per parameter. Use 0 for arguments that are not memory or have no declaration. The
+// error says if the kernel's parameters are not known: they come from PTX, or from the driver (CUDA
+// 12.4).
 func NewCalls(k *Kernel, modes ...AccessMode) (*Calls, error) {
 	if err := k.check(); err != nil {
 		return nil, err
@@ -49,7 +46,7 @@ func NewCalls(k *Kernel, modes ...AccessMode) (*Calls, error) {
 	return c, nil
 }
 
-// Kernel is the kernel that is called, nil for nil Calls.
+// Kernel returns the kernel, nil for nil Calls.
 func (c *Calls) Kernel() *Kernel {
 	if c == nil {
 		return nil
@@ -57,10 +54,9 @@ func (c *Calls) Kernel() *Kernel {
 	return c.k
 }
 
-// Do sends a launch with that configuration. Args points to a struct with a field
-// for each argument, in order, of a type that Prepare takes or a Memory. What the
-// struct is made of is checked when its type is another one than the time before;
-// what is in it each time.
+// Do launches the kernel with the given configuration. args points to a struct with one field for
+// each argument, in order. Each field is a Memory or has a type that Prepare accepts. Do checks the
+// values at each call, and the types when the struct type differs from the previous call's.
 func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 	if c == nil || c.k == nil {
 		return nilError("kernel") // a generated launcher that was not loaded has no Calls
@@ -78,8 +74,8 @@ func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 	return err
 }
 
-// doSpare is Do for goroutines that find the first call in use, and for what is no
-// stream: it may remember the launch, so that it gets none that others use.
+// doSpare is Do for goroutines that find the first call in use, and for a Doer that is not a
+// stream. Such a Doer may keep the launch, so it gets one that nothing else uses.
 func (c *Calls) doSpare(on Doer, cfg *LaunchConfig, args any) error {
 	spare, _ := c.spare.Get().(*call)
 	if spare == nil {
@@ -93,12 +89,12 @@ func (c *Calls) doSpare(on Doer, cfg *LaunchConfig, args any) error {
 	return err
 }
 
-// idle waits for the collector to run, by being what it finds. When it ran twice
-// without a call in between, the first call forgets its memory. Spare calls need
-// none of that: a pool forgets them.
+// idle detects runs of the garbage collector by being collected. After two runs without a call in
+// between, the first call forgets its memory. Spare calls do not need this, because the pool drops
+// them.
 type idle struct{ of weak.Pointer[Calls] }
 
-// watch begins to wait, if nobody does.
+// watch starts waiting for the collector, unless that is already happening.
 func (c *Calls) watch() {
 	if i := c.idle; i != nil {
 		c.idle = nil
@@ -125,5 +121,5 @@ func (i *idle) collected() {
 	c.latch.Unlock()
 }
 
-// String names the kernel.
+// String describes the calls by their kernel.
 func (c *Calls) String() string { return fmt.Sprintf("calls of %v", c.Kernel()) }

@@ -12,8 +12,8 @@ type captureInfo struct {
 	graph  CUgraph
 }
 
-// captureInfo asks by the ABI the driver has: since CUDA 12.3 it also knows
-// edge data, which is not asked for.
+// captureInfo uses the ABI that the driver has. The ABI since CUDA 12.3 also returns edge data,
+// which is not requested.
 func (s *Stream) captureInfo() (i captureInfo, err error) {
 	d := s.core.guarded
 	if d.Has(cu.FnCuStreamGetCaptureInfo) {
@@ -24,9 +24,8 @@ func (s *Stream) captureInfo() (i captureInfo, err error) {
 	return i, err
 }
 
-// CaptureStatus reports whether the stream is capturing, or was until
-// something invalidated the capture, and the capture's number, which is unique
-// in the process.
+// CaptureStatus returns the stream's capture status and the number of its capture, which is unique
+// in the process. The status distinguishes a capture in progress from an invalidated one.
 func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, err

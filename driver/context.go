@@ -12,12 +12,11 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Context is a CUDA context: the address space and the objects of one device.
-// Almost every other object is made from one. Nothing has to be made current:
-// each call on the context or on its objects does that for itself.
+// Context is a CUDA context: the address space and the objects of one device. Almost every other
+// object is created from one. There is no need to make a context current: each call does that.
 //
-// Closing a context refuses new objects at once; those that exist keep working
-// and the driver's context is released when the last of them is closed.
+// Closing a context refuses new objects at once. Existing objects keep working, and the driver's
+// context is released when the last of them is closed.
 type Context struct {
 	core      *contextCore
 	legacy    Stream
@@ -25,8 +24,8 @@ type Context struct {
 	embedded  embedded
 }
 
-// contextCore is what a context's objects keep alive. It does not refer to the
-// Context, so that the Context can be found unreachable.
+// contextCore is the part of a context that its objects keep alive. It does not refer to the
+// Context, so that an unused Context becomes unreachable.
 type contextCore struct {
 	life    Lifetime
 	dev     Device
@@ -44,14 +43,13 @@ type contextCore struct {
 	code    []*Lifetime // of embedded modules
 }
 
-// maxCleanupErrors bounds what a context remembers: when a device is lost,
-// every destruction fails.
+// maxCleanupErrors limits how many errors a context keeps. When a device is lost, every destruction
+// fails.
 const maxCleanupErrors = 64
 
-// PrimaryContext retains the device's primary context, the one that the CUDA
-// runtime and most libraries use; this is the context to take unless there is
-// a reason for another. Each call returns a Context of its own for the same
-// driver context, which lives until the last one in the process is closed.
+// PrimaryContext retains the device's primary context, which the CUDA runtime and most libraries
+// use. Use it unless you have a reason for another. Each call returns a separate Context for the
+// same driver context, which lives until the last one in the process is closed.
 func (dev Device) PrimaryContext() (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -66,9 +64,9 @@ func (dev Device) PrimaryContext() (*Context, error) {
 	}), nil
 }
 
-// NewContext creates a context beside the primary one. It costs device memory
-// and hundreds of milliseconds, and contexts cannot run concurrently; its use
-// is isolation and flags that the primary context was not made with.
+// NewContext creates a context in addition to the primary one. It costs device memory and hundreds
+// of milliseconds, and contexts cannot run concurrently. Use it for isolation, or for flags that
+// the primary context lacks.
 func (dev Device) NewContext(flags cu.CUctx_flags) (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -80,9 +78,8 @@ func (dev Device) NewContext(flags cu.CUctx_flags) (*Context, error) {
 	return newContext(dev, raw, func(d *Driver) error { return d.CuCtxDestroy(raw) }), nil
 }
 
-// createContext leaves the thread as it was: the driver pushes a new context
-// on the stack of the thread that created it, where a later goroutine would
-// find it.
+// createContext restores the thread's state. The driver pushes a new context on the stack of the
+// creating thread, where a later goroutine would find it.
 func (dev Device) createContext(flags cu.CUctx_flags) (CUcontext, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -103,10 +100,9 @@ func (dev Device) createContext(flags cu.CUctx_flags) (CUcontext, error) {
 	return raw, nil
 }
 
-// BorrowContext returns a Context for a handle that other code owns, for example
-// another library's. The owner keeps it until the Context and all that was made
-// from it are closed: closing them destroys what was made here, and not the
-// driver's context.
+// BorrowContext returns a Context for a handle that other code owns, for example another library.
+// The owner must keep the handle valid until the Context and everything created from it are closed.
+// Closing them does not destroy the driver's context.
 func (dev Device) BorrowContext(raw CUcontext) (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -141,8 +137,8 @@ func newContext(dev Device, raw CUcontext, release func(*Driver) error) *Context
 	return c
 }
 
-// destroy runs when the last object of the context is gone. The context itself
-// is released by a call that is not bound to it.
+// destroy runs when the last object of the context is gone. The call that releases the context is
+// not bound to it.
 func (core *contextCore) destroy(d *Driver) error {
 	if err := core.marks.destroy(d); err != nil {
 		core.recordCleanup(err) // they are not the program's
@@ -173,9 +169,9 @@ func (c *Context) Device() Device {
 	return c.core.dev
 }
 
-// Driver returns a view of the driver in which every call runs with this
-// context current. It keeps working after Close for as long as the context
-// has open objects. For a nil context it is a view of a closed driver.
+// Driver returns a view of the driver in which every call runs with this context current. It works
+// after Close for as long as the context has open objects. For a nil context it is a view of a
+// closed driver.
 func (c *Context) Driver() *Driver {
 	if c == nil || c.core == nil {
 		return noDriver()
@@ -183,10 +179,9 @@ func (c *Context) Driver() *Driver {
 	return c.core.bound
 }
 
-// Guarded returns a view like Driver's in which every call also runs under the
-// relaxed capture mode, so that it cannot invalidate a capture that is open
-// elsewhere. It is for calls that a program did not ask for at this moment:
-// freeing, growing, waiting in the background.
+// Guarded returns a view like Driver's in which every call also runs in the relaxed capture mode,
+// so that it cannot invalidate a stream capture elsewhere. Use it for calls that the program did
+// not request at that moment: freeing, growing, waiting in the background.
 func (c *Context) Guarded() *Driver {
 	if c == nil || c.core == nil {
 		return noDriver()
@@ -194,7 +189,7 @@ func (c *Context) Guarded() *Driver {
 	return c.core.guarded
 }
 
-// Lifetime is the context's ownership record, nil for a nil context.
+// Lifetime returns the context's ownership record, nil for a nil context.
 func (c *Context) Lifetime() *Lifetime {
 	if c == nil || c.core == nil {
 		return nil
@@ -202,7 +197,7 @@ func (c *Context) Lifetime() *Lifetime {
 	return &c.core.life
 }
 
-// String names the context and its device.
+// String describes the context and its device.
 func (c *Context) String() string {
 	if c == nil || c.core == nil {
 		return "nil context"
@@ -210,14 +205,12 @@ func (c *Context) String() string {
 	return fmt.Sprintf("context %#x of %v", uintptr(c.core.raw), c.core.dev)
 }
 
-// sameAs reports whether both are the same driver context, which two retained
-// primary contexts are.
+// sameAs reports whether both are the same driver context, as two retained primary contexts are.
 func (c *Context) sameAs(o *Context) bool {
 	return c == o || c.Raw() != 0 && c.Raw() == o.Raw() && c.core.dev.driver.core == o.core.dev.driver.core
 }
 
-// sameDriver refuses what belongs to a context of another driver: that one's
-// handles would crash this one.
+// sameDriver refuses objects of another driver, whose handles would crash this one.
 func (c *Context) sameDriver(o *Context, what fmt.Stringer) error {
 	if c == o || c.core.dev.driver.core == o.core.dev.driver.core {
 		return nil
@@ -225,8 +218,8 @@ func (c *Context) sameDriver(o *Context, what fmt.Stringer) error {
 	return invalidf("%v belongs to another driver (%s)", what, o.core.dev.driver.LibraryName())
 }
 
-// Close refuses new objects and releases the driver's context when the last
-// object made from it is closed, which may be now.
+// Close refuses new objects. It releases the driver's context when the last object created from it
+// is closed, possibly at once.
 func (c *Context) Close() error {
 	if c == nil || c.core == nil {
 		return nil
@@ -236,7 +229,7 @@ func (c *Context) Close() error {
 	return err
 }
 
-// MemInfo returns the free and the total bytes of device memory.
+// MemInfo returns the free and the total device memory in bytes.
 func (c *Context) MemInfo() (free, total uint64, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -247,9 +240,9 @@ func (c *Context) MemInfo() (free, total uint64, err error) {
 	return uint64(f), uint64(t), err
 }
 
-// Limit returns one of the context's resource limits, in the limit's own unit:
-// bytes for stacks, buffers, heaps and caches, a number for depths and counts. One
-// that the device does not have is CUDA_ERROR_UNSUPPORTED_LIMIT.
+// Limit returns one of the context's resource limits. Stacks, buffers, heaps and caches are in
+// bytes, depths and counts are numbers. For a limit that the device lacks, the error is
+// CUDA_ERROR_UNSUPPORTED_LIMIT.
 func (c *Context) Limit(l cu.CUlimit) (uint64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
@@ -271,9 +264,8 @@ func (c *Context) SetLimit(l cu.CUlimit, v uint64) error {
 	return err
 }
 
-// StreamPriorityRange returns the least and the greatest priority that streams
-// can have. Greater priorities are lower numbers; both are 0 where the device
-// has no priorities.
+// StreamPriorityRange returns the least and the greatest priority of streams. Greater priorities
+// are lower numbers. Both are 0 if the device does not support priorities.
 func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -284,11 +276,11 @@ func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 	return int(l), int(g), err
 }
 
-// Synchronize waits until everything that was sent to the context is done.
+// Synchronize waits until all work in the context is done.
 //
-// The driver has no query for a whole context, so unless ctx can never be
-// cancelled, a goroutine makes the blocking call: after a cancellation it stays
-// until the device is done. To wait for one stream, Stream.Wait is better.
+// If ctx can be cancelled, another goroutine makes the blocking driver call. After a cancellation
+// it remains until the device is done, because the driver has no query for a whole context. To wait
+// for one stream, prefer Stream.Wait.
 func (c *Context) Synchronize(ctx context.Context) error {
 	if c == nil || c.core == nil {
 		return absentError(c == nil, "context")
@@ -302,9 +294,8 @@ func (c *Context) Synchronize(ctx context.Context) error {
 	return blockUnder(ctx, &c.core.life, c.core.guarded.CuCtxSynchronize)
 }
 
-// CleanupErrors returns what went wrong where nobody could be told: while
-// destroying dropped objects, or objects whose last user was a wait. Only the
-// latest are kept.
+// CleanupErrors returns errors that no call could return: from destroying unreachable objects, or
+// objects whose last user was a wait. Only the latest are kept.
 func (c *Context) CleanupErrors() []error {
 	if c == nil || c.core == nil {
 		return nil

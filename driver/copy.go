@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// CopyOp is a copy between device and page-locked memory as an operation: a
-// piece of linear memory, or a 2D or 3D region of pitched memory.
+// CopyOp is a copy between device and page-locked memory as an operation: of linear memory, or of a
+// 2D or 3D region of pitched memory.
 type CopyOp struct {
 	kind   copyKind
 	ctx    *Context // where it runs
@@ -36,8 +36,8 @@ const (
 
 var copyNames = [...]string{"upload", "download", "device copy", "peer copy", "copy"}
 
-// Upload copies src to dst, which must be as long. src is read when the copy
-// runs: do not change it before.
+// Upload copies src to dst, which must have the same length. The copy reads src when it runs: do
+// not change it before.
 func Upload[T any](dst MemoryOf[T], src HostMemoryOf[T]) (*CopyOp, error) {
 	d, h, err := bothSpans(dst, src, "upload")
 	if err != nil {
@@ -48,8 +48,8 @@ func Upload[T any](dst MemoryOf[T], src HostMemoryOf[T]) (*CopyOp, error) {
 	return o, nil
 }
 
-// Download copies src to dst, which must be as long. dst holds the data when
-// the stream has been waited for.
+// Download copies src to dst, which must have the same length. dst holds the data once you have
+// waited for the stream.
 func Download[T any](dst HostMemoryOf[T], src MemoryOf[T]) (*CopyOp, error) {
 	d, h, err := bothSpans(src, dst, "download")
 	if err != nil {
@@ -60,9 +60,9 @@ func Download[T any](dst HostMemoryOf[T], src MemoryOf[T]) (*CopyOp, error) {
 	return o, nil
 }
 
-// CopyDevice copies src to dst, which must be as long. They may be of
-// different contexts and devices; then the copy runs in a stream of dst's.
-// Parts of one buffer may be copied onto each other if they do not overlap.
+// CopyDevice copies src to dst, which must have the same length. They may be in different contexts
+// and on different devices. Then the copy runs in a stream of dst's context. Parts of one buffer
+// may be copied onto each other if they do not overlap.
 func CopyDevice[T any](dst, src MemoryOf[T]) (*CopyOp, error) {
 	d, err := spanOfAll(dst)
 	if err != nil {
@@ -127,7 +127,6 @@ func sameSize[T any](what string, a, b uintptr) error {
 		what, count[T](a), a, count[T](b), b)
 }
 
-// end is one end of a copy.
 type end struct {
 	ref    Ref
 	life   *Lifetime
@@ -166,13 +165,13 @@ func (o *CopyOp) linear() {
 	case copyDownload:
 		p.DstMemoryType, p.DstHost = cu.CU_MEMORYTYPE_HOST, o.host
 	case copyPeer:
-		// Unified addressing finds out by itself whose memory it is.
+		// Unified addressing determines whose memory it is.
 		p.SrcMemoryType, p.DstMemoryType = cu.CU_MEMORYTYPE_UNIFIED, cu.CU_MEMORYTYPE_UNIFIED
 	}
 }
 
-// Enqueue implements Op: one driver call, no allocation. A copy of no bytes is
-// none.
+// Enqueue implements Op. It makes one driver call and does not allocate. A copy of no bytes makes
+// no call.
 func (o *CopyOp) Enqueue(s *Stream) error {
 	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
 		if err := o.refuse(s); err != nil {
@@ -224,8 +223,8 @@ func (o *CopyOp) closedEnd() error {
 	return nil
 }
 
-// Run makes the copy now, on the legacy default stream, and returns when it is
-// done. See View.CopyFrom for what that is ordered with.
+// Run copies on the legacy default stream and waits. See View.CopyFrom for its order with other
+// streams.
 func (o *CopyOp) Run() error {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "copy")
@@ -233,7 +232,7 @@ func (o *CopyOp) Run() error {
 	return runNow(o)
 }
 
-// runNow sends an operation to the legacy stream and waits for it.
+// runNow enqueues an operation in the legacy stream and waits for it.
 func runNow(op Op) error {
 	s := op.Context().LegacyStream()
 	if err := s.Do(op); err != nil {
@@ -247,8 +246,8 @@ func runNow(op Op) error {
 	return nil
 }
 
-// Memcpy3D is the copy as a graph node takes it. The struct belongs to o. A
-// graph node of no bytes is refused by the driver: see Bytes.
+// Memcpy3D returns the parameters of a graph node for the copy. The struct belongs to o. The driver
+// rejects a node of no bytes: see Bytes.
 func (o *CopyOp) Memcpy3D() *cu.CUDA_MEMCPY3D {
 	if o == nil {
 		return nil
@@ -256,8 +255,7 @@ func (o *CopyOp) Memcpy3D() *cu.CUDA_MEMCPY3D {
 	return &o.params
 }
 
-// Bytes is the number of bytes that are copied. A copy of none may be left
-// out, or be an empty node.
+// Bytes returns the size of the copy. A copy of no bytes may be left out, or be an empty node.
 func (o *CopyOp) Bytes() uintptr {
 	if o == nil {
 		return 0
@@ -265,7 +263,7 @@ func (o *CopyOp) Bytes() uintptr {
 	return o.bytes
 }
 
-// Context is where the copy runs.
+// Context returns the context in which the copy runs.
 func (o *CopyOp) Context() *Context {
 	if o == nil {
 		return nil
@@ -273,7 +271,7 @@ func (o *CopyOp) Context() *Context {
 	return o.ctx
 }
 
-// Refs is the memory at both ends.
+// Refs returns the memory at both ends.
 func (o *CopyOp) Refs() []Ref {
 	if o == nil {
 		return nil
@@ -281,7 +279,7 @@ func (o *CopyOp) Refs() []Ref {
 	return o.refs[:]
 }
 
-// Accesses is the memory at both ends.
+// Accesses returns the accesses at both ends.
 func (o *CopyOp) Accesses() []Access {
 	if o == nil {
 		return nil
@@ -289,7 +287,7 @@ func (o *CopyOp) Accesses() []Access {
 	return o.uses[:]
 }
 
-// String says what is copied.
+// String describes the copy.
 func (o *CopyOp) String() string {
 	if o == nil {
 		return "nil copy"

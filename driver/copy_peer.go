@@ -1,8 +1,8 @@
 package driver
 
-// sendPeer copies between contexts. The driver has a function for that which it
-// does not let into captures (error 900, seen on driver 580), so there the copy
-// names no contexts: unified addressing finds them by the addresses.
+// sendPeer copies between contexts. The driver's function for that fails in captures (error 900,
+// seen on driver 580), so a captured copy names no contexts. Unified addressing finds them by the
+// addresses.
 func (o *CopyOp) sendPeer(s *Stream) error {
 	capturing, err := s.recording()
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Region is a box in memory that is laid out in rows, and layers of rows: one
-// end of a 2D or 3D copy. All but Memory and Pitch may stay zero. An Array has a
-// layout of its own: then Pitch and Rows do not count.
+// Region is a box in memory that consists of rows and layers of rows: one end of a 2D or 3D copy.
+// Only Memory and Pitch are required. For an Array, Pitch and Rows are ignored.
 type Region struct {
 	Memory AnyMemory
 	Pitch  uintptr // bytes from one row to the next
@@ -20,14 +19,14 @@ type Region struct {
 	Y, Layer uintptr // rows, layers
 }
 
-// AnyMemory is memory of the device, page-locked memory of the host or an array:
-// what Memory, HostMemoryOf and *Array are.
+// AnyMemory is device memory, page-locked host memory or an array: a Memory, a HostMemoryOf or an
+// *Array.
 type AnyMemory interface {
-	// Bytes is the size of the memory.
+	// Bytes returns the size of the memory.
 	Bytes() uintptr
-	// Context is where it was allocated.
+	// Context returns the context in which it was allocated.
 	Context() *Context
-	// Ref keeps it alive.
+	// Ref returns a reference that keeps it alive.
 	Ref() Ref
 }
 
@@ -75,7 +74,7 @@ func newRegionCopy(what string, dst, src Region, width, height, depth uintptr) (
 	return o, nil
 }
 
-// place is a Region that was checked.
+// place is a checked Region.
 type place struct {
 	end
 	kind  cu.CUmemorytype

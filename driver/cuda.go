@@ -5,33 +5,31 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Everything that package driver has of package cu. The rest of cuda.h is there.
+// The parts of package cu that package driver uses. Package cu has the rest of cuda.h.
 
-// MinVersion is the CUDA version of the oldest driver that this package works
-// with: 11.4, NVIDIA's driver 470.
+// MinVersion is the CUDA version of the oldest supported driver: 11.4, NVIDIA's driver 470.
 const MinVersion = cu.MinVersion
 
-// SystemLibrary opens the CUDA driver of the system: the one at path, or by
-// search if path is empty (see loader.OpenCUDA).
+// SystemLibrary opens the system's CUDA driver: the file at path, or, if path is empty, the one
+// that loader.OpenCUDA finds. It returns an error if there is none.
 func SystemLibrary(path string) (loader.Library, error) { return cu.SystemLibrary(path) }
 
-// Error is the failure of one function of the driver: which one, its code, what
-// usually causes it, and what the driver's compiler or linker printed. errors.Is
-// matches it with its code: errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY).
-// %v gives one line, %+v also the whole log.
+// Error is the failure of a driver function. It has the function's name, the code, the usual cause
+// and the output of the driver's compiler or linker. errors.Is matches the code: errors.Is(err,
+// driver.CUDA_ERROR_OUT_OF_MEMORY). %v prints one line, %+v also the whole log.
 type Error = cu.Error
 
 var (
-	// ErrNotSupported is matched when the installed driver does not have a
-	// function, and when the driver returns CUDA_ERROR_NOT_SUPPORTED.
+	// ErrNotSupported matches errors of functions that the installed driver lacks, and
+	// CUDA_ERROR_NOT_SUPPORTED.
 	ErrNotSupported = cu.ErrNotSupported
-	// ErrDriverTooOld is matched when a driver is older than [MinVersion].
+	// ErrDriverTooOld matches the error for a driver older than [MinVersion].
 	ErrDriverTooOld = cu.ErrDriverTooOld
-	// ErrClosed is matched by calls on objects that are closed. Those that are nil
-	// or zero match CUDA_ERROR_INVALID_VALUE, and say what makes one.
+	// ErrClosed matches errors of calls on closed objects. Errors of calls on nil or zero objects
+	// match CUDA_ERROR_INVALID_VALUE instead, and name the constructor.
 	ErrClosed = cu.ErrClosed
-	// ErrContextLost is matched by the codes after which no context of the device
-	// works any more in this process. See [Context.Lost].
+	// ErrContextLost matches the codes after which no context of the device works any more in this
+	// process. See [Context.Lost].
 	ErrContextLost = cu.ErrContextLost
 )
 
@@ -53,8 +51,7 @@ type (
 	CUuserObject        = cu.CUuserObject
 )
 
-// CUresult is the code that a function of the driver returns. It is an error, and
-// an [Error] matches it.
+// CUresult is the result code of a driver function. It is an error, and an [Error] matches it.
 type CUresult = cu.CUresult
 
 // The values of [CUresult].

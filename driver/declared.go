@@ -5,40 +5,40 @@ import (
 	"reflect"
 )
 
-// Declared is memory as a kernel's argument together with what the kernel does
-// to it: In, Out or InOut around a buffer or a view. The declaration is about
-// the parameter: it stays when the argument is replaced by one without any.
+// Declared is a kernel's memory argument together with what the kernel does to it: In, Out or InOut
+// around a buffer or a view. The declaration belongs to the parameter. It remains in effect when
+// the argument is replaced by one without a declaration.
 type Declared struct {
 	Memory
 	mode AccessMode
 }
 
-// In declares that the kernel only reads the memory of the argument.
+// In declares that the kernel only reads the memory.
 func In(m Memory) Declared { return Declared{m, Reads} }
 
-// Out declares that the kernel only writes the memory of the argument.
+// Out declares that the kernel only writes the memory.
 func Out(m Memory) Declared { return Declared{m, Writes} }
 
-// InOut declares that the kernel reads and writes the memory of the argument,
-// which is what is believed of arguments without a declaration.
+// InOut declares that the kernel reads and writes the memory, which is the default for arguments
+// without a declaration.
 func InOut(m Memory) Declared { return Declared{m, ReadsWrites} }
 
-// Mode is what was declared.
+// Mode returns the declared access.
 func (d Declared) Mode() AccessMode { return d.mode }
 
-// Bytes is the number of bytes, 0 without memory.
+// Bytes returns the size in bytes, 0 without memory.
 func (d Declared) Bytes() uintptr { return d.span().bytes }
 
-// Ptr is the device address, 0 without memory.
+// Ptr returns the device address, 0 without memory.
 func (d Declared) Ptr() CUdeviceptr { return d.span().ptr }
 
-// Context is where the memory was allocated, nil without memory.
+// Context returns the context in which the memory was allocated, nil without memory.
 func (d Declared) Context() *Context { return d.span().context() }
 
-// Ref keeps the memory alive.
+// Ref returns a reference that keeps the memory alive.
 func (d Declared) Ref() Ref { return d.span().ref() }
 
-// String describes the memory and what is done to it.
+// String describes the memory and its access.
 func (d Declared) String() string {
 	if d.Memory == nil {
 		return "no memory"
@@ -65,7 +65,7 @@ func (l *Launch) setDeclared(s *slot, d *Declared) bool {
 	return true
 }
 
-// declare notes what the kernel does to the memory of an argument.
+// declare records what the kernel does to the memory of an argument.
 func (l *Launch) declare(s *slot, mode AccessMode) {
 	s.mode = mode
 	if s.mem >= 0 && l.uses[s.mem].Mode != mode {

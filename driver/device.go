@@ -7,16 +7,15 @@ import (
 	"iter"
 )
 
-// Device is one GPU as a Driver sees it. It is a small comparable value
-// without a lifetime: the driver's device handles are never given back.
+// Device is one GPU of a Driver. It is a small comparable value and does not need to be closed.
 type Device struct {
 	driver  *Driver
 	ordinal int
 	raw     CUdevice
 }
 
-// DeviceCount returns the number of devices the driver shows this process
-// (CUDA_VISIBLE_DEVICES narrows it).
+// DeviceCount returns the number of devices that this process can see, which CUDA_VISIBLE_DEVICES
+// limits.
 func (d *Driver) DeviceCount() (int, error) {
 	if !d.exists() {
 		return 0, absentError(d == nil, "driver")
@@ -26,8 +25,8 @@ func (d *Driver) DeviceCount() (int, error) {
 	return int(n), err
 }
 
-// Device returns the device with the given ordinal, 0 for the first. The error
-// for an ordinal without a device is CUDA_ERROR_INVALID_DEVICE.
+// Device returns the device with the given ordinal, 0 for the first. If there is no such device,
+// the error is CUDA_ERROR_INVALID_DEVICE.
 func (d *Driver) Device(ordinal int) (Device, error) {
 	if !d.exists() {
 		return Device{}, absentError(d == nil, "driver")
@@ -42,8 +41,8 @@ func (d *Driver) Device(ordinal int) (Device, error) {
 	return dev, nil
 }
 
-// Devices yields every device in the order of ordinals. An error ends the
-// sequence; it comes with the zero Device.
+// Devices yields every device in ordinal order. An error ends the sequence and comes with the zero
+// Device.
 func (d *Driver) Devices() iter.Seq2[Device, error] {
 	return func(yield func(Device, error) bool) {
 		n, err := d.DeviceCount()
@@ -60,7 +59,7 @@ func (d *Driver) Devices() iter.Seq2[Device, error] {
 	}
 }
 
-// Driver returns the driver the device was asked from.
+// Driver returns the driver that the device belongs to.
 func (dev Device) Driver() *Driver { return dev.driver }
 
 // Ordinal returns the device's number in this process.
@@ -69,7 +68,7 @@ func (dev Device) Ordinal() int { return dev.ordinal }
 // Raw returns the driver's handle.
 func (dev Device) Raw() CUdevice { return dev.raw }
 
-// String names the device by its ordinal; Name has the marketing name.
+// String returns the device's ordinal as text. For the product name, use Name.
 func (dev Device) String() string {
 	if dev.driver == nil {
 		return "no device"
@@ -85,8 +84,7 @@ func (dev Device) check() error {
 	return nil
 }
 
-// sameDriver refuses a device of another driver, whose numbers are not this
-// one's.
+// sameDriver refuses a device of another driver, whose handles mean nothing to this one.
 func (dev Device) sameDriver(o Device) error {
 	if dev.driver.core == o.driver.core {
 		return nil
@@ -102,7 +100,7 @@ func (dev Device) named(err error) error {
 	return fmt.Errorf("%v: %w", dev, err)
 }
 
-// Name returns the product's name.
+// Name returns the product name.
 func (dev Device) Name() (string, error) {
 	if err := dev.check(); err != nil {
 		return "", err
@@ -114,8 +112,8 @@ func (dev Device) Name() (string, error) {
 	return cString(name[:]), nil
 }
 
-// UUID returns the identifier that stays the same over processes and
-// reorderings. On a MIG partition it is the partition's.
+// UUID returns an identifier that stays the same across processes and reorderings. On a MIG
+// partition it is the partition's.
 func (dev Device) UUID() (UUID, error) {
 	if err := dev.check(); err != nil {
 		return UUID{}, err
@@ -127,8 +125,7 @@ func (dev Device) UUID() (UUID, error) {
 	return uuidOf(raw), nil
 }
 
-// TotalMem returns the bytes of memory on the device. Context.MemInfo has the
-// free ones.
+// TotalMem returns the device's memory in bytes. For the free memory, use Context.MemInfo.
 func (dev Device) TotalMem() (uint64, error) {
 	if err := dev.check(); err != nil {
 		return 0, err
@@ -160,7 +157,7 @@ func (dev Device) ComputeCapability() (major, minor int, err error) {
 	return major, minor, err
 }
 
-// PCIBusID returns the device's place on the bus, "0000:4e:00.0".
+// PCIBusID returns the device's PCI address, such as "0000:4e:00.0".
 func (dev Device) PCIBusID() (string, error) {
 	if err := dev.check(); err != nil {
 		return "", err
