@@ -1,20 +1,19 @@
 // Package driver is the CUDA driver API for Go, without cgo.
 //
-// It has the objects that programs work with:
+// It provides the objects that programs work with:
 //
 //	[Device] → [Context] → [Stream], [Event], modules, kernels, buffers
 //
-// The raw functions of cuda.h are methods of [Driver] too, with their C names:
-// d.CuMemGetInfo. They, and the types, enums and constants that they take, are
-// in package driver/cu. This package has aliases of the few that its own methods
-// return: the errors, the result codes and the handles.
+// The raw functions of cuda.h are also methods of [Driver], with their C names: d.CuMemGetInfo.
+// They and their types, enums and constants are in package driver/cu. This package has aliases for
+// the few that its own methods return: errors, result codes and handles.
 //
-// A [Driver] is whatever implements the driver API: the system's library
-// ([Open]) or another loader.Library, such as an emulated one. This package
-// does not know which, and never chooses one on its own.
+// A [Driver] is any implementation of the driver API: the system's library ([Open]) or another
+// loader.Library, such as an emulator. This package treats them alike and never chooses one for
+// you.
 //
-// A program opens a driver, takes a device's context, loads code and makes
-// memory and streams from it, and sends operations:
+// A program opens a driver, takes a device's context, loads code, creates memory and streams, and
+// enqueues operations:
 //
 //	d, err := driver.Open()
 //	dev, err := d.Device(0)
@@ -27,59 +26,52 @@
 //	err = s.Do(launch)
 //	err = s.Wait(ctx)
 //
-// What can be sent is an [Op]: kernel launches, copies, fills, host functions,
-// events. The same values are captured, added to graphs and set on nodes by
-// package graph.
+// An operation is an [Op]: a kernel launch, a copy, a fill, a host function, an event. Package
+// graph captures the same values, adds them to graphs and sets them on nodes.
 //
 // # What waits
 //
-// Methods of [Stream] return when work is queued, not when it is done; so does
-// [Kernel.Launch]. Stream.Wait, [Event.Wait] and [Context.Synchronize] wait.
-// CopyFrom, CopyTo and Fill of memory, and the Run methods of operations, work on
-// the legacy default stream and wait: what other streams still do to the same
-// memory has to be waited for first, see [View.CopyFrom]. [Alloc], [AllocHost]
+// Methods of [Stream] and [Kernel.Launch] return when work is enqueued, not when it is done.
+// Stream.Wait, [Event.Wait] and [Context.Synchronize] wait. CopyFrom, CopyTo and Fill of memory,
+// and the Run methods of operations, work on the legacy default stream and wait. Before you call
+// them, wait for other streams that use the same memory: see [View.CopyFrom]. [Alloc], [AllocHost]
 // and the Close methods of their memory may wait for the device.
 //
 // # Goroutines
 //
-// Any goroutine may use any object at any time; none has to be locked to a
-// thread. CUDA keeps a current context per thread, so every call that needs one
-// makes its context current and calls, in one step. What the library does on
-// its own account (destroying what was dropped, growing a pool) and every wait
-// and query runs under the relaxed capture mode, so that it cannot invalidate
-// a stream capture that is open elsewhere in the process.
+// Any goroutine may use any object at any time, unless its documentation says otherwise, and need
+// not be locked to a thread. CUDA keeps a current context per thread, so every call that needs a
+// context makes it current in the same native call. What the library does in the background
+// (destroying unreachable objects, growing a pool) and every wait and query runs in the relaxed
+// capture mode: it cannot invalidate a stream capture elsewhere in the process.
 //
 // # Lifetimes
 //
-// Objects are closed explicitly. Close is idempotent, does nothing on nil, and
-// may come in any order: an object lives on until those made from it are
-// closed as well, and closing a [Context] releases it when the last of its
-// objects goes. Calls on a closed or nil object return an error that names it
-// and matches [ErrClosed]. An object that is dropped without Close is destroyed
-// after the garbage collector noticed, and reported to the hook that
-// [SetLeakHook] installed.
+// Objects must be closed. Close is idempotent and does nothing on nil. Close objects in any order:
+// an object lives on until those created from it are closed as well, and a closed [Context] is
+// released with the last of its objects. Calls on a closed object return an error that names it and
+// matches [ErrClosed]. An object that becomes unreachable without Close is destroyed after a
+// garbage collection, and reported to the hook that [SetLeakHook] installed.
 //
 // # Errors
 //
-// Methods answer errors and do not panic. An error names the object, the
-// function of the driver and its code, and says what usually causes it; errors.Is
-// matches the code (CUDA_ERROR_OUT_OF_MEMORY), [ErrNotSupported], [ErrClosed] and
-// [ErrContextLost], errors.As takes an [*Error] out of it. %+v also prints what the
-// driver's compiler said. Wrong arguments, ranges and objects of other drivers are
-// found before the driver is called, mostly as CUDA_ERROR_INVALID_VALUE. Work fails after it was sent: the error is that of the
-// wait, or of any later call.
+// Methods return errors and do not panic. An error names the object, the driver function and its
+// code, and gives the usual cause. errors.Is matches the code (CUDA_ERROR_OUT_OF_MEMORY),
+// [ErrNotSupported], [ErrClosed] and [ErrContextLost]. errors.As extracts an [*Error]. %+v also
+// prints the output of the driver's compiler. Wrong arguments, ranges and objects of other drivers
+// are detected before the driver is called, mostly as CUDA_ERROR_INVALID_VALUE. If work fails after
+// it was enqueued, the wait or any later call returns the error.
 //
 // # Versions
 //
-// Drivers from CUDA 11.4 on are supported. What came later names the version
-// where it is described, as (CUDA 12.3), and returns an error on an older driver
-// that matches ErrNotSupported and says which version it needs.
+// Drivers from CUDA 11.4 on are supported. Documentation of later features names the version, as in
+// (CUDA 12.3). On an older driver they return an error that matches ErrNotSupported and names the
+// required version.
 //
 // # Handles
 //
-// Raw handles (the Raw methods) are borrowed: keep the object reachable while
-// its handle is in use.
+// Raw handles (the Raw methods) are borrowed: keep the object reachable while its handle is in use.
 //
-// This package imports packages loader and driver/cu, and package ptx to read the
-// signatures of kernels; nothing else of this module that a program can import.
+// This package imports packages loader and driver/cu, and package ptx to read the signatures of
+// kernels, but no other public package of this module.
 package driver

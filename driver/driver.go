@@ -7,30 +7,30 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Driver is an opened CUDA driver. It may be used from any number of goroutines.
+// Driver is an opened CUDA driver. Any number of goroutines may use it.
 //
-// It embeds the driver of package cu, so that every raw function is one of its
-// methods, with the C name: d.CuLaunchKernel. The raw functions of a zero Driver
-// return an error. On a nil *Driver they panic, as promoted methods do.
+// It embeds the driver of package cu, so every raw function is a method with its C name:
+// d.CuLaunchKernel. The raw functions of a zero Driver return an error. On a nil *Driver they
+// panic, as promoted methods do.
 //
-// Bound and Guarded return views: the same driver, whose calls run under a
-// given context or without disturbing captures.
+// Bound and Guarded return views: the same driver, with calls that run in a given context or that
+// do not disturb captures.
 type Driver struct {
 	cu.Driver
 	core *driverCore
 }
 
-// driverCore is what this package has for all views of a driver.
+// driverCore is shared by all views of a driver.
 type driverCore struct {
 	background background
 }
 
-// New resolves the functions of a library and initialises it: the system's
-// ([SystemLibrary]), an emulated one, or a wrapper around either. If it fails, the
-// library is still the caller's.
+// New resolves the functions of a library and initialises it. The library is the system's
+// ([SystemLibrary]), an emulator, or a wrapper around either. If New fails, the caller still owns
+// the library.
 //
-// Functions that the library does not have, and those that are newer than the
-// version it reports, return an error that matches [ErrNotSupported].
+// Functions that the library lacks, and those newer than the version it reports, return an error
+// that matches [ErrNotSupported].
 func New(lib loader.Library) (*Driver, error) {
 	raw, err := cu.New(lib)
 	if err != nil {
@@ -44,11 +44,10 @@ func New(lib loader.Library) (*Driver, error) {
 	return d, nil
 }
 
-// Open opens the system's driver and initialises it. Its errors say what to do
-// where there is no usable one: no library (a [*loader.OpenError] with each name
-// that was tried), no GPU (CUDA_ERROR_NO_DEVICE), a driver that is too old
-// ([ErrDriverTooOld]), a build or a platform that cannot open one
-// ([loader.ErrStatic], [loader.ErrUnsupportedPlatform]).
+// Open opens the system's driver and initialises it. If there is no usable driver, the error says
+// what to do: no library (a [*loader.OpenError] with each name that was tried), no GPU
+// (CUDA_ERROR_NO_DEVICE), a driver that is too old ([ErrDriverTooOld]), or a build or platform that
+// cannot open one ([loader.ErrStatic], [loader.ErrUnsupportedPlatform]).
 func Open() (*Driver, error) {
 	lib, err := SystemLibrary("")
 	if err != nil {
@@ -61,12 +60,11 @@ func Open() (*Driver, error) {
 	return d, nil
 }
 
-// Init is the raw driver's. New and Open have called it.
+// Init calls the raw driver's Init, as New and Open already did.
 func (d *Driver) Init() error { return d.raw().Init() }
 
-// Bound returns a view of the driver in which every call first makes ctx
-// current on the thread it runs on, in the same native call. It leaves it
-// current.
+// Bound returns a view of the driver in which every call first makes ctx current on its thread, in
+// the same native call. ctx stays current.
 func (d *Driver) Bound(ctx CUcontext) *Driver {
 	if !d.exists() {
 		return noDriver()
@@ -74,9 +72,8 @@ func (d *Driver) Bound(ctx CUcontext) *Driver {
 	return &Driver{*d.Driver.Bound(ctx), d.core}
 }
 
-// Guarded returns a view of the driver in which every call runs under the
-// relaxed capture mode: it cannot invalidate a stream capture that is open
-// on this or on another thread.
+// Guarded returns a view of the driver in which every call runs in the relaxed capture mode: it
+// cannot invalidate a stream capture on any thread.
 func (d *Driver) Guarded() *Driver {
 	if !d.exists() {
 		return noDriver()
@@ -87,7 +84,7 @@ func (d *Driver) Guarded() *Driver {
 // exists reports whether d was made by New or Open.
 func (d *Driver) exists() bool { return d != nil && d.core != nil }
 
-// raw is the driver without what this package adds, nil for a nil one.
+// raw returns the driver of package cu, nil for a nil d.
 func (d *Driver) raw() *cu.Driver {
 	if d == nil {
 		return nil
@@ -101,25 +98,24 @@ func (d *Driver) Has(f cu.Function) bool { return d.raw().Has(f) }
 // Version returns the CUDA version that the driver supports: 12040 is 12.4.
 func (d *Driver) Version() int { return d.raw().Version() }
 
-// LibraryName says which library this is.
+// LibraryName returns the name of the library.
 func (d *Driver) LibraryName() string { return d.raw().LibraryName() }
 
-// Library returns the library the driver was made from.
+// Library returns the library that the driver was created from.
 func (d *Driver) Library() loader.Library { return d.raw().Library() }
 
-// Closed reports whether Close was called, on this or on another view.
+// Closed reports whether Close was called on this view or another.
 func (d *Driver) Closed() bool { return d.raw().Closed() }
 
-// Close gives the library back. Close what was made from the driver before.
+// Close releases the library. Close the objects created from the driver before.
 //
-// The system's library stays in the process, so that a call after Close is
-// harmless. What such a call does is up to the library; if it fails, its error
-// matches [ErrClosed]. A host function cannot close the driver that calls it:
-// there, Close does nothing and returns CUDA_ERROR_NOT_PERMITTED.
+// The system's library stays in the process, so that calls after Close are harmless. Their
+// behaviour is up to the library. If they fail, the error matches [ErrClosed]. A host function
+// cannot close the driver that calls it: there, Close does nothing and returns
+// CUDA_ERROR_NOT_PERMITTED.
 //
-// What was closed while the GPU still used it is destroyed on goroutines of this
-// package. Close waits for them, but for no more than ten seconds where work of
-// the GPU does not end.
+// Objects that were closed while the GPU still used them are destroyed in the background. Close
+// waits for that, for at most ten seconds if GPU work does not end.
 func (d *Driver) Close() error {
 	if !d.exists() {
 		return nil

@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// elemErrors caches, per type, why its values cannot lie in device memory
-// (reflect.Type to error, nil for those that can).
+// elemErrors caches, by type, why its values cannot be in device memory (reflect.Type to error, nil
+// if they can).
 var elemErrors sync.Map
 
-// checkElem reports whether values of T may lie in device or page-locked
-// memory: T must have a size and hold no Go pointers, because the garbage
-// collector does not look there and the GPU cannot follow them.
+// checkElem returns nil if values of T may be in device or page-locked memory. T must have a size
+// and contain no Go pointers, because the garbage collector does not look there and the GPU cannot
+// follow them.
 func checkElem[T any]() error { return checkElemType(reflect.TypeFor[T]()) }
 
 func checkElemType(t reflect.Type) error {
@@ -42,7 +42,7 @@ func elemError(t reflect.Type) error {
 	return nil
 }
 
-// goKind is a kind of Go values that refer to Go memory, in words.
+// goKind describes kinds of Go values that refer to Go memory.
 func goKind(k reflect.Kind) string {
 	switch k {
 	case reflect.Pointer, reflect.UnsafePointer, reflect.Uintptr:
@@ -55,8 +55,8 @@ func goKind(k reflect.Kind) string {
 	return "a Go " + k.String()
 }
 
-// goPointer looks for a Go pointer in values of t. It returns the path of the
-// first one and its type, nil if there is none.
+// goPointer returns the path and the type of the first Go pointer in values of t, and a nil type if
+// there is none.
 func goPointer(t reflect.Type, path string) (string, reflect.Type) {
 	switch t.Kind() {
 	case reflect.Array:
@@ -79,10 +79,10 @@ func goPointer(t reflect.Type, path string) (string, reflect.Type) {
 	return "", nil
 }
 
-// elemName is T in error messages and leak reports.
+// elemName returns T's name for error messages and leak reports.
 func elemName[T any]() string { return reflect.TypeFor[T]().String() }
 
-// byteSize returns n elements of size bytes, checked for sign and overflow.
+// byteSize returns the size of n elements of size bytes, or an error if n is negative or too large.
 func byteSize(n int, size uintptr) (uintptr, error) {
 	if n < 0 {
 		return 0, invalidf("negative length %d", n)
@@ -95,9 +95,8 @@ func byteSize(n int, size uintptr) (uintptr, error) {
 
 const maxBytes = ^uintptr(0) >> 1
 
-// invalidError is a mistake in the caller's arguments that is found before the
-// driver sees them. It matches CUDA_ERROR_INVALID_VALUE, which is what the
-// driver would answer at best.
+// invalidError is a mistake in the caller's arguments that is detected before the driver sees them.
+// It matches CUDA_ERROR_INVALID_VALUE, which the driver would return at best.
 type invalidError struct{ text string }
 
 func (e *invalidError) Error() string        { return e.text }
@@ -107,7 +106,7 @@ func invalidf(format string, args ...any) error {
 	return &invalidError{fmt.Sprintf(format, args...)}
 }
 
-// joinClose closes what was made before a failure and returns both errors.
+// joinClose closes what was created before a failure and returns both errors.
 func joinClose(err error, made interface{ Close() error }) error {
 	return errors.Join(err, made.Close())
 }

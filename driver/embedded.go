@@ -7,24 +7,23 @@ import (
 	"unsafe"
 )
 
-// embedded are modules that belong to the library and not to the program.
+// embedded holds the modules that belong to the library instead of the program.
 type embedded struct {
 	mu   sync.Mutex
 	mods map[embeddedText]*Module
 }
 
-// embeddedText tells texts of one name apart, which two packages may have.
+// embeddedText distinguishes texts of the same name, which two packages may have.
 type embeddedText struct {
 	name string
 	at   *byte
 	size int
 }
 
-// Embedded returns the module of PTX that a package brings along for its own
-// use. It is loaded when that text is first asked for under that name, whatever
-// is being captured, and unloaded with the context, which it does not keep alive:
-// nobody closes it. The same text is the same memory, as that of an embedded
-// variable. It is exported for packages that are built on this one.
+// Embedded returns the module of a package's own PTX. The first call with this name and text loads
+// it, even during a capture. The context unloads it, nobody closes it, and it does not keep the
+// context alive. Texts are the same if they are the same memory, as that of an embedded variable
+// is. It is for packages built on this one.
 func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
@@ -68,8 +67,8 @@ func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
 	return m, nil
 }
 
-// embed makes the program of an embedded module. Its lifetime has no parent and
-// is not tracked: the context ends it.
+// embed creates the program of an embedded module. Its lifetime has no parent and is not tracked:
+// the context ends it.
 func (core *contextCore) embed(c *Context, name string, raw CUmodule, img loadable) *program {
 	life := &Lifetime{kind: name, core: core, handle: uint64(raw)}
 	life.refs.Store(1)

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Event is a point in a stream's work that can be waited for, on the host and
-// by other streams.
+// Event marks a point in a stream's work. The host and other streams can wait for it.
 type Event struct {
 	life   *Lifetime
 	ctx    *Context
@@ -25,24 +24,22 @@ type Event struct {
 // EventOption changes how NewEvent makes an event.
 type EventOption func(*cu.CUevent_flags)
 
-// WithTiming has the event take the time when it happens, for Elapsed. Events
-// without it are cheaper.
+// WithTiming makes the event record the time, for Elapsed. Events without timing are cheaper.
 func WithTiming() EventOption {
 	return func(f *cu.CUevent_flags) { *f &^= cu.CU_EVENT_DISABLE_TIMING }
 }
 
-// WithBlockingSync has a thread that waits for the event sleep instead of spin.
+// WithBlockingSync makes a thread that waits for the event sleep instead of spin.
 func WithBlockingSync() EventOption {
 	return func(f *cu.CUevent_flags) { *f |= cu.CU_EVENT_BLOCKING_SYNC }
 }
 
-// WithInterprocess allows the event to be shared with other processes. It
-// cannot have timing.
+// WithInterprocess allows sharing the event with other processes. It excludes timing.
 func WithInterprocess() EventOption {
 	return func(f *cu.CUevent_flags) { *f |= cu.CU_EVENT_INTERPROCESS | cu.CU_EVENT_DISABLE_TIMING }
 }
 
-// NewEvent creates an event, without timing unless an option says so.
+// NewEvent creates an event, without timing unless requested by an option.
 func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
 	if err := notInCallback(); err != nil {
 		return nil, err
@@ -62,9 +59,9 @@ func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
 	return e, nil
 }
 
-// BorrowEvent returns an Event for a handle that other code owns. Closing it does
-// nothing; the owner keeps the handle valid while the Event, or a graph that has
-// it, is in use. Elapsed asks the driver whether it has timing.
+// BorrowEvent returns an Event for a handle that other code owns. Closing it does nothing. The
+// owner must keep the handle valid while the Event, or a graph that refers to it, is in use. If the
+// event has no timing, Elapsed returns the error of the driver.
 func (c *Context) BorrowEvent(raw CUevent) (*Event, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -108,7 +105,7 @@ func (e *Event) Context() *Context {
 	return e.ctx
 }
 
-// String names the event and its device.
+// String describes the event and its device.
 func (e *Event) String() string {
 	if e == nil {
 		return "nil event"
@@ -116,8 +113,7 @@ func (e *Event) String() string {
 	return fmt.Sprintf("event %#x of %v", uintptr(e.raw), e.ctx.Device())
 }
 
-// Close destroys the event. Streams that already wait for it are let through
-// when its record happens.
+// Close destroys the event. Streams that already wait for it continue when its record completes.
 func (e *Event) Close() error {
 	if e == nil || e.borrowed {
 		return nil
@@ -130,8 +126,8 @@ func (e *Event) Close() error {
 // Record is s.Record(e).
 func (e *Event) Record(s *Stream) error { return s.Record(e) }
 
-// Query reports whether the event's latest record happened. An event that was
-// never recorded has.
+// Query reports whether the event's latest record has completed. It is true for an event that was
+// never recorded.
 func (e *Event) Query() (done bool, err error) {
 	if err := e.check(); err != nil {
 		return false, err
@@ -144,9 +140,9 @@ func (e *Event) Query() (done bool, err error) {
 	return done, e.named(err)
 }
 
-// Wait returns when the event's latest record happened, or with the cause of
-// ctx's cancellation, as Stream.Wait does. An event that is recorded again and
-// again is waited for until a query finds it done.
+// Wait returns when the event's latest record has completed, or with the cause of ctx's
+// cancellation, as Stream.Wait does. If the event is recorded repeatedly, Wait returns when a query
+// finds it done.
 func (e *Event) Wait(ctx context.Context) error {
 	if err := e.check(); err != nil {
 		return err
@@ -169,13 +165,12 @@ func (e *Event) Wait(ctx context.Context) error {
 func (e *Event) poll() (bool, error) { return finished(e.ctx.core.loose.CuEventQuery(e.raw)) }
 func (e *Event) block() error        { return e.ctx.core.guarded.CuEventSynchronize(e.raw) }
 
-// sleeps goes by the event: the driver spins for one without the flag, whatever
-// the context was made with.
+// sleeps depends on the event: without the flag the driver spins, whatever the flags of the
+// context.
 func (e *Event) sleeps() (bool, error) { return e.sleepy, nil }
 
-// Elapsed returns the time from start to e. Both have timing and have happened;
-// an event that has not yet is CUDA_ERROR_NOT_READY. The resolution is about
-// half a microsecond.
+// Elapsed returns the time from start to e. Both must have timing. If one has not completed yet,
+// the error is CUDA_ERROR_NOT_READY. The resolution is about half a microsecond.
 func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 	for _, x := range []*Event{e, start} {
 		if err := x.check(); err != nil {
@@ -197,7 +192,7 @@ func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 	return time.Duration(math.Round(float64(ms) * float64(time.Millisecond))), nil
 }
 
-// elapsed picks the ABI: since CUDA 12.8 the time is better than a float of the
+// elapsed selects the ABI. The one since CUDA 12.8 returns a better time than a float of the
 // device's clock.
 func (e *Event) elapsed(start *Event) (ms float32, err error) {
 	d := e.ctx.core.guarded
@@ -209,7 +204,7 @@ func (e *Event) elapsed(start *Event) (ms float32, err error) {
 	return ms, err
 }
 
-// Lifetime is the event's ownership record, nil for a nil event.
+// Lifetime returns the event's ownership record, nil for a nil event.
 func (e *Event) Lifetime() *Lifetime {
 	if e == nil {
 		return nil
@@ -217,7 +212,8 @@ func (e *Event) Lifetime() *Lifetime {
 	return e.life
 }
 
-// Retain implements Ref: it delays the destruction until Done.
+// Retain implements Ref: it delays the destruction until Done. It returns an error if the event is
+// closed.
 func (e *Event) Retain() error {
 	if e == nil || e.life == nil {
 		return absentError(e == nil, "event")
@@ -225,7 +221,7 @@ func (e *Event) Retain() error {
 	return e.life.Retain()
 }
 
-// Done gives back one Retain.
+// Done releases one Retain.
 func (e *Event) Done() {
 	if e == nil || e.life == nil {
 		return

@@ -19,9 +19,9 @@ type FillOp struct {
 	uses   [1]Access
 }
 
-// Fill sets every element of dst to v. The hardware fills with units of 1, 2
-// or 4 bytes, so a larger v must consist of equal ones (0 does); View.Fill does
-// the others in several passes.
+// Fill sets every element of dst to v. The hardware fills with units of 1, 2 or 4 bytes, so a
+// larger v must consist of equal units, as 0 does. For other values use View.Fill, which makes
+// several passes.
 func Fill[T any](dst MemoryOf[T], v T) (*FillOp, error) {
 	s, unit, value, err := newFill(dst, v)
 	if err != nil {
@@ -30,8 +30,7 @@ func Fill[T any](dst MemoryOf[T], v T) (*FillOp, error) {
 	return s.fill(unit, value, s.bytes, s.bytes/uintptr(unit), 1), nil
 }
 
-// Fill2D sets the first width elements of height rows to v. Rows are pitch
-// elements apart.
+// Fill2D sets the first width elements of height rows to v. Rows are pitch elements apart.
 func Fill2D[T any](dst MemoryOf[T], v T, pitch, width, height int) (*FillOp, error) {
 	s, unit, value, err := newFill(dst, v)
 	if err != nil {
@@ -66,8 +65,8 @@ func newFill[T any](dst MemoryOf[T], v T) (s span, unit, value uint32, err error
 	return s, unit, value, nil
 }
 
-// repeating finds the unit of 1, 2 or 4 bytes that v consists of. Where v is
-// such a unit itself it is used as it is.
+// repeating returns the unit of 1, 2 or 4 bytes that v consists of. A v of such a size is returned
+// unchanged.
 func repeating(v []byte) (unit, value uint32, ok bool) {
 	for _, n := range []int{4, 2, 1} {
 		if len(v)%n == 0 && bytes.Equal(v[n:], v[:len(v)-n]) {
@@ -91,8 +90,8 @@ func (s span) fill(unit, value uint32, pitch, width, height uintptr) *FillOp {
 	return o
 }
 
-// Enqueue implements Op: one driver call, no allocation. A fill of no bytes is
-// none.
+// Enqueue implements Op. It makes one driver call and does not allocate. A fill of no bytes makes
+// no call.
 func (o *FillOp) Enqueue(s *Stream) error {
 	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
 		if err := o.refuse(s); err != nil {
@@ -146,8 +145,8 @@ func (o *FillOp) refuse(s *Stream) error {
 	return checkStream(o, o.ctx, s)
 }
 
-// fillNow fills memory on the legacy stream with a value of any size: in one
-// pass if it repeats, else column by column as 2D fills.
+// fillNow fills memory on the legacy stream with a value of any size: in one pass if the value
+// repeats, else with one 2D fill per column.
 func fillNow(d *Driver, s span, v []byte) error {
 	if unit, value, ok := repeating(v); ok {
 		return s.fill(unit, value, s.bytes, s.bytes/uintptr(unit), 1).send(d, 0)
@@ -175,8 +174,8 @@ func columnUnit(size int) int {
 	return 1
 }
 
-// MemsetParams is the fill as a graph node takes it. The struct belongs to o.
-// A graph node of no bytes is refused by the driver: see Bytes.
+// MemsetParams returns the parameters of a graph node for the fill. The struct belongs to o. The
+// driver rejects a node of no bytes: see Bytes.
 func (o *FillOp) MemsetParams() *cu.CUDA_MEMSET_NODE_PARAMS {
 	if o == nil {
 		return nil
@@ -184,7 +183,7 @@ func (o *FillOp) MemsetParams() *cu.CUDA_MEMSET_NODE_PARAMS {
 	return &o.params
 }
 
-// Bytes is the number of bytes that are set.
+// Bytes returns the number of bytes to set.
 func (o *FillOp) Bytes() uintptr {
 	if o == nil {
 		return 0
@@ -192,7 +191,7 @@ func (o *FillOp) Bytes() uintptr {
 	return o.params.Width * o.params.Height * uintptr(o.params.ElementSize)
 }
 
-// Run makes the fill now, on the legacy default stream, and waits for it.
+// Run fills on the legacy default stream and waits.
 func (o *FillOp) Run() error {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "fill")
@@ -200,7 +199,7 @@ func (o *FillOp) Run() error {
 	return runNow(o)
 }
 
-// Context is where the fill runs.
+// Context returns the context in which the fill runs.
 func (o *FillOp) Context() *Context {
 	if o == nil {
 		return nil
@@ -208,7 +207,7 @@ func (o *FillOp) Context() *Context {
 	return o.ctx
 }
 
-// Refs is the memory.
+// Refs returns the memory.
 func (o *FillOp) Refs() []Ref {
 	if o == nil {
 		return nil
@@ -216,7 +215,7 @@ func (o *FillOp) Refs() []Ref {
 	return o.refs[:]
 }
 
-// Accesses is the memory.
+// Accesses returns the write of the memory.
 func (o *FillOp) Accesses() []Access {
 	if o == nil {
 		return nil
@@ -224,7 +223,7 @@ func (o *FillOp) Accesses() []Access {
 	return o.uses[:]
 }
 
-// String says what is filled.
+// String describes the fill.
 func (o *FillOp) String() string {
 	if o == nil {
 		return "nil fill"

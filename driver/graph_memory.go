@@ -7,15 +7,15 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// GraphMemStats is what the allocation nodes of graphs hold on a device, in
-// bytes. The driver keeps that memory apart from its pools, and keeps it after
-// it was freed, for the next launch, until [Device.TrimGraphMem].
+// GraphMemStats reports the memory of graphs' allocation nodes on a device, in bytes. The driver
+// keeps it apart from its pools, and keeps freed memory for the next launch until
+// [Device.TrimGraphMem].
 type GraphMemStats struct {
 	Used, UsedHigh         uint64 // in allocations; the most since ResetGraphMemStats
 	Reserved, ReservedHigh uint64 // taken from the device
 }
 
-// GraphMemStats returns what graphs hold on the device (CUDA 11.4).
+// GraphMemStats returns the memory that graphs hold on the device (CUDA 11.4).
 func (dev Device) GraphMemStats() (GraphMemStats, error) {
 	var s GraphMemStats
 	if err := dev.check(); err != nil {
@@ -37,8 +37,7 @@ func (dev Device) GraphMemStats() (GraphMemStats, error) {
 	return s, nil
 }
 
-// ResetGraphMemStats sets the high-water marks back to what is held now
-// (CUDA 11.4).
+// ResetGraphMemStats resets the high-water marks to the current values (CUDA 11.4).
 func (dev Device) ResetGraphMemStats() error {
 	if err := dev.check(); err != nil {
 		return err
@@ -52,8 +51,8 @@ func (dev Device) ResetGraphMemStats() error {
 	return nil
 }
 
-// TrimGraphMem gives memory that graphs do not use back to the device
-// (CUDA 11.4): what no launch has allocated and left. It is a guarded call.
+// TrimGraphMem returns memory that graphs do not use to the device (CUDA 11.4). Memory that a
+// launch allocated and left is in use. It does not disturb captures.
 func (dev Device) TrimGraphMem() error {
 	if err := dev.check(); err != nil {
 		return err

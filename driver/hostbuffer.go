@@ -8,10 +8,9 @@ import (
 	"unsafe"
 )
 
-// HostBuffer is page-locked host memory for Len elements of type T. Copies
-// between it and the device are asynchronous and run at full speed, and graphs
-// can refer to it. It is memory of the driver's, outside Go's heap: the slice
-// that Slice returns is valid only as long as the buffer is reachable and open.
+// HostBuffer is page-locked host memory for Len elements of type T. Copies between it and the
+// device are asynchronous and run at full speed, and graphs can refer to it. The memory is outside
+// Go's heap: the slice that Slice returns is valid only while the buffer is reachable and open.
 type HostBuffer[T any] struct {
 	mem hostSpan
 }
@@ -21,13 +20,13 @@ type HostOption func(*hostOptions)
 
 type hostOptions struct{ alloc, register uint32 }
 
-// WriteCombined makes the memory faster for the device to read and very slow
-// for the host to read: for buffers that the host only writes.
+// WriteCombined makes the memory faster for the device to read and very slow for the host to read.
+// Use it for buffers that the host only writes.
 func WriteCombined() HostOption {
 	return func(o *hostOptions) { o.alloc |= cu.CU_MEMHOSTALLOC_WRITECOMBINED }
 }
 
-// ReadOnlyHost says that the device only reads registered memory.
+// ReadOnlyHost declares that the device only reads the registered memory.
 func ReadOnlyHost() HostOption {
 	return func(o *hostOptions) { o.register |= cu.CU_MEMHOSTREGISTER_READ_ONLY }
 }
@@ -42,9 +41,9 @@ func hostFlags(opts []HostOption) hostOptions {
 	return o
 }
 
-// AllocHost allocates page-locked memory for n elements. It is zeroed. It takes
-// much longer than memory of Go's heap does, so make it once and keep it. If the
-// host has too little the error matches CUDA_ERROR_OUT_OF_MEMORY.
+// AllocHost allocates zeroed page-locked memory for n elements. This is much slower than allocating
+// on Go's heap, so allocate once and reuse. If the host has too little memory, the error matches
+// CUDA_ERROR_OUT_OF_MEMORY.
 func AllocHost[T any](c *Context, n int, opts ...HostOption) (*HostBuffer[T], error) {
 	kind, bytes, err := newHostBuffer[T](n)
 	if err != nil {
@@ -57,7 +56,7 @@ func AllocHost[T any](c *Context, n int, opts ...HostOption) (*HostBuffer[T], er
 	return &HostBuffer[T]{mem}, nil
 }
 
-// AllocHostFrom allocates page-locked memory with a copy of src.
+// AllocHostFrom allocates page-locked memory and copies src into it.
 func AllocHostFrom[T any](c *Context, src []T, opts ...HostOption) (*HostBuffer[T], error) {
 	h, err := AllocHost[T](c, len(src), opts...)
 	if err != nil {
@@ -67,8 +66,8 @@ func AllocHostFrom[T any](c *Context, src []T, opts ...HostOption) (*HostBuffer[
 	return h, nil
 }
 
-// RegisterHost page-locks the memory of an existing slice until Close; the
-// buffer keeps the slice alive. The slice may be of Go's heap.
+// RegisterHost page-locks the memory of an existing slice until Close. The slice may be on Go's
+// heap. The buffer keeps it alive.
 func RegisterHost[T any](c *Context, s []T, opts ...HostOption) (*HostBuffer[T], error) {
 	kind, bytes, err := newHostBuffer[T](len(s))
 	if err != nil {
@@ -140,35 +139,35 @@ func registerHost(c *Context, kind string, p unsafe.Pointer, bytes uintptr, flag
 	return hostSpan{a, p, bytes}, nil
 }
 
-// Slice is the memory as a Go slice. It does not keep the buffer alive, and
-// must not be used after Close. The device may be reading or writing it: wait
-// for the stream first. It is nil for a nil or closed buffer.
+// Slice returns the memory as a Go slice, nil for a nil or closed buffer. The slice does not keep
+// the buffer alive and must not be used after Close. The device may still access the memory: wait
+// for the stream first.
 func (h *HostBuffer[T]) Slice() []T { return h.All().Slice() }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (h *HostBuffer[T]) Len() int { return h.All().Len() }
 
-// Bytes is the number of bytes.
+// Bytes returns the size in bytes.
 func (h *HostBuffer[T]) Bytes() uintptr { return h.hostSpan().bytes }
 
-// HostPtr is the address of the memory.
+// HostPtr returns the address of the memory.
 func (h *HostBuffer[T]) HostPtr() unsafe.Pointer { return h.hostSpan().ptr }
 
-// Context is where the memory was page-locked, nil for a nil buffer.
+// Context returns the context in which the memory was page-locked, nil for a nil buffer.
 func (h *HostBuffer[T]) Context() *Context { return h.All().Context() }
 
-// Ref keeps the memory alive.
+// Ref returns a reference that keeps the memory alive.
 func (h *HostBuffer[T]) Ref() Ref { return h.hostSpan().ref() }
 
-// All is the whole buffer as a view.
+// All returns the whole buffer as a view.
 func (h *HostBuffer[T]) All() HostView[T] { return HostView[T]{h.hostSpan()} }
 
-// View is elements lo to hi (without hi). A range that is not within the
-// buffer makes a view that is empty and whose every use returns the error.
+// View returns elements lo up to, but not including, hi. If the range is not within the buffer, the
+// view is empty and every use of it returns the error.
 func (h *HostBuffer[T]) View(lo, hi int) HostView[T] { return h.All().View(lo, hi) }
 
-// Device is the same memory as the device sees it: kernels can read and write
-// it over the bus. The view keeps the host buffer alive.
+// Device returns a view of the same memory for the device. Kernels can read and write it over the
+// bus. The view keeps the host buffer alive.
 func (h *HostBuffer[T]) Device() (View[T], error) {
 	s := h.hostSpan()
 	if err := s.check(); err != nil {
@@ -183,8 +182,8 @@ func (h *HostBuffer[T]) Device() (View[T], error) {
 	return View[T]{span{a, a.ptr, a.bytes}}, nil
 }
 
-// Close gives the memory back, or unregisters it. Copies that use it must be
-// done. A graph that holds the buffer delays that until it lets go.
+// Close frees or unregisters the memory. Copies that use it must be done. A graph that refers to
+// the buffer delays the free.
 func (h *HostBuffer[T]) Close() error {
 	if h == nil || h.mem.a == nil {
 		return nil
@@ -194,7 +193,7 @@ func (h *HostBuffer[T]) Close() error {
 	return err
 }
 
-// String names the buffer for messages.
+// String describes the buffer for messages.
 func (h *HostBuffer[T]) String() string {
 	if h == nil || h.mem.a == nil {
 		return "nil host buffer of " + elemName[T]()
@@ -209,13 +208,12 @@ func (h *HostBuffer[T]) hostSpan() hostSpan {
 	return h.mem
 }
 
-// HostView is a part of a page-locked buffer. It is a small value and keeps
-// the buffer alive.
+// HostView is a part of a page-locked buffer. It is a small value and keeps the buffer alive.
 type HostView[T any] struct {
 	mem hostSpan
 }
 
-// Slice is the memory as a Go slice, under the conditions of HostBuffer.Slice.
+// Slice returns the memory as a Go slice, under the conditions of HostBuffer.Slice.
 func (v HostView[T]) Slice() []T {
 	if v.mem.check() != nil || v.mem.ptr == nil {
 		return nil
@@ -223,16 +221,16 @@ func (v HostView[T]) Slice() []T {
 	return unsafe.Slice((*T)(v.mem.ptr), v.Len())
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (v HostView[T]) Len() int { return count[T](v.mem.bytes) }
 
-// Bytes is the number of bytes.
+// Bytes returns the size in bytes.
 func (v HostView[T]) Bytes() uintptr { return v.mem.bytes }
 
-// HostPtr is the address of the memory.
+// HostPtr returns the address of the memory.
 func (v HostView[T]) HostPtr() unsafe.Pointer { return v.mem.ptr }
 
-// Context is where the memory was page-locked, nil for a zero HostView.
+// Context returns the context in which the memory was page-locked, nil for a zero HostView.
 func (v HostView[T]) Context() *Context {
 	if v.mem.a == nil {
 		return nil
@@ -240,17 +238,17 @@ func (v HostView[T]) Context() *Context {
 	return v.mem.a.ctx
 }
 
-// Ref keeps the memory alive.
+// Ref returns a reference that keeps the memory alive.
 func (v HostView[T]) Ref() Ref { return v.mem.ref() }
 
-// All is the view itself; with it, a HostView is a HostMemoryOf.
+// All returns v itself and makes HostView a HostMemoryOf.
 func (v HostView[T]) All() HostView[T] { return v }
 
-// Err is nil for a view that can be used, else what is wrong with it.
+// Err returns nil if the view can be used, else the reason why not.
 func (v HostView[T]) Err() error { return v.mem.check() }
 
-// View is elements lo to hi (without hi) of the view. A range that is not
-// within it makes a view whose every use returns the error.
+// View returns elements lo up to, but not including, hi. If the range is not within the view, every
+// use of the result returns the error.
 func (v HostView[T]) View(lo, hi int) HostView[T] {
 	if v.mem.a == nil || v.mem.a.bad != nil {
 		return v
@@ -262,7 +260,7 @@ func (v HostView[T]) View(lo, hi int) HostView[T] {
 	return HostView[T]{v.mem.sub(uintptr(lo)*size, uintptr(hi-lo)*size)}
 }
 
-// String names the view for messages.
+// String describes the view for messages.
 func (v HostView[T]) String() string {
 	if v.mem.a == nil {
 		return "zero host view of " + elemName[T]()

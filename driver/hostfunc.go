@@ -9,18 +9,17 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// HostFunc is a Go function as an operation: sent to a stream, it runs on the
-// host when the work before it is done, and the work behind it waits for it.
+// HostFunc is a Go function as an operation: it runs on the host, in stream order, and later work
+// in the stream waits for it.
 //
-// The function runs on a thread of the driver. It may not call CUDA, which is
-// refused with CUDA_ERROR_NOT_PERMITTED where it is noticed, nor wait for
-// anything that depends on CUDA work. If it panics, or ends its goroutine
-// (runtime.Goexit, as t.FailNow does), the next Wait, Query or Do on the stream
-// returns a [HostPanic]; that of a function in a graph is returned by the next on
-// any stream of the context.
+// The function runs on a driver thread. It must not call CUDA, or wait for anything that depends on
+// CUDA work. Calls of CUDA fail with CUDA_ERROR_NOT_PERMITTED where they are detected. If the
+// function panics, or ends its goroutine (runtime.Goexit, as t.FailNow does), the next Wait, Query
+// or Do on the stream returns a [HostPanic]. If it ran in a graph, the next such call on any stream
+// of the context does.
 //
-// A HostFunc needs no Close. A stream or a graph that may still call it keeps
-// it, however often it was sent.
+// A HostFunc need not be closed. A stream or a graph that may still call it keeps it alive, and it
+// may be enqueued any number of times.
 type HostFunc struct {
 	life *Lifetime
 	ctx  *Context
@@ -29,7 +28,7 @@ type HostFunc struct {
 	refs []Ref
 }
 
-// NewHostFunc makes an operation of fn.
+// NewHostFunc creates an operation that calls fn.
 func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot make a host function: %w", err)
@@ -38,8 +37,8 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 		return nil, fmt.Errorf("nil host function: %w", CUDA_ERROR_INVALID_VALUE)
 	}
 	node := &hostCall{run: fn, core: c.core}
-	// Being dropped is how a HostFunc normally ends, so it is not tracked, and
-	// it does not hold the context open until the collector finds it.
+	// A HostFunc normally ends by becoming unreachable. It is therefore not tracked as a leak, and
+	// does not hold the context open until the collector finds it.
 	l := &Lifetime{kind: "host function", core: c.core}
 	l.refs.Store(1)
 	l.destroy = destroyFunc(func(*Driver) error { node.unregister(); return nil })
@@ -50,8 +49,8 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 	return h, nil
 }
 
-// HostFunc sends fn to the stream. See the type HostFunc for what fn may do.
-// It runs once, or, if the stream is capturing, each time the graph does.
+// HostFunc enqueues a call of fn, which must obey the rules of the type HostFunc. fn runs once, or,
+// if the stream is capturing, each time the graph does.
 func (s *Stream) HostFunc(fn func()) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -63,7 +62,7 @@ func (s *Stream) HostFunc(fn func()) error {
 	return h.Enqueue(s)
 }
 
-// Context returns the context the function was made for.
+// Context returns the context that the function was created for.
 func (h *HostFunc) Context() *Context {
 	if h == nil {
 		return nil
@@ -79,10 +78,10 @@ func (h *HostFunc) Refs() []Ref {
 	return h.refs
 }
 
-// Accesses implements Op: what a Go function touches is not known.
+// Accesses implements Op. It returns nil, because what a Go function accesses is unknown.
 func (h *HostFunc) Accesses() []Access { return nil }
 
-// String names the operation.
+// String describes the operation.
 func (h *HostFunc) String() string {
 	if h == nil {
 		return "nil host function"
@@ -117,8 +116,8 @@ func (h *HostFunc) Enqueue(s *Stream) error {
 	return s.named(err)
 }
 
-// send registers an entry that lives until the driver calls it. A context that
-// fails never does: its entries stay until the process ends.
+// send registers an entry that lives until the driver calls it. If the context fails, the driver
+// never does, and its entries stay until the process ends.
 func (h *HostFunc) send(s *Stream) error {
 	call := onceCalls.Get().(*hostCall)
 	*call = hostCall{run: h.fn, once: true, core: s.core, life: s.life, stream: s.raw}
@@ -130,8 +129,7 @@ func (h *HostFunc) send(s *Stream) error {
 	return err
 }
 
-// capture records a node and has the graph, with all copies that the driver
-// makes of it, own the entry.
+// capture records a node and makes the graph, with all its clones, own the entry.
 func (h *HostFunc) capture(s *Stream, graph CUgraph) error {
 	if err := h.RetainIn(graph); err != nil {
 		return err
@@ -139,8 +137,8 @@ func (h *HostFunc) capture(s *Stream, graph CUgraph) error {
 	return s.d.CuLaunchHostFunc(s.raw, callbackAddr(), h.node.token())
 }
 
-// NodeParams returns the parameters of a graph node that calls the function.
-// They are good while h is reachable or its Lifetime is retained.
+// NodeParams returns the parameters of a graph node that calls the function. They are valid while h
+// is reachable or its Lifetime is retained.
 func (h *HostFunc) NodeParams() cu.CUDA_HOST_NODE_PARAMS {
 	if h == nil || h.node == nil {
 		return cu.CUDA_HOST_NODE_PARAMS{}
@@ -148,8 +146,8 @@ func (h *HostFunc) NodeParams() cu.CUDA_HOST_NODE_PARAMS {
 	return cu.CUDA_HOST_NODE_PARAMS{Fn: callbackAddr(), UserData: h.node.token()}
 }
 
-// Lifetime is the ownership record of the function: while it is retained the
-// driver can call the function, whether or not the program still refers to h.
+// Lifetime returns the function's ownership record. While it is retained the driver can call the
+// function, even if the program no longer refers to h.
 func (h *HostFunc) Lifetime() *Lifetime {
 	if h == nil {
 		return nil
@@ -157,7 +155,8 @@ func (h *HostFunc) Lifetime() *Lifetime {
 	return h.life
 }
 
-// Retain implements Ref: it keeps the function callable until Done.
+// Retain implements Ref: it keeps the function callable until Done. It returns an error if the
+// function can no longer be retained.
 func (h *HostFunc) Retain() error {
 	if h == nil || h.life == nil {
 		return absentError(h == nil, "host function")
@@ -165,7 +164,7 @@ func (h *HostFunc) Retain() error {
 	return h.life.Retain()
 }
 
-// Done gives back one Retain.
+// Done releases one Retain.
 func (h *HostFunc) Done() {
 	if h == nil || h.life == nil {
 		return
@@ -173,8 +172,8 @@ func (h *HostFunc) Done() {
 	h.life.Done()
 }
 
-// RetainIn keeps the function callable for as long as graph, its clones and
-// the executable graphs made of it exist.
+// RetainIn keeps the function callable for as long as graph, its clones and their executable graphs
+// exist.
 func (h *HostFunc) RetainIn(graph CUgraph) error {
 	if h == nil || h.life == nil {
 		return absentError(h == nil, "host function")
@@ -189,10 +188,9 @@ func (h *HostFunc) RetainIn(graph CUgraph) error {
 	return nil
 }
 
-// OnGraphDestroy has fn called when graph, its clones and the executable
-// graphs made of it are all gone; in this way graphs keep alive what their
-// nodes refer to. fn runs on a thread of the driver, may not call CUDA and
-// must not panic; it should only let go of things, or hand them on.
+// OnGraphDestroy calls fn when graph, its clones and their executable graphs no longer exist, so
+// that graphs can keep alive what their nodes refer to. fn runs on a driver thread, must not call
+// CUDA and must not panic. It should only release things, or hand them to another goroutine.
 func (c *Context) OnGraphDestroy(graph CUgraph, fn func()) error {
 	if c == nil || c.core == nil {
 		return absentError(c == nil, "context")

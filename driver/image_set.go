@@ -11,11 +11,11 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// ImageSet is one program in several images, for several architectures, from
-// which the best for a device is taken.
+// ImageSet is one program as several images for several architectures. Loading picks the best image
+// for the device.
 type ImageSet struct{ images []*image.Image }
 
-// NewImageSet makes a set of at least one image.
+// NewImageSet creates a set of at least one image.
 func NewImageSet(images ...*image.Image) (*ImageSet, error) {
 	missing := func(i *image.Image) bool { return i.Kind() == 0 }
 	if len(images) == 0 || slices.ContainsFunc(images, missing) {
@@ -24,8 +24,8 @@ func NewImageSet(images ...*image.Image) (*ImageSet, error) {
 	return &ImageSet{slices.Clone(images)}, nil
 }
 
-// ReadImages makes a set of the files of fsys that match the patterns (see
-// [path.Match]), for example of an embed.FS: "kernels*.ptx", "kernels*.cubin".
+// ReadImages creates a set from the files of fsys, for example an embed.FS, that match the patterns
+// (see [path.Match]): "kernels*.ptx", "kernels*.cubin".
 func ReadImages(fsys fs.FS, patterns ...string) (*ImageSet, error) {
 	if fsys == nil {
 		return nil, invalidf("images from a nil file system")
@@ -62,7 +62,7 @@ func readImage(fsys fs.FS, name string) (*image.Image, error) {
 	return i, nil
 }
 
-// Images lists the images in the order they were given.
+// Images returns the images in the order they were given.
 func (s *ImageSet) Images() []*image.Image {
 	if s == nil {
 		return nil
@@ -70,16 +70,15 @@ func (s *ImageSet) Images() []*image.Image {
 	return slices.Clone(s.images)
 }
 
-// LoadModule loads the best image for the context's device. An image that the
-// driver does not take after all (PTX of a newer version, a cubin in a newer
-// form) is passed over for the next best; other errors end the search.
+// LoadModule loads the best image for the context's device. If the driver rejects an image as
+// unsuitable (PTX of a newer version, a cubin in a newer form), it tries the next best. Other
+// errors end the search.
 func (s *ImageSet) LoadModule(c *Context, opts ...JITOption) (*Module, error) {
 	return loadBest(s, c, func(i *image.Image) (*Module, error) { return c.loadModule(c.Driver(), loadableOf(i), opts) })
 }
 
-// LoadLibrary is LoadModule for a Library. A driver that looks at a library's
-// machine code only when a kernel is asked for takes the first image; that it
-// does not fit is then an error of Kernel.
+// LoadLibrary is LoadModule for a Library. A driver that reads a library's machine code lazily
+// accepts the first image. If that does not fit, Library.Kernel returns the error.
 func (s *ImageSet) LoadLibrary(c *Context, opts ...JITOption) (*Library, error) {
 	return loadBest(s, c, func(i *image.Image) (*Library, error) { return c.loadLibrary(loadableOf(i), opts) })
 }
@@ -113,8 +112,7 @@ func loadBest[T any](s *ImageSet, c *Context, load func(*image.Image) (*T, error
 	return nil, allRefused(c.Device().String(), device, why)
 }
 
-// unfit reports whether the driver refused an image for what it is made for and
-// not for what is in it.
+// unfit reports whether the driver rejected an image for its target instead of its contents.
 func unfit(err error) bool {
 	for _, r := range []CUresult{
 		CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
@@ -133,7 +131,7 @@ func (dev Device) Arch() (image.Arch, error) {
 	return image.Arch{Major: major, Minor: minor}, err
 }
 
-// allRefused is the error for a set of which the driver took no image.
+// allRefused is the error for a set of which the driver accepted no image.
 func allRefused(where string, device image.Arch, why []error) error {
 	var b strings.Builder
 	for _, err := range why {
@@ -143,7 +141,7 @@ func allRefused(where string, device image.Arch, why []error) error {
 	return &refusedError{text, why}
 }
 
-// refusedError matches what each image was refused for, and the code for all.
+// refusedError matches the errors of all images, and the common code.
 type refusedError struct {
 	text string
 	why  []error

@@ -10,29 +10,27 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// JITOption changes how the driver compiles PTX. Options do nothing to code
-// that is already compiled.
+// JITOption changes how the driver compiles PTX. Options have no effect on compiled code.
 type JITOption func(*jit)
 
-// JITMaxRegisters limits the registers per thread, 1 to 255. The compiler raises
-// what is too low for the architecture and says so in the log.
+// JITMaxRegisters limits the registers per thread, 1 to 255. The compiler raises a limit that is
+// too low for the architecture and says so in the log.
 func JITMaxRegisters(n int) JITOption {
 	return jitNumber(cu.CU_JIT_MAX_REGISTERS, n, 1, 255)
 }
 
-// JITThreadsPerBlock has the compiler leave registers for blocks of at least n
-// threads, 1 to 1024. It cannot be combined with JITTarget.
+// JITThreadsPerBlock makes the compiler leave enough registers for blocks of at least n threads, 1
+// to 1024. It cannot be combined with JITTarget.
 func JITThreadsPerBlock(n int) JITOption {
 	return jitNumber(cu.CU_JIT_THREADS_PER_BLOCK, n, 1, 1024)
 }
 
-// JITOptLevel sets the optimisation level, 0 to 4; 4 is the default.
+// JITOptLevel sets the optimisation level, 0 to 4. The default is 4.
 func JITOptLevel(level int) JITOption { return jitNumber(cu.CU_JIT_OPTIMIZATION_LEVEL, level, 0, 4) }
 
-// JITTarget compiles for the given architecture instead of the context's. The
-// result does not load on other devices: the option is for a Linker whose image is
-// kept. It cannot be combined with JITThreadsPerBlock. The zero Arch stands for the
-// context's architecture, which is the default.
+// JITTarget compiles for the given architecture. The zero Arch, the default, is the context's. The
+// result does not load on other devices, so the option is for a Linker whose image is stored. It
+// cannot be combined with JITThreadsPerBlock.
 func JITTarget(a image.Arch) JITOption {
 	if a == (image.Arch{}) {
 		return func(j *jit) {
@@ -50,7 +48,7 @@ func JITTarget(a image.Arch) JITOption {
 	return JITRaw(cu.CU_JIT_TARGET, uintptr(target))
 }
 
-// JITFallback says what to do with a fat binary that has no exact match.
+// JITFallback selects what to do with a fat binary without an exact match.
 func JITFallback(f cu.CUjit_fallback) JITOption {
 	return JITRaw(cu.CU_JIT_FALLBACK_STRATEGY, uintptr(f))
 }
@@ -61,37 +59,36 @@ func JITDebugInfo() JITOption { return JITRaw(cu.CU_JIT_GENERATE_DEBUG_INFO, 1) 
 // JITLineInfo generates line numbers for profilers and compute-sanitizer.
 func JITLineInfo() JITOption { return JITRaw(cu.CU_JIT_GENERATE_LINE_INFO, 1) }
 
-// JITVerbose has the compiler report registers and memory of each kernel in
-// the log (Module.Log).
+// JITVerbose makes the compiler report registers and memory of each kernel in the log (Module.Log).
 func JITVerbose() JITOption { return JITRaw(cu.CU_JIT_LOG_VERBOSE, 1) }
 
-// JITCacheMode says how loads are cached.
+// JITCacheMode selects how loads are cached.
 func JITCacheMode(m cu.CUjit_cacheMode) JITOption { return JITRaw(cu.CU_JIT_CACHE_MODE, uintptr(m)) }
 
 // JITPositionIndependent generates position-independent code.
 func JITPositionIndependent() JITOption { return JITRaw(cu.CU_JIT_POSITION_INDEPENDENT_CODE, 1) }
 
-// JITMinBlocksPerMultiprocessor has the compiler leave room for n blocks on
-// each multiprocessor. It needs JITMaxThreadsPerBlock or the PTX's .maxntid.
+// JITMinBlocksPerMultiprocessor makes the compiler leave room for n blocks on each multiprocessor.
+// It requires JITMaxThreadsPerBlock or the PTX's .maxntid.
 func JITMinBlocksPerMultiprocessor(n int) JITOption {
 	return jitNumber(cu.CU_JIT_MIN_CTA_PER_SM, n, 1, math.MaxInt32)
 }
 
-// JITMaxThreadsPerBlock promises that blocks have at most n threads.
+// JITMaxThreadsPerBlock declares that blocks have at most n threads.
 func JITMaxThreadsPerBlock(n int) JITOption {
 	return jitNumber(cu.CU_JIT_MAX_THREADS_PER_BLOCK, n, 1, 1024)
 }
 
-// JITOverrideDirectives has the options above win over directives in the PTX.
+// JITOverrideDirectives makes the options above override directives in the PTX.
 func JITOverrideDirectives() JITOption { return JITRaw(cu.CU_JIT_OVERRIDE_DIRECTIVE_VALUES, 1) }
 
-// JITRaw passes any option whose value is a number. An older driver refuses
-// options that it does not know.
+// JITRaw passes any option whose value is a number. An older driver rejects options that it does
+// not know.
 func JITRaw(option cu.CUjit_option, value uintptr) JITOption {
 	return func(j *jit) { j.set(option, value) }
 }
 
-// jitNumber is an option with a range; what is outside is the error of the load.
+// jitNumber is an option with a range. A value outside it is an error of the load.
 func jitNumber(o cu.CUjit_option, n, least, most int) JITOption {
 	return func(j *jit) {
 		if n < least || n > most {
@@ -102,9 +99,8 @@ func jitNumber(o cu.CUjit_option, n, least, most int) JITOption {
 	}
 }
 
-// jit is the option list of one load. The driver writes the logs while it
-// compiles, which for a Library is when a kernel is first used; whoever loads
-// keeps the jit, pinned, as long as that.
+// jit is the option list of one load. The driver writes the logs while it compiles, which for a
+// Library is when a kernel is first used. The loader keeps the jit pinned until then.
 type jit struct {
 	options   []cu.CUjit_option
 	values    []uintptr // numbers and addresses, as void* in C
@@ -115,7 +111,7 @@ type jit struct {
 	pins      runtime.Pinner
 }
 
-// newJIT makes the list of a load, with buffers for the logs.
+// newJIT creates the list of a load, with buffers for the logs.
 func newJIT(opts []JITOption, size logSize) (*jit, error) {
 	j := &jit{info: make([]byte, size.info), err: make([]byte, size.err)}
 	j.log(cu.CU_JIT_INFO_LOG_BUFFER, cu.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, j.info)
@@ -167,12 +163,12 @@ func (j *jit) valueList() *unsafe.Pointer {
 	return (*unsafe.Pointer)(unsafe.Pointer(unsafe.SliceData(j.values)))
 }
 
-// answered hands out what the driver wrote into the values.
+// answered passes on what the driver wrote into the values.
 func (j *jit) answered() {
 	for _, read := range j.done {
 		read()
 	}
 }
 
-// close lets go of the log buffers.
+// close unpins the log buffers.
 func (j *jit) close() { j.pins.Unpin() }

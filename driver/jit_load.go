@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// logSize is how many bytes the driver gets for what it has to say.
+// logSize is the size in bytes of the log buffers.
 type logSize struct{ info, err int }
 
 const (
@@ -18,17 +18,15 @@ const (
 // firstLog is enough for nearly every load.
 var firstLog = logSize{info: 8 << 10, err: 16 << 10}
 
-// withJIT makes the call of an image's load with options and log buffers. The
-// caller closes the jit.
+// withJIT calls an image's load with options and log buffers. The caller closes the jit.
 func withJIT(img loadable, opts []JITOption, call func(j *jit) error) (*jit, error) {
 	return withLogs(opts, img.ptx, call)
 }
 
-// withLogs makes calls of the compiler or the linker; text is the PTX that an
-// error is about. The driver cuts a log that its buffer is too short for, and
-// only shows it in full when it compiles again: if the call fails so, it is
-// repeated with larger buffers. One that succeeds is not; asked to report
-// (JITVerbose) it has a large buffer at once.
+// withLogs calls the compiler or the linker. text is the PTX that an error refers to. The driver
+// cuts a log that exceeds its buffer, and only shows it in full when it compiles again. A call that
+// fails with a cut log is therefore repeated with larger buffers. One that succeeds is not: with
+// JITVerbose it has a large buffer from the start.
 func withLogs(opts []JITOption, text func() []byte, call func(j *jit) error) (*jit, error) {
 	size := firstLog
 	if verbose(opts) {
@@ -63,9 +61,9 @@ func verbose(opts []JITOption) bool {
 // cut reports whether the error log fills its buffer.
 func (j *jit) cut() bool { return len(cString(j.err)) >= len(j.err)-2 }
 
-// explainLate is explain for a library, which a driver compiles when it is first
-// used. That cannot be repeated with larger buffers, so where they were too
-// short the image is compiled once more, by a load that fails as well.
+// explainLate is explain for a library, which a driver compiles on first use. That cannot be
+// repeated with larger buffers. If they were too short, the image is compiled once more by a load
+// that fails in the same way.
 func (j *jit) explainLate(err error, c *Context, img loadable, opts []JITOption) error {
 	if err == nil || !j.cut() {
 		return j.explain(err, img.ptx())
@@ -80,7 +78,7 @@ func (j *jit) explainLate(err error, c *Context, img loadable, opts []JITOption)
 	return j.explain(err, img.ptx())
 }
 
-// withLogOf is err with the log of another failure of the same code.
+// withLogOf returns err with the log of another failure of the same code.
 func withLogOf(err, full error) error {
 	e, ok := err.(*Error)
 	f, has := full.(*Error)

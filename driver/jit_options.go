@@ -8,13 +8,12 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// JITSplitCompile compiles the kernels of one image by n threads, 0 for as many
-// as the host has processors; 1, the default, is no splitting. Since CUDA 13.0;
-// an older driver refuses it.
+// JITSplitCompile compiles the kernels of one image with n threads, 0 for as many as the host has
+// processors. The default, 1, does not split. A driver older than CUDA 13.0 rejects it.
 func JITSplitCompile(n int) JITOption { return jitNumber(cu.CU_JIT_SPLIT_COMPILE, n, 0, math.MaxInt32) }
 
-// JITWallTime stores how long the driver's compiler and linker took, whether
-// they succeed or not. Of a Library it is what was compiled at the load.
+// JITWallTime stores how long the driver's compiler and linker took, whether or not they succeed.
+// For a Library it only covers what was compiled by the load.
 func JITWallTime(t *time.Duration) JITOption {
 	return func(j *jit) {
 		j.set(cu.CU_JIT_WALL_TIME, 0)
@@ -24,7 +23,7 @@ func JITWallTime(t *time.Duration) JITOption {
 	}
 }
 
-// milliseconds reads the bits of a float.
+// milliseconds converts the bits of a float.
 func milliseconds(bits uint32) time.Duration {
 	return time.Duration(float64(math.Float32frombits(bits)) * float64(time.Millisecond))
 }

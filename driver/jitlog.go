@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// explain adds the compiler's log to the error of a load: the first complaint
-// to its one line, the whole of it, with the PTX lines it points at, to %+v.
+// explain adds the compiler's log to the error of a load: the first complaint to the one-line text,
+// the whole log, with the PTX lines it refers to, to %+v.
 func (j *jit) explain(err error, ptx []byte) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Missing {
@@ -27,8 +27,7 @@ func (j *jit) explain(err error, ptx []byte) error {
 	return &explained
 }
 
-// withInput puts the name of the linker's input before a complaint that does not
-// name it.
+// withInput puts the name of the linker's input before a complaint that does not name it.
 func withInput(input, complaint string) string {
 	if input == "" || strings.Contains(complaint, "'"+input+"'") {
 		return complaint
@@ -36,7 +35,7 @@ func withInput(input, complaint string) string {
 	return input + ": " + complaint
 }
 
-// annotate puts below each line of the log the line of PTX that it names.
+// annotate inserts, below each line of the log, the PTX line that it names.
 func annotate(log string, ptx []string) string {
 	var b strings.Builder
 	shown := 0
@@ -50,8 +49,8 @@ func annotate(log string, ptx []string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// firstComplaint is the first line of the log that names a line of PTX, in
-// short; where none does, the first line.
+// firstComplaint returns, shortened, the first line of the log that names a line of PTX. If there
+// is none, it returns the first line.
 func firstComplaint(log string, ptx []string) string {
 	for line := range strings.Lines(log) {
 		n := lineNumber(line)
@@ -68,7 +67,7 @@ func firstComplaint(log string, ptx []string) string {
 	return complaint(first)
 }
 
-// lineNumber finds "line 12" in a line of the log, 0 if it is not there.
+// lineNumber returns the 12 of "line 12" in a line of the log, 0 if there is none.
 func lineNumber(s string) int {
 	const word = "line "
 	for i := strings.Index(s, word); i >= 0; {
@@ -97,8 +96,8 @@ func leadingNumber(s string) int {
 	return n
 }
 
-// complaint is what stands after the position and the severity:
-// "ptxas application ptx input, line 9; error   : Unknown symbol 'x'".
+// complaint returns the text after the position and the severity: "ptxas application ptx input,
+// line 9; error   : Unknown symbol 'x'".
 func complaint(line string) string {
 	text := line
 	if _, after, ok := strings.Cut(text, ";"); ok {
