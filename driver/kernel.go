@@ -11,8 +11,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Kernel is a function of a module or library that can be launched. It keeps
-// the code loaded.
+// Kernel is a launchable function of a module or library. It keeps the code loaded.
 type Kernel struct {
 	code   *program
 	raw    CUfunction
@@ -28,8 +27,8 @@ type Kernel struct {
 	uses    atomic.Pointer[kernelUses]
 }
 
-// newKernel makes a kernel. Those of PTX come out of arrays that all of a module
-// share, which keeps all of them anyway; p.mu is held.
+// newKernel creates a kernel; the caller holds p.mu. Kernels from PTX are allocated from arrays
+// that a module shares, because the module keeps all of them anyway.
 func (p *program) newKernel(name string, raw CUfunction) (*Kernel, error) {
 	if sig := p.sigs[name]; sig != nil {
 		if len(p.slab) == 0 {
@@ -49,10 +48,10 @@ func (p *program) newKernel(name string, raw CUfunction) (*Kernel, error) {
 	return k, nil
 }
 
-// BorrowKernel returns a Kernel for a function that other code loaded into this
-// context. The owner keeps the code loaded while the Kernel, or a graph that has
-// it, is in use. Its name is known where the driver tells it (since CUDA 12.3), its
-// parameters since CUDA 12.4; before that, launches check nothing about arguments.
+// BorrowKernel returns a Kernel for a function that other code loaded into this context. The owner
+// must keep the code loaded while the Kernel, or a graph that refers to it, is in use. The name is
+// known since CUDA 12.3, the parameters since CUDA 12.4. Before that, launches do not check
+// arguments.
 func (c *Context) BorrowKernel(raw CUfunction) (*Kernel, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -71,11 +70,11 @@ func (c *Context) BorrowKernel(raw CUfunction) (*Kernel, error) {
 	return (&program{life: &c.core.life, ctx: c}).newKernel(name, raw)
 }
 
-// mostKernels is how many are made at a time.
+// mostKernels is the largest number of kernels allocated at once.
 const mostKernels = 32
 
-// paramsOf asks the driver for sizes and offsets, which it can tell since CUDA
-// 12.4. Indices beyond the last parameter are invalid values.
+// paramsOf queries sizes and offsets, which the driver returns since CUDA 12.4. An index beyond the
+// last parameter is an invalid value.
 func paramsOf(d *Driver, f CUfunction) (params []Param, known bool, err error) {
 	if !d.Has(cu.FnCuFuncGetParamInfo) {
 		return nil, false, nil
@@ -93,7 +92,7 @@ func paramsOf(d *Driver, f CUfunction) (params []Param, known bool, err error) {
 	}
 }
 
-// Name is the kernel's name as it was asked for.
+// Name returns the name that the kernel was requested by.
 func (k *Kernel) Name() string {
 	if k == nil {
 		return ""
@@ -117,9 +116,9 @@ func (k *Kernel) Context() *Context {
 	return k.code.ctx
 }
 
-// Params lists the parameters: with names and types if the kernel came from
-// PTX, with sizes where the driver can tell them (since CUDA 12.4). ok is
-// false if nothing is known; then launches check nothing about arguments.
+// Params returns the parameters: with names and types if the kernel came from PTX, else with sizes
+// if the driver returns them (since CUDA 12.4). If ok is false, nothing is known about the
+// parameters, and launches do not check arguments.
 func (k *Kernel) Params() (params []Param, ok bool) {
 	if k == nil {
 		return nil, false
@@ -127,8 +126,8 @@ func (k *Kernel) Params() (params []Param, ok bool) {
 	return slices.Clone(k.params), k.known
 }
 
-// Signature is what the PTX says about the kernel: parameters and launch
-// bounds. There is none for a kernel loaded as binary.
+// Signature returns the parameters and launch bounds that the PTX declares. ok is false for a
+// kernel loaded as binary.
 func (k *Kernel) Signature() (sig ptx.Signature, ok bool) {
 	if k == nil || k.sig == nil {
 		return ptx.Signature{}, false
@@ -136,7 +135,7 @@ func (k *Kernel) Signature() (sig ptx.Signature, ok bool) {
 	return *k.sig, true
 }
 
-// Ref keeps the code loaded.
+// Ref returns a reference that keeps the code loaded.
 func (k *Kernel) Ref() Ref {
 	if k == nil || k.code == nil {
 		return nil
@@ -144,7 +143,7 @@ func (k *Kernel) Ref() Ref {
 	return k.code
 }
 
-// String names the kernel for messages.
+// String describes the kernel for messages.
 func (k *Kernel) String() string {
 	if k == nil {
 		return "nil kernel"
@@ -162,16 +161,15 @@ func (k *Kernel) check() error {
 	return nil
 }
 
-// Load brings the kernel to the device if the driver put that off (it loads
-// lazily since CUDA 11.7). A first launch does so too, but then the launch
-// takes long, and inside a stream capture the driver may refuse. Prepare calls
-// it.
+// Load loads the kernel onto the device if the driver deferred that (lazy loading, since CUDA
+// 11.7). Otherwise the first launch does, which then takes long and may fail in a stream capture.
+// Prepare calls Load.
 func (k *Kernel) Load() error {
 	_, err := k.Info()
 	return err
 }
 
-// load is the driver's part of Load. It runs guarded, because loading allocates.
+// load makes Load's driver call. It is guarded because loading allocates.
 func (k *Kernel) load(d *Driver) error {
 	if d.Has(cu.FnCuFuncLoad) {
 		return d.CuFuncLoad(k.raw)
@@ -180,9 +178,8 @@ func (k *Kernel) load(d *Driver) error {
 	return d.CuFuncGetAttribute(&registers, cu.CU_FUNC_ATTRIBUTE_NUM_REGS, k.raw)
 }
 
-// Launch prepares the kernel with the given arguments, sends it to s and
-// forgets it: the convenient form of Prepare and Stream.Do. It does not wait, and
-// it allocates: what is launched again and again is prepared once.
+// Launch prepares the kernel with the given arguments and enqueues it in s. It does not wait. It
+// allocates: for repeated launches, use Prepare and Stream.Do.
 func (k *Kernel) Launch(s *Stream, cfg LaunchConfig, args ...any) error {
 	if err := k.check(); err != nil {
 		return err

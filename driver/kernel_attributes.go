@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// KernelInfo is what the compiler decided about a kernel. Kernel.Attribute has
-// the rest.
+// KernelInfo is what the compiler decided about a kernel. For other properties use
+// Kernel.Attribute.
 type KernelInfo struct {
 	Registers          int // per thread
 	MaxThreadsPerBlock int // that the registers and .maxntid allow
@@ -23,8 +23,8 @@ type KernelInfo struct {
 	NonPortableCluster bool // clusters of more than 8 blocks are allowed
 }
 
-// Info returns what the compiler decided about the kernel. It loads the kernel
-// and is kept: asking again costs nothing.
+// Info returns what the compiler decided about the kernel. The first call loads the kernel. Later
+// calls cost nothing.
 func (k *Kernel) Info() (KernelInfo, error) {
 	if err := k.check(); err != nil {
 		return KernelInfo{}, err
@@ -54,8 +54,8 @@ func (k *Kernel) readInfo() error {
 	return nil
 }
 
-// read fetches the attributes. Those from ClusterRequired on came with CUDA
-// 11.8; an older driver answers invalid value, and there are no clusters.
+// read queries the attributes. Those from ClusterRequired on came with CUDA 11.8. An older driver
+// returns invalid value, and does not support clusters.
 func (i *KernelInfo) read(d *Driver, f CUfunction) error {
 	var must, x, y, z, nonPortable int
 	for _, a := range []struct {
@@ -102,9 +102,8 @@ func (k *Kernel) Attribute(a cu.CUfunction_attribute) (int, error) {
 	return int(v), nil
 }
 
-// SetAttribute changes one attribute of the kernel, for all launches to come.
-// The one that programs need most, the limit of dynamic shared memory, is
-// raised by Prepare by itself.
+// SetAttribute changes one attribute of the kernel, for all later launches. Prepare raises the
+// limit of dynamic shared memory when needed.
 func (k *Kernel) SetAttribute(a cu.CUfunction_attribute, v int) error {
 	if err := k.check(); err != nil {
 		return err
@@ -123,7 +122,7 @@ func (k *Kernel) SetAttribute(a cu.CUfunction_attribute, v int) error {
 	return nil
 }
 
-// SetCacheConfig states whether the kernel prefers shared memory or cache.
+// SetCacheConfig sets whether the kernel prefers shared memory or cache.
 func (k *Kernel) SetCacheConfig(c cu.CUfunc_cache) error {
 	if err := k.check(); err != nil {
 		return err

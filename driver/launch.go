@@ -9,16 +9,14 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Launch is a kernel launch with its configuration and arguments: an operation
-// that can be sent any number of times without allocating. The driver copies
-// the arguments when it is sent, so changing them in between (SetArg) is the
-// way to use one Launch for many steps.
+// Launch is a kernel launch with its configuration and arguments, as an operation. It can be
+// enqueued any number of times without allocating. The driver copies the arguments when the launch
+// is enqueued, so you can change them (SetArg) and launch again.
 //
-// A Launch may be sent by several goroutines at a time, but not while one
-// changes it.
+// Several goroutines may enqueue a Launch concurrently, but not while another goroutine changes it.
 type Launch struct {
-	// What a list of launches is recorded by comes first, in the first two cache
-	// lines: of a long list little is in the caches.
+	// The fields that recording a list of launches needs come first, in the first two cache lines:
+	// a long list does not fit the caches.
 	k        *Kernel
 	ctx      *Context
 	accesses stamp    // see AccessesVersion
@@ -42,7 +40,7 @@ type Launch struct {
 	words [launchWords]uintptr // see Launches
 }
 
-// slot is the place of one argument.
+// slot stores one argument.
 type slot struct {
 	at   unsafe.Pointer // into Launch.store
 	size uintptr
@@ -52,18 +50,17 @@ type slot struct {
 	mode AccessMode // what the kernel does to the memory; 0: not declared
 }
 
-// Prepare binds the kernel to a configuration and arguments. There must be as
-// many arguments as the kernel has parameters, each of the parameter's size
-// and kind; where the kernel came from PTX, that is checked by name:
+// Prepare binds the kernel to a configuration and arguments. It takes one argument per parameter,
+// of the parameter's size. If the kernel came from PTX, Prepare also checks the kind and names the
+// parameter in errors:
 //
 //   - pointers take a *Buffer, a View or a CUdeviceptr,
 //   - integers take integers of their size (int and uint have none), bool a byte,
 //   - .f32 and .f64 take float32 and float64,
-//   - structs and arrays passed by value take a pointer-free struct or array of
-//     exactly their size.
+//   - structs and arrays passed by value take a pointer-free struct or array of exactly their size.
 //
-// Memory must be accessible from the kernel's context. A Launch keeps the
-// code and the memory among its arguments reachable.
+// Memory must be accessible from the kernel's context. A Launch keeps the code and the memory among
+// its arguments reachable.
 func (k *Kernel) Prepare(cfg LaunchConfig, args ...any) (*Launch, error) {
 	if err := k.check(); err != nil {
 		return nil, err
@@ -84,7 +81,7 @@ func newLaunch(k *Kernel) *Launch {
 	return l
 }
 
-// layOut makes room for arguments of the given sizes.
+// layOut allocates arguments of the given sizes.
 func (l *Launch) layOut(params []Param) {
 	words := uintptr(0)
 	for _, p := range params {
@@ -157,7 +154,7 @@ func (l *Launch) setArgs(args []any) error {
 	return nil
 }
 
-// guessLayout believes the arguments where nothing is known about parameters.
+// guessLayout derives the layout from the arguments if the parameters are unknown.
 func (l *Launch) guessLayout(args []any) error {
 	params := make([]Param, len(args))
 	for i, v := range args {
@@ -174,7 +171,7 @@ func (l *Launch) guessLayout(args []any) error {
 	return nil
 }
 
-// Enqueue implements Op: one driver call, no allocation.
+// Enqueue implements Op. It makes one driver call and does not allocate.
 func (l *Launch) Enqueue(s *Stream) error {
 	if l == nil || l.ctx == nil || s == nil || s.ctx != l.ctx || s.life.closed.Load() || l.life.closed.Load() {
 		if err := l.refuse(s); err != nil {
@@ -202,8 +199,8 @@ func (l *Launch) Enqueue(s *Stream) error {
 	return nil
 }
 
-// enqueueEx passes the launch attributes, which drivers before CUDA 11.8
-// cannot take; of those they only know cooperative launches.
+// enqueueEx passes the launch attributes. Drivers before CUDA 11.8 only support cooperative
+// launches.
 func (l *Launch) enqueueEx(s *Stream) error {
 	n := &l.node
 	if l.cfg.Cooperative && len(l.attrs) == 1 && !s.d.Has(cu.FnCuLaunchKernelEx) {
@@ -215,8 +212,8 @@ func (l *Launch) enqueueEx(s *Stream) error {
 	return s.d.CuLaunchKernelEx(&cfg, n.Func, n.KernelParams, nil)
 }
 
-// refuse finds out why the quick comparison in Enqueue failed; two Contexts of
-// one driver context are no reason.
+// refuse returns why the quick comparison in Enqueue failed, or nil: two Contexts of one driver
+// context differ but are valid.
 func (l *Launch) refuse(s *Stream) error {
 	if err := l.check(); err != nil {
 		return err
@@ -244,7 +241,7 @@ func (l *Launch) closedArg() error {
 
 func (l *Launch) failed(err error) error { return fmt.Errorf("launch of %v: %w", l.k, err) }
 
-// Kernel is the kernel that is launched.
+// Kernel returns the kernel.
 func (l *Launch) Kernel() *Kernel {
 	if l == nil {
 		return nil
@@ -252,7 +249,7 @@ func (l *Launch) Kernel() *Kernel {
 	return l.k
 }
 
-// Config is the configuration.
+// Config returns the configuration.
 func (l *Launch) Config() LaunchConfig {
 	if l == nil {
 		return LaunchConfig{}
@@ -260,7 +257,7 @@ func (l *Launch) Config() LaunchConfig {
 	return l.cfg
 }
 
-// Context is where the kernel runs.
+// Context returns the context in which the kernel runs.
 func (l *Launch) Context() *Context {
 	if l == nil {
 		return nil
@@ -268,7 +265,7 @@ func (l *Launch) Context() *Context {
 	return l.ctx
 }
 
-// Refs is the kernel's code and the memory among the arguments.
+// Refs returns the kernel's code and the memory among the arguments.
 func (l *Launch) Refs() []Ref {
 	if l == nil {
 		return nil
@@ -276,8 +273,8 @@ func (l *Launch) Refs() []Ref {
 	return l.refs
 }
 
-// RefsVersion is another number after every change of Refs, and of how many
-// Attributes there are: for packages that remember what they found there.
+// RefsVersion returns a number that changes whenever Refs or the number of Attributes does. It is
+// for packages that cache Refs.
 func (l *Launch) RefsVersion() uint32 {
 	if l == nil {
 		return 0
@@ -285,7 +282,7 @@ func (l *Launch) RefsVersion() uint32 {
 	return l.version
 }
 
-// RefsOpen reports whether nothing among Refs was closed.
+// RefsOpen reports whether everything in Refs is open.
 func (l *Launch) RefsOpen() bool {
 	if l == nil || l.life == nil {
 		return false
@@ -301,7 +298,7 @@ func (l *Launch) RefsOpen() bool {
 	return true
 }
 
-// KernelNodeParams is the launch as a graph node takes it. The struct and the
+// KernelNodeParams returns the parameters of a graph node for the launch. The struct and the
 // arguments it points to belong to l and change with it.
 func (l *Launch) KernelNodeParams() *cu.CUDA_KERNEL_NODE_PARAMS {
 	if l == nil {
@@ -310,7 +307,7 @@ func (l *Launch) KernelNodeParams() *cu.CUDA_KERNEL_NODE_PARAMS {
 	return &l.node
 }
 
-// Attributes is what a graph node has to be given beside its parameters. The
+// Attributes returns the attributes that a graph node needs in addition to its parameters. The
 // slice belongs to l.
 func (l *Launch) Attributes() []cu.CUlaunchAttribute {
 	if l == nil {
@@ -319,7 +316,7 @@ func (l *Launch) Attributes() []cu.CUlaunchAttribute {
 	return l.attrs
 }
 
-// String names the kernel and the configuration.
+// String describes the kernel and the configuration.
 func (l *Launch) String() string {
 	if l == nil {
 		return "nil launch"

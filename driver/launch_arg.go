@@ -2,9 +2,9 @@ package driver
 
 import "reflect"
 
-// Arg is an argument of one launch that is set again and again, such as the
-// number of a step: its type was checked when it was made, which SetArg does
-// each time. It is a small value; copies are the same argument.
+// Arg is an argument of one launch for repeated changes, such as a step number. Its type is checked
+// once, when it is created, while SetArg checks at each call. It is a small value, and copies
+// denote the same argument.
 type Arg[T any] struct {
 	l     *Launch
 	i     int
@@ -12,8 +12,8 @@ type Arg[T any] struct {
 	shape stamp // if that is the launch's
 }
 
-// ArgOf returns argument i of a launch, counted from 0, to be set to values of
-// type T.
+// ArgOf returns argument i of a launch, counted from 0, for values of type T. It returns an error
+// if the parameter does not accept T.
 func ArgOf[T any](l *Launch, i int) (Arg[T], error) {
 	if err := l.checkArg(i, reflect.TypeFor[T]()); err != nil {
 		return Arg[T]{}, err
@@ -25,7 +25,7 @@ func ArgOf[T any](l *Launch, i int) (Arg[T], error) {
 	return a, nil
 }
 
-// Set is SetArg for the argument.
+// Set sets the argument, as SetArg does.
 func (a Arg[T]) Set(v T) error {
 	if s := a.s; s != nil && a.l.shape == a.shape && s.form == formPlain {
 		*(*uint64)(s.at) = WordOf(v)

@@ -9,9 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// SetArg sets argument i of a prepared launch, counted from 0. It checks v as
-// Prepare does: by its dynamic type if T is any. It does not allocate when the
-// previous value had the same type T.
+// SetArg sets argument i of a prepared launch, counted from 0. It checks v as Prepare does, by its
+// dynamic type if T is any. It does not allocate if the previous value had the same type T.
 func SetArg[T any](l *Launch, i int, v T) error {
 	if l == nil || uint(i) >= uint(len(l.slots)) || l.slots[i].typ != wordOf(reflect.TypeFor[T]()) {
 		return l.setArg(i, v)
@@ -35,8 +34,8 @@ func (l *Launch) setArg(i int, v any) error {
 	return l.setAny(i, v)
 }
 
-// setFast stores a value whose type was checked before. It reports false where
-// there is more to check than the type.
+// setFast stores a value whose type was checked before. It returns false if more than the type must
+// be checked.
 func (l *Launch) setFast(s *slot, v unsafe.Pointer) bool {
 	switch s.form {
 	case formPlain:
@@ -53,10 +52,9 @@ func (l *Launch) setFast(s *slot, v unsafe.Pointer) bool {
 	return false
 }
 
-// copyArg moves the common sizes in one go. An argument has whole words to
-// itself: one of four bytes is stored as a word, because words are what is read
-// when it is copied on, and a read that is wider than a store just before it has
-// to wait.
+// copyArg copies the common sizes in one store. An argument occupies whole words, and one of four
+// bytes is stored as a word: later copies read words, and a read that is wider than a recent store
+// stalls.
 func copyArg(to, from unsafe.Pointer, size uintptr) {
 	switch size {
 	case 4:
@@ -78,7 +76,7 @@ func (l *Launch) setSpan(s *slot, m *span) bool {
 	return true
 }
 
-// hold stores the address of memory and has the launch refer to it.
+// hold stores the address of memory and adds a reference to it.
 func (l *Launch) hold(s *slot, m *span) {
 	if s.mem < 0 {
 		l.holdMore(s)
@@ -96,7 +94,7 @@ func (l *Launch) hold(s *slot, m *span) {
 	}
 }
 
-// holdMore makes room for one more argument that is memory.
+// holdMore adds room for another memory argument.
 func (l *Launch) holdMore(s *slot) {
 	s.mem = len(l.mem)
 	l.mem = append(l.mem, nil)
@@ -118,8 +116,7 @@ func (l *Launch) indexOf(s *slot) int {
 	return -1
 }
 
-// ArgName is what messages call argument i: its parameter's name, where that is
-// known.
+// ArgName returns how messages call argument i: by its parameter's name, if known.
 func (k *Kernel) ArgName(i int) string {
 	if k != nil && uint(i) < uint(len(k.params)) && k.params[i].Name != "" {
 		return k.params[i].Name
@@ -127,7 +124,7 @@ func (k *Kernel) ArgName(i int) string {
 	return fmt.Sprintf("argument %d", i)
 }
 
-// letGo forgets the memory of an argument that is a number now.
+// letGo drops the reference to memory of an argument that is now a number.
 func (l *Launch) letGo(s *slot) {
 	if s.mem >= 0 && l.mem[s.mem] != nil {
 		l.mem[s.mem], l.refs[s.mem+1] = nil, l.k.code
@@ -137,8 +134,7 @@ func (l *Launch) letGo(s *slot) {
 	}
 }
 
-// drop forgets all memory, so that a launch that waits for its next use keeps
-// nothing alive.
+// drop drops the references to all memory, so that a launch kept for reuse retains nothing.
 func (l *Launch) drop() {
 	for i := range l.slots {
 		l.letGo(&l.slots[i])
@@ -147,7 +143,7 @@ func (l *Launch) drop() {
 
 var errNilArg = errors.New("it is nil; for a null pointer pass driver.CUdeviceptr(0)")
 
-// setAny checks everything about an argument and stores it.
+// setAny checks an argument in full and stores it.
 func (l *Launch) setAny(i int, v any) error {
 	if v == nil {
 		return l.argError(i, errNilArg)
@@ -174,8 +170,8 @@ func (l *Launch) setAny(i int, v any) error {
 	return nil
 }
 
-// accepts compares the type with the parameter or, where nothing is known of
-// parameters, with the size that the first argument had.
+// accepts compares the type with the parameter. If the parameters are unknown, it compares the size
+// with that of the first argument set.
 func (l *Launch) accepts(i int, t *argType) error {
 	if l.k.known {
 		return l.k.params[i].accepts(t)
@@ -199,9 +195,8 @@ func (l *Launch) setMemory(s *slot, m Memory) error {
 	return nil
 }
 
-// canReach reports whether kernels of the context can use the memory: it is of
-// the context, or the driver gave access to it (EnablePeerAccess, or
-// MemPool.SetAccess).
+// canReach reports whether kernels of the context can use the memory: it belongs to the context, or
+// the driver gave access to it (EnablePeerAccess or MemPool.SetAccess).
 func (c *Context) canReach(m span) error {
 	if c.sameAs(m.a.ctx) || m.bytes == 0 {
 		return nil
@@ -253,9 +248,8 @@ func (l *Launch) argError(i int, err error) error {
 	return &argError{text: fmt.Sprintf("launch of %v: argument %d%s: %v", l.k, i, name, err), cause: err}
 }
 
-// argError is an argument that was refused before the driver saw it. It matches
-// CUDA_ERROR_INVALID_VALUE, unless the driver was asked about the argument and
-// failed: then it matches what the driver answered.
+// argError is an argument that was rejected before the launch. It matches CUDA_ERROR_INVALID_VALUE,
+// unless a driver query about the argument failed: then it matches that error.
 type argError struct {
 	text  string
 	cause error
@@ -268,8 +262,8 @@ func (e *argError) Is(target error) bool {
 	return target == error(CUDA_ERROR_INVALID_VALUE) && !errors.As(e.cause, &answer)
 }
 
-// ArgAccess declares what the kernel does to the memory of argument i, for
-// packages that order operations by it.
+// ArgAccess declares what the kernel does to the memory of argument i. It is for packages that
+// order operations by memory accesses.
 func (l *Launch) ArgAccess(i int, mode AccessMode) error {
 	if err := l.check(); err != nil {
 		return err
@@ -281,9 +275,8 @@ func (l *Launch) ArgAccess(i int, mode AccessMode) error {
 	return nil
 }
 
-// Accesses is the memory among the arguments. A kernel's code is not looked
-// into, so each may be read and written unless ArgAccess, or In or Out around
-// the argument, said otherwise.
+// Accesses returns the accesses to the memory among the arguments. The mode is read and write
+// unless ArgAccess, or In or Out around the argument, declared another.
 func (l *Launch) Accesses() []Access {
 	if l == nil {
 		return nil

@@ -9,17 +9,17 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// typeWord is a type as the runtime has it, one address for each. To compare two
-// of them is one instruction, which for two reflect.Types it is not.
+// typeWord is the address of a type in the Go runtime, unique for each type. Comparing two takes
+// one instruction, unlike comparing two reflect.Types.
 type typeWord unsafe.Pointer
 
-// wordOf takes the address out of the interface value, its second word.
+// wordOf returns the second word of the interface value, which is that address.
 func wordOf(t reflect.Type) typeWord {
 	return typeWord((*[2]unsafe.Pointer)(unsafe.Pointer(&t))[1])
 }
 
-// Clone returns a launch like l, with the same kernel, configuration and
-// arguments, that changes by itself. It is nil for a nil launch.
+// Clone returns an independent launch with the same kernel, configuration and arguments, nil for a
+// nil launch.
 func (l *Launch) Clone() *Launch {
 	if l == nil {
 		return nil
@@ -34,18 +34,18 @@ func (l *Launch) Clone() *Launch {
 	return c
 }
 
-// Pack moves what the driver reads of a launch as a graph node into a block of
-// its own: the parameters, the addresses of the arguments and the arguments, in
-// as few cache lines as there can be. The parameters are those of this moment;
-// the arguments are still the launch's, for as long as only SetArg changes it.
+// Pack moves what a graph node reads of the launch into one block with as few cache lines as
+// possible: the parameters, the addresses of the arguments and the arguments. The returned
+// parameters are a snapshot. The arguments stay those of the launch as long as only SetArg changes
+// it.
 func (l *Launch) Pack() *cu.CUDA_KERNEL_NODE_PARAMS {
 	if l == nil {
 		return nil
 	}
 	const head, line = unsafe.Sizeof(l.node) / wordSize, 64 / wordSize
 	n := uintptr(len(l.ptrs))
-	// Nothing in it is followed by the collector: the addresses are those of the
-	// block itself, which l keeps.
+	// The collector need not follow anything in the block: it only contains addresses into itself,
+	// and l retains it.
 	words := head + n + uintptr(len(l.store))
 	block := make([]uint64, words, (words+line-1)/line*line)
 	node := (*cu.CUDA_KERNEL_NODE_PARAMS)(unsafe.Pointer(&block[0]))
@@ -60,8 +60,8 @@ func (l *Launch) Pack() *cu.CUDA_KERNEL_NODE_PARAMS {
 	return node
 }
 
-// moveTo has the arguments be in store, which has them already, and their
-// addresses in ptrs.
+// moveTo makes store, which already has a copy of the arguments, their new place, and writes their
+// addresses to ptrs.
 func (l *Launch) moveTo(store []uint64, ptrs []unsafe.Pointer) {
 	from, to := unsafe.Pointer(unsafe.SliceData(l.store)), unsafe.Pointer(unsafe.SliceData(store))
 	for i := range l.slots {
@@ -74,8 +74,8 @@ func (l *Launch) moveTo(store []uint64, ptrs []unsafe.Pointer) {
 	}
 }
 
-// ArgIndex returns which argument the parameter of that name is. Names are
-// known where the kernel came from PTX.
+// ArgIndex returns the index of the argument for the named parameter. Names are known if the kernel
+// came from PTX. Otherwise it returns an error.
 func (l *Launch) ArgIndex(name string) (int, error) {
 	if err := l.check(); err != nil {
 		return 0, err
@@ -90,7 +90,7 @@ func (l *Launch) ArgIndex(name string) (int, error) {
 	return 0, invalidf("launch of %v: there is no parameter %q, it takes %d (%s)", l.k, name, len(l.slots), signature(l.k.params))
 }
 
-// checkArg reports why argument i takes no values of type t.
+// checkArg returns an error if argument i cannot be a value of type t.
 func (l *Launch) checkArg(i int, t reflect.Type) error {
 	if err := l.check(); err != nil {
 		return err
@@ -107,8 +107,8 @@ func (l *Launch) checkArg(i int, t reflect.Type) error {
 	return nil
 }
 
-// ChangeArg is SetArg, and reports whether the argument is another one now: a
-// number of other value, another address or other memory.
+// ChangeArg is SetArg, and reports whether the argument changed: to another number, another address
+// or other memory. Arguments larger than 8 bytes always count as changed.
 func ChangeArg[T any](l *Launch, i int, v T) (changed bool, err error) {
 	if l == nil || uint(i) >= uint(len(l.slots)) {
 		return false, SetArg(l, i, v)
@@ -122,10 +122,10 @@ func ChangeArg[T any](l *Launch, i int, v T) (changed bool, err error) {
 	return was != *(*uint64)(s.at) || version != l.version, err
 }
 
-// PlainArg returns where a launch keeps argument i if to set it to a T is no
-// more than to store a word there, zero behind the value; else nil. So it is when
-// T is a number of at most a word and the argument has been a T before. It holds
-// as long as the argument is set by nobody else.
+// PlainArg returns the address of argument i if setting it to a T is just a store of a word, with
+// zeros after the value. Otherwise it returns nil. This requires that T is a number of at most 8
+// bytes and that the argument has been a T before. The address stays valid until another call sets
+// the argument.
 func PlainArg[T any](l *Launch, i int) *uint64 {
 	if l == nil || uint(i) >= uint(len(l.slots)) {
 		return nil
@@ -138,7 +138,7 @@ func PlainArg[T any](l *Launch, i int) *uint64 {
 	return (*uint64)(s.at)
 }
 
-// WordOf returns a value of at most a word as it is stored where PlainArg says.
+// WordOf returns v, of at most 8 bytes, as the word to store at PlainArg's address.
 func WordOf[T any](v T) uint64 {
 	switch unsafe.Sizeof(v) {
 	case 4:

@@ -2,31 +2,29 @@ package driver
 
 import "github.com/purecuda/cuda/driver/cu"
 
-// LaunchConfig says how a kernel is launched. Grid and Block are required.
+// LaunchConfig describes how to launch a kernel. Grid and Block are required.
 type LaunchConfig struct {
 	Grid      Dim3   // blocks
 	Block     Dim3   // threads of a block
 	SharedMem uint32 // bytes of dynamic shared memory of a block
 
-	// Cooperative has all blocks run at the same time, so that they can wait
-	// for each other.
+	// Cooperative makes all blocks run at the same time, so that they can wait for each other.
 	Cooperative bool
-	// Cluster is the extent of a cluster in blocks; zero for none, or for what
-	// the kernel was compiled with. It needs compute capability 9.0.
+	// Cluster is the size of a cluster in blocks. Zero means no cluster, or the one that the kernel
+	// was compiled with. It requires compute capability 9.0.
 	Cluster Dim3
-	// Priority overrides the stream's priority; lower numbers go first. 0
-	// leaves it as it is.
+	// Priority overrides the stream's priority unless it is 0. Lower numbers go first.
 	Priority int
-	// Programmatic lets the kernel start before the one ahead of it in the
-	// stream has ended (programmatic dependent launch): it then waits by
-	// griddepcontrol itself for what it needs.
+	// Programmatic lets the kernel start before the previous kernel in the stream has ended
+	// (programmatic dependent launch). The kernel must wait with griddepcontrol for the results it
+	// needs.
 	Programmatic bool
-	// Attributes are further launch attributes, passed on as they are.
+	// Attributes are further launch attributes. They are passed on unchanged.
 	Attributes []cu.CUlaunchAttribute
 }
 
-// same reports whether o asks for the same launch. Configurations with raw
-// attributes are never the same.
+// same reports whether o describes the same launch. Configurations with raw attributes are never
+// the same.
 func (c *LaunchConfig) same(o *LaunchConfig) bool {
 	return c.Grid == o.Grid && c.Block == o.Block && c.SharedMem == o.SharedMem &&
 		c.Cooperative == o.Cooperative && c.Cluster == o.Cluster && c.Priority == o.Priority &&
@@ -64,8 +62,7 @@ func (c *LaunchConfig) attributes(list []cu.CUlaunchAttribute) []cu.CUlaunchAttr
 	return append(list, c.Attributes...)
 }
 
-// raw is the configuration as the driver takes it, without a stream. attrs
-// must outlive it.
+// raw returns the configuration as the driver takes it, without a stream. attrs must outlive it.
 func (c *LaunchConfig) raw(attrs []cu.CUlaunchAttribute) cu.CUlaunchConfig {
 	r := cu.CUlaunchConfig{
 		GridDimX: c.Grid.X, GridDimY: c.Grid.Y, GridDimZ: c.Grid.Z,

@@ -7,14 +7,13 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Launches are kernel launches that are made in one crossing, in order, until
-// one fails: those of a program that captures its step anew each time.
+// Launches is a batch of kernel launches, made in order with one native call, until one fails. Use
+// it for a program that captures its step anew each time.
 //
-// The blocks of the calls stay where they are when the launches were made, and
-// the next launch at the same place usually is of the same kernel with the same
-// configuration: then only its arguments are stored. Arguments are copied, so a
-// launch may be changed and added again. A Launches is used by one goroutine at
-// a time; package graph uses it (Scope.Burst), others rarely have a reason to.
+// The call blocks stay in place after a run. The next launch at the same index usually has the same
+// kernel and configuration, and then only its arguments are stored. Arguments are copied, so a
+// launch may be changed and added again. Only one goroutine at a time may use a Launches. It is
+// meant for package graph (Scope.Burst).
 type Launches struct {
 	d      *Driver
 	stream CUstream
@@ -27,23 +26,21 @@ type Launches struct {
 	side  [MaxLaunches][]uint64       // room for more arguments than a block has
 }
 
-// MaxLaunches is how many launches a Launches takes: enough for the price of a
-// crossing not to show, and few enough for their blocks to stay in the nearest
-// cache.
+// MaxLaunches is the capacity of a Launches: enough to hide the call overhead, and few enough for
+// their blocks to stay in the nearest cache.
 const MaxLaunches = 64
 
-// launchWords is the number of arguments of cuLaunchKernel, launchRoom the words
-// behind them for what its kernelParams point to. With a frame's head that is
-// three cache lines.
+// launchWords is the number of arguments of cuLaunchKernel. launchRoom is the number of words after
+// them for what its kernelParams point to. With a frame's head they take three cache lines.
 const (
 	launchWords = 11
 	launchRoom  = 9
 )
 
-// NewLaunches returns an empty one.
+// NewLaunches returns an empty batch.
 func NewLaunches() *Launches { return &Launches{calls: loader.NewBatch()} }
 
-// Reset empties it for launches on a stream of d.
+// Reset empties the batch and selects the driver and the stream of the next launches.
 func (b *Launches) Reset(d *Driver, s CUstream) {
 	if b == nil || b.calls == nil {
 		return
@@ -57,7 +54,7 @@ func (b *Launches) Reset(d *Driver, s CUstream) {
 	clear(b.shape[:])
 }
 
-// Empty forgets the launches, after Run.
+// Empty removes the launches, after Run.
 func (b *Launches) Empty() {
 	if b == nil || b.calls == nil {
 		return
@@ -73,8 +70,8 @@ func (b *Launches) Len() int {
 	return b.n
 }
 
-// Add appends a launch that has no attributes (see Launch.Attributes), unless
-// there are MaxLaunches already: then it panics.
+// Add appends a launch without attributes (see Launch.Attributes). It panics if there are
+// MaxLaunches already.
 func (b *Launches) Add(l *Launch) {
 	if b == nil || b.d == nil || l == nil {
 		return
@@ -90,7 +87,7 @@ func (b *Launches) Add(l *Launch) {
 	b.n = i + 1
 }
 
-// lay prepares place i for launches like l.
+// lay prepares place i for launches with l's layout.
 func (b *Launches) lay(i int, l *Launch) {
 	if i == b.calls.Len() {
 		b.call[i] = b.calls.AddRoom(b.d.Proc(cu.FnCuLaunchKernel), launchWords, launchRoom)
@@ -106,7 +103,7 @@ func (b *Launches) lay(i int, l *Launch) {
 	b.shape[i] = l.shape
 }
 
-// room returns where n words behind the call at place i can be.
+// room returns n words of memory for the call at place i.
 func (b *Launches) room(i, n int) unsafe.Pointer {
 	if n <= launchRoom {
 		return unsafe.Add(b.call[i], launchWords*wordSize)
@@ -117,8 +114,8 @@ func (b *Launches) room(i, n int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(b.side[i]))
 }
 
-// pointInto stores the addresses that the arguments have behind these addresses,
-// and returns where that is.
+// pointInto stores the addresses of the arguments in room, for arguments that follow these
+// addresses, and returns where the arguments go.
 func (l *Launch) pointInto(room unsafe.Pointer) unsafe.Pointer {
 	args := unsafe.Add(room, uintptr(len(l.ptrs))*addressSize)
 	moved := uintptr(args) - uintptr(unsafe.Pointer(unsafe.SliceData(l.store)))
@@ -129,7 +126,7 @@ func (l *Launch) pointInto(room unsafe.Pointer) unsafe.Pointer {
 	return args
 }
 
-// setWords lays out what a Launches passes beside the arguments.
+// setWords stores the words that a Launches passes in addition to the arguments.
 func (l *Launch) setWords() {
 	n := &l.node
 	l.words = [launchWords]uintptr{
@@ -141,15 +138,14 @@ func (l *Launch) setWords() {
 	l.shape = l.k.shapeOf(&l.words)
 }
 
-// kernelShape is what the first launch of a kernel was laid out for.
+// kernelShape is the layout of a kernel's first launch.
 type kernelShape struct {
 	words [launchWords]uintptr
 	stamp stamp
 }
 
-// shapeOf returns the number of a layout. Launches of one kernel with the same
-// configuration have the same, if it is the kernel's first and the kernel says
-// what its parameters are.
+// shapeOf returns the number of a layout. Launches of one kernel share a number if they have the
+// configuration of the kernel's first launch and its parameters are known.
 func (k *Kernel) shapeOf(words *[launchWords]uintptr) stamp {
 	if !k.known {
 		return newStamp()
@@ -167,8 +163,7 @@ func (k *Kernel) shapeOf(words *[launchWords]uintptr) stamp {
 	return newStamp()
 }
 
-// Run makes the launches and returns how many succeeded, and the error of the
-// one after them.
+// Run makes the launches. It returns how many succeeded, and the error of the first that failed.
 func (b *Launches) Run() (done int, err error) {
 	if b == nil || b.d == nil {
 		return 0, absentError(b == nil, "list of launches")

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Leak describes an object that became unreachable without being closed, or,
-// from OpenObjects, one that is still open.
+// Leak describes an object that became unreachable without being closed, or, from OpenObjects, one
+// that is still open.
 type Leak struct {
 	Kind    string    // "stream", "buffer of float32", …
 	Handle  uint64    // the driver's handle
@@ -19,7 +19,7 @@ type Leak struct {
 	Err     error     // why the driver could not destroy it, if so
 }
 
-// String is the report: what, where it was made, what went wrong.
+// String returns a report: what leaked, where it was created, and the error of its destruction.
 func (l Leak) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %#x of %v was not closed", l.Kind, l.Handle, l.Device)
@@ -34,13 +34,13 @@ func (l Leak) String() string {
 
 var leakHook atomic.Pointer[func(Leak)]
 
-// SetLeakHook has every object that is dropped without Close reported to hook,
-// with the stack of its creation. Stacks are recorded for objects made after
-// the call; nil turns the recording off. The hook is called on a goroutine of
-// this package, after the object was destroyed. It returns the hook before it.
+// SetLeakHook reports every object that becomes unreachable without Close to hook, with the stack
+// of its creation. It returns the previous hook. Stacks are recorded for objects created after the
+// call. A nil hook turns the recording off. The hook runs on a goroutine of this package, after the
+// object was destroyed.
 //
-// The hook is meant for tests and for finding leaks: without one, dropped
-// objects are reclaimed just the same, silently and at no cost per object.
+// The hook is for tests and for finding leaks. Without one, unreachable objects are destroyed just
+// the same, silently and at no cost per object.
 func SetLeakHook(hook func(Leak)) (previous func(Leak)) {
 	var p *func(Leak)
 	if hook != nil {
@@ -52,8 +52,8 @@ func SetLeakHook(hook func(Leak)) (previous func(Leak)) {
 	return previous
 }
 
-// OpenObjects lists the objects made since a leak hook was set that are not
-// destroyed yet, in no order. Without a hook it is empty.
+// OpenObjects returns the objects created since a leak hook was set that are not destroyed yet, in
+// no particular order. Without a hook it returns none.
 func OpenObjects() []Leak {
 	tracked.Lock()
 	defer tracked.Unlock()
@@ -64,8 +64,7 @@ func OpenObjects() []Leak {
 	return leaks
 }
 
-// tracked holds lifetimes, never the objects that programs hold: those must
-// stay collectable.
+// tracked refers to lifetimes, never to the objects that programs use: those must stay collectable.
 var tracked struct {
 	sync.Mutex
 	set map[*Lifetime]struct{}

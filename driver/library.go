@@ -7,18 +7,16 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Library is code loaded by cuLibraryLoadData (since CUDA 12.0), which the
-// driver loads into each context when something of it is first used there.
-// Kernels of a Library run in the context it was loaded from. For code that is
-// used in one context a Module does the same.
+// Library is code loaded by cuLibraryLoadData (since CUDA 12.0). The driver loads it into each
+// context that uses it. Kernels of a Library run in the context it was loaded from. For code used
+// in one context, use a Module instead.
 type Library struct {
 	code *program
 	raw  CUlibrary
 }
 
-// LoadLibrary loads PTX text, a cubin or a fat binary like LoadModule. Drivers
-// put compiling off: that PTX does not compile may be the error of the first
-// Kernel or Global.
+// LoadLibrary loads PTX text, a cubin or a fat binary, as LoadModule does. Drivers defer compiling:
+// the error for PTX that does not compile may only be returned by the first Kernel or Global.
 func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -49,8 +47,8 @@ func (l *Library) load(d *Driver, img loadable, j *jit) error {
 	return d.CuLibraryLoadData(&l.raw, img.ptr(), j.optionList(), j.valueList(), j.count(), nil, nil, 0)
 }
 
-// init keeps the log buffers, which the driver may write when it compiles for
-// a context, until the library is unloaded.
+// init keeps the log buffers until the library is unloaded, because the driver may write them when
+// it compiles for a context.
 func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 	raw, p := l.raw, l.code
 	p.log = cString(j.info)
@@ -68,8 +66,8 @@ func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 	})
 }
 
-// libraryFunction is the kernel as the current context has it. Only such a
-// handle is good for every call that takes a CUfunction.
+// libraryFunction returns the kernel's handle in the current context. Only such a handle is valid
+// for every call that takes a CUfunction.
 func libraryFunction(d *Driver, l CUlibrary, name *byte) (f CUfunction, err error) {
 	var k cu.CUkernel
 	if err := d.CuLibraryGetKernel(&k, l, name); err != nil {
@@ -79,7 +77,7 @@ func libraryFunction(d *Driver, l CUlibrary, name *byte) (f CUfunction, err erro
 	return f, err
 }
 
-// libraryKernels asks for the names, which the driver can tell since CUDA 12.4.
+// libraryKernels queries the names, which the driver returns since CUDA 12.4.
 func libraryKernels(d *Driver, l CUlibrary) []string {
 	var n uint32
 	if d.CuLibraryGetKernelCount(&n, l) != nil || n == 0 {
@@ -109,7 +107,7 @@ func (l *Library) Kernel(name string) (*Kernel, error) {
 	return k, err
 }
 
-// Kernels lists the names of the kernels, as far as they are known.
+// Kernels returns the names of the kernels, as far as they are known.
 func (l *Library) Kernels() ([]string, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -119,7 +117,7 @@ func (l *Library) Kernels() ([]string, error) {
 	return names, nil
 }
 
-// Global returns a variable of the library as bytes, as the context has it.
+// Global returns a variable of the library in its context, as bytes.
 func (l *Library) Global(name string) (View[byte], error) {
 	if err := l.check(); err != nil {
 		return View[byte]{}, err
@@ -146,7 +144,7 @@ func (l *Library) Managed(name string) (View[byte], error) {
 	return View[byte]{span{a, a.ptr, a.bytes}}, nil
 }
 
-// Log is what the compiler printed without failing.
+// Log returns what the compiler printed without failing.
 func (l *Library) Log() string {
 	if l == nil || l.code == nil {
 		return ""
@@ -170,7 +168,7 @@ func (l *Library) Context() *Context {
 	return l.code.ctx
 }
 
-// Close unloads the library: its kernels and variables are closed with it.
+// Close unloads the library, which also closes its kernels and variables.
 func (l *Library) Close() error {
 	if l == nil || l.code == nil {
 		return nil
@@ -180,7 +178,7 @@ func (l *Library) Close() error {
 	return err
 }
 
-// String names the library.
+// String describes the library.
 func (l *Library) String() string {
 	if l == nil || l.code == nil {
 		return "nil library"

@@ -9,32 +9,28 @@ import (
 	"sync/atomic"
 )
 
-// Lifetime is the ownership of one driver object: who may still use it, what
-// it keeps alive, and how it is destroyed. Every typed object (Stream, Event,
-// Module, Buffer, …) has one. It is exported for packages that build objects
-// of their own on this one, as package graph does; programs have no use for it.
+// Lifetime is the ownership record of one driver object: who may still use it, what it keeps alive,
+// and how it is destroyed. Every typed object (Stream, Event, Module, Buffer, …) has one. It is for
+// packages that build their own objects on this one, as package graph does. Programs do not need
+// it.
 //
-// The rules it keeps:
+// Its rules:
 //
-//   - Close is idempotent. The object refuses calls from then on; the driver
-//     object is destroyed when the last reference to it goes, which is at once
-//     unless children or blocking calls still hold it. So objects can be
-//     closed in any order: a Context closed before its streams is released
-//     with the last of them, and those streams work until they are closed.
-//   - An object holds its parent (at the root, the Context) until it is
-//     destroyed.
-//   - An object that becomes unreachable without Close is destroyed on a
-//     goroutine of this package and reported to the leak hook.
-//   - What the library destroys, it destroys by guarded calls, so that no
-//     capture that is open elsewhere is invalidated. From a host function, where
-//     CUDA may not be called, it leaves that to a goroutine of this package.
+//   - Close is idempotent. From then on the object refuses calls. The driver object is destroyed
+//     with the last reference: at once, unless children or blocking calls hold one. So objects can
+//     be closed in any order. A Context closed before its streams is released with the last of
+//     them, and those streams work until they are closed.
+//   - An object holds its parent (at the root, the Context) until it is destroyed.
+//   - An object that becomes unreachable without Close is destroyed on a goroutine of this package
+//     and reported to the leak hook.
+//   - Objects are destroyed by guarded calls, so that no capture elsewhere is invalidated. Closing
+//     from a host function, where CUDA must not be called, leaves that to a goroutine of this
+//     package.
 //
-// A Lifetime costs a using call one atomic load. That refuses calls that begin
-// after Close; it does not hold Close up for short calls that began before it,
-// because counting them would cost more than most of them take. A program that
-// closes an object while another goroutine is inside a call on it has the same
-// race that it would have in C. Calls that wait (Stream.Wait, Event.Wait) take
-// a reference, so closing what others wait for is safe.
+// A Lifetime costs a call that uses the object one atomic load. Calls that begin after Close are
+// refused, but Close does not wait for short calls that began before it. Closing an object while
+// another goroutine is inside a call on it is therefore a race, as in C. Calls that wait
+// (Stream.Wait, Event.Wait) retain a reference, so closing what others wait for is safe.
 type Lifetime struct {
 	closed  atomic.Bool
 	refs    atomic.Int32 // the owner's, one per child, one per blocking call
@@ -48,10 +44,10 @@ type Lifetime struct {
 	stack   []uintptr // where it was made; nil unless a leak hook is set
 }
 
-// NewLifetime begins the lifetime of an object of c. It takes the reference
-// that keeps c alive, so it comes before the driver call that creates the
-// object; after that call comes Own, or Abandon if it failed. kind names the
-// sort of object in errors and leak reports ("stream", "buffer of float32").
+// NewLifetime begins the lifetime of an object of c and keeps c alive. Call it before the driver
+// call that creates the object. After that call, call Own, or Abandon if it failed. kind names the
+// sort of object in errors and leak reports ("stream", "buffer of float32"). It returns an error if
+// c is closed.
 func NewLifetime(c *Context, kind string) (*Lifetime, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
@@ -59,8 +55,8 @@ func NewLifetime(c *Context, kind string) (*Lifetime, error) {
 	return c.core.life.Child(kind)
 }
 
-// Child begins the lifetime of an object that keeps l alive, as a pointer into
-// a module keeps the module.
+// Child begins the lifetime of an object that keeps l alive, as a pointer into a module keeps the
+// module. It returns an error if l is closed.
 func (l *Lifetime) Child(kind string) (*Lifetime, error) {
 	n := &Lifetime{kind: kind}
 	if err := n.BeginIn(l); err != nil {
@@ -69,9 +65,8 @@ func (l *Lifetime) Child(kind string) (*Lifetime, error) {
 	return n, nil
 }
 
-// BeginIn is Child for a Lifetime that is a part of something else, which must
-// not be the object that programs hold. It begins a zero Lifetime or, once more,
-// one that has ended.
+// BeginIn is Child for a Lifetime inside another struct, which must not be the object that programs
+// hold. It begins a zero Lifetime, or one that has ended.
 func (l *Lifetime) BeginIn(parent *Lifetime) error {
 	if l == nil {
 		return absentError(true, "lifetime")
@@ -87,8 +82,8 @@ func (l *Lifetime) BeginIn(parent *Lifetime) error {
 	return nil
 }
 
-// Abandon ends a lifetime whose object could not be created, and returns err
-// with the kind of object in front.
+// Abandon ends a lifetime whose object could not be created, and returns err with the kind of
+// object in front.
 func (l *Lifetime) Abandon(err error) error {
 	if l == nil {
 		return err
@@ -100,11 +95,10 @@ func (l *Lifetime) Abandon(err error) error {
 	return fmt.Errorf("cannot make %s: %w", aKind(l.kindName()), err)
 }
 
-// Own binds a lifetime to object, the value that programs hold, and to the
-// driver's handle. destroy gets the guarded view of the object's context; it
-// must not refer to object (it would never become unreachable), only to the
-// handle and to what the destruction needs. A nil destroy is an object without
-// a handle of its own. A nil object or lifetime is bound to nothing.
+// Own binds a lifetime to object, the value that programs hold, and to the driver's handle. destroy
+// is called with the guarded view of the object's context. It must not refer to object, which would
+// never become unreachable. A nil destroy means that the object has no handle of its own. Own does
+// nothing if object or l is nil.
 func Own[T any](object *T, l *Lifetime, handle uint64, destroy func(d *Driver) error) {
 	if object == nil || l == nil {
 		return
@@ -117,8 +111,7 @@ func Own[T any](object *T, l *Lifetime, handle uint64, destroy func(d *Driver) e
 	runtime.AddCleanup(object, reclaim, l)
 }
 
-// Check is nil while the object is open, else an error that names it and
-// matches ErrClosed.
+// Check returns nil while the object is open, else an error that names it and matches ErrClosed.
 func (l *Lifetime) Check() error {
 	if l != nil && !l.closed.Load() {
 		return nil
@@ -133,7 +126,7 @@ func (l *Lifetime) closedError() error {
 	return fmt.Errorf("%s: %w", l, ErrClosed)
 }
 
-// String names the object: its kind and the driver's handle.
+// String returns the object's kind and the driver's handle.
 func (l *Lifetime) String() string {
 	if l == nil {
 		return "no object"
@@ -144,8 +137,8 @@ func (l *Lifetime) String() string {
 	return fmt.Sprintf("%s %#x", l.kindName(), l.handle)
 }
 
-// kindName is the sort of object. For buffers it is put together here, not each
-// time one is made.
+// kindName returns the sort of object. For buffers it is composed here, to save that work at
+// creation.
 func (l *Lifetime) kindName() string {
 	if l.elem == nil {
 		return l.kind
@@ -153,8 +146,8 @@ func (l *Lifetime) kindName() string {
 	return l.kind + " of " + l.elem.String()
 }
 
-// Retain keeps the driver object from being destroyed until Done. It fails
-// when the object is closed.
+// Retain keeps the driver object from being destroyed until Done. It returns an error if the object
+// is closed.
 func (l *Lifetime) Retain() error {
 	for l != nil {
 		n := l.refs.Load()
@@ -168,18 +161,16 @@ func (l *Lifetime) Retain() error {
 	return l.closedError()
 }
 
-// Done gives back what Retain took. When that was the last reference the
-// object is destroyed here; nobody waits for the answer, so an error goes to
-// Context.CleanupErrors.
+// Done releases one Retain. With the last reference it destroys the object. An error of that goes
+// to Context.CleanupErrors.
 func (l *Lifetime) Done() {
 	if err := l.release(); err != nil {
 		l.core.recordCleanup(err)
 	}
 }
 
-// Close refuses further calls and gives up the owner's reference. The error is
-// that of the destruction, where this was the last reference. Only the first
-// Close does anything.
+// Close refuses further calls and releases the owner's reference. If that was the last reference,
+// Close returns the error of the destruction. Only the first Close has an effect.
 func (l *Lifetime) Close() error {
 	if l == nil || !l.closed.CompareAndSwap(false, true) {
 		return nil
@@ -187,10 +178,9 @@ func (l *Lifetime) Close() error {
 	return l.release()
 }
 
-// Disown closes the object without destroying the driver's handle, because
-// something else now does that (a stream-ordered free, a graph). It reports
-// whether this call was the one that closed it; if not, the handle is not the
-// caller's to pass on.
+// Disown closes the object without destroying the driver's handle, because something else will (a
+// stream-ordered free, a graph). It reports whether this call closed the object. If not, the caller
+// must not pass the handle on.
 func (l *Lifetime) Disown() bool {
 	if l == nil || !l.closed.CompareAndSwap(false, true) {
 		return false
@@ -211,8 +201,7 @@ func (l *Lifetime) release() error {
 	return l.finish()
 }
 
-// finish destroys the object, which nobody refers to any more, and gives up
-// its parent.
+// finish destroys the object, which has no references left, and releases its parent.
 func (l *Lifetime) finish() error {
 	l.untrack()
 	var err error
@@ -234,7 +223,7 @@ func (l *Lifetime) finishLater() {
 	}
 }
 
-// aKind is a kind of object with its article.
+// aKind returns a kind of object with its article.
 func aKind(kind string) string {
 	if kind != "" && strings.ContainsRune("aeio", rune(kind[0])) {
 		return "an " + kind

@@ -1,8 +1,8 @@
 package driver
 
-// Hint is a number that whoever last kept the object left there to find it
-// again, 0 at first. It can be anybody's and proves nothing: package graph
-// takes it for the place where a graph may already hold the object.
+// Hint returns the number that SetHint stored last, 0 at first. It proves nothing, because any
+// package may have set it. Package graph stores the index at which a graph may already refer to the
+// object.
 func (l *Lifetime) Hint() uint32 {
 	if l == nil {
 		return 0
@@ -10,7 +10,7 @@ func (l *Lifetime) Hint() uint32 {
 	return l.hint.Load()
 }
 
-// SetHint leaves a number for Hint.
+// SetHint stores a number for Hint.
 func (l *Lifetime) SetHint(h uint32) {
 	if l == nil {
 		return
@@ -18,8 +18,7 @@ func (l *Lifetime) SetHint(h uint32) {
 	l.hint.Store(h)
 }
 
-// RetainHeld is Retain for a holder that hands a reference on: it has one, so
-// the object exists and may be held again even after Close.
+// RetainHeld is Retain for a caller that already has a reference. It works even after Close.
 func (l *Lifetime) RetainHeld() {
 	if l == nil {
 		return
@@ -27,16 +26,16 @@ func (l *Lifetime) RetainHeld() {
 	l.refs.Add(1)
 }
 
-// Note keeps an error, unless it is nil, for Context.CleanupErrors: of what is given
-// back when nobody waits for the answer any more.
+// Note adds an error to Context.CleanupErrors unless it is nil. It is for releasing things in the
+// background.
 func (l *Lifetime) Note(err error) {
 	if err != nil && l != nil && l.core != nil {
 		l.core.recordCleanup(err)
 	}
 }
 
-// Holders is how many references there are besides the owner's, which Close
-// gives up: children, graphs, waits. It is a snapshot.
+// Holders returns the number of references other than the owner's, which Close releases: children,
+// graphs, waits. It is a snapshot.
 func (l *Lifetime) Holders() int {
 	if l == nil {
 		return 0

@@ -6,29 +6,27 @@ import (
 	"sync/atomic"
 )
 
-// Destroyer destroys the driver's object behind a Lifetime. It gets the guarded
-// view of the object's context.
+// Destroyer destroys the driver object of a Lifetime. Destroy is called with the guarded view of
+// the object's context.
 type Destroyer interface{ Destroy(d *Driver) error }
 
-// destroyFunc is a Destroyer that is a function, as Own takes it.
+// destroyFunc adapts a function to Destroyer, for Own.
 type destroyFunc func(d *Driver) error
 
 func (f destroyFunc) Destroy(d *Driver) error { return f(d) }
 
-// Watched is a field of objects that come and go in the steady state. It notices
-// that an object is dropped without Close, as Own does, but costs a fraction:
-// what the runtime does for a cleanup costs more than many driver calls, so a
-// watch that has one is handed from object to object.
+// Watched is a field of objects that are created and closed often. It detects that an object
+// becomes unreachable without Close, as Own does, at a fraction of the cost. A runtime cleanup
+// costs more than many driver calls, so objects reuse them.
 //
-// The object holds its Lifetime by pointer. A Lifetime that is a part of the
-// object would keep it reachable, and dropping it would never be noticed.
+// The object must refer to its Lifetime by pointer. A Lifetime inside the object would keep it
+// reachable.
 type Watched struct {
 	w     *watch
 	stays bool // beyond Close, because the object is opened again and again
 }
 
-// Own is the function Own for the object that the Watched is a field of. Close
-// ends what it begins.
+// Own is the function Own for the object that contains x. End it with Close.
 func (x *Watched) Own(l *Lifetime, handle uint64, destroy Destroyer) {
 	if x == nil || l == nil {
 		return
@@ -47,8 +45,8 @@ func (x *Watched) begin(l *Lifetime) {
 	x.w = w
 }
 
-// Close is Lifetime.Close for the object that the Watched is a field of. Closing
-// by the Lifetime alone is right too; then the watch is lost with the object.
+// Close is Lifetime.Close for the object that contains x. Calling Lifetime.Close instead is
+// correct, but then the cleanup is not reused.
 func (x *Watched) Close(l *Lifetime) error {
 	if !x.disown(l) {
 		return nil
@@ -56,8 +54,8 @@ func (x *Watched) Close(l *Lifetime) error {
 	return l.release()
 }
 
-// disown closes the object and reports whether this call was the one that did.
-// The reference of the owner is the caller's then.
+// disown closes the object and reports whether this call did. The caller then owns the owner's
+// reference.
 func (x *Watched) disown(l *Lifetime) bool {
 	if l == nil || !l.closed.CompareAndSwap(false, true) {
 		return false
@@ -73,12 +71,11 @@ func (x *Watched) disown(l *Lifetime) bool {
 	return true
 }
 
-// watch has a runtime cleanup, which finds it unreachable. Only the object that
-// it watches refers to it, or, when it watches none, the pool.
+// watch has a runtime cleanup, which runs when the watch is unreachable. Only the watched object
+// refers to it, or the pool if it watches none.
 type watch struct{ of *watchedLife }
 
-// watchedLife is what the cleanup gets. It must not refer to the watch or the
-// object.
+// watchedLife is the argument of the cleanup. It must not refer to the watch or the object.
 type watchedLife struct {
 	life atomic.Pointer[Lifetime]
 }
@@ -95,7 +92,7 @@ func (o *watchedLife) dropped() {
 	}
 }
 
-// SetKind names the sort of object, for a Lifetime that BeginIn begins.
+// SetKind sets the sort of object, for a Lifetime that BeginIn begins.
 func (l *Lifetime) SetKind(kind string) {
 	if l == nil {
 		return

@@ -6,8 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// deviceLimits is what the checks of a launch ask of the device. A program
-// reads it once.
+// deviceLimits holds the device attributes that launch checks need. A program reads them once.
 type deviceLimits struct {
 	grid, block          [3]int
 	threads              int
@@ -16,8 +15,7 @@ type deviceLimits struct {
 	cooperative, cluster bool
 }
 
-// portableCluster is the number of blocks that every device with clusters
-// allows in one.
+// portableCluster is the cluster size in blocks that every device with clusters supports.
 const portableCluster = 8
 
 // deviceLimits returns the limits of the program's device.
@@ -62,7 +60,7 @@ func (l *deviceLimits) read(dev Device) error {
 
 var axisNames = [3]string{"X", "Y", "Z"}
 
-// checkDim compares an extent with its limits, naming the dimension.
+// checkDim compares a size with its limits. The error names the dimension.
 func checkDim(what string, d Dim3, limit [3]int) error {
 	for i, n := range d.axes() {
 		if n == 0 || uint64(n) > uint64(limit[i]) {
@@ -72,8 +70,8 @@ func checkDim(what string, d Dim3, limit [3]int) error {
 	return nil
 }
 
-// checkConfig refuses launches that the driver would, with the dimension that
-// is wrong, and raises the kernel's limit of dynamic shared memory if needed.
+// checkConfig rejects launches that the driver would reject, naming the wrong dimension, and raises
+// the kernel's limit of dynamic shared memory if needed.
 func (k *Kernel) checkConfig(cfg *LaunchConfig) error {
 	l, err := k.code.deviceLimits()
 	if err != nil {
@@ -126,8 +124,7 @@ func (k *Kernel) checkRequired(block Dim3) error {
 	return nil
 }
 
-// checkShared also opts in to more than the default amount, which is a setting
-// of the kernel.
+// checkShared also raises the kernel's limit above the default if needed.
 func (k *Kernel) checkShared(bytes uint32, l *deviceLimits) error {
 	total := uint64(bytes) + uint64(k.info.SharedStatic)
 	if total > uint64(l.sharedOptin) {
@@ -171,7 +168,7 @@ func (k *Kernel) checkCluster(cfg *LaunchConfig, l *deviceLimits) error {
 	return nil
 }
 
-// checkCooperative makes sure that the whole grid can be resident at once.
+// checkCooperative checks that the whole grid can be resident at once.
 func (k *Kernel) checkCooperative(cfg *LaunchConfig, l *deviceLimits) error {
 	if !cfg.Cooperative {
 		return nil

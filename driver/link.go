@@ -14,10 +14,9 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Linker joins several images into one: what one of them declares extern is
-// found in another. It takes PTX, which is compiled, relocatable cubins, fat
-// binaries, object files and archives. The driver is asked by Complete, so it
-// holds nothing of the driver's, and any goroutine may call its methods.
+// Linker joins several images into one, resolving what one image declares extern and another
+// defines. It takes PTX, which it compiles, relocatable cubins, fat binaries, object files and
+// archives. Any goroutine may call its methods.
 type Linker struct {
 	ctx  *Context
 	opts []JITOption
@@ -29,8 +28,8 @@ type Linker struct {
 	closed bool
 }
 
-// NewLinker makes a linker for the context's device, or with JITTarget for
-// another. Options hold for all inputs. JITFallback is none of a linker's.
+// NewLinker creates a linker for the context's device, or with JITTarget for another. The options
+// apply to all inputs. JITFallback is not allowed.
 func (c *Context) NewLinker(opts ...JITOption) (*Linker, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot make a linker: %w", err)
@@ -52,11 +51,10 @@ func checkLinkOptions(opts []JITOption) error {
 	return nil
 }
 
-// Add takes an input, whose kind it recognises: PTX, a relocatable cubin, a fat
-// binary, an object file or an archive. Its headers are checked; it is compiled by Complete, and data must not be changed before
-// that. The name stands for the input in messages; with "" it is numbered.
-// Options hold for this input besides the linker's own and take no part in
-// linking.
+// Add adds an input: PTX, a relocatable cubin, a fat binary, an object file or an archive, which it
+// recognises. It checks the headers and returns an error if they are wrong. Complete compiles the
+// input, so do not change data before. Messages use name for the input, or a number if it is "".
+// The options apply to this input in addition to the linker's own, and do not affect linking.
 func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 	if l == nil {
 		return nilError("linker")
@@ -77,13 +75,11 @@ func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 	return nil
 }
 
-// Complete compiles the inputs, links them and returns the image, a cubin, which
-// must not be changed. Called again it returns the same one, until another
-// input is added.
+// Complete compiles the inputs, links them and returns the image, a cubin, which must not be
+// changed. Later calls return the same image, until another input is added.
 //
-// The error is an [*Error] with the compiler's or the linker's log: what does
-// not compile, with its lines of PTX; what is defined twice, or in two ways; or
-// what no input defines.
+// The error is an [*Error] with the log of the compiler or the linker: what does not compile, with
+// its lines of PTX, what is defined twice or inconsistently, or what no input defines.
 func (l *Linker) Complete() ([]byte, error) {
 	if l == nil {
 		return nil, nilError("linker")
@@ -108,8 +104,8 @@ func (l *Linker) Complete() ([]byte, error) {
 	return l.image, err
 }
 
-// Load completes the linking and loads the result. Kernels keep the names and
-// types of their parameters if all inputs were PTX.
+// Load completes the linking and loads the result. Kernels keep the names and types of their
+// parameters if all inputs were PTX.
 func (l *Linker) Load(opts ...JITOption) (*Module, error) {
 	data, err := l.Complete()
 	if err != nil {
@@ -127,8 +123,7 @@ func (l *Linker) Load(opts ...JITOption) (*Module, error) {
 	return m, nil
 }
 
-// signatures is what the inputs' PTX says about all kernels, nil if an input is
-// no PTX.
+// signatures returns what the inputs' PTX declares about all kernels, nil if any input is not PTX.
 func (l *Linker) signatures() map[string]*ptx.Signature {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,8 +139,8 @@ func (l *Linker) signatures() map[string]*ptx.Signature {
 	return all
 }
 
-// Log is what compiler and linker printed at the last Complete without failing:
-// warnings, and with JITVerbose the registers and memory of each kernel.
+// Log returns what compiler and linker printed at the last Complete without failing: warnings, and
+// with JITVerbose the registers and memory of each kernel.
 func (l *Linker) Log() string {
 	if l == nil {
 		return ""
@@ -155,7 +150,7 @@ func (l *Linker) Log() string {
 	return l.log
 }
 
-// Close lets go of the inputs. Images that were linked stay.
+// Close releases the inputs. Linked images stay valid.
 func (l *Linker) Close() error {
 	if l == nil {
 		return nil
@@ -173,14 +168,12 @@ func (l *Linker) check() error {
 	return l.ctx.check()
 }
 
-// onThread links on an operating system's thread of its own, which ends with
-// it. The driver's linker has state that belongs to the thread: on driver 580,
-// after PTX that did not compile, a later link on that thread answers 999 for
-// what is 300, or, after PTX that was too new, success where symbols are
-// undefined. And where one link's calls are made on several threads, a later
-// load on one of them can end the process. So no link is made piece by piece on
-// whatever threads the goroutine is on, and what fails here is forgotten with
-// the thread.
+// onThread links on a dedicated OS thread, which ends afterwards. The driver's linker has
+// thread-local state. On driver 580, after PTX that did not compile, a later link on the same
+// thread returns 999 instead of 300. After PTX that was too new, it returns success although
+// symbols are undefined. If the calls of one link are made on several threads, a later load on one
+// of them can end the process. So a link must not be made call by call on whatever threads the
+// goroutine runs on, and the state of a failure must end with its thread.
 func (l *Linker) onThread() (linked []byte, log string, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -192,7 +185,7 @@ func (l *Linker) onThread() (linked []byte, log string, err error) {
 	return linked, log, err
 }
 
-// link makes the calls, once more with larger buffers if a log was cut.
+// link makes the calls. If a log was cut, it repeats them with larger buffers.
 func (l *Linker) link() (linked []byte, log string, err error) {
 	var failing failedInput // that the log is about
 	j, err := withLogs(l.opts, func() []byte { return failing.ptx }, func(j *jit) error {
@@ -207,13 +200,13 @@ func (l *Linker) link() (linked []byte, log string, err error) {
 	return linked, cString(j.info), nil
 }
 
-// failedInput is the input that the driver refused: its PTX is nil for a binary.
+// failedInput is the input that the driver rejected. Its PTX is nil for a binary.
 type failedInput struct {
 	name string
 	ptx  []byte
 }
 
-// explainNeeds says what driver or device PTX needs that was refused for that.
+// explainNeeds explains which driver or device the rejected PTX needs.
 func (l *Linker) explainNeeds(err error, in failedInput) error {
 	if in.ptx == nil {
 		return err
@@ -253,9 +246,8 @@ func (l *Linker) linkOnce(j *jit, failing *failedInput) (linked []byte, err erro
 	return append([]byte{}, unsafe.Slice((*byte)(at), size)...), nil // the driver's is the state's
 }
 
-// linkFault is the error of a linker's call by what the log says: what was
-// left of earlier failures on the thread can make it CUDA_ERROR_UNKNOWN, or
-// none.
+// linkFault derives the error of a linker call from the log: the state of earlier failures on the
+// thread can turn the error into CUDA_ERROR_UNKNOWN, or into success.
 func (j *jit) linkFault(err error) error {
 	log := cString(j.err)
 	if !strings.Contains(log, "error   : ") {

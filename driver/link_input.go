@@ -31,7 +31,7 @@ func newLinkInput(name string, data []byte, opts []JITOption) (linkInput, error)
 	return linkInput{name, symbol, inputKind(kind), terminated(new([]byte), kind, data), slices.Clone(opts)}, nil
 }
 
-// add hands the input to the driver, which keeps nothing of it.
+// add passes the input to the driver, which does not keep a reference to it.
 func (in *linkInput) add(d *Driver, state cu.CUlinkState) error {
 	var j jit
 	if err := j.apply(in.opts); err != nil {

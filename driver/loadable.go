@@ -8,17 +8,17 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// loadable is code whose headers were checked, as the driver takes it.
+// loadable is code whose headers were checked, in the form that the driver takes.
 type loadable struct {
 	kind image.Kind
 	data []byte // PTX ends in NUL
 }
 
-// newLoadable checks data. The driver reads PTX until a NUL and binaries by their
-// headers, both without knowing the length.
+// newLoadable checks data. The driver does not know its length: it reads PTX up to a NUL, and
+// binaries by their headers.
 func newLoadable(data []byte) (loadable, error) { return newLoadableIn(new([]byte), data) }
 
-// newLoadableIn is newLoadable that may put the text in room.
+// newLoadableIn is newLoadable with room as optional storage for the text.
 func newLoadableIn(room *[]byte, data []byte) (loadable, error) {
 	kind, err := image.Check(data)
 	if err != nil {
@@ -27,8 +27,7 @@ func newLoadableIn(room *[]byte, data []byte) (loadable, error) {
 	return terminated(room, kind, data), nil
 }
 
-// terminated is code that is known to be of a kind. PTX ends at its first NUL, or
-// gets one.
+// terminated prepares code of a known kind. PTX is cut at its first NUL, or gets one.
 func terminated(room *[]byte, kind image.Kind, data []byte) loadable {
 	if kind != image.PTX {
 		return loadable{kind, data}
@@ -40,14 +39,13 @@ func terminated(room *[]byte, kind image.Kind, data []byte) loadable {
 	return loadable{kind, *room}
 }
 
-// loadableOf is an image as the driver takes it.
 func loadableOf(i *image.Image) loadable {
 	return terminated(new([]byte), i.Kind(), i.Bytes())
 }
 
 func (l loadable) ptr() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(l.data)) }
 
-// ptx is the text without its NUL, nil for binaries.
+// ptx returns the text without its NUL, nil for binaries.
 func (l loadable) ptx() []byte {
 	if l.kind != image.PTX {
 		return nil
@@ -63,7 +61,7 @@ type imageError struct {
 
 func (e *imageError) Unwrap() []error { return []error{e.error, e.code} }
 
-// invalidImage adds the code to what package image rejects.
+// invalidImage adds the code to errors of package image.
 func invalidImage(err error) error {
 	if errors.Is(err, image.ErrInvalid) {
 		return &imageError{err, CUDA_ERROR_INVALID_VALUE}
@@ -71,7 +69,7 @@ func invalidImage(err error) error {
 	return err
 }
 
-// cName is a name as C takes it.
+// cName returns a name as a C string.
 func cName(what, name string) (*byte, error) {
 	if name == "" {
 		return nil, invalidf("empty name of a %s", what)
@@ -84,7 +82,7 @@ func cName(what, name string) (*byte, error) {
 	return &b[0], nil
 }
 
-// textAt reads a C string of the driver's.
+// textAt returns the driver's C string as a Go string.
 func textAt(p *byte) string {
 	if p == nil {
 		return ""

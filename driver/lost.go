@@ -7,14 +7,13 @@ import (
 	"github.com/purecuda/cuda/internal/hint"
 )
 
-// Lost asks the driver whether the context still works. It returns nil, or an
-// error that matches [ErrContextLost] and the code with which the driver
-// refuses even to say how much memory is free, whichever that is: for health
-// checks, and for telling a passing CUDA_ERROR_UNKNOWN from a device that is
-// gone. It does not wait for the device, so a kernel that is about to fail is
-// not known to have failed, and it disturbs no capture.
+// Lost queries whether the context still works. It returns nil, or an error that matches
+// [ErrContextLost] and the code with which the driver refuses a trivial query. Use it for health
+// checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a lost device. It does not wait
+// for the device, so it does not detect a kernel that is about to fail, and it does not disturb
+// captures.
 //
-// For a context that is closed the error matches [ErrClosed] only.
+// For a closed context the error matches [ErrClosed] only.
 func (c *Context) Lost() error {
 	if err := c.check(); err != nil {
 		return err
@@ -34,7 +33,7 @@ func (c *Context) Lost() error {
 	return &lostError{c.String(), err}
 }
 
-// lostError is a failure that says that a context is lost whatever its code.
+// lostError is a failure that means a lost context, whatever its code.
 type lostError struct {
 	context string
 	err     error

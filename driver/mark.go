@@ -7,23 +7,23 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// mark is an event that the library records to know when the work sent to a
-// stream so far is done.
+// mark is an event that the library records to learn when the work enqueued in a stream so far is
+// done.
 type mark struct {
 	core   *contextCore
 	raw    CUevent
 	holder *Lifetime // of the stream that is waited for; the wait's reference
 }
 
-// markPool keeps the marks that are not in use. A wait puts its mark back, so
-// there are as many as there ever were waits at a time.
+// markPool holds the unused events. A wait returns its event, so their number is the largest number
+// of simultaneous waits.
 type markPool struct {
 	mu   sync.Mutex
 	free []*mark
 }
 
-// markFlags makes events cheap. A thread that blocks on one spins or sleeps as the
-// context was made to.
+// markFlags returns flags for cheap events. A thread that blocks on one spins or sleeps as the
+// context's flags say.
 func (core *contextCore) markFlags() (uint32, error) {
 	sleeps, err := core.sleeps()
 	if sleeps {
@@ -32,15 +32,15 @@ func (core *contextCore) markFlags() (uint32, error) {
 	return uint32(cu.CU_EVENT_DISABLE_TIMING), err
 }
 
-// What contextCore.sched says.
+// The values of contextCore.sched.
 const (
 	schedUnknown = iota
 	schedSpins
 	schedSleeps
 )
 
-// sleeps reports whether the context was made to have threads sleep that wait. It
-// asks the driver once.
+// sleeps reports whether the context's flags make waiting threads sleep. It queries the driver
+// once.
 func (core *contextCore) sleeps() (bool, error) {
 	sched := core.sched.Load()
 	if sched == schedUnknown {
@@ -59,8 +59,8 @@ func (core *contextCore) sleeps() (bool, error) {
 	return sched == schedSleeps, nil
 }
 
-// markStream records a mark in s, whose lifetime the caller retained; the mark's
-// Done gives that reference back.
+// markStream records an event in s, which the caller retained. The mark's Done releases that
+// reference.
 func (core *contextCore) markStream(s *Stream) (*mark, error) {
 	m, err := core.newMark()
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *markPool) destroy(d *Driver) error {
 func (m *mark) poll() (bool, error) { return finished(m.core.loose.CuEventQuery(m.raw)) }
 func (m *mark) block() error        { return m.core.guarded.CuEventSynchronize(m.raw) }
 
-// sleeps goes by the context, as cuStreamSynchronize does.
+// sleeps depends on the context, as for cuStreamSynchronize.
 func (m *mark) sleeps() (bool, error) { return m.core.sleeps() }
 
 // Done ends the wait that took the mark.

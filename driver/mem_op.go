@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// MemOp is a batch of memory operations that the stream itself does, without
-// a kernel: writing a word, waiting for one. See NewMemOp.
+// MemOp is a batch of memory operations that the stream itself performs, without a kernel: writing
+// a word, waiting for one. See NewMemOp.
 type MemOp struct {
 	ctx    *Context
 	params []cu.CUstreamBatchMemOpParams
@@ -21,12 +21,12 @@ type MemOp struct {
 // MemStep is one step of a MemOp: WriteWord, WaitWord or MemBarrier.
 type MemStep func(*MemOp) error
 
-// Word is what memory operations work on.
+// Word constrains the elements of memory operations.
 type Word interface {
 	~int32 | ~uint32 | ~int64 | ~uint64
 }
 
-// NewMemOp makes one operation of the steps, done in order.
+// NewMemOp creates one operation from the steps, which run in order.
 func NewMemOp(c *Context, steps ...MemStep) (*MemOp, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func NewMemOp(c *Context, steps ...MemStep) (*MemOp, error) {
 	return o, nil
 }
 
-// WriteWord writes v to element i of dst. Unless flags say otherwise, what the
-// stream did before is visible to whoever sees the value.
+// WriteWord writes v to element i of dst. Unless flags say otherwise, whoever sees the value also
+// sees all earlier work of the stream.
 func WriteWord[T Word](dst MemoryOf[T], i int, v T, flags cu.CUstreamWriteValue_flags) MemStep {
 	return func(o *MemOp) error {
 		addr, err := word(o, dst, i, Writes)
@@ -65,8 +65,8 @@ func WriteWord[T Word](dst MemoryOf[T], i int, v T, flags cu.CUstreamWriteValue_
 	}
 }
 
-// WaitWord holds the stream back until element i of src and v are in the
-// relation that flags name (CU_STREAM_WAIT_VALUE_GEQ and so on).
+// WaitWord holds later work in the stream back until element i of src compares to v as flags say
+// (CU_STREAM_WAIT_VALUE_GEQ and so on).
 func WaitWord[T Word](src MemoryOf[T], i int, v T, flags cu.CUstreamWaitValue_flags) MemStep {
 	return func(o *MemOp) error {
 		addr, err := word(o, src, i, Reads)
@@ -87,7 +87,7 @@ func WaitWord[T Word](src MemoryOf[T], i int, v T, flags cu.CUstreamWaitValue_fl
 	}
 }
 
-// MemBarrier orders the steps before it with those behind it.
+// MemBarrier orders the steps before it with the steps after it.
 func MemBarrier(flags cu.CUstreamMemoryBarrier_flags) MemStep {
 	return func(o *MemOp) error {
 		var p cu.CUstreamBatchMemOpParams
@@ -98,7 +98,7 @@ func MemBarrier(flags cu.CUstreamMemoryBarrier_flags) MemStep {
 	}
 }
 
-// word checks the operand of a step and has o keep it alive.
+// word checks the operand of a step and adds a reference to its memory to o.
 func word[T any](o *MemOp, m MemoryOf[T], i int, mode AccessMode) (CUdeviceptr, error) {
 	s, err := spanOfAll(m)
 	if err != nil {
@@ -118,7 +118,7 @@ func word[T any](o *MemOp, m MemoryOf[T], i int, mode AccessMode) (CUdeviceptr, 
 	return addr, nil
 }
 
-// Enqueue implements Op: one driver call, no allocation.
+// Enqueue implements Op. It makes one driver call and does not allocate.
 func (o *MemOp) Enqueue(s *Stream) error {
 	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
 		if err := o.refuse(s); err != nil {
@@ -139,7 +139,7 @@ func (o *MemOp) Enqueue(s *Stream) error {
 	return nil
 }
 
-// send picks the ABI: since CUDA 11.7 no driver option is needed.
+// send selects the ABI. Since CUDA 11.7 no driver option is required.
 func (o *MemOp) send(s *Stream) error {
 	if s.d.Has(cu.FnCuStreamBatchMemOp) {
 		return s.d.CuStreamBatchMemOp(s.raw, uint32(len(o.params)), &o.params[0], o.flags)
@@ -154,8 +154,7 @@ func (o *MemOp) refuse(s *Stream) error {
 	return checkStream(o, o.ctx, s)
 }
 
-// NodeParams is the operation as a graph node takes it. The parameters belong
-// to o.
+// NodeParams returns the parameters of a graph node for the operation. They belong to o.
 func (o *MemOp) NodeParams() cu.CUDA_BATCH_MEM_OP_NODE_PARAMS {
 	if o == nil || len(o.params) == 0 {
 		return cu.CUDA_BATCH_MEM_OP_NODE_PARAMS{}
@@ -165,7 +164,7 @@ func (o *MemOp) NodeParams() cu.CUDA_BATCH_MEM_OP_NODE_PARAMS {
 	}
 }
 
-// Context is where the operation runs.
+// Context returns the context in which the operation runs.
 func (o *MemOp) Context() *Context {
 	if o == nil {
 		return nil
@@ -173,7 +172,7 @@ func (o *MemOp) Context() *Context {
 	return o.ctx
 }
 
-// Refs is the memory.
+// Refs returns the memory.
 func (o *MemOp) Refs() []Ref {
 	if o == nil {
 		return nil
@@ -181,7 +180,7 @@ func (o *MemOp) Refs() []Ref {
 	return o.refs
 }
 
-// Accesses is the words.
+// Accesses returns the accesses to the words.
 func (o *MemOp) Accesses() []Access {
 	if o == nil {
 		return nil
@@ -189,7 +188,7 @@ func (o *MemOp) Accesses() []Access {
 	return o.uses
 }
 
-// String counts the steps.
+// String describes the operation by its number of steps.
 func (o *MemOp) String() string {
 	if o == nil {
 		return "nil memory operation"
