@@ -7,9 +7,9 @@ type Access struct {
 	Bytes uint64 // from the first byte to the last, gaps between rows included
 	Mode  AccessMode
 	Host  bool   // page-locked host memory
-	Arg   int32  // its number among the operands: of a kernel, the argument's
+	Arg   int32  // the operand's index; of a kernel, the argument's
 	What  string // which operand: "destination", a parameter's name
-	Rows  *Rows  // what of the range it is; nil: every byte. It does not change
+	Rows  *Rows  // the accessed part of the range; nil: every byte. It does not change
 }
 
 // Rows is a box in memory: Layers × Count rows of Width bytes each. The first row begins at the

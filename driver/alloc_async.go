@@ -16,13 +16,13 @@ type ordered struct {
 	life   Lifetime
 	mu     sync.Mutex
 	ptr    CUdeviceptr
-	d      *Driver // for a free in the order of stream; nil: the context's
+	d      *Driver // for a free in the order of stream; nil: the context's driver
 	stream CUstream
 	hold   *Lifetime // of the stream, if that is not the one it was allocated in
 	graph  bool      // recorded in a graph, which owns the memory
 
 	live      bool // of a graph's memory: a launch left it allocated
-	elsewhere bool // of a graph's memory: a capture frees it that nobody follows
+	elsewhere bool // of a graph's memory: a capture that is not tracked frees it
 }
 
 // Destroy frees the memory in stream order.
@@ -79,7 +79,7 @@ func (a *allocation) freeOn(s *Stream) error {
 	if err := s.life.Retain(); err != nil {
 		return err
 	}
-	if !a.watch.disown(a.life) { // somebody else was faster
+	if !a.watch.disown(a.life) { // another call closed it first
 		s.life.Done()
 		return a.life.Check()
 	}

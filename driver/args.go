@@ -14,9 +14,9 @@ const (
 	formPlain  argForm = iota // the value's own bytes
 	formBuffer                // *Buffer[T]: the address in it
 	formView                  // View[T]: the address in it
-	formMemory                // another Memory: the address it answers
-	formMarked                // Declared: a Memory and what is done to it
-	formWord                  // an ArgWord: the word it answers
+	formMemory                // another Memory: the address it returns
+	formMarked                // Declared: a Memory and its access
+	formWord                  // an ArgWord: the word it returns
 )
 
 // argKind groups Go types by the parameter types that accept them.

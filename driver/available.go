@@ -9,7 +9,7 @@ import (
 // Available returns nil if the system's CUDA driver can be used, or an error that says why not: no
 // library, no GPU, a driver that is too old, no device that gives a context because other processes
 // use it exclusively, and so on. It never panics. The result is determined once. The library stays
-// loaded, because closing an initialized driver is not safe. If nothing else in the process has a
+// loaded, because closing an initialised driver is not safe. If nothing else in the process has a
 // primary context yet, the first call takes as long as creating one.
 func Available() error { return available() }
 

@@ -11,7 +11,7 @@ type Buffer[T any] struct {
 	mem span // first: see Launch.setFast
 }
 
-// Alloc allocates uninitialized device memory for n elements. With n = 0 the buffer has address 0.
+// Alloc allocates uninitialised device memory for n elements. With n = 0 the buffer has address 0.
 // If memory is short, the error matches CUDA_ERROR_OUT_OF_MEMORY and says how many bytes were
 // requested.
 //

@@ -46,7 +46,7 @@ func ReopenBuffer[T any](b *Buffer[T], parent *Lifetime) error {
 	return nil
 }
 
-// End returns the Destroyer of the object, or nil. Allocators recognize their own memory by it.
+// End returns the Destroyer of the object, or nil. Allocators recognise their own memory by it.
 func (l *Lifetime) End() Destroyer {
 	if l == nil {
 		return nil

@@ -16,15 +16,15 @@ import (
 // the driver call stay in place from one launch to the next, arguments are compared with the copies
 // here instead of those in Launch, and the path to a stream is not that of other operations.
 type call struct {
-	typ    typeWord // of the pointer to the arguments; nil: all has to be set anew
+	typ    typeWord // of the pointer to the arguments; nil: everything must be set anew
 	fields []field
 	store  unsafe.Pointer // the launch's
-	kept   []keptMemory   // of the fields that are memory, in order
+	kept   []keptMemory   // of the memory fields, in order
 	block  launchBlock
 	ctx    *Context
 	life   *Lifetime    // of the code
 	direct bool         // the launch has no attributes
-	d      *Driver      // for which the block is
+	d      *Driver      // that the block is for
 	args   reflect.Type // the struct's
 	l      *Launch
 }

@@ -31,8 +31,8 @@ var callbacks struct {
 type hostCall struct {
 	run    func()
 	once   bool         // the driver calls it exactly once: then it is unregistered
-	core   *contextCore // whose streams are told of a panic
-	life   *Lifetime    // of the stream that it was sent to; nil: it is in graphs
+	core   *contextCore // whose streams report a panic
+	life   *Lifetime    // of the stream that it is in; nil: it is in graphs
 	stream CUstream
 }
 
@@ -65,7 +65,7 @@ func (h *hostCall) unregister() {
 func fireHostCall(token uintptr) {
 	h := beginHostCall(token)
 	if h == nil {
-		return // unregistered, although its owner must not let go while it can fire
+		return // unregistered, although its owner must keep it while it can fire
 	}
 	runtime.LockOSThread() // C's thread is anyway; an emulator's goroutine is not
 	defer runtime.UnlockOSThread()
@@ -203,7 +203,7 @@ type faults struct {
 }
 
 type fault struct {
-	life   *Lifetime // with it a stream is not taken for a former one at its address
+	life   *Lifetime // distinguishes the stream from an earlier one with the same handle
 	stream CUstream
 	err    error
 }

@@ -24,7 +24,7 @@ type Calls struct {
 	spare sync.Pool // of *call, for goroutines that find the latch held
 	k     *Kernel
 	modes []AccessMode
-	idle  *idle // nil while the collector is awaited
+	idle  *idle // nil while waiting for the collector
 }
 
 // NewCalls creates the Calls of a kernel. modes says what the kernel does to the memory of each

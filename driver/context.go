@@ -32,7 +32,7 @@ type contextCore struct {
 	raw     CUcontext
 	bound   *Driver
 	guarded *Driver
-	loose   *Driver               // guarded, for calls to which a stream or an event says the context
+	loose   *Driver               // guarded, for calls whose stream or event determines the context
 	release func(d *Driver) error // gives raw back
 	marks   markPool
 	sched   atomic.Uint32 // see sleeps

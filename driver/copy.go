@@ -13,7 +13,7 @@ import (
 type CopyOp struct {
 	kind   copyKind
 	ctx    *Context // where it runs
-	other  *Context // of the source, if that is another
+	other  *Context // of the source, if different
 	dst    CUdeviceptr
 	src    CUdeviceptr
 	host   unsafe.Pointer // page-locked: never Go's heap, or pinned

@@ -107,7 +107,7 @@ type jit struct {
 	info, err []byte
 	input     string   // the linker's input that the error log is about; "" for none
 	fault     error    // of an option
-	done      []func() // read what the driver answers in values
+	done      []func() // read what the driver wrote into values
 	pins      runtime.Pinner
 }
 

@@ -11,7 +11,7 @@ type logSize struct{ info, err int }
 
 const (
 	logGrowth   = 16
-	largestLog  = 8 << 20 // of errors; more is not read by anybody
+	largestLog  = 8 << 20 // of errors; nobody reads more
 	verboseInfo = 256 << 10
 )
 
@@ -74,7 +74,7 @@ func (j *jit) explainLate(err error, c *Context, img loadable, opts []JITOption)
 		return withLogOf(err, full)
 	}
 	again.close()
-	_ = d.CuModuleUnload(m.raw) // it loads after all: what is known must do
+	_ = d.CuModuleUnload(m.raw) // it loads after all: keep the log that there is
 	return j.explain(err, img.ptx())
 }
 

@@ -21,7 +21,7 @@ type Kernel struct {
 	sig    *ptx.Signature // from the PTX; nil for binaries
 
 	mu      sync.Mutex
-	info    *KernelInfo // nil until it was asked for
+	info    *KernelInfo // nil until first requested
 	scratch sync.Pool   // of *Launch, for Kernel.Launch
 	shape   atomic.Pointer[kernelShape]
 	uses    atomic.Pointer[kernelUses]
@@ -174,7 +174,7 @@ func (k *Kernel) load(d *Driver) error {
 	if d.Has(cu.FnCuFuncLoad) {
 		return d.CuFuncLoad(k.raw)
 	}
-	var registers int32 // asking for anything loads the function
+	var registers int32 // any query loads the function
 	return d.CuFuncGetAttribute(&registers, cu.CU_FUNC_ATTRIBUTE_NUM_REGS, k.raw)
 }
 

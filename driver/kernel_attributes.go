@@ -11,11 +11,11 @@ import (
 // Kernel.Attribute.
 type KernelInfo struct {
 	Registers          int // per thread
-	MaxThreadsPerBlock int // that the registers and .maxntid allow
-	SharedStatic       int // bytes of shared memory that the kernel declares
-	MaxSharedDynamic   int // bytes that a launch may add; raised on demand
-	Local              int // bytes of local memory per thread
-	Const              int // bytes of constant memory
+	MaxThreadsPerBlock int // limit by registers and .maxntid
+	SharedStatic       int // shared memory that the kernel declares, in bytes
+	MaxSharedDynamic   int // bytes that a launch may add; Prepare raises it
+	Local              int // local memory per thread, in bytes
+	Const              int // constant memory, in bytes
 	PTXVersion         int // 80 for PTX of version 8.0
 	BinaryVersion      int // 90 for code for sm_90
 	ClusterRequired    bool

@@ -20,7 +20,7 @@ type Launch struct {
 	k        *Kernel
 	ctx      *Context
 	accesses stamp    // see AccessesVersion
-	shape    stamp    // is another number after every change of words and of the arguments' places
+	shape    stamp    // changes whenever words or the places of the arguments do
 	store    []uint64 // the arguments' bytes
 	attrs    []cu.CUlaunchAttribute
 	slots    []slot

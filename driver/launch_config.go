@@ -4,9 +4,9 @@ import "github.com/purecuda/cuda/driver/cu"
 
 // LaunchConfig describes how to launch a kernel. Grid and Block are required.
 type LaunchConfig struct {
-	Grid      Dim3   // blocks
-	Block     Dim3   // threads of a block
-	SharedMem uint32 // bytes of dynamic shared memory of a block
+	Grid      Dim3   // in blocks
+	Block     Dim3   // in threads
+	SharedMem uint32 // dynamic shared memory per block, in bytes
 
 	// Cooperative makes all blocks run at the same time, so that they can wait for each other.
 	Cooperative bool

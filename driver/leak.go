@@ -14,8 +14,8 @@ type Leak struct {
 	Kind    string    // "stream", "buffer of float32", …
 	Handle  uint64    // the driver's handle
 	Device  Device    // whose object it is
-	Context CUcontext // the same
-	Stack   string    // where it was made, innermost call first
+	Context CUcontext // whose object it is
+	Stack   string    // where it was created, innermost call first
 	Err     error     // why the driver could not destroy it, if so
 }
 

@@ -5,16 +5,16 @@ import (
 	"unsafe"
 )
 
-// Memory is a range of device memory: a *Buffer[T] or a View[T]. It is what
-// kernel arguments, copies and fills take.
+// Memory is a range of device memory: a *Buffer[T] or a View[T]. Kernel arguments, copies and fills
+// take it.
 type Memory interface {
-	// Ptr is the device address, 0 for memory of no bytes.
+	// Ptr returns the device address, 0 for memory of no bytes.
 	Ptr() CUdeviceptr
-	// Bytes is the size of the range.
+	// Bytes returns the size of the range.
 	Bytes() uintptr
-	// Context is where the memory was allocated, nil for a zero View.
+	// Context returns the context in which the memory was allocated, nil for a zero View.
 	Context() *Context
-	// Ref keeps the memory alive, nil for a nil buffer.
+	// Ref returns a reference that keeps the memory alive, nil for a nil buffer.
 	Ref() Ref
 
 	span() span
@@ -23,21 +23,20 @@ type Memory interface {
 // MemoryOf is device memory that holds elements of type T.
 type MemoryOf[T any] interface {
 	Memory
-	// All is the whole range as a view.
+	// All returns the whole range as a view.
 	All() View[T]
 }
 
-// Ref is something an operation refers to: a module, memory, an event, a host
-// function. Whoever uses an operation's parameters beyond the call (a graph)
-// retains the lifetime of each of its refs, so that they outlive an explicit
-// Close and the collector.
+// Ref is something an operation refers to: a module, memory, an event, a host function. A user of
+// an operation's parameters beyond the call, such as a graph, must retain the lifetime of each of
+// its refs. They then outlive an explicit Close and the collector.
 type Ref interface {
-	// Lifetime is the ownership record of what is behind it.
+	// Lifetime returns the ownership record of the object.
 	Lifetime() *Lifetime
 }
 
-// allocation is one piece of device memory. The buffer that was made with it
-// and all views of it share it, so it lives as long as any of them.
+// allocation is one piece of device memory. Its buffer and all views share it, so it lives as long
+// as any of them.
 type allocation struct {
 	life  *Lifetime
 	ctx   *Context
@@ -49,13 +48,13 @@ type allocation struct {
 	watch Watched  // of memory that comes and goes in the order of a stream
 }
 
-// owned is a buffer that is made together with its allocation.
+// owned is a buffer that is allocated together with its allocation.
 type owned[T any] struct {
 	buf Buffer[T]
 	a   allocation
 }
 
-// set gives the buffer its allocation, whose other fields are set.
+// set sets the buffer's allocation, whose other fields are already set.
 func (o *owned[T]) set() *Buffer[T] {
 	o.buf.mem = span{&o.a, o.a.ptr, o.a.bytes}
 	return &o.buf
@@ -64,8 +63,8 @@ func (o *owned[T]) set() *Buffer[T] {
 // Lifetime implements Ref.
 func (a *allocation) Lifetime() *Lifetime { return a.life }
 
-// span is a range of an allocation; Buffer and View consist of one, at offset
-// 0, so that kernel arguments can be read from them without an interface.
+// span is a range of an allocation. Buffer and View contain only a span, at offset 0, so that
+// kernel arguments can be read from them without an interface.
 type span struct {
 	a     *allocation
 	ptr   CUdeviceptr
@@ -108,20 +107,20 @@ func (s span) String() string {
 	return fmt.Sprintf("device memory %#x (%d bytes)", uint64(s.ptr), s.bytes)
 }
 
-// HostMemoryOf is page-locked host memory that holds elements of type T: a
-// *HostBuffer[T] or a HostView[T]. Only such memory takes part in asynchronous
-// copies, because the driver reads and writes it after the call has returned.
+// HostMemoryOf is page-locked host memory that holds elements of type T: a *HostBuffer[T] or a
+// HostView[T]. Asynchronous copies require such memory, because the driver accesses it after the
+// call has returned.
 type HostMemoryOf[T any] interface {
 	hostMemory
-	// HostPtr is the address, nil for memory of no bytes.
+	// HostPtr returns the address, nil for memory of no bytes.
 	HostPtr() unsafe.Pointer
-	// Bytes is the size of the range.
+	// Bytes returns the size of the range.
 	Bytes() uintptr
-	// Context is where the memory was page-locked, nil for a zero HostView.
+	// Context returns the context in which the memory was page-locked, nil for a zero HostView.
 	Context() *Context
-	// Ref keeps the memory alive, nil for a nil buffer.
+	// Ref returns a reference that keeps the memory alive, nil for a nil buffer.
 	Ref() Ref
-	// All is the whole range as a view.
+	// All returns the whole range as a view.
 	All() HostView[T]
 }
 
@@ -159,7 +158,7 @@ func (s hostSpan) String() string {
 	return fmt.Sprintf("page-locked memory %#x (%d bytes)", uintptr(s.ptr), s.bytes)
 }
 
-// sub returns length bytes from offset on; the caller has checked both.
+// sub returns length bytes from offset on. The caller has checked both.
 func (s span) sub(offset, length uintptr) span {
 	return span{s.a, s.ptr + CUdeviceptr(offset), length}
 }
@@ -171,18 +170,18 @@ func (s hostSpan) sub(offset, length uintptr) hostSpan {
 	return hostSpan{s.a, unsafe.Add(s.ptr, offset), length}
 }
 
-// rangeError is the error of a view that does not lie within what it is of.
+// rangeError is the error of a view outside of the memory that it was taken from.
 func rangeError(of fmt.Stringer, lo, hi, length int) error {
 	return invalidf("view [%d:%d] is outside %v, which has %d elements", lo, hi, of, length)
 }
 
-// sizeOf is the size of a T in bytes.
+// sizeOf returns the size of a T in bytes.
 func sizeOf[T any]() uintptr {
 	var v T
 	return unsafe.Sizeof(v)
 }
 
-// count is how many T lie in n bytes.
+// count returns how many T fit in n bytes.
 func count[T any](n uintptr) int {
 	size := sizeOf[T]()
 	if size == 0 {

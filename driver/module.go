@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// Module is code loaded into a context: PTX, which the driver compiles, a cubin or
-// a fat binary. Context.LoadModule and ImageSet.LoadModule load one at once,
-// ImageSet.Lazy when it is first used, and Linker.Load links it first.
+// Module is code loaded into a context: PTX, which the driver compiles, a cubin or a fat binary.
+// Context.LoadModule and ImageSet.LoadModule load it at once, ImageSet.Lazy on first use, and
+// Linker.Load after linking.
 type Module struct {
 	code *program
 	raw  CUmodule
 	lazy *lazyModule // instead of both
 }
 
-// LoadModule loads PTX text, a cubin or a fat binary; it tells them apart
-// itself. If PTX does not compile, the error is an [*Error] that says so in
-// one line and with %+v shows the compiler's log and the lines it points at.
+// LoadModule loads PTX text, a cubin or a fat binary, and detects which it is. If PTX does not
+// compile, the error is an [*Error] that prints one line, or with %+v the compiler's log and the
+// lines of PTX it refers to.
 func (c *Context) LoadModule(data []byte, opts ...JITOption) (*Module, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -31,8 +31,8 @@ func (c *Context) LoadModule(data []byte, opts ...JITOption) (*Module, error) {
 	return c.loadModule(c.Driver(), img, opts)
 }
 
-// texts are for PTX while the driver loads it: a copy that ends in NUL. Afterwards
-// nothing refers to it.
+// texts are NUL-terminated copies of PTX for the driver to load. After the load, nothing refers to
+// them.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
 // loadModule loads an image by calls of d.
@@ -70,8 +70,8 @@ func (m *Module) init(j *jit) {
 	Own(p, p.life, uint64(raw), func(d *Driver) error { return d.CuModuleUnload(raw) })
 }
 
-// moduleKernels asks the driver for the names, which it can tell since CUDA
-// 12.4. It is for messages, so that it cannot is no error.
+// moduleKernels queries the names, which the driver returns since CUDA 12.4. They are only for
+// messages, so failures are ignored.
 func moduleKernels(d *Driver, m CUmodule) []string {
 	var n uint32
 	if d.CuModuleGetFunctionCount(&n, m) != nil || n == 0 {
@@ -91,8 +91,8 @@ func moduleKernels(d *Driver, m CUmodule) []string {
 	return names
 }
 
-// Kernel returns the kernel with that name. Asking again returns the same one.
-// The error for a name that is not there lists those that are.
+// Kernel returns the kernel with that name, the same one for each call. If there is none, the error
+// lists those that exist.
 func (m *Module) Kernel(name string) (*Kernel, error) {
 	if m != nil && m.lazy != nil {
 		return m.lazy.kernel(name)
@@ -105,8 +105,8 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 	return k, err
 }
 
-// Kernels lists the names of the kernels, as far as they are known: always for
-// PTX, for binaries since CUDA 12.4.
+// Kernels returns the names of the kernels, as far as they are known: always for PTX, for binaries
+// since CUDA 12.4.
 func (m *Module) Kernels() ([]string, error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -123,8 +123,8 @@ func (m *Module) Kernels() ([]string, error) {
 	return names, nil
 }
 
-// Global returns a variable of the module as bytes; ViewAs makes other
-// elements of them. The view keeps the module loaded.
+// Global returns a variable of the module as bytes. To get other elements, use ViewAs. The view
+// keeps the module loaded.
 func (m *Module) Global(name string) (View[byte], error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -169,8 +169,8 @@ func (m *Module) Context() *Context {
 	return m.code.ctx
 }
 
-// Close unloads the module: its kernels and variables are closed with it. A
-// graph that holds a kernel delays that until it lets go.
+// Close unloads the module, which also closes its kernels and variables. A graph that refers to a
+// kernel delays the unloading.
 func (m *Module) Close() error {
 	switch {
 	case m != nil && m.lazy != nil:
@@ -183,7 +183,7 @@ func (m *Module) Close() error {
 	return err
 }
 
-// String names the module.
+// String describes the module.
 func (m *Module) String() string {
 	if m != nil && m.lazy != nil {
 		if m = m.loaded(); m == nil {
@@ -196,7 +196,7 @@ func (m *Module) String() string {
 	return m.code.life.String()
 }
 
-// loaded is the module itself, or what a lazy one has loaded, nil for nothing.
+// loaded returns the module itself, or what a lazy one has loaded, nil if it has loaded nothing.
 func (m *Module) loaded() *Module {
 	if m != nil && m.lazy != nil {
 		return m.lazy.loaded()

@@ -7,19 +7,17 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// Lazy returns a module that the best image is loaded for when something of it is
-// first used. Before that it calls and checks nothing, and Module.Raw returns 0. Any
-// number of goroutines may use it: the first one loads and the others wait. After an
-// error the next use tries again.
+// Lazy returns a module that loads the best image on first use. Until then it makes no call, checks
+// nothing, and Module.Raw returns 0. Any number of goroutines may use it: the first loads it and
+// the others wait. After an error the next use tries again.
 //
-// Loading invalidates no stream capture, whoever has one open. Kernels are on the
-// device when Module.Kernel returns them (see Kernel.Load), so that their first
-// launch may be captured.
+// Loading does not invalidate any stream capture. Kernels are on the device when Module.Kernel
+// returns them (see Kernel.Load), so their first launch may be captured.
 func (s *ImageSet) Lazy(c *Context, opts ...JITOption) *Module {
 	return &Module{lazy: &lazyModule{set: s, ctx: c, opts: opts}}
 }
 
-// lazyModule is what a Module of Lazy loads.
+// lazyModule holds the state of a Module from Lazy.
 type lazyModule struct {
 	set  *ImageSet
 	ctx  *Context
@@ -30,7 +28,7 @@ type lazyModule struct {
 	closed bool
 }
 
-// load returns the module, which it loads if that has not been done.
+// load returns the module and loads it if necessary.
 func (l *lazyModule) load() (*Module, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,15 +8,14 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// CanLoad answers, without loading it, whether the installed driver takes PTX
-// text for the context's device: by the version and the target in its header.
-// The error says what is missing and what to do; it is a [*ptx.UnmetError] and
-// matches the code that the driver would answer. A cubin or a fat binary is
-// looked at as far as loading looks at it before the driver does.
+// CanLoad returns nil if the installed driver accepts PTX text for the context's device, judging by
+// the version and the target in its header. It does not load the text. Otherwise the error says
+// what is missing and what to do. It is a [*ptx.UnmetError] and matches the code that the driver
+// would return. For a cubin or a fat binary, CanLoad makes the checks that loading makes before it
+// calls the driver.
 //
-// Loading does not ask it first: only the driver knows for certain what it
-// takes, and one that is newer than this package may take more. What the driver
-// refuses is explained in the same words.
+// Loading does not depend on CanLoad, because a driver newer than this package may accept more.
+// When the driver rejects PTX, its error has the same explanation.
 func (c *Context) CanLoad(data []byte) error {
 	if err := c.check(); err != nil {
 		return fmt.Errorf("cannot tell whether the image loads: %w", err)
@@ -38,13 +37,13 @@ func (c *Context) CanLoad(data []byte) error {
 	return nil
 }
 
-// imageNeeds reads the header. Whether the text is right is for the driver to say.
+// imageNeeds reads the header. It does not validate the text.
 func imageNeeds(img loadable) ptx.Needs {
 	info, _ := ptx.Signatures(img.ptx())
 	return info.Needs()
 }
 
-// unmet is what the driver or the device lacks, nil for nothing.
+// unmet returns what the driver or the device lacks, nil if nothing.
 func (c *Context) unmet(n ptx.Needs) (*ptx.UnmetError, error) {
 	major, minor, err := c.Device().ComputeCapability()
 	if err != nil {
@@ -55,7 +54,7 @@ func (c *Context) unmet(n ptx.Needs) (*ptx.UnmetError, error) {
 	return unmet, nil
 }
 
-// refusal is the code with which drivers refuse such text.
+// refusal returns the code with which drivers reject such text.
 func refusal(e *ptx.UnmetError) CUresult {
 	if e.Kind == ptx.UnmetVersion {
 		return CUDA_ERROR_UNSUPPORTED_PTX_VERSION
@@ -63,8 +62,8 @@ func refusal(e *ptx.UnmetError) CUresult {
 	return CUDA_ERROR_INVALID_PTX
 }
 
-// explainNeeds replaces the hint of a refused load by what is missing, where
-// that is the driver's reason. The driver's own log stays.
+// explainNeeds replaces the hint of a rejected load by what is missing, if the driver gave that
+// reason. It keeps the driver's log.
 func (c *Context) explainNeeds(err error, n ptx.Needs) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Missing || n == (ptx.Needs{}) { // a binary has none

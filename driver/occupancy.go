@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// MaxActiveBlocks returns how many blocks of that many threads, with that much
-// dynamic shared memory each, fit one multiprocessor at the same time.
+// MaxActiveBlocks returns how many blocks fit on one multiprocessor at the same time, each with
+// that many threads and sharedMem bytes of dynamic shared memory.
 func (k *Kernel) MaxActiveBlocks(threads int, sharedMem uintptr) (int, error) {
 	if err := k.check(); err != nil {
 		return 0, err
@@ -30,16 +30,15 @@ func (k *Kernel) activeBlocks(d *Driver, threads int, sharedMem uintptr) (int, e
 	return int(n), nil
 }
 
-// BlockSize is an answer of Kernel.MaxPotentialBlockSize.
+// BlockSize is the result of Kernel.MaxPotentialBlockSize.
 type BlockSize struct {
 	Block   int // threads per block
 	MinGrid int // blocks that fill the device
 }
 
-// MaxPotentialBlockSize returns the block size with the highest occupancy, and
-// how many blocks fill the device. sharedMem says how much dynamic shared
-// memory a block of that many threads takes; nil is none. limit bounds the
-// block size; 0 is no bound.
+// MaxPotentialBlockSize returns the block size with the highest occupancy, and how many blocks fill
+// the device. sharedMem returns the bytes of dynamic shared memory of a block with that many
+// threads. A nil sharedMem means none. limit bounds the block size, 0 means no bound.
 func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limit int) (BlockSize, error) {
 	info, err := k.Info()
 	if err != nil {
@@ -62,9 +61,9 @@ func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limi
 // warp is the granularity in which block sizes are tried.
 const warp = 32
 
-// bestBlock tries block sizes from the largest down, as the driver's function
-// of that purpose does; that one calls back into the program for sharedMem.
-// MinGrid is left as the blocks per multiprocessor.
+// bestBlock tries block sizes from the largest down, as the driver's own function does. That
+// function is not used because it calls back into the program for sharedMem. MinGrid is left as the
+// blocks per multiprocessor.
 func (k *Kernel) bestBlock(most int, sharedMem func(int) uintptr) (BlockSize, error) {
 	var best BlockSize
 	d := k.code.ctx.Driver()
@@ -84,19 +83,19 @@ func (k *Kernel) bestBlock(most int, sharedMem func(int) uintptr) (BlockSize, er
 	return best, nil
 }
 
-// MaxPotentialClusterSize returns the largest cluster, in blocks, that a launch
-// with this configuration can have. It needs CUDA 11.8.
+// MaxPotentialClusterSize returns the largest cluster, in blocks, that a launch with this
+// configuration can have (CUDA 11.8).
 func (k *Kernel) MaxPotentialClusterSize(cfg LaunchConfig) (int, error) {
 	return k.clusters(&cfg, false)
 }
 
-// MaxActiveClusters returns how many clusters of this configuration the device
-// runs at the same time. It needs CUDA 11.8.
+// MaxActiveClusters returns how many clusters of this configuration the device can run at the same
+// time (CUDA 11.8).
 func (k *Kernel) MaxActiveClusters(cfg LaunchConfig) (int, error) {
 	return k.clusters(&cfg, true)
 }
 
-// clusters queries the number of active clusters or the largest size of one.
+// clusters returns the number of active clusters, or the largest cluster size if active is false.
 func (k *Kernel) clusters(cfg *LaunchConfig, active bool) (int, error) {
 	if err := k.check(); err != nil {
 		return 0, err
@@ -119,8 +118,8 @@ func (k *Kernel) clusters(cfg *LaunchConfig, active bool) (int, error) {
 	return int(n), nil
 }
 
-// AvailableSharedMem returns how much dynamic shared memory a block can have
-// if that many blocks of that many threads are to fit a multiprocessor.
+// AvailableSharedMem returns how many bytes of dynamic shared memory a block can have if that many
+// blocks of that many threads are to fit on a multiprocessor.
 func (k *Kernel) AvailableSharedMem(blocks, threads int) (uintptr, error) {
 	if err := k.check(); err != nil {
 		return 0, err

@@ -2,30 +2,28 @@ package driver
 
 import "fmt"
 
-// Op describes one piece of device work without doing it: a kernel launch with
-// its arguments bound, a copy, a fill, a host function, an event. Stream.Do
-// runs it (during a capture that records it), and package graph makes nodes of
-// it and takes new parameters for nodes from it. So one description serves
-// eager execution, capture, graphs built by hand and updates.
+// Op describes one piece of device work: a kernel launch with its arguments bound, a copy, a fill,
+// a host function, an event. Stream.Do runs it, or records it if the stream is capturing. Package
+// graph creates nodes from it and updates nodes with it. So one description serves direct
+// execution, capture, graphs built by hand and updates.
 //
-// The operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventRecordOp,
-// *EventWaitOp, *MemOp, *SemaphoreSignal and *SemaphoreWait, and package graph's
-// *LaunchOp; there are no others. What allocates or frees is an AllocatingOp and not an Op, so that code
-// that takes Ops cannot be handed an allocation whose address a replay would
-// change.
+// The operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventRecordOp, *EventWaitOp, *MemOp,
+// *SemaphoreSignal and *SemaphoreWait, and package graph's *LaunchOp. There are no others.
+// Operations that allocate or free are AllocatingOps instead, because a replay of an allocation
+// would change its address.
 //
-// Operations may be enqueued by several goroutines at a time, but not while
-// one changes them (SetArg).
+// Several goroutines may enqueue an operation concurrently, but not while another changes it
+// (SetArg).
 type Op interface {
-	// Enqueue sends the operation to s, as Stream.Do does after its own checks.
+	// Enqueue enqueues the operation in s, as Stream.Do does after its own checks.
 	Enqueue(s *Stream) error
-	// Context is where the operation runs.
+	// Context returns the context in which the operation runs.
 	Context() *Context
-	// Refs is what the operation refers to and must outlive its use. The slice
-	// belongs to the operation and changes with it: read it, or copy it.
+	// Refs returns what the operation refers to, which must outlive its use. The slice belongs to
+	// the operation and changes with it: read it, or copy it.
 	Refs() []Ref
-	// Accesses is the memory that the operation reads and writes, as far as it
-	// is known. The slice belongs to the operation.
+	// Accesses returns the memory accesses of the operation, as far as they are known. The slice
+	// belongs to the operation.
 	Accesses() []Access
 	// String describes the operation for messages and drawings.
 	String() string
@@ -33,19 +31,18 @@ type Op interface {
 	op()
 }
 
-// OpBase makes an operation of a type of package graph, which embeds it. An
-// operation of any other type can be sent to streams, and graphs refuse it.
+// OpBase makes a type of package graph that embeds it an operation. Operations of any other type
+// can be enqueued in streams, but graphs reject them.
 type OpBase struct{}
 
 //lint:ignore U1000 it makes an OpBase an Op
 func (OpBase) op() {}
 
-// AllocatingOp is an operation that allocates or frees in the order of a
-// stream. Stream.Allocate runs it.
+// AllocatingOp is an operation that allocates or frees in stream order. Stream.Allocate runs it.
 type AllocatingOp interface {
-	// Context is where the operation runs.
+	// Context returns the context in which the operation runs.
 	Context() *Context
-	// Refs is what the operation refers to and must outlive its use.
+	// Refs returns what the operation refers to, which must outlive its use.
 	Refs() []Ref
 	// String describes the operation for messages and drawings.
 	String() string
@@ -63,7 +60,7 @@ const (
 	ReadsWrites = Reads | Writes
 )
 
-// String is "read", "write" or "read and write".
+// String returns "read", "write" or "read and write".
 func (m AccessMode) String() string {
 	switch m {
 	case Reads:
@@ -76,8 +73,8 @@ func (m AccessMode) String() string {
 	return "no access"
 }
 
-// checkStream is what every Enqueue asks when its own comparison of contexts
-// failed: is there a stream, and is it one of the operation's context.
+// checkStream explains why an Enqueue's quick comparison of contexts failed. It returns nil if s is
+// a stream of the operation's driver context.
 func checkStream(op fmt.Stringer, c *Context, s *Stream) error {
 	if err := s.check(); err != nil {
 		return fmt.Errorf("%v: %w", op, err)

@@ -2,24 +2,24 @@ package driver
 
 import "fmt"
 
-// EventRecordOp has an event happen when the work before it is done.
+// EventRecordOp records an event in stream order.
 type EventRecordOp struct {
 	event *Event
 	refs  []Ref
 }
 
-// RecordOp makes an operation of recording e, as Stream.Record does.
+// RecordOp returns an operation that records e, as Stream.Record does.
 func RecordOp(e *Event) *EventRecordOp {
 	return &EventRecordOp{event: e, refs: eventRefs(e)}
 }
 
-// EventWaitOp holds back the work behind it until an event happened.
+// EventWaitOp holds back later work in the stream until an event has completed.
 type EventWaitOp struct {
 	event *Event
 	refs  []Ref
 }
 
-// WaitOp makes an operation of waiting for e, as Stream.WaitEvent does.
+// WaitOp returns an operation that waits for e, as Stream.WaitEvent does.
 func WaitOp(e *Event) *EventWaitOp {
 	return &EventWaitOp{event: e, refs: eventRefs(e)}
 }
@@ -31,7 +31,7 @@ func eventRefs(e *Event) []Ref {
 	return []Ref{e}
 }
 
-// Event is what the operation records.
+// Event returns the event that the operation records.
 func (o *EventRecordOp) Event() *Event {
 	if o == nil {
 		return nil
@@ -39,7 +39,7 @@ func (o *EventRecordOp) Event() *Event {
 	return o.event
 }
 
-// Event is what the operation waits for.
+// Event returns the event that the operation waits for.
 func (o *EventWaitOp) Event() *Event {
 	if o == nil {
 		return nil
@@ -69,7 +69,7 @@ func (o *EventWaitOp) Enqueue(s *Stream) error {
 	return s.WaitEvent(o.event)
 }
 
-// Context implements Op: it is the event's.
+// Context implements Op. It returns the event's context.
 func (o *EventRecordOp) Context() *Context {
 	if o == nil {
 		return nil
@@ -77,7 +77,7 @@ func (o *EventRecordOp) Context() *Context {
 	return o.event.Context()
 }
 
-// Context implements Op: it is the event's. The operation may run in any.
+// Context implements Op. It returns the event's context, but the operation may run in any.
 func (o *EventWaitOp) Context() *Context {
 	if o == nil {
 		return nil
@@ -101,10 +101,10 @@ func (o *EventWaitOp) Refs() []Ref {
 	return o.refs
 }
 
-// Accesses implements Op: none.
+// Accesses implements Op. It returns nil.
 func (o *EventRecordOp) Accesses() []Access { return nil }
 
-// Accesses implements Op: none.
+// Accesses implements Op. It returns nil.
 func (o *EventWaitOp) Accesses() []Access { return nil }
 
 // String implements Op.

@@ -8,27 +8,25 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// SemaphorePoint is what is done with one external semaphore. Which fields count
-// depends on the semaphore's kind; the others stay zero.
+// SemaphorePoint is an action on one external semaphore. Which fields apply depends on the
+// semaphore's kind. The others stay zero.
 type SemaphorePoint struct {
 	Semaphore *ExternalSemaphore
-	// Value is what a timeline semaphore or fence is signalled with, or waited
-	// for: the wait is over when the semaphore has the value or a larger one.
-	// Binary semaphores have none.
+	// Value is the value that a timeline semaphore or fence is signalled with, or that a wait waits
+	// for. The wait ends when the semaphore has this value or a larger one. Binary semaphores have
+	// no value.
 	Value uint64
 	// Key is the key of a keyed mutex: a wait acquires it, a signal releases it.
 	Key uint64
-	// TimeoutMs is how long a wait for a keyed mutex lasts at most, in
-	// milliseconds.
+	// TimeoutMs limits a wait for a keyed mutex, in milliseconds.
 	TimeoutMs uint32
-	// Fence is an NvSciSyncFence: a signal fills it in, a wait waits for it. It
-	// is memory of C.
+	// Fence is an NvSciSyncFence in C memory. A signal fills it in, a wait waits for it.
 	Fence unsafe.Pointer
-	// Flags are CUDA_EXTERNAL_SEMAPHORE_SIGNAL_ or _WAIT_SKIP_NVSCIBUF_MEMSYNC.
+	// Flags is CUDA_EXTERNAL_SEMAPHORE_SIGNAL_ or _WAIT_SKIP_NVSCIBUF_MEMSYNC.
 	Flags uint32
 }
 
-// semaphores is what signals and waits have in common.
+// semaphores holds the common parts of signals and waits.
 type semaphores struct {
 	ctx   *Context
 	raw   []CUexternalSemaphore
@@ -36,21 +34,20 @@ type semaphores struct {
 	refs  []Ref
 }
 
-// SemaphoreSignal signals external semaphores when the work before it is done.
+// SemaphoreSignal signals external semaphores in stream order.
 type SemaphoreSignal struct {
 	semaphores
 	params []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
 }
 
-// SemaphoreWait holds back the work behind it until external semaphores are
-// signalled.
+// SemaphoreWait holds back later work in the stream until external semaphores are signalled.
 type SemaphoreWait struct {
 	semaphores
 	params []cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
 }
 
-// NewSemaphoreSignal makes one operation that signals all of the points. Their
-// semaphores are of one context.
+// NewSemaphoreSignal creates one operation that signals all points. Their semaphores must be of one
+// context.
 func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreSignal, error) {
 	o := &SemaphoreSignal{params: make([]cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, len(points))}
 	if err := o.collect("semaphore signal", points); err != nil {
@@ -64,8 +61,8 @@ func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreSignal, error) {
 	return o, nil
 }
 
-// NewSemaphoreWait makes one operation that waits for all of the points. Their
-// semaphores are of one context.
+// NewSemaphoreWait creates one operation that waits for all points. Their semaphores must be of one
+// context.
 func NewSemaphoreWait(points ...SemaphorePoint) (*SemaphoreWait, error) {
 	o := &SemaphoreWait{params: make([]cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, len(points))}
 	if err := o.collect("semaphore wait", points); err != nil {
@@ -102,7 +99,7 @@ func (o *semaphores) collect(what string, points []SemaphorePoint) error {
 	return nil
 }
 
-// ready checks what every Enqueue does.
+// ready makes the checks of every Enqueue.
 func (o *semaphores) ready(op fmt.Stringer, s *Stream) error {
 	if s == nil || s.ctx != o.ctx || s.life.closed.Load() {
 		if err := checkStream(op, o.ctx, s); err != nil {
@@ -124,8 +121,8 @@ func (o *semaphores) has(op fmt.Stringer, i int) error {
 	return nil
 }
 
-// SetValue changes the value of a point, counted from 0: the way to use one
-// operation for many steps. It allocates nothing.
+// SetValue changes the value of point i, counted from 0, to reuse the operation for the next step.
+// It does not allocate. It returns an error if there is no such point.
 func (o *SemaphoreSignal) SetValue(i int, v uint64) error {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "semaphore signal")
@@ -137,8 +134,8 @@ func (o *SemaphoreSignal) SetValue(i int, v uint64) error {
 	return nil
 }
 
-// SetValue changes the value of a point, counted from 0: the way to use one
-// operation for many steps. It allocates nothing.
+// SetValue changes the value of point i, counted from 0, to reuse the operation for the next step.
+// It does not allocate. It returns an error if there is no such point.
 func (o *SemaphoreWait) SetValue(i int, v uint64) error {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "semaphore wait")
@@ -150,7 +147,7 @@ func (o *SemaphoreWait) SetValue(i int, v uint64) error {
 	return nil
 }
 
-// Enqueue implements Op: one driver call, no allocation.
+// Enqueue implements Op. It makes one driver call and does not allocate.
 func (o *SemaphoreSignal) Enqueue(s *Stream) error {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "semaphore signal")
@@ -167,7 +164,7 @@ func (o *SemaphoreSignal) Enqueue(s *Stream) error {
 	return nil
 }
 
-// Enqueue implements Op: one driver call, no allocation.
+// Enqueue implements Op. It makes one driver call and does not allocate.
 func (o *SemaphoreWait) Enqueue(s *Stream) error {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "semaphore wait")
@@ -184,7 +181,7 @@ func (o *SemaphoreWait) Enqueue(s *Stream) error {
 	return nil
 }
 
-// NodeParams is the operation as a graph node takes it. The arrays belong to o.
+// NodeParams returns the parameters of a graph node for the operation. The arrays belong to o.
 func (o *SemaphoreSignal) NodeParams() cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
 	if o == nil || len(o.raw) == 0 {
 		return cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{}
@@ -192,7 +189,7 @@ func (o *SemaphoreSignal) NodeParams() cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
 	return cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.params[0], NumExtSems: uint32(len(o.raw))}
 }
 
-// NodeParams is the operation as a graph node takes it. The arrays belong to o.
+// NodeParams returns the parameters of a graph node for the operation. The arrays belong to o.
 func (o *SemaphoreWait) NodeParams() cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS {
 	if o == nil || len(o.raw) == 0 {
 		return cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS{}
@@ -200,7 +197,7 @@ func (o *SemaphoreWait) NodeParams() cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS {
 	return cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.params[0], NumExtSems: uint32(len(o.raw))}
 }
 
-// Context implements Op: it is the semaphores'.
+// Context implements Op. It returns the semaphores' context.
 func (o *SemaphoreSignal) Context() *Context {
 	if o == nil {
 		return nil
@@ -208,7 +205,7 @@ func (o *SemaphoreSignal) Context() *Context {
 	return o.ctx
 }
 
-// Context implements Op: it is the semaphores'.
+// Context implements Op. It returns the semaphores' context.
 func (o *SemaphoreWait) Context() *Context {
 	if o == nil {
 		return nil
@@ -216,7 +213,7 @@ func (o *SemaphoreWait) Context() *Context {
 	return o.ctx
 }
 
-// Refs is the semaphores.
+// Refs returns the semaphores.
 func (o *SemaphoreSignal) Refs() []Ref {
 	if o == nil {
 		return nil
@@ -224,7 +221,7 @@ func (o *SemaphoreSignal) Refs() []Ref {
 	return o.refs
 }
 
-// Refs is the semaphores.
+// Refs returns the semaphores.
 func (o *SemaphoreWait) Refs() []Ref {
 	if o == nil {
 		return nil
@@ -232,13 +229,13 @@ func (o *SemaphoreWait) Refs() []Ref {
 	return o.refs
 }
 
-// Accesses implements Op: none. What the other API's work touches is not known.
+// Accesses implements Op. It returns nil, because what the other API accesses is unknown.
 func (o *SemaphoreSignal) Accesses() []Access { return nil }
 
-// Accesses implements Op: none. What the other API's work touches is not known.
+// Accesses implements Op. It returns nil, because what the other API accesses is unknown.
 func (o *SemaphoreWait) Accesses() []Access { return nil }
 
-// String counts the semaphores.
+// String describes the operation by its number of semaphores.
 func (o *SemaphoreSignal) String() string {
 	if o == nil {
 		return "nil semaphore signal"
@@ -246,7 +243,7 @@ func (o *SemaphoreSignal) String() string {
 	return fmt.Sprintf("signal of %d external semaphores", len(o.raw))
 }
 
-// String counts the semaphores.
+// String describes the operation by its number of semaphores.
 func (o *SemaphoreWait) String() string {
 	if o == nil {
 		return "nil semaphore wait"

@@ -19,7 +19,7 @@ type Param struct {
 	class paramClass
 }
 
-// paramClass is what a parameter's type says about its bits.
+// paramClass says how to interpret a parameter's bits.
 type paramClass uint8
 
 const (
@@ -30,7 +30,7 @@ const (
 	classBytes                   // arrays: structs passed by value
 )
 
-// String is the parameter as an error message shows it.
+// String returns the parameter as error messages show it.
 func (p Param) String() string {
 	if p.Name == "" {
 		return p.typeName()
@@ -45,7 +45,7 @@ func (p Param) typeName() string {
 	return p.Type
 }
 
-// paramsFrom takes over the parameters of a signature.
+// paramsFrom converts the parameters of a signature.
 func (c *program) paramsFrom(s *ptx.Signature) []Param {
 	n := len(s.Params)
 	if len(c.params) < n {
@@ -62,7 +62,7 @@ func (c *program) paramsFrom(s *ptx.Signature) []Param {
 	return params
 }
 
-// aggregate is the type of a parameter that is an array.
+// aggregate describes the type of an array parameter.
 type aggregate struct {
 	of  ptx.Type
 	len int64
@@ -85,7 +85,7 @@ func (c *program) paramType(p ptx.Param) string {
 	return name
 }
 
-// dotted are the names of types as the text has them.
+// dotted holds the names of types as PTX writes them.
 var dotted = sync.OnceValue(func() *[256]string {
 	names := new([256]string)
 	for i := range names {

@@ -7,8 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// CanAccessPeer reports whether the device can read and write the memory of
-// peer directly.
+// CanAccessPeer reports whether the device can access the memory of peer directly.
 func (dev Device) CanAccessPeer(peer Device) (bool, error) {
 	if err := dev.check(); err != nil {
 		return false, err
@@ -40,23 +39,22 @@ func (dev Device) PeerAttribute(a cu.CUdevice_P2PAttribute, peer Device) (int, e
 	return int(v), dev.named(err)
 }
 
-// EnablePeerAccess lets the context's kernels and copies reach the memory of
-// peer; the other direction is a call of its own. Enabling twice is no error.
+// EnablePeerAccess lets the context's kernels and copies access the memory of peer, but not the
+// other way round. Enabling it twice is not an error.
 func (c *Context) EnablePeerAccess(peer *Context) error {
 	return c.peer(peer, "enable", CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, func(d *Driver) error {
 		return d.CuCtxEnablePeerAccess(peer.core.raw, 0)
 	})
 }
 
-// DisablePeerAccess takes back EnablePeerAccess. Where there was no access it
-// does nothing.
+// DisablePeerAccess undoes EnablePeerAccess. It does nothing if access was not enabled.
 func (c *Context) DisablePeerAccess(peer *Context) error {
 	return c.peer(peer, "disable", CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, func(d *Driver) error {
 		return d.CuCtxDisablePeerAccess(peer.core.raw)
 	})
 }
 
-// peer makes a call whose result already is as good as success.
+// peer makes a call and treats the result already as success.
 func (c *Context) peer(peer *Context, verb string, already CUresult, call func(*Driver) error) error {
 	if err := c.check(); err != nil {
 		return err

@@ -20,13 +20,13 @@ type MemPool struct {
 // PoolOption changes how NewMemPool makes a pool.
 type PoolOption func(*cu.CUmemPoolProps)
 
-// WithMaxSize bounds the pool's size in bytes (since CUDA 12.2).
+// WithMaxSize limits the pool's size in bytes (since CUDA 12.2).
 func WithMaxSize(bytes uint64) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.MaxSize = uintptr(bytes) }
 }
 
-// WithShareable makes a pool whose memory can be exported to other processes
-// by the given kind of handle.
+// WithShareable creates a pool whose memory can be exported to other processes with the given kind
+// of handle.
 func WithShareable(t cu.CUmemAllocationHandleType) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.HandleTypes = t }
 }
@@ -52,14 +52,13 @@ func deviceLocation(dev Device) cu.CUmemLocation {
 	return cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(dev.raw)}
 }
 
-// DefaultPool returns the pool that the device has from the start. Closing it
-// does nothing.
+// DefaultPool returns the device's default pool. Closing it does nothing.
 func (c *Context) DefaultPool() (*MemPool, error) {
 	return c.devicePool("default", (*Driver).CuDeviceGetDefaultMemPool)
 }
 
-// CurrentPool returns the pool that AllocAsync takes memory from: the default
-// one, unless SetPool changed that. Closing it does nothing.
+// CurrentPool returns the pool that AllocAsync uses: the default pool, unless SetPool changed it.
+// Closing it does nothing.
 func (c *Context) CurrentPool() (*MemPool, error) {
 	return c.devicePool("current", (*Driver).CuDeviceGetMemPool)
 }
@@ -76,8 +75,7 @@ func (c *Context) devicePool(which string, get func(*Driver, *CUmemoryPool, CUde
 	return p, nil
 }
 
-// SetPool makes p the pool that AllocAsync takes memory from, on the pool's
-// device and in the whole process.
+// SetPool makes p the pool that AllocAsync uses on the pool's device, in the whole process.
 func (c *Context) SetPool(p *MemPool) error {
 	if err := c.check(); err != nil {
 		return err
@@ -103,8 +101,7 @@ func (p *MemPool) check() error {
 	return p.life.Check()
 }
 
-// Lifetime is the pool's ownership record; for the device's own pools it is
-// the context's.
+// Lifetime returns the pool's ownership record. For the device's own pools it is the context's.
 func (p *MemPool) Lifetime() *Lifetime {
 	if p == nil {
 		return nil
@@ -120,7 +117,7 @@ func (p *MemPool) Raw() CUmemoryPool {
 	return p.raw
 }
 
-// Context returns the context the pool was made or asked from.
+// Context returns the context that the pool was created in or obtained from.
 func (p *MemPool) Context() *Context {
 	if p == nil {
 		return nil
@@ -128,7 +125,7 @@ func (p *MemPool) Context() *Context {
 	return p.ctx
 }
 
-// Device is where the pool's memory is.
+// Device returns the device of the pool's memory.
 func (p *MemPool) Device() Device {
 	if p == nil {
 		return Device{}
@@ -163,20 +160,20 @@ func (p *MemPool) SetAttribute(a cu.CUmemPool_attribute, v uint64) error {
 	return nil
 }
 
-// SetReleaseThreshold says how many unused bytes the pool keeps when a stream
-// or the device is waited for, instead of giving them back. The default is 0,
-// which makes every wait expensive; programs that allocate in a loop set it.
+// SetReleaseThreshold sets how many unused bytes the pool keeps, instead of releasing them, when a
+// stream or the device is waited for. The default of 0 makes every wait expensive. Set it if you
+// allocate in a loop.
 func (p *MemPool) SetReleaseThreshold(bytes uint64) error {
 	return p.SetAttribute(cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes)
 }
 
-// PoolStats is what a pool holds, in bytes.
+// PoolStats is the memory that a pool holds, in bytes.
 type PoolStats struct {
 	Reserved, ReservedHigh uint64 // taken from the device; the most since ResetStats
 	Used, UsedHigh         uint64 // in allocations
 }
 
-// Stats returns what the pool holds.
+// Stats returns the memory that the pool holds.
 func (p *MemPool) Stats() (PoolStats, error) {
 	var s PoolStats
 	for _, a := range []struct {
@@ -196,7 +193,7 @@ func (p *MemPool) Stats() (PoolStats, error) {
 	return s, nil
 }
 
-// ResetStats sets the high-water marks back to what is held now.
+// ResetStats resets the high-water marks to the current values.
 func (p *MemPool) ResetStats() error {
 	if err := p.SetAttribute(cu.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0); err != nil {
 		return err
@@ -204,10 +201,9 @@ func (p *MemPool) ResetStats() error {
 	return p.SetAttribute(cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0)
 }
 
-// Trim gives unused memory back to the device until keep bytes are left. Memory
-// that was freed in the order of a stream counts as unused when a call that
-// synchronises has seen that the stream got there; a wait that found the stream
-// done already has not, so Context.Synchronize before Trim is the sure way.
+// Trim releases unused memory to the device until keep bytes are left. Memory freed in stream order
+// only counts as unused once a synchronising call has seen that the free completed. A wait on a
+// stream that is already done has not seen that, so call Context.Synchronize before Trim.
 func (p *MemPool) Trim(keep uintptr) error {
 	if err := p.check(); err != nil {
 		return err
@@ -220,8 +216,8 @@ func (p *MemPool) Trim(keep uintptr) error {
 	return nil
 }
 
-// SetAccess says whether another device may use the pool's memory. Memory of
-// pools is not affected by Context.EnablePeerAccess.
+// SetAccess sets whether another device may access the pool's memory. Context.EnablePeerAccess does
+// not apply to memory of pools.
 func (p *MemPool) SetAccess(dev Device, access cu.CUmemAccess_flags) error {
 	if err := p.check(); err != nil {
 		return err
@@ -241,7 +237,7 @@ func (p *MemPool) SetAccess(dev Device, access cu.CUmemAccess_flags) error {
 	return nil
 }
 
-// Access returns what a device may do with the pool's memory.
+// Access returns how a device may access the pool's memory.
 func (p *MemPool) Access(dev Device) (cu.CUmemAccess_flags, error) {
 	if err := p.check(); err != nil {
 		return 0, err
@@ -262,8 +258,8 @@ func (p *MemPool) Access(dev Device) (cu.CUmemAccess_flags, error) {
 	return flags, nil
 }
 
-// Close destroys the pool. Memory that is allocated from it stays until it is
-// freed. It does nothing to the device's own pools.
+// Close destroys the pool. Memory allocated from it remains until it is freed. It does nothing for
+// the device's own pools.
 func (p *MemPool) Close() error {
 	if p == nil || !p.own {
 		return nil
@@ -273,7 +269,7 @@ func (p *MemPool) Close() error {
 	return err
 }
 
-// String names the pool and its device.
+// String describes the pool and its device.
 func (p *MemPool) String() string {
 	if p == nil {
 		return "nil memory pool"

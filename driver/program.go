@@ -9,9 +9,9 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// program is code that was loaded into a context: what modules and libraries
-// have in common. The Module or Library and all its kernels share it, so the
-// code stays loaded as long as any of them is reachable.
+// program is code loaded into a context: the common part of modules and libraries. The Module or
+// Library and all its kernels share it, so the code stays loaded as long as any of them is
+// reachable.
 type program struct {
 	life *Lifetime
 	ctx  *Context
@@ -30,8 +30,8 @@ type program struct {
 	kernels map[string]*Kernel
 	limits  *deviceLimits
 
-	// Where kernels and what is known of them come from, several at a time, and
-	// the latest name as C takes it.
+	// Kernels and their details are allocated from these, several at a time. The last one is a
+	// buffer for the latest name as a C string.
 	slab   []Kernel
 	params []Param
 	name   []byte
@@ -55,12 +55,12 @@ func newProgram(c *Context, kind string, img loadable) (*program, error) {
 	return p, nil
 }
 
-// longText is the length from which a text is read by another goroutine while the
-// driver loads it. The driver takes longer, also when it has the code in its cache.
+// longText is the length from which another goroutine reads a text while the driver loads it. The
+// driver takes longer than that, even if it has the code in its cache.
 const longText = 8 << 10
 
-// readMeanwhile begins to read what the PTX says. Who loads waits for text before
-// the image is given up and before sigs and needs are used.
+// readMeanwhile starts reading the PTX in the background. The loader must wait for text before it
+// drops the image and before it uses sigs and needs.
 func (p *program) readMeanwhile(img loadable) {
 	if len(img.ptx()) < longText {
 		p.sigs, p.needs = readPTX(img)
@@ -69,14 +69,14 @@ func (p *program) readMeanwhile(img loadable) {
 	p.text.Go(func() { p.sigs, p.needs = readPTX(img) })
 }
 
-// readSignatures reads what the PTX says about its kernels. Whether the text is
-// right is for the driver to say: what could not be read is not there.
+// readSignatures reads the signatures of the kernels. It does not validate the text and omits what
+// it cannot read.
 func readSignatures(img loadable) map[string]*ptx.Signature {
 	sigs, _ := readPTX(img)
 	return sigs
 }
 
-// readPTX is readSignatures, and what the text needs.
+// readPTX is readSignatures, and also returns the text's requirements.
 func readPTX(img loadable) (map[string]*ptx.Signature, ptx.Needs) {
 	text := img.ptx()
 	if text == nil {
@@ -90,8 +90,8 @@ func readPTX(img loadable) (map[string]*ptx.Signature, ptx.Needs) {
 	return sigs, info.Needs()
 }
 
-// abandon ends a program that could not be loaded. It returns err, explained:
-// an *Error whose log is printed by %+v, which no wrapped error does.
+// abandon ends a program that could not be loaded. It returns err with an explanation: an *Error,
+// whose log %+v prints, unlike that of a wrapped error.
 func (p *program) abandon(err error) error {
 	p.text.Wait()
 	err = p.ctx.explainNeeds(err, p.needs)
@@ -107,7 +107,7 @@ func (p *program) check(kind string) error {
 	return p.life.Check()
 }
 
-// kernel returns the kernel with that name, always the same one.
+// kernel returns the kernel with that name, the same one for each call.
 func (p *program) kernel(name string) (*Kernel, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +133,7 @@ func (p *program) kernel(name string) (*Kernel, error) {
 	return k, nil
 }
 
-// symbol is cName for a kernel, in memory that is used again.
+// symbol is cName for a kernel, in reused memory.
 func (p *program) symbol(name string) (*byte, error) {
 	if name == "" || strings.IndexByte(name, 0) >= 0 {
 		return cName("kernel", name)
@@ -142,7 +142,7 @@ func (p *program) symbol(name string) (*byte, error) {
 	return &p.name[0], nil
 }
 
-// missing explains that a kernel is not there by listing those that are.
+// missing explains that a kernel does not exist by listing those that do.
 func (p *program) missing(name string, err error) error {
 	if !isResult(err, CUDA_ERROR_NOT_FOUND) {
 		return p.late(name, p.ctx.explainNeeds(err, p.needs))
@@ -157,8 +157,8 @@ func (p *program) missing(name string, err error) error {
 	return fmt.Errorf("%v has no kernel %q, it has %s: %w", p.life, name, listed(names), err)
 }
 
-// late is the error of a library that turns out not to compile when a kernel is
-// asked for: an *Error, for its log.
+// late is the error of a library that fails to compile when a kernel is requested. It is an *Error,
+// to keep the log.
 func (p *program) late(name string, err error) error {
 	e, ok := err.(*Error)
 	if !ok {
@@ -169,7 +169,7 @@ func (p *program) late(name string, err error) error {
 	return &late
 }
 
-// names lists the kernels in order: from the PTX, else from the driver.
+// names returns the names of the kernels, sorted: from the PTX, else from the driver.
 func (p *program) names() []string {
 	names := make([]string, 0, len(p.sigs))
 	for n := range p.sigs {
@@ -191,8 +191,8 @@ func listed(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// similar finds a kernel whose mangled name contains the plain one that was
-// asked for, or that differs from it in case only.
+// similar returns a kernel whose mangled name contains the requested one, or that only differs in
+// case.
 func similar(name string, names []string) string {
 	for _, n := range names {
 		if strings.EqualFold(n, name) || strings.Contains(n, name) && strings.HasPrefix(n, "_Z") {

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Properties are the attributes of a device that programs commonly ask for.
-// Device.Attribute has the rest. Sizes of memory are in bytes.
+// Properties are the commonly needed attributes of a device. For the others, use Device.Attribute.
+// Memory sizes are in bytes.
 type Properties struct {
 	Name     string
 	UUID     UUID
@@ -53,8 +53,8 @@ type Properties struct {
 	HostRegisterSupported bool
 }
 
-// Properties reads them in one go. An attribute that the installed driver does
-// not know yet is left zero.
+// Properties reads the device's properties. Attributes that the installed driver does not know yet
+// are zero.
 func (dev Device) Properties() (Properties, error) {
 	var p Properties
 	if err := dev.check(); err != nil {
@@ -81,7 +81,7 @@ func (dev Device) Properties() (Properties, error) {
 // SM returns the architecture as ptxas names it: 90 for compute capability 9.0.
 func (p Properties) SM() int { return p.ComputeMajor*10 + p.ComputeMinor }
 
-// String is one line for a log.
+// String returns one line for a log.
 func (p Properties) String() string {
 	return fmt.Sprintf("%s, sm_%d, %d multiprocessors, %.1f GiB", p.Name, p.SM(),
 		p.Multiprocessors, float64(p.TotalMem)/(1<<30))
@@ -101,8 +101,8 @@ func (p *Properties) identify(dev Device) (err error) {
 	return err
 }
 
-// read fetches an attribute; a driver older than the attribute answers
-// invalid value, which leaves *to alone.
+// read reads an attribute. A driver older than the attribute returns invalid value, and *to keeps
+// its value.
 func (dev Device) read(a cu.CUdevice_attribute, to *int) error {
 	v, err := dev.Attribute(a)
 	if isResult(err, CUDA_ERROR_INVALID_VALUE) {

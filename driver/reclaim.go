@@ -2,10 +2,9 @@ package driver
 
 import "sync"
 
-// reclaimer destroys what programs dropped, or closed where CUDA may not be
-// called. A driver call may block for as long as the GPU works (cuMemFree
-// waits), which the runtime's own cleanup goroutines must not, so cleanups only
-// queue here. The goroutine exists while there is something to do.
+// reclaimer destroys unreachable objects, and those closed where CUDA must not be called. A driver
+// call may block for as long as the GPU works (cuMemFree waits). The runtime's cleanup goroutines
+// must not block, so cleanups only queue here. The goroutine exists while there is something to do.
 var reclaimer struct {
 	sync.Mutex
 	queue   []func()
@@ -19,8 +18,7 @@ func reclaim(l *Lifetime) {
 	}
 }
 
-// reclaimLater queues a job for an object of a driver, which waits for it when it
-// is closed.
+// reclaimLater queues a job for an object. Closing its driver waits for the job.
 func (l *Lifetime) reclaimLater(destroy func()) {
 	b := l.background()
 	b.begin()

@@ -9,10 +9,9 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// ExternalSemaphore is a semaphore, fence or keyed mutex that another API made
-// (Vulkan, Direct3D, NvSci) and that the device can signal and wait for. CUDA
-// makes none itself: they are imported by a handle that the other API exported.
-// Drivers have had them since CUDA 10.0, timeline semaphores since 11.2.
+// ExternalSemaphore is a semaphore, fence or keyed mutex of another API (Vulkan, Direct3D, NvSci)
+// that the device can signal and wait for. CUDA cannot create one: import a handle that the other
+// API exported. Drivers support them since CUDA 10.0, timeline semaphores since 11.2.
 type ExternalSemaphore struct {
 	life *Lifetime
 	ctx  *Context
@@ -20,10 +19,10 @@ type ExternalSemaphore struct {
 	kind cu.CUexternalSemaphoreHandleType
 }
 
-// ImportSemaphoreFD imports a semaphore by a file descriptor, of type
-// CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD or _TIMELINE_SEMAPHORE_FD (Linux).
-// The descriptor is the driver's from then on: the program may neither use nor
-// close it any more. If the import fails it stays the program's.
+// ImportSemaphoreFD imports a semaphore from a file descriptor of type
+// CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD or _TIMELINE_SEMAPHORE_FD (Linux). On success the
+// driver owns the descriptor: the program must not use or close it any more. On error the program
+// still owns it.
 func (c *Context) ImportSemaphoreFD(kind cu.CUexternalSemaphoreHandleType, fd int) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -41,9 +40,9 @@ func (c *Context) ImportSemaphoreFD(kind cu.CUexternalSemaphoreHandleType, fd in
 	return c.importSemaphore(&d, fmt.Sprintf("file descriptor %d", fd))
 }
 
-// ImportSemaphoreHandle imports a semaphore by an NT handle or a globally shared
-// (KMT) handle: one of the Win32 and Direct3D types (Windows). The handle stays
-// the program's, which may close it after the import if it is an NT handle.
+// ImportSemaphoreHandle imports a semaphore from an NT handle or a globally shared (KMT) handle of
+// one of the Win32 and Direct3D types (Windows). The program still owns the handle. It may close an
+// NT handle after the import.
 func (c *Context) ImportSemaphoreHandle(kind cu.CUexternalSemaphoreHandleType, handle uintptr) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -59,8 +58,8 @@ func (c *Context) ImportSemaphoreHandle(kind cu.CUexternalSemaphoreHandleType, h
 	return c.importSemaphore(&d, fmt.Sprintf("handle %#x", handle))
 }
 
-// ImportSemaphoreName imports a semaphore by the name it was given when it was
-// made: one of the Win32 and Direct3D types with NT handles (Windows).
+// ImportSemaphoreName imports a semaphore by the name that it was created with, of one of the Win32
+// and Direct3D types with NT handles (Windows).
 func (c *Context) ImportSemaphoreName(kind cu.CUexternalSemaphoreHandleType, name string) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -91,8 +90,8 @@ func win32Semaphore(kind cu.CUexternalSemaphoreHandleType) error {
 	return invalidf("external semaphores of type %v are not imported by a Windows handle", kind)
 }
 
-// ImportSemaphoreNvSci imports an NvSciSyncObj, which must outlive the semaphore
-// (Tegra and DRIVE systems).
+// ImportSemaphoreNvSci imports an NvSciSyncObj, which must outlive the semaphore (Tegra and DRIVE
+// systems).
 func (c *Context) ImportSemaphoreNvSci(object unsafe.Pointer) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -127,7 +126,7 @@ func (s *ExternalSemaphore) Raw() CUexternalSemaphore {
 	return s.raw
 }
 
-// Kind is the type of handle it was imported by.
+// Kind returns the handle type that it was imported from.
 func (s *ExternalSemaphore) Kind() cu.CUexternalSemaphoreHandleType {
 	if s == nil {
 		return 0
@@ -135,7 +134,7 @@ func (s *ExternalSemaphore) Kind() cu.CUexternalSemaphoreHandleType {
 	return s.kind
 }
 
-// Context returns the context it was imported into.
+// Context returns the context that it was imported into.
 func (s *ExternalSemaphore) Context() *Context {
 	if s == nil {
 		return nil
@@ -143,7 +142,7 @@ func (s *ExternalSemaphore) Context() *Context {
 	return s.ctx
 }
 
-// Lifetime is the semaphore's ownership record.
+// Lifetime returns the semaphore's ownership record.
 func (s *ExternalSemaphore) Lifetime() *Lifetime {
 	if s == nil {
 		return nil
@@ -151,7 +150,7 @@ func (s *ExternalSemaphore) Lifetime() *Lifetime {
 	return s.life
 }
 
-// String names the semaphore and its kind.
+// String describes the semaphore and its kind.
 func (s *ExternalSemaphore) String() string {
 	if s == nil {
 		return "nil external semaphore"
@@ -159,8 +158,8 @@ func (s *ExternalSemaphore) String() string {
 	return fmt.Sprintf("%v (%v)", s.life, s.kind)
 }
 
-// Close gives the imported semaphore back. The other API's semaphore is not
-// touched. Work that uses it must be done; a graph that holds it delays this.
+// Close releases the imported semaphore. It does not affect the other API's semaphore. Work that
+// uses it must be done. A graph that refers to it delays the release.
 func (s *ExternalSemaphore) Close() error {
 	if s == nil {
 		return nil

@@ -6,9 +6,8 @@ import (
 	"unsafe"
 )
 
-// stamp numbers the versions of something. No two versions of anything have the
-// same number, so that who remembers a number needs to remember nothing else. A
-// stamp takes numbers from a common counter by the block.
+// stamp is a version number that is unique among all versions of everything, so a number alone
+// identifies a version. A stamp takes numbers from a common counter in blocks.
 type stamp uint64
 
 const stampBlock = 1 << 10
@@ -17,8 +16,8 @@ var stamps atomic.Uint64
 
 func newStamp() stamp { return stamp(stamps.Add(stampBlock)) }
 
-// change takes the next number. The first number of a block may be shared, so that
-// who changes takes a block of its own.
+// change takes the next number. The first number of a block may be shared, so a change takes a new
+// block.
 func (s *stamp) change() {
 	if *s%stampBlock == 0 {
 		*s = newStamp()
@@ -28,10 +27,9 @@ func (s *stamp) change() {
 	}
 }
 
-// AccessesVersion is another number after every change of Accesses and of the
-// memory that they are of. Two launches have the same only if they are of one kernel
-// and refer to the same memory in the same way. It is for packages that remember
-// what they found there.
+// AccessesVersion returns a number that changes whenever Accesses or its memory does. Two launches
+// have the same number only if they are of one kernel and access the same memory in the same way.
+// It is for packages that cache Accesses.
 func (l *Launch) AccessesVersion() uint64 {
 	if l == nil {
 		return 0
@@ -39,18 +37,18 @@ func (l *Launch) AccessesVersion() uint64 {
 	return uint64(l.accesses)
 }
 
-// kernelUses are the memory and the accesses of the latest launch of a kernel that
-// was prepared. It keeps no memory: addresses of Lifetimes are compared only. One that
-// somebody remembers to retain has an address that no other has.
+// kernelUses are the memory and the accesses of a kernel's most recently prepared launch. It keeps
+// no memory alive and only compares addresses of Lifetimes. An address that a caller remembered to
+// retain belongs to no other Lifetime.
 type kernelUses struct {
 	mem   []uintptr
 	uses  []Access
 	stamp stamp
 }
 
-// shareAccesses gives a new launch the number of the one of the same kernel that was
-// prepared before it, if both are of the same memory. Whoever records a list of
-// launches that differ in numbers sees by that that there is nothing to look at.
+// shareAccesses gives a new launch the number of the kernel's previously prepared launch if both
+// access the same memory. In a list of launches that only differ in numbers, equal numbers show
+// that there is nothing to examine.
 func (l *Launch) shareAccesses() {
 	if last := l.k.uses.Load(); last != nil && last.are(l) {
 		l.accesses = last.stamp

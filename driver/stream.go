@@ -10,8 +10,8 @@ import (
 	"runtime"
 )
 
-// Stream is a queue of work on a device. Work sent to one stream runs in
-// order; streams run side by side unless events order them.
+// Stream is a queue of work on a device. Work in one stream runs in order. Streams run concurrently
+// unless events order them.
 type Stream struct {
 	life  *Lifetime
 	core  *contextCore // of ctx: one load less where it counts
@@ -24,13 +24,13 @@ type Stream struct {
 	number uint64 // see Number
 }
 
-// selfBound is the first CUDA version whose driver was seen to make calls in
-// the context of the stream they name, whatever context the thread has, or
-// none: events, queries, copies and fills, stream-ordered memory, graph launches. Binding them would only cost.
-// TestStreamsNameTheirContext holds the driver to it.
+// selfBound is the first CUDA version whose driver was seen to make calls in the context of the
+// stream they name, whatever the thread's current context: events, queries, copies and fills,
+// stream-ordered memory, graph launches. Binding these calls would only add cost.
+// TestStreamsNameTheirContext checks the driver.
 const selfBound = 13000
 
-// guardedSelf is self for calls that are guarded.
+// guardedSelf is self for guarded calls.
 func (s *Stream) guardedSelf() *Driver {
 	if s.owned {
 		return s.core.loose
@@ -38,8 +38,7 @@ func (s *Stream) guardedSelf() *Driver {
 	return s.core.guarded
 }
 
-// Driver returns the view of the driver for calls that are given this stream
-// and need no context beside it.
+// Driver returns the view of the driver for calls that take this stream and need no other context.
 func (s *Stream) Driver() *Driver {
 	if s == nil {
 		return noDriver()
@@ -55,14 +54,14 @@ type streamConfig struct {
 	priority int
 }
 
-// WithPriority asks for a priority: lower numbers go first. The driver brings
-// numbers outside Context.StreamPriorityRange to the nearest one inside.
+// WithPriority sets the priority: lower numbers go first. The driver clamps numbers to
+// Context.StreamPriorityRange.
 func WithPriority(p int) StreamOption {
 	return func(c *streamConfig) { c.priority = p }
 }
 
-// WithLegacySync makes the stream wait for the legacy stream and the other way
-// round, as streams of CUDA programs do by default. Streams made here do not.
+// WithLegacySync makes the stream wait for the legacy stream and the other way round, as streams of
+// CUDA programs do by default. Streams created here do not.
 func WithLegacySync() StreamOption {
 	return func(c *streamConfig) { c.flags = cu.CU_STREAM_DEFAULT }
 }
@@ -94,11 +93,11 @@ func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 	return s, nil
 }
 
-// clamp32 brings n to the nearest number of 32 bits.
+// clamp32 returns the 32-bit number nearest to n.
 func clamp32(n int) int32 { return int32(max(math.MinInt32, min(n, math.MaxInt32))) }
 
-// LegacyStream returns the stream that CUDA calls the default one: it waits for
-// all blocking streams of the context and they for it. Closing it does nothing.
+// LegacyStream returns CUDA's default stream, which waits for all blocking streams of the context,
+// and they for it. Closing it does nothing.
 func (c *Context) LegacyStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil
@@ -106,10 +105,9 @@ func (c *Context) LegacyStream() *Stream {
 	return &c.legacy
 }
 
-// PerThreadStream returns the default stream of whichever OS thread makes the
-// call, so a goroutine that uses it wants runtime.LockOSThread. Closing it does
-// nothing. Memory allocated in its order and dropped without Close is freed in
-// that of another thread's: close it.
+// PerThreadStream returns the default stream of the OS thread that makes each call. A goroutine
+// that uses it should call runtime.LockOSThread. Closing the stream does nothing. Close memory
+// allocated in its order: otherwise it is freed in the order of another thread's stream.
 func (c *Context) PerThreadStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil
@@ -117,11 +115,11 @@ func (c *Context) PerThreadStream() *Stream {
 	return &c.perThread
 }
 
-// BorrowStream returns a Stream for a handle that other code owns, for example
-// a library that made its own stream in this context. Closing it does nothing;
-// the owner keeps the handle valid while the Stream is in use. In use it also is
-// by an executable graph that was launched into it last, until the launch has been
-// waited for by the Exec's own Wait or Run, or the Exec is closed and it has ended.
+// BorrowStream returns a Stream for a handle that other code owns, for example a library that
+// created its own stream in this context. Closing it does nothing. The owner must keep the handle
+// valid while the Stream is in use. An executable graph also uses the stream that it was last
+// launched into, until the Exec's own Wait or Run has waited for the launch, or until the Exec is
+// closed and the launch has ended.
 func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -130,15 +128,15 @@ func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 	return &s, nil
 }
 
-// borrowed streams are open as long as their context is.
+// borrowed returns a stream that is open as long as its context.
 func (c *Context) borrowed(raw CUstream) Stream {
 	return Stream{life: &c.core.life, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, raw: raw, number: streamNumbers.Add(1)}
 }
 
-// open is the price of every call: small, so that it is inlined.
+// open is part of every call. It is small, so that it is inlined.
 func (s *Stream) open() bool { return s != nil && s.life != nil && !s.life.closed.Load() }
 
-// check is open with a reason.
+// check is open with an error.
 func (s *Stream) check() error {
 	if s.open() {
 		return nil
@@ -156,13 +154,13 @@ func (s *Stream) closedError() error {
 	return s.life.Check()
 }
 
-// quiet is open for calls that may have to be refused or to deliver bad news:
-// two more atomic loads.
+// quiet is open for calls that may have to be refused, or that report a host function's panic. It
+// costs two more atomic loads.
 func (s *Stream) quiet() bool {
 	return s.open() && callbacks.running.Load() == 0 && s.core.faults.pending.Load() == 0
 }
 
-// ready is quiet with a reason.
+// ready is quiet with an error.
 func (s *Stream) ready() error {
 	if err := s.check(); err != nil {
 		return err
@@ -173,7 +171,7 @@ func (s *Stream) ready() error {
 	return s.fault()
 }
 
-// fault returns, once, that a host function sent to this stream panicked.
+// fault returns, once, the panic of a host function that was enqueued in this stream.
 func (s *Stream) fault() error {
 	if s.core.faults.pending.Load() == 0 {
 		return nil
@@ -189,8 +187,7 @@ func (s *Stream) named(err error) error {
 	return fmt.Errorf("%v: %w", s, err)
 }
 
-// Raw returns the driver's handle. It is 0, which to CUDA is the legacy stream,
-// for a nil stream.
+// Raw returns the driver's handle. For a nil stream it is 0, which to CUDA is the legacy stream.
 func (s *Stream) Raw() CUstream {
 	if s == nil {
 		return 0
@@ -206,7 +203,7 @@ func (s *Stream) Context() *Context {
 	return s.ctx
 }
 
-// String names the stream and its device.
+// String describes the stream and its device.
 func (s *Stream) String() string {
 	switch {
 	case s == nil:
@@ -219,9 +216,8 @@ func (s *Stream) String() string {
 	return fmt.Sprintf("stream %#x of %v", uintptr(s.raw), s.ctx.Device())
 }
 
-// Close destroys the stream, if nothing waits for it: an executable graph that was
-// launched here keeps it until the launch is known to have ended. Work that was
-// sent to it still runs.
+// Close destroys the stream. Work already enqueued in it still runs. An executable graph that was
+// launched here delays the destruction until the launch is known to have ended.
 func (s *Stream) Close() error {
 	if s == nil || !s.owned {
 		return nil
@@ -231,9 +227,8 @@ func (s *Stream) Close() error {
 	return err
 }
 
-// Do sends an operation to the stream; during a capture that records it. It does
-// not wait: what goes wrong when the operation runs is the error of a later call,
-// mostly of Wait.
+// Do enqueues an operation in the stream, or records it if the stream is capturing. It does not
+// wait: if the operation fails when it runs, a later call returns the error, usually Wait.
 func (s *Stream) Do(op Op) error {
 	if !s.quiet() {
 		if err := s.ready(); err != nil {
@@ -246,7 +241,7 @@ func (s *Stream) Do(op Op) error {
 	return op.Enqueue(s)
 }
 
-// Record has e happen when the work sent to the stream so far is done.
+// Record makes e complete after all work already in the stream.
 func (s *Stream) Record(e *Event) error {
 	if !s.open() || !e.open() || e.ctx != s.ctx {
 		if err := s.refuses(e); err != nil {
@@ -262,9 +257,8 @@ func (s *Stream) Record(e *Event) error {
 	return nil
 }
 
-// WaitEvent holds back the work sent to the stream from now on until the latest
-// record of e happened. An event that was never recorded holds nothing back.
-// The event may be of another context or device.
+// WaitEvent holds back later work in the stream until the latest record of e has completed. An
+// event that was never recorded holds nothing back. The event may be of another context or device.
 func (s *Stream) WaitEvent(e *Event) error {
 	if !s.open() || !e.open() || e.ctx != s.ctx {
 		if err := s.refuses(e); err != nil {
@@ -280,8 +274,8 @@ func (s *Stream) WaitEvent(e *Event) error {
 	return nil
 }
 
-// refuses says what is wrong with the stream or the event, if anything is. An
-// event of another context may be right, one of another driver never is.
+// refuses returns what is wrong with the stream or the event, or nil. An event of another context
+// may be valid, one of another driver never is.
 func (s *Stream) refuses(e *Event) error {
 	if err := cmp.Or(s.check(), e.check()); err != nil {
 		return err
@@ -289,8 +283,8 @@ func (s *Stream) refuses(e *Event) error {
 	return s.named(s.ctx.sameDriver(e.ctx, e))
 }
 
-// Query reports whether all work sent to the stream is done. An error is that
-// of the stream's work, or of a host function that panicked.
+// Query reports whether all work in the stream is done. An error is that of the stream's work, or
+// of a host function that panicked.
 func (s *Stream) Query() (done bool, err error) {
 	if err := s.check(); err != nil {
 		return false, err
@@ -306,15 +300,13 @@ func (s *Stream) Query() (done bool, err error) {
 	return done, s.fault()
 }
 
-// Wait returns when the work that was sent to the stream before the call is
-// done, or with the cause of ctx's cancellation; the work goes on then. A nil ctx
-// is never cancelled. The error may be that of earlier work: CUDA reports it where
-// it can. Any number of goroutines may wait: up to GOMAXPROCS of them as fast as
-// the driver's blocking call, more of them within about a millisecond, without a
-// thread each.
+// Wait returns when the work enqueued in the stream before the call is done, or with the cause of
+// ctx's cancellation. The work continues after a cancellation. A nil ctx is never cancelled. The
+// error may be that of earlier work, because CUDA reports errors late. Any number of goroutines may
+// wait. Up to GOMAXPROCS of them are as fast as the driver's blocking call, and more take up to
+// about a millisecond longer, without a thread each.
 //
-// Waiting never invalidates a capture in another stream. A stream that is
-// capturing cannot be waited for.
+// Waiting never invalidates a capture in another stream. A capturing stream cannot be waited for.
 func (s *Stream) Wait(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -335,8 +327,8 @@ func (s *Stream) Wait(ctx context.Context) error {
 	return s.fault()
 }
 
-// queryOrMark returns a mark of what the stream has to do, or nil and the result of
-// a wait that is over. The mark gives back the reference that its caller took.
+// queryOrMark returns a mark of the stream's work so far, or nil and the result if the wait is
+// already over. The mark releases the reference that the caller retained.
 func (s *Stream) queryOrMark() (*mark, error) {
 	defer leave(s.core.enter())
 	if over, err := s.Query(); over || err != nil {
@@ -346,8 +338,7 @@ func (s *Stream) queryOrMark() (*mark, error) {
 	return m, s.named(err)
 }
 
-// Priority returns the stream's priority: lower numbers go first, 0 is the
-// default.
+// Priority returns the stream's priority: lower numbers go first, 0 is the default.
 func (s *Stream) Priority() (int, error) {
 	if err := s.check(); err != nil {
 		return 0, err
@@ -358,7 +349,7 @@ func (s *Stream) Priority() (int, error) {
 	return int(p), s.named(err)
 }
 
-// Flags returns the flags the stream was made with.
+// Flags returns the flags that the stream was created with.
 func (s *Stream) Flags() (cu.CUstream_flags, error) {
 	if err := s.check(); err != nil {
 		return 0, err

@@ -1,7 +1,7 @@
 package driver
 
-// Lifetime is the stream's ownership record, nil for a nil stream. That of a
-// stream which the library does not own is its context's.
+// Lifetime returns the stream's ownership record, nil for a nil stream. For a borrowed stream it is
+// the context's.
 func (s *Stream) Lifetime() *Lifetime {
 	if s == nil {
 		return nil

@@ -4,10 +4,10 @@ import "sync/atomic"
 
 var streamNumbers atomic.Uint64
 
-// Number is a number that no other Stream of the process has, also after this one
-// is closed; 0 for a nil stream. It is for packages that keep something for a
-// stream without keeping the stream: handles are given again by the driver. Two
-// Streams for one handle, of BorrowStream, have two numbers.
+// Number returns a number that is unique among all Streams of the process, even closed ones, and 0
+// for a nil stream. Two Streams from BorrowStream for one handle have different numbers. It is for
+// packages that store something for a stream without keeping it alive, because the driver reuses
+// handles.
 func (s *Stream) Number() uint64 {
 	if s == nil {
 		return 0

@@ -5,13 +5,12 @@ import (
 	"fmt"
 )
 
-// After has the work that is sent to s from now on run behind the work that was
-// sent to other so far: a copy stream behind the stream that computes what it
-// copies, which goes on in the meantime. It waits for nothing itself. If other is
-// being captured, s is drawn into the capture.
+// After makes later work in s run after all work already in other. For example, a copy stream runs
+// after the stream that computes what it copies, which continues in the meantime. After does not
+// wait. If other is capturing, s joins the capture.
 //
-// It makes an event for it and gives it back; a program that orders streams in
-// every step saves that by recording an Event of its own and WaitEvent.
+// It creates and releases an event. To order streams in every step more cheaply, record your own
+// Event and use WaitEvent.
 func (s *Stream) After(other *Stream) error {
 	if err := s.ready(); err != nil {
 		return err

@@ -6,9 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Recording reports whether work that is sent to the stream now is recorded in
-// a graph instead of being run. It does not disturb captures, this one or
-// others.
+// Recording reports whether work that is enqueued in the stream now is recorded in a graph instead
+// of running. It does not disturb any capture.
 func (s *Stream) Recording() (bool, error) {
 	if err := s.check(); err != nil {
 		return false, err
@@ -18,9 +17,9 @@ func (s *Stream) Recording() (bool, error) {
 	return capturing, s.named(err)
 }
 
-// CaptureGraph returns the graph that work sent to the stream is recorded in,
-// and the number of the capture, which is unique in the process. Both are 0 for
-// a stream that is not capturing. The graph belongs to the capture.
+// CaptureGraph returns the graph that records the stream's work, and the number of the capture,
+// which is unique in the process. Both are 0 for a stream that is not capturing. The graph belongs
+// to the capture.
 func (s *Stream) CaptureGraph() (graph CUgraph, id uint64, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, err

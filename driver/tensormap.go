@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// NewCUtensorMap returns a tensor map that lies where the driver wants it: C
-// aligns the type to 128 bytes, Go only to 8.
+// NewCUtensorMap returns a tensor map with the alignment that the driver requires: 128 bytes, where
+// Go only guarantees 8.
 func NewCUtensorMap() *cu.CUtensorMap {
 	const align = 128
 	room := new([2]cu.CUtensorMap)

@@ -12,11 +12,10 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// UserObject is something that CUDA counts references to and destroys with the
-// last one (CUDA 11.3). Graphs that retain it, their clones and the executable
-// graphs made of them hold references, until no launch of theirs is under way:
-// it is how graphs own what is not an object of this library, such as memory of
-// C code.
+// UserObject is an object that CUDA counts references to and destroys with the last one (CUDA
+// 11.3). Graphs that retain it, their clones and their executable graphs hold references until none
+// of their launches is in flight. It lets graphs own what is not an object of this library, such as
+// memory of C code.
 type UserObject struct {
 	life *Lifetime
 	ctx  *Context
@@ -24,18 +23,17 @@ type UserObject struct {
 	own  *userRefs
 }
 
-// userRefs are the references that the program holds.
+// userRefs counts the references that the program holds.
 type userRefs struct {
 	moved atomic.Bool // the one of the UserObject became a graph's
 	mu    sync.Mutex
 	given int // by Retain, not given back by Release
 }
 
-// NewUserObject makes an object whose destruction is a call of destroy. The
-// program holds one reference, until Close.
+// NewUserObject creates an object that calls destroy when it is destroyed. The program holds one
+// reference, until Close.
 //
-// The driver destroys objects on a thread where CUDA may not be called. That
-// thread only starts a goroutine, on which destroy runs and may do anything.
+// destroy runs on a goroutine of its own and may do anything, including calls of CUDA.
 func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -56,8 +54,8 @@ func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 	return u, err
 }
 
-// AdoptUserObject is NewUserObject for what C code owns: destroy is a C
-// function, which the driver calls with data. It may not call CUDA.
+// AdoptUserObject is NewUserObject for objects that C code owns. destroy is a C function, which the
+// driver calls with data. It must not call CUDA.
 func (c *Context) AdoptUserObject(data unsafe.Pointer, destroy CUhostFn) (*UserObject, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -114,8 +112,8 @@ func (u *UserObject) check(n int) error {
 	return nil
 }
 
-// Retain adds n references and gives them away: to C code, which releases them
-// by itself, or to a part of the program that calls Release.
+// Retain adds n references and gives them away: to C code, which releases them itself, or to code
+// that calls Release.
 func (u *UserObject) Retain(n int) error {
 	if err := u.check(n); err != nil {
 		return err
@@ -130,7 +128,7 @@ func (u *UserObject) Retain(n int) error {
 	return nil
 }
 
-// Release takes n references back that Retain gave away.
+// Release releases n references that Retain gave away.
 func (u *UserObject) Release(n int) error {
 	if err := u.check(n); err != nil {
 		return err
@@ -148,7 +146,7 @@ func (u *UserObject) Release(n int) error {
 	return nil
 }
 
-// Moved closes the object because its reference became a graph's.
+// Moved closes the object because a graph took over its reference.
 func (u *UserObject) Moved() {
 	if u == nil || u.own == nil {
 		return
@@ -165,7 +163,7 @@ func (u *UserObject) Raw() CUuserObject {
 	return u.raw
 }
 
-// Context returns the context that the object was made with.
+// Context returns the context that the object was created with.
 func (u *UserObject) Context() *Context {
 	if u == nil {
 		return nil
@@ -173,7 +171,7 @@ func (u *UserObject) Context() *Context {
 	return u.ctx
 }
 
-// Lifetime is the object's ownership record: that of the program's reference.
+// Lifetime returns the ownership record of the program's reference.
 func (u *UserObject) Lifetime() *Lifetime {
 	if u == nil {
 		return nil
@@ -181,7 +179,7 @@ func (u *UserObject) Lifetime() *Lifetime {
 	return u.life
 }
 
-// String names the object.
+// String describes the object.
 func (u *UserObject) String() string {
 	if u == nil {
 		return "nil user object"
@@ -189,8 +187,7 @@ func (u *UserObject) String() string {
 	return u.life.String()
 }
 
-// Close gives up the program's reference. The object is destroyed when nobody
-// else has one.
+// Close releases the program's reference. The object is destroyed when no other references exist.
 func (u *UserObject) Close() error {
 	if u == nil {
 		return nil

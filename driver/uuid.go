@@ -13,14 +13,13 @@ type UUID [16]byte
 
 func uuidOf(raw cu.CUuuid) UUID { return raw.Bytes }
 
-// String is the form that nvidia-smi and CUDA_VISIBLE_DEVICES use, without
-// knowing whether it names a GPU or a partition: "GPU-" and the groups.
+// String returns the form that nvidia-smi and CUDA_VISIBLE_DEVICES use: "GPU-" and the groups. The
+// prefix is the same for a partition.
 func (u UUID) String() string {
 	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16])
 }
 
-// ParseUUID reads what String prints; the prefix (GPU- or MIG-) may be
-// missing.
+// ParseUUID parses the result of String. The prefix (GPU- or MIG-) may be missing.
 func ParseUUID(s string) (UUID, error) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(s, "GPU-"), "MIG-")
 	b, err := hex.DecodeString(strings.ReplaceAll(digits, "-", ""))

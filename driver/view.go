@@ -7,15 +7,14 @@ import (
 	"unsafe"
 )
 
-// View is a part of a device buffer: elements of type T at fixed addresses. It
-// is a small value; making one costs nothing. It shares the buffer's memory
-// and keeps it reachable.
+// View is a part of a device buffer: elements of type T at fixed addresses. It is a small value
+// that costs nothing to create. It shares the buffer's memory and keeps it reachable.
 type View[T any] struct {
 	mem span // only field: see Launch.setFast
 }
 
-// ViewAs sees device memory as elements of another type, as bytes or as the
-// words of a struct. The memory must hold a whole number of them.
+// ViewAs returns device memory as elements of another type, such as bytes or the words of a struct.
+// It returns an error unless the memory holds a whole number of them.
 func ViewAs[T any](m Memory) (View[T], error) {
 	if err := checkElem[T](); err != nil {
 		return View[T]{}, err
@@ -30,7 +29,7 @@ func ViewAs[T any](m Memory) (View[T], error) {
 	return View[T]{s}, nil
 }
 
-// spanOf is the memory's range, or why it has none.
+// spanOf returns the memory's range, or an error.
 func spanOf(m Memory) (span, error) {
 	if m == nil {
 		return span{}, nilError("buffer")
@@ -39,9 +38,9 @@ func spanOf(m Memory) (span, error) {
 	return s, s.check()
 }
 
-// hiddenSpan calls span without the compiler seeing that m is used, so a View that
-// is passed as Memory stays on the stack of the caller. The call keeps nothing but the
-// allocation, which is always on the heap. Only this package has span methods.
+// hiddenSpan calls span while hiding m from escape analysis, so that a View passed as Memory stays
+// on the caller's stack. The call only keeps the allocation, which is always on the heap. Only this
+// package has span methods.
 //
 //go:nosplit
 func hiddenSpan(m *Memory) span {
@@ -49,31 +48,30 @@ func hiddenSpan(m *Memory) span {
 	return (**(**Memory)(unsafe.Pointer(&at))).span()
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (v View[T]) Len() int { return count[T](v.mem.bytes) }
 
-// Bytes is the number of bytes.
+// Bytes returns the size in bytes.
 func (v View[T]) Bytes() uintptr { return v.mem.bytes }
 
-// Ptr is the device address. It is borrowed: keep the view or its buffer
-// reachable while the address is in use.
+// Ptr returns the device address. Keep the view or its buffer reachable while you use the address.
 func (v View[T]) Ptr() CUdeviceptr { return v.mem.ptr }
 
-// Context is where the memory was allocated, nil for a zero View.
+// Context returns the context in which the memory was allocated, nil for a zero View.
 func (v View[T]) Context() *Context { return v.mem.context() }
 
-// Ref keeps the memory alive.
+// Ref returns a reference that keeps the memory alive.
 func (v View[T]) Ref() Ref { return v.mem.ref() }
 
-// All is the view itself; with it, a View is a MemoryOf.
+// All returns v itself and makes View a MemoryOf.
 func (v View[T]) All() View[T] { return v }
 
-// Err is nil for a view that can be used, else what is wrong with it: closed,
-// made by nobody, or out of the range of what it was taken from.
+// Err returns nil if the view can be used, else the reason why not: it is closed, zero, or out of
+// the range of what it was taken from.
 func (v View[T]) Err() error { return v.mem.check() }
 
-// View is elements lo to hi (without hi) of the view. A range that is not
-// within it makes a view whose every use returns the error.
+// View returns elements lo up to, but not including, hi. If the range is not within the view, every
+// use of the result returns the error.
 func (v View[T]) View(lo, hi int) View[T] {
 	if v.mem.a == nil || v.mem.a.bad != nil {
 		return v
@@ -85,19 +83,19 @@ func (v View[T]) View(lo, hi int) View[T] {
 	return View[T]{v.mem.sub(uintptr(lo)*size, uintptr(hi-lo)*size)}
 }
 
-// badAllocation stands for a view that could not be made. It is not inlined because
-// every allocation must be on the heap: see hiddenSpan.
+// badAllocation stands for a view that could not be created. It is not inlined because every
+// allocation must be on the heap: see hiddenSpan.
 //
 //go:noinline
 func badAllocation(err error) *allocation { return &allocation{bad: err} }
 
-// CopyFrom copies src, which must be as long as the view, to the device and
-// returns when it is there.
+// CopyFrom copies src, which must have the view's length, to the device and returns when the data
+// is there.
 //
-// The copy runs on the legacy default stream: it is not ordered with work in
-// streams of NewStream (they are non-blocking), so wait for work that reads or
-// writes the memory first. Work sent after CopyFrom returned sees the data. To
-// copy in the order of a stream use an Upload from page-locked memory.
+// The copy runs on the legacy default stream. It is not ordered with work in streams from
+// NewStream, which are non-blocking: first wait for work that accesses the memory. Work enqueued
+// after CopyFrom returned sees the data. To copy in stream order, use [Upload] from page-locked
+// memory.
 func (v View[T]) CopyFrom(src []T) error {
 	d, err := v.syncCopy("copy into", len(src))
 	if d == nil || err != nil {
@@ -106,20 +104,19 @@ func (v View[T]) CopyFrom(src []T) error {
 	if err := d.CuMemcpyHtoD(v.mem.ptr, unsafe.Pointer(unsafe.SliceData(src)), v.mem.bytes); err != nil {
 		return fmt.Errorf("copy of %d bytes to %v: %w", v.mem.bytes, v, err)
 	}
-	// From pageable memory the driver may return when the data is staged; a
-	// kernel in a non-blocking stream could overtake the rest.
+	// From pageable memory the driver may return once the data is staged. A kernel in a
+	// non-blocking stream could then overtake the rest of the copy.
 	err = d.CuStreamSynchronize(0)
 	runtime.KeepAlive(v.mem.a)
 	return err
 }
 
-// CopyTo copies the view to dst, which must be as long, and returns when the
-// data is there.
+// CopyTo copies the view to dst, which must have the same length, and returns when the data is
+// there.
 //
-// The copy runs on the legacy default stream: wait for the stream whose work
-// produces the data before calling it. It is never part of a capture: during one it
-// copies at once what is in the memory then, and what is recorded has not run. To
-// record a copy make an operation of it with [Download].
+// The copy runs on the legacy default stream: first wait for the stream whose work produces the
+// data. A capture never records the copy. During a capture it copies the current contents, and
+// recorded work has not run yet. To record a copy, use [Download].
 func (v View[T]) CopyTo(dst []T) error {
 	d, err := v.syncCopy("copy from", len(dst))
 	if d == nil || err != nil {
@@ -133,8 +130,8 @@ func (v View[T]) CopyTo(dst []T) error {
 	return nil
 }
 
-// syncCopy checks a copy with n elements on the host. It returns no driver
-// where nothing is to be done.
+// syncCopy checks a copy with n elements on the host. It returns a nil driver if there is nothing
+// to do.
 func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 	if err := notInCallback(); err != nil {
 		return nil, err
@@ -153,9 +150,8 @@ func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 	return v.mem.a.ctx.Driver(), nil
 }
 
-// Fill sets every element to val and waits. Elements of any size can be filled;
-// those whose bytes do not repeat need several passes. Like CopyFrom it runs on
-// the legacy default stream.
+// Fill sets every element to val and waits. Elements may have any size. Those whose bytes do not
+// repeat take several passes. Like CopyFrom it runs on the legacy default stream.
 func (v View[T]) Fill(val T) error {
 	if err := notInCallback(); err != nil {
 		return err
@@ -179,7 +175,7 @@ func (v View[T]) Fill(val T) error {
 	return nil
 }
 
-// String names the view for messages.
+// String describes the view for messages.
 func (v View[T]) String() string {
 	if v.mem.a == nil {
 		return "zero view of " + reflect.TypeFor[T]().String()

@@ -12,37 +12,35 @@ import (
 
 // How waiting works.
 //
-// A goroutine that waits in a C call holds an OS thread, and by default the
-// driver spins in it. That has the lowest latency, and a thousand of them would
-// be a thousand spinning threads. So a waiting goroutine polls:
+// A goroutine that waits in a C call occupies an OS thread, and by default the driver spins in it.
+// That has the lowest latency, but a thousand waits would be a thousand spinning threads. So a
+// waiting goroutine polls:
 //
-//   - By itself, for hereTime, as long as there are no more waits than Go has
-//     processors. It is as fast as the driver's blocking call, notices a
-//     cancellation at once, and lets other goroutines run in between.
-//   - After that, a wait that cannot be cancelled makes the blocking call, if one
-//     of the few slots for it is free.
-//   - All others are polled by a few goroutines that all waits share
-//     (wait_shared.go).
+//   - It polls for hereTime, as long as there are no more waits than Go has processors. It is as
+//     fast as the driver's blocking call, notices a cancellation at once, and lets other goroutines
+//     run in between.
+//   - After that, a wait that cannot be cancelled makes the blocking call, if one of the few slots
+//     for it is free.
+//   - All others are polled by a few goroutines that all waits share (wait_shared.go).
 //
-// Where the program asked for sleep instead of speed, by WithBlockingSync or by
-// CU_CTX_SCHED_BLOCKING_SYNC, the blocking call sleeps. Then it is made soon, in
-// another goroutine if the wait can be cancelled: after a cancellation that
-// goroutine and its slot stay taken until the device is done.
+// If the program chose sleep over speed, with WithBlockingSync or CU_CTX_SCHED_BLOCKING_SYNC, the
+// blocking call sleeps. It is then made soon, in another goroutine if the wait can be cancelled.
+// After a cancellation that goroutine and its slot stay occupied until the device is done.
 //
-// Polling queries an event that was recorded when the wait began, not the stream:
-// a stream that others keep feeding is never done. Host function callbacks are not
-// used: they serialise with the work of the stream, cost it several microseconds,
-// and do not come when the context has failed.
+// Polling queries an event that was recorded when the wait began, not the stream: a stream that
+// gets new work all the time is never done. Host function callbacks are not used. They serialise
+// with the work of the stream, cost it several microseconds, and do not come when the context has
+// failed.
 //
-// All of it runs guarded: waiting in one goroutine must not invalidate a
-// capture in another, which an unguarded query does.
+// All of it runs guarded: waiting in one goroutine must not invalidate a capture in another, which
+// an unguarded query does.
 
 const (
 	hereTime   = 2 * time.Millisecond  // of polling in the waiting goroutine
 	sleepyTime = 40 * time.Microsecond // the same where the program asked for sleep
 
-	// Other goroutines get the processor this often: where processors are left for
-	// them anyway, and where most are polling.
+	// How often a polling goroutine yields the processor: seldom if other goroutines have
+	// processors anyway, often if most are polling.
 	yieldSeldom = 100 * time.Microsecond
 	yieldOften  = 20 * time.Microsecond
 )
@@ -70,7 +68,7 @@ func (s *slots) take() bool {
 
 func (s *slots) give() { s.free.Add(1) }
 
-// waits counts the goroutines that wait, and how many of them are few.
+// waits counts the waiting goroutines, and how many of them count as few.
 var waits struct {
 	now atomic.Int32
 	few atomic.Int32 // GOMAXPROCS, read now and then because reading it takes a lock
@@ -78,7 +76,7 @@ var waits struct {
 
 func init() { countProcessors() }
 
-// fewWaitsAre is not 0 where tests say how many are few, and then one more.
+// fewWaitsAre overrides, in tests, how many waits count as few. It is that number plus one, or 0.
 var fewWaitsAre atomic.Int32
 
 func countProcessors() {
@@ -89,9 +87,8 @@ func countProcessors() {
 	waits.few.Store(n)
 }
 
-// entering bounds how many goroutines make the calls that a wait begins with, of a
-// driver that is written in Go: such a call holds its thread, and takes another one
-// if it has to wait for a lock.
+// entering limits how many goroutines make the first calls of a wait on a driver written in Go.
+// Such a call occupies its thread, and needs another one if it has to wait for a lock.
 var entering = make(chan struct{}, max(4, runtime.NumCPU()))
 
 func (core *contextCore) enter() (entered bool) {
@@ -117,8 +114,8 @@ type waitable interface {
 	Done()                 // gives back what the wait holds
 }
 
-// await returns when w is done or ctx is cancelled; done wins. It calls w.Done
-// exactly once. Its caller has counted the wait and found it not over.
+// await returns when w is done or ctx is cancelled; done takes precedence. It calls w.Done exactly
+// once. The caller has counted the wait and found it not over.
 func await(ctx context.Context, w waitable) error {
 	cancelled := cancellation(ctx)
 	sleepy, err := w.sleeps()
@@ -144,7 +141,7 @@ func await(ctx context.Context, w waitable) error {
 	return awaitShared(ctx, w)
 }
 
-// cancellation is ctx.Done, for which a nil context is one that never is.
+// cancellation returns ctx.Done(), or nil for a nil context, which is never cancelled.
 func cancellation(ctx context.Context) <-chan struct{} {
 	if ctx == nil {
 		return nil
@@ -152,8 +149,8 @@ func cancellation(ctx context.Context) <-chan struct{} {
 	return ctx.Done()
 }
 
-// pollHere polls for a limited time, and while there are few waits. Its error is
-// that of the query, or the cause of the cancellation.
+// pollHere polls for a limited time, and only while there are few waits. It returns the error of
+// the query, or the cause of the cancellation.
 func pollHere(ctx context.Context, w waitable, cancelled <-chan struct{}, sleepy bool) (over bool, err error) {
 	limit := hereTime
 	if sleepy {
@@ -178,7 +175,7 @@ func pollHere(ctx context.Context, w waitable, cancelled <-chan struct{}, sleepy
 	}
 }
 
-// yieldAfter is how long a goroutine polls before it lets others run.
+// yieldAfter returns how long a goroutine polls before it yields.
 func yieldAfter() time.Duration {
 	if 2*waits.now.Load() > waits.few.Load() {
 		return yieldOften
@@ -195,8 +192,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// awaitElsewhere has another goroutine block; it owns the slot, which it gives
-// back to where it was taken from, and w.
+// awaitElsewhere makes the blocking call in another goroutine. That goroutine owns w and the slot,
+// which it returns to taken.
 func awaitElsewhere(ctx context.Context, w waitable, taken *slots) error {
 	answer := make(chan error, 1)
 	go func() {
@@ -207,8 +204,8 @@ func awaitElsewhere(ctx context.Context, w waitable, taken *slots) error {
 	return answerOrCause(ctx, answer)
 }
 
-// answerOrCause waits for the answer of another goroutine or a cancellation. An
-// answer that is there wins.
+// answerOrCause waits for the result of another goroutine or a cancellation. A result that has
+// arrived takes precedence.
 func answerOrCause(ctx context.Context, answer <-chan error) error {
 	select {
 	case err := <-answer:
@@ -223,7 +220,7 @@ func answerOrCause(ctx context.Context, answer <-chan error) error {
 	}
 }
 
-// blockUnder makes a blocking call that has no query to poll. It gives l back.
+// blockUnder makes a blocking call for which there is no query to poll. It releases l.
 func blockUnder(ctx context.Context, l *Lifetime, call func() error) error {
 	if cancellation(ctx) == nil {
 		defer l.Done()
@@ -237,7 +234,7 @@ func blockUnder(ctx context.Context, l *Lifetime, call func() error) error {
 	return answerOrCause(ctx, answer)
 }
 
-// finished turns the answer of a query into a bool: not ready is no error.
+// finished converts the result of a query to a bool: not ready is not an error.
 func finished(err error) (bool, error) {
 	if err == nil {
 		return true, nil
@@ -248,8 +245,7 @@ func finished(err error) (bool, error) {
 	return false, err
 }
 
-// isResult reports whether err is the driver's code, usually without walking
-// a chain.
+// isResult reports whether err is the driver's code, usually without walking a chain.
 func isResult(err error, code CUresult) bool {
 	if e, ok := err.(*Error); ok {
 		return e.Result == code

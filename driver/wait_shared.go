@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Waits that are too many or too long to poll by themselves are polled by shared
-// goroutines, each of which has a list of them and runs while it is not empty.
+// Shared goroutines poll the waits that are too many or too long for their own goroutines to poll.
+// Each has a list and runs while it is not empty.
 const (
 	mostPollers    = 4
 	waitsPerPoller = 64
 
-	// Without anything new, the pause between two passes grows with the time since
-	// the last event that happened and the last wait that came. Pauses shorter than
-	// minPause are left out: the runtime's timers make them longer.
+	// Without news, the pause between two passes grows with the time since the last completed event
+	// and the last new wait. Pauses shorter than minPause are skipped, because the runtime's timers
+	// lengthen them.
 	pauseShare = 128
 	minPause   = 250 * time.Microsecond
 	maxPause   = time.Millisecond
 )
 
-// sharedWait is a wait in the list of a poller. Whoever takes it out of the state
-// pending gives back what it holds: the waiting goroutine or the poller.
+// sharedWait is a wait in the list of a poller. Whoever takes it out of the state pending, the
+// waiting goroutine or the poller, releases what it holds.
 type sharedWait struct {
 	w      waitable
 	state  atomic.Uint32
@@ -43,7 +43,7 @@ func (e *sharedWait) recycle() {
 	sharedWaits.Put(e)
 }
 
-// awaitShared has a poller wait.
+// awaitShared waits with the help of a poller.
 func awaitShared(ctx context.Context, w waitable) error {
 	e := sharedWaits.Get().(*sharedWait)
 	e.w = w
@@ -85,8 +85,8 @@ func init() {
 
 var pollerTurn atomic.Uint32
 
-// nextPoller takes as many pollers as there are waits for, and leaves most
-// processors to others.
+// nextPoller uses as many pollers as the number of waits requires, and leaves most processors to
+// others.
 func nextPoller() *poller {
 	n := min((waits.now.Load()+waitsPerPoller-1)/waitsPerPoller, waits.few.Load()/4, mostPollers)
 	if n <= 1 {
@@ -150,7 +150,7 @@ func (p *poller) run() {
 	}
 }
 
-// pass polls each wait and returns those that go on.
+// pass polls each wait and returns those that are not over.
 func pass(list []*sharedWait) []*sharedWait {
 	left := list[:0]
 	for _, e := range list {
