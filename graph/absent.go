@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// What methods of nil and of zero objects say.
+// What methods of nil and of zero objects report.
 var (
 	aBinding = absent.Kind{Name: "Bindings", Make: "Exec.Bindings", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aBurst   = absent.Kind{Name: "Burst", Make: "Scope.Burst", Code: driver.CUDA_ERROR_INVALID_VALUE}

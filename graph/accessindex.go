@@ -7,16 +7,16 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// accessIndex is the memory that steps use, by address, to find those that a
-// further step must not overtake.
+// accessIndex holds the memory accesses of steps by address. It finds the steps that a new step
+// must run after.
 type accessIndex struct {
 	segments []segment // of ranges: in ascending order, without overlaps
 	boxes    []stepAccess
 	all      []stepAccess // for boxes to be compared with, as long as there are any
 }
 
-// segment is a stretch of bytes that the same steps use. What came before the
-// last writer is ordered by it.
+// segment is a range of bytes that the same steps access. Steps before the last writer are left
+// out, because that writer is ordered after them.
 type segment struct {
 	lo, hi  uint64
 	writer  int // the last one, or none
@@ -30,8 +30,8 @@ type stepAccess struct {
 	driver.Access
 }
 
-// conflicts appends the steps that one with access a must run after. Others
-// that it must, come before one of those.
+// conflicts appends the steps that a step with access a must run after. It leaves out steps that
+// are ordered before one of those.
 func (x *accessIndex) conflicts(a driver.Access, steps *[]int) {
 	if a.Bytes == 0 || a.Mode == 0 {
 		return
@@ -62,12 +62,12 @@ func (x *accessIndex) conflictsInSegments(a driver.Access, steps *[]int) {
 	}
 }
 
-// find returns the first segment that ends behind an address.
+// find returns the first segment that ends after an address.
 func (x *accessIndex) find(addr uint64) int {
 	return sort.Search(len(x.segments), func(i int) bool { return x.segments[i].hi > addr })
 }
 
-// add enters what a step uses.
+// add records an access of a step.
 func (x *accessIndex) add(step int, a driver.Access) {
 	if a.Bytes == 0 || a.Mode == 0 {
 		return
@@ -86,8 +86,8 @@ func (x *accessIndex) add(step int, a driver.Access) {
 	x.segments = slices.Replace(x.segments, from, to, cover(x.segments[from:to], lo, hi, step, a.Mode)...)
 }
 
-// cover returns what takes the place of segments that lie partly between lo and
-// hi when a step uses the bytes in between.
+// cover returns the segments that replace old ones, which may lie partly between lo and hi, when a
+// step accesses all bytes from lo to hi.
 func cover(old []segment, lo, hi uint64, step int, mode driver.AccessMode) []segment {
 	var next []segment
 	if len(old) > 0 && old[0].lo < lo {

@@ -8,14 +8,14 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Add adds a node that does op, to run after deps, which are nodes of the same
-// graph; without any it runs when the graph begins. The graph keeps alive what op
-// refers to; op itself may be changed and used again at once, the driver has
-// copied its parameters. Nodes of other graphs and operations of other drivers are
-// CUDA_ERROR_INVALID_VALUE; a copy of no bytes is an empty node.
+// Add adds a node that does op after deps, which must be nodes of the same graph. Without deps it
+// runs when the graph begins. The graph keeps alive what op refers to. op itself may be changed and
+// reused at once, because the driver has copied its parameters. For nodes of other graphs and
+// operations of other drivers, the error is CUDA_ERROR_INVALID_VALUE. A copy of no bytes becomes an
+// empty node.
 //
-// op may be of another context or device than the graph: it runs there. Memory of
-// several devices takes part in copies, and in kernels that can reach it.
+// op may be of another context or device than the graph, and runs there. Copies may use memory of
+// several devices, as may kernels that have access to it.
 //
 // The launch of an Exec ([Exec.Op]) becomes a child graph.
 func (g *Graph) Add(op driver.Op, deps ...Node) (Node, error) {
@@ -61,8 +61,8 @@ func (g *Graph) add(op driver.Op, deps []Node) (Node, error) {
 	return g.added(raw), nil
 }
 
-// addLaunch is add for the most frequent operation, without detours: kernels
-// are added as fast as C does, or nearly.
+// addLaunch is a fast path of Add for the most frequent operation. It makes adding kernels nearly
+// as fast as in C.
 func (g *Graph) addLaunch(l *driver.Launch, deps []Node) (Node, error) {
 	from, err := g.dependencies(deps)
 	if err != nil {
@@ -97,8 +97,8 @@ func (g *Graph) addError(op driver.Op, err error) error {
 	return fmt.Errorf("cannot add %v to %v: %w", op, g, err)
 }
 
-// accepts refuses operations of other drivers, and in a body what CUDA does not
-// take there. Those of other contexts and devices are noted: see setRaw.
+// accepts rejects operations of other drivers, and in a body those that CUDA does not support
+// there. It records operations of other contexts and devices: see setRaw.
 func (g *Graph) accepts(op driver.Op) error {
 	if g.part && g.inBody() {
 		if err := bodyTakes(op); err != nil {
@@ -114,8 +114,7 @@ func (g *Graph) accepts(op driver.Op) error {
 	return nil
 }
 
-// elsewhere reports whether op makes a node that names a context, and another one
-// than ctx.
+// elsewhere reports whether op creates a node that names a context other than ctx.
 func elsewhere(ctx *driver.Context, op driver.Op) bool {
 	switch op.(type) {
 	case *driver.CopyOp, *driver.FillOp:
@@ -125,7 +124,7 @@ func elsewhere(ctx *driver.Context, op driver.Op) bool {
 	return false
 }
 
-// accepts refuses what does not fit into graphs of ctx.
+// accepts rejects operations that do not fit graphs of ctx.
 func accepts(ctx *driver.Context, op driver.Op) error {
 	if op == nil {
 		return invalid("nil operation")
@@ -140,8 +139,8 @@ func accepts(ctx *driver.Context, op driver.Op) error {
 	return sameDriver(ctx, "it", c)
 }
 
-// dependencies returns the handles of nodes as C takes them. A single one is
-// where it is already; more are gathered in a buffer.
+// dependencies returns the handles of nodes as C takes them. A single handle is used in place, more
+// are copied to a buffer.
 func (g *Graph) dependencies(deps []Node) (*cu.CUgraphNode, error) {
 	if len(deps) == 0 {
 		return nil, nil
@@ -161,7 +160,7 @@ func (g *Graph) dependencies(deps []Node) (*cu.CUgraphNode, error) {
 	return &g.from[0], nil
 }
 
-// AddEmpty adds a node that does nothing: a point for others to depend on.
+// AddEmpty adds a node that does nothing, for other nodes to depend on.
 func (g *Graph) AddEmpty(deps ...Node) (Node, error) {
 	if err := g.lock(); err != nil {
 		return Node{}, err

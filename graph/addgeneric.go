@@ -2,9 +2,8 @@ package graph
 
 import "github.com/purecuda/cuda/driver/cu"
 
-// addGeneric adds a node of any type by its tagged parameters (CUDA 12.2). It
-// picks the ABI: dependencies have data since CUDA 12.3, and without any the
-// older one does.
+// addGeneric adds a node of any type by its tagged parameters (CUDA 12.2). Dependencies have data
+// since CUDA 12.3. Without data it uses the older ABI.
 func (g *Graph) addGeneric(node, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr, p *cu.CUgraphNodeParams) error {
 	if data == nil && !g.d.Has(cu.FnCuGraphAddNode) {
 		return g.d.CuGraphAddNode_v12020(node, g.raw, from, n, p)

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// addRaw adds the node of one operation. The driver copies the parameters. It
-// refuses copies and fills of no bytes, for which an empty node does.
+// addRaw adds the node of one operation. The driver copies the parameters. It rejects copies and
+// fills of no bytes: use an empty node for those.
 func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
 	switch op := op.(type) {
 	case *driver.Launch:
@@ -42,9 +42,8 @@ func unknown(op driver.Op) error {
 	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "graphs have no node for a %T", op)
 }
 
-// addKernel adds a kernel and passes on what has no place in the parameters.
-// The call needs a current context although the kernel has one: without it,
-// driver 580 reads address 0.
+// addKernel adds a kernel and then sets its attributes, which are not part of the parameters. The
+// call needs a current context although the kernel has one: without it, driver 580 reads address 0.
 func (g *Graph) addKernel(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, l *driver.Launch) error {
 	if !g.v2 {
 		return g.addKernelV1(n, from, count, l)
@@ -66,8 +65,8 @@ func (g *Graph) addKernelV1(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintp
 	return g.setAttributes(*n, l.Attributes())
 }
 
-// v1 are the parameters as drivers before CUDA 12.0 take them: the same fields,
-// without the last two.
+// v1 returns the parameters as drivers before CUDA 12.0 take them: the same fields, without the
+// last two.
 func v1(p *cu.CUDA_KERNEL_NODE_PARAMS) *cu.CUDA_KERNEL_NODE_PARAMS_v1 {
 	return (*cu.CUDA_KERNEL_NODE_PARAMS_v1)(unsafe.Pointer(p))
 }

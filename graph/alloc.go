@@ -9,27 +9,24 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// AddAlloc adds a node that allocates device memory (CUDA 11.4), and returns
-// the buffer: its address is fixed from now on, so other nodes can refer to it,
-// and there is memory behind it from the node's run until something frees it.
-// That is
+// AddAlloc adds a node that allocates device memory (CUDA 11.4), and returns the buffer. The
+// buffer's address is fixed at once, so other nodes can refer to it. The memory exists from the
+// node's run until one of these frees it:
 //
-//   - a free node of the same graph ([Graph.AddFree]): then only the nodes
-//     between the two may use it,
+//   - a free node of the same graph ([Graph.AddFree]): then only the nodes between the two may use
+//     it,
 //   - a free node of another graph, when that is launched,
-//   - [driver.Stream.FreeGraphMemory], which gives back the output of a launch,
-//   - the next launch, if the Exec was made WithAutoFree: the output is good
-//     until then,
-//   - or the last reference to the buffer: closing it when the graph and its
-//     Execs are closed. So nothing has to be freed for a program not to leak.
+//   - [driver.Stream.FreeGraphMemory], which frees the output of a launch,
+//   - the next launch, if the Exec was created WithAutoFree: the output is valid until then,
+//   - the last reference to the buffer: closing it when the graph and its Execs are closed. So a
+//     program that frees nothing does not leak.
 //
-// A graph with memory that nothing freed is not launched again. The memory
-// comes from the device's memory for graphs, which [driver.Device.GraphMemStats]
-// counts; the operation may not name a pool. No elements need no memory: then
-// the node is an empty one.
+// A graph whose memory has not been freed cannot be launched again. The memory comes from the
+// device's memory for graphs, which [driver.Device.GraphMemStats] reports. The operation must not
+// name a pool. For no elements the node is empty.
 //
-// Such a graph cannot be cloned, can be in another one only by being moved
-// there, has one Exec at a time and loses no nodes and dependencies.
+// A graph with allocations cannot be cloned, and can only be moved into another graph. It can have
+// one Exec at a time, and its nodes and dependencies cannot be removed.
 func AddAlloc[T any](g *Graph, op *driver.AllocOp[T], deps ...Node) (*driver.Buffer[T], Node, error) {
 	if err := g.lock(); err != nil {
 		return nil, Node{}, err
@@ -75,7 +72,7 @@ func addAlloc[T any](g *Graph, op *driver.AllocOp[T], deps []Node) (*driver.Buff
 	return b, g.added(raw), nil
 }
 
-// allocating is what there is to know of an AllocOp of any type.
+// allocating is the part of an AllocOp that does not depend on its type.
 type allocating interface {
 	driver.AllocatingOp
 	Pool() *driver.MemPool
@@ -100,12 +97,11 @@ func (g *Graph) addAllocRaw(from *cu.CUgraphNode, n uintptr, p *cu.CUDA_MEM_ALLO
 	return raw, err
 }
 
-// AddFree adds a node that frees what an allocation node allocated (CUDA 11.4):
-// one of this graph, or of another one that is launched before. The buffer
-// stays open, because its address stays good for the nodes between the two;
-// after the free node nothing may use it.
+// AddFree adds a node that frees the memory of an allocation node (CUDA 11.4), either of this graph
+// or of another one that is launched before. The buffer stays open, because nodes between the two
+// use its address. Nothing may use the memory after the free node.
 //
-// Memory that the graph frees itself is freed by nothing else, and by one node.
+// Memory that the graph frees cannot be freed in any other way, or by a second node.
 func (g *Graph) AddFree(op *driver.FreeOp, deps ...Node) (Node, error) {
 	if err := g.lock(); err != nil {
 		return Node{}, err
@@ -178,8 +174,8 @@ func (g *Graph) freeError(op *driver.FreeOp, err error) error {
 	return fmt.Errorf("%v: a node of another graph frees it, or it was freed outside of graphs before: %w", op, err)
 }
 
-// AllocParams returns the parameters of an allocation node: its size, its place
-// and its address (CUDA 11.4).
+// AllocParams returns the parameters of an allocation node: its size, location and address (CUDA
+// 11.4).
 func (n Node) AllocParams() (cu.CUDA_MEM_ALLOC_NODE_PARAMS, error) {
 	var p cu.CUDA_MEM_ALLOC_NODE_PARAMS
 	if err := n.lock(); err != nil {

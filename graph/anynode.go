@@ -8,13 +8,12 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2; deps
-// with data 12.3): the way to what this package has no operation for. What the
-// driver answers in the parameters (an allocation's address, the bodies of a
-// conditional node) is in p afterwards.
+// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2; deps with data 12.3). Use
+// it for nodes that this package has no operation for. The driver writes its results to p (an
+// allocation's address, the bodies of a conditional node).
 //
-// The graph knows nothing of what p refers to: keep is what it keeps alive for
-// the node. A child graph is copied; to hand one over use AddChildMove.
+// The graph does not know what p refers to. It keeps alive what keep names. A child graph is
+// copied: to move one, use AddChildMove.
 func (g *Graph) AddNode(p *cu.CUgraphNodeParams, deps []Dep, keep ...driver.Ref) (Node, error) {
 	if !g.exists() {
 		return Node{}, aGraph.Error(g == nil)
@@ -61,16 +60,15 @@ func (g *Graph) addNode(p *cu.CUgraphNodeParams, deps []Dep, keep []driver.Ref) 
 	return n, nil
 }
 
-// enterTagged has Bodies know those of a node that was added by parameters.
+// enterTagged makes the bodies of a node that was added by parameters known to Bodies.
 func (n Node) enterTagged(p *cu.CUDA_CONDITIONAL_NODE_PARAMS) {
 	if p.PhGraph_out != nil {
 		n.enterBodies(form{p.Type, int(p.Size)}, Cond{n.g.outermost(), p.Handle}, p.PhGraph_out)
 	}
 }
 
-// SetParams gives the node of a graph CUDA's tagged parameters, of the node's own
-// type (CUDA 12.2). The graph keeps alive what keep names, in place of what it
-// kept for the node before.
+// SetParams sets the node of a graph by CUDA's tagged parameters, of the node's own type (CUDA
+// 12.2). The graph keeps alive what keep names, instead of what it kept for the node before.
 func (n Node) SetParams(p *cu.CUgraphNodeParams, keep ...driver.Ref) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot set %v: %w", n, err)
@@ -104,9 +102,8 @@ func (g *Graph) setParams(n Node, p *cu.CUgraphNodeParams, keep []driver.Ref) er
 	return g.explainType(n, p.Type, err)
 }
 
-// SetParams is Set for CUDA's tagged parameters, of the node's own type (CUDA
-// 12.2). The Exec keeps alive what keep names, in place of what it kept for the
-// node before.
+// SetParams is Set with CUDA's tagged parameters, of the node's own type (CUDA 12.2). The Exec
+// keeps alive what keep names, instead of what it kept for the node before.
 func (x *Exec) SetParams(n Node, p *cu.CUgraphNodeParams, keep ...driver.Ref) error {
 	if err := x.lock(); err != nil {
 		return err

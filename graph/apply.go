@@ -7,17 +7,17 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Applied says how Apply did it.
+// Applied describes how Apply changed the Exec.
 type Applied struct {
-	// Update is what the update answered.
+	// Update is the result of the update.
 	Update UpdateResult
-	// Reinstantiated is set when the Exec was made anew, because Update says
-	// that it could not be updated. Then Set takes the nodes of the new graph,
-	// and the graph has to be uploaded again.
+	// Reinstantiated is set when the Exec was instantiated anew, because the update failed as
+	// described in Update. Set then takes the nodes of the new graph, and the graph must be
+	// uploaded again.
 	Reinstantiated bool
 }
 
-// String is one line.
+// String returns one line.
 func (a Applied) String() string {
 	if !a.Reinstantiated {
 		return a.Update.String()
@@ -25,9 +25,8 @@ func (a Applied) String() string {
 	return a.Update.String() + "; instantiated anew"
 }
 
-// Apply brings the Exec to g by whatever way there is: by an update, or if the
-// graphs do not fit by instantiating g with the options that the Exec was made
-// with. If it fails the Exec is as it was.
+// Apply changes the Exec to run g: by an update if the graphs are similar enough, else by
+// instantiating g with the Exec's options. If it fails, the Exec is unchanged.
 func (x *Exec) Apply(g *Graph) (Applied, error) {
 	if err := x.lockWith(g); err != nil {
 		return Applied{Update: UpdateResult{Result: cu.CU_GRAPH_EXEC_UPDATE_ERROR}}, err
@@ -47,7 +46,7 @@ func (x *Exec) Apply(g *Graph) (Applied, error) {
 	return Applied{Update: r, Reinstantiated: true}, nil
 }
 
-// reinstantiate puts a new driver object in the place of the one there is.
+// reinstantiate replaces the driver's object.
 func (x *Exec) reinstantiate(g *Graph) error {
 	raw, err := g.instantiate(x.opts)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Attribute returns a launch attribute of a kernel node, such as
-// CU_LAUNCH_ATTRIBUTE_PRIORITY. One that was never set has the driver's default.
+// Attribute returns a launch attribute of a kernel node, such as CU_LAUNCH_ATTRIBUTE_PRIORITY. An
+// attribute that was never set has the driver's default.
 func (n Node) Attribute(id cu.CUlaunchAttributeID) (v cu.CUlaunchAttributeValue, err error) {
 	err = n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
 		return d.CuGraphKernelNodeGetAttribute(n.handle(), id, &v)
@@ -16,10 +16,9 @@ func (n Node) Attribute(id cu.CUlaunchAttributeID) (v cu.CUlaunchAttributeValue,
 	return v, named(id, err)
 }
 
-// SetAttribute sets a launch attribute of a kernel node, for Execs that are made
-// from the graph afterwards; an update of an Exec cannot change most of them.
-// A Launch that the node was added with, or is set to, sets those of its
-// LaunchConfig by itself.
+// SetAttribute sets a launch attribute of a kernel node for Execs instantiated later. An update of
+// an Exec cannot change most attributes. Adding or setting a Launch already sets those of its
+// LaunchConfig.
 func (n Node) SetAttribute(id cu.CUlaunchAttributeID, v cu.CUlaunchAttributeValue) error {
 	err := n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
 		n.g.tune(n.handle(), attributeBit(id))
@@ -35,8 +34,8 @@ func named(id cu.CUlaunchAttributeID, err error) error {
 	return fmt.Errorf("%v: %w", id, err)
 }
 
-// CopyAttributes gives a kernel node the launch attributes of another one, of the
-// same graph or of any other whose kernel is of the same context.
+// CopyAttributes copies the launch attributes from another kernel node to n. The nodes may be in
+// different graphs, but their kernels must be of one context.
 func (n Node) CopyAttributes(from Node) error {
 	if n.g == nil || from.g == nil {
 		return errNoNode

@@ -8,17 +8,16 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Item is one node of a batch: what it does, and what it runs after.
+// Item is one node of a batch: its operation and its dependencies.
 type Item struct {
 	Op    driver.Op
 	After []int  // items of the same batch, by index, that come before this one
 	Deps  []Node // nodes that the graph has already
 }
 
-// AddBatch adds a node for each item and appends the nodes to dst, in order. It
-// costs about what C pays for the same calls, because many of them are made in
-// one crossing; adding a node at a time costs a crossing each. When one fails,
-// the error names it and the graph is as it was.
+// AddBatch adds a node for each item and appends the nodes to dst, in order. It makes many calls
+// with one native call, so it costs about as much as in C. On failure, the error names the item and
+// the graph is unchanged.
 //
 // Operations are read before AddBatch returns, so items may share one.
 func (g *Graph) AddBatch(dst []Node, items []Item) ([]Node, error) {
@@ -36,8 +35,8 @@ func (g *Graph) AddBatch(dst []Node, items []Item) ([]Node, error) {
 	return b.nodes(dst), nil
 }
 
-// AddChain adds a node for each operation, each to run after the one before,
-// and the first after deps. It appends the nodes to dst.
+// AddChain adds a node for each operation. Each runs after the previous one, the first after deps.
+// It appends the nodes to dst.
 func (g *Graph) AddChain(dst []Node, ops []driver.Op, deps ...Node) ([]Node, error) {
 	if err := g.lock(); err != nil {
 		return dst, err
@@ -53,7 +52,7 @@ func (g *Graph) AddChain(dst []Node, ops []driver.Op, deps ...Node) ([]Node, err
 	return b.nodes(dst), nil
 }
 
-// batches are driver batches that are used again.
+// batches are reusable driver batches.
 var batches batchPool
 
 type batchPool struct{ pool sync.Pool }
@@ -67,7 +66,7 @@ func (p *batchPool) get(d *driver.Driver) *cu.Batch {
 	return b
 }
 
-// put takes a batch back. It lets go of the driver.
+// put returns a batch to the pool, without its driver.
 func (p *batchPool) put(b *cu.Batch) {
 	b.Reset(nil)
 	p.pool.Put(b)

@@ -114,12 +114,11 @@ func (b *builder) build() error {
 	return nil
 }
 
-// callsAtOnce is how many calls a batch has at most: enough for the cost of the way
-// into the driver not to show, and few enough for their blocks to be in the cache
-// when they are made.
+// callsAtOnce is the largest number of calls in a batch: enough to hide the call overhead, and few
+// enough for their blocks to be in the cache when the calls are made.
 const callsAtOnce = 1 << 10
 
-// failedAt is an error of the item of an earlier call, found by a flush.
+// failedAt is an error of an earlier call's item, detected by a flush.
 type failedAt struct {
 	item int
 	err  error
@@ -127,7 +126,7 @@ type failedAt struct {
 
 func (e *failedAt) Error() string { return e.err.Error() }
 
-// add puts one node into the batch.
+// add adds one node to the batch.
 func (b *builder) add(i int) error {
 	op := b.op(i)
 	l, _ := op.(*driver.Launch)
@@ -153,8 +152,8 @@ func (b *builder) add(i int) error {
 	return b.call(i, op, from, n)
 }
 
-// repeat adds what follows item i of a chain as long as it does the same, and
-// returns the last of it. Most long chains are of few operations.
+// repeat adds the items after item i of a chain as long as they do the same, and returns the last
+// of them. Most long chains consist of few different operations.
 func (b *builder) repeat(i int) int {
 	l := b.last
 	if l == nil || b.g.part || len(l.Attributes()) > 0 {
@@ -173,7 +172,7 @@ func (b *builder) repeat(i int) int {
 	return i
 }
 
-// addAgain adds what the item before does: it was looked at.
+// addAgain adds a node like the previous item, which was already checked.
 func (b *builder) addAgain(i int, l *driver.Launch) error {
 	from, n, err := b.dependencies(i)
 	if err != nil {
@@ -239,7 +238,7 @@ func (b *builder) flushBefore() error {
 	return nil
 }
 
-// undo takes back what the failed batch had added.
+// undo removes what the failed batch had added.
 func (b *builder) undo(i int, err error) error {
 	if f, ok := err.(*failedAt); ok {
 		i, err = f.item, f.err

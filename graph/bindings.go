@@ -9,11 +9,10 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Bindings are the parameters of an Exec that change from launch to launch: a
-// step's number, a length, an address. Each is bound to an argument of a kernel
-// node once ([Bind], [BindName]) and then set ([Param.Set]) as often as it
-// changes. [Bindings.Launch] sends what changed and the launch, all in one
-// crossing.
+// Bindings are the parameters of an Exec that change from launch to launch, such as a step number,
+// a length or an address. Bind each to an argument of a kernel node once ([Bind], [BindName]), then
+// set it ([Param.Set]) whenever it changes. [Bindings.Launch] passes the changes and the launch to
+// the driver in one native call.
 //
 //	bs := x.Bindings()
 //	position, err := graph.BindName[uint32](bs, node, launch, "position")
@@ -23,17 +22,16 @@ import (
 //		bs.Launch(s)
 //	}
 //
-// A node that is bound has the arguments of the bindings: those of the launch it
-// was bound with, and what was set since. What Exec.Set gives it in between
-// lasts until the next change. After an update the bindings are sent again.
+// A bound node has the arguments of the launch it was bound with, and what was set since. Changes
+// by Exec.Set last until the next change of a binding. After an update of the Exec the bindings are
+// sent again.
 //
-// [BindConfig] binds the grid and block of a node, [Bindings.Unbind] gives a node
-// back. Nodes of graphs in nodes, such as the body of a loop, are bound alike.
+// [BindConfig] binds the grid and block of a node. [Bindings.Unbind] removes a node's bindings.
+// Nodes of nested graphs, such as the body of a loop, are bound in the same way.
 //
-// Like operations, the bindings of an Exec are changed and sent by one goroutine
-// at a time: nothing here waits for others but Launch and Send, which take turns
-// with what others do with the Exec. Setting a parameter while another goroutine
-// binds or launches is CUDA_ERROR_INVALID_VALUE.
+// Only one goroutine at a time may change and send the bindings of an Exec. Launch and Send take
+// turns with other uses of the Exec. Setting a parameter while another goroutine binds or launches
+// returns CUDA_ERROR_INVALID_VALUE.
 type Bindings struct {
 	use     use
 	x       *Exec
@@ -80,7 +78,7 @@ type bound struct {
 	refs  uint32  // as long as it refers to that
 }
 
-// Bindings returns the bindings of the Exec, of which there is one.
+// Bindings returns the bindings of the Exec. Every call returns the same ones.
 func (x *Exec) Bindings() *Bindings {
 	if !x.exists() {
 		return nil
@@ -93,7 +91,7 @@ func (x *Exec) Bindings() *Bindings {
 	return x.bindings
 }
 
-// Exec returns the Exec whose parameters these are.
+// Exec returns the Exec that the bindings belong to.
 func (bs *Bindings) Exec() *Exec {
 	if bs == nil {
 		return nil
@@ -104,7 +102,7 @@ func (bs *Bindings) Exec() *Exec {
 // exists reports whether these are the bindings of an Exec.
 func (bs *Bindings) exists() bool { return bs != nil && bs.x != nil }
 
-// Len returns the number of nodes that are bound.
+// Len returns the number of bound nodes.
 func (bs *Bindings) Len() int {
 	if bs == nil {
 		return 0
@@ -112,7 +110,7 @@ func (bs *Bindings) Len() int {
 	return len(bs.byNode)
 }
 
-// Changed returns how many nodes the next Launch will send.
+// Changed returns how many nodes the next Launch will change.
 func (bs *Bindings) Changed() int {
 	if !bs.exists() {
 		return 0
@@ -126,8 +124,7 @@ func (bs *Bindings) Changed() int {
 	return len(bs.changed)
 }
 
-// Param is one bound argument. It is a small value; copies are the same
-// parameter.
+// Param is one bound argument. It is a small value, and copies denote the same parameter.
 type Param[T any] struct {
 	bs   *Bindings
 	b    *bound
@@ -135,10 +132,9 @@ type Param[T any] struct {
 	slot int32 // of a number, counted from 1; else 0
 }
 
-// Bind binds argument i, counted from 0, of a kernel node. l is what the node
-// does: the node has its arguments from the next Launch on. They are copied, l
-// may be changed and used elsewhere; for the other arguments of the same node
-// pass the same l.
+// Bind binds argument i, counted from 0, of a kernel node. The node has the arguments of l from the
+// next Launch on. They are copied, so l may be changed and used elsewhere. For other arguments of
+// the same node, pass the same l.
 func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error) {
 	if _, err := driver.ArgOf[T](l, i); err != nil {
 		return Param[T]{}, fmt.Errorf("cannot bind an argument of %v: %w", n, err)
@@ -188,10 +184,9 @@ func BindName[T any](bs *Bindings, n Node, l *driver.Launch, name string) (Param
 	return Bind[T](bs, n, l, i)
 }
 
-// Set gives the parameter a value, which is sent with the next Launch of the
-// bindings. Setting what it has already sends nothing. A Memory is kept from
-// then on, in place of the one before, which is let go of when the launches that
-// use it have ended.
+// Set sets the parameter's value, which is sent with the next Launch of the bindings. Setting the
+// current value sends nothing. A Memory is kept alive. The previous one is released when the
+// launches that use it have ended.
 func (p Param[T]) Set(v T) error {
 	if p.slot == 0 {
 		return p.setAny(v)
@@ -250,7 +245,7 @@ func (bs *Bindings) setElsewhere(b *bound) {
 
 var errNoParam = aParam.Error(false)
 
-// Node returns the node whose parameter it is.
+// Node returns the parameter's node.
 func (p Param[T]) Node() Node {
 	if p.b == nil {
 		return Node{}
@@ -329,9 +324,8 @@ func (bs *Bindings) refresh() {
 	}
 }
 
-// Launch is Exec.Launch with the parameters that were set since the last one,
-// in one crossing however many there are. When it fails, the parameters that the
-// driver did not take stay for the next one.
+// Launch is Exec.Launch with the parameters that were set since the last one, in one native call.
+// If it fails, the parameters that the driver did not accept are kept for the next Launch.
 func (bs *Bindings) Launch(s *driver.Stream) error {
 	if !bs.exists() {
 		return aBinding.Error(bs == nil)
@@ -378,7 +372,7 @@ func (bs *Bindings) launch(s *driver.Stream) error {
 	return nil
 }
 
-// Send sends the parameters without a launch, for one by other ways than Launch.
+// Send sends the parameters without a launch. Use it before launching in another way.
 func (bs *Bindings) Send() error {
 	if !bs.exists() {
 		return aBinding.Error(bs == nil)

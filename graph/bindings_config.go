@@ -10,10 +10,9 @@ import (
 // configIndex is the place of the configuration among the arguments of a launch.
 const configIndex = -1
 
-// BindConfig binds the configuration of a kernel node, as [Bind] does an argument:
-// the extent of the grid and of the blocks, and the bytes of dynamic shared memory
-// can be other ones in each launch. What is a launch attribute, such as clusters,
-// an executable graph does not change. Setting another one is
+// BindConfig binds the configuration of a kernel node, as [Bind] does an argument. Each launch can
+// then have another grid, block and size of dynamic shared memory. Executable graphs cannot change
+// launch attributes, such as clusters: setting another one returns
 // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE.
 func BindConfig(bs *Bindings, n Node, l *driver.Launch) (Param[driver.LaunchConfig], error) {
 	b, err := bs.bind(n, l)
@@ -53,10 +52,10 @@ func sameAttributes(a, b *driver.LaunchConfig) bool {
 		a.Programmatic == b.Programmatic && slices.Equal(a.Attributes, b.Attributes)
 }
 
-// Unbind undoes the bindings of a node. The node keeps what was sent to it last,
-// until Exec.Set or an update gives it something else. What was set since is not
-// sent. To set one of its parameters is CUDA_ERROR_INVALID_VALUE from then on. The
-// node can be bound anew, to another launch as well.
+// Unbind removes the bindings of a node. The node keeps the values that were sent last, until
+// Exec.Set or an update changes them. Values that were only set are not sent. Setting one of the
+// node's parameters then returns CUDA_ERROR_INVALID_VALUE. The node can be bound again, also to
+// another launch.
 func (bs *Bindings) Unbind(n Node) error {
 	if !bs.exists() {
 		return aBinding.Error(bs == nil)

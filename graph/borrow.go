@@ -5,11 +5,10 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Borrow returns a Graph for a handle that other code owns, for example a graph
-// that another library captured. Everything that can be done with a Graph can be
-// done with it; closing it leaves the driver's graph alone. The owner keeps that one
-// until the Graph is closed, and nobody changes it in another way meanwhile. What
-// its nodes refer to is the owner's to keep as well, see [Graph.Keep].
+// Borrow returns a Graph for a handle that other code owns, for example a graph that another
+// library captured. Closing it does not destroy the driver's graph. The owner must keep that graph
+// until the Graph is closed, and must not change it in other ways in the meantime. The owner must
+// also keep alive what its nodes refer to, see [Graph.Keep].
 func Borrow(c *driver.Context, raw driver.CUgraph) (*Graph, error) {
 	k, err := newKeep(c, "borrowed graph")
 	if err != nil {
@@ -22,13 +21,12 @@ func Borrow(c *driver.Context, raw driver.CUgraph) (*Graph, error) {
 	return own(c, k, raw), nil
 }
 
-// BorrowExec returns an Exec for a handle that other code owns and made from g: g's
-// nodes are those that Set takes. Where that graph is not at hand an empty one does,
-// and the Exec can be launched, waited for, uploaded and updated as a whole. Closing
-// it leaves the driver's executable graph alone. The owner keeps that one until the
-// Exec is closed and its launches have ended, and does not launch or change it
-// meanwhile: CUDA does not allow that from two places at a time. Apply, which may
-// have to instantiate anew, updates it or fails.
+// BorrowExec returns an Exec for a handle that other code owns and instantiated from g, whose nodes
+// Set takes. If that graph is not available, use an empty one: the Exec can then be launched,
+// waited for, uploaded and updated as a whole. Closing it does not destroy the driver's executable
+// graph. The owner must keep that until the Exec is closed and its launches have ended, and must
+// not launch or change it in the meantime, because CUDA does not allow concurrent use. Apply fails
+// if it would have to instantiate.
 func (g *Graph) BorrowExec(raw cu.CUgraphExec) (*Exec, error) {
 	if err := g.lock(); err != nil {
 		return nil, err

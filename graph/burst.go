@@ -7,9 +7,9 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Burst records many operations at little more than what C pays for the same
-// calls, for programs that capture their step anew each time: kernels are
-// collected and recorded together, a group in one crossing. See Scope.Burst.
+// Burst records many operations at nearly the cost of the same calls in C, for programs that
+// capture their step anew each time. It collects kernels and records each batch with one native
+// call. See Scope.Burst.
 type Burst struct {
 	sc       *Scope
 	ctx      *driver.Context // of the scope's stream
@@ -44,12 +44,10 @@ var other = new(driver.Launch)
 
 const unnoted = ^uint64(0)
 
-// Burst calls record with a Burst of the scope. What record gives to Burst.Do is
-// recorded in its order, like Scope.Do, but maybe only when record returns; so
-// in record nothing is sent to the stream by other ways. A launch whose numbers
-// change from one to the next is set with the least effort by [driver.Arg]. The
-// first error of an operation is returned, also if record does not return it, and
-// in front of what record returns.
+// Burst calls record with a Burst of the scope. Operations passed to Burst.Do are recorded in
+// order, like those of Scope.Do, but possibly only when record returns. So record must not use the
+// stream in other ways. To change numbers between launches cheaply, use [driver.Arg]. Burst returns
+// the first error of an operation, even if record does not, before the error of record.
 func (sc *Scope) Burst(record func(*Burst) error) error {
 	b, err := sc.newBurst()
 	if err != nil {
@@ -69,7 +67,7 @@ func (sc *Scope) Burst(record func(*Burst) error) error {
 	return err
 }
 
-// DoAll records operations one after the other, as a Burst does.
+// DoAll records operations in order, as a Burst does.
 func (sc *Scope) DoAll(ops ...driver.Op) error {
 	b, err := sc.newBurst()
 	if err != nil {
@@ -118,9 +116,9 @@ func (b *Burst) end() {
 // they are: a program that captures the same step again finds them ready.
 var groups = sync.Pool{New: func() any { return &group{places: driver.NewLaunches()} }}
 
-// Do records an operation. It is read before Do returns, and may be changed and
-// used again. The error may be that of an operation before, which it names; none
-// is recorded after it. A Burst is used by one goroutine at a time.
+// Do records an operation. It reads the operation before it returns, so you may change and reuse
+// it. The error may be that of an earlier operation, which it names. After an error nothing is
+// recorded. Only one goroutine at a time may use a Burst.
 func (b *Burst) Do(op driver.Op) error {
 	if b == nil || b.launches == nil && !b.ended {
 		return aBurst.Error(b == nil)

@@ -11,21 +11,18 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// Capture records what record sends to the stream s, through the Scope it gets
-// or any other way, and returns it as a graph. Nothing of it runs.
+// Capture records what record enqueues in the stream s, through its Scope or in any other way, and
+// returns it as a graph. Nothing of it runs.
 //
-// However record ends, the capture ends with it: if record returns an error,
-// panics or leaves its goroutine, what was recorded is destroyed and s takes
-// work again. An error of record comes first in the error that Capture returns,
-// a panic goes on after the cleanup.
+// The capture always ends with record. If record returns an error, panics or ends its goroutine,
+// the recorded work is destroyed and s can be used again. The error of record comes first in
+// Capture's error. A panic continues after the cleanup.
 //
-// In modes other than ModeRelaxed the goroutine stays on one OS thread while it
-// captures.
+// In modes other than ModeRelaxed the goroutine stays on one OS thread during the capture.
 //
-// A function that records nothing gives a graph without nodes, and no error: to
-// launch it does nothing, and Graph.Len tells. What acts at once is not recorded:
-// Buffer.CopyTo, CopyFrom and Fill, and whatever is sent to a stream that is not
-// part of the capture.
+// If record records nothing, the graph has no nodes (Graph.Len), and launching it does nothing.
+// That is not an error. Calls that act at once are not recorded: Buffer.CopyTo, CopyFrom and Fill,
+// and work in streams that are not part of the capture.
 func Capture(s *driver.Stream, mode Mode, record func(*Scope) error) (*Graph, error) {
 	if record == nil {
 		return nil, invalid("capture of %v: no function to record", s)
@@ -33,7 +30,7 @@ func Capture(s *driver.Stream, mode Mode, record func(*Scope) error) (*Graph, er
 	return capture(s, mode, record, entry(record))
 }
 
-// capture is Capture where the program began it by the function at pc.
+// capture is Capture where the program passed in the function at pc.
 func capture(s *driver.Stream, mode Mode, record func(*Scope) error, pc uintptr) (*Graph, error) {
 	r, err := beginAt(target{}, s, mode, pc)
 	if err != nil {
@@ -43,18 +40,17 @@ func capture(s *driver.Stream, mode Mode, record func(*Scope) error, pc uintptr)
 	return r.end(record(&r.scope))
 }
 
-// Recording is an open capture. It is the form of Capture for code that cannot
-// be put into a function; whoever begins one ends it on every path. One that is
-// dropped is ended by the collector, which throws away what it recorded and
-// reports it as a leak. Its goroutine, if it was held on its thread, stays
-// there.
+// Recording is an open capture, for code that cannot be put into a function as Capture requires.
+// End it on every path. One that becomes unreachable is ended after a garbage collection: its
+// recorded work is destroyed and it is reported as a leak. If its goroutine was locked to a thread,
+// it stays locked.
 type Recording struct {
 	*recording
 	scope Scope
 }
 
-// recording is what a capture is beside the value that programs hold, to which
-// it does not refer: that one can be dropped.
+// recording is the part of a capture that must survive when the caller drops its Recording. It does
+// not refer to the Recording, so that this can become unreachable.
 type recording struct {
 	s      *driver.Stream
 	mode   Mode
@@ -89,8 +85,8 @@ type branch struct {
 	open  bool          // used since it was joined last
 }
 
-// Begin begins to capture s. The goroutine that calls it also calls End or
-// Abort, unless the mode is ModeRelaxed.
+// Begin starts capturing s. The same goroutine must call End or Abort, unless the mode is
+// ModeRelaxed.
 func Begin(s *driver.Stream, mode Mode) (*Recording, error) {
 	r, err := begin(target{}, s, mode)
 	if err != nil {
@@ -99,15 +95,15 @@ func Begin(s *driver.Stream, mode Mode) (*Recording, error) {
 	return r.watched()
 }
 
-// begin begins a capture that the program may end on another goroutine, or drop.
+// begin starts a capture that the program may end on another goroutine, or drop.
 func begin(into target, s *driver.Stream, mode Mode) (*Recording, error) {
 	r := &Recording{recording: &recording{open: true}}
 	r.where.mark()
 	return r.begin(into, s, mode)
 }
 
-// beginAt begins a capture that the function which called it ends. In messages it
-// began at pc, the entry of what the program handed in.
+// beginAt starts a capture that the calling function ends. In messages it began at pc, the entry of
+// the function that the program passed in.
 func beginAt(into target, s *driver.Stream, mode Mode, pc uintptr) (*Recording, error) {
 	r := &struct {
 		Recording
@@ -168,7 +164,7 @@ func (r *recording) begun() (err error) {
 	return nil
 }
 
-// giveUp is for the graph to be that will not be.
+// giveUp ends the lifetime of a graph that will not be created.
 func (r *recording) giveUp(err error) {
 	if r.made != nil {
 		_ = r.made.abandon(err)
@@ -186,9 +182,8 @@ func (r *recording) beginDriver() error {
 	return err
 }
 
-// lockThread: a capture that is not relaxed ends on the thread where it began,
-// and so does any capture of the per-thread stream, which is another stream on
-// another thread.
+// lockThread locks the thread for captures that must end on the thread where they began: those that
+// are not relaxed, and those of the per-thread stream, which is another stream on another thread.
 func (r *recording) lockThread() {
 	if r.mode != ModeRelaxed || r.s.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.held = true
@@ -205,7 +200,7 @@ func (r *recording) unlockThread() {
 	}
 }
 
-// Scope is where work is recorded.
+// Scope returns the scope to record work in.
 func (r *Recording) Scope() *Scope {
 	if !r.exists() {
 		return nil
@@ -216,7 +211,7 @@ func (r *Recording) Scope() *Scope {
 // exists reports whether r is a capture that was begun.
 func (r *Recording) exists() bool { return r != nil && r.recording != nil }
 
-// closeEvents gives back what forks and joins needed.
+// closeEvents closes the events of forks and joins.
 func (r *recording) closeEvents() (errs []error) {
 	for _, b := range r.branches {
 		if err := b.event.Close(); err != nil {

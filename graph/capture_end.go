@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// End ends the capture and returns the graph.
+// End ends the capture and returns the graph. On error there is none.
 func (r *Recording) End() (*Graph, error) {
 	if !r.exists() {
 		return nil, aCapture.Error(r == nil)
@@ -18,8 +18,8 @@ func (r *Recording) End() (*Graph, error) {
 	return r.end(nil)
 }
 
-// Abort ends the capture and destroys what was recorded. After End, and of nil,
-// it does nothing, so it may be deferred.
+// Abort ends the capture and destroys the recorded work. After End, and for nil, it does nothing,
+// so it may be deferred.
 func (r *Recording) Abort() error {
 	if !r.exists() {
 		return nil
@@ -45,8 +45,7 @@ var errAborted = errors.New("aborted")
 
 // abandon ends a capture that nobody else ended.
 func (r *Recording) abandon() {
-	// Whoever panicked or left does not wait for an answer; what could not be
-	// given back is in it and nowhere else, so there is nobody to tell.
+	// After a panic or Goexit nobody receives an error, so there is nobody to report it to.
 	_ = r.Abort()
 }
 

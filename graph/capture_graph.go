@@ -7,13 +7,12 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Graph returns the graph that is being recorded, to look at it and to add
-// nodes to it by hand; it is the one that the capture returns in the end. Nodes
-// that are added run wherever their dependencies say: AddDependencies has what
-// is recorded afterwards run behind them.
+// Graph returns the graph that is being recorded, to inspect it and to add nodes to it. The capture
+// returns the same graph when it ends. Added nodes run where their dependencies say. To make later
+// recorded work run after them, use AddDependencies.
 //
-// Until the capture ends the graph cannot be closed, and nodes cannot be
-// destroyed. If the capture fails, it is closed.
+// Until the capture ends the graph cannot be closed, and nodes cannot be destroyed. If the capture
+// fails, it is closed.
 func (sc *Scope) Graph() (*Graph, error) {
 	r, err := sc.lockUsable()
 	if err != nil {

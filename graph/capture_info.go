@@ -58,8 +58,7 @@ func (i *captureInfo) edges(g *Graph) []Edge {
 	return edges
 }
 
-// Dependencies returns the nodes that the next operation of the scope will run
-// after.
+// Dependencies returns the nodes that the next operation of the scope will run after.
 func (sc *Scope) Dependencies() ([]Node, error) {
 	edges, err := sc.Pending()
 	if err != nil {
@@ -76,8 +75,8 @@ func froms(edges []Edge) []Node {
 	return nodes
 }
 
-// Pending is Dependencies with the data that the edges to the next operation
-// will have (CUDA 12.3); To is the zero Node.
+// Pending returns Dependencies as edges, with the data of the edges to the next operation (CUDA
+// 12.3). Their To is the zero Node.
 func (sc *Scope) Pending() ([]Edge, error) {
 	r, err := sc.lockUsable()
 	if err != nil {
@@ -104,21 +103,20 @@ func (r *recording) pending(s *driver.Stream) ([]Edge, error) {
 	return i.edges(g), nil
 }
 
-// SetDependencies has the next operation of the scope run after these nodes of
-// the graph that is being recorded, instead of what it would have run after.
-// Nothing else has to: what was recorded in the scope needs no join.
+// SetDependencies makes the next operation of the scope run after these nodes of the recorded graph
+// only, instead of the current dependencies. What was recorded in the scope then needs no join.
 func (sc *Scope) SetDependencies(nodes ...Node) error {
 	return sc.depend(cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES, plain(nodes))
 }
 
-// AddDependencies has the next operation of the scope run after these nodes of
-// the graph that is being recorded, too.
+// AddDependencies makes the next operation of the scope also run after these nodes of the recorded
+// graph.
 func (sc *Scope) AddDependencies(nodes ...Node) error {
 	return sc.depend(cu.CU_STREAM_ADD_CAPTURE_DEPENDENCIES, plain(nodes))
 }
 
-// SetPending is SetDependencies with edges that have data, as Pending returns
-// them (CUDA 12.3). Their To is not looked at.
+// SetPending is SetDependencies for edges with data, as Pending returns them (CUDA 12.3). It
+// ignores their To.
 func (sc *Scope) SetPending(edges ...Edge) error {
 	return sc.depend(cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES, edges)
 }

@@ -15,23 +15,23 @@ type target struct {
 	before map[cu.CUgraphNode]bool // its nodes
 }
 
-// CaptureInto is Capture into a graph that exists, which may be one in a node
-// of another. What is recorded runs after deps; the nodes are returned that
-// whatever shall run after all of it depends on. It needs CUDA 12.3.
+// CaptureInto is Capture into an existing graph, which may be nested in a node of another (CUDA
+// 12.3). The recorded work runs after deps. CaptureInto returns the last nodes: depend on them to
+// run after all recorded work.
 //
-// If record fails, or leaves a fork that was not joined, the graph is as it was,
-// unless it has memory nodes: CUDA removes no node from such a graph, what was
-// recorded stays and the error says so. If the capture is invalidated, CUDA
-// destroys the graph with all that was in it. Capture and AddChild is the way
-// that puts nothing at risk; it is how this captures into a graph that lies in a
-// child graph node, because there CUDA would destroy what the node still has.
-// What is captured for the body of a conditional node is made in the body when
-// the capture has ended well: kernels, copies, fills, empty nodes, child graphs,
-// and conditional nodes by Scope.If, IfElse, While and Switch. Nodes taken from
-// the scope of such a capture end with it: take those that are returned.
+// If record fails, or leaves a fork that was not joined, the graph is unchanged. An exception is a
+// graph with memory nodes: CUDA cannot remove nodes from it, so the recorded work stays and the
+// error says so. If the capture is invalidated, CUDA destroys the graph with everything in it. To
+// risk nothing, use Capture and AddChild. CaptureInto does so itself for a graph in a child graph
+// node, because there CUDA would destroy what the node still refers to.
 //
-// Until the capture ends the graph cannot be closed, captured into a second
-// time, or have nodes destroyed.
+// A capture into the body of a conditional node creates the nodes in the body once it has ended
+// well. It supports kernels, copies, fills, empty nodes, child graphs, and conditional nodes by
+// Scope.If, IfElse, While and Switch. Nodes taken from its scope become invalid when it ends: use
+// the returned ones.
+//
+// Until the capture ends the graph cannot be closed or captured into again, and its nodes cannot be
+// destroyed.
 func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
 	if record == nil {
 		return nil, invalid("capture of %v: no function to record", s)
@@ -52,9 +52,8 @@ func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func
 	return last, err
 }
 
-// BeginInto is Begin for a capture into a graph that exists; see CaptureInto.
-// End returns that graph, EndNodes also the nodes to go on from. Graphs that lie
-// in a node are captured into by CaptureInto alone.
+// BeginInto is Begin for a capture into an existing graph: see CaptureInto. End returns that graph,
+// EndNodes also the last nodes. For a graph nested in a node, use CaptureInto.
 func BeginInto(g *Graph, s *driver.Stream, mode Mode, deps ...Node) (*Recording, error) {
 	part, err := g.inNode()
 	if err != nil {
@@ -79,8 +78,7 @@ func (g *Graph) inNode() (bool, error) {
 	return g.part, nil
 }
 
-// EndNodes is End that also returns the nodes that an operation recorded after
-// the last one would have run after.
+// EndNodes is End that also returns the nodes to depend on to run after the recorded work.
 func (r *Recording) EndNodes() (*Graph, []Node, error) {
 	if !r.exists() {
 		return nil, nil, aCapture.Error(r == nil)

@@ -6,10 +6,9 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// ForkJoin forks to each of the streams, has record record on each in turn, and
-// joins them all: what is recorded on one runs side by side with the rest, and
-// what the scope records afterwards runs behind all of it. The streams may be
-// the same for several calls.
+// ForkJoin forks to each of the streams, calls record for each in turn, and joins them all. What is
+// recorded on one stream runs concurrently with the others. What the scope records afterwards runs
+// after all of it. Several calls may use the same streams.
 func (sc *Scope) ForkJoin(streams []*driver.Stream, record func(i int, branch *Scope) error) error {
 	if err := sc.check(); err != nil {
 		return err
@@ -33,10 +32,9 @@ func (sc *Scope) ForkJoin(streams []*driver.Stream, record func(i int, branch *S
 	return sc.Join(forks...)
 }
 
-// Parallel has what each of the functions records run side by side, without
-// other streams: each starts behind what was recorded in the scope so far, and
-// what the scope records afterwards runs behind all of them. Meanwhile nobody
-// else may record in the scope.
+// Parallel makes what each function records run concurrently, without other streams. Each branch
+// starts after the work recorded in the scope so far. What the scope records afterwards runs after
+// all branches. Nothing else may record in the scope until Parallel returns.
 func (sc *Scope) Parallel(branches ...func(*Scope) error) error {
 	start, err := sc.Pending()
 	if err != nil || len(branches) == 0 {

@@ -8,14 +8,13 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Relaxed runs f with calls allowed that captures forbid, such as allocating
-// memory or loading a module, whatever the mode of this capture and of others:
-// what f does acts at once. That holds for the calls of this goroutine, which
-// stays on its thread meanwhile; work that f sends to a captured stream is
-// recorded as ever. To wait for a captured stream, or for the whole context,
-// invalidates the capture here, too.
+// Relaxed calls f with calls allowed that captures forbid, such as allocating memory or loading a
+// module, whatever the mode of this capture and of others. Such calls act at once. This applies to
+// the calls of this goroutine, which stays on its thread until f ends. Work that f enqueues in a
+// captured stream is recorded as usual. Waiting for a captured stream or for the whole context
+// still invalidates the capture.
 //
-// Afterwards the thread is as it was, also if f panics or leaves the goroutine.
+// Relaxed restores the thread's mode, even if f panics or ends the goroutine.
 func (sc *Scope) Relaxed(f func() error) (err error) {
 	if err := sc.check(); err != nil {
 		return err
@@ -49,8 +48,8 @@ func (sc *Scope) check() error {
 	return nil
 }
 
-// ID returns the number of the capture, which is unique in the process and the
-// same on all streams of the capture.
+// ID returns the number of the capture, which is unique in the process and the same on all streams
+// of the capture.
 func (sc *Scope) ID() (uint64, error) {
 	r, err := sc.lockUsable()
 	if err != nil {
@@ -67,8 +66,8 @@ func (sc *Scope) ID() (uint64, error) {
 	return i.id, nil
 }
 
-// Active reports whether operations can be recorded: the capture goes on and
-// nothing invalidated it. If not, its end has the reason.
+// Active reports whether operations can be recorded: the capture has not ended and nothing
+// invalidated it. If false, the error of the capture's end has the reason.
 func (sc *Scope) Active() bool {
 	r, err := sc.lock()
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Output is what a capture returned beside its graph: the buffers that a replay
-// writes, for instance. It is handed out once, so that it has one owner.
+// Output is the value that a capture returned in addition to its graph, such as the buffers that a
+// replay writes. It can be taken once, so that it has one owner.
 type Output[T any] struct {
 	mu    sync.Mutex
 	value T
 	there bool
 }
 
-// Take returns the value and true, the first time, and then nothing.
+// Take returns the value and true the first time, then the zero value and false.
 func (o *Output[T]) Take() (value T, ok bool) {
 	if o == nil {
 		return value, false
@@ -29,9 +29,8 @@ func (o *Output[T]) Take() (value T, ok bool) {
 	return value, ok
 }
 
-// CaptureValue is Capture of a function that returns a value besides. If the
-// capture fails in whatever way, there is none: what the function made by then
-// is the function's to give back.
+// CaptureValue is Capture of a function that also returns a value. If the capture fails, there is
+// no value: record must release what it created.
 func CaptureValue[T any](s *driver.Stream, mode Mode, record func(*Scope) (T, error)) (*Graph, *Output[T], error) {
 	if record == nil {
 		return nil, nil, invalid("capture of %v: no function to record", s)
@@ -47,17 +46,16 @@ func CaptureValue[T any](s *driver.Stream, mode Mode, record func(*Scope) (T, er
 	return g, out, nil
 }
 
-// Captured is a graph that was captured and made ready to be launched.
+// Captured is a graph that was captured and prepared for launching.
 type Captured[T any] struct {
 	Graph  *Graph
 	Exec   *Exec
 	Output *Output[T]
 }
 
-// CaptureReady captures, instantiates and uploads, and waits for s, so that the
-// first launch costs what later ones do and everything the function did before
-// is over. With the option WithUpload the upload goes to another stream, which
-// is waited for. If a step fails, what the steps before made is destroyed.
+// CaptureReady captures, instantiates and uploads a graph, and waits for s, so that the first
+// launch costs as much as later ones. With the option WithUpload it uploads in another stream and
+// waits for that. If a step fails, it destroys the results of the earlier steps.
 func CaptureReady[T any](ctx context.Context, s *driver.Stream, mode Mode, record func(*Scope) (T, error), opts ...Option) (*Captured[T], error) {
 	g, out, err := CaptureValue(s, mode, record)
 	if err != nil {
@@ -85,7 +83,7 @@ func (c *Captured[T]) ready(ctx context.Context, s *driver.Stream, opts []Option
 	return nil
 }
 
-// Close destroys the executable graph and the graph. The output is not theirs.
+// Close destroys the executable graph and the graph. It does not close the output.
 func (c *Captured[T]) Close() error {
 	if c == nil {
 		return nil

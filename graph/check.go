@@ -7,35 +7,32 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Checked is the answer of Check.
+// Checked is the result of Check.
 type Checked struct {
-	// Conflicts are pairs of nodes that may run at the same time although one
-	// writes what the other uses. They come in the order of the nodes.
+	// Conflicts are pairs of nodes that may run at the same time although one writes what the other
+	// accesses. They are in node order.
 	Conflicts []Conflict
-	// Truncated is set when the graph is too large to list each conflict: then
-	// some show only when those that are listed are resolved.
+	// Truncated is set when the graph is too large to list all conflicts. Some then only appear
+	// once the listed ones are resolved.
 	Truncated bool
-	// Unknown are the nodes that may use memory that the graph knows nothing
-	// of; conflicts of those are not found. Node.Declare makes them known.
+	// Unknown are the nodes that may access memory that the graph does not know about. Check does
+	// not find their conflicts. Use Node.Declare to make their accesses known.
 	Unknown []Unknown
 }
 
-// Unknown is a node whose use of memory is not known, or not all of it.
+// Unknown is a node whose memory accesses are not fully known.
 type Unknown struct {
 	Node   Node
 	Reason string
 }
 
-// Conflict is memory that two nodes use, one of them to write it, without an
-// order between them.
+// Conflict is memory that two unordered nodes access, at least one of them to write it.
 type Conflict struct {
 	A, B     Node          // A is the one that comes first in the graph's order
 	OfA, OfB driver.Access // what each of them uses
-	// From and To are the addresses of the first stretch of bytes (without To)
-	// that both use.
+	// From and To are the addresses of the first range of bytes that both access, without To.
 	From, To uint64
-	// Buffer and Size are the piece of memory that it is a part of, as the
-	// driver allocated it; 0 if it does not tell.
+	// Buffer and Size are the allocation that contains the range, 0 if the driver does not know it.
 	Buffer uint64
 	Size   uint64
 }
@@ -43,7 +40,7 @@ type Conflict struct {
 // OK reports whether no conflict was found.
 func (c Checked) OK() bool { return len(c.Conflicts) == 0 }
 
-// Err is nil if no conflict was found, else an error that describes them.
+// Err returns nil if no conflict was found, else an error that describes them.
 func (c Checked) Err() error {
 	if c.OK() {
 		return nil
@@ -51,8 +48,7 @@ func (c Checked) Err() error {
 	return invalid("%v", c)
 }
 
-// String describes what was found, a line for each conflict and each unknown
-// node.
+// String returns a line for each conflict and each unknown node.
 func (c Checked) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d conflicts", len(c.Conflicts))
@@ -68,7 +64,7 @@ func (c Checked) String() string {
 	return b.String()
 }
 
-// String names both nodes, what they do to which operand, and the bytes.
+// String names both nodes, their access to which operand, and the bytes.
 func (c Conflict) String() string {
 	s := fmt.Sprintf("no order between %s, which %s, and %s, which %s: bytes ", c.A.describe(), does(c.OfA), c.B.describe(), does(c.OfB))
 	if c.Size == 0 {
@@ -96,27 +92,24 @@ func does(a driver.Access) string {
 	return verb + " " + a.What
 }
 
-// String is one line.
+// String returns one line.
 func (u Unknown) String() string {
 	return fmt.Sprintf("memory of %s is not known: %s", u.Node.describe(), u.Reason)
 }
 
-// Check looks for nodes that are in conflict over memory: they touch the same
-// bytes, one of them writes them, and no path of dependencies orders them. If it
-// finds none among the nodes whose memory is known, there is none.
+// Check looks for conflicts between nodes: they access the same bytes, at least one writes them,
+// and no path of dependencies orders them. It finds all conflicts among the nodes whose accesses
+// are known.
 //
-// What nodes use is exact: copies, fills, memory operations, allocations and
-// frees are asked of the driver; of kernels the graph remembers the memory among
-// the arguments of the launches that they came from, whether these were added,
-// planned or captured. The driver is asked for the arguments that a kernel node
-// has, and what does not fit them is not believed: such nodes are Unknown, as
-// are host functions and kernels that were added without a launch or take
-// addresses as numbers. Kernels read and write what they are given unless
-// driver.In, driver.Out or Launch.ArgAccess say otherwise.
+// Check queries the driver for the exact accesses of copies, fills, memory operations, allocations
+// and frees. For kernels, the graph remembers the memory among the arguments of their launches,
+// whether added, planned or captured. If the arguments of a kernel node in the driver differ, the
+// node is Unknown. So are host functions, and kernels that were added without a launch or take
+// addresses as numbers. Kernels are assumed to read and write their memory unless driver.In,
+// driver.Out or Launch.ArgAccess say otherwise.
 //
-// Graphs in nodes and the bodies of conditional nodes are looked into; of
-// several bodies of a node only one runs at a time. A programmatic dependency
-// counts as one.
+// Check includes nested graphs and the bodies of conditional nodes. Of several bodies of a node
+// only one runs at a time. A programmatic dependency counts as a dependency.
 func (g *Graph) Check() (Checked, error) {
 	if err := g.lock(); err != nil {
 		return Checked{}, err
@@ -132,8 +125,7 @@ func (g *Graph) Check() (Checked, error) {
 	return found, nil
 }
 
-// Declare says that a node uses memory beside what is known of it, for Check.
-// The graph keeps the memory alive.
+// Declare declares further memory accesses of a node, for Check. The graph keeps the memory alive.
 func (n Node) Declare(uses ...Use) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot declare memory of %v: %w", n, err)

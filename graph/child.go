@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// AddChild adds a node that runs a copy of child as it is now. Later changes of
-// child do not change the copy; ChildGraph of the node does.
+// AddChild adds a node that runs a copy of child as it is now. Later changes of child do not affect
+// the copy. To change the copy, use the node's ChildGraph.
 func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 	unlock, err := lockBoth(g, child)
 	if err != nil {
@@ -58,8 +58,8 @@ func (g *Graph) addChildRaw(child *Graph, from *cu.CUgraphNode, data *cu.CUgraph
 	return raw, err
 }
 
-// ChildGraph returns the graph inside a child graph node, for looking at it and
-// changing it. It lives in the node.
+// ChildGraph returns the graph inside a child graph node, to inspect or change it. It lives in the
+// node.
 func (n Node) ChildGraph() (*Graph, error) {
 	if err := n.lock(); err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ func (n Node) ChildGraph() (*Graph, error) {
 	return n.inside(raw), nil
 }
 
-// SetChild gives a child graph node of an Exec the parameters of child, whose
-// nodes must be those of the graph in the node, as for Update.
+// SetChild sets the parameters of a child graph node of an Exec to those of child, whose nodes must
+// match those of the graph in the node, as for Update.
 func (x *Exec) SetChild(n Node, child *Graph) error {
 	if err := x.lock(); err != nil {
 		return err

@@ -9,14 +9,12 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// AddChildMove adds a node that runs child itself, without a copy (CUDA 12.9).
-// child becomes a part of g: it lives in the node and goes with it, its Close does
-// nothing any more, and its nodes stay what they are. Such a graph may have memory
-// nodes, which a copied one may not; it cannot be instantiated, added again or
-// taken to update an Exec, nor be given further memory nodes. If it fails, child
-// is as it was.
+// AddChildMove adds a node that runs child itself, without a copy (CUDA 12.9). child becomes a part
+// of g: it is destroyed with the node, its Close does nothing, and its nodes stay valid. Unlike a
+// copied child, it may contain memory nodes. It cannot be instantiated, added again or used to
+// update an Exec, and no further memory nodes can be added. On error, child is unchanged.
 //
-// No other goroutine may be adding child to another graph meanwhile.
+// No other goroutine may add child to another graph concurrently.
 func (g *Graph) AddChildMove(child *Graph, deps ...Node) (Node, error) {
 	if _, err := lockBoth(g, child); err != nil {
 		return Node{}, fmt.Errorf("cannot hand over a child graph: %w", err)
@@ -119,8 +117,8 @@ func (g *Graph) enterPart(p *Graph) {
 	p.setLatch(g.mu)
 }
 
-// SetChild gives a child graph node of a graph a copy of another child (CUDA 12.2).
-// What ChildGraph returned before is closed.
+// SetChild sets the child of a child graph node to a copy of child (CUDA 12.2). The graph that
+// ChildGraph returned before is closed.
 func (n Node) SetChild(child *Graph) error {
 	if n.g == nil {
 		return errNoNode

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Clone returns a copy of the graph as it is now. It keeps alive what the graph
-// does. Graphs with memory nodes or conditional nodes cannot be cloned.
+// Clone returns a copy of the graph as it is now. The copy keeps alive what the graph does. Graphs
+// with memory nodes or conditional nodes cannot be cloned.
 func (g *Graph) Clone() (*Graph, error) {
 	if err := g.lock(); err != nil {
 		return nil, err
@@ -39,8 +39,8 @@ func (g *Graph) Clone() (*Graph, error) {
 	return twin, nil
 }
 
-// FindInClone returns the node of clone that corresponds to n. The clone must
-// have been made from n's graph, after n was added.
+// FindInClone returns the node of clone that corresponds to n. The clone must have been created
+// from n's graph after n was added.
 func (n Node) FindInClone(clone *Graph) (Node, error) {
 	if n.g == nil {
 		return Node{}, errNoNode
