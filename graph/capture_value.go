@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Output is the value that a capture returned in addition to its graph, such as the buffers that a
-// replay writes. It can be taken once, so that it has one owner.
+// Output is what a capture returned beside its graph: the buffers that a replay
+// writes, for instance. It is handed out once, so that it has one owner.
 type Output[T any] struct {
 	mu    sync.Mutex
 	value T
