@@ -7,18 +7,18 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Cond is the condition of one conditional node: a number of 32 bits on the
-// device, which kernels of the graph set and the node reads when its turn
-// comes. It is a small value that belongs to the graph it was made for.
+// Cond is the condition of one conditional node: a 32-bit number on the device, which kernels of
+// the graph set and the node reads when it runs. It is a small value that belongs to the graph it
+// was created for.
 //
-// A Cond is an argument to kernels that set it themselves. They declare the
-// parameter as .u64 and call the function of the device
+// Kernels can take a Cond as an argument and set it themselves. They declare the parameter as .u64
+// and call this device function:
 //
 //	.extern .func cudaGraphSetConditional(.param .b64 cond, .param .b32 value);
 //
-// which in CUDA C++ is cudaGraphSetConditional(cond, value). Only kernels that
-// run as nodes of the condition's graph may do that. For those who have no
-// such kernel, Set, SetTo, SetWhen and Within make operations that do it.
+// In CUDA C++ it is cudaGraphSetConditional(cond, value). Only kernels that run as nodes of the
+// condition's graph may call it. If you have no such kernel, use the operations of Set, SetTo,
+// SetWhen and Within.
 type Cond struct {
 	g   *Graph // the outermost
 	raw cu.CUgraphConditionalHandle
@@ -27,16 +27,16 @@ type Cond struct {
 // Handle returns the driver's handle, 0 for the zero Cond.
 func (c Cond) Handle() cu.CUgraphConditionalHandle { return c.raw }
 
-// ArgWord is the handle as a kernel takes it.
+// ArgWord returns the handle as a kernel takes it.
 func (c Cond) ArgWord() uint64 { return uint64(c.raw) }
 
-// Graph returns the graph that the condition belongs to: the outermost one.
+// Graph returns the outermost graph that the condition belongs to.
 func (c Cond) Graph() *Graph { return c.g }
 
-// IsZero reports whether c is no condition.
+// IsZero reports whether c is the zero Cond.
 func (c Cond) IsZero() bool { return c.g == nil }
 
-// String names the condition.
+// String describes the condition.
 func (c Cond) String() string {
 	if c.g == nil {
 		return "no condition"
@@ -52,16 +52,14 @@ type condOptions struct {
 	assign  bool
 }
 
-// WithDefault gives the condition a value at the beginning of each launch.
-// Without it the value is what was set last, in whatever launch that was, and
-// undefined before anything was set.
+// WithDefault sets the condition's value at the beginning of each launch. Without it, the value is
+// the one set last, even by an earlier launch, and undefined before the first.
 func WithDefault(v uint32) CondOption {
 	return func(o *condOptions) { o.initial, o.assign = v, true }
 }
 
-// NewCond makes a condition for one conditional node of this graph, or of a
-// graph inside its nodes at any depth (CUDA 12.3). A graph with a condition
-// that no node uses cannot be instantiated.
+// NewCond creates a condition for one conditional node of this graph, or of a graph nested in it at
+// any depth (CUDA 12.3). A graph with a condition that no node uses cannot be instantiated.
 func (g *Graph) NewCond(opts ...CondOption) (Cond, error) {
 	var o condOptions
 	absent.Apply(opts, &o)

@@ -15,7 +15,7 @@ var condPTX []byte
 
 var condConfig = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
-// Cmp says how a word has to compare with a constant.
+// Cmp is a comparison of a word with a constant.
 type Cmp uint32
 
 // The comparisons. They are sets of Less, Equal, Greater and of "not comparable
@@ -31,7 +31,7 @@ const (
 	unordered Cmp = 8
 )
 
-// String is the comparison as Go writes it.
+// String returns the comparison as Go writes it.
 func (c Cmp) String() string {
 	if s, ok := cmpNames[c]; ok {
 		return s
@@ -43,22 +43,21 @@ var cmpNames = map[Cmp]string{
 	Less: "<", Equal: "==", Greater: ">", LessOrEqual: "<=", GreaterOrEqual: ">=", NotEqual: "!=",
 }
 
-// CondWord are the types of words that conditions can be set from.
+// CondWord constrains the words that conditions can be set from.
 type CondWord interface {
 	uint32 | int32 | float32 | uint64 | int64 | float64
 }
 
-// Set is the operation that gives the condition a value: argument 1 of the
-// Launch, which SetArg and Exec.Set can change. Like all operations that set
-// conditions it is a kernel of one thread that comes with this package. It has
-// an effect only as a node of the condition's graph or of a graph inside one of
-// its nodes.
+// Set returns the operation that sets the condition to v. v is argument 1 of the Launch, which
+// SetArg and Exec.Set can change. Like all operations that set conditions, it is a kernel of one
+// thread that comes with this package. It only has an effect as a node of the condition's graph or
+// of a graph nested in that.
 func (c Cond) Set(v uint32) (*driver.Launch, error) {
 	return c.prepare("cond_set", c, v)
 }
 
-// SetTo is the operation that gives the condition the first element of word as
-// its value, such as the number of the body that a SWITCH node is to run.
+// SetTo returns the operation that sets the condition to the first element of word, such as the
+// number of the body that a SWITCH node is to run.
 func (c Cond) SetTo(word driver.MemoryOf[uint32]) (*driver.Launch, error) {
 	if c.IsZero() {
 		return nil, aCond.Error(false)
@@ -70,8 +69,8 @@ func (c Cond) SetTo(word driver.MemoryOf[uint32]) (*driver.Launch, error) {
 	return readsWord(c.prepare("cond_word", c, w))
 }
 
-// SetWhen is the operation that sets a condition to 1 if the first element of word
-// compares with the constant like that, else to 0.
+// SetWhen returns the operation that sets a condition to 1 if the comparison cmp of the first
+// element of word with the constant holds, else to 0.
 func SetWhen[T CondWord](c Cond, word driver.MemoryOf[T], cmp Cmp, constant T) (*driver.Launch, error) {
 	return setWhen(c, word, cmp, constant, nil, 0, 0)
 }

@@ -34,9 +34,8 @@ func (g *Graph) AddIfElse(c Cond, deps ...Node) (n Node, then, otherwise *Graph,
 	return n, bodies[0], bodies[1], nil
 }
 
-// AddWhile adds a node that runs its body again and again as long as the
-// condition is not 0, which is looked at before each round (CUDA 12.3). The
-// body has to change the condition, or the launch never ends.
+// AddWhile adds a node that runs its body as long as the condition is not 0, which it checks before
+// each round (CUDA 12.3). The body must change the condition, or the launch never ends.
 func (g *Graph) AddWhile(c Cond, deps ...Node) (n Node, body *Graph, err error) {
 	n, bodies, err := g.addConditional(form{cu.CU_GRAPH_COND_TYPE_WHILE, 1}, c, deps)
 	if err != nil {
@@ -45,8 +44,8 @@ func (g *Graph) AddWhile(c Cond, deps ...Node) (n Node, body *Graph, err error) 
 	return n, bodies[0], nil
 }
 
-// AddSwitch adds a node with n bodies. It runs the one whose number the
-// condition is, counted from 0, and none if there is no such body (CUDA 12.8).
+// AddSwitch adds a node with n bodies. It runs the body whose number, counted from 0, equals the
+// condition, and none if there is no such body (CUDA 12.8).
 func (g *Graph) AddSwitch(c Cond, n int, deps ...Node) (Node, []*Graph, error) {
 	if !g.exists() {
 		return Node{}, nil, aGraph.Error(g == nil)
@@ -154,9 +153,8 @@ func (n Node) enterBodies(f form, c Cond, bodies *driver.CUgraph) *conditional {
 	return k
 }
 
-// Bodies returns the graphs in a conditional node, in the order of AddIfElse
-// and AddSwitch. They live in the node. Those of nodes that were not added by
-// this library the driver does not tell.
+// Bodies returns the graphs in a conditional node, in the order of AddIfElse and AddSwitch. They
+// live in the node. The bodies of nodes that this library did not add are unknown.
 func (n Node) Bodies() ([]*Graph, error) {
 	if err := n.lock(); err != nil {
 		return nil, err

@@ -7,20 +7,18 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Dep is a node that a new node runs after, and how: the zero Data is a plain
-// dependency.
+// Dep is a dependency of a new node on another. The zero Data is a plain dependency.
 type Dep struct {
 	Node Node
 	// Data is CUDA's edge data (CUDA 12.3).
 	Data cu.CUgraphEdgeData
 }
 
-// Programmatic is a programmatic dependency on the kernel node n: the new node,
-// which must be a kernel too, may start before n has ended, and waits by
-// griddepcontrol itself for what it needs. port says when n lets it start: once
-// all blocks of n have triggered or ended, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
-// or, the default being that one, once all have begun,
-// CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER. CUDA 12.3.
+// Programmatic returns a programmatic dependency on the kernel node n (CUDA 12.3). The new node
+// must also be a kernel. It may start before n has ended, and must wait with griddepcontrol for the
+// results it needs. port says when it may start: once all blocks of n have triggered or ended
+// (CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, the default), or once all have begun
+// (CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER).
 func Programmatic(n Node, port ...byte) Dep {
 	d := Dep{Node: n, Data: cu.CUgraphEdgeData{
 		Type:      byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC),
@@ -34,8 +32,8 @@ func Programmatic(n Node, port ...byte) Dep {
 
 var plainEdge cu.CUgraphEdgeData
 
-// AddAfter is Add for dependencies with data. Those without any, alone, need no
-// more of the driver than Add does; data needs CUDA 12.3.
+// AddAfter is Add for dependencies with data, which need CUDA 12.3. Dependencies without data only
+// need what Add does.
 func (g *Graph) AddAfter(op driver.Op, deps ...Dep) (Node, error) {
 	if err := g.lock(); err != nil {
 		return Node{}, err

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// DriverDOT returns the driver's own drawing of the graph in the DOT language,
-// with what flags ask for.
+// DriverDOT returns the driver's own drawing of the graph in the DOT language, with the details
+// that flags select.
 func (g *Graph) DriverDOT(flags cu.CUgraphDebugDot_flags) ([]byte, error) {
 	// The driver only writes files.
 	dir, err := os.MkdirTemp("", "purecuda")

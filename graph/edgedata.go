@@ -8,15 +8,14 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// AddEdges adds dependencies, each with its data. Data needs CUDA 12.3. When one
-// is refused none may have been added, or those before it.
+// AddEdges adds dependencies, each with its data. Data needs CUDA 12.3. On error, none of them or
+// those before the rejected one may have been added.
 func (g *Graph) AddEdges(edges ...Edge) error {
 	return g.changeEdgeData("add edges to", edges, (*Graph).addEdges, (*driver.Driver).CuGraphAddDependencies, true)
 }
 
-// RemoveEdges takes dependencies away. The data of each must be what it was added
-// with, or what Edges yields: two nodes may have several edges that differ in it.
-// Data needs CUDA 12.3.
+// RemoveEdges removes dependencies. The data of each must be that of AddEdges or Edges, because two
+// nodes may have several edges with different data. Data needs CUDA 12.3.
 func (g *Graph) RemoveEdges(edges ...Edge) error {
 	return g.changeEdgeData("remove edges from", edges, (*Graph).removeEdges, (*driver.Driver).CuGraphRemoveDependencies, false)
 }

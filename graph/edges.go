@@ -7,19 +7,18 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// AddDependencies has to[i] run after from[i].
+// AddDependencies makes to[i] run after from[i].
 func (g *Graph) AddDependencies(from, to []Node) error {
 	return g.changeEdges("add dependencies to", from, to, (*Graph).addEdges)
 }
 
-// RemoveDependencies takes plain dependencies away.
+// RemoveDependencies removes plain dependencies.
 func (g *Graph) RemoveDependencies(from, to []Node) error {
 	return g.changeEdges("remove dependencies from", from, to, (*Graph).removeEdges)
 }
 
-// DependOn has n run after each of the nodes. A node does not run after itself. A
-// longer cycle is taken, as CUDA takes it, and refused by Instantiate and Check,
-// whose errors name the nodes.
+// DependOn makes n run after each of the nodes. A node cannot depend on itself. Longer cycles are
+// accepted, as in CUDA, but Instantiate and Check return errors that name their nodes.
 func (n Node) DependOn(nodes ...Node) error {
 	if n.g == nil {
 		return errNoNode

@@ -2,9 +2,9 @@ package graph
 
 import "fmt"
 
-// Enable switches a node of an Exec on or off, from the next launch on. A node
-// that is off does nothing and is still waited for. Kernel, copy and fill
-// nodes can be switched (CUDA 11.6).
+// Enable switches a node of an Exec on or off, from the next launch on. A node that is off does
+// nothing, but its dependencies still hold. Kernel, copy and fill nodes can be switched (CUDA
+// 11.6).
 func (x *Exec) Enable(n Node, on bool) error {
 	if err := x.lock(); err != nil {
 		return err

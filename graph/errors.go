@@ -7,12 +7,11 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// ErrEnded is matched by the error of a Scope or Recording that is used after
-// its capture ended.
+// ErrEnded matches the error of using a Scope or Recording after its capture ended.
 var ErrEnded = errors.New("capture has ended")
 
-// ErrEmptyCapture is matched when a capture ended well and the driver gave no
-// graph for it.
+// ErrEmptyCapture matches the error of a capture that ended well but for which the driver returned
+// no graph.
 var ErrEmptyCapture = errors.New("capture gave no graph")
 
 func refuse(code driver.CUresult, format string, args ...any) error {

@@ -12,12 +12,11 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Exec is a graph that can be launched. It is changed between launches by Set,
-// Enable, Update and Apply; launches that are under way are not affected.
+// Exec is an executable graph. Set, Enable, Update and Apply change it between launches, without
+// affecting launches in flight.
 //
-// One Exec never runs twice at a time: CUDA orders each launch behind the one
-// before, on whatever stream that was. For runs side by side make several Execs
-// of the graph.
+// One Exec never runs concurrently with itself: CUDA runs each launch after the previous one,
+// whatever their streams. For concurrent runs, instantiate several Execs.
 type Exec struct {
 	life  *driver.Lifetime
 	watch driver.Watched
@@ -51,8 +50,8 @@ type execKeep struct {
 	borrowed bool // raw is not this one's to destroy
 }
 
-// Close destroys the executable graph. A launch that is under way ends, and
-// what it refers to is kept until then.
+// Close destroys the executable graph. A launch in flight still completes, and what it refers to is
+// kept until then.
 func (x *Exec) Close() error {
 	if !x.exists() {
 		return nil
@@ -88,8 +87,7 @@ func (x *Exec) Raw() cu.CUgraphExec {
 	return x.keep.raw
 }
 
-// Graph returns the graph whose nodes Set and Enable take: the one that the
-// Exec was made from.
+// Graph returns the graph that the Exec was instantiated from, whose nodes Set and Enable take.
 func (x *Exec) Graph() *Graph {
 	if !x.exists() {
 		return nil
@@ -107,7 +105,7 @@ func (x *Exec) Context() *driver.Context {
 	return x.ctx
 }
 
-// Lifetime is the exec's ownership record.
+// Lifetime returns the Exec's ownership record.
 func (x *Exec) Lifetime() *driver.Lifetime {
 	if !x.exists() {
 		return nil
@@ -115,7 +113,7 @@ func (x *Exec) Lifetime() *driver.Lifetime {
 	return x.life
 }
 
-// String names the executable graph.
+// String describes the executable graph.
 func (x *Exec) String() string {
 	if !x.exists() {
 		return absentName(x == nil, &anExec)
@@ -123,14 +121,12 @@ func (x *Exec) String() string {
 	return x.life.String()
 }
 
-// Launch sends the graph to s: it runs behind the work sent to s before, and
-// behind the launch of this Exec before, and the work sent to s afterwards runs
-// behind it. It does not wait: what goes wrong when it runs is the error of a later
-// call, mostly of the wait.
+// Launch enqueues the graph in s. It runs after all work already in s and after this Exec's
+// previous launch. Launch does not wait: if the graph fails when it runs, a later call returns the
+// error, usually the wait.
 //
-// s may be any stream of the same driver, of other contexts too. What shall
-// be a part of a graph that is being captured is added to that with
-// [Graph.AddChild].
+// s may be any stream of the same driver, even of another context. To make x part of a graph that
+// is being captured, use [Graph.AddChild].
 func (x *Exec) Launch(s *driver.Stream) error {
 	if !x.exists() {
 		return anExec.Error(x == nil)
@@ -198,9 +194,9 @@ func (x *Exec) launchError(s *driver.Stream, err error) error {
 	return fmt.Errorf("cannot launch %v on %v: %w", x, s, x.memoryError(err))
 }
 
-// Run launches the graph on s and waits for what was sent to s so far. If ctx ends
-// first its cause is returned, and the launch goes on. On the per-thread stream it
-// stays on its thread meanwhile.
+// Run launches the graph on s and waits for all work in s so far. If ctx ends first, Run returns
+// its cause, and the launch continues. On the per-thread stream, the goroutine stays on its thread
+// until Run returns.
 func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 	if !x.exists() {
 		return anExec.Error(x == nil)
@@ -222,11 +218,10 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 	return nil
 }
 
-// NoteEnded tells the Exec that its first n launches have ended, counted as
-// [Exec.Replays] does. A program that waits for launches by events of its own uses
-// it: what those launches used and later ones do not is then released now instead
-// of some launches later. Run and Wait note it themselves. It is wrong while one of
-// them may still run.
+// NoteEnded tells the Exec that its first n launches have ended, counted as [Exec.Replays] does. It
+// is for programs that wait for launches with their own events. What only those launches used is
+// then released now instead of some launches later. None of them may still be running. Run and Wait
+// call it themselves.
 func (x *Exec) NoteEnded(n uint64) {
 	if x.exists() {
 		x.settle(n)
@@ -244,11 +239,9 @@ func (x *Exec) settle(n uint64) {
 	runtime.KeepAlive(x) // what destroys a dropped exec takes no lock
 }
 
-// Wait waits until the last launch has ended, with the work that was sent to
-// the same stream since, or returns the cause of ctx's end; the launch goes on then.
-// Without a launch it returns at once. Where the stream was closed since, or is the
-// per-thread stream, which is another one on another thread, it waits for the launch
-// alone.
+// Wait waits until the last launch and later work in its stream have ended, or returns the cause of
+// ctx's end, and the launch continues. Without a launch it returns at once. If the stream was
+// closed since, or is the per-thread stream, Wait waits for the launch alone.
 func (x *Exec) Wait(ctx context.Context) error {
 	if !x.exists() {
 		return anExec.Error(x == nil)
@@ -296,9 +289,8 @@ func (x *Exec) over() (bool, error) {
 	return over, err
 }
 
-// Upload sends the graph to the device without running it, so that the first
-// launch does not have to. It is ordered like a launch. What was uploaded and not
-// changed since is there: then there is nothing to do.
+// Upload uploads the graph to the device without running it, so that the first launch need not. It
+// is ordered like a launch. It does nothing if the graph has not changed since the last upload.
 func (x *Exec) Upload(s *driver.Stream) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -319,8 +311,8 @@ func (x *Exec) Upload(s *driver.Stream) error {
 	return nil
 }
 
-// Uploaded reports whether Upload, or Instantiate with WithUpload, succeeded
-// since the Exec was changed last.
+// Uploaded reports whether Upload, or Instantiate with WithUpload, succeeded since the Exec was
+// changed last.
 func (x *Exec) Uploaded() bool {
 	if !x.exists() {
 		return false
@@ -330,7 +322,7 @@ func (x *Exec) Uploaded() bool {
 	return x.uploaded
 }
 
-// Replays returns how many launches succeeded.
+// Replays returns the number of launches that succeeded.
 func (x *Exec) Replays() uint64 {
 	if !x.exists() {
 		return 0
@@ -340,8 +332,8 @@ func (x *Exec) Replays() uint64 {
 	return x.keep.replays
 }
 
-// Flags returns the flags it was instantiated with, as far as the driver tells:
-// 580 keeps those of auto free and of device launch.
+// Flags returns the flags of the instantiation, as far as the driver returns them: driver 580
+// returns those of auto free and of device launch.
 func (x *Exec) Flags() (cu.CUgraphInstantiate_flags, error) {
 	if err := x.lock(); err != nil {
 		return 0, err

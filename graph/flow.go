@@ -6,25 +6,22 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Flow is a list of operations in the order in which a program would run them
-// one after the other, of which it makes graphs that run as much side by side
-// as gives the same results. The edges come from the memory that operations
-// read and write: one that reads what an earlier one writes runs after it, and
-// so does one that writes what an earlier one reads or writes. No edge is there
-// that others make needless, and the same list always gives the same graph.
+// Flow is a list of operations in program order. It builds graphs that run them as concurrently as
+// possible with the same results. It derives the edges from the memory that operations read and
+// write: an operation runs after an earlier one that writes what it reads, or that reads or writes
+// what it writes. Redundant edges are left out, and the same list always gives the same graph.
 //
-// What an operation does to memory is exact for copies, fills and memory
-// operations. A kernel may read and write all of each buffer or view among its
-// arguments, unless driver.In, driver.Out or Launch.ArgAccess say otherwise;
-// what is not known at all (a host function, an address passed as a number,
-// memory that a kernel finds by itself) is declared by [Reads] and [Writes], or
-// ordered by [Step.After].
+// Accesses are exact for copies, fills and memory operations. A kernel is assumed to read and write
+// all of each buffer or view among its arguments, unless driver.In, driver.Out or Launch.ArgAccess
+// say otherwise. Declare unknown accesses (of a host function, an address passed as a number,
+// memory that a kernel finds itself) with [Reads] and [Writes], or order the step with
+// [Step.After].
 //
-// Operations are read when they are added and, for their parameters, when a
-// graph is built, so each step takes an operation of its own: one launch with
-// changed arguments does not do for two steps that use different memory.
+// Operations are read when they are added, and their parameters again when a graph is built. So
+// each step needs its own operation: do not change and reuse one launch for two steps that use
+// different memory.
 //
-// A Flow may not be used by several goroutines at a time. It needs no Close.
+// Only one goroutine at a time may use a Flow. It need not be closed.
 type Flow struct {
 	ctx   *driver.Context
 	steps []flowStep
@@ -35,9 +32,8 @@ type Flow struct {
 // NewFlow returns an empty Flow for operations of c.
 func NewFlow(c *driver.Context) *Flow { return &Flow{ctx: c} }
 
-// Add adds an operation behind those that were added before. It runs after
-// those of them that it must not overtake, and uses more memory than it says
-// where uses are given.
+// Add adds an operation after those already added. It runs after those that it conflicts with. uses
+// declares further memory accesses.
 func (f *Flow) Add(op driver.Op, uses ...Use) (Step, error) {
 	if !f.exists() {
 		return Step{}, aFlow.Error(f == nil)
@@ -117,10 +113,9 @@ func (f *Flow) Build() (*Graph, error) {
 	return g, nil
 }
 
-// AddTo adds a node for each step to a graph, in order; those that run after no
-// other step run after deps. It can be done any number of times. Numbers among
-// the arguments of launches may have changed since they were added, the memory
-// may not.
+// AddTo adds a node for each step to a graph, in order. Steps that run after no other step run
+// after deps. It can be called any number of times. Between Add and AddTo, numbers among the
+// arguments of launches may change, but not the memory.
 func (f *Flow) AddTo(g *Graph, deps ...Node) ([]Node, error) {
 	if !f.exists() {
 		return nil, aFlow.Error(f == nil)

@@ -21,14 +21,13 @@ type Step struct {
 	i int
 }
 
-// Use is memory that a step uses beside what its operation says.
+// Use is a memory access of a step that its operation does not declare.
 type Use struct {
 	mem  driver.AnyMemory
 	mode driver.AccessMode
 }
 
-// Reads declares memory that is read: a buffer or a view, of the device or
-// page-locked.
+// Reads declares memory that is read: a buffer or a view, on the device or page-locked.
 func Reads(m driver.AnyMemory) Use { return Use{m, driver.Reads} }
 
 // Writes declares memory that is written.
@@ -50,11 +49,10 @@ func (u Use) access(i int) (driver.Access, error) {
 // declaredUse is the Arg of accesses that are none of an operation's.
 const declaredUse = -1
 
-// Index returns the number of the step, which is that of its node in what
-// Build returns.
+// Index returns the index of the step, and of its node in the graph from Build.
 func (s Step) Index() int { return s.i }
 
-// Operation returns what the step does, nil for the zero Step.
+// Operation returns the step's operation, nil for the zero Step.
 func (s Step) Operation() driver.Op {
 	if s.f == nil {
 		return nil
@@ -62,8 +60,7 @@ func (s Step) Operation() driver.Op {
 	return s.f.steps[s.i].op
 }
 
-// Dependencies returns the numbers of the steps that it runs right after, in
-// ascending order.
+// Dependencies returns the indices of the steps that it directly runs after, in ascending order.
 func (s Step) Dependencies() []int {
 	if s.f == nil {
 		return nil
@@ -71,15 +68,15 @@ func (s Step) Dependencies() []int {
 	return append([]int(nil), s.f.steps[s.i].after...)
 }
 
-// SetName names the nodes that are made of the step.
+// SetName names the nodes that are created from the step.
 func (s Step) SetName(name string) {
 	if s.f != nil {
 		s.f.steps[s.i].name = name
 	}
 }
 
-// After has the step, which must be the latest of its flow, run after others
-// for a reason that is not memory.
+// After makes the step, which must be the latest of its flow, run after others for a reason other
+// than memory.
 func (s Step) After(others ...Step) error {
 	if s.f == nil {
 		return aStep.Error(false)

@@ -8,10 +8,9 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// Fork draws another stream into the capture, behind what was recorded in the
-// scope so far, and returns the scope that records there. What both record runs
-// side by side. The new scope must be joined before the capture ends. A stream
-// that is in the capture already goes on, behind both.
+// Fork adds another stream to the capture, after the work recorded in the scope so far, and returns
+// the scope that records there. Later work of both scopes runs concurrently. Join the new scope
+// before the capture ends. A stream that is already part of the capture continues after both.
 func (sc *Scope) Fork(s *driver.Stream) (*Scope, error) {
 	if !sc.exists() {
 		return nil, aScope.Error(sc == nil)
@@ -91,8 +90,8 @@ func (r *recording) alone(s *driver.Stream) error {
 	return err
 }
 
-// Join has what is recorded in the scope from now on run after what was
-// recorded in the others, which were forked from the same capture.
+// Join makes later work of the scope run after the work recorded in the others, which were forked
+// from the same capture.
 func (sc *Scope) Join(others ...*Scope) error {
 	r, err := sc.lockUsable()
 	if err != nil {

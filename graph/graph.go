@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Graph is work described by nodes and the dependencies between them. It runs
-// by way of an [Exec]; changing it afterwards changes no Exec made before.
+// Graph is work described by nodes and the dependencies between them. An [Exec] runs it. Later
+// changes of the graph do not affect existing Execs.
 type Graph struct {
 	mu    *loader.Latch  // held during every driver call on raw; one for a graph and its parts
 	d     *driver.Driver // bound to ctx
@@ -139,8 +139,8 @@ func own(c *driver.Context, k *keep, raw driver.CUgraph) *Graph {
 	return g
 }
 
-// Close destroys the graph. Execs that were made of it stay. A graph that lies
-// in a node of another goes with that one, to close it does nothing.
+// Close destroys the graph. Its Execs remain. A graph nested in a node is destroyed with that node,
+// and Close does nothing.
 func (g *Graph) Close() error {
 	if !g.exists() {
 		return nil
@@ -190,7 +190,7 @@ func (g *Graph) Context() *driver.Context {
 	return g.ctx
 }
 
-// Lifetime is the graph's ownership record.
+// Lifetime returns the graph's ownership record.
 func (g *Graph) Lifetime() *driver.Lifetime {
 	if !g.exists() {
 		return nil
@@ -198,7 +198,7 @@ func (g *Graph) Lifetime() *driver.Lifetime {
 	return g.life
 }
 
-// String names the graph.
+// String describes the graph.
 func (g *Graph) String() string {
 	if !g.exists() {
 		return absentName(g == nil, &aGraph)
@@ -206,9 +206,8 @@ func (g *Graph) String() string {
 	return fmt.Sprintf("graph %#x", uintptr(g.raw))
 }
 
-// Keep has the graph keep things alive until it, and every Exec made of it from
-// now on, is closed. It is for nodes whose parameters the graph does not know,
-// such as those that other libraries captured.
+// Keep keeps refs alive until the graph, and every Exec instantiated from now on, is closed. It is
+// for nodes whose parameters the graph does not know, such as those that other libraries captured.
 func (g *Graph) Keep(refs ...driver.Ref) error {
 	if err := g.lock(); err != nil {
 		return err
