@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Option changes how Instantiate makes an Exec.
+// Option changes how Instantiate creates an Exec.
 type Option func(*options)
 
 type options struct {
@@ -22,15 +22,15 @@ func withFlags(f cu.CUgraphInstantiate_flags) Option {
 	return func(o *options) { o.flags |= f }
 }
 
-// WithAutoFree has a launch free what the launch before allocated and did not
-// free (CUDA 11.4): outputs in graph memory are good until the next launch. The
-// last ones go with their buffers, see [AddAlloc].
+// WithAutoFree makes a launch free what the previous launch allocated and did not free (CUDA 11.4).
+// Outputs in graph memory are then valid until the next launch. Those of the last launch are freed
+// with their buffers, see [AddAlloc].
 func WithAutoFree() Option {
 	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
 }
 
-// WithNodePriorities has nodes run with their own priorities instead of that of
-// the stream they are launched on (CUDA 11.7).
+// WithNodePriorities makes nodes run with their own priorities instead of the priority of the
+// launch stream (CUDA 11.7).
 func WithNodePriorities() Option {
 	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
 }
@@ -43,7 +43,7 @@ func WithUpload(s *driver.Stream) Option {
 	}
 }
 
-// InstantiateError says which node could not be instantiated, and why.
+// InstantiateError reports which node could not be instantiated, and why.
 type InstantiateError struct {
 	Result cu.CUgraphInstantiateResult
 	Node   Node // zero where the driver named none of this graph
@@ -52,7 +52,7 @@ type InstantiateError struct {
 	cycle  string // the nodes that form one
 }
 
-// Error returns one line: graph, node, reason, the driver's answer.
+// Error returns one line with the graph, the node, the reason and the driver's error.
 func (e *InstantiateError) Error() string {
 	if e == nil || e.Err == nil {
 		return "cannot instantiate"
@@ -91,10 +91,9 @@ func instantiateReason(r cu.CUgraphInstantiateResult) string {
 	return ""
 }
 
-// Instantiate makes an executable graph of the graph as it is now. It costs far
-// more than a launch, so it is done once, and changes are made in the Exec. The
-// error is an *InstantiateError where the driver refused; it matches the driver's
-// code too.
+// Instantiate creates an executable graph from the graph as it is now. It costs far more than a
+// launch, so instantiate once and change the Exec. If the driver rejects the graph, the error is an
+// *InstantiateError, which also matches the driver's code.
 func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 	var o options
 	if len(opts) > 0 {

@@ -5,9 +5,9 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// WithDeviceLaunch has the Exec launchable from kernels too (CUDA 12.0), once it
-// is uploaded. Such a graph is of kernels, copies, fills and child graphs, at
-// least one of them, in one context. It does not go together with WithAutoFree.
+// WithDeviceLaunch makes the Exec launchable from kernels too, once it is uploaded (CUDA 12.0).
+// Such a graph contains only kernels, copies, fills and child graphs, at least one node, in one
+// context. It cannot be combined with WithAutoFree.
 func WithDeviceLaunch() Option {
 	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Label says in a few words what the node is: the name it was given, else the
-// kernel's name, or what it does ("upload of 128 bytes").
+// Label returns a short description of the node: its name, else the kernel's name, or what it does
+// ("upload of 128 bytes").
 func (n Node) Label() string {
 	if n.g == nil {
 		return "no node"

@@ -14,12 +14,11 @@ type LaunchOp struct {
 	refs [1]driver.Ref
 }
 
-// Op describes a launch of x: to be sent to a stream, to be staged before the launch
-// of another Exec, or to become a part of a graph. CUDA has no node that launches an
-// executable graph, so there it becomes a child graph: a copy of the graph that x
-// was made from, as that is now. If x itself was changed since (by Set, Enable,
-// bindings or an update), that copy would be another graph than what x runs, and
-// is refused.
+// Op returns the launch of x as an operation: to run in a stream, to be staged before the launch of
+// another Exec, or to add to a graph. CUDA has no node that launches an executable graph, so in a
+// graph it becomes a child graph: a copy of x's graph as it is when added. That is an error if x
+// itself was changed since (by Set, Enable, bindings or an update), because the copy would differ
+// from what x runs.
 func (x *Exec) Op() *LaunchOp {
 	l := &LaunchOp{x: x}
 	if x != nil {
@@ -28,7 +27,7 @@ func (x *Exec) Op() *LaunchOp {
 	return l
 }
 
-// Exec returns what is launched.
+// Exec returns the Exec that is launched.
 func (l *LaunchOp) Exec() *Exec {
 	if l == nil {
 		return nil
@@ -36,7 +35,7 @@ func (l *LaunchOp) Exec() *Exec {
 	return l.x
 }
 
-// Enqueue implements driver.Op: it is Exec.Launch.
+// Enqueue implements driver.Op with Exec.Launch.
 func (l *LaunchOp) Enqueue(s *driver.Stream) error { return l.Exec().Launch(s) }
 
 // Context implements driver.Op.
@@ -50,7 +49,7 @@ func (l *LaunchOp) Refs() []driver.Ref {
 	return l.refs[:]
 }
 
-// Accesses implements driver.Op. What the nodes of the graph use is not listed.
+// Accesses implements driver.Op. It returns nil: the accesses of the graph's nodes are not listed.
 func (l *LaunchOp) Accesses() []driver.Access { return nil }
 
 // String implements driver.Op.

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Node is one node of a graph. It is a small value; two are equal if they are
-// the same node. The zero Node is none.
+// Node is one node of a graph. It is a small comparable value: two are equal if they are the same
+// node. The zero Node is no node.
 type Node struct {
 	g *Graph
 	i uint32 // its place in the graph's tables, which have the driver's handle
@@ -17,12 +17,12 @@ type Node struct {
 // Type says what a node does.
 type Type = cu.CUgraphNodeType
 
-// Graph returns the graph the node is in.
+// Graph returns the graph that contains the node.
 func (n Node) Graph() *Graph { return n.g }
 
-// Raw returns the driver's handle. It is 0 for the zero Node, for a node that was
-// destroyed, and once the graph is closed. A node recorded in the body of a
-// conditional node has another one when that node is complete.
+// Raw returns the driver's handle. It is 0 for the zero Node, for a destroyed node, and once the
+// graph is closed. The handle of a node recorded in the body of a conditional node changes when
+// that node is complete.
 func (n Node) Raw() cu.CUgraphNode {
 	if n.g == nil {
 		return 0
@@ -42,10 +42,10 @@ func (n Node) handle() cu.CUgraphNode { return n.g.raws[n.i] }
 // destroyed.
 func (g *Graph) has(i uint32) bool { return uint64(i) < uint64(len(g.raws)) && g.raws[i] != 0 }
 
-// IsZero reports whether n is no node.
+// IsZero reports whether n is the zero Node.
 func (n Node) IsZero() bool { return n.g == nil }
 
-// String names the node: by the name it was given, else by its number.
+// String returns the node's name, or its number if it has none.
 func (n Node) String() string {
 	if n.g == nil {
 		return "no node"
@@ -56,7 +56,7 @@ func (n Node) String() string {
 	return fmt.Sprintf("node %d", n.i)
 }
 
-// Name returns the name that SetName gave, or "".
+// Name returns the name set by SetName, or "".
 func (n Node) Name() string {
 	if n.g == nil {
 		return ""
@@ -64,7 +64,7 @@ func (n Node) Name() string {
 	return n.g.names.get(n.i)
 }
 
-// SetName names the node in errors and drawings.
+// SetName sets the node's name for errors and drawings.
 func (n Node) SetName(name string) error {
 	if err := n.lock(); err != nil {
 		return err
@@ -86,8 +86,7 @@ func (n Node) Type() (Type, error) {
 	return t, err
 }
 
-// Destroy removes the node from its graph, with its edges. Execs that have it
-// keep it.
+// Destroy removes the node and its edges from its graph. Existing Execs keep it.
 func (n Node) Destroy() error {
 	if err := n.lock(); err != nil {
 		return err

@@ -23,9 +23,9 @@ func (n Node) get(want Type, call func(d *driver.Driver) error) error {
 	return nil
 }
 
-// KernelParams returns the parameters of a kernel node. Func or Kern is set, not
-// both. The arguments that KernelParams points to belong to the node: they are
-// there until it is changed or destroyed (KernelArgs copies them).
+// KernelParams returns the parameters of a kernel node. Either Func or Kern is set. The arguments
+// that KernelParams points to belong to the node and stay valid until it is changed or destroyed.
+// To copy them, use KernelArgs.
 func (n Node) KernelParams() (p cu.CUDA_KERNEL_NODE_PARAMS, err error) {
 	err = n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error { return n.kernelParams(d, &p) })
 	return p, err
@@ -39,8 +39,7 @@ func (n Node) kernelParams(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) erro
 	return d.CuGraphKernelNodeGetParams_v10000(n.handle(), v1(p))
 }
 
-// KernelArgs returns a copy of the bytes of each argument of a kernel node (CUDA
-// 12.4, which is when drivers began to tell the sizes).
+// KernelArgs returns a copy of the bytes of each argument of a kernel node (CUDA 12.4).
 func (n Node) KernelArgs() (args [][]byte, err error) {
 	err = n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
 		var p cu.CUDA_KERNEL_NODE_PARAMS
@@ -95,8 +94,7 @@ func (n Node) HostParams() (p cu.CUDA_HOST_NODE_PARAMS, err error) {
 	return p, err
 }
 
-// Event returns the driver's handle of the event that an event record or event
-// wait node is about (CUDA 11.1).
+// Event returns the driver's handle of the event of an event record or event wait node (CUDA 11.1).
 func (n Node) Event() (e driver.CUevent, err error) {
 	t, err := n.Type()
 	if err != nil {
@@ -140,15 +138,15 @@ func copied[T any](at *T, n uint32) []T {
 	return append([]T(nil), unsafe.Slice(at, n)...)
 }
 
-// SemaphoreSignalParams are the parameters of a node that signals external
-// semaphores: those of Semaphores[i] are Params[i].
+// SemaphoreSignalParams are the parameters of a node that signals external semaphores. Params[i]
+// belongs to Semaphores[i].
 type SemaphoreSignalParams struct {
 	Semaphores []driver.CUexternalSemaphore
 	Params     []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
 }
 
-// SemaphoreWaitParams are the parameters of a node that waits for external
-// semaphores: those of Semaphores[i] are Params[i].
+// SemaphoreWaitParams are the parameters of a node that waits for external semaphores. Params[i]
+// belongs to Semaphores[i].
 type SemaphoreWaitParams struct {
 	Semaphores []driver.CUexternalSemaphore
 	Params     []cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS

@@ -9,18 +9,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Plan is a list of nodes that was checked and laid out once, to be added to
-// any number of graphs of its context: the way of programs that build a graph
-// anew for every step. [Graph.AddPlan] costs about what C pays for the same
-// calls and allocates nothing.
+// Plan is a list of nodes that is checked and prepared once, to be added to any number of graphs of
+// its context. It is for programs that build a graph anew for every step. [Graph.AddPlan] costs
+// about as much as the same calls in C and does not allocate.
 //
-// A node is added with the parameters that its operation has then, so changing
-// an argument (SetArg) before the next AddPlan is seen. An operation must not
-// be changed while AddPlan runs.
+// AddPlan adds each node with the current parameters of its operation, so you can change arguments
+// (SetArg) before the next AddPlan, but not while it runs.
 //
-// A Plan keeps alive what its operations refer to until it is closed; graphs
-// that it was added to, and their Execs, keep that for themselves. Any
-// goroutine may use a Plan; uses take turns.
+// A Plan keeps alive what its operations refer to until it is closed. Graphs that it was added to,
+// and their Execs, keep that alive themselves. Any goroutine may use a Plan. Uses take turns.
 type Plan struct {
 	life *driver.Lifetime
 	ctx  *driver.Context
@@ -61,8 +58,8 @@ type planKind struct {
 	plain   bool   // one call adds it
 }
 
-// NewPlan makes a plan of items, whose Deps must be empty: AddPlan takes the
-// nodes that the items without After run after.
+// NewPlan creates a plan of items. Their Deps must be empty, because AddPlan takes the dependencies
+// of items without After.
 func NewPlan(c *driver.Context, items []Item) (*Plan, error) {
 	ops, after := make([]driver.Op, len(items)), make([][]int, len(items))
 	for i := range items {
@@ -80,7 +77,7 @@ func NewPlan(c *driver.Context, items []Item) (*Plan, error) {
 	return newPlan(c, ops, after)
 }
 
-// NewChainPlan makes a plan of operations, each to run after the one before.
+// NewChainPlan creates a plan of operations that each run after the previous one.
 func NewChainPlan(c *driver.Context, ops []driver.Op) (*Plan, error) {
 	return newPlan(c, append([]driver.Op(nil), ops...), nil)
 }
@@ -147,7 +144,7 @@ func (p *Plan) Len() int {
 	return len(p.ops)
 }
 
-// Context returns the context whose graphs the plan is for.
+// Context returns the context of the plan's graphs.
 func (p *Plan) Context() *driver.Context {
 	if !p.exists() {
 		return nil
@@ -155,7 +152,7 @@ func (p *Plan) Context() *driver.Context {
 	return p.ctx
 }
 
-// Lifetime is the plan's ownership record.
+// Lifetime returns the plan's ownership record.
 func (p *Plan) Lifetime() *driver.Lifetime {
 	if !p.exists() {
 		return nil
@@ -163,7 +160,7 @@ func (p *Plan) Lifetime() *driver.Lifetime {
 	return p.life
 }
 
-// String names the plan.
+// String describes the plan.
 func (p *Plan) String() string {
 	if !p.exists() {
 		return absentName(p == nil, &aPlan)
@@ -171,8 +168,8 @@ func (p *Plan) String() string {
 	return fmt.Sprintf("graph plan of %d nodes", len(p.ops))
 }
 
-// Close lets go of what the operations refer to. Graphs that the plan was added
-// to stay as they are.
+// Close releases what the operations refer to. It does not affect graphs that the plan was added
+// to.
 func (p *Plan) Close() error {
 	if !p.exists() {
 		return nil

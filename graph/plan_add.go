@@ -10,13 +10,11 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// AddPlan adds the nodes of p. Those of its items that run after no other item
-// run after deps. When one fails, the error names the item and the graph is as
-// it was.
+// AddPlan adds the nodes of p. Items that run after no other item run after deps. On failure, the
+// error names the item and the graph is unchanged.
 //
-// The graph keeps alive what the operations of p refer to now, until it is
-// closed. That goes for all of its nodes together: what one of them is given
-// later (Node.Set, Exec.Set) is kept beside it, not in its place.
+// The graph keeps alive what the operations of p refer to now, until it is closed. Changing a node
+// later (Node.Set, Exec.Set) does not release that, because it is kept for all nodes together.
 func (g *Graph) AddPlan(p *Plan, deps ...Node) (Nodes, error) {
 	if !p.exists() {
 		return Nodes{}, aPlan.Error(p == nil)

@@ -4,18 +4,18 @@ import (
 	"iter"
 )
 
-// Nodes are the nodes that AddPlan added, in the order of the plan's items. It
-// is a small value, which refers to the graph.
+// Nodes are the nodes that AddPlan added, in the order of the plan's items. It is a small value
+// that refers to the graph.
 type Nodes struct {
 	g        *Graph
 	first, n uint32
 }
 
-// Len returns how many they are, those included that were destroyed since.
+// Len returns the number of nodes, including those destroyed since.
 func (s Nodes) Len() int { return int(s.n) }
 
-// At returns the node of item i. It is the zero Node if there is no such item,
-// if the node was destroyed, or if the graph is closed.
+// At returns the node of item i. It returns the zero Node if there is no such item, if the node was
+// destroyed, or if the graph is closed.
 func (s Nodes) At(i int) Node {
 	if i < 0 || i >= int(s.n) {
 		return Node{}
@@ -34,7 +34,7 @@ func (s Nodes) at(i uint32) Node {
 	return Node{s.g, i}
 }
 
-// All yields the nodes with the numbers of their items.
+// All yields the item numbers and their nodes.
 func (s Nodes) All() iter.Seq2[int, Node] {
 	return func(yield func(int, Node) bool) {
 		for i := range int(s.n) {

@@ -10,18 +10,17 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// ErrSealed is matched when something is registered in a pool that is sealed, and
-// when a graph or a capture is to keep such a pool.
+// ErrSealed matches the errors of registering something in a sealed pool, and of making a graph or
+// a capture keep such a pool.
 var ErrSealed = errors.New("sealed")
 
-// Pool keeps things alive for several graphs: buffers, modules, events, and any
-// value of Go. What is registered stays, though its owner closes or drops it,
-// until the pool is cleared or closed and no graph that holds the pool is left.
-// Then the pool releases it, in the order of registration.
+// Pool keeps things alive for several graphs: buffers, modules, events, and any Go values. A
+// registered thing stays alive, even if its owner closes or drops it, until the pool is cleared or
+// closed and no graph retains the pool. The pool then releases its contents in the order of
+// registration.
 //
-// A graph holds a pool like anything else that it is told to keep: by
-// [Graph.Keep] or [Scope.Keep]. Its Execs then do too, until the last of their
-// launches has ended.
+// [Graph.Keep] or [Scope.Keep] make a graph retain a pool. The graph's Execs then retain it as
+// well, until their last launch has ended.
 //
 // Any goroutine may use a Pool at any time.
 type Pool struct {
@@ -93,7 +92,7 @@ func heldOf(thing any) (pooled, error) {
 	return pooled{life: l, key: l}, l.Check()
 }
 
-// NewPool makes an empty pool. It may hold things of any context of c's driver.
+// NewPool creates an empty pool. It accepts things of any context of c's driver.
 func NewPool(c *driver.Context) (*Pool, error) {
 	life, err := driver.NewLifetime(c, "keep-alive pool")
 	if err != nil {
@@ -119,11 +118,10 @@ func (p *Pool) check() error {
 	return p.life.Check()
 }
 
-// Register has the pool keep things: all of them, or, if one is closed or nil,
-// none. What it keeps already it keeps once. A thing is a driver.Ref; or what has
-// one by a method Ref, such as a buffer or a view; or any other value, which the
-// collector then leaves alone. A value that has a Close of its own is not closed
-// by the pool.
+// Register adds things to the pool: all of them, or none if one is closed or nil. Things already in
+// the pool are not added twice. A thing is a driver.Ref, a value with a method Ref, such as a
+// buffer or a view, or any other value, which stays reachable. The pool does not call the Close
+// method of such other values.
 func (p *Pool) Register(things ...any) error {
 	if err := p.check(); err != nil {
 		return err
@@ -229,7 +227,7 @@ func (p *Pool) Has(thing any) bool {
 	return known
 }
 
-// Len is how many things are registered.
+// Len returns the number of registered things.
 func (p *Pool) Len() int {
 	if !p.exists() {
 		return 0
@@ -239,12 +237,11 @@ func (p *Pool) Len() int {
 	return len(p.core.held)
 }
 
-// InUse reports whether a graph, or an Exec or one of its launches, holds the
-// pool.
+// InUse reports whether a graph, an Exec or one of its launches retains the pool.
 func (p *Pool) InUse() bool { return p.exists() && p.life.Holders() > 0 }
 
-// Clear lets go of everything. It is refused while a graph or an Exec holds the
-// pool, because their nodes refer to what is in it.
+// Clear releases everything. It returns an error while a graph or an Exec retains the pool, because
+// their nodes refer to its contents.
 func (p *Pool) Clear() error {
 	if err := p.check(); err != nil {
 		return err
@@ -257,11 +254,11 @@ func (p *Pool) Clear() error {
 	return nil
 }
 
-// Seal has the pool refuse registrations, and to be kept by further graphs and
-// captures: what it holds, and for whom, stays as it is.
+// Seal makes the pool reject registrations, and further graphs and captures that would retain it.
+// Its contents and current users do not change.
 func (p *Pool) Seal() error { return p.seal(true) }
 
-// Unseal takes Seal back.
+// Unseal undoes Seal.
 func (p *Pool) Unseal() error { return p.seal(false) }
 
 func (p *Pool) seal(on bool) error {
@@ -274,7 +271,7 @@ func (p *Pool) seal(on bool) error {
 	return nil
 }
 
-// Sealed reports whether Seal was called, and Unseal not since.
+// Sealed reports whether the pool is sealed.
 func (p *Pool) Sealed() bool {
 	if !p.exists() {
 		return false
@@ -300,7 +297,7 @@ func (p *Pool) Context() *driver.Context {
 	return p.ctx
 }
 
-// String says how much the pool keeps.
+// String describes how much the pool keeps.
 func (p *Pool) String() string {
 	if !p.exists() {
 		return absentName(p == nil, &aPool)
@@ -308,8 +305,8 @@ func (p *Pool) String() string {
 	return fmt.Sprintf("pool of %d things", p.Len())
 }
 
-// Close refuses new registrations and graphs, and ends the pool's handles. What
-// the pool keeps goes with the last graph that holds it, which may be now.
+// Close makes the pool reject registrations and graphs, and ends its handles. Its contents are
+// released with the last graph that retains it, possibly at once.
 func (p *Pool) Close() error {
 	if !p.exists() {
 		return nil

@@ -2,8 +2,8 @@ package graph
 
 import "sync"
 
-// PoolHandle names a Pool in the whole process, for parts of a program that
-// cannot hand pointers to each other. 0 names none.
+// PoolHandle identifies a Pool in the whole process, for parts of a program that cannot pass
+// pointers to each other. 0 identifies none.
 type PoolHandle uint64
 
 // shared are the pools with handles. A handle keeps its pool reachable.
@@ -15,8 +15,8 @@ type handles struct {
 	byName map[PoolHandle]*Pool
 }
 
-// SharePool gives a pool a handle, until ReleasePool or until the pool is
-// closed. Each call gives another one.
+// SharePool creates a handle of a pool, which is valid until ReleasePool or until the pool is
+// closed. Each call returns a new handle.
 func SharePool(p *Pool) (PoolHandle, error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
@@ -31,8 +31,8 @@ func SharePool(p *Pool) (PoolHandle, error) {
 	return shared.last, nil
 }
 
-// PoolByHandle returns the pool that a handle names, and false for one that
-// nobody gave, that was released or whose pool is closed.
+// PoolByHandle returns the pool of a handle. ok is false if the handle is unknown or released, or
+// if its pool is closed.
 func PoolByHandle(h PoolHandle) (*Pool, bool) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
@@ -40,8 +40,7 @@ func PoolByHandle(h PoolHandle) (*Pool, bool) {
 	return p, ok
 }
 
-// ReleasePool ends a handle; the pool stays. Ending one that is not there does
-// nothing.
+// ReleasePool ends a handle without affecting the pool. It does nothing for an unknown handle.
 func ReleasePool(h PoolHandle) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()

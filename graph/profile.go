@@ -9,60 +9,55 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Profile is how [Graph.Profile] measured a graph. All times, those of nodes too,
-// are medians over the rounds.
+// Profile is the result of measuring a graph with [Graph.Profile]. All times, including those of
+// nodes, are medians over the rounds.
 type Profile struct {
-	// Rounds is how many runs were measured.
+	// Rounds is the number of measured runs.
 	Rounds int
-	// Run is the time of the graph as it is, from the event before its launch to
-	// the one after it.
+	// Run is the time of the unchanged graph, from the event before its launch to the one after it.
 	Run time.Duration
-	// Measured is the same with the events around each node in the graph: how
-	// much the measurement disturbs.
+	// Measured is the same time with the events around each node in the graph. The difference shows
+	// how much measuring disturbs.
 	Measured time.Duration
-	// Overhead is what an empty node measures. The times of nodes are without it,
-	// Run and Measured are as they were.
+	// Overhead is the time measured for an empty node. It is subtracted from the times of nodes,
+	// but not from Run and Measured.
 	Overhead time.Duration
 }
 
 // ProfileOption changes how Profile measures.
 type ProfileOption func(*profiling)
 
-// ProfileRounds sets how many runs are measured, 5 otherwise.
+// ProfileRounds sets the number of measured runs. The default is 5.
 func ProfileRounds(n int) ProfileOption {
 	return func(p *profiling) { p.rounds = n }
 }
 
-// ProfileOneByOne has the nodes run one after the other while they are measured,
-// so that none takes longer because of others beside it. It is not for graphs in
-// which a node waits for what another writes without depending on it: they would
-// wait forever.
+// ProfileOneByOne runs the nodes one after the other while they are measured, so that concurrent
+// nodes do not slow each other down. Do not use it for graphs in which a node waits for what
+// another writes without depending on it: it would wait forever.
 func ProfileOneByOne() ProfileOption {
 	return func(p *profiling) { p.oneByOne = true }
 }
 
-// Profile runs the graph and measures each node on the device, by events right
-// before and right after it. It measures the nodes of child graphs too, and the
-// bodies of a conditional node as a whole. It returns when all runs are over: the
-// graph's snapshot with the times in it. The nodes for events need CUDA 11.1.
+// Profile runs the graph and measures each node on the device, by events right before and after it.
+// It also measures the nodes of child graphs, and the bodies of a conditional node as a whole. It
+// returns the graph's snapshot with the times, when all runs have ended. The event nodes need CUDA
+// 11.1.
 //
-// A node's time is that of the node by itself, from when it could begin until what
-// it did is visible: a few microseconds for a kernel that does nothing, of which
-// little is left when kernels follow one another without events between them.
+// A node's time lasts from when it could begin until its results are visible. It is a few
+// microseconds for a kernel that does nothing, most of which disappears when kernels follow one
+// another without events between them.
 //
-// The graph runs 2 × (rounds + 1) times on s, with all that it does to memory:
-// once and then rounds times as it is, and as often with the events in it. The
-// graph is changed for the moment in which the measured Exec is made, and is
-// afterwards as before.
+// The graph runs 2 × (rounds + 1) times on s, with all its effects on memory: once and then rounds
+// times unchanged, and as often with the events. The graph is changed while the measured Exec is
+// instantiated, and then restored.
 //
-// Nodes that run side by side take as long as they do side by side, waiting for
-// room on the device included; see [ProfileOneByOne]. The events keep kernels
-// that are joined by programmatic edges from overlapping.
+// The times of concurrent nodes include waiting for room on the device: see [ProfileOneByOne]. The
+// events keep kernels with programmatic edges from overlapping.
 //
-// A graph that allocates or frees cannot be measured: the driver takes no node
-// out of such a graph, and makes no copy of it (CUDA_ERROR_NOT_SUPPORTED). Of a
-// graph with conditional nodes the driver makes one Exec at a time, so there may
-// be none when it is measured.
+// A graph that allocates or frees cannot be measured (CUDA_ERROR_NOT_SUPPORTED), because the driver
+// cannot remove its nodes or copy it. A graph with conditional nodes can have one Exec at a time,
+// so it must have none when it is measured.
 func (g *Graph) Profile(ctx context.Context, s *driver.Stream, opts ...ProfileOption) (*Snapshot, error) {
 	m := &profiling{rounds: 5, s: s}
 	absent.Apply(opts, m)

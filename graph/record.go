@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Way is how a graph was made of a list of operations.
+// Way is how Record created a graph.
 type Way uint8
 
 // The ways.
@@ -15,7 +15,7 @@ const (
 	ByHand               // node by node
 )
 
-// String names the way.
+// String returns the name of the way.
 func (w Way) String() string {
 	if w == ByHand {
 		return "by hand"
@@ -23,12 +23,11 @@ func (w Way) String() string {
 	return "by capture"
 }
 
-// Record makes a graph of operations that run one after the other. It captures
-// them on s, or, where s cannot be captured now (it is the legacy stream, or is
-// capturing already), adds them by hand; it says which. The results are the
-// same. That is why operations on events are added by hand, too: a capture takes
-// them for orders between its streams, and its replays would leave the event
-// alone.
+// Record creates a graph of operations that run one after the other, and returns how. It captures
+// them on s. If s cannot be captured now (it is the legacy stream, or is already capturing), it
+// adds them by hand. The results are the same. Operations on events are also added by hand: a
+// capture would treat them as orders between its streams, and replays would not record or wait for
+// the event.
 func Record(s *driver.Stream, ops ...driver.Op) (*Graph, Way, error) {
 	if err := s.Ready(); err != nil {
 		return nil, ByCapture, err

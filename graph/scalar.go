@@ -8,11 +8,10 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Scalar is one value in device memory at an address that never changes: nodes
-// refer to it once, and each replay finds the value that was set before. It is
-// passed to kernels and copies like the Buffer of one element that it is.
+// Scalar is one value in device memory at a fixed address. Nodes refer to it once, and each replay
+// reads the value set before. Pass it to kernels and copies like a Buffer of one element.
 //
-// T is free of Go pointers: a number, a struct or an array of numbers.
+// T must not contain Go pointers: use a number, a struct or an array of numbers.
 type Scalar[T any] struct {
 	*driver.Buffer[T]
 
@@ -21,8 +20,8 @@ type Scalar[T any] struct {
 	stage *staging[T] // nil where values travel in the call
 }
 
-// NewScalar allocates a Scalar with an initial value and waits until it is
-// there. It belongs in front of captures, not into them.
+// NewScalar allocates a Scalar with an initial value and waits until it is written. Call it before
+// a capture, not in one.
 func NewScalar[T any](c *driver.Context, v T) (*Scalar[T], error) {
 	b, err := driver.AllocFrom(c, []T{v})
 	if err != nil {
@@ -38,15 +37,11 @@ func NewScalar[T any](c *driver.Context, v T) (*Scalar[T], error) {
 	return s, nil
 }
 
-// Set gives the scalar a value, in the order of on: launches and other work
-// sent to on before see the value before, and those sent afterwards this one.
-// It neither waits nor allocates, and v has been read when it returns: values
-// of 1, 2 and 4 bytes travel in the call, others by way of page-locked memory
-// that is not used again before the device has read it. (Only when the device
-// is so many values behind that all such memory is in use does Set wait.)
+// Set sets the scalar's value in the order of on: work already in on reads the previous value,
+// later work the new one. Set does not allocate, and has read v when it returns. It only waits if
+// the device is so many values behind that all internal page-locked memory is in use.
 //
-// A stream that is capturing is refused, because every replay would set the
-// value again.
+// It returns an error if the stream is capturing, because every replay would set the value again.
 func (s *Scalar[T]) Set(on *driver.Stream, v T) error {
 	if s == nil {
 		return aScalar.Error(true)
@@ -98,7 +93,7 @@ func (s *Scalar[T]) send(on *driver.Stream, v T) error {
 	return s.stage.send(on, v)
 }
 
-// String names the scalar.
+// String describes the scalar.
 func (s *Scalar[T]) String() string {
 	if s == nil {
 		return "nil scalar"
@@ -107,8 +102,8 @@ func (s *Scalar[T]) String() string {
 	return fmt.Sprintf("scalar %T at %#x", v, uint64(s.Ptr()))
 }
 
-// Close frees the scalar when no graph refers to it any more. Values that are
-// on their way arrive first. It may be called more than once.
+// Close frees the scalar when no graph refers to it any more and the values already set have been
+// written. It may be called more than once.
 func (s *Scalar[T]) Close() error {
 	if s == nil {
 		return nil

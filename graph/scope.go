@@ -7,10 +7,9 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Scope records operations on one stream of an open capture. It takes
-// operations that neither allocate nor free: an address would change between
-// replays, which the types of package driver rule out. A Scope may be used from
-// several goroutines, and by none after its capture ended.
+// Scope records operations on one stream of an open capture. Operations must not allocate or free,
+// because an address would change between replays. The types of package driver ensure that. Several
+// goroutines may use a Scope, but not after its capture ended.
 type Scope struct {
 	r     *recording
 	s     *driver.Stream
@@ -18,10 +17,10 @@ type Scope struct {
 	whole *Recording // a scope in use keeps its capture open
 }
 
-// ScopeOf returns a Scope that records on s, and false if no capture of this package
-// has s now. It is for code that is given a stream alone and has to tell the graph
-// to be what it refers to ([Scope.Keep]) or to allocate in it ([Allocate]). Such a
-// Scope does not keep a Recording open that the program drops.
+// ScopeOf returns a Scope that records on s. ok is false if no capture of this package includes s
+// now. It is for code that only gets a stream, but must make the graph keep something alive
+// ([Scope.Keep]) or allocate in it ([Allocate]). Such a Scope does not keep the Recording
+// reachable.
 func ScopeOf(s *driver.Stream) (*Scope, bool) {
 	if s.Ready() != nil {
 		return nil, false
@@ -40,8 +39,8 @@ func ScopeOf(s *driver.Stream) (*Scope, bool) {
 	return nil, false
 }
 
-// Stream returns the stream that is captured. What is sent to it past the Scope
-// is recorded as well, but the graph does not know what it refers to: see Keep.
+// Stream returns the captured stream. Work enqueued in it without the Scope is also recorded, but
+// the graph does not know what that refers to: see Keep.
 func (sc *Scope) Stream() *driver.Stream {
 	if !sc.exists() {
 		return nil
@@ -49,7 +48,7 @@ func (sc *Scope) Stream() *driver.Stream {
 	return sc.s
 }
 
-// Mode returns the mode of the capture.
+// Mode returns the capture's mode.
 func (sc *Scope) Mode() Mode {
 	if !sc.exists() {
 		return 0
@@ -57,7 +56,7 @@ func (sc *Scope) Mode() Mode {
 	return sc.r.mode
 }
 
-// Do records an operation. The graph keeps alive what it refers to.
+// Do records an operation. The graph keeps alive what the operation refers to.
 func (sc *Scope) Do(op driver.Op) error {
 	if l, ok := op.(*LaunchOp); ok && sc.exists() {
 		return l.recordIn(sc) // which takes the capture itself
@@ -119,8 +118,7 @@ func (sc *Scope) do(o *owners, op driver.Op) error {
 	return nil
 }
 
-// Keep has the graph keep alive what work refers to that was recorded past the
-// Scope.
+// Keep makes the graph keep alive what work refers to that was recorded without the Scope.
 func (sc *Scope) Keep(refs ...driver.Ref) error {
 	r, err := sc.lock()
 	if err != nil {
@@ -169,8 +167,7 @@ func (r *recording) giveOwners() {
 	}
 }
 
-// Status returns the state of the capture and its number, which is unique in
-// the process.
+// Status returns the state of the capture and its number, which is unique in the process.
 func (sc *Scope) Status() (status cu.CUstreamCaptureStatus, id uint64, err error) {
 	if !sc.exists() {
 		return 0, 0, aScope.Error(sc == nil)

@@ -8,10 +8,9 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Add is Do, and returns the node that was recorded: what [Bind], [Node.SetName]
-// and [Exec.Set] take. It is a node of what the capture returns, or of the body
-// that is recorded. Operations on events record an order and no node. They are
-// CUDA_ERROR_NOT_SUPPORTED here.
+// Add is Do, and returns the recorded node, for [Bind], [Node.SetName] and [Exec.Set]. It is a node
+// of the graph that the capture returns, or of the body that is being recorded. Operations on
+// events do not record a node, so they return CUDA_ERROR_NOT_SUPPORTED.
 func (sc *Scope) Add(op driver.Op) (Node, error) {
 	if !sc.exists() {
 		return Node{}, aScope.Error(sc == nil)

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// NewCond makes a condition for a conditional node of what is being captured,
-// in whichever body (CUDA 12.3).
+// NewCond creates a condition for a conditional node of the captured graph or of any body in it
+// (CUDA 12.3).
 func (sc *Scope) NewCond(opts ...CondOption) (Cond, error) {
 	g, err := sc.homeGraph()
 	if err != nil {
@@ -30,36 +30,33 @@ func (sc *Scope) homeGraph() (*Graph, error) {
 	return g.outermost(), nil
 }
 
-// If records a node that runs what body records if the condition is not 0 when
-// its turn comes (CUDA 12.3). Body is called once, now, with a Scope that
-// captures another stream; that body may have If, While and so on of its own.
-// Where it returns an error, panics or leaves its goroutine, or its capture
+// If records a node that runs a body if the condition is not 0 when the node runs (CUDA 12.3). If
+// calls body once, before it returns, with a Scope that captures another stream. body may use If,
+// While and so on itself. If it returns an error, panics or ends its goroutine, or its capture
 // fails, nothing of it is recorded.
 //
-// A body takes kernels, copies and fills; CUDA has no host functions, events
-// and allocations there. A nil body does nothing.
+// CUDA allows kernels, copies and fills in a body, but no host functions, events or allocations. A
+// nil body does nothing.
 //
-// Nodes taken while the body is recorded, from its Scope or its Scope.Graph, are
-// nodes of the body afterwards, under the names they were given.
+// Nodes taken while the body is recorded, from its Scope or its Scope.Graph, become nodes of the
+// body and keep their names.
 func (sc *Scope) If(c Cond, body func(*Scope) error) error {
 	return sc.conditional(cu.CU_GRAPH_COND_TYPE_IF, c, body)
 }
 
-// IfElse records a node that runs what one body records if the condition is not
-// 0, and what the other one does if it is (CUDA 12.8); see If.
+// IfElse records a node that runs one body if the condition is not 0, and the other one if it is
+// (CUDA 12.8). See If.
 func (sc *Scope) IfElse(c Cond, then, otherwise func(*Scope) error) error {
 	return sc.conditional(cu.CU_GRAPH_COND_TYPE_IF, c, then, otherwise)
 }
 
-// While records a node that runs what body records again and again as long as
-// the condition is not 0 (CUDA 12.3); see If. What sets the condition is
-// recorded in the body, and before the node unless it has a default.
+// While records a node that runs its body as long as the condition is not 0 (CUDA 12.3). See If.
+// The body must set the condition. Set it before the node as well, unless it has a default.
 func (sc *Scope) While(c Cond, body func(*Scope) error) error {
 	return sc.conditional(cu.CU_GRAPH_COND_TYPE_WHILE, c, body)
 }
 
-// Switch records a node that runs what the body with the condition's number
-// records (CUDA 12.8); see If.
+// Switch records a node that runs the body whose number equals the condition (CUDA 12.8). See If.
 func (sc *Scope) Switch(c Cond, bodies ...func(*Scope) error) error {
 	return sc.conditional(cu.CU_GRAPH_COND_TYPE_SWITCH, c, bodies...)
 }

@@ -7,10 +7,9 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Allocate records an allocation in the scope's capture: a node like that of
-// [AddAlloc], with the same rules for the memory. It is apart from [Scope.Do],
-// so that code which is given a function of operations records none by
-// accident. An operation of no elements records nothing.
+// Allocate records an allocation in the scope's capture, as [AddAlloc] adds one, with the same
+// rules for the memory. It is separate from [Scope.Do], so that code which takes a function for
+// operations does not record allocations by accident. An operation of no elements records nothing.
 func Allocate[T any](sc *Scope, op *driver.AllocOp[T]) (*driver.Buffer[T], error) {
 	r, err := sc.lock()
 	if err != nil {
@@ -46,8 +45,8 @@ func (o *owners) holdMemory(b driver.Memory) error {
 	return nil
 }
 
-// Free records that the graph frees what a node of it, or of another graph,
-// allocated. The buffer stays open; nothing that runs after it may use it.
+// Free records that the graph frees memory that a node of it, or of another graph, allocated. The
+// buffer stays open, but nothing that runs afterwards may use the memory.
 func (sc *Scope) Free(op *driver.FreeOp) error {
 	r, err := sc.lock()
 	if err != nil {

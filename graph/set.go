@@ -8,15 +8,14 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Set gives the node of an Exec the parameters of op, from the next launch on.
-// n is a node of the graph that the Exec was made from, which must be open, or of
-// a graph in one of its nodes, such as the body of a loop; op is of the node's
-// type. The graph is not changed. What the node referred to before is let go of
-// once the launches that use it have ended; what a node in a node referred to,
-// when the Exec is updated as a whole or closed.
+// Set sets the parameters of an Exec's node to those of op, from the next launch on. n is a node of
+// the graph that the Exec was instantiated from, which must be open, or of a graph nested in it,
+// such as the body of a loop. op must match the node's type. The graph does not change. What the
+// node referred to before is released once the launches that use it have ended. For a node of a
+// nested graph, it is released when the Exec is updated as a whole or closed.
 //
-// What an update can change is the driver's to say: of a kernel node not the
-// context and not the launch attributes, of a copy not the kinds of memory.
+// The driver limits what can change: not the context and the launch attributes of a kernel, and not
+// the kinds of memory of a copy.
 func (x *Exec) Set(n Node, op driver.Op) error {
 	if l, ok := op.(*LaunchOp); ok {
 		return l.setIn(x, n)
@@ -139,10 +138,10 @@ func (x *Exec) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 	return x.d.CuGraphExecKernelNodeSetParams(raw, n, l.KernelNodeParams())
 }
 
-// Set gives the node of a graph the parameters of op, for Execs that are made
-// or updated from the graph afterwards. A kernel node gets op's launch attributes
-// in place of those that an operation gave it before; what it has from a capture,
-// such as the stream's priority, or from the node it is a copy of, it keeps.
+// Set sets the parameters of a graph's node to those of op, for Execs that are instantiated or
+// updated from the graph afterwards. A kernel node gets op's launch attributes instead of those of
+// its previous operation. It keeps those from a capture, such as the stream's priority, or from a
+// node that it was copied from.
 func (n Node) Set(op driver.Op) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot set %v: %w", n, err)

@@ -14,12 +14,12 @@ type Change struct {
 	Op   driver.Op
 }
 
-// SetBatch is Set for many nodes. Kernels of the Exec's graph itself whose memory stays, so that only
-// numbers among their arguments change, are set in one crossing, at about what
-// C pays. Operations are read before it returns; a Change may not share its
-// operation with another one that needs other arguments.
+// SetBatch is Set for many nodes. Kernels of the Exec's graph itself that keep their memory, and
+// only change numbers among their arguments, are set with one native call, at about the cost of C.
+// Operations are read before SetBatch returns. Changes may share an operation only if its arguments
+// are the same for each.
 //
-// When one fails, the error names it; those before it were made.
+// On failure, the error names the change, and the changes before it have been made.
 func (x *Exec) SetBatch(changes []Change) error {
 	if err := x.lock(); err != nil {
 		return err

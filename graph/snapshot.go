@@ -11,12 +11,12 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Snapshot is a graph as it was at one moment, as plain data, with the graphs in
-// its nodes. Apart from [SnapshotNode.Node] there are no handles or addresses in
-// it: two runs of a program have equal snapshots. Package graph/view draws it.
+// Snapshot is a graph with its nested graphs at one moment, as plain data. It contains no handles
+// or addresses, except in [SnapshotNode.Node], so two runs of a program have equal snapshots.
+// Package graph/view draws it.
 type Snapshot struct {
-	// Label says which graph of a conditional node this is: "body", "then",
-	// "else" or "body 2". It is "" for other graphs.
+	// Label identifies a graph of a conditional node: "body", "then", "else" or "body 2". It is ""
+	// for other graphs.
 	Label   string
 	Nodes   []SnapshotNode // by ascending number
 	Edges   []SnapshotEdge // by ascending From, then To
@@ -26,18 +26,17 @@ type Snapshot struct {
 // SnapshotNode is a node in a [Snapshot].
 type SnapshotNode struct {
 	Node Node
-	// ID is the node's number, the one in errors. That of a node inside another
-	// one begins with that node's: 3.0.1 is node 1 of the first graph in node 3.
+	// ID is the node's number, as in errors. For a nested node it begins with the number of the
+	// outer node: 3.0.1 is node 1 of the first graph in node 3.
 	ID   string
 	Type Type
-	// Kind is the type in words: "kernel", "copy", "fill", "host function",
-	// "child graph" and so on, and "IF", "IF-ELSE", "WHILE" or "SWITCH".
+	// Kind is the type in words: "kernel", "copy", "fill", "host function", "child graph" and so
+	// on, and "IF", "IF-ELSE", "WHILE" or "SWITCH".
 	Kind   string
 	Name   string // as set by Node.SetName, else that of the kernel (CUDA 12.3), else ""
 	Params string // the parameters worth showing: "grid 1 block 32", "128 bytes host to device"
 	Off    bool   // switched off in the Exec whose snapshot it is
-	// Graphs are the child graph, or the bodies of a conditional node if this
-	// package added it.
+	// Graphs holds the child graph, or the bodies of a conditional node if this package added it.
 	Graphs []*Snapshot
 
 	Timed bool          // whether Graph.Profile measured the node
@@ -65,9 +64,8 @@ func (g *Graph) Snapshot() (*Snapshot, error) {
 	return s, nil
 }
 
-// Snapshot returns the graph of the Exec as it is now, and which of its nodes are
-// off in the Exec (CUDA 11.6). The driver does not say that of nodes in child
-// graphs and bodies.
+// Snapshot returns the graph of the Exec as it is now, and which of its nodes are off in the Exec
+// (CUDA 11.6). That is not known for nodes of child graphs and bodies.
 func (x *Exec) Snapshot() (*Snapshot, error) {
 	if err := x.lock(); err != nil {
 		return nil, err
@@ -96,7 +94,7 @@ func canBeOff(t Type) bool {
 	return t == cu.CU_GRAPH_NODE_TYPE_KERNEL || t == cu.CU_GRAPH_NODE_TYPE_MEMCPY || t == cu.CU_GRAPH_NODE_TYPE_MEMSET
 }
 
-// All yields every node, and after a node those of the graphs in it.
+// All yields every node, and after each node those of its nested graphs.
 func (s *Snapshot) All() iter.Seq[*SnapshotNode] {
 	return func(yield func(*SnapshotNode) bool) { s.each(yield) }
 }

@@ -9,14 +9,13 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Stage sends operations to s that prepare the next launch, such as copies of its
-// inputs, and does not wait. They run behind the launch before, on whatever
-// stream that was, so they do not change inputs under it; and the next launch
-// runs behind them, on whatever stream that will be.
+// Stage enqueues operations in s that prepare the next launch, such as copies of its inputs, and
+// does not wait. They run after the previous launch, whatever its stream, so they do not change
+// inputs in use. The next launch runs after them, whatever its stream.
 //
-// On one stream that is the stream's own order and costs nothing. Where streams
-// differ an event orders them. When an operation fails the error says which;
-// those before it stay ahead of the next launch.
+// On one stream that is the stream's own order and costs nothing. Different streams are ordered by
+// an event. If an operation fails, the error names it, and the next launch still runs after those
+// before it.
 func (x *Exec) Stage(s *driver.Stream, ops ...driver.Op) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -87,10 +86,9 @@ func isOrdered(before, after *driver.Stream) bool {
 	return before == after && after.Raw() != cu.CU_STREAM_PER_THREAD
 }
 
-// StageValue is Exec.Stage of a function that returns a value besides, such as the
-// buffer that it has the next launch read: stage gets what it needs to send
-// operations. If it fails, or an operation does, there is no value; operations
-// that were sent before stay ahead of the next launch.
+// StageValue is Exec.Stage of a function that also returns a value, such as the buffer that the
+// next launch reads. stage calls do to enqueue operations. If stage or an operation fails, there is
+// no value, and the next launch still runs after the operations that were enqueued.
 func StageValue[T any](x *Exec, s *driver.Stream, stage func(do func(...driver.Op) error) (T, error)) (T, error) {
 	var none T
 	if stage == nil {

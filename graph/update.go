@@ -7,25 +7,23 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// UpdateResult is the answer to an update: done, or why it cannot be done by an
-// update. An Exec that was not updated is as it was.
+// UpdateResult is the result of an update: done, or why an update cannot do it. An Exec that was
+// not updated is unchanged.
 type UpdateResult struct {
 	Result cu.CUgraphExecUpdateResult
-	// Node of the new graph is the first that does not fit, zero where the
-	// driver named none.
+	// Node is the first node of the new graph that does not fit, zero if the driver did not name
+	// one.
 	Node Node
-	// FromNode is set when it is the edge from FromNode to Node that does not
-	// fit (drivers since CUDA 12.0).
+	// FromNode is set if the edge from FromNode to Node does not fit (drivers since CUDA 12.0).
 	FromNode Node
-	// Name is what Node is called: the name it was given, else its kernel's
-	// (drivers since CUDA 12.3), else "".
+	// Name is the name of Node, else of its kernel (drivers since CUDA 12.3), else "".
 	Name string
 }
 
 // Updated reports whether the update was done.
 func (r UpdateResult) Updated() bool { return r.Result == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS }
 
-// Reason says in words what Result says, "" for success.
+// Reason describes Result in words, "" for success.
 func (r UpdateResult) Reason() string {
 	switch r.Result {
 	case cu.CU_GRAPH_EXEC_UPDATE_SUCCESS:
@@ -48,7 +46,7 @@ func (r UpdateResult) Reason() string {
 	return "the driver gave no reason"
 }
 
-// String is one line: updated, or the reason and the node.
+// String returns one line: updated, or the reason and the node.
 func (r UpdateResult) String() string {
 	switch {
 	case r.Updated():
@@ -61,11 +59,11 @@ func (r UpdateResult) String() string {
 	return fmt.Sprintf("not updated: %s: from %v to %s", r.Reason(), r.FromNode, r.node())
 }
 
-// Update gives the Exec the parameters of g, which must have the same nodes
-// with the same dependencies, added in the same order, as the graph it was made
-// from. That it has not is an answer and no error.
+// Update sets the parameters of the Exec to those of g. g must have the same nodes with the same
+// dependencies, added in the same order, as the graph that the Exec was instantiated from. If it
+// does not, the UpdateResult says so, and the error is nil.
 //
-// The nodes that Set takes stay those of the graph the Exec was made from.
+// Set still takes the nodes of the graph that the Exec was instantiated from.
 func (x *Exec) Update(g *Graph) (UpdateResult, error) {
 	if err := x.lockWith(g); err != nil {
 		return UpdateResult{Result: cu.CU_GRAPH_EXEC_UPDATE_ERROR}, err

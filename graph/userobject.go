@@ -9,17 +9,16 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// RetainUserObject has the graph hold n references to u, and with it every
-// clone and every Exec made of it from now on (CUDA 11.3). What destroys an
-// object that nobody refers to any more is said at [driver.UserObject].
+// RetainUserObject makes the graph hold n references to u. Clones, and Execs instantiated from now
+// on, hold references as well (CUDA 11.3). See [driver.UserObject] for how it is destroyed.
 func (g *Graph) RetainUserObject(u *driver.UserObject, n int) error {
 	return g.changeUsers("retain", u, n, func() error {
 		return g.d.CuGraphRetainUserObject(g.raw, u.Raw(), uint32(n), 0)
 	}, n)
 }
 
-// MoveUserObject gives the program's reference to the graph and closes u: the
-// object is the graph's from now on, and that of its clones and Execs.
+// MoveUserObject transfers the program's reference to the graph and closes u. From then on the
+// graph owns the object, with its clones and Execs.
 func (g *Graph) MoveUserObject(u *driver.UserObject) error {
 	return g.changeUsers("take over", u, 1, func() error {
 		err := g.d.CuGraphRetainUserObject(g.raw, u.Raw(), 1, uint32(cu.CU_GRAPH_USER_OBJECT_MOVE))
@@ -30,8 +29,7 @@ func (g *Graph) MoveUserObject(u *driver.UserObject) error {
 	}, 1)
 }
 
-// ReleaseUserObject gives n of the graph's references to u back. What clones
-// and Execs hold stays.
+// ReleaseUserObject releases n of the graph's references to u. Clones and Execs keep theirs.
 func (g *Graph) ReleaseUserObject(u *driver.UserObject, n int) error {
 	return g.changeUsers("release", u, n, func() error {
 		if held := g.users[u.Raw()]; n > held {

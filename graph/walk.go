@@ -7,13 +7,13 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Nodes yields the graph's nodes, in the driver's order, as they are when the
-// iteration begins. An error ends it.
+// Nodes yields the graph's nodes, in the driver's order, as they are when the iteration begins. An
+// error ends the iteration.
 func (g *Graph) Nodes() iter.Seq2[Node, error] {
 	return g.each((*driver.Driver).CuGraphGetNodes)
 }
 
-// Roots yields the nodes that depend on none.
+// Roots yields the nodes without dependencies.
 func (g *Graph) Roots() iter.Seq2[Node, error] {
 	return g.each((*driver.Driver).CuGraphGetRootNodes)
 }
@@ -99,8 +99,8 @@ func (g *Graph) nodes(raws []cu.CUgraphNode) []Node {
 // Edge is a dependency: To runs after From.
 type Edge struct {
 	From, To Node
-	// Data is set on edges that are not plain ones, such as programmatic
-	// dependent launches.
+	// Data is nonzero for edges that are not plain, such as those of programmatic dependent
+	// launches.
 	Data cu.CUgraphEdgeData
 }
 
