@@ -10,8 +10,8 @@ import (
 // launch graphs record here whether it is allocated. Values are equal if they are the same memory.
 type GraphMemory struct{ o *ordered }
 
-// GraphMemoryOf returns the graph memory that m is part of. ok is false if m does not belong to a
-// graph.
+// GraphMemoryOf returns the graph memory that m is part of, or false if m does not belong to
+// a graph.
 func GraphMemoryOf(m Memory) (GraphMemory, bool) {
 	s, err := spanOf(m)
 	if err != nil || s.a.order == nil || !s.a.order.isGraph() {
@@ -20,7 +20,7 @@ func GraphMemoryOf(m Memory) (GraphMemory, bool) {
 	return GraphMemory{s.a.order}, true
 }
 
-// GraphMemory returns the graph memory that the operation frees. ok is false if the memory does not
+// GraphMemory returns the graph memory that the operation frees, or false if the memory does not
 // belong to a graph.
 func (o *FreeOp) GraphMemory() (GraphMemory, bool) {
 	if o == nil || o.mem.a == nil || !o.mem.a.order.isGraph() {

@@ -23,8 +23,8 @@ func withFlags(f cu.CUgraphInstantiate_flags) Option {
 }
 
 // WithAutoFree makes a launch free what the previous launch allocated and did not free (CUDA 11.4).
-// Outputs in graph memory are then valid until the next launch. Those of the last launch are freed
-// with their buffers, see [AddAlloc].
+// A launch's outputs in graph memory are then valid until the next launch. The outputs of the last
+// launch are freed with their buffers, see [AddAlloc].
 func WithAutoFree() Option {
 	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
 }

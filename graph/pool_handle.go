@@ -31,8 +31,8 @@ func SharePool(p *Pool) (PoolHandle, error) {
 	return shared.last, nil
 }
 
-// PoolByHandle returns the pool of a handle. ok is false if the handle is unknown or released, or
-// if its pool is closed.
+// PoolByHandle returns the pool of a handle, or false if the handle is unknown or released, or if
+// its pool is closed.
 func PoolByHandle(h PoolHandle) (*Pool, bool) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()

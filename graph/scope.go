@@ -17,7 +17,7 @@ type Scope struct {
 	whole *Recording // a scope in use keeps its capture open
 }
 
-// ScopeOf returns a Scope that records on s. ok is false if no capture of this package includes s
+// ScopeOf returns a Scope that records on s, or false if no capture of this package includes s
 // now. It is for code that only gets a stream, but must make the graph keep something alive
 // ([Scope.Keep]) or allocate in it ([Allocate]). Such a Scope does not keep the Recording
 // reachable.
