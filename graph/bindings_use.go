@@ -2,12 +2,11 @@ package graph
 
 import "sync/atomic"
 
-// use marks bindings that somebody is setting, sending or changing. It finds two
-// goroutines that use them at a time, which would leave values unsent without a
-// word. It is no lock: whoever finds the mark is refused.
+// use marks bindings that a goroutine is setting, sending or changing. It detects concurrent use,
+// which would silently leave values unsent. It is not a lock: a second user gets an error.
 //
-// Setting a number only looks at the mark. To make one costs more than storing the
-// number does, and the calls that take long are the others.
+// Setting a number only checks the mark. Setting the mark costs more than storing the number does,
+// and the calls that take long set it.
 type use struct{ by atomic.Uint32 }
 
 func (u *use) begin() error {

@@ -2,8 +2,8 @@ package graph
 
 import "github.com/purecuda/cuda/driver"
 
-// recordedUses are the footprints of what was recorded, in order. Which nodes
-// the driver made of it is found out when somebody asks (recognise).
+// recordedUses are the footprints of the recorded operations, in order. Their nodes are resolved
+// lazily (recognise).
 type recordedUses struct {
 	prints *footprints
 	noted  uint64        // of the latest launch in prints: its AccessesVersion

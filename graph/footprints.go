@@ -8,13 +8,12 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// footprints is what is known of the memory that the nodes of a graph use beyond
-// what the driver can be asked: of a kernel it knows the addresses it is given,
-// and not how much memory is behind them. All of it is numbers in lists, so that
-// noting a node costs a comparison and a store.
+// footprints records the memory accesses of a graph's nodes beyond what the driver returns. For a
+// kernel the driver knows the addresses of its arguments, but not the size of the memory. All of it
+// is numbers in lists, so recording a node costs a comparison and a store.
 //
-// Graphs that were copied from this one see its lists as they were (snapshot).
-// What only appends may go on; who changes what is there makes copies first.
+// Copies of the graph see its lists as they were (snapshot). Appending is safe. Changing existing
+// entries requires copying them first.
 type footprints struct {
 	of    []uint32 // by node: its footprint, counted from 1; 0: not noted here
 	list  []footprint
@@ -25,8 +24,8 @@ type footprints struct {
 
 	shared bool        // snapshots see the lists
 	plans  []planNodes // nodes of plans
-	// Footprints of nodes that the driver made: captured ones, copies. Which is
-	// whose is found out when somebody asks.
+	// Footprints of nodes that the driver created: captured ones and copies. Their nodes are
+	// resolved lazily.
 	loose    []*footprints
 	children map[uint32]*footprints // of graphs that were copied into nodes
 	declared map[uint32][]driver.Access
@@ -223,8 +222,8 @@ func (p *footprints) snapshot() *footprints {
 	return &s
 }
 
-// copiedFrom notes that nodes are copies of those of another graph; which of
-// which is found out when somebody asks.
+// copiedFrom records that nodes are copies of those of another graph. Which copy belongs to which
+// node is resolved lazily.
 func (p *footprints) copiedFrom(other *footprints) {
 	p.loose = append(p.loose, other.snapshot())
 }

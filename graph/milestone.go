@@ -7,10 +7,10 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// milestone is an event that this package records to know, or to have another stream
-// wait until, what a stream was sent so far is done. It works for streams and
-// contexts that the program has closed and something else still holds, where an
-// Event of package driver does not, and keeps the context.
+// milestone is a completion event. With it this package learns, or makes another stream wait until,
+// the work enqueued in a stream so far is done. Unlike an Event of package driver, it also works
+// for streams and contexts that the program has closed while something else still retains them. It
+// retains the context.
 type milestone struct {
 	refs    atomic.Int32
 	event   driver.CUevent
@@ -35,9 +35,8 @@ func (m *milestone) fits(s *driver.Stream) bool {
 	return m != nil && m.d == s.Context().Guarded() && m.refs.Load() == 1
 }
 
-// record has the mark stand behind what s has. It reports false while s is being
-// captured: there every query and wait breaks the capture, and an event that is
-// recorded stands in the graph and not behind anything.
+// record records the event after all work in s. It returns false while s is being captured: there
+// every query and wait invalidates the capture, and a recorded event becomes part of the graph.
 func (m *milestone) record(s *driver.Stream) (bool, error) {
 	return outsideCaptures(s, func() error { return m.d.CuEventRecord(m.event, s.Raw()) })
 }
@@ -58,10 +57,10 @@ func outsideCaptures(s *driver.Stream, call func() error) (bool, error) {
 	return false, err
 }
 
-// happened asks, without waiting.
+// happened queries the event without waiting.
 func (m *milestone) happened() (bool, error) { return happened(m.d.CuEventQuery(m.event)) }
 
-// happened is the answer of a query.
+// happened converts the result of a query.
 func happened(err error) (bool, error) {
 	if e, ok := err.(*driver.Error); ok && e.Result == driver.CUDA_ERROR_NOT_READY {
 		return false, nil

@@ -9,13 +9,13 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// retired is what an exec does not refer to any more while launches that do are
-// still under way. CUDA orders the launches of one exec, so when a later point
-// of the stream of the last launch is reached, all of them have ended.
+// retired holds what an exec no longer refers to while launches that do are still in flight. CUDA
+// orders the launches of one exec, so all of them have ended once a later point in the stream of
+// the last launch is reached.
 //
-// Steady state allocates nothing: things collect in fresh; when they are many,
-// the next launch records a mark and they become waiting; when that has been
-// reached they are let go of.
+// The steady state allocates nothing. Things collect in fresh. When they are many, the next launch
+// records a completion event and they become waiting. When that event has completed they are
+// released.
 type retired struct {
 	tail                   // of the latest launch
 	replays  uint64        // launches that succeeded
@@ -46,8 +46,8 @@ func (r *retired) launched() {
 	}
 }
 
-// record has a mark stand behind the launch. Without one, things wait for a later
-// try, or for Run, Wait or Close.
+// record records a completion event after the launch. If that fails, things wait for a later try,
+// or for Run, Wait or Close.
 func (r *retired) record() {
 	if r.stream.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.shareMark()
@@ -86,18 +86,18 @@ func (r *retired) await() {
 	r.recorded = true
 }
 
-// unstage forgets what was staged, because a launch is behind it.
+// unstage forgets what was staged, because a launch runs after it.
 func (r *retired) unstage() {
 	r.staged.release()
 	r.staged.stream, r.staged.stands = nil, false
 }
 
-// retire lets go of a thing as soon as no launch needs it.
+// retire releases a thing as soon as no launch needs it.
 func (r *retired) retire(k keeper) {
 	r.fresh = append(r.fresh, k)
 }
 
-// sweep lets go of what can be let go of without waiting.
+// sweep releases what can be released without waiting.
 func (r *retired) sweep() {
 	if len(r.fresh)+len(r.waiting) == 0 {
 		return
@@ -156,7 +156,7 @@ func letGoAll(list *[]keeper) {
 	*list = (*list)[:0]
 }
 
-// retireGone lets go of what owners dropped.
+// retireGone releases what owners dropped.
 func (r *retired) retireGone(o *owners) {
 	if len(o.gone) == 0 {
 		return
@@ -169,9 +169,9 @@ func (r *retired) retireGone(o *owners) {
 	r.sweep()
 }
 
-// depart is for an executable graph that another takes the place of: what it
-// refers to is let go of when its launches have ended. The driver does not know
-// that those of the other are to run behind them, so they are as what is staged.
+// depart handles an executable graph that another replaces: what it refers to is released when its
+// launches have ended. The driver does not know that the new graph's launches must run after them,
+// so they are treated as staged work.
 func (r *retired) depart() error {
 	old := &retired{tail: r.tail, replays: r.replays, settled: r.settled, fresh: r.fresh, waiting: r.waiting, users: r.users}
 	r.tail = tail{stream: r.stream}
@@ -185,8 +185,8 @@ func (r *retired) depart() error {
 	return old.close()
 }
 
-// close ends the exec: nothing is retired any more. What there is is let go of when
-// the last launch has ended: now, or on a goroutine that waits for that.
+// close ends the exec: nothing is retired any more. What it holds is released when the last launch
+// has ended: now, or on a goroutine that waits for that.
 func (r *retired) close() error {
 	r.unstage()
 	if r.settled < r.replays {
@@ -202,7 +202,7 @@ func (r *retired) close() error {
 	return r.end()
 }
 
-// end lets go of everything.
+// end releases everything.
 func (r *retired) end() error {
 	r.letGo()
 	return join([]error{r.users.drop(), r.staged.end(), r.tail.end()})
@@ -211,8 +211,7 @@ func (r *retired) end() error {
 // parked counts the goroutines that wait for launches of execs that are gone.
 var parked sync.WaitGroup
 
-// park waits for the last launch. It polls, as a wait would hold a thread for each
-// exec: what is left of a launch that is about to end is given back soon after.
+// park waits for the last launch by polling, because a wait would occupy a thread for each exec.
 func (r *retired) park() {
 	for start := time.Now(); ; {
 		if ended, err := r.passed(); ended || neverAgain(err) {

@@ -5,10 +5,10 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// A launch attribute stays with a kernel node until another value is set, and
-// there is no call that takes one away. So that a node that is set to a Launch has
-// that one's attributes and no others, the graph knows which nodes have any, and
-// gives those a clean slate: the attributes of a kernel that was never given one.
+// A launch attribute stays with a kernel node until another value is set, and no call removes one.
+// A node that is set to a Launch must have that Launch's attributes and no others. So the graph
+// knows which nodes have any, and resets those to the attributes of a kernel that was never given
+// one.
 
 // tune notes that a node was given attributes.
 func (g *Graph) tune(n cu.CUgraphNode, ids attributeSet) {

@@ -9,15 +9,15 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// tail is where work of an exec ends in a stream: its latest launch, as CUDA orders
-// the launches of one exec one behind the other, or what was staged for the next.
-// It can be asked whether that was reached, and other streams can wait for it.
+// tail is where work of an exec ends in a stream: its latest launch, as CUDA orders the launches of
+// one exec, or what was staged for the next. It can be queried for completion, and other streams
+// can wait for it.
 //
-// It never asks the context. cuCtxSynchronize invalidates every capture that is
-// open in it, by whatever thread and in whatever mode, also when it is guarded
-// (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#prohibited-and-unhandled-operations).
-// So the stream is held, also beyond the program's Close of it, until the work is
-// known to have ended. A stream that the program borrowed cannot be held.
+// It never queries the context. cuCtxSynchronize invalidates every open capture in the context, of
+// any thread and mode, even if guarded
+// (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#prohibited-and-unhandled-operations). So
+// the stream is retained, even after the program closes it, until the work is known to have ended.
+// A stream that the program borrowed cannot be retained.
 type tail struct {
 	stream *driver.Stream
 	held   bool // a reference keeps the driver's stream
@@ -26,13 +26,13 @@ type tail struct {
 	mark   *milestone
 }
 
-// follows reports whether more work in s is behind the work without more ado.
+// follows reports whether later work in s runs after the work without further ordering.
 func (t *tail) follows(s *driver.Stream) bool { return t.quick && t.stream == s }
 
-// move makes s the stream of the work, if send succeeds, which sends some.
+// move makes s the stream of the work if send, which enqueues the work, succeeds.
 //
-// The per-thread stream is another one on another thread. So there the mark is
-// made before, and recorded behind the work while the thread is the same.
+// The per-thread stream is another one on another thread. For it the completion event is created
+// before, and recorded after the work while the thread is the same.
 func (t *tail) move(s *driver.Stream, send func() error) error {
 	if s.Raw() == cu.CU_STREAM_PER_THREAD {
 		return t.moveHere(s, send)
@@ -73,9 +73,9 @@ func (t *tail) moveHere(s *driver.Stream, send func() error) error {
 	return nil
 }
 
-// markHere has the mark stand behind the work in the stream of this thread. Where it
-// cannot, the work is waited for now, because later nobody knows which stream it is;
-// if that is not possible either the context is lost. During a capture nothing runs.
+// markHere records the completion event after the work in the stream of this thread. If it cannot,
+// it waits for the work now, because later nothing identifies the stream. If that fails as well,
+// the context is lost. During a capture nothing runs.
 func (t *tail) markHere() bool {
 	stands, err := t.mark.record(t.stream)
 	if err != nil && t.stream.Context().Guarded().CuStreamSynchronize(t.stream.Raw()) == nil {
@@ -118,7 +118,7 @@ func (t *tail) use(m *milestone) error {
 	return err
 }
 
-// marked has the mark stand behind the work, if it does not yet. It reports false
+// marked records the completion event after the work, unless that is done already. It returns false
 // while the stream is being captured.
 func (t *tail) marked() (bool, error) {
 	if t.stands {
@@ -138,8 +138,8 @@ func (t *tail) marked() (bool, error) {
 	return t.stands, err
 }
 
-// passed reports whether the work has been seen to have ended. Where there can be
-// no mark the stream is asked, which is done later than the work at most.
+// passed reports whether the work has been seen to have ended. Without a completion event it
+// queries the stream, which may finish later than the work.
 func (t *tail) passed() (bool, error) {
 	stands, err := t.marked()
 	if err == nil && stands {
@@ -156,7 +156,7 @@ func (t *tail) passed() (bool, error) {
 	return done, err
 }
 
-// precede has what is sent to s from now on run behind the work.
+// precede makes later work in s run after the work.
 func (t *tail) precede(s *driver.Stream) error {
 	stands, err := t.marked()
 	if err != nil {
