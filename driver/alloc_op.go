@@ -89,7 +89,7 @@ func (o *AllocOp[T]) MemAllocNodeParams() *cu.CUDA_MEM_ALLOC_NODE_PARAMS {
 	return &o.params
 }
 
-// Context returns the context in which the memory is allocated.
+// Context returns the memory's context.
 func (o *AllocOp[T]) Context() *Context {
 	if o == nil {
 		return nil

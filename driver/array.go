@@ -83,7 +83,7 @@ func (a *Array) Bytes() uintptr {
 	return a.RowBytes() * max(a.desc.Height, 1) * max(a.desc.Depth, 1)
 }
 
-// Context returns the context in which the array was allocated.
+// Context returns the array's context.
 func (a *Array) Context() *Context {
 	if a == nil {
 		return nil
@@ -91,7 +91,7 @@ func (a *Array) Context() *Context {
 	return a.ctx
 }
 
-// Ref returns a reference that keeps the array alive, nil for a nil array.
+// Ref keeps the array alive, nil for a nil array.
 func (a *Array) Ref() Ref {
 	if a == nil {
 		return nil

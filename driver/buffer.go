@@ -93,10 +93,10 @@ func (b *Buffer[T]) Bytes() uintptr { return b.span().bytes }
 // buffer itself does that.
 func (b *Buffer[T]) Ptr() CUdeviceptr { return b.span().ptr }
 
-// Context returns the context in which the buffer was allocated, nil for a nil buffer.
+// Context returns the buffer's context, nil for a nil buffer.
 func (b *Buffer[T]) Context() *Context { return b.span().context() }
 
-// Ref returns a reference that keeps the memory alive.
+// Ref keeps the memory alive.
 func (b *Buffer[T]) Ref() Ref { return b.span().ref() }
 
 // All returns the whole buffer as a view.

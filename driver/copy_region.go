@@ -24,9 +24,9 @@ type Region struct {
 type AnyMemory interface {
 	// Bytes returns the size of the memory.
 	Bytes() uintptr
-	// Context returns the context in which it was allocated.
+	// Context returns the memory's context.
 	Context() *Context
-	// Ref returns a reference that keeps it alive.
+	// Ref keeps it alive.
 	Ref() Ref
 }
 

@@ -32,10 +32,10 @@ func (d Declared) Bytes() uintptr { return d.span().bytes }
 // Ptr returns the device address, 0 without memory.
 func (d Declared) Ptr() CUdeviceptr { return d.span().ptr }
 
-// Context returns the context in which the memory was allocated, nil without memory.
+// Context returns the memory's context, nil without memory.
 func (d Declared) Context() *Context { return d.span().context() }
 
-// Ref returns a reference that keeps the memory alive.
+// Ref keeps the memory alive.
 func (d Declared) Ref() Ref { return d.span().ref() }
 
 // String describes the memory and its access.

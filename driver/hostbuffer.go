@@ -153,10 +153,10 @@ func (h *HostBuffer[T]) Bytes() uintptr { return h.hostSpan().bytes }
 // HostPtr returns the address of the memory.
 func (h *HostBuffer[T]) HostPtr() unsafe.Pointer { return h.hostSpan().ptr }
 
-// Context returns the context in which the memory was page-locked, nil for a nil buffer.
+// Context returns the memory's context, nil for a nil buffer.
 func (h *HostBuffer[T]) Context() *Context { return h.All().Context() }
 
-// Ref returns a reference that keeps the memory alive.
+// Ref keeps the memory alive.
 func (h *HostBuffer[T]) Ref() Ref { return h.hostSpan().ref() }
 
 // All returns the whole buffer as a view.
@@ -230,7 +230,7 @@ func (v HostView[T]) Bytes() uintptr { return v.mem.bytes }
 // HostPtr returns the address of the memory.
 func (v HostView[T]) HostPtr() unsafe.Pointer { return v.mem.ptr }
 
-// Context returns the context in which the memory was page-locked, nil for a zero HostView.
+// Context returns the memory's context, nil for a zero HostView.
 func (v HostView[T]) Context() *Context {
 	if v.mem.a == nil {
 		return nil
@@ -238,7 +238,7 @@ func (v HostView[T]) Context() *Context {
 	return v.mem.a.ctx
 }
 
-// Ref returns a reference that keeps the memory alive.
+// Ref keeps the memory alive.
 func (v HostView[T]) Ref() Ref { return v.mem.ref() }
 
 // All returns v itself and makes HostView a HostMemoryOf.

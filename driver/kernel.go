@@ -135,7 +135,7 @@ func (k *Kernel) Signature() (sig ptx.Signature, ok bool) {
 	return *k.sig, true
 }
 
-// Ref returns a reference that keeps the code loaded.
+// Ref keeps the code loaded.
 func (k *Kernel) Ref() Ref {
 	if k == nil || k.code == nil {
 		return nil

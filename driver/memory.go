@@ -12,9 +12,9 @@ type Memory interface {
 	Ptr() CUdeviceptr
 	// Bytes returns the size of the range.
 	Bytes() uintptr
-	// Context returns the context in which the memory was allocated, nil for a zero View.
+	// Context returns the memory's context, nil for a zero View.
 	Context() *Context
-	// Ref returns a reference that keeps the memory alive, nil for a nil buffer.
+	// Ref keeps the memory alive, nil for a nil buffer.
 	Ref() Ref
 
 	span() span
@@ -116,9 +116,9 @@ type HostMemoryOf[T any] interface {
 	HostPtr() unsafe.Pointer
 	// Bytes returns the size of the range.
 	Bytes() uintptr
-	// Context returns the context in which the memory was page-locked, nil for a zero HostView.
+	// Context returns the memory's context, nil for a zero HostView.
 	Context() *Context
-	// Ref returns a reference that keeps the memory alive, nil for a nil buffer.
+	// Ref keeps the memory alive, nil for a nil buffer.
 	Ref() Ref
 	// All returns the whole range as a view.
 	All() HostView[T]

@@ -69,7 +69,7 @@ func (o *EventWaitOp) Enqueue(s *Stream) error {
 	return s.WaitEvent(o.event)
 }
 
-// Context implements Op. It returns the event's context.
+// Context implements Op: it is the event's.
 func (o *EventRecordOp) Context() *Context {
 	if o == nil {
 		return nil
@@ -77,7 +77,7 @@ func (o *EventRecordOp) Context() *Context {
 	return o.event.Context()
 }
 
-// Context implements Op. It returns the event's context, but the operation may run in any.
+// Context implements Op: it is the event's, but the operation may run in any.
 func (o *EventWaitOp) Context() *Context {
 	if o == nil {
 		return nil

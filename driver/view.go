@@ -57,10 +57,10 @@ func (v View[T]) Bytes() uintptr { return v.mem.bytes }
 // Ptr returns the device address. Keep the view or its buffer reachable while you use the address.
 func (v View[T]) Ptr() CUdeviceptr { return v.mem.ptr }
 
-// Context returns the context in which the memory was allocated, nil for a zero View.
+// Context returns the memory's context, nil for a zero View.
 func (v View[T]) Context() *Context { return v.mem.context() }
 
-// Ref returns a reference that keeps the memory alive.
+// Ref keeps the memory alive.
 func (v View[T]) Ref() Ref { return v.mem.ref() }
 
 // All returns v itself and makes View a MemoryOf.
