@@ -113,10 +113,3 @@ func (a *Access) SetRows(width, pitch, rows, layer, layers uintptr) {
 	}
 	a.Rows = &Rows{uint64(width), uint64(pitch), uint64(rows), uint64(layer), uint64(layers)}
 }
-
-// AccessOf returns the access to a whole buffer or view, on the device or page-locked.
-func AccessOf(m AnyMemory, mode AccessMode) (Access, error) {
-	var p place
-	_, err := p.locate(m, mode)
-	return p.access, err
-}

@@ -51,6 +51,7 @@ func argTypeOf(t reflect.Type) *argType {
 var (
 	spanType   = reflect.TypeFor[span]()
 	memoryType = reflect.TypeFor[Memory]()
+	arrayType  = reflect.TypeFor[*Array]()
 	wordType   = reflect.TypeFor[ArgWord]()
 	hostType   = reflect.TypeFor[hostMemory]()
 )
@@ -58,13 +59,13 @@ var (
 func newArgType(t reflect.Type) *argType {
 	a := &argType{typ: t, size: t.Size()}
 	switch {
-	case t.Implements(memoryType):
-		a.kind, a.size = kindAddress, addressSize
-		a.form = memoryForm(t)
 	case t.Implements(wordType):
 		a.kind, a.size, a.form = kindInt, wordSize, formWord
 	case t.Implements(hostType):
 		a.err = fmt.Errorf("a %v is host memory; pass what its Device method returns", t)
+	case t.Implements(memoryType) && t != arrayType:
+		a.kind, a.size = kindAddress, addressSize
+		a.form = memoryForm(t)
 	default:
 		a.kind, a.err = plainKind(t)
 	}

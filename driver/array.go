@@ -147,3 +147,7 @@ func (a *Array) open(r *Region, width, height, depth uintptr, mode AccessMode) (
 func (a *Array) end(mode AccessMode) end {
 	return end{a, a.life, Access{Addr: uint64(a.raw), Bytes: 1, Mode: mode}}
 }
+
+func (a *Array) span() span { return arrayIsNotDevice }
+
+var arrayIsNotDevice = notDevice("an array", "copy from or to a buffer")

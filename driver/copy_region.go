@@ -11,23 +11,12 @@ import (
 // Region is a box in memory that consists of rows and layers of rows: one end of a 2D or 3D copy.
 // Only Memory and Pitch are required. For an Array, Pitch and Rows are ignored.
 type Region struct {
-	Memory AnyMemory
+	Memory Memory
 	Pitch  uintptr // bytes from one row to the next
 	Rows   uintptr // rows from one layer to the next; for 3D copies
 
 	X        uintptr // where the box begins: bytes into the row,
 	Y, Layer uintptr // rows, layers
-}
-
-// AnyMemory is device memory, page-locked host memory or an array: a Memory, a HostMemoryOf or an
-// *Array.
-type AnyMemory interface {
-	// Bytes returns the size of the memory.
-	Bytes() uintptr
-	// Context returns the memory's context.
-	Context() *Context
-	// Ref keeps it alive.
-	Ref() Ref
 }
 
 // Copy2D copies height rows of width bytes.
@@ -117,26 +106,27 @@ func (r *Region) open(width, height, depth uintptr, mode AccessMode) (place, err
 	return p, nil
 }
 
-func (p *place) locate(m AnyMemory, mode AccessMode) (size uintptr, err error) {
-	switch m := m.(type) {
-	case Memory:
-		s, err := spanOf(m)
-		if err != nil {
-			return 0, err
-		}
-		p.kind, p.ctx, p.dev, p.end = cu.CU_MEMORYTYPE_DEVICE, s.a.ctx, s.ptr, s.end(mode)
-		return s.bytes, nil
-	case hostMemory:
-		s := m.hostSpan()
+func (p *place) locate(m Memory, mode AccessMode) (size uintptr, err error) {
+	if d, ok := m.(Declared); ok {
+		m = d.mem
+	}
+	if h, ok := m.(hostMemory); ok {
+		s := h.hostSpan()
 		if err := s.check(); err != nil {
 			return 0, err
 		}
 		p.kind, p.ctx, p.host, p.end = cu.CU_MEMORYTYPE_HOST, s.a.ctx, s.ptr, s.end(mode)
 		return s.bytes, nil
-	case nil:
+	}
+	if m == nil {
 		return 0, nilError("memory")
 	}
-	return 0, invalidf("%T is neither device memory, page-locked host memory nor an array", m)
+	s, err := spanOf(m)
+	if err != nil {
+		return 0, err
+	}
+	p.kind, p.ctx, p.dev, p.end = cu.CU_MEMORYTYPE_DEVICE, s.a.ctx, s.ptr, s.end(mode)
+	return s.bytes, nil
 }
 
 // fits compares the box's last byte with the size of the memory.

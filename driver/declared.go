@@ -5,52 +5,67 @@ import (
 	"reflect"
 )
 
-// Declared is a kernel's memory argument together with what the kernel does to it: In, Out or InOut
-// around a buffer or a view. The declaration belongs to the parameter. It remains in effect when
-// the argument is replaced by one without a declaration.
+// Declared is memory together with what an operation does to it: In, Out or InOut around a buffer
+// or a view, on the device or page-locked. As a kernel's argument, the declaration belongs to the
+// parameter: it remains in effect when the argument is replaced by one without a declaration.
 type Declared struct {
-	Memory
+	mem  Memory
 	mode AccessMode
 }
 
-// In declares that the kernel only reads the memory.
+// In declares memory that is only read.
 func In(m Memory) Declared { return Declared{m, Reads} }
 
-// Out declares that the kernel only writes the memory.
+// Out declares memory that is only written.
 func Out(m Memory) Declared { return Declared{m, Writes} }
 
-// InOut declares that the kernel reads and writes the memory, which is the default for arguments
-// without a declaration.
+// InOut declares memory that is read and written, the default for arguments without a declaration.
 func InOut(m Memory) Declared { return Declared{m, ReadsWrites} }
 
-// Mode returns the declared access.
-func (d Declared) Mode() AccessMode { return d.mode }
+// Access returns the access to the whole memory, or why it cannot be used.
+func (d Declared) Access() (Access, error) {
+	var p place
+	_, err := p.locate(d.mem, d.mode)
+	return p.access, err
+}
 
 // Bytes returns the size in bytes, 0 without memory.
-func (d Declared) Bytes() uintptr { return d.span().bytes }
-
-// Ptr returns the device address, 0 without memory.
-func (d Declared) Ptr() CUdeviceptr { return d.span().ptr }
+func (d Declared) Bytes() uintptr {
+	if d.mem == nil {
+		return 0
+	}
+	return d.mem.Bytes()
+}
 
 // Context returns the memory's context, nil without memory.
-func (d Declared) Context() *Context { return d.span().context() }
+func (d Declared) Context() *Context {
+	if d.mem == nil {
+		return nil
+	}
+	return d.mem.Context()
+}
 
 // Ref keeps the memory alive.
-func (d Declared) Ref() Ref { return d.span().ref() }
+func (d Declared) Ref() Ref {
+	if d.mem == nil {
+		return nil
+	}
+	return d.mem.Ref()
+}
 
 // String describes the memory and its access.
 func (d Declared) String() string {
-	if d.Memory == nil {
+	if d.mem == nil {
 		return "no memory"
 	}
-	return fmt.Sprintf("%v (%v)", d.Memory, d.mode)
+	return fmt.Sprintf("%v (%v)", d.mem, d.mode)
 }
 
 func (d Declared) span() span {
-	if d.Memory == nil {
+	if d.mem == nil {
 		return span{}
 	}
-	return d.Memory.span()
+	return d.mem.span()
 }
 
 var declaredType = reflect.TypeFor[Declared]()

@@ -116,13 +116,13 @@ func ExampleUserObject() {
 }
 
 // What an operation reads and writes is what package graph derives edges from.
-func ExampleAccessOf() {
+func ExampleDeclared_Access() {
 	c := exampleContext()
 	b, err := driver.Alloc[byte](c, 100)
 	check(err)
-	low, err := driver.AccessOf(b.View(0, 60), driver.Writes)
+	low, err := driver.Out(b.View(0, 60)).Access()
 	check(err)
-	high, err := driver.AccessOf(b.View(50, 100), driver.Reads)
+	high, err := driver.In(b.View(50, 100)).Access()
 	check(err)
 	from, to, ok := low.Common(high)
 	fmt.Println(low.Overlaps(high), ok, from-uint64(b.Ptr()), to-uint64(b.Ptr()))

@@ -269,3 +269,6 @@ func (v HostView[T]) String() string {
 }
 
 func (v HostView[T]) hostSpan() hostSpan { return v.mem }
+
+func (v HostView[T]) span() span    { return hostIsNotDevice }
+func (h *HostBuffer[T]) span() span { return hostIsNotDevice }

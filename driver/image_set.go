@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/image"
 )
 
@@ -115,8 +116,8 @@ func loadBest[T any](s *ImageSet, c *Context, load func(*image.Image) (*T, error
 // unfit reports whether the driver rejected an image for its target instead of its contents.
 func unfit(err error) bool {
 	for _, r := range []CUresult{
-		CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-		CUDA_ERROR_JIT_COMPILER_NOT_FOUND, CUDA_ERROR_JIT_COMPILATION_DISABLED,
+		CUDA_ERROR_NO_BINARY_FOR_GPU, cu.CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+		cu.CUDA_ERROR_JIT_COMPILER_NOT_FOUND, cu.CUDA_ERROR_JIT_COMPILATION_DISABLED,
 	} {
 		if errors.Is(err, r) {
 			return true

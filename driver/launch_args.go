@@ -262,21 +262,8 @@ func (e *argError) Is(target error) bool {
 	return target == error(CUDA_ERROR_INVALID_VALUE) && !errors.As(e.cause, &answer)
 }
 
-// ArgAccess declares what the kernel does to the memory of argument i. It is for packages that
-// order operations by memory accesses.
-func (l *Launch) ArgAccess(i int, mode AccessMode) error {
-	if err := l.check(); err != nil {
-		return err
-	}
-	if i < 0 || i >= len(l.slots) {
-		return invalidf("launch of %v: there is no argument %d, it takes %d (%s)", l.k, i, len(l.slots), signature(l.k.params))
-	}
-	l.declare(&l.slots[i], mode)
-	return nil
-}
-
 // Accesses returns the accesses to the memory among the arguments. The mode is read and write
-// unless ArgAccess, or In or Out around the argument, declared another.
+// unless In or Out around the argument declared another.
 func (l *Launch) Accesses() []Access {
 	if l == nil {
 		return nil

@@ -406,7 +406,7 @@ func TestLaunchReportsWhatItRefersTo(t *testing.T) {
 func TestLaunchReportsAccesses(t *testing.T) {
 	a := newAxpy(t)
 	l := a.prepare(t)
-	noError(t, l.ArgAccess(0, driver.Reads))
+	noError(t, driver.SetArg(l, 0, driver.In(a.x)))
 	want := []driver.Access{
 		{Addr: uint64(a.x.Ptr()), Bytes: 256, Mode: driver.Reads, What: "x"},
 		{Addr: uint64(a.y.Ptr()) + 32, Bytes: 32, Mode: driver.ReadsWrites, Arg: 1, What: "y"},
@@ -428,5 +428,16 @@ func TestKernelNodeParamsAreStable(t *testing.T) {
 	noError(t, driver.SetArg(l, 2, float32(1)))
 	if p != l.KernelNodeParams() || *p != before || p.Func != a.k.Raw() || p.BlockDimX != 32 {
 		t.Errorf("parameters changed from %+v to %+v", before, *p)
+	}
+}
+
+func TestDeclaredHostMemoryIsNotAnArgument(t *testing.T) {
+	a := newAxpy(t)
+	h := must(driver.AllocHost[float32](a.c, 4))(t)
+	l := a.prepare(t)
+	wantError(t, driver.SetArg(l, 0, driver.In(h)), driver.CUDA_ERROR_INVALID_VALUE, "not device memory", "Device method")
+	access, err := driver.Out(h).Access()
+	if noError(t, err); access.Mode != driver.Writes || access.Bytes != 16 || !access.Host {
+		t.Errorf("the access to page-locked memory is %+v", access)
 	}
 }

@@ -5,12 +5,11 @@ import (
 	"unsafe"
 )
 
-// Memory is a range of device memory: a *Buffer[T] or a View[T]. Kernel arguments, copies and fills
-// take it.
+// Memory is any memory that operations take: a *Buffer or a View on the device, page-locked memory
+// (*HostBuffer, HostView), or an *Array. Calls that require device memory return an error for the
+// others.
 type Memory interface {
-	// Ptr returns the device address, 0 for memory of no bytes.
-	Ptr() CUdeviceptr
-	// Bytes returns the size of the range.
+	// Bytes returns the size of the memory.
 	Bytes() uintptr
 	// Context returns the memory's context, nil for a zero View.
 	Context() *Context
@@ -20,9 +19,11 @@ type Memory interface {
 	span() span
 }
 
-// MemoryOf is device memory that holds elements of type T.
+// MemoryOf is device memory that holds elements of type T: a *Buffer[T] or a View[T].
 type MemoryOf[T any] interface {
 	Memory
+	// Ptr returns the device address, 0 for memory of no bytes.
+	Ptr() CUdeviceptr
 	// All returns the whole range as a view.
 	All() View[T]
 }
@@ -114,18 +115,23 @@ type HostMemoryOf[T any] interface {
 	hostMemory
 	// HostPtr returns the address, nil for memory of no bytes.
 	HostPtr() unsafe.Pointer
-	// Bytes returns the size of the range.
-	Bytes() uintptr
-	// Context returns the memory's context, nil for a zero HostView.
-	Context() *Context
-	// Ref keeps the memory alive, nil for a nil buffer.
-	Ref() Ref
 	// All returns the whole range as a view.
 	All() HostView[T]
 }
 
 // hostMemory is page-locked memory of any type.
-type hostMemory interface{ hostSpan() hostSpan }
+type hostMemory interface {
+	Memory
+	hostSpan() hostSpan
+}
+
+// notDevice returns the span of memory that device addresses cannot reach: its use is an error.
+func notDevice(what, advice string) span {
+	return span{a: &allocation{bad: invalidf("%s is not device memory; %s", what, advice)}}
+}
+
+// hostIsNotDevice is the span of page-locked memory.
+var hostIsNotDevice = notDevice("page-locked host memory", "pass what its Device method returns")
 
 // hostAllocation is one piece of page-locked memory.
 type hostAllocation struct {

@@ -42,14 +42,14 @@ func (dev Device) PeerAttribute(a cu.CUdevice_P2PAttribute, peer Device) (int, e
 // EnablePeerAccess lets the context's kernels and copies access the memory of peer, but not the
 // other way round. Enabling it twice is not an error.
 func (c *Context) EnablePeerAccess(peer *Context) error {
-	return c.peer(peer, "enable", CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, func(d *Driver) error {
+	return c.peer(peer, "enable", cu.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, func(d *Driver) error {
 		return d.CuCtxEnablePeerAccess(peer.core.raw, 0)
 	})
 }
 
 // DisablePeerAccess undoes EnablePeerAccess. It does nothing if access was not enabled.
 func (c *Context) DisablePeerAccess(peer *Context) error {
-	return c.peer(peer, "disable", CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, func(d *Driver) error {
+	return c.peer(peer, "disable", cu.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, func(d *Driver) error {
 		return d.CuCtxDisablePeerAccess(peer.core.raw)
 	})
 }

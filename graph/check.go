@@ -105,8 +105,8 @@ func (u Unknown) String() string {
 // and frees. For kernels, the graph remembers the memory among the arguments of their launches,
 // whether added, planned or captured. If the arguments of a kernel node in the driver differ, the
 // node is Unknown. So are host functions, and kernels that were added without a launch or take
-// addresses as numbers. Kernels are assumed to read and write their memory unless driver.In,
-// driver.Out or Launch.ArgAccess say otherwise.
+// addresses as numbers. Kernels are assumed to read and write their memory unless driver.In
+// or driver.Out say otherwise.
 //
 // Check includes nested graphs and the bodies of conditional nodes. Of several bodies of a node
 // only one runs at a time. A programmatic dependency counts as a dependency.
@@ -126,7 +126,7 @@ func (g *Graph) Check() (Checked, error) {
 }
 
 // Declare declares further memory accesses of a node, for Check. The graph keeps the memory alive.
-func (n Node) Declare(uses ...Use) error {
+func (n Node) Declare(uses ...driver.Declared) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot declare memory of %v: %w", n, err)
 	}
@@ -134,11 +134,11 @@ func (n Node) Declare(uses ...Use) error {
 	list := make([]driver.Access, 0, len(uses))
 	refs := make([]driver.Ref, 0, len(uses))
 	for i, u := range uses {
-		a, err := u.access(i)
+		a, err := declaredAccess(u, i)
 		if err != nil {
 			return fmt.Errorf("cannot declare memory of node %d: %w", n.i, err)
 		}
-		list, refs = append(list, a), append(refs, u.mem.Ref())
+		list, refs = append(list, a), append(refs, u.Ref())
 	}
 	if err := n.g.owners().holdLoose(refs); err != nil {
 		return err

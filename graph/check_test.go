@@ -347,14 +347,14 @@ func TestCheckSaysWhatItDoesNotKnow(t *testing.T) {
 				t.Errorf("%s: got %v", what, c)
 				continue
 			}
-			k.ok(c.Unknown[0].Node.Declare(graph.ReadsWrites(a)))
+			k.ok(c.Unknown[0].Node.Declare(driver.InOut(a)))
 			k.clean(g)
 			k.add(g, l)
 			if c := k.check(g); len(c.Conflicts) != 1 || len(c.Unknown) > 0 {
 				t.Errorf("%s, declared: got %v", what, c)
 			}
 		}
-		err = k.add(k.graph(), l).Declare(graph.Use{})
+		err = k.add(k.graph(), l).Declare(driver.Declared{})
 		refused(t, "a use of nothing", err, "nil")
 		refused(t, "no node", graph.Node{}.Declare(), "zero Node")
 	})

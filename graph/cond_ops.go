@@ -66,7 +66,7 @@ func (c Cond) SetTo(word driver.MemoryOf[uint32]) (*driver.Launch, error) {
 	if err != nil {
 		return nil, c.opError(err)
 	}
-	return readsWord(c.prepare("cond_word", c, w))
+	return c.prepare("cond_word", c, driver.In(w))
 }
 
 // SetWhen returns the operation that sets a condition to 1 if the comparison cmp of the first
@@ -91,7 +91,7 @@ func setWhen[T CondWord](c Cond, word driver.MemoryOf[T], cmp Cmp, constant T, b
 	if b != nil {
 		counter = b.counter
 	}
-	return readsWord(c.prepare("cond_when_"+ptxType(constant), c, w, uint32(cmp), constant, counter, step, rounds))
+	return c.prepare("cond_when_"+ptxType(constant), c, driver.In(w), uint32(cmp), constant, counter, step, rounds)
 }
 
 func ptxType(v any) string {
@@ -123,14 +123,6 @@ func wordOf[T any](m driver.MemoryOf[T]) (driver.View[T], error) {
 		return v, invalid("%v has no element to read", v)
 	}
 	return v.View(0, 1), nil
-}
-
-// readsWord declares that the kernel does not write argument 1.
-func readsWord(l *driver.Launch, err error) (*driver.Launch, error) {
-	if err != nil {
-		return nil, err
-	}
-	return l, l.ArgAccess(1, driver.Reads)
 }
 
 func (c Cond) prepare(kernel string, args ...any) (*driver.Launch, error) {

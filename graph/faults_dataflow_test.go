@@ -24,7 +24,7 @@ func runFlow(k *kit, b *driver.Buffer[uint32]) error {
 	}
 	f := graph.NewFlow(k.c)
 	for i := range 4 {
-		s, err := f.Add(l, graph.Reads(b.View(i, i+1)))
+		s, err := f.Add(l, driver.In(b.View(i, i+1)))
 		if err != nil {
 			return err
 		}

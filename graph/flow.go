@@ -12,10 +12,9 @@ import (
 // what it writes. Redundant edges are left out, and the same list always gives the same graph.
 //
 // Accesses are exact for copies, fills and memory operations. A kernel is assumed to read and write
-// all of each buffer or view among its arguments, unless driver.In, driver.Out or Launch.ArgAccess
-// say otherwise. Declare unknown accesses (of a host function, an address passed as a number,
-// memory that a kernel finds itself) with [Reads] and [Writes], or order the step with
-// [Step.After].
+// all of each buffer or view among its arguments, unless driver.In or driver.Out say otherwise.
+// Declare unknown accesses (of a host function, an address passed as a number, memory that a kernel
+// finds itself) with driver.In, Out and InOut at Add, or order the step with [Step.After].
 //
 // Operations are read when they are added, and their parameters again when a graph is built. So
 // each step needs its own operation: do not change and reuse one launch for two steps that use
@@ -34,20 +33,20 @@ func NewFlow(c *driver.Context) *Flow { return &Flow{ctx: c} }
 
 // Add adds an operation after those already added. It runs after those that it conflicts with. uses
 // declares further memory accesses.
-func (f *Flow) Add(op driver.Op, uses ...Use) (Step, error) {
+func (f *Flow) Add(op driver.Op, uses ...driver.Declared) (Step, error) {
 	if !f.exists() {
 		return Step{}, aFlow.Error(f == nil)
 	}
 	if err := accepts(f.ctx, op); err != nil {
 		return Step{}, f.addError(op, err)
 	}
-	s := flowStep{op: op, extra: append([]Use(nil), uses...)}
+	s := flowStep{op: op, extra: append([]driver.Declared(nil), uses...)}
 	if l, ok := op.(*driver.Launch); ok {
 		s.version = l.AccessesVersion()
 	}
 	s.uses = append(make([]driver.Access, 0, len(op.Accesses())+len(uses)), op.Accesses()...)
 	for i, u := range uses {
-		a, err := u.access(i)
+		a, err := declaredAccess(u, i)
 		if err != nil {
 			return Step{}, f.addError(op, err)
 		}

@@ -11,7 +11,7 @@ type flowStep struct {
 	version uint64 // of a launch: Launch.AccessesVersion
 	name    string
 	uses    []driver.Access // the operation's and those that were declared
-	extra   []Use
+	extra   []driver.Declared
 	after   []int
 }
 
@@ -21,24 +21,9 @@ type Step struct {
 	i int
 }
 
-// Use is a memory access of a step that its operation does not declare.
-type Use struct {
-	mem  driver.AnyMemory
-	mode driver.AccessMode
-}
-
-// Reads declares memory that is read: a buffer or a view, on the device or page-locked.
-func Reads(m driver.AnyMemory) Use { return Use{m, driver.Reads} }
-
-// Writes declares memory that is written.
-func Writes(m driver.AnyMemory) Use { return Use{m, driver.Writes} }
-
-// ReadsWrites declares memory that is read and written.
-func ReadsWrites(m driver.AnyMemory) Use { return Use{m, driver.ReadsWrites} }
-
-// access is what use i of a list declares.
-func (u Use) access(i int) (driver.Access, error) {
-	a, err := driver.AccessOf(u.mem, u.mode)
+// declaredAccess is what use i of a list declares.
+func declaredAccess(u driver.Declared, i int) (driver.Access, error) {
+	a, err := u.Access()
 	if err != nil {
 		return a, fmt.Errorf("use %d: %w", i, err)
 	}

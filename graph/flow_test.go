@@ -238,7 +238,7 @@ func TestFlowOrdersByDeclarations(t *testing.T) {
 		look, err := driver.NewHostFunc(k.c, func() { seen = host.Slice()[0] })
 		k.ok(err)
 		f := graph.NewFlow(k.c)
-		add := func(op driver.Op, uses ...graph.Use) graph.Step {
+		add := func(op driver.Op, uses ...driver.Declared) graph.Step {
 			t.Helper()
 			s, err := f.Add(op, uses...)
 			k.ok(err)
@@ -247,8 +247,8 @@ func TestFlowOrdersByDeclarations(t *testing.T) {
 		write := add(k.launch(k.plus, a, 4))
 		other := add(k.launch(k.plus, b, 1))
 		copied := add(down)
-		looked := add(look, graph.Reads(host))
-		last := add(k.launch(k.times, b, 3), graph.Writes(host.View(0, 1)))
+		looked := add(look, driver.In(host))
+		last := add(k.launch(k.times, b, 3), driver.Out(host.View(0, 1)))
 		k.ok(last.After(write))
 		for s, want := range map[graph.Step][]int{
 			write: nil, other: nil, copied: {write.Index()}, looked: {copied.Index()},
@@ -291,9 +291,9 @@ func TestFlowRefusesWhatItCannotOrder(t *testing.T) {
 		k.ok(closed.Close())
 		first, err := f.Add(l)
 		k.ok(err)
-		_, err = f.Add(l, graph.Reads(closed))
+		_, err = f.Add(l, driver.In(closed))
 		refused(t, "a use of closed memory", err, "closed")
-		_, err = f.Add(l, graph.Use{})
+		_, err = f.Add(l, driver.Declared{})
 		refused(t, "a use of nothing", err, "nil")
 		_, err = f.Add(nil)
 		refused(t, "no operation", err, "nil operation")

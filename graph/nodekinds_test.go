@@ -176,7 +176,7 @@ func TestCopiesWithTheHostAreAddedReadAndSet(t *testing.T) {
 // half of the two in the middle.
 const rowBytes, rows, boxBytes, boxRows = 32, 4, 16, 2
 
-func box(m driver.AnyMemory) driver.Region {
+func box(m driver.Memory) driver.Region {
 	return driver.Region{Memory: m, Pitch: rowBytes, Y: 1}
 }
 
@@ -204,7 +204,7 @@ func TestTwoDimensionalCopies(t *testing.T) {
 			host.Slice()[i] = 7
 		}
 		g := k.graph()
-		copyFrom := func(m driver.AnyMemory) *driver.CopyOp {
+		copyFrom := func(m driver.Memory) *driver.CopyOp {
 			op, err := driver.Copy2D(box(to), box(m), boxBytes, boxRows)
 			k.ok(err)
 			return op
@@ -239,10 +239,10 @@ func TestThreeDimensionalCopies(t *testing.T) {
 		a, c, to := k.memoryOf(5), k.memoryOf(6), k.memory()
 		k.closeLater(a)
 		k.closeLater(c)
-		whole := func(m driver.AnyMemory) driver.Region {
+		whole := func(m driver.Memory) driver.Region {
 			return driver.Region{Memory: m, Pitch: rowBytes, Rows: 2}
 		}
-		op := func(m driver.AnyMemory) *driver.CopyOp {
+		op := func(m driver.Memory) *driver.CopyOp {
 			o, err := driver.Copy3D(whole(to), whole(m), boxBytes, 2, 2)
 			k.ok(err)
 			return o

@@ -172,13 +172,21 @@ func (c *Cache) free(s *driver.Stream, m driver.Memory) error {
 		return freeNode(s, capture, g, m)
 	}
 	h, ok := life.End().(*handout)
-	if !ok || h.b.c != c.core || h.b.ptr != m.Ptr() {
-		return refusal.Invalid("device memory %#x is not a buffer of it", uint64(m.Ptr()))
+	if !ok || h.b.c != c.core || h.b.ptr != address(m) {
+		return refusal.Invalid("memory %#x is not a buffer of it", uint64(address(m)))
 	}
 	if h.b.back(s, capture) {
 		return refusal.Join([]error{h.b.giveBack(h.generation), closeMemory(m)})
 	}
 	return closeMemory(m)
+}
+
+// address returns where device memory begins, 0 for other memory.
+func address(m driver.Memory) driver.CUdeviceptr {
+	if m, ok := m.(interface{ Ptr() driver.CUdeviceptr }); ok {
+		return m.Ptr()
+	}
+	return 0
 }
 
 // closeMemory closes a buffer, or the buffer of a view.
