@@ -15,7 +15,7 @@
 //
 // # What it may import
 //
-// The standard library and package ptx.
+// The standard library, package ptx and package lazymem.
 //
 // # The race detector
 //

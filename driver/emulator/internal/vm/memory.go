@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/emulator/internal/lazymem"
 )
 
 // The device address space. Device arenas are at addresses that a 64-bit system does not use for
@@ -87,7 +89,7 @@ type Region struct {
 
 	base unsafe.Pointer // first byte of data; nil if Size is 0
 	data []byte
-	lazy *mapping // the mapping that data is part of, if it is not on Go's heap
+	lazy *lazymem.Mapping // the mapping that data is part of, if it is not on Go's heap
 	dead atomic.Bool
 
 	written *byteSet      // nil unless reads of memory that was never written are checked
@@ -187,7 +189,7 @@ func NewBuffer(size uint64) (b []byte, err error) {
 // Alloc makes a region of zeroed memory in the arena of o.Device and returns
 // its address.
 func (m *Memory) Alloc(size uint64, o AllocOptions) (uint64, error) {
-	buf, lazy := newLazyBuffer(size)
+	buf, lazy := lazymem.New(size)
 	if lazy == nil {
 		var err error
 		if buf, err = NewBuffer(size); err != nil {
@@ -198,13 +200,13 @@ func (m *Memory) Alloc(size uint64, o AllocOptions) (uint64, error) {
 	defer m.mu.Unlock()
 	addr, err := m.place(o.Device, size, o.Align)
 	if err != nil {
-		lazy.release()
+		lazy.Release()
 		return 0, err
 	}
 	r := newRegion(addr, buf, o)
 	if lazy != nil {
 		r.lazy = lazy
-		runtime.AddCleanup(r, (*mapping).release, lazy) // for an address space that is garbage-collected
+		runtime.AddCleanup(r, (*lazymem.Mapping).Release, lazy) // for an address space that is garbage-collected
 	}
 	m.insert(m.traced(r))
 	return addr, nil
@@ -288,7 +290,7 @@ func (m *Memory) Free(addr uint64, why string) (*Region, error) {
 	r := m.regions[i]
 	m.regions = append(m.regions[:i], m.regions[i+1:]...)
 	r.dead.Store(true)
-	r.lazy.release()
+	r.lazy.Release()
 	m.gap(r)
 	m.freed[m.freedN%freedKept] = freedSpan{span{r.Addr, r.Size}, r.Tag, why, r.Made, r.freedAt()}
 	m.freedN++

@@ -1,6 +1,6 @@
 //go:build linux && !race
 
-package vm_test
+package lazymem_test
 
 import (
 	"bytes"

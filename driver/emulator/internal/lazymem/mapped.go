@@ -1,6 +1,6 @@
 //go:build linux && !race
 
-package vm
+package lazymem
 
 import (
 	"sync"
@@ -9,21 +9,14 @@ import (
 	"unsafe"
 )
 
-// Large allocations are mapped separately instead of coming from Go's heap. The heap clears reused
-// memory as a whole, while a mapping is zeroed page by page on first access. (The race detector
-// only sees Go's heap, so there are no mappings with it.)
-//
-// A mapping is never returned to the system. A kernel that still runs when its memory is freed may
-// access it until its next instruction finds the region dead, and that must not end the process.
-// Mappings are therefore kept for later allocations, without their pages.
 const (
-	lazyLeast = 1 << 20
-	hugePage  = 2 << 20
+	smallest = 1 << 20
+	hugePage = 2 << 20
 )
 
-// mapping is one region's use of mapped memory. Each use has its own value, because a region's
-// cleanup runs long after Free, when another region may have the memory.
-type mapping struct {
+// Mapping is one use of mapped memory. Each use has its own value, because the finalizer of a freed
+// region runs long after Free, when another region may have the memory.
+type Mapping struct {
 	whole    []byte // what was mapped
 	released atomic.Bool
 }
@@ -33,13 +26,13 @@ var idle struct {
 	list map[uint64][][]byte // by size
 }
 
-// newLazyBuffer makes zeroed memory that uses no pages until it is accessed. It returns nil where
-// memory must come from the heap.
-func newLazyBuffer(size uint64) ([]byte, *mapping) {
-	if size < lazyLeast || size > 1<<46 {
+// New makes a buffer of zeros that uses no pages until it is accessed. It returns nil if the memory
+// must come from Go's heap: for small buffers, and on other systems. The caller releases the mapping.
+func New(size uint64) ([]byte, *Mapping) {
+	if size < smallest || size > 1<<46 {
 		return nil, nil
 	}
-	rounded := (size + lazyLeast - 1) &^ (lazyLeast - 1)
+	rounded := (size + smallest - 1) &^ (smallest - 1)
 	b := takeIdle(rounded)
 	if b == nil {
 		var err error
@@ -52,7 +45,7 @@ func newLazyBuffer(size uint64) ([]byte, *mapping) {
 		_ = syscall.Madvise(b, syscall.MADV_HUGEPAGE)
 	}
 	start := -uintptr(unsafe.Pointer(&b[0])) % hugePage
-	return b[start:][:size:size], &mapping{whole: b}
+	return b[start:][:size:size], &Mapping{whole: b}
 }
 
 func takeIdle(rounded uint64) []byte {
@@ -67,8 +60,8 @@ func takeIdle(rounded uint64) []byte {
 	return b
 }
 
-// release drops the pages and keeps the mapping. It may be called twice.
-func (m *mapping) release() {
+// Release drops the pages and keeps the mapping. It may be called twice.
+func (m *Mapping) Release() {
 	if m == nil || m.released.Swap(true) {
 		return
 	}

@@ -1,6 +1,6 @@
 //go:build linux && !race
 
-package vm
+package lazymem
 
 import "testing"
 
@@ -8,21 +8,21 @@ import "testing"
 // first owner must not clear the second owner's memory.
 func TestLateReleaseLeavesTheNextOwnersMemory(t *testing.T) {
 	const size = 37 << 20 // no other test has this size
-	first, old := newLazyBuffer(size)
-	old.release()
-	second, owner := newLazyBuffer(size)
+	first, old := New(size)
+	old.Release()
+	second, owner := New(size)
 	if &first[0] != &second[0] {
 		t.Fatal("the mapping is not used again")
 	}
 	second[0], second[size-1] = 1, 2
-	old.release()
+	old.Release()
 	if second[0] != 1 || second[size-1] != 2 {
 		t.Error("a late release emptied memory that is in use")
 	}
-	third, other := newLazyBuffer(size)
+	third, other := New(size)
 	if &third[0] == &second[0] {
 		t.Error("a late release gave memory in use to another owner")
 	}
-	owner.release()
-	other.release()
+	owner.Release()
+	other.Release()
 }
