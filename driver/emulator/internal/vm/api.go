@@ -1,9 +1,35 @@
+// Package vm executes PTX on the CPU. It is the engine of the emulated driver: an address space
+// (Memory), modules compiled from a ptx syntax tree (Compile), and launches (Kernel.Launch). It
+// knows nothing about driver handles, streams or graphs.
+//
+// # How a kernel runs
+//
+// Compile turns each kernel and the functions it can reach into one array of type-specialised
+// instructions. Registers are columns of 32 values, one for each lane of a warp, in two banks (32
+// and 64 bits). Predicates are 32-bit masks. A warp is a set of splits, each of which is a program
+// counter with the mask of the lanes that are there. The split with the lowest program counter
+// runs, and splits that meet merge. A split that keeps branching backwards yields, so that a lane
+// that spins on a lock held by its neighbour makes progress. The warps of a block run on one
+// goroutine, one at a time, and so do the blocks of a cluster. Other blocks run on several
+// goroutines.
+//
+// # What it may import
+//
+// The standard library, package ptx and package lazymem.
+//
+// # The race detector
+//
+// The functions that access a kernel's registers and memory are marked norace. Data races of the
+// emulated kernel are not races of the Go program, and the emulator has its own check for them
+// (CheckGlobalRaces). The driver's channels and locks order a launch with copies and with other
+// launches, and the detector sees those.
 package vm
 
 import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -280,3 +306,135 @@ type LaunchError struct {
 }
 
 func (e *LaunchError) Error() string { return e.Msg }
+
+// Module is PTX compiled for execution, with its variables in memory. It is read-only after
+// Compile, and any number of launches may use it.
+type Module struct {
+	mem     *Memory
+	opts    CompileOptions
+	kernels map[string]*Kernel
+	names   []string
+	vars    map[string]*Variable
+	varList []*Variable
+	regions []uint64 // of the variables, freed by Close
+	bytes   uint64   // of the variables
+}
+
+// Kernel returns the kernel of that name.
+func (m *Module) Kernel(name string) (*Kernel, bool) {
+	k, ok := m.kernels[name]
+	return k, ok
+}
+
+// Kernels returns the names of all kernels in source order.
+func (m *Module) Kernels() []string { return append([]string(nil), m.names...) }
+
+// Variable returns the .global or .const variable of that name.
+func (m *Module) Variable(name string) (Variable, bool) {
+	v, ok := m.vars[name]
+	if !ok {
+		return Variable{}, false
+	}
+	return *v, true
+}
+
+// Bytes returns the size of the variables in device memory.
+func (m *Module) Bytes() uint64 { return m.bytes }
+
+// Variables returns all variables in source order.
+func (m *Module) Variables() []Variable {
+	out := make([]Variable, len(m.varList))
+	for i, v := range m.varList {
+		out[i] = *v
+	}
+	return out
+}
+
+// Close frees the memory of the module's variables. Launches of its kernels
+// must have ended.
+func (m *Module) Close() error {
+	// The last first, because then fewer entries have to move.
+	for _, a := range slices.Backward(m.regions) {
+		if _, err := m.mem.Free(a, "unloading of its module"); err != nil {
+			return fmt.Errorf("free of a module's variables: %w", err)
+		}
+	}
+	m.regions = nil
+	return nil
+}
+
+// Name returns the kernel's name in the PTX.
+func (k *Kernel) Name() string { return k.name }
+
+// Params returns the kernel's parameters in order.
+func (k *Kernel) Params() []Param { return k.params }
+
+// Attributes returns the kernel's attributes. They depend on the kernel's program, which is made
+// now if loading did not make it.
+func (k *Kernel) Attributes() Attributes {
+	k.ready()
+	return k.attrs
+}
+
+// Module returns the module that contains the kernel.
+func (k *Kernel) Module() *Module { return k.module }
+
+// DefaultVariables is how many variables parameterised declarations may stand for.
+const DefaultVariables = 1 << 20
+
+// CheckNumbers rejects modules whose declarations like x<100> stand for more variables than
+// opts.VariableLimit. Such declarations are short, but each variable needs memory. Compile calls
+// it, and so must anyone who looks at the declarations before that.
+func CheckNumbers(opts CompileOptions, mods ...*ptx.Module) error {
+	n := numbers{limit: opts.VariableLimit}
+	if n.limit == 0 {
+		n.limit = DefaultVariables
+	}
+	for _, m := range mods {
+		n.file, n.left = m.Name, n.limit
+		for _, d := range m.Decls {
+			switch d := d.(type) {
+			case *ptx.Variable:
+				n.take(d)
+			case *ptx.Function:
+				n.block(d.Body)
+			}
+		}
+	}
+	if n.err != nil {
+		return CompileErrors{n.err}
+	}
+	return nil
+}
+
+// numbers counts the variables of a module.
+type numbers struct {
+	limit, left int
+	file        string
+	err         *CompileError
+}
+
+func (n *numbers) block(b *ptx.Block) {
+	if b == nil {
+		return
+	}
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *ptx.Variable:
+			n.take(s)
+		case *ptx.Block:
+			n.block(s)
+		}
+	}
+}
+
+func (n *numbers) take(v *ptx.Variable) {
+	if v.Count <= n.left {
+		n.left -= v.Count
+		return
+	}
+	if n.err == nil {
+		n.err = &CompileError{File: n.file, Line: int(v.Pos.Line), Kind: CompileMemory,
+			Msg: fmt.Sprintf("variable %s<%d>: the declarations of a module may stand for %d variables in all", v.Name, v.Count, n.limit)}
+	}
+}

@@ -3,6 +3,9 @@ package vm
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -166,4 +169,386 @@ func (w *warp) cString(in *inst, addr uint64, lane int) string {
 		addr++
 	}
 	return string(out)
+}
+
+// builtinPrintf is vprintf(format, arguments). The arguments lie one after the other, each at its
+// own alignment. It returns their number.
+func builtinPrintf(w *warp, in *inst, lane int, args, ret []byte) {
+	format := binary.LittleEndian.Uint64(args)
+	buf := binary.LittleEndian.Uint64(args[8:])
+	if format == 0 {
+		binary.LittleEndian.PutUint32(ret, ^uint32(0))
+		return
+	}
+	run := w.cta.run
+	run.outMu.Lock()
+	defer run.outMu.Unlock()
+	p := printer{w: w, in: in, lane: lane, buf: buf}
+	p.format(w.cString(in, format, lane))
+	p.flush()
+	if len(ret) >= 4 {
+		binary.LittleEndian.PutUint32(ret, uint32(p.n))
+	}
+}
+
+// printer formats the arguments of one call by one lane. Output is written in one piece if it is
+// not longer than printPiece, otherwise in several. A field may be 2 GiB wide.
+type printer struct {
+	w    *warp
+	in   *inst
+	lane int
+	buf  uint64
+	off  uint64
+	n    int
+	out  []byte
+	full bool // the output accepts no more
+}
+
+const (
+	printPiece = 64 << 10
+	// mostWidth is the largest width and precision. A conversion with a larger one prints nothing.
+	mostWidth = 1 << 31
+)
+
+// print appends text to the output.
+func (p *printer) print(text string) {
+	for len(text) > 0 && !p.full {
+		n := min(len(text), printPiece-len(p.out))
+		p.out = append(p.out, text[:n]...)
+		if text = text[n:]; len(p.out) == printPiece {
+			p.flush()
+		}
+	}
+}
+
+// repeat prints the same character n times.
+func (p *printer) repeat(c byte, n int) {
+	var piece string
+	for n > 0 && !p.full {
+		if piece == "" {
+			piece = strings.Repeat(string(c), min(n, printPiece))
+		}
+		p.print(piece[:min(n, len(piece))])
+		n -= min(n, len(piece))
+	}
+}
+
+// flush writes what was printed. A kernel that must end also ends here.
+func (p *printer) flush() {
+	run := p.w.cta.run
+	if len(p.out) > 0 && run.opts.Stdout != nil {
+		if _, err := run.opts.Stdout.Write(p.out); err != nil {
+			p.full = true
+		}
+	} else {
+		p.full = p.full || run.opts.Stdout == nil
+	}
+	p.out = p.out[:0]
+	if kind := run.ended(); kind != FaultNone {
+		panic(p.w.endFault(kind))
+	}
+}
+
+// arg reads the next argument, of 4 or 8 bytes.
+func (p *printer) arg(size int) uint64 {
+	p.off = (p.off + uint64(size) - 1) &^ (uint64(size) - 1)
+	b := p.w.bytesAt(p.in, p.buf+p.off, size, p.lane)
+	p.off += uint64(size)
+	p.n++
+	if size == 4 {
+		return uint64(binary.LittleEndian.Uint32(b))
+	}
+	return binary.LittleEndian.Uint64(b)
+}
+
+// format implements C's printf.
+func (p *printer) format(f string) {
+	for i := 0; i < len(f); i++ {
+		plain := strings.IndexByte(f[i:], '%')
+		if plain < 0 {
+			p.print(f[i:])
+			return
+		}
+		p.print(f[i : i+plain])
+		i += plain
+		s := spec{}
+		j := p.parse(f, i+1, &s)
+		if j >= len(f) {
+			p.print(f[i:])
+			return
+		}
+		if !p.convert(f[j], s) {
+			p.print(f[i : j+1])
+		}
+		i = j
+	}
+}
+
+// spec is a conversion's flags, width and precision.
+type spec struct {
+	minus, plus, space, sharp, zero bool
+	width, prec                     int
+	hasPrec                         bool
+	long                            bool // 64 bits
+	short                           int  // h: 1, hh: 2
+	nothing                         bool // too wide for C
+}
+
+// parse reads a conversion from f[i:] up to its letter.
+func (p *printer) parse(f string, i int, s *spec) int {
+	for ; i < len(f); i++ {
+		switch f[i] {
+		case '-':
+			s.minus = true
+		case '+':
+			s.plus = true
+		case ' ':
+			s.space = true
+		case '#':
+			s.sharp = true
+		case '0':
+			s.zero = true
+		default:
+			goto width
+		}
+	}
+width:
+	i, s.width = p.number(f, i)
+	if s.width < 0 { // as with the flag and a positive width
+		s.minus, s.width = true, -s.width
+	}
+	if i < len(f) && f[i] == '.' {
+		i, s.prec = p.number(f, i+1)
+		s.hasPrec = s.prec >= 0 // a negative one counts as none
+	}
+	for ; i < len(f); i++ {
+		switch f[i] {
+		case 'l', 'j', 'z', 't', 'L': // long is 64 bits, as on the host
+			s.long = true
+		case 'h':
+			s.short++
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// number reads a width or precision, which may be an argument.
+func (p *printer) number(f string, i int) (int, int) {
+	if i < len(f) && f[i] == '*' {
+		return i + 1, int(int32(p.arg(4)))
+	}
+	n := 0
+	for ; i < len(f) && f[i] >= '0' && f[i] <= '9'; i++ {
+		n = min(n*10+int(f[i]-'0'), mostWidth+1)
+	}
+	return i, n
+}
+
+// convert prints the next argument. It returns false for an unknown conversion.
+func (p *printer) convert(c byte, s spec) bool {
+	if s.width > mostWidth || s.prec > mostWidth {
+		s.nothing = true
+	}
+	switch c {
+	case '%':
+		p.print("%")
+	case 'd', 'i':
+		x := int64(int32(p.integer(&s)))
+		if s.long {
+			x = int64(p.last(&s))
+		}
+		switch s.short {
+		case 1:
+			x = int64(int16(x))
+		case 2:
+			x = int64(int8(x))
+		}
+		s.digits(p, s.sign(x < 0), strconv.FormatUint(magnitude(x), 10))
+	case 'u', 'x', 'X', 'o':
+		x := p.integer(&s)
+		if s.long {
+			x = p.last(&s)
+		}
+		switch s.short {
+		case 1:
+			x = uint64(uint16(x))
+		case 2:
+			x = uint64(uint8(x))
+		}
+		s.unsigned(p, c, x)
+	case 'c':
+		s.text(p, string([]byte{byte(p.arg(4))}))
+	case 's':
+		t := p.w.cString(p.in, p.arg(8), p.lane)
+		if s.hasPrec && s.prec < len(t) {
+			t = t[:s.prec]
+		}
+		s.text(p, t)
+	case 'p':
+		s.text(p, "0x"+strconv.FormatUint(p.arg(8), 16))
+	case 'f', 'F', 'e', 'E', 'g', 'G', 'a', 'A':
+		s.float(p, c, math.Float64frombits(p.arg(8)))
+	default:
+		return false
+	}
+	return true
+}
+
+// integer reads a 32-bit argument unless s is long, when last reads 64.
+func (p *printer) integer(s *spec) uint64 {
+	if s.long {
+		return 0
+	}
+	return p.arg(4)
+}
+
+func (p *printer) last(*spec) uint64 { return p.arg(8) }
+
+func magnitude(x int64) uint64 {
+	if x < 0 {
+		return -uint64(x)
+	}
+	return uint64(x)
+}
+
+func (s *spec) sign(neg bool) string {
+	switch {
+	case neg:
+		return "-"
+	case s.plus:
+		return "+"
+	case s.space:
+		return " "
+	}
+	return ""
+}
+
+// printed is the output of a conversion. The zeros are counted, not stored, because there may be
+// many.
+type printed struct {
+	prefix string
+	zeros  int
+	text   string
+	tail   int    // zeros after the text
+	end    string // after those
+}
+
+// put prints the output, padded to the width.
+func (s *spec) put(p *printer, f printed) {
+	if s.nothing {
+		return
+	}
+	n := max(0, s.width-len(f.prefix)-f.zeros-len(f.text)-f.tail-len(f.end))
+	if !s.minus && !s.zero {
+		p.repeat(' ', n)
+	}
+	p.print(f.prefix)
+	if !s.minus && s.zero {
+		p.repeat('0', n)
+	}
+	p.repeat('0', f.zeros)
+	p.print(f.text)
+	p.repeat('0', f.tail)
+	p.print(f.end)
+	if s.minus {
+		p.repeat(' ', n)
+	}
+}
+
+// digits prints an integer with leading zeros up to the precision.
+func (s *spec) digits(p *printer, prefix, digits string) {
+	f := printed{prefix: prefix, text: digits}
+	if s.hasPrec {
+		s.zero = false
+		if s.prec == 0 && digits == "0" {
+			f.text = ""
+		}
+		f.zeros = max(0, s.prec-len(digits))
+	}
+	s.put(p, f)
+}
+
+func (s *spec) text(p *printer, t string) {
+	s.zero = false
+	s.put(p, printed{text: t})
+}
+
+func (s *spec) unsigned(p *printer, c byte, x uint64) {
+	base, prefix := 10, ""
+	switch c {
+	case 'x', 'X':
+		base = 16
+		if s.sharp && x != 0 {
+			prefix = "0" + string(c)
+		}
+	case 'o':
+		base = 8
+		if s.sharp && x != 0 {
+			prefix = "0"
+		}
+	}
+	digits := strconv.FormatUint(x, base)
+	if c == 'X' {
+		digits = strings.ToUpper(digits)
+	}
+	s.digits(p, prefix, digits)
+}
+
+// exactDigits is a precision at which every float64 is exact. Digits beyond it are zeros.
+const exactDigits = 1100
+
+func (s *spec) float(p *printer, c byte, x float64) {
+	f := printed{prefix: s.sign(math.Signbit(x))}
+	x = math.Abs(x)
+	upper := c < 'a'
+	if upper {
+		c += 'a' - 'A'
+	}
+	prec := 6
+	if s.hasPrec {
+		prec = s.prec
+	}
+	f.tail = max(0, prec-exactDigits)
+	prec -= f.tail
+	switch {
+	case math.IsInf(x, 0):
+		s.zero, f.text, f.tail = false, "inf", 0
+	case x != x:
+		s.zero, f.text, f.tail = false, "nan", 0
+	case c == 'a':
+		if !s.hasPrec {
+			prec = -1
+		}
+		f.text = hexFloat(x, prec)
+	default:
+		verb := "%"
+		if s.sharp {
+			verb += "#"
+		}
+		if c == 'g' {
+			prec = max(prec, 1)
+			if !s.sharp {
+				f.tail = 0 // it drops zeros at the end
+			}
+		}
+		f.text = fmt.Sprintf(verb+"."+strconv.Itoa(prec)+string(c), x)
+	}
+	if i := strings.LastIndexAny(f.text, "ep"); f.tail > 0 && i > 0 && c != 'f' {
+		f.text, f.end = f.text[:i], f.text[i:]
+	}
+	if upper {
+		f.text, f.end = strings.ToUpper(f.text), strings.ToUpper(f.end)
+	}
+	s.put(p, f)
+}
+
+func hexFloat(x float64, prec int) string {
+	t := strconv.FormatFloat(x, 'x', prec, 64)
+	// Go writes at least two digits of the exponent, C at least one.
+	if i := strings.IndexByte(t, 'p'); i >= 0 && len(t) == i+4 && t[i+2] == '0' {
+		t = t[:i+2] + t[i+3:]
+	}
+	return t
 }

@@ -9,6 +9,246 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
+// probe returns a kernel with 64-bit addresses p and q. %t is the thread in the block, %b the block
+// and %i the thread in the grid.
+func probe(body string) string {
+	return `.visible .entry k(.param .u64 p, .param .u64 q)
+{
+	.reg .pred %p<4>; .reg .b32 %r<16>, %t, %b, %i; .reg .b64 %rd<16>, %p0, %q0; .reg .b16 %h<4>;
+	ld.param.u64 %p0, [p];
+	ld.param.u64 %q0, [q];
+	mov.u32 %t, %tid.x;
+	mov.u32 %b, %ctaid.x;
+	mov.u32 %r0, %ntid.x;
+	mad.lo.u32 %i, %b, %r0, %t;
+	mul.wide.u32 %rd0, %i, 4;
+	add.u64 %rd1, %p0, %rd0;
+` + body + `
+	ret;
+}`
+}
+
+// checker loads a kernel and collects the findings of its launches.
+type checker struct {
+	*machine
+	checks vm.Checks
+	found  []*vm.Fault
+	p, q   uint64
+}
+
+func newChecker(t *testing.T, checks vm.Checks, body string) *checker {
+	t.Helper()
+	m := load(t, probe(body))
+	m.mem.Track(checks)
+	c := &checker{machine: m, checks: checks}
+	for _, a := range []*uint64{&c.p, &c.q} {
+		addr, err := m.mem.Alloc(4096, vm.AllocOptions{Tag: "test buffer"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		*a = addr
+	}
+	return c
+}
+
+func (c *checker) run(blocks, threads int, change func(*vm.LaunchOptions)) []*vm.Fault {
+	c.t.Helper()
+	o := grid(blocks, threads)
+	o.Checks = c.checks
+	c.found = nil
+	o.Report = func(f *vm.Fault) { c.found = append(c.found, f) }
+	if change != nil {
+		change(&o)
+	}
+	if err := c.launchWith("k", o, c.p, c.q); err != nil {
+		c.t.Fatal(err)
+	}
+	return c.found
+}
+
+func globalFindings(t *testing.T, blocks, threads int, body string) []*vm.Fault {
+	t.Helper()
+	return newChecker(t, vm.CheckGlobalRaces, body).run(blocks, threads, nil)
+}
+
+// Kernel bodies that access global memory, and how many pairs of their instructions race.
+var globalRaceTests = []struct {
+	name            string
+	blocks, threads int
+	body            string
+	races           int
+}{
+	{"own elements", 4, 64, `st.global.u32 [%rd1], %i; ld.global.u32 %r1, [%rd1];`, 0},
+	{"own bytes", 4, 64, `cvt.u64.u32 %rd2, %i; add.u64 %rd2, %rd2, %p0; st.global.u8 [%rd2], %i;`, 0},
+	{"bytes and the word around them", 2, 32, `cvt.u64.u32 %rd2, %i; add.u64 %rd2, %rd2, %p0; st.global.u8 [%rd2], %i; ld.global.u32 %r1, [%p0];`, 1},
+	{"one word written by two blocks", 2, 1, `st.global.u32 [%p0], %i;`, 1},
+	{"one word written alike", 8, 64, `mov.u32 %r1, 7; st.global.u32 [%p0], %r1;`, 0},
+	{"one word written by two warps", 1, 64, `st.global.u32 [%p0], %i;`, 1},
+	{"the neighbour's element", 1, 64, `st.global.u32 [%rd1], %i;` + "\n" + `xor.b32 %r2, %i, 32; mul.wide.u32 %rd2, %r2, 4; add.u64 %rd2, %rd2, %p0; ld.global.u32 %r1, [%rd2];`, 2},
+	{"the neighbour's element after a barrier", 1, 64, `st.global.u32 [%rd1], %i; bar.sync 0; xor.b32 %r2, %i, 32; mul.wide.u32 %rd2, %r2, 4; add.u64 %rd2, %rd2, %p0; ld.global.u32 %r1, [%rd2];`, 0},
+	{"another block's element", 2, 32, `st.global.u32 [%rd1], %i; bar.sync 0;` + "\n" + `xor.b32 %r2, %i, 32; mul.wide.u32 %rd2, %r2, 4; add.u64 %rd2, %rd2, %p0; ld.global.u32 %r1, [%rd2];`, 2},
+	{"reads of two blocks before a write", 3, 1, `setp.eq.u32 %p1, %b, 2; @!%p1 ld.global.u32 %r1, [%p0];` + "\n" + `@%p1 st.global.u32 [%p0], %i;`, 1},
+	{"atomics", 8, 64, `atom.global.add.u32 %r1, [%p0], 1; red.global.add.u32 [%p0+4], 1;`, 0},
+	{"an atomic and a plain read", 2, 1, `setp.eq.u32 %p1, %b, 0; @%p1 red.global.add.u32 [%p0], 1;` + "\n" + `@!%p1 ld.global.u32 %r1, [%p0];`, 1},
+	{"the last block reads after fence and counter", 4, 1, lastBlock("membar.gl;", "atom.global.add.u32 %r1, [%q0], 1;"), 0},
+	{"the same with the counter's own release", 4, 1, lastBlock("", "atom.add.release.gpu.global.u32 %r1, [%q0], 1;"), 0},
+	{"the same with a fence of the block only", 4, 1, lastBlock("membar.cta;", "atom.global.add.u32 %r1, [%q0], 1;"), 1},
+	{"the same without a fence", 4, 1, lastBlock("", "atom.global.add.u32 %r1, [%q0], 1;"), 1},
+	{"a flag that is passed on", 3, 1, chain, 0},
+}
+
+// lastBlock: each block writes its element and counts. The last one reads all.
+func lastBlock(fence, count string) string {
+	return "st.global.u32 [%rd1], %i;\n" + fence + "\n" + count + `
+	setp.ne.u32 %p1, %r1, 3;
+	@%p1 ret;
+	ld.global.u32 %r2, [%p0];
+	ld.global.v2.u32 {%r2, %r3}, [%p0];`
+}
+
+// chain: block b waits for a flag of block b-1, reads what that block and the one before it wrote,
+// and continues.
+const chain = `
+WAIT:
+	ld.volatile.global.u32 %r1, [%q0];
+	setp.ne.u32 %p1, %r1, %b;
+	@%p1 bra WAIT;
+	ld.global.u32 %r2, [%p0];
+	add.u32 %r2, %r2, 1;
+	st.global.u32 [%p0], %r2;
+	membar.gl;
+	add.u32 %r1, %b, 1;
+	st.volatile.global.u32 [%q0], %r1;`
+
+func TestRacesInGlobalMemoryAreFound(t *testing.T) {
+	for _, c := range globalRaceTests {
+		t.Run(c.name, func(t *testing.T) {
+			found := globalFindings(t, c.blocks, c.threads, c.body)
+			pairs := map[string]bool{}
+			for _, f := range found {
+				if f.Kind != vm.FaultRace || f.Space != "global" || !strings.Contains(f.Detail, "unordered with the ") || !strings.Contains(f.Detail, "test buffer") {
+					t.Errorf("a finding that is no race in global memory: %v", f)
+				}
+				pairs[fmt.Sprint(f.Line, f.Instr)] = true
+			}
+			if (len(pairs) == 0) != (c.races == 0) || len(found) < c.races {
+				t.Errorf("found %d races, want %d: %v", len(found), c.races, found)
+			}
+		})
+	}
+}
+
+// order is a launch's number, with the pairs of launches that are ordered.
+type order struct {
+	at     int
+	before map[[2]int]bool
+}
+
+func (o order) Made() *vm.Trace { return nil }
+
+func (o order) After(e vm.Order) bool { return o.before[[2]int{e.(order).at, o.at}] }
+
+func TestRacesBetweenLaunchesFollowTheirOrder(t *testing.T) {
+	c := newChecker(t, vm.CheckGlobalRaces, "ld.global.u32 %r1, [%rd1];\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%rd1], %r1;")
+	before := map[[2]int]bool{{0, 1}: true, {1, 2}: true}
+	run := func(i int) []*vm.Fault {
+		return c.run(1, 32, func(o *vm.LaunchOptions) { o.Order = order{i, before} })
+	}
+	if f := append(run(0), run(1)...); len(f) != 0 {
+		t.Errorf("ordered launches: %v", f)
+	}
+	if f := run(3); len(f) != 2 || !strings.Contains(f[0].Detail, "of an earlier launch of kernel k") {
+		t.Errorf("unordered launches: %v", f)
+	}
+	if s := c.mem.Touch(c.p, 8, false, order{4, before}, "a copy"); !strings.Contains(s, "a copy is unordered with the write of block (0,0,0) thread (0,0,0)") {
+		t.Errorf("unordered copy: %q", s)
+	}
+	if s := c.mem.Touch(c.q, 8, false, order{4, before}, "a copy"); s != "" {
+		t.Errorf("copy of something else: %q", s)
+	}
+}
+
+func TestReadsOfUnwrittenGlobalMemoryAreFound(t *testing.T) {
+	c := newChecker(t, vm.CheckUninitialized, `ld.global.u32 %r1, [%rd1]; st.global.u32 [%q0], %r1; ld.global.u32 %r2, [%q0];`)
+	f := c.run(1, 8, nil)
+	if len(f) != 1 || f[0].Kind != vm.FaultUninitialized || f[0].Addr != c.p || !strings.Contains(f[0].Detail, "nobody has written") {
+		t.Fatalf("nothing written: %v", f)
+	}
+	c.mem.Written(c.p, 28)
+	if f := c.run(1, 8, nil); len(f) != 1 || f[0].Thread.X != 7 {
+		t.Errorf("all but the last written: %v", f)
+	}
+	c.mem.WrittenFrom(c.p+16, c.p, 16)
+	if f := c.run(1, 8, nil); len(f) != 0 {
+		t.Errorf("all written: %v", f)
+	}
+	c.mem.WrittenFrom(c.p+4, c.q+64, 4)
+	if f := c.run(1, 8, nil); len(f) != 1 || f[0].Thread.X != 1 {
+		t.Errorf("one copied from what nobody wrote: %v", f)
+	}
+}
+
+func TestReadsOfUnwrittenLocalMemoryAreFound(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		found      int
+	}{
+		{"written", `.local .align 8 .b8 v[16]; st.local.u32 [v], %t; ld.local.u32 %r1, [v];`, 0},
+		{"not written", `.local .align 8 .b8 v[16]; st.local.u32 [v], %t; ld.local.u32 %r1, [v+4];`, 1},
+		{"half written", `.local .align 8 .b8 v[16]; st.local.u32 [v], %t; ld.local.v2.u32 {%r1, %r2}, [v];`, 1},
+		{"by a generic address", `.local .align 8 .b8 v[16]; mov.u64 %rd2, v; cvta.local.u64 %rd2, %rd2; st.u32 [%rd2], %t; ld.u32 %r1, [%rd2]; ld.u32 %r1, [%rd2+8];`, 1},
+	} {
+		f := newChecker(t, vm.CheckUninitialized, c.body).run(1, 8, nil)
+		if len(f) != c.found || c.found > 0 && (f[0].Space != "local" || f[0].Kind != vm.FaultUninitialized) {
+			t.Errorf("%s: %v", c.name, f)
+		}
+	}
+}
+
+// callee is called twice and writes its local variable only the second time.
+const callee = `
+.func (.param .b32 r) half(.param .b32 a)
+{
+	.local .align 4 .b8 v[8];
+	.reg .b32 %r<4>; .reg .pred %p;
+	ld.param.u32 %r1, [a];
+	setp.eq.u32 %p, %r1, 1;
+	@%p st.local.u32 [v], %r1;
+	ld.local.u32 %r2, [v];
+	add.u32 %r2, %r2, %r1;
+	st.param.b32 [r], %r2;
+	ret;
+}
+.visible .entry k(.param .u64 p, .param .u64 q)
+{
+	.reg .b32 %r<8>; .reg .b64 %rd<4>;
+	mov.u32 %r0, 1;
+	call (%r1), half, (%r0);
+	call (%r2), half, (FIRST);
+	ld.param.u64 %rd1, [p];
+	st.global.u32 [%rd1], %r2;
+	ret;
+}`
+
+func TestAFunctionsFrameIsUnwrittenAtEachCall(t *testing.T) {
+	for arg, want := range map[string]int{"1": 0, "0": 1} {
+		m := load(t, strings.Replace(callee, "FIRST", arg, 1))
+		c := &checker{machine: m, checks: vm.CheckUninitialized, p: upload(m, []uint32{0})}
+		if f := c.run(1, 1, nil); len(f) != want {
+			t.Errorf("argument %s: %v", arg, f)
+		}
+	}
+}
+
+// BenchmarkSaxpyWithChecks measures the cost of the checks. Compare it with BenchmarkSaxpy.
+func BenchmarkSaxpyWithChecks(b *testing.B) {
+	const n = 1 << 14
+	m := load(b, saxpy)
+	o := grid(16, 256)
+	o.Workers, o.Checks = 1, vm.CheckBarriers|vm.CheckSharedRaces|vm.CheckUninitialized|vm.CheckGlobalRaces
+	measure(b, m, "saxpy", o, upload(m, make([]float32, n)), upload(m, make([]float32, n)), float32(2), uint32(n))
+}
+
 // findings runs threadOut(body) with checks and returns the findings.
 func findings(t *testing.T, checks vm.Checks, n int, body string) []*vm.Fault {
 	t.Helper()
@@ -170,5 +410,28 @@ func TestReadsOfOthersAreRemembered(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestBarriersNotReachedByAllAreFound(t *testing.T) {
+	for _, c := range []struct {
+		name, body, detail string
+	}{
+		{"all come", `bar.sync 0; bar.sync 0;`, ""},
+		{"all come by two ways of whole warps", `setp.lt.u32 %p1, %t, 32; @%p1 bra A; bar.sync 0; ret;` + "\nA:\n" + `bar.sync 0;`, ""},
+		{"threads that exit first", `setp.lt.u32 %p1, %t, 8; @%p1 ret; bar.sync 0;`, "8 of the block's 64 threads have exited, thread (0,0,0) among them"},
+		{"threads that exit last", `setp.eq.u32 %p1, %t, 63; @%p1 ret; bar.sync 0;`, "1 of the block's 64 threads have exited, thread (63,0,0) among them"},
+		{"a warp that comes by two ways", `and.b32 %r1, %t, 1; setp.eq.u32 %p1, %r1, 1; @%p1 bra A; bar.sync 0; ret;` + "\nA:\n" + `bar.sync 0;`, "a warp has to reach a barrier as a whole"},
+		{"a producer and consumers", `setp.lt.u32 %p1, %t, 32; @%p1 bra A; bar.sync 1, 64; ret;` + "\nA:\n" + `bar.arrive 1, 64;`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newChecker(t, vm.CheckBarriers, c.body).run(2, 64, nil)
+			switch {
+			case c.detail == "" && len(f) != 0:
+				t.Errorf("found %v", f)
+			case c.detail != "" && (len(f) == 0 || f[0].Kind != vm.FaultBarrier || !strings.Contains(f[0].Detail, c.detail) || !strings.Contains(f[0].Instr, "bar.sync")):
+				t.Errorf("found %v, want %q", f, c.detail)
+			}
+		})
 	}
 }

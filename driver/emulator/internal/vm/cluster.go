@@ -2,7 +2,10 @@ package vm
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
+
+	"github.com/purecuda/cuda/ptx"
 )
 
 // Clusters: blocks that run concurrently and can access each other's shared memory. All blocks of a
@@ -21,7 +24,7 @@ const (
 type cluster struct {
 	ctas  []*cta // by rank
 	ended []bool
-	stuck int // turns in which all blocks waited, see stuck.go
+	stuck int // turns in which all blocks waited, see fault.go
 }
 
 // group returns the block's cluster. A block of a launch without clusters is a cluster of its own.
@@ -261,4 +264,244 @@ func (p *program) reachesCluster(slot int32) {
 		p.cluster = map[int32]bool{}
 	}
 	p.cluster[slot] = true
+}
+
+// The instructions of clusters: barrier.cluster, mapa, getctarank.
+
+func init() {
+	register(lowerMapa, "mapa")
+	register(lowerCTARank, "getctarank")
+}
+
+// lowerClusterBarrier lowers barrier.cluster.arrive and .wait.
+func lowerClusterBarrier(l *lowerer, i *ptx.Instr, f *form) {
+	ops := slices.DeleteFunc(slices.Clone(f.rest), func(m string) bool { return m == "cluster" })
+	wait := slices.Equal(ops, []string{"wait"})
+	if !l.args(i, 0, 0) || f.flags&^flagAligned != 0 || len(f.types) != 0 {
+		l.unsupported()
+		return
+	}
+	switch {
+	case wait && (f.sem == "" || f.sem == "acquire"):
+		l.barrierInstr(barClusterWait)
+	case slices.Equal(ops, []string{"arrive"}) && (f.sem == "" || f.sem == "release" || f.sem == "relaxed"):
+		l.barrierInstr(barClusterArrive)
+	default:
+		l.unsupported()
+	}
+}
+
+func (l *lowerer) barrierInstr(aux uint16) {
+	n := l.emit(nil, noReg)
+	n.in.ctl, n.in.aux = ctlBarrier, aux
+}
+
+// lowerMapa lowers mapa. It converts an address in the block's own shared memory to the address of
+// the same place in another block of the cluster.
+func lowerMapa(l *lowerer, i *ptx.Instr, f *form) {
+	window, ok := l.clusterForm(f)
+	if !ok || !l.args(i, 3, 3) {
+		return
+	}
+	a := l.clusterAddress(i.Args[1])
+	rank := l.src(i.Args[2], ptx.U32)
+	l.looseWidth = true
+	d := l.dst(i.Args[0], f.typ())
+	exec := func(w *warp, in *inst, m uint32) { w.mapa(in, m, window) }
+	if d.class == class64 {
+		l.emit(exec, d, a, rank)
+		return
+	}
+	t := l.newReg(class64)
+	l.emit(exec, t, a, rank)
+	l.emit(execLow32, d, t)
+}
+
+//go:norace
+func (w *warp) mapa(in *inst, m uint32, window uint64) {
+	d, a, b := &w.r64[in.d], &w.r64[in.a], &w.r32[in.b]
+	for ; m != 0; m &= m - 1 {
+		i := first(m)
+		d[i] = window | (uint64(b[i])+1)<<clusterShift | a[i]&(clusterBytes-1)
+	}
+}
+
+// lowerCTARank lowers getctarank, which returns the rank of the block whose shared memory contains
+// an address.
+func lowerCTARank(l *lowerer, i *ptx.Instr, f *form) {
+	_, ok := l.clusterForm(f)
+	if !ok || !l.args(i, 2, 2) {
+		return
+	}
+	a := l.clusterAddress(i.Args[1])
+	l.emit(execCTARank, l.dst(i.Args[0], ptx.U32), a)
+}
+
+//go:norace
+func execCTARank(w *warp, in *inst, m uint32) {
+	d, a := &w.r32[in.d], &w.r64[in.a]
+	own := w.cta.rank()
+	for ; m != 0; m &= m - 1 {
+		i := first(m)
+		d[i] = own
+		if tag := a[i] & 0xffff_ffff >> clusterShift; tag != 0 {
+			d[i] = uint32(tag) - 1
+		}
+	}
+}
+
+// clusterForm returns the window of the addresses of mapa and getctarank. With .shared::cluster
+// they are in shared memory, otherwise generic.
+func (l *lowerer) clusterForm(f *form) (window uint64, ok bool) {
+	if len(f.types) != 1 || f.flags != 0 || f.typ() != ptx.U32 && f.typ() != ptx.U64 {
+		l.unsupported()
+		return 0, false
+	}
+	if f.spaces == 0 {
+		return sharedWindow, true
+	}
+	if f.space != ptx.SharedSpace || !slices.Equal(f.rest, []string{"shared::cluster"}) {
+		l.unsupported()
+		return 0, false
+	}
+	return 0, true
+}
+
+// clusterAddress returns the column of an address operand: a register, or a variable in shared
+// memory.
+func (l *lowerer) clusterAddress(o ptx.Operand) reg {
+	l.looseWidth = true
+	return l.src(o, ptx.U64)
+}
+
+// execIsShared is isspacep.shared::cta: whether generic addresses are in the block's own shared
+// memory, in whichever form.
+//
+//go:norace
+func execIsShared(w *warp, in *inst, m uint32) {
+	a, own := &w.r64[in.a], uint64(w.cta.rank())+1
+	var r uint32
+	for k := m; k != 0; k &= k - 1 {
+		i := first(k)
+		tag := a[i] & 0xffff_ffff >> clusterShift
+		if a[i]&windowMask == sharedWindow && (tag == 0 || tag == own) {
+			r |= 1 << i
+		}
+	}
+	w.setPred(in, r, m)
+}
+
+// st.async and red.async: stores and reductions to the shared memory of a block of the cluster,
+// which signal an mbarrier object there.
+
+// remoteMods checks the modifiers that both may have.
+func remoteMods(l *lowerer, f *form) (op string, ok bool) {
+	for _, m := range f.rest {
+		switch m {
+		case "async", "shared::cluster", "mbarrier::complete_tx::bytes":
+		default:
+			if op != "" {
+				return "", false
+			}
+			op = m
+		}
+	}
+	// The forms with .global and without an mbarrier belong to later devices.
+	return op, f.space == ptx.SharedSpace && slices.Contains(f.rest, "mbarrier::complete_tx::bytes") && len(f.types) == 1
+}
+
+func lowerStAsync(l *lowerer, i *ptx.Instr, f *form) {
+	op, ok := remoteMods(l, f)
+	t := f.typ()
+	if !ok || op != "" || f.flags != 0 || t.Size() < 4 || t == ptx.B128 || f.sem != "" && f.sem != "weak" {
+		l.refuseRemote(f)
+		return
+	}
+	if !l.args(i, 3, 3) {
+		return
+	}
+	to, p := l.wideAddress(i.Args[0], ptx.SharedSpace)
+	bar, b := l.wideAddress(i.Args[2], ptx.SharedSpace)
+	l.looseWidth = true
+	var vals []reg
+	for _, o := range l.elems(i.Args[1], max(f.vec, 1)) {
+		vals = append(vals, l.src(o, t))
+	}
+	size, imm := t.Size(), b.imm
+	n := l.slot(l.emit(func(w *warp, in *inst, m uint32) { w.storeAsync(in, m, size, imm) }, noReg, to, bar))
+	n.in.imm, n.in.aux = p.imm, spaceShared|log2(size*len(vals))<<accLog|accWrite|accSync
+	for _, v := range vals {
+		n.more(v, false)
+	}
+}
+
+// refuseRemote distinguishes forms of later devices from invalid forms.
+func (l *lowerer) refuseRemote(f *form) {
+	if f.space == ptx.GlobalSpace {
+		l.unsupported()
+		return
+	}
+	l.unsupported()
+}
+
+//go:norace
+func (w *warp) storeAsync(in *inst, m uint32, size int, barImm uint64) {
+	w.synced = true
+	w.pc = w.prog.pcOf(in, w.pc) // for reports about the mbarrier object
+	e, a := w.site(in), *w.addresses(in, true, m)
+	bar := &w.r64[in.b]
+	for ; m != 0; m &= m - 1 {
+		i := first(m)
+		p := w.pointer(in, e, a[i], i)
+		for k, r := range in.x.regs {
+			q := unsafe.Add(p, k*size)
+			if size == 8 {
+				*(*uint64)(q) = w.r64[r][i]
+			} else {
+				*(*uint32)(q) = w.r32[r][i]
+			}
+		}
+		w.completeBytes(in, spaceShared, bar[i]+barImm, size*len(in.x.regs), i)
+	}
+}
+
+func lowerRedAsync(l *lowerer, i *ptx.Instr, f *form) {
+	op, ok := remoteMods(l, f)
+	t := f.typ()
+	if !ok || f.flags != 0 || f.sem != "relaxed" || f.scope != "cluster" {
+		l.refuseRemote(f)
+		return
+	}
+	fn := atomicFunc(op, t)
+	if fn == nil || !bulkReduces("shared::cluster", op, t) {
+		l.bad("operation .%s on type .%s is not possible", op, t)
+		return
+	}
+	if !l.args(i, 3, 3) {
+		return
+	}
+	to, p := l.wideAddress(i.Args[0], ptx.SharedSpace)
+	bar, b := l.wideAddress(i.Args[2], ptx.SharedSpace)
+	v := l.src(i.Args[1], t)
+	imm := b.imm
+	n := l.slot(l.emit(func(w *warp, in *inst, m uint32) { w.reduceAsync(in, m, fn, imm) }, noReg, to, bar, v))
+	n.in.imm, n.in.aux = p.imm, spaceShared|log2(t.Size())<<accLog|accWrite|accAtomic
+}
+
+//go:norace
+func (w *warp) reduceAsync(in *inst, m uint32, fn atomicOp, barImm uint64) {
+	w.synced = true
+	w.pc = w.prog.pcOf(in, w.pc) // for reports about the mbarrier object
+	e, a := w.site(in), *w.addresses(in, true, m)
+	bar := &w.r64[in.b]
+	for ; m != 0; m &= m - 1 {
+		i := first(m)
+		p := w.pointer(in, e, a[i], i)
+		if in.size() == 8 {
+			update64((*uint64)(p), fn, w.r64[in.c][i], 0)
+		} else {
+			update32((*uint32)(p), fn, w.r32[in.c][i], 0)
+		}
+		w.completeBytes(in, spaceShared, bar[i]+barImm, int(in.size()), i)
+	}
 }

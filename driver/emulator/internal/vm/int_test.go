@@ -7,6 +7,8 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
 // edges32 returns random operands and operands for which integer instructions are likely to be
@@ -460,5 +462,108 @@ func TestDotProducts(t *testing.T) {
 		check(t, "dp4a.s32.s32", i, ss[i], w1, a[i], b[i], c[i])
 		check(t, "dp4a.u32.s32", i, us[i], w2, a[i], b[i], c[i])
 		check(t, "dp2a.hi", i, two[i], w3, a[i], b[i], c[i])
+	}
+}
+
+// The condition code after a subtraction is 1 if nothing was borrowed, as observed on an H200. A
+// chain of subtractions gives the same result either way.
+func TestConditionCodeOfASubtractionIsNoBorrow(t *testing.T) {
+	m := load(t, `.visible .entry k(.param .u64 out)
+{
+	.reg .b64 %rd<4>; .reg .b32 %r<9>;
+	ld.param.u64 %rd1, [out];
+	mov.u32 %r1, 5;
+	mov.u32 %r2, 7;
+	sub.cc.u32 %r3, %r1, %r2;
+	addc.u32 %r4, 0, 0;
+	sub.cc.u32 %r3, %r2, %r1;
+	addc.u32 %r5, 0, 0;
+	add.cc.u32 %r3, %r1, %r2;
+	subc.u32 %r6, %r2, %r1;
+	sub.cc.u32 %r3, %r1, %r2;
+	subc.u32 %r7, %r2, %r1;
+	st.global.v4.u32 [%rd1], {%r4, %r5, %r6, %r7};
+	sub.cc.u64 %rd2, 5, 7;
+	addc.cc.u64 %rd3, 0, 0;
+	st.global.u64 [%rd1+16], %rd3;
+	ret;
+}`)
+	out := upload(m, make([]uint32, 6))
+	m.mustLaunch("k", 1, out)
+	want := []uint32{0, 1, 1, 1, 0, 0}
+	for i, got := range download[uint32](m, out, 6) {
+		if got != want[i] {
+			t.Errorf("result %d is %d, want %d", i, got, want[i])
+		}
+	}
+}
+
+func TestConstantsAreNotGlobal(t *testing.T) {
+	m := load(t, `.const .u32 c = 7;
+.visible .entry k(.param .u64 out)
+{
+	.reg .b64 %rd<4>; .reg .b32 %r<3>; .reg .pred %p<3>;
+	ld.param.u64 %rd1, [out];
+	mov.u64 %rd2, c;
+	cvta.const.u64 %rd3, %rd2;
+	isspacep.global %p1, %rd3;
+	isspacep.global %p2, %rd1;
+	selp.u32 %r1, 1, 0, %p1;
+	@%p2 add.u32 %r1, %r1, 2;
+	st.global.u32 [%rd1], %r1;
+	ret;
+}`)
+	out := upload(m, []uint32{0})
+	m.mustLaunch("k", 1, out)
+	if v := download[uint32](m, out, 1)[0]; v != 2 {
+		t.Errorf("%d, want 2: the buffer is global, the constant is not", v)
+	}
+}
+
+func TestVideoInstructions(t *testing.T) {
+	for _, k := range []struct {
+		instr   string
+		a, b, c uint32
+		want    uint32
+	}{
+		{"vadd4.u32.u32.u32 %d, %a, %b, %c", 0x01ff7f80, 0x01010101, 0, 0x02008081},
+		{"vadd4.u32.u32.u32.sat %d, %a, %b, %c", 0x01ff7f80, 0x01010101, 0, 0x02ff8081},
+		{"vadd4.s32.s32.s32.sat %d, %a, %b, %c", 0x01ff7f80, 0x010101ff, 0, 0x02007f80},
+		{"vsub2.u32.u32.u32.sat %d, %a, %b, %c", 0x00050009, 0x00060001, 0, 0x00000008},
+		{"vabsdiff4.u32.u32.u32 %d, %a, %b, %c", 0x10ff0005, 0x20000105, 0, 0x10ff0100},
+		{"vabsdiff4.u32.u32.u32.add %d, %a, %b, %c", 0x10ff0005, 0x20000105, 7, 7 + 0x10 + 0xff + 1},
+		{"vabsdiff4.s32.s32.s32 %d, %a, %b, %c", 0x80ff0005, 0x7f0001fb, 0, 0xff01010a},
+		{"vavrg4.u32.u32.u32 %d, %a, %b, %c", 0x01ff0005, 0x02ff0106, 0, 0x02ff0106},
+		{"vavrg2.s32.s32.s32 %d, %a, %b, %c", 0xfffd0003, 0x00000004, 0, 0xfffe0004},
+		{"vmin2.s32.s32.s32 %d, %a, %b, %c", 0xffff0003, 0x00000002, 0, 0xffff0002},
+		{"vmax2.u32.u32.u32 %d, %a, %b, %c", 0xffff0003, 0x00000002, 0, 0xffff0003},
+		{"vmax4.u32.u32.u32 %d.b20, %a, %b, %c", 0x01020304, 0x04030201, 0xaabbccdd, 0xaa03cc04},
+		{"vadd4.u32.u32.u32 %d, %a.b0123, %b.b7654, %c", 0x01020304, 0x10203040, 0, 0x14233241},
+		{"vshr.u32.u32.u32.clamp %d, %a, %b", 0x80000001, 4, 0, 0x08000000},
+		{"vshr.u32.u32.u32.clamp %d, %a, %b", 0x80000001, 36, 0, 0},
+		{"vshr.s32.s32.u32.clamp %d, %a, %b", 0x80000001, 36, 0, 0xffffffff},
+		{"vshr.u32.u32.u32.wrap %d, %a, %b", 0x80000001, 36, 0, 0x08000000},
+		{"vshr.s32.u32.u32.sat.wrap %d, %a, %b", 0xfffffff0, 0, 0, 0x7fffffff},
+		{"vshr.u32.s32.u32.sat.clamp %d, %a, %b", 0xfffffff0, 1, 0, 0},
+		{"vshr.u32.s32.u32.clamp.add %d, %a, %b, %c", 0xfffffff0, 1, 10, 2},
+		{"vset4.u32.u32.gt %d, %a, %b, %c", 0x01020304, 0x04030201, 0, 0x00000101},
+		{"vset2.s32.s32.ne.add %d, %a, %b, %c", 0x00010002, 0x00010003, 40, 41},
+	} {
+		m := load(t, kernelText("u32", []string{"u32", "u32", "u32"}, k.instr+";"))
+		out := upload(m, make([]uint32, 1))
+		m.mustLaunch("test", 1, out, upload(m, []uint32{k.a}), upload(m, []uint32{k.b}), upload(m, []uint32{k.c}))
+		if got := download[uint32](m, out, 1)[0]; got != k.want {
+			t.Errorf("%s: %#x, want %#x", k.instr, got, k.want)
+		}
+	}
+}
+
+// Instructions for which devices deviate from the ISA are rejected.
+func TestScalarVideoInstructionsThatAreNotThere(t *testing.T) {
+	for _, instr := range []string{"vadd.u32.u32.u32.sat %d, %a, %b", "vmad.u32.u32.u32 %d, %a, %b, %c", "vshr.u32.u32.u32.clamp.min %d, %a, %b, %c", "vshr.u32.u32.u32.clamp %d, %a.h0, %b", "vshr.u32.u32.u32.wrap %d.b1, %a, %b, %c"} {
+		_, err := tryLoad(t, kernelText("u32", []string{"u32", "u32", "u32"}, instr+";"))
+		if e := (vm.CompileErrors{}); !asCompileErrors(err, &e) || e[0].Kind != vm.CompileUnsupported {
+			t.Errorf("%s: %v", instr, err)
+		}
 	}
 }

@@ -118,3 +118,456 @@ func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 		w.later(lateAsync, i, func() { clear(d[copy(d, s):]) })
 	}
 }
+
+// cp.async.bulk and cp.reduce.async.bulk without tensor maps. As with cp.async, the copy and the
+// signal of its completion happen immediately, except in launches with a seed.
+
+// bulkCopy is the form of a bulk copy. Its operands are the columns a (the
+// destination), b (the source), c (the size in bytes) and x.regs: the mbarrier
+// object and the mask.
+type bulkCopy struct {
+	dst, src       place
+	barrier        bool // complete_tx on an mbarrier object, otherwise a bulk group
+	multicast      bool // to each block of the cluster in the mask
+	bytes          bool // only the bytes of each 16 in the mask
+	reduce         atomicOp
+	size           int // of an element of a reduction
+	barImm         uint64
+	barCode, dCode uint16
+	sCode          uint16
+}
+
+// bulkUnit is the unit of the sizes and addresses of bulk copies.
+const bulkUnit = 16
+
+// bulk lowers instructions that begin with cp.async.bulk or cp.reduce.async.bulk.
+func (l *lowerer) bulk(i *ptx.Instr) {
+	mods := slices.Clone(i.Op.Mods)
+	reduce := mods[0] == "reduce"
+	mods = mods[slices.Index(mods, "bulk")+1:]
+	head := ""
+	if len(mods) > 0 {
+		head = mods[0]
+	}
+	switch {
+	case head == "commit_group":
+		l.commitGroup(lateBulk)
+	case head == "wait_group":
+		l.waitGroup(i, lateBulk, false)
+	case head == "prefetch" && len(mods) > 1 && mods[1] == "L2":
+		return
+	case head == "tensor" || head == "prefetch":
+		l.missing("tensor maps")
+	default:
+		l.bulkCopy(i, mods, reduce)
+	}
+}
+
+// bulkSpaces splits off the two spaces that a bulk copy begins with.
+func bulkSpaces(mods []string) (dst, src string, rest []string) {
+	if len(mods) < 2 {
+		return "", "", nil
+	}
+	return mods[0], mods[1], mods[2:]
+}
+
+func (l *lowerer) bulkCopy(i *ptx.Instr, mods []string, reduce bool) {
+	dst, src, mods := bulkSpaces(mods)
+	var c bulkCopy
+	policy, op, typ, ok := c.modifiers(mods)
+	switch dst + " " + src {
+	case "shared::cluster global", "shared::cta global":
+		ok = ok && c.barrier && !c.bytes && !reduce
+	case "shared::cluster shared::cta":
+		ok = ok && c.barrier && !c.multicast && !c.bytes && !policy
+	case "global shared::cta":
+		ok = ok && !c.barrier && !c.multicast
+	default:
+		ok = false
+	}
+	if !ok || reduce != (op != "") || c.multicast && dst != "shared::cluster" {
+		l.unsupported()
+		return
+	}
+	if reduce {
+		c.reduce, c.size = atomicFunc(op, typ), typ.Size()
+		if c.reduce == nil || !bulkReduces(dst, op, typ) {
+			l.unsupported()
+			return
+		}
+	}
+	want := 3 + b2i(c.barrier) + b2i(c.multicast) + b2i(c.bytes) + b2i(policy)
+	if l.args(i, want, want) {
+		l.emitBulk(i, dst, src, c)
+	}
+}
+
+// modifiers reads what follows the spaces.
+func (c *bulkCopy) modifiers(mods []string) (policy bool, op string, typ ptx.Type, ok bool) {
+	done := 0
+	for _, m := range mods {
+		t := ptx.ParseType(m)
+		switch {
+		case m == "mbarrier::complete_tx::bytes":
+			c.barrier = true
+			done++
+		case m == "bulk_group":
+			done++
+		case m == "multicast::cluster":
+			c.multicast = true
+		case m == "cp_mask":
+			c.bytes = true
+		case m == "L2::cache_hint":
+			policy = true
+		case m == "noftz":
+		case t != ptx.NoType && typ == ptx.NoType:
+			typ = t
+		case op == "" && !strings.Contains(m, "::"):
+			op = m
+		default:
+			return policy, op, typ, false
+		}
+	}
+	return policy, op, typ, done == 1 && (op == "") == (typ == ptx.NoType)
+}
+
+// bulkReduces reports whether there is a reduction of that type to a space.
+func bulkReduces(dst, op string, t ptx.Type) bool {
+	switch op {
+	case "and", "or", "xor":
+		return t == ptx.B32 || t == ptx.B64 && dst == "global"
+	case "inc", "dec":
+		return t == ptx.U32
+	}
+	if dst == "global" {
+		return op == "add" || op == "min" || op == "max"
+	}
+	return op == "add" && (t == ptx.U64 || t == ptx.U32 || t == ptx.S32) || t == ptx.U32 || t == ptx.S32
+}
+
+func bulkSpace(name string) ptx.Space {
+	if name == "global" {
+		return ptx.GlobalSpace
+	}
+	return ptx.SharedSpace
+}
+
+func (l *lowerer) emitBulk(i *ptx.Instr, dst, src string, c bulkCopy) {
+	args := i.Args
+	var to, from, bar reg
+	to, c.dst = l.wideAddress(args[0], bulkSpace(dst))
+	from, c.src = l.wideAddress(args[1], bulkSpace(src))
+	size := l.src(args[2], ptx.U32)
+	args = args[3:]
+	if c.barrier {
+		var p place
+		bar, p = l.wideAddress(args[0], ptx.SharedSpace)
+		c.barImm, c.barCode = p.imm, spaceCode(p.space)
+		args = args[1:]
+	}
+	c.dCode, c.sCode = spaceCode(c.dst.space)|accWrite, spaceCode(c.src.space)
+	var mask reg
+	if c.multicast || c.bytes {
+		l.looseWidth = true
+		mask = l.src(args[0], ptx.U32)
+	}
+	if l.failed {
+		return
+	}
+	n := l.emit(func(w *warp, in *inst, m uint32) { w.bulkCopy(in, m, &c) }, noReg, to, from, size)
+	if c.barrier {
+		n.more(bar, false)
+	}
+	if c.multicast || c.bytes {
+		n.more(mask, false)
+	}
+	l.slot(n).mem = false
+	n.in.aux = c.dCode | log2(bulkUnit)<<accLog // for reports
+}
+
+// wideAddress returns the place of an operand with its base in a 64-bit column.
+func (l *lowerer) wideAddress(o ptx.Operand, space ptx.Space) (reg, place) {
+	p := l.memoryPlace(o, space)
+	if p.base == noReg {
+		l.bad("kernel parameters have no such copies")
+		return l.constant(class64, 0), p
+	}
+	return l.convert(p.base, class64), p
+}
+
+//go:norace
+func (w *warp) bulkCopy(in *inst, m uint32, c *bulkCopy) {
+	w.synced = true
+	w.pc = w.prog.pcOf(in, w.pc) // for reports about its parts
+	for ; m != 0; m &= m - 1 {
+		w.beginBulk()
+		w.bulkLane(in, c, first(m))
+		w.endBulk(in)
+	}
+}
+
+// beginBulk and endBulk do around a lane's copy what checkedAccess does around other instructions.
+// Only the first bytes are checked for races.
+func (w *warp) beginBulk() {
+	if s := w.cta.shadow; s != nil {
+		s.hits, s.old = s.hits[:0], s.old[:0]
+		s.batch++
+		s.global.event = nil
+	}
+}
+
+func (w *warp) endBulk(in *inst) {
+	if w.cta.shadow != nil {
+		w.afterAccess(in)
+	}
+}
+
+// bulkLane performs the copy of lane i.
+//
+//go:norace
+func (w *warp) bulkLane(in *inst, c *bulkCopy, i int) {
+	dst, src, n := w.r64[in.a][i]+c.dst.imm, w.r64[in.b][i]+c.src.imm, int(w.r32[in.c][i])
+	extra := in.x
+	var bar uint64
+	var mask uint32 = full
+	if c.barrier {
+		bar = w.r64[extra.regs[0]][i] + c.barImm
+	}
+	if c.multicast || c.bytes {
+		mask = w.r32[extra.regs[len(extra.regs)-1]][i] & 0xffff
+	}
+	if n%bulkUnit != 0 {
+		panic(w.laneFault(FaultIllegalInstruction, in, i, fmt.Sprintf("size %d of a bulk copy is not a multiple of %d", n, bulkUnit)))
+	}
+	from := w.span(in, c.sCode, src, n, i)
+	if !c.multicast {
+		w.bulkTo(in, c, from, dst, bar, mask, i)
+		return
+	}
+	for r := range uint64(16) {
+		if mask>>r&1 != 0 {
+			tag := (r + 1) << clusterShift
+			w.bulkTo(in, c, from, dst&(clusterBytes-1)|tag, bar&(clusterBytes-1)|tag, full, i)
+		}
+	}
+}
+
+// bulkTo writes to one destination and signals its mbarrier object.
+//
+//go:norace
+func (w *warp) bulkTo(in *inst, c *bulkCopy, from []byte, dst, bar uint64, mask uint32, i int) {
+	to := w.span(in, c.dCode, dst, len(from), i)
+	kind := lateBulk
+	if c.barrier {
+		kind = lateBarrier
+		w.completeBytes(in, c.barCode, bar, 0, i) // check that there is an object
+	}
+	if !w.delays() {
+		w.bulkDo(in, c, to, from, dst, bar, mask, i)
+		return
+	}
+	pc := w.pc
+	w.later(kind, i, func() {
+		at := w.pc
+		w.pc = pc // of reports
+		w.bulkDo(in, c, to, from, dst, bar, mask, i)
+		w.pc = at
+	})
+}
+
+// bulkDo performs a copy whose operands have been checked.
+//
+//go:norace
+func (w *warp) bulkDo(in *inst, c *bulkCopy, to, from []byte, dst, bar uint64, mask uint32, i int) {
+	switch {
+	case c.reduce != nil:
+		c.reduceTo(to, from)
+	case c.bytes:
+		for k := range from {
+			if mask>>(k%bulkUnit)&1 != 0 {
+				to[k] = from[k]
+			}
+		}
+	default:
+		copy(to, from)
+	}
+	w.written(c.dCode, dst, len(from))
+	if c.barrier {
+		w.completeBytes(in, c.barCode, bar, len(from), i)
+	}
+}
+
+// reduceTo applies the reduction to each element.
+//
+//go:norace
+func (c *bulkCopy) reduceTo(to, from []byte) {
+	for k := 0; k < len(from); k += c.size {
+		p, q := unsafe.Pointer(&to[k]), unsafe.Pointer(&from[k])
+		switch c.size {
+		case 8:
+			update64((*uint64)(p), c.reduce, *(*uint64)(q), 0)
+		case 4:
+			update32((*uint32)(p), c.reduce, *(*uint32)(q), 0)
+		default:
+			updatePart(p, c.size, c.reduce, uint32(*(*uint16)(q)), 0)
+		}
+	}
+}
+
+// span returns n bytes of memory at p for lane i. code is the space, with accWrite for a
+// destination.
+func (w *warp) span(in *inst, code uint16, p uint64, n int, i int) []byte {
+	if n == 0 {
+		return nil
+	}
+	probe := inst{aux: code | log2(bulkUnit)<<accLog, slot: in.slot}
+	e := access{region: deadRegion}
+	at := w.pointer(&probe, &e, p, i)
+	if code&accWrite == 0 {
+		w.endBulk(&probe)
+	}
+	if left := e.n - (p - e.addr) + bulkUnit - 1; uint64(n) > left {
+		panic(w.accessFault(FaultIllegal, &probe, p, i, fmt.Sprintf("a bulk copy of %d bytes, %d are left in %s", n, left, describe(e.region.Addr, e.region.Size, e.region.Tag))))
+	}
+	return unsafe.Slice((*byte)(at), n)
+}
+
+// written tells the checks that a copy wrote n bytes.
+func (w *warp) written(code uint16, p uint64, n int) {
+	s := w.cta.shadow
+	switch {
+	case s == nil:
+		return
+	case code&spaceMask == spaceGlobal:
+		w.cta.run.mem.Written(p, uint64(n))
+		return
+	case p >= clusterBytes:
+		o := w.cta.group().ctas[p>>clusterShift-1]
+		o.shadow.writtenOutside(p&(clusterBytes-1), uint64(n))
+		return
+	}
+	s.epoch++
+	for k := p; k < p+uint64(n); k++ {
+		s.bytes[k].write = touch{thread: uint32(w.id*lanes) + 1, pc: w.pc, epoch: s.epoch, warp: w.epoch}
+	}
+	s.epoch++
+}
+
+// Delayed asynchronous copies. A launch with a seed permutes everything that a program must not
+// rely on. It therefore performs a copy where it is waited for, not where it is issued. Of the
+// copies that signal an mbarrier object, only some are performed each time an mbarrier object is
+// polled. A program that reads data without waiting for it then finds the old contents.
+
+// lateKind is the way in which a copy is waited for.
+type lateKind uint8
+
+const (
+	lateAsync   lateKind = iota // cp.async, in groups of the thread
+	lateBulk                    // cp.async.bulk, in groups of the thread
+	lateBarrier                 // through an mbarrier object
+	lateGroups  = int(lateBarrier)
+)
+
+// lateCopy is a copy that a thread has issued and that has not been performed.
+type lateCopy struct {
+	w     *warp
+	lane  int
+	kind  lateKind
+	group uint32 // how many groups the thread had committed before
+	do    func()
+}
+
+// delays reports whether copies are delayed.
+func (w *warp) delays() bool { return w.cta.run.opts.Seed != 0 }
+
+// later keeps a copy of lane i until it is due.
+func (w *warp) later(kind lateKind, i int, do func()) {
+	c := lateCopy{w: w, lane: i, kind: kind, do: do}
+	if kind != lateBarrier {
+		c.group = w.commits[kind][i]
+	}
+	w.cta.late = append(w.cta.late, c)
+}
+
+// makeLate performs the copies for which due returns true.
+func (c *cta) makeLate(due func(k *lateCopy) bool) {
+	left := c.late[:0]
+	for _, k := range c.late {
+		if due(&k) {
+			k.do()
+		} else {
+			left = append(left, k)
+		}
+	}
+	clear(c.late[len(left):])
+	c.late = left
+}
+
+// advance performs some of the copies that signal mbarrier objects, because a thread in the cluster
+// polls one.
+func (c *cta) advance() {
+	for _, o := range c.group().ctas {
+		if len(o.late) != 0 {
+			o.makeLate(func(k *lateCopy) bool {
+				c.rng = splitmix(c.rng)
+				return k.kind == lateBarrier && c.rng&1 != 0
+			})
+		}
+	}
+}
+
+// finishLate performs the block's remaining copies when it ends.
+func (c *cta) finishLate() {
+	if len(c.late) != 0 {
+		c.makeLate(func(*lateCopy) bool { return true })
+	}
+}
+
+// commitGroup lowers cp.async.commit_group and cp.async.bulk.commit_group.
+func (l *lowerer) commitGroup(kind lateKind) {
+	l.emit(func(w *warp, in *inst, m uint32) {
+		if w.delays() {
+			w.commit(kind, m)
+		}
+	}, noReg)
+}
+
+func (w *warp) commit(kind lateKind, m uint32) {
+	for ; m != 0; m &= m - 1 {
+		w.commits[kind][first(m)]++
+	}
+}
+
+// waitGroup lowers cp.async.wait_group, whose operand is how many of the newest groups may be
+// incomplete. wait_all has no operand and commits first.
+func (l *lowerer) waitGroup(i *ptx.Instr, kind lateKind, all bool) {
+	var open uint32
+	if !all {
+		if !l.args(i, 1, 1) {
+			return
+		}
+		n, ok := i.Args[0].(*ptx.Imm)
+		if !ok {
+			l.bad("number of groups is not a constant")
+			return
+		}
+		open = uint32(n.Bits)
+	}
+	l.emit(func(w *warp, in *inst, m uint32) {
+		if !w.delays() {
+			return
+		}
+		if all {
+			w.commit(kind, m)
+		}
+		w.completeGroups(kind, m, open)
+	}, noReg)
+}
+
+// completeGroups performs the copies of the lanes in m, except those of the newest open groups and
+// of the uncommitted group.
+func (w *warp) completeGroups(kind lateKind, m, open uint32) {
+	w.cta.makeLate(func(k *lateCopy) bool {
+		return k.w == w && k.kind == kind && m>>k.lane&1 != 0 && k.group+open < w.commits[kind][k.lane]
+	})
+}

@@ -1,6 +1,8 @@
 package vm
 
 import (
+	"fmt"
+
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -232,3 +234,268 @@ func lowerNanosleep(l *lowerer, i *ptx.Instr, f *form) {
 
 // lowerPmevent lowers instructions that have no effect here.
 func lowerPmevent(l *lowerer, i *ptx.Instr, f *form) {}
+
+// Calls. A function's parameters and results lie at the start of its frame in local memory. The
+// caller copies arguments there before the call, and copies results from there after it.
+
+func init() {
+	register(lowerCall, "call")
+}
+
+// execCalleeAddr computes the address of imm in the frame of the function that is about to be
+// called, or was called last.
+func execCalleeAddr(w *warp, in *inst, m uint32) {
+	at := uint64(w.frame.local) + uint64(in.x.fn.local) + in.imm
+	w.needLocal(in, at+16)
+	fill(&w.r64[in.d], at, m)
+}
+
+// execCopyArg copies n bytes of each lane between the caller's frame, at imm,
+// and the callee's, at b. aux 1 copies back.
+func execCopyArg(w *warp, in *inst, m uint32) {
+	own := uint64(w.frame.local) + in.imm
+	other := uint64(w.frame.local) + uint64(in.x.fn.local) + uint64(in.b)
+	n := uint64(in.x.n)
+	w.needLocal(in, other+n)
+	for ; m != 0; m &= m - 1 {
+		base := uint64(first(m)) * uint64(w.localN)
+		mine, theirs := w.local[base+own:base+own+n], w.local[base+other:base+other+n]
+		if in.aux != 0 {
+			copy(mine, theirs)
+		} else {
+			copy(theirs, mine)
+		}
+	}
+	if w.cta.shadow != nil {
+		w.localWritten(own, n, w.mask)
+		w.localWritten(other, n, w.mask)
+	}
+}
+
+// needLocal makes sure that each lane has n bytes of local memory.
+func (w *warp) needLocal(in *inst, n uint64) {
+	if n <= uint64(w.localN) {
+		return
+	}
+	if limit := w.cta.run.stackLimit(); n > limit {
+		panic(w.laneFault(FaultStack, in, first(w.mask), fmt.Sprintf("the thread needs more than %d bytes of stack", limit)))
+	}
+	before := w.bytes()
+	w.growLocal(uint32(n))
+	w.cta.grew(w, in, w.bytes()-before)
+}
+
+func (r *launchRun) stackLimit() uint64 { return max(r.opts.StackLimit, defaultStack) }
+
+func lowerCall(l *lowerer, i *ptx.Instr, f *form) {
+	c, ok := i.Call()
+	if !ok {
+		l.unsupported()
+		return
+	}
+	rets, params, target, fn := l.callee(c)
+	if l.failed {
+		return
+	}
+	rl, pl, _ := l.b.c.layoutSlots(rets, params)
+	if n := len(pl); n > 0 && len(c.Args) == n-1 && variadic(params[n-1]) {
+		pl = pl[:n-1]
+	}
+	if len(c.Args) != len(pl) || len(c.Return) != len(rl) {
+		l.bad("%d arguments and %d results, the function has %d and %d", len(c.Args), len(c.Return), len(pl), len(rl))
+		return
+	}
+	for k, a := range c.Args {
+		l.passArg(a, params[k], pl[k], false)
+	}
+	var n *lowered
+	if fn != nil {
+		n = l.emit(nil, noReg)
+		n.in.ctl = ctlCall
+	} else {
+		n = l.emit(nil, noReg, target)
+		n.in.ctl = ctlCallIndirect
+	}
+	n.extra().fn = fn
+	n.in.x.caller = l.f
+	for k, r := range c.Return {
+		l.passArg(r, rets[k], rl[k], true)
+	}
+}
+
+// callee resolves the target of a call: a function, or a register with a prototype.
+func (l *lowerer) callee(c ptx.Call) (rets, params []*ptx.Variable, target reg, fn *function) {
+	if s, ok := c.Callee.(*ptx.Sym); ok && l.lookupVar(s.Name) == nil {
+		sym := l.b.c.lookup(l.file, s.Name)
+		if sym == nil || sym.fn == nil || sym.fn.Entry {
+			l.unresolved(s.Name)
+			return nil, nil, noReg, nil
+		}
+		return sym.fn.Return, sym.fn.Params, noReg, l.b.function(l.file, sym)
+	}
+	target = l.src(c.Callee, ptx.U64)
+	l.b.indirect = true
+	for sc := l.scope; sc != nil; sc = sc.outer {
+		if p := sc.protos[c.Table]; p != nil {
+			return p.Return, p.Params, target, nil
+		}
+		if t := sc.calls[c.Table]; t != nil && len(t.Targets) > 0 {
+			last := l.callTargets(t)
+			if last == nil {
+				return nil, nil, noReg, nil
+			}
+			return last.fn.Return, last.fn.Params, target, nil
+		}
+	}
+	l.bad("indirect call without a prototype")
+	return nil, nil, noReg, nil
+}
+
+// callTargets makes the functions of a list part of the program, once for all calls with the list,
+// and returns the last of them. It returns nil if one does not exist.
+func (l *lowerer) callTargets(t *ptx.CallTargets) *symbol {
+	last, known := l.lists[t]
+	if known {
+		if last == nil {
+			l.failed = true // which was reported at the first call
+		}
+		return last
+	}
+	if l.lists == nil {
+		l.lists = map[*ptx.CallTargets]*symbol{}
+	}
+	l.lists[t] = nil
+	for _, name := range t.Targets {
+		sym := l.b.c.lookup(l.file, name)
+		if sym == nil || sym.fn == nil {
+			l.unresolved(name)
+			return nil
+		}
+		l.b.function(l.file, sym)
+		last = sym
+	}
+	l.lists[t] = last
+	return last
+}
+
+// frameCost is how much of the stack each activation uses in addition to its locals.
+const frameCost = 64
+
+// call enters fn for the running split.
+func (w *warp) call(in *inst, fn *function) bool {
+	if fn.ext != nil || fn.builtin != nil {
+		w.callExtern(in, fn)
+		w.pc++
+		return true
+	}
+	f := w.frame
+	for c := range f.bank {
+		f.bank[c] += in.x.caller.banks[c]
+	}
+	f.local += in.x.caller.local
+	f.depth++
+	if limit := w.cta.run.stackLimit(); uint64(f.local+fn.local)+uint64(f.depth)*frameCost > limit {
+		panic(w.laneFault(FaultStack, in, first(w.mask), fmt.Sprintf("call of %s at depth %d exceeds the stack of %d bytes", fn.name, f.depth, limit)))
+	}
+	w.needLocal(in, uint64(f.local+fn.local))
+	need := f.bank
+	for c := range need {
+		need[c] += fn.banks[c]
+	}
+	w.grow(need)
+	w.setFrame(f)
+	if w.cta.shadow != nil {
+		w.enterLocal(fn, w.mask)
+	}
+	w.fillConstants(fn, w.mask)
+	fill(&w.r32[fn.retPC], uint32(w.pc+1), w.mask)
+	w.pc = fn.entry
+	return true
+}
+
+// callIndirect enters the function that a register points to. Lanes that call a different function
+// come back to the instruction later.
+func (w *warp) callIndirect(in *inst) bool {
+	a := &w.r64[in.a]
+	lane := first(w.mask)
+	target := a[lane]
+	var g uint32
+	for m := w.mask; m != 0; m &= m - 1 {
+		if i := first(m); a[i] == target {
+			g |= 1 << i
+		}
+	}
+	fn := w.prog.byID[int(target-functionWindow)/functionStep]
+	if fn == nil || target < functionWindow || (target-functionWindow)%functionStep != 0 {
+		panic(w.laneFault(FaultInvalidPC, in, lane, fmt.Sprintf("%#x is not the address of a function", target)))
+	}
+	if rest := w.mask &^ g; rest != 0 {
+		w.splits = append(w.splits, split{pc: w.pc, mask: rest, frame: w.frame, turn: w.turn})
+		w.mask = g
+	}
+	return w.call(in, fn)
+}
+
+// ret returns each lane of the running split to where it was called from.
+func (w *warp) ret(in *inst) bool {
+	to := &w.r32[in.a]
+	pc := int32(to[first(w.mask)])
+	for m := w.mask; m != 0; {
+		target := to[first(m)]
+		var g uint32
+		for k := m; k != 0; k &= k - 1 {
+			if j := first(k); to[j] == target {
+				g |= 1 << j
+			}
+		}
+		m &^= g
+		if int32(target) != pc {
+			w.splits = append(w.splits, split{pc: int32(target), mask: g, frame: w.callerFrame(int32(target)), turn: w.turn})
+			w.mask &^= g
+		}
+	}
+	w.setFrame(w.callerFrame(pc))
+	w.pc = pc
+	if len(w.splits) != 0 {
+		return w.reschedule(w.pc)
+	}
+	return true
+}
+
+// callerFrame returns the frame to which the call before pc returns.
+func (w *warp) callerFrame(pc int32) frame {
+	caller := w.prog.code[pc-1].x.caller
+	f := w.frame
+	for c := range f.bank {
+		f.bank[c] -= caller.banks[c]
+	}
+	f.local -= caller.local
+	f.depth--
+	return f
+}
+
+// callExtern runs a Go function lane by lane.
+func (w *warp) callExtern(in *inst, fn *function) {
+	base := uint64(w.frame.local) + uint64(in.x.caller.local)
+	w.needLocal(in, base+uint64(fn.local))
+	args, rets := uint64(fn.local), uint64(0)
+	if n := len(fn.params); n > 0 {
+		args = uint64(fn.params[0].offset)
+	}
+	for _, r := range fn.rets {
+		rets = uint64(r.offset + r.size)
+	}
+	for m := w.mask; m != 0; m &= m - 1 {
+		i := first(m)
+		at := uint64(i)*uint64(w.localN) + base
+		mem := w.local[at : at+uint64(fn.local)]
+		if fn.builtin != nil {
+			fn.builtin(w, in, i, mem[args:], mem[:rets])
+			continue
+		}
+		call := &ExternCall{Args: mem[args:], Result: mem[:rets], Memory: w.cta.run.mem, Options: w.cta.run.opts, Block: w.cta.id, Thread: w.thread(i)}
+		if fn.ext(call); call.Fault != "" {
+			panic(w.laneFault(FaultIllegal, in, i, call.Fault))
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package vm
 
 import (
-	"math/bits"
-
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -53,16 +51,6 @@ func (o *intOps) pick(t ptx.Type) execFunc {
 	return nil
 }
 
-// u16x and s16x make 16-bit operations from 32-bit ones. Columns store 16-bit values with the upper
-// half clear.
-func u16x(f func(a, b uint32) uint32) execFunc {
-	return lane2(func(a, b uint32) uint32 { return f(a&0xffff, b&0xffff) & 0xffff })
-}
-
-func s16x(f func(a, b int32) int32) execFunc {
-	return lane2(func(a, b int32) int32 { return f(int32(int16(a)), int32(int16(b))) & 0xffff })
-}
-
 var (
 	addInt = intOps{u16x(func(a, b uint32) uint32 { return a + b }), s16x(func(a, b int32) int32 { return a + b }),
 		execAdd[uint32], execAdd[uint32], execAdd[uint64], execAdd[uint64]}
@@ -79,89 +67,6 @@ var (
 	divInt = intOps{u16x(divU32), s16x(divS32), lane2(divU32), lane2(divS32), lane2(divU64), lane2(divS64)}
 	remInt = intOps{u16x(remU32), s16x(remS32), lane2(remU32), lane2(remS32), lane2(remU64), lane2(remS64)}
 )
-
-func mulHiU32(a, b uint32) uint32 { return uint32(uint64(a) * uint64(b) >> 32) }
-func mulHiS32(a, b int32) int32   { return int32(int64(a) * int64(b) >> 32) }
-
-func mulHiU64(a, b uint64) uint64 {
-	hi, _ := bits.Mul64(a, b)
-	return hi
-}
-
-func mulHiS64(a, b int64) int64 {
-	hi, _ := bits.Mul64(uint64(a), uint64(b))
-	return int64(hi) - a>>63&b - b>>63&a
-}
-
-// Quotient and remainder of a division by zero are all ones, as on the hardware. The ISA specifies
-// neither.
-func divU32(a, b uint32) uint32 {
-	if b == 0 {
-		return ^uint32(0)
-	}
-	return a / b
-}
-
-func divS32(a, b int32) int32 {
-	if b == 0 {
-		return -1
-	}
-	if b == -1 {
-		return -a
-	}
-	return a / b
-}
-
-func divU64(a, b uint64) uint64 {
-	if b == 0 {
-		return ^uint64(0)
-	}
-	return a / b
-}
-
-func divS64(a, b int64) int64 {
-	if b == 0 {
-		return -1
-	}
-	if b == -1 {
-		return -a
-	}
-	return a / b
-}
-
-func remU32(a, b uint32) uint32 {
-	if b == 0 {
-		return ^uint32(0)
-	}
-	return a % b
-}
-
-func remS32(a, b int32) int32 {
-	switch b {
-	case 0:
-		return -1
-	case -1:
-		return 0
-	}
-	return a % b
-}
-
-func remU64(a, b uint64) uint64 {
-	if b == 0 {
-		return ^uint64(0)
-	}
-	return a % b
-}
-
-func remS64(a, b int64) int64 {
-	switch b {
-	case 0:
-		return -1
-	case -1:
-		return 0
-	}
-	return a % b
-}
 
 // simple2 lowers d = a op b for type t.
 func (l *lowerer) simple2(i *ptx.Instr, t ptx.Type, exec execFunc) {
@@ -216,11 +121,6 @@ func lowerAddSub(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// packed16 applies f to the two halves of a and b.
-func packed16(a, b uint32, f func(a, b uint32) uint32) uint32 {
-	return f(a&0xffff, b&0xffff)&0xffff | f(a>>16, b>>16)<<16
-}
-
 // saturating lowers add.sat.s32 and sub.sat.s32.
 func (l *lowerer) saturating(i *ptx.Instr, t ptx.Type, sub bool) {
 	if t != ptx.S32 {
@@ -233,8 +133,6 @@ func (l *lowerer) saturating(i *ptx.Instr, t ptx.Type, sub bool) {
 	}
 	l.simple2(i, t, exec)
 }
-
-func saturate32(x int64) int32 { return int32(min(max(x, -1<<31), 1<<31-1)) }
 
 func lowerMul(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 3, 3) {
@@ -416,20 +314,6 @@ func lowerMinMax(l *lowerer, i *ptx.Instr, f *form) {
 	l.emit(relu, l.dst(i.Args[0], t), tmp, l.constant(class32, 0))
 }
 
-func minMax16x2(signed, isMax bool) execFunc {
-	pick := func(a, b uint32) uint32 {
-		less := a < b
-		if signed {
-			less = int16(a) < int16(b)
-		}
-		if less != isMax {
-			return a
-		}
-		return b
-	}
-	return lane2(func(a, b uint32) uint32 { return packed16(a, b, pick) })
-}
-
 func lowerAbsNeg(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 2, 2) {
 		return
@@ -554,62 +438,6 @@ const (
 	carryIn
 	carryOutput
 )
-
-//go:norace
-func execCarry32(w *warp, in *inst, m uint32) {
-	d, a, b := &w.r32[in.d], &w.r32[in.a], &w.r32[in.b]
-	cc := w.pr[in.c]
-	var out uint32
-	for k := m; k != 0; k &= k - 1 {
-		i := first(k)
-		var c, r uint32
-		if in.aux&carryIn != 0 {
-			c = cc >> i & 1
-		}
-		if in.aux&carrySub != 0 {
-			if in.aux&carryIn != 0 {
-				c ^= 1
-			}
-			r, c = bits.Sub32(a[i], b[i], c)
-			c ^= 1
-		} else {
-			r, c = bits.Add32(a[i], b[i], c)
-		}
-		d[i] = r
-		out |= c << i
-	}
-	if in.aux&carryOutput != 0 {
-		w.pr[in.c] = cc&^m | out
-	}
-}
-
-//go:norace
-func execCarry64(w *warp, in *inst, m uint32) {
-	d, a, b := &w.r64[in.d], &w.r64[in.a], &w.r64[in.b]
-	cc := w.pr[in.c]
-	var out uint32
-	for k := m; k != 0; k &= k - 1 {
-		i := first(k)
-		var c, r uint64
-		if in.aux&carryIn != 0 {
-			c = uint64(cc >> i & 1)
-		}
-		if in.aux&carrySub != 0 {
-			if in.aux&carryIn != 0 {
-				c ^= 1
-			}
-			r, c = bits.Sub64(a[i], b[i], c)
-			c ^= 1
-		} else {
-			r, c = bits.Add64(a[i], b[i], c)
-		}
-		d[i] = r
-		out |= uint32(c) << i
-	}
-	if in.aux&carryOutput != 0 {
-		w.pr[in.c] = cc&^m | out
-	}
-}
 
 func lowerDp(l *lowerer, i *ptx.Instr, f *form) {
 	if !l.args(i, 4, 4) || len(f.types) != 2 || !f.only(flagLo|flagHi) {

@@ -2,6 +2,8 @@ package vm
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/purecuda/cuda/ptx"
@@ -262,5 +264,320 @@ func (o *mmaOp) exec() execFunc {
 		}
 		product(k)
 		o.d.scatter(w, x[at[0]:], &k.d, m)
+	}
+}
+
+// Products of integers and bits, which are exact, and of doubles.
+
+// integers multiplies 8 and 4 bit integers. Sums wrap, or are limited at the
+// end.
+func (o *mmaOp) integers(w *mmaWork) {
+	for i := range o.m {
+		for j := range o.n {
+			a, b := o.factors(w, i, j)
+			sum := int64(int32(w.c[i*o.n+j]))
+			b = b[:len(a)]
+			for k := range a {
+				sum += int64(a[k].sig * b[k].sig)
+			}
+			if o.satfinite {
+				sum = min(max(sum, math.MinInt32), math.MaxInt32)
+			}
+			w.d[i*o.n+j] = uint32(sum)
+		}
+	}
+}
+
+// factors returns row i of A and column j of B. If A is sparse, both have only the elements at the
+// places that A stores.
+func (o *mmaOp) factors(w *mmaWork, i, j int) (a, b []term) {
+	b = w.b[j*o.k : (j+1)*o.k]
+	if o.sparsity == nil {
+		return w.a[i*o.k : (i+1)*o.k], b
+	}
+	n := o.k / 2
+	return w.a[i*n : (i+1)*n], compressed(b, w.places[i*n:(i+1)*n], &w.column)
+}
+
+// bits counts ones. The bits of A and B are 32 to a term.
+func (o *mmaOp) bits(w *mmaWork) {
+	n := o.k / 32
+	for i := range o.m {
+		for j := range o.n {
+			sum := w.c[i*o.n+j]
+			for k := range n {
+				x, y := uint32(w.a[i*n+k].sig), uint32(w.b[j*n+k].sig)
+				if o.and {
+					x &= y
+				} else {
+					x ^= y
+				}
+				sum += uint32(bits.OnesCount32(x))
+			}
+			w.d[i*o.n+j] = sum
+		}
+	}
+}
+
+// doubles multiplies doubles: a chain of fused operations along k.
+func (o *mmaOp) doubles(w *mmaWork) {
+	for i := range o.m {
+		for j := range o.n {
+			sum := w.c64[i*o.n+j]
+			for k := range o.k {
+				sum = fmaNaN(w.a64[i*o.k+k], w.b64[j*o.k+k], sum, o.round)
+			}
+			w.d64[i*o.n+j] = sum
+		}
+	}
+}
+
+// fmaNaN is fmaF64 with the NaNs of the hardware. It returns the first NaN of b, c and a, made
+// quiet, or else the negative NaN without payload.
+func fmaNaN(a, b, c float64, r rounding) float64 {
+	y := fmaF64(a, b, c, r)
+	if y == y {
+		return y
+	}
+	for _, x := range [...]float64{b, c, a} {
+		if x != x {
+			return math.Float64frombits(math.Float64bits(x) | 1<<51)
+		}
+	}
+	return math.Float64frombits(0xfff8 << 48)
+}
+
+// mma.sp: only some elements of A are stored, and metadata says which: two of each four, one of
+// each two in tf32, or two pairs of each four pairs of 4 bits. A and B are multiplied only at the
+// stored places. Other elements of B do not matter.
+
+// sparsity holds what a sparse form has in addition to a dense one.
+type sparsity struct {
+	selector int  // which lanes of four have the metadata
+	holders  int  // how many of them
+	narrow   bool // elements of 8 or 4 bits
+}
+
+// sparseShapes are the shapes of mma.sp by the type of A.
+var sparseShapes = map[elemType]string{
+	elemF16: "m16n8k16 m16n8k32", elemBF16: "m16n8k16 m16n8k32", elemTF32: "m16n8k8 m16n8k16", elemE4M3: "m16n8k64", elemE5M2: "m16n8k64",
+	elemS8: "m16n8k32 m16n8k64", elemU8: "m16n8k32 m16n8k64", elemS4: "m16n8k64 m16n8k128", elemU4: "m16n8k64 m16n8k128",
+}
+
+// takeSparse removes the modifier of the sparse forms.
+func (f *matrixForm) takeSparse() bool {
+	return f.take("sp") || f.take("sp::ordered_metadata")
+}
+
+// sparse checks the selector, which is the instruction's last operand.
+func (l *lowerer) sparse(i *ptx.Instr, o *mmaOp, t elemType) bool {
+	if !l.args(i, 6, 6) {
+		return false
+	}
+	s := &sparsity{holders: 16 * o.k / t.group() * 4 / 32 / 8, narrow: t.bits() < 16}
+	imm, ok := i.Args[5].(*ptx.Imm)
+	if !ok || imm.Bits >= uint64(4/s.holders) {
+		l.bad("selector is not below %d", 4/s.holders)
+		return false
+	}
+	s.selector = int(imm.Bits)
+	o.sparsity = s
+	return true
+}
+
+// group returns the number of elements of A that four bits of metadata describe.
+func (t elemType) group() int {
+	switch t {
+	case elemTF32:
+		return 2
+	case elemS4, elemU4:
+		return 8
+	}
+	return 4
+}
+
+// places finds the place along k of each stored element of A.
+//
+//go:norace
+func (o *mmaOp) places(w *warp, metadata uint32, to *[1024]uint8) {
+	e := &w.r32[metadata]
+	group := o.a.typ.group()
+	there := group / 2
+	n := o.k / 2
+	for row := range o.m {
+		for g := range n / there {
+			bits := o.sparsity.fourBits(e, row, g)
+			for x := range there {
+				to[row*n+g*there+x] = uint8(g*group + placeIn(bits, x, group))
+			}
+		}
+	}
+}
+
+// fourBits returns the metadata of group g of a row. With elements of 16 and 32 bits, a lane has
+// four groups of two rows each. With smaller elements, it has eight groups of one row.
+func (s *sparsity) fourBits(e *col32, row, g int) uint32 {
+	lane := row%8*4 + s.selector*s.holders
+	if !s.narrow {
+		return e[lane+g/4] >> (row / 8 * 16) >> (g % 4 * 4) & 15
+	}
+	return e[lane+row/8+g/8*2] >> (g % 8 * 4) & 15
+}
+
+// placeIn returns the place in its group of stored element x.
+func placeIn(fourBits uint32, x, group int) int {
+	switch group {
+	case 2:
+		return int(fourBits >> 3)
+	case 8:
+		return int(fourBits>>(x/2*2)&3)*2 + x%2
+	}
+	return int(fourBits >> (2 * x) & 3)
+}
+
+// compressed returns a column of B at the places where a row of A has elements.
+func compressed(b []term, places []uint8, to *[64]term) []term {
+	for k, p := range places {
+		to[k] = b[p]
+	}
+	return to[:len(places)]
+}
+
+// ldmatrix, stmatrix and movmatrix: matrices of 8x8 elements of 16 bits. Each lane holds two
+// neighbours of a row in a register.
+
+func init() {
+	register(lowerMatrixMemory, "ldmatrix", "stmatrix")
+	register(lowerMovmatrix, "movmatrix")
+}
+
+// wholeMask is the member mask of the operations that all lanes execute.
+var wholeMask = &ptx.Imm{Kind: ptx.ImmInt, Bits: uint64(full)}
+
+const matrixRowBytes = 16
+
+func lowerMatrixMemory(l *lowerer, i *ptx.Instr, f *form) {
+	number, shape, trans := 0, false, false
+	for _, m := range f.rest {
+		switch m {
+		case "x1", "x2", "x4":
+			number = int(m[1] - '0')
+		case "m8n8":
+			shape = true
+		case "trans":
+			trans = true
+		default:
+			l.unsupported()
+			return
+		}
+	}
+	if number == 0 || !shape || f.typ() != ptx.B16 || f.flags != flagSync|flagAligned || !l.args(i, 2, 2) {
+		l.unsupported()
+		return
+	}
+	store := i.Op.Name == "stmatrix"
+	address, list := i.Args[1], i.Args[0]
+	if store {
+		address, list = i.Args[0], i.Args[1]
+	}
+	p := l.memoryPlace(address, f.space)
+	if p.base == noReg || p.space != ptx.SharedSpace && p.space != ptx.GenericSpace {
+		l.bad("address is not in shared memory")
+		return
+	}
+	var regs []reg
+	for _, e := range l.elems(list, number) {
+		if store {
+			regs = append(regs, l.src(e, ptx.B32))
+		} else {
+			regs = append(regs, l.dst(e, ptx.B32))
+		}
+	}
+	wide := p.base.class == class64
+	n := l.slot(l.syncInstr(func(w *warp, in *inst, m uint32) {
+		w.moveMatrices(in, wide, trans, m)
+	}, noReg, wholeMask, p.base))
+	n.in.imm = p.imm
+	n.in.aux = spaceCode(p.space) | log2(matrixRowBytes)<<accLog
+	if store {
+		n.in.aux |= accWrite
+	}
+	for _, r := range regs {
+		n.more(r, !store)
+	}
+	l.finishSync(n)
+}
+
+// moveMatrices moves matrices between shared memory and the registers in x.regs from 1 on. Lane
+// 8*k+r has the address of row r of matrix k.
+//
+//go:norace
+//go:nocheckptr
+func (w *warp) moveMatrices(in *inst, wide, trans bool, m uint32) {
+	e := w.site(in)
+	a := w.addresses(in, wide, m)
+	for k, r := range in.x.regs[1:] {
+		c := &w.r32[r]
+		for row := range 8 {
+			lane := 8*k + row
+			if m>>lane&1 == 0 {
+				continue // a thread that does not exist
+			}
+			p := (*[8]uint16)(w.pointer(in, e, a[lane], lane))
+			if in.aux&accWrite != 0 {
+				storeRow(c, p, row, trans)
+			} else {
+				loadRow(c, p, row, trans)
+			}
+		}
+	}
+}
+
+// holder returns the lane and the shift of element col of a row.
+func holder(row, col int, trans bool) (lane int, shift uint) {
+	if trans {
+		row, col = col, row
+	}
+	return 4*row + col/2, uint(col % 2 * 16)
+}
+
+//go:norace
+func loadRow(c *col32, p *[8]uint16, row int, trans bool) {
+	for col, x := range p {
+		lane, shift := holder(row, col, trans)
+		c[lane] = c[lane]&^(0xffff<<shift) | uint32(x)<<shift
+	}
+}
+
+//go:norace
+func storeRow(c *col32, p *[8]uint16, row int, trans bool) {
+	for col := range p {
+		lane, shift := holder(row, col, trans)
+		p[col] = uint16(c[lane] >> shift)
+	}
+}
+
+func lowerMovmatrix(l *lowerer, i *ptx.Instr, f *form) {
+	if len(f.rest) != 2 || f.rest[0] != "m8n8" || f.rest[1] != "trans" || f.typ() != ptx.B16 || f.flags != flagSync|flagAligned || !l.args(i, 2, 2) {
+		l.unsupported()
+		return
+	}
+	a := l.src(i.Args[1], ptx.B32)
+	n := l.syncInstr(execMovmatrix, l.dst(i.Args[0], ptx.B32), wholeMask, a)
+	l.finishSync(n)
+}
+
+//go:norace
+func execMovmatrix(w *warp, in *inst, m uint32) {
+	a := w.r32[in.a] // a copy: the destination may be the same column
+	d := &w.r32[in.d]
+	for ; m != 0; m &= m - 1 {
+		lane := first(m)
+		var x uint32
+		for half := range 2 {
+			from, shift := holder(lane/4, lane%4*2+half, true)
+			x |= a[from] >> shift & 0xffff << (16 * half)
+		}
+		d[lane] = x
 	}
 }

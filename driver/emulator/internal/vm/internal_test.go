@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 )
 
@@ -130,4 +132,66 @@ func randomPattern(r *rand.Rand, f format, spread uint32) uint32 {
 		return r.Uint32N(2) << (f.exp + f.mant)
 	}
 	return r.Uint32N(1<<f.mant) | exp<<f.mant | r.Uint32N(2)<<(f.exp+f.mant)
+}
+
+func TestSourceLines(t *testing.T) {
+	const text = "first\n\n\tthird\n"
+	for n, want := range map[int]string{1: "first", 2: "", 3: "third", 4: "", 5: ""} {
+		if got := sourceLine(text, n); got != want {
+			t.Errorf("line %d is %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Each unit is started exactly once, whatever the number of workers. A worker whose own share is
+// empty takes units of others.
+func TestSharesAreWholeAndTaken(t *testing.T) {
+	for _, units := range []uint64{1, 2, 7, 32, 1000} {
+		for _, workers := range []int{1, 2, 3, 7} {
+			r := launchRun{units: units}
+			r.divide(min(workers, int(units)))
+			if i, _ := r.take(0); i != 0 {
+				t.Errorf("the first worker begins with unit %d", i)
+			}
+			for last := uint64(0); ; { // alone
+				i, left := r.take(0)
+				if !left {
+					break
+				}
+				if i != last+1 {
+					t.Fatalf("%d units, %d workers: unit %d after %d", units, workers, i, last)
+				}
+				last = i
+			}
+			r.divide(workers)
+			if got := takeTogether(&r, workers); !slices.Equal(got, upTo(units)) {
+				t.Errorf("%d units, %d workers: %v", units, workers, got)
+			}
+		}
+	}
+}
+
+// takeTogether returns the units that concurrent workers take, in order.
+func takeTogether(r *launchRun, workers int) (all []uint64) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for w := range workers {
+		wg.Go(func() {
+			for i, left := r.take(w); left; i, left = r.take(w) {
+				mu.Lock()
+				all = append(all, i)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(all)
+	return all
+}
+
+func upTo(n uint64) (all []uint64) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
 }
