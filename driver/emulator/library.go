@@ -5,12 +5,13 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/jit"
 )
 
 // library is PTX that is not bound to a context. It becomes a module in each context that uses it.
 type library struct {
 	handle  uintptr
-	sources []source
+	sources []jit.Source
 	modules map[*cudaContext]*module
 	kernels []*kernel
 	byName  map[string]*kernel
@@ -37,7 +38,7 @@ func (l *library) in(ctx *cudaContext) (*module, result) {
 	if m := l.modules[ctx]; m != nil && !m.gone.Load() {
 		return m, success
 	}
-	code, r := ctx.compile(l.sources, &jitOptions{})
+	code, r := ctx.compile(l.sources, &jit.Options{})
 	if r != success {
 		return nil, r
 	}
@@ -71,7 +72,7 @@ func cuLibraryLoadData(c call) result {
 	if c.Ptr(0) == nil || c.Ptr(1) == nil {
 		return errInvalidValue
 	}
-	return loadLibrary(c, unsizedImage(c.Ptr(1)))
+	return loadLibrary(c, jit.Unsized(c.Ptr(1)))
 }
 
 func cuLibraryLoadFromFile(c call) result {
@@ -84,14 +85,14 @@ func cuLibraryLoadFromFile(c call) result {
 		return cu.CUDA_ERROR_FILE_NOT_FOUND
 	}
 	data = append(data, 0)
-	return loadLibrary(c, sizedImage(data))
+	return loadLibrary(c, jit.Sized(data))
 }
 
 // loadLibrary compiles immediately if a context is current, so that a broken image fails here and
 // its log is written. Otherwise it only reads the image.
-func loadLibrary(c call, image rawImage) result {
+func loadLibrary(c call, image jit.Image) result {
 	n := int(c.Uint32(4))
-	opts, r := readJITOptions(list[cu.CUjit_option](c, 2, n), list[unsafe.Pointer](c, 3, n), n)
+	opts, r := jit.ReadOptions(list[cu.CUjit_option](c, 2, n), list[unsafe.Pointer](c, 3, n), n)
 	if r != success {
 		return r
 	}

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/jit"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -84,14 +85,14 @@ func cuModuleLoad(c call) result {
 		return cu.CUDA_ERROR_FILE_NOT_FOUND
 	}
 	data = append(data, 0)
-	return loadModule(c, sizedImage(data), &jitOptions{})
+	return loadModule(c, jit.Sized(data), &jit.Options{})
 }
 
 func cuModuleLoadData(c call) result {
 	if c.Ptr(0) == nil || c.Ptr(1) == nil {
 		return errInvalidValue
 	}
-	return loadModule(c, unsizedImage(c.Ptr(1)), &jitOptions{})
+	return loadModule(c, jit.Unsized(c.Ptr(1)), &jit.Options{})
 }
 
 func cuModuleLoadDataEx(c call) result {
@@ -99,14 +100,14 @@ func cuModuleLoadDataEx(c call) result {
 		return errInvalidValue
 	}
 	n := int(c.Uint32(2))
-	opts, r := readJITOptions(list[cu.CUjit_option](c, 3, n), list[unsafe.Pointer](c, 4, n), n)
+	opts, r := jit.ReadOptions(list[cu.CUjit_option](c, 3, n), list[unsafe.Pointer](c, 4, n), n)
 	if r != success {
 		return r
 	}
-	return loadModule(c, unsizedImage(c.Ptr(1)), &opts)
+	return loadModule(c, jit.Unsized(c.Ptr(1)), &opts)
 }
 
-func loadModule(c call, image rawImage, opts *jitOptions) result {
+func loadModule(c call, image jit.Image, opts *jit.Options) result {
 	sources, r := c.e.readImage(image, opts)
 	if r != success {
 		return r

@@ -1,4 +1,4 @@
-package emulator
+package jit
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// linkTable contains what the inputs of a linker declare for each other, by name. Its messages have
+// symbols contains what the inputs of a linker declare for each other, by name. Its messages have
 // the wording of driver 580.
-type linkTable map[string]*linkSymbol
+type symbols map[string]*symbol
 
-// linkSymbol is a function or a variable that more than one input may know.
-type linkSymbol struct {
+// symbol is a function or a variable that more than one input may know.
+type symbol struct {
 	fn      *ptx.Function
 	v       *ptx.Variable
 	first   string // the input that mentioned it first
@@ -22,7 +22,7 @@ type linkSymbol struct {
 }
 
 // add adds the names of an input. It returns messages about names that contradict earlier ones.
-func (t linkTable) add(name string, tree *ptx.Module) []string {
+func (t symbols) add(name string, tree *ptx.Module) []string {
 	var wrong []string
 	for _, d := range tree.Decls {
 		switch d := d.(type) {
@@ -39,10 +39,10 @@ func (t linkTable) add(name string, tree *ptx.Module) []string {
 	return wrong
 }
 
-func (t linkTable) function(name string, f *ptx.Function) []string {
+func (t symbols) function(name string, f *ptx.Function) []string {
 	s := t[f.Name]
 	if s == nil {
-		s = &linkSymbol{fn: f, first: name}
+		s = &symbol{fn: f, first: name}
 		t[f.Name] = s
 	}
 	var wrong []string
@@ -51,44 +51,44 @@ func (t linkTable) function(name string, f *ptx.Function) []string {
 		if first == "" {
 			first = name
 		}
-		wrong = append(wrong, complain("Prototype doesn't match", f.Name, name, "first defined", first))
+		wrong = append(wrong, contradiction("Prototype doesn't match", f.Name, name, "first defined", first))
 	}
 	if f.Body == nil {
 		return wrong
 	}
 	if s.definer != "" && !s.weak && f.Linkage != ptx.Weak {
-		wrong = append(wrong, complain("Multiple definition", f.Name, name, "first defined", s.definer))
+		wrong = append(wrong, contradiction("Multiple definition", f.Name, name, "first defined", s.definer))
 	}
 	s.define(name, f.Linkage == ptx.Weak)
 	return wrong
 }
 
-func (t linkTable) variable(name string, v *ptx.Variable) []string {
+func (t symbols) variable(name string, v *ptx.Variable) []string {
 	s := t[v.Name]
 	if s == nil {
-		s = &linkSymbol{v: v, first: name}
+		s = &symbol{v: v, first: name}
 		t[v.Name] = s
 	}
 	var wrong []string
 	if s.v != nil && s.v.Space != v.Space {
-		wrong = append(wrong, complain("Memory space doesn't match", v.Name, name, "first specified", s.first))
+		wrong = append(wrong, contradiction("Memory space doesn't match", v.Name, name, "first specified", s.first))
 	}
 	if s.v != nil && fixedSize(s.v) && fixedSize(v) && s.v.Size() != v.Size() {
-		wrong = append(wrong, complain("Size doesn't match", v.Name, name, "first specified", s.first))
+		wrong = append(wrong, contradiction("Size doesn't match", v.Name, name, "first specified", s.first))
 	}
 	if v.Linkage == ptx.Extern {
 		return wrong
 	}
 	weak := v.Linkage != ptx.Visible // weak or common
 	if s.definer != "" && !s.weak && !weak {
-		wrong = append(wrong, complain("Multiple definition", v.Name, name, "first defined", s.first))
+		wrong = append(wrong, contradiction("Multiple definition", v.Name, name, "first defined", s.first))
 	}
 	s.define(name, weak)
 	return wrong
 }
 
 // define records a definition. A definition that is not weak is kept.
-func (s *linkSymbol) define(name string, weak bool) {
+func (s *symbol) define(name string, weak bool) {
 	if s.definer == "" || s.weak {
 		s.definer, s.weak = name, weak
 	}
@@ -109,7 +109,7 @@ func sameParams(a, b []*ptx.Variable) bool {
 	return true
 }
 
-func complain(what, symbol, input, how, first string) string {
+func contradiction(what, symbol, input, how, first string) string {
 	of := "for"
 	if strings.HasPrefix(what, "Multiple") {
 		of = "of"
@@ -119,7 +119,7 @@ func complain(what, symbol, input, how, first string) string {
 
 // undefined lists what an input needs and no input defines: variables that are declared extern, and
 // functions that are used.
-func (t linkTable) undefined(name string, tree *ptx.Module, provided map[string]vm.Extern) []string {
+func (t symbols) undefined(name string, tree *ptx.Module, provided map[string]vm.Extern) []string {
 	var functions, variables []string
 	used := namesIn(tree)
 	for _, d := range tree.Decls {
@@ -138,7 +138,7 @@ func (t linkTable) undefined(name string, tree *ptx.Module, provided map[string]
 }
 
 // lacks adds a message if no input defines the symbol.
-func (t linkTable) lacks(missing []string, symbol, input string) []string {
+func (t symbols) lacks(missing []string, symbol, input string) []string {
 	if s := t[symbol]; s == nil || s.definer != "" {
 		return missing
 	}

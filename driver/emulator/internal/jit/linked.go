@@ -1,18 +1,9 @@
-package emulator
+package jit
 
 import (
 	"bytes"
 	"encoding/binary"
-
-	"github.com/purecuda/cuda/driver/cu"
-	"github.com/purecuda/cuda/ptx"
 )
-
-// source is one PTX text of an image, with its name.
-type source struct{ name, text string }
-
-// plainSource is a text that was loaded directly. It has the name that ptxas uses for it.
-func plainSource(text string) []source { return []source{{"ptx input", text}} }
 
 // The headers of a linked image are those of a cubin, in the layout of CUDA 13. One section
 // contains the PTX of the inputs instead of machine code.
@@ -30,10 +21,10 @@ const (
 var le = binary.LittleEndian
 
 // writeImage makes the image of linked sources for a compute capability.
-func writeImage(capability int, sources []source) []byte {
+func writeImage(capability int, sources []Source) []byte {
 	var text []byte
 	for _, s := range sources {
-		text = append(append(append(append(text, s.name...), 0), s.text...), 0)
+		text = append(append(append(append(text, s.Name...), 0), s.Text...), 0)
 	}
 	textAt := elfHeader + len(linkedNames)
 	tableAt := (textAt + len(text) + 7) &^ 7
@@ -67,7 +58,7 @@ func section(b []byte, name, kind, at, size int) {
 // must have exactly writeImage's layout: header, names, texts and the table of sections, one after
 // the other. Nothing is read outside the range between the end of the header and the end of the
 // table.
-func linkedSources(image rawImage) []source {
+func linkedSources(image Image) []Source {
 	head, ok := image.bytes(0, elfHeader)
 	if !ok || le.Uint16(head[18:]) != elfMachineCUDA || le.Uint16(head[0x3c:]) != 3 ||
 		le.Uint16(head[0x3a:]) != elfSection || head[7] != 0x41 {
@@ -78,7 +69,7 @@ func linkedSources(image rawImage) []source {
 	if !ok {
 		return nil
 	}
-	within := rawImage{image.data, tableAt}
+	within := Image{image.data, tableAt}
 	names, ok := within.section(table[elfSection:], sectionStrings, elfHeader)
 	if !ok || string(names) != linkedNames {
 		return nil
@@ -87,11 +78,11 @@ func linkedSources(image rawImage) []source {
 	if !ok {
 		return nil
 	}
-	sources := []source{}
+	sources := []Source{}
 	for len(text) > 0 {
 		name, rest, _ := bytes.Cut(text, []byte{0})
 		body, next, _ := bytes.Cut(rest, []byte{0})
-		sources = append(sources, source{string(name), string(body)})
+		sources = append(sources, Source{string(name), string(body)})
 		text = next
 	}
 	return sources
@@ -99,22 +90,9 @@ func linkedSources(image rawImage) []source {
 
 // section returns the bytes of a section of the given type at the given offset. It returns false if
 // the section's header says anything else.
-func (i rawImage) section(header []byte, kind uint32, at uint64) ([]byte, bool) {
+func (i Image) section(header []byte, kind uint32, at uint64) ([]byte, bool) {
 	if le.Uint32(header[4:]) != kind || le.Uint64(header[0x18:]) != at {
 		return nil, false
 	}
 	return i.bytes(at, le.Uint64(header[0x20:]))
-}
-
-// parseAll parses the texts of an image.
-func parseAll(sources []source) ([]*ptx.Module, result, error) {
-	trees := make([]*ptx.Module, len(sources))
-	for i, s := range sources {
-		tree, r, err := parsePTX(s.name, s.text)
-		if err != nil {
-			return nil, r, err
-		}
-		trees[i] = tree
-	}
-	return trees, cu.CUDA_SUCCESS, nil
 }

@@ -1,0 +1,70 @@
+package jit
+
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
+)
+
+// Options are the load options that have an effect here: the buffers for the compiler's messages.
+// They belong to the caller, and only the call that passed them may use them.
+type Options struct {
+	info, err log
+	wallTime  *float32
+}
+
+// log is a log buffer of the caller. The size is replaced by the number of bytes written.
+type log struct {
+	buf  unsafe.Pointer
+	size *uintptr
+}
+
+// ReadOptions reads parallel arrays of options and values. A value is a pointer, or a number
+// stored as a pointer.
+func ReadOptions(options []cu.CUjit_option, values []unsafe.Pointer, n int) (Options, result) {
+	var o Options
+	if n > 0 && (options == nil || values == nil) {
+		return o, errInvalidValue
+	}
+	for i, option := range options {
+		number := (*uintptr)(unsafe.Pointer(&values[i]))
+		switch option {
+		case cu.CU_JIT_INFO_LOG_BUFFER:
+			o.info.buf = values[i]
+		case cu.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+			o.info.size = number
+		case cu.CU_JIT_ERROR_LOG_BUFFER:
+			o.err.buf = values[i]
+		case cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+			o.err.size = number
+		case cu.CU_JIT_WALL_TIME:
+			o.wallTime = (*float32)(unsafe.Pointer(&values[i]))
+		default:
+			if option >= cu.CU_JIT_NUM_OPTIONS {
+				return o, errInvalidValue
+			}
+		}
+	}
+	return o, success
+}
+
+// write writes text into the caller's buffer, cut to its size.
+func (l *log) write(text string) {
+	if l.buf == nil || l.size == nil || *l.size == 0 {
+		return
+	}
+	dst := unsafe.Slice((*byte)(l.buf), uint32(*l.size))
+	text = strings.TrimRight(text, "\n")
+	n := copy(dst[:len(dst)-1], text)
+	dst[n] = 0
+	if n == len(text) { // otherwise the log is cut and the buffer is full
+		*l.size = uintptr(n)
+	}
+}
+
+// Fail writes text into the buffer for errors.
+func (o *Options) Fail(text string) { o.err.write(text) }
+
+// HasLogs reports whether the options include buffers.
+func (o *Options) HasLogs() bool { return o.info != (log{}) || o.err != (log{}) }
