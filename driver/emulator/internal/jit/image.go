@@ -15,9 +15,9 @@ type Source struct{ Name, Text string }
 func plainSource(text string) []Source { return []Source{{"ptx input", text}} }
 
 // Image is device code as a load function receives it: an address, and the number of bytes if the
-// call includes it. From C, a load only gets the address. What is read there depends on the headers, and
-// a damaged image whose headers are wrong cannot be detected. Callers of the typed API are safe
-// from that: it checks every header against the length before the load.
+// call includes it. From C, a load only gets the address. What is read there depends on the
+// headers, and a damaged image whose headers are wrong cannot be detected. Callers of the typed API
+// are safe from that: it checks every header against the length before the load.
 type Image struct {
 	data unsafe.Pointer
 	size uint64
