@@ -55,8 +55,6 @@ func makerOf(kind string) string {
 		return "Kernel.Prepare"
 	case "library":
 		return "Context.LoadLibrary"
-	case "lifetime":
-		return "driver.NewLifetime"
 	case "linker":
 		return "Context.NewLinker"
 	case "list of launches":

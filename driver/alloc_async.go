@@ -8,25 +8,26 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // ordered holds the lifetime of a stream-ordered allocation and what freeing it needs. It is
 // separate from the allocation because the destructor must not refer to that.
 type ordered struct {
-	life   Lifetime
+	life   life.Lifetime
 	mu     sync.Mutex
 	ptr    CUdeviceptr
 	d      *Driver // for a free in the order of stream; nil: the context's driver
 	stream CUstream
-	hold   *Lifetime // of the stream, if that is not the one it was allocated in
-	graph  bool      // recorded in a graph, which owns the memory
+	hold   *life.Lifetime // of the stream, if that is not the one it was allocated in
+	graph  bool           // recorded in a graph, which owns the memory
 
 	live      bool // of a graph's memory: a launch left it allocated
 	elsewhere bool // of a graph's memory: a capture that is not tracked frees it
 }
 
 // Destroy frees the memory in stream order.
-func (o *ordered) Destroy(d *Driver) error {
+func (o *ordered) Destroy(d *cu.Driver) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.hold != nil {
@@ -39,7 +40,7 @@ func (o *ordered) Destroy(d *Driver) error {
 		return o.freeLeft(d)
 	}
 	if o.d != nil {
-		d = o.d
+		d = &o.d.Driver
 	}
 	return d.CuMemFreeAsync(o.ptr, o.stream)
 }
@@ -79,23 +80,21 @@ func (a *allocation) freeOn(s *Stream) error {
 	if err := s.life.Retain(); err != nil {
 		return err
 	}
-	if !a.watch.disown(a.life) { // another call closed it first
+	if !a.watch.Disown(a.life) { // another call closed it first
 		s.life.Done()
 		return a.life.Check()
 	}
-	if !a.life.refs.CompareAndSwap(1, 0) {
+	if !a.life.TakeLast() {
 		a.order.freeOn(s)
-		return a.life.release()
+		return a.life.Release()
 	}
 	err := a.order.freeNow(s)
 	s.life.Done()
 	if err != nil {
-		a.life.refs.Store(1)
-		a.life.closed.Store(false)
-		a.watch.begin(a.life)
+		a.watch.Reopen(a.life)
 		return fmt.Errorf("%v: cannot free %v, which stays open: %w", s, a.life, err)
 	}
-	return a.life.finish()
+	return a.life.Finish()
 }
 
 // AllocAsync allocates device memory for n elements in the order of s. Work enqueued in s
@@ -158,7 +157,7 @@ func (a *allocation) allocateAsync(s *Stream, pool *MemPool, elem reflect.Type, 
 
 func newOrdered(elem reflect.Type) *ordered {
 	o := new(ordered)
-	o.life.kind, o.life.elem = "buffer", elem
+	o.life.SetElem("buffer", elem)
 	return o
 }
 

@@ -3,6 +3,9 @@ package driver
 import (
 	"fmt"
 	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // GraphMemory is the memory of a graph's allocation node. Its address is fixed when the node is
@@ -114,7 +117,7 @@ func (o *ordered) freeGraph(s *Stream) error {
 }
 
 // freeLeft frees a graph's memory without references. cuMemFree waits for work that still uses it.
-func (o *ordered) freeLeft(d *Driver) error {
+func (o *ordered) freeLeft(d *cu.Driver) error {
 	if !o.live {
 		return nil
 	}
@@ -174,17 +177,17 @@ func (o *AllocOp[T]) PendGraphBuffer() (PendingGraphBuffer[T], error) {
 	if o == nil {
 		return none, nilError("allocation")
 	}
-	life, err := NewLifetime(o.ctx, "graph buffer of "+elemName[T]())
+	l, err := newLifetime(o.ctx, "graph buffer of "+elemName[T]())
 	if err != nil {
 		return none, err
 	}
 	return PendingGraphBuffer[T]{&allocation{
-		life: life, ctx: o.ctx, bytes: o.params.Bytesize, order: &ordered{graph: true},
+		life: l, ctx: o.ctx, bytes: o.params.Bytesize, order: &ordered{graph: true},
 	}}, nil
 }
 
 // Lifetime implements Ref.
-func (p PendingGraphBuffer[T]) Lifetime() *Lifetime {
+func (p PendingGraphBuffer[T]) Lifetime() *life.Lifetime {
 	if p.a == nil {
 		return nil
 	}
@@ -208,7 +211,7 @@ func (p PendingGraphBuffer[T]) At(ptr CUdeviceptr, keep any) *Buffer[T] {
 	}
 	a := p.a
 	a.ptr, a.order.ptr, a.owner = ptr, ptr, keep
-	Own(a, a.life, uint64(ptr), a.order.Destroy)
+	life.Own(a, a.life, uint64(ptr), a.order.Destroy)
 	return bufferOf[T](a)
 }
 

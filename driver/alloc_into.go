@@ -67,7 +67,7 @@ func allocAnew[T any](s *Stream, b *Buffer[T], n int) error {
 func (a *allocation) fits(s *Stream, bytes uintptr) bool {
 	o := a.order
 	return o != nil && !o.graph && a.owner == nil && bytes > 0 && a.bytes == bytes &&
-		s.open() && a.ctx == s.ctx && o.life.parent == s.life && a.life.Ended()
+		s.open() && a.ctx == s.ctx && o.life.Parent() == s.life && a.life.Ended()
 }
 
 // reopen opens an ended allocation again, for memory at the same address.
@@ -79,7 +79,7 @@ func (a *allocation) reopen(s *Stream) error {
 	o.mu.Lock()
 	o.d, o.stream, o.hold = s.guardedSelf(), s.raw, nil
 	o.mu.Unlock()
-	a.watch.stays = true
+	a.watch.Stay()
 	a.watch.Own(a.life, uint64(a.ptr), o)
 	runtime.KeepAlive(s)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Allocate runs an allocating operation on the stream, or records it if the stream is capturing.
@@ -23,7 +24,7 @@ type AllocOp[T any] struct {
 	ctx    *Context
 	pool   *MemPool
 	n      int
-	refs   []Ref
+	refs   []life.Ref
 	params cu.CUDA_MEM_ALLOC_NODE_PARAMS
 
 	mu  sync.Mutex
@@ -42,7 +43,7 @@ func NewAlloc[T any](c *Context, pool *MemPool, n int) (*AllocOp[T], error) {
 	}
 	o := &AllocOp[T]{ctx: c, pool: pool, n: n}
 	if pool != nil {
-		o.refs = []Ref{pool}
+		o.refs = []life.Ref{pool}
 	}
 	o.params.Bytesize = bytes
 	o.params.PoolProps.AllocType = cu.CU_MEM_ALLOCATION_TYPE_PINNED
@@ -98,7 +99,7 @@ func (o *AllocOp[T]) Context() *Context {
 }
 
 // Refs returns the pool.
-func (o *AllocOp[T]) Refs() []Ref {
+func (o *AllocOp[T]) Refs() []life.Ref {
 	if o == nil {
 		return nil
 	}
@@ -116,7 +117,7 @@ func (o *AllocOp[T]) String() string {
 // FreeOp is FreeAsync as an operation.
 type FreeOp struct {
 	mem  span
-	refs [1]Ref
+	refs [1]life.Ref
 }
 
 // NewFree describes the stream-ordered free of a buffer, or of the buffer of a view. Running it
@@ -129,7 +130,7 @@ func NewFree(b Memory) (*FreeOp, error) {
 	if m.a.order == nil {
 		return nil, fmt.Errorf("%v: %w", b, errNotOrdered)
 	}
-	return &FreeOp{mem: span{m.a, m.a.ptr, m.a.bytes}, refs: [1]Ref{m.a}}, nil
+	return &FreeOp{mem: span{m.a, m.a.ptr, m.a.bytes}, refs: [1]life.Ref{m.a}}, nil
 }
 
 func (o *FreeOp) allocate(s *Stream) error {
@@ -159,7 +160,7 @@ func (o *FreeOp) Context() *Context {
 }
 
 // Refs returns the memory.
-func (o *FreeOp) Refs() []Ref {
+func (o *FreeOp) Refs() []life.Ref {
 	if o == nil {
 		return nil
 	}

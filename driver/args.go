@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // argForm says how to get an argument's bytes from a Go value.
@@ -108,9 +110,9 @@ func plainKind(t reflect.Type) (argKind, error) {
 	case reflect.Array, reflect.Struct, reflect.Complex64, reflect.Complex128:
 		return kindBytes, checkElemType(t)
 	case reflect.Slice, reflect.Pointer, reflect.UnsafePointer:
-		return kindBytes, fmt.Errorf("%s is a Go pointer, which the device cannot follow; pass a Buffer or a View", aKind(t.String()))
+		return kindBytes, fmt.Errorf("%s is a Go pointer, which the device cannot follow; pass a Buffer or a View", life.AKind(t.String()))
 	}
-	return kindBytes, fmt.Errorf("%s cannot be passed to a kernel", aKind(t.String()))
+	return kindBytes, fmt.Errorf("%s cannot be passed to a kernel", life.AKind(t.String()))
 }
 
 // accepts reports whether the parameter takes arguments of type a. The error's text is written to
@@ -120,12 +122,12 @@ func (p *Param) accepts(a *argType) error {
 		return a.err
 	}
 	if p.Size != a.size {
-		return fmt.Errorf("it is %v (%d bytes), but %s has %d bytes%s", p.typeName(), p.Size, aKind(a.typ.String()), a.size, p.advice())
+		return fmt.Errorf("it is %v (%d bytes), but %s has %d bytes%s", p.typeName(), p.Size, life.AKind(a.typ.String()), a.size, p.advice())
 	}
 	if p.class == classAny || p.takes(a.kind) {
 		return nil
 	}
-	return fmt.Errorf("it is %v, but the argument is %s%s", p.typeName(), aKind(a.typ.String()), p.advice())
+	return fmt.Errorf("it is %v, but the argument is %s%s", p.typeName(), life.AKind(a.typ.String()), p.advice())
 }
 
 // takes reports whether k fits the parameter's type, given that the size is right.

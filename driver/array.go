@@ -5,12 +5,14 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Array is a CUDA array: device memory in an opaque layout, for textures and surfaces. It has no
 // addresses. To access it, copy to and from it (see Region).
 type Array struct {
-	life *Lifetime
+	life *life.Lifetime
 	ctx  *Context
 	raw  CUarray
 	desc cu.CUDA_ARRAY3D_DESCRIPTOR
@@ -19,10 +21,10 @@ type Array struct {
 // NewArray allocates an array. Width, Height and Depth count elements, each with NumChannels (1, 2
 // or 4) channels of Format. Height 0 makes a 1D array, Depth 0 a 2D array.
 func (c *Context) NewArray(desc cu.CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return nil, err
 	}
-	l, err := NewLifetime(c, "array")
+	l, err := newLifetime(c, "array")
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +36,7 @@ func (c *Context) NewArray(desc cu.CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
 		return nil, l.Abandon(err)
 	}
 	raw := a.raw
-	Own(a, l, uint64(raw), func(d *Driver) error { return d.CuArrayDestroy(raw) })
+	life.Own(a, l, uint64(raw), func(d *cu.Driver) error { return d.CuArrayDestroy(raw) })
 	return a, nil
 }
 
@@ -92,7 +94,7 @@ func (a *Array) Context() *Context {
 }
 
 // Ref keeps the array alive, nil for a nil array.
-func (a *Array) Ref() Ref {
+func (a *Array) Ref() life.Ref {
 	if a == nil {
 		return nil
 	}
@@ -100,7 +102,7 @@ func (a *Array) Ref() Ref {
 }
 
 // Lifetime returns the array's ownership record.
-func (a *Array) Lifetime() *Lifetime {
+func (a *Array) Lifetime() *life.Lifetime {
 	if a == nil {
 		return nil
 	}

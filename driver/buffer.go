@@ -3,6 +3,10 @@ package driver
 import (
 	"fmt"
 	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Buffer is device memory for Len elements of type T, which must not contain Go pointers. Views of
@@ -63,23 +67,23 @@ func bufferOf[T any](a *allocation) *Buffer[T] {
 }
 
 func allocate(c *Context, kind string, bytes uintptr) (*allocation, error) {
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return nil, err
 	}
-	life, err := NewLifetime(c, kind)
+	l, err := newLifetime(c, kind)
 	if err != nil {
 		return nil, err
 	}
-	a := &allocation{life: life, ctx: c, bytes: bytes}
+	a := &allocation{life: l, ctx: c, bytes: bytes}
 	if bytes == 0 {
-		Own(a, life, 0, nil)
+		life.Own(a, l, 0, nil)
 		return a, nil
 	}
 	if err := c.Driver().CuMemAlloc(&a.ptr, bytes); err != nil {
-		return nil, life.Abandon(fmt.Errorf("%d bytes: %w", bytes, err))
+		return nil, l.Abandon(fmt.Errorf("%d bytes: %w", bytes, err))
 	}
 	ptr := a.ptr
-	Own(a, life, uint64(ptr), func(d *Driver) error { return d.CuMemFree(ptr) })
+	life.Own(a, l, uint64(ptr), func(d *cu.Driver) error { return d.CuMemFree(ptr) })
 	return a, nil
 }
 
@@ -97,7 +101,7 @@ func (b *Buffer[T]) Ptr() CUdeviceptr { return b.span().ptr }
 func (b *Buffer[T]) Context() *Context { return b.span().context() }
 
 // Ref keeps the memory alive.
-func (b *Buffer[T]) Ref() Ref { return b.span().ref() }
+func (b *Buffer[T]) Ref() life.Ref { return b.span().ref() }
 
 // All returns the whole buffer as a view.
 func (b *Buffer[T]) All() View[T] { return View[T]{b.span()} }

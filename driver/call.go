@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -22,10 +23,10 @@ type call struct {
 	kept   []keptMemory   // of the memory fields, in order
 	block  launchBlock
 	ctx    *Context
-	life   *Lifetime    // of the code
-	direct bool         // the launch has no attributes
-	d      *Driver      // that the block is for
-	args   reflect.Type // the struct's
+	life   *life.Lifetime // of the code
+	direct bool           // the launch has no attributes
+	d      *Driver        // that the block is for
+	args   reflect.Type   // the struct's
 	l      *Launch
 }
 
@@ -126,7 +127,7 @@ func (x *call) setAgain(cfg *LaunchConfig, args unsafe.Pointer) error {
 
 // is reports whether m is the remembered memory at the same address, and open.
 func (k *keptMemory) is(m *span, ptr CUdeviceptr) bool {
-	return k.a != nil && m.a == k.a && m.bytes == k.bytes && m.ptr == ptr && !k.a.life.closed.Load()
+	return k.a != nil && m.a == k.a && m.bytes == k.bytes && m.ptr == ptr && !k.a.life.Closed()
 }
 
 // setSpan sets an argument to different memory than before, or returns why it cannot. Memory of
@@ -274,7 +275,7 @@ func (x *call) point() {
 
 // send is Stream.Do with a fast path.
 func (x *call) send(s *Stream) error {
-	if x.direct && s.quiet() && s.ctx == x.ctx && !x.life.closed.Load() {
+	if x.direct && s.quiet() && s.ctx == x.ctx && !x.life.Closed() {
 		return x.launch(s)
 	}
 	return s.Do(x.l)

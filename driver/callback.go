@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -18,21 +20,19 @@ import (
 // address of a hostCall, which stays registered, and so allocated, for as long as the driver may
 // call it.
 var callbacks struct {
-	once    sync.Once
-	addr    CUhostFn
-	running atomic.Int32 // host functions executing now
+	once sync.Once
+	addr CUhostFn
 
 	mu      sync.Mutex
 	byToken map[uintptr]*hostCall
-	threads map[uint64]struct{} // that execute one
 }
 
 // hostCall is one entry of the registry.
 type hostCall struct {
 	run    func()
-	once   bool         // the driver calls it exactly once: then it is unregistered
-	core   *contextCore // whose streams report a panic
-	life   *Lifetime    // of the stream that it is in; nil: it is in graphs
+	once   bool           // the driver calls it exactly once: then it is unregistered
+	core   *contextCore   // whose streams report a panic
+	life   *life.Lifetime // of the stream that it is in; nil: it is in graphs
 	stream CUstream
 }
 
@@ -69,7 +69,7 @@ func fireHostCall(token uintptr) {
 	}
 	runtime.LockOSThread() // C's thread is anyway; an emulator's goroutine is not
 	defer runtime.UnlockOSThread()
-	defer markThread(loader.ThreadID())()
+	defer hostthread.Mark(loader.ThreadID())()
 	defer h.recycle()
 	ended := false
 	defer h.recovered(&ended)
@@ -102,47 +102,6 @@ func beginHostCall(token uintptr) *hostCall {
 		delete(callbacks.byToken, token)
 	}
 	return h
-}
-
-// markThread records that the calling thread runs a host function, until unmark is called.
-func markThread(id uint64) (unmark func()) {
-	callbacks.mu.Lock()
-	defer callbacks.mu.Unlock()
-	if _, nested := callbacks.threads[id]; nested {
-		return func() {}
-	}
-	if callbacks.threads == nil {
-		callbacks.threads = make(map[uint64]struct{})
-	}
-	callbacks.threads[id] = struct{}{}
-	callbacks.running.Add(1)
-	return func() {
-		callbacks.mu.Lock()
-		defer callbacks.mu.Unlock()
-		delete(callbacks.threads, id)
-		callbacks.running.Add(-1)
-	}
-}
-
-// inCallback reports whether the caller is a host function. It costs one atomic load while none
-// runs.
-func inCallback() bool { return callbacks.running.Load() != 0 && onCallbackThread() }
-
-func onCallbackThread() bool {
-	callbacks.mu.Lock()
-	defer callbacks.mu.Unlock()
-	_, inside := callbacks.threads[loader.ThreadID()]
-	return inside
-}
-
-// notInCallback refuses calls that a host function makes itself. Calls by other goroutines on its
-// behalf cannot be detected.
-func notInCallback() error {
-	if !inCallback() {
-		return nil
-	}
-	return fmt.Errorf("a host function may not call CUDA, have it signal a goroutine that does: %w",
-		CUDA_ERROR_NOT_PERMITTED)
 }
 
 // errGoexit reports a host function that neither returned nor panicked.
@@ -203,7 +162,7 @@ type faults struct {
 }
 
 type fault struct {
-	life   *Lifetime // distinguishes the stream from an earlier one with the same handle
+	life   *life.Lifetime // distinguishes the stream from an earlier one with the same handle
 	stream CUstream
 	err    error
 }
@@ -213,16 +172,16 @@ const maxFaults = 64
 
 // addFault keeps a panic for the stream. If the stream no longer exists, the panic goes to
 // CleanupErrors.
-func (core *contextCore) addFault(life *Lifetime, stream CUstream, err error) {
-	if !core.faults.add(fault{life, stream, err}) {
-		core.recordCleanup(err)
+func (core *contextCore) addFault(l *life.Lifetime, stream CUstream, err error) {
+	if !core.faults.add(fault{l, stream, err}) {
+		core.home.Note(err)
 	}
 }
 
 // forgetFaults runs when a stream is destroyed.
-func (core *contextCore) forgetFaults(life *Lifetime) {
-	for _, err := range core.faults.drop(life) {
-		core.recordCleanup(err)
+func (core *contextCore) forgetFaults(l *life.Lifetime) {
+	for _, err := range core.faults.drop(l) {
+		core.home.Note(err)
 	}
 }
 
@@ -230,7 +189,7 @@ func (core *contextCore) forgetFaults(life *Lifetime) {
 func (f *faults) add(x fault) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if x.life != nil && x.life.refs.Load() <= 0 {
+	if x.life != nil && x.life.Gone() {
 		return false
 	}
 	if len(f.list) < maxFaults {
@@ -240,28 +199,28 @@ func (f *faults) add(x fault) bool {
 	return true
 }
 
-func (f *faults) drop(life *Lifetime) (errs []error) {
+func (f *faults) drop(l *life.Lifetime) (errs []error) {
 	if f.pending.Load() == 0 {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = slices.DeleteFunc(f.list, func(x fault) bool {
-		if x.life == life {
+		if x.life == l {
 			errs = append(errs, x.err)
 		}
-		return x.life == life
+		return x.life == l
 	})
 	f.pending.Add(-int32(len(errs)))
 	return errs
 }
 
 // take removes and returns the oldest fault that concerns the stream.
-func (f *faults) take(life *Lifetime, stream CUstream) error {
+func (f *faults) take(l *life.Lifetime, stream CUstream) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, x := range f.list {
-		if x.life == nil || x.life == life && x.stream == stream {
+		if x.life == nil || x.life == l && x.stream == stream {
 			f.list = slices.Delete(f.list, i, i+1)
 			f.pending.Add(-1)
 			return x.err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // takes looks at launches and passes them on.
@@ -54,7 +55,7 @@ func TestCallsTellMemoryAtOneAddressApart(t *testing.T) {
 		w := newWork(t, c)
 		x := w.floats(1, 2)
 		at := func() *driver.Buffer[float32] {
-			return must(driver.BufferAt[float32](c, must(driver.NewLifetime(c, "part"))(t), x.Ptr(), 2, nil))(t)
+			return must(driver.BufferAt[float32](c, must(life.New(c.Lifetime(), "part"))(t), x.Ptr(), 2, nil))(t)
 		}
 		open, closed := at(), at()
 		noError(t, closed.Close())

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Context is a CUDA context: the address space and the objects of one device. Almost every other
@@ -27,25 +28,22 @@ type Context struct {
 // contextCore is the part of a context that its objects keep alive. It does not refer to the
 // Context, so that an unused Context becomes unreachable.
 type contextCore struct {
-	life    Lifetime
+	life    life.Lifetime
 	dev     Device
 	raw     CUcontext
 	bound   *Driver
 	guarded *Driver
-	loose   *Driver               // guarded, for calls whose stream or event determines the context
-	release func(d *Driver) error // gives raw back
+	loose   *Driver                  // guarded, for calls whose stream or event determines the context
+	release func(d *cu.Driver) error // gives raw back
 	marks   markPool
 	sched   atomic.Uint32 // see sleeps
 	faults  faults
 
-	mu      sync.Mutex
-	cleanup []error
-	code    []*Lifetime // of embedded modules
-}
+	home life.Home
 
-// maxCleanupErrors limits how many errors a context keeps. When a device is lost, every destruction
-// fails.
-const maxCleanupErrors = 64
+	mu   sync.Mutex
+	code []*life.Lifetime // of embedded modules
+}
 
 // PrimaryContext retains the device's primary context, which the CUDA runtime and most libraries
 // use. Use it unless you have a reason for another. Each call returns a separate Context for the
@@ -59,7 +57,7 @@ func (dev Device) PrimaryContext() (*Context, error) {
 		return nil, fmt.Errorf("cannot retain the primary context of %v: %w", dev, err)
 	}
 	device := dev.raw
-	return newContext(dev, raw, func(d *Driver) error {
+	return newContext(dev, raw, func(d *cu.Driver) error {
 		return d.CuDevicePrimaryCtxRelease(device)
 	}), nil
 }
@@ -75,7 +73,7 @@ func (dev Device) NewContext(flags cu.CUctx_flags) (*Context, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot create a context on %v: %w", dev, err)
 	}
-	return newContext(dev, raw, func(d *Driver) error { return d.CuCtxDestroy(raw) }), nil
+	return newContext(dev, raw, func(d *cu.Driver) error { return d.CuCtxDestroy(raw) }), nil
 }
 
 // createContext restores the thread's state. The driver pushes a new context on the stack of the
@@ -117,10 +115,10 @@ func (dev Device) BorrowContext(raw CUcontext) (*Context, error) {
 	if of != dev.raw {
 		return nil, invalidf("context %#x is of device %d, not of %v", uintptr(raw), of, dev)
 	}
-	return newContext(dev, raw, func(*Driver) error { return nil }), nil
+	return newContext(dev, raw, func(*cu.Driver) error { return nil }), nil
 }
 
-func newContext(dev Device, raw CUcontext, release func(*Driver) error) *Context {
+func newContext(dev Device, raw CUcontext, release func(*cu.Driver) error) *Context {
 	core := &contextCore{dev: dev, raw: raw, release: release}
 	core.bound = dev.driver.Bound(raw)
 	core.guarded = core.bound.Guarded()
@@ -128,22 +126,23 @@ func newContext(dev Device, raw CUcontext, release func(*Driver) error) *Context
 	if dev.driver.Version() >= selfBound {
 		core.loose = dev.driver.Guarded()
 	}
-	core.life.kind, core.life.core = "context", core
-	core.life.refs.Store(1)
+	core.home.Guarded, core.home.Owner = &core.guarded.Driver, core
+	core.home.Background = &dev.driver.core.background
+	core.life.BeginRoot(&core.home, "context")
 	c := &Context{core: core}
 	c.legacy = c.borrowed(cu.CU_STREAM_LEGACY)
 	c.perThread = c.borrowed(cu.CU_STREAM_PER_THREAD)
-	Own(c, &core.life, uint64(raw), core.destroy)
+	life.Own(c, &core.life, uint64(raw), core.destroy)
 	return c
 }
 
 // destroy runs when the last object of the context is gone. The call that releases the context is
 // not bound to it.
-func (core *contextCore) destroy(d *Driver) error {
+func (core *contextCore) destroy(d *cu.Driver) error {
 	if err := core.marks.destroy(d); err != nil {
-		core.recordCleanup(err) // they are not the program's
+		core.home.Note(err) // they are not the program's
 	}
-	return errors.Join(core.unload(d), core.release(core.dev.driver.Guarded()))
+	return errors.Join(core.unload(d), core.release(&core.dev.driver.Guarded().Driver))
 }
 
 func (c *Context) check() error {
@@ -190,7 +189,7 @@ func (c *Context) Guarded() *Driver {
 }
 
 // Lifetime returns the context's ownership record, nil for a nil context.
-func (c *Context) Lifetime() *Lifetime {
+func (c *Context) Lifetime() *life.Lifetime {
 	if c == nil || c.core == nil {
 		return nil
 	}
@@ -285,7 +284,7 @@ func (c *Context) Synchronize(ctx context.Context) error {
 	if c == nil || c.core == nil {
 		return absentError(c == nil, "context")
 	}
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return err
 	}
 	if err := c.core.life.Retain(); err != nil { // a closed context, too
@@ -300,16 +299,14 @@ func (c *Context) CleanupErrors() []error {
 	if c == nil || c.core == nil {
 		return nil
 	}
-	c.core.mu.Lock()
-	defer c.core.mu.Unlock()
-	return slices.Clone(c.core.cleanup)
+	return c.core.home.Errors()
 }
 
-func (core *contextCore) recordCleanup(err error) {
-	core.mu.Lock()
-	defer core.mu.Unlock()
-	if len(core.cleanup) == maxCleanupErrors {
-		core.cleanup = append(core.cleanup[:0], core.cleanup[1:]...)
+// newLifetime begins the lifetime of an object of c and keeps c alive. It returns an error if c is
+// closed.
+func newLifetime(c *Context, kind string) (*life.Lifetime, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("cannot make %s: %w", life.AKind(kind), err)
 	}
-	core.cleanup = append(core.cleanup, err)
+	return c.core.life.Child(kind)
 }

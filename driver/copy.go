@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // CopyOp is a copy between device and page-locked memory as an operation: of linear memory, or of a
@@ -19,8 +20,8 @@ type CopyOp struct {
 	host   unsafe.Pointer // page-locked: never Go's heap, or pinned
 	bytes  uintptr
 	params cu.CUDA_MEMCPY3D
-	lives  [2]*Lifetime
-	refs   [2]Ref
+	lives  [2]*life.Lifetime
+	refs   [2]life.Ref
 	uses   [2]Access
 }
 
@@ -128,8 +129,8 @@ func sameSize[T any](what string, a, b uintptr) error {
 }
 
 type end struct {
-	ref    Ref
-	life   *Lifetime
+	ref    life.Ref
+	life   *life.Lifetime
 	access Access
 }
 
@@ -144,8 +145,8 @@ func (s hostSpan) end(mode AccessMode) end {
 func (o *CopyOp) bind(dst, src end) {
 	dst.access.What, src.access.What = "destination", "source"
 	src.access.Arg = 1
-	o.lives = [2]*Lifetime{dst.life, src.life}
-	o.refs = [2]Ref{dst.ref, src.ref}
+	o.lives = [2]*life.Lifetime{dst.life, src.life}
+	o.refs = [2]life.Ref{dst.ref, src.ref}
 	o.uses = [2]Access{dst.access, src.access}
 	if o.kind != copyRegion {
 		o.linear()
@@ -173,12 +174,12 @@ func (o *CopyOp) linear() {
 // Enqueue implements Op. It makes one driver call and does not allocate. A copy of no bytes makes
 // no call.
 func (o *CopyOp) Enqueue(s *Stream) error {
-	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
+	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := o.refuse(s); err != nil {
 			return err
 		}
 	}
-	if o.lives[0].closed.Load() || o.lives[1].closed.Load() {
+	if o.lives[0].Closed() || o.lives[1].Closed() {
 		return o.closedEnd()
 	}
 	if o.bytes == 0 {
@@ -272,7 +273,7 @@ func (o *CopyOp) Context() *Context {
 }
 
 // Refs returns the memory at both ends.
-func (o *CopyOp) Refs() []Ref {
+func (o *CopyOp) Refs() []life.Ref {
 	if o == nil {
 		return nil
 	}

@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"reflect"
+
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Declared is memory together with what an operation does to it: In, Out or InOut around a buffer
@@ -46,7 +48,7 @@ func (d Declared) Context() *Context {
 }
 
 // Ref keeps the memory alive.
-func (d Declared) Ref() Ref {
+func (d Declared) Ref() life.Ref {
 	if d.mem == nil {
 		return nil
 	}

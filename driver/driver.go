@@ -2,8 +2,11 @@ package driver
 
 import (
 	"errors"
+	"time"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -20,9 +23,13 @@ type Driver struct {
 	core *driverCore
 }
 
+// closePatience limits how long Close waits for objects that are destroyed in the background,
+// because GPU work may never end.
+const closePatience = 10 * time.Second
+
 // driverCore is shared by all views of a driver.
 type driverCore struct {
-	background background
+	background life.Background
 }
 
 // New resolves the functions of a library and initialises it. The library is the system's
@@ -40,7 +47,7 @@ func New(lib loader.Library) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{*raw, new(driverCore)}
-	d.BeforeClose(func() { d.core.background.wait(closePatience) })
+	d.BeforeClose(func() { d.core.background.Wait(closePatience) })
 	return d, nil
 }
 
@@ -120,7 +127,7 @@ func (d *Driver) Close() error {
 	if !d.exists() {
 		return nil
 	}
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return err
 	}
 	return d.Driver.Close()

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"sync"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // embedded holds the modules that belong to the library instead of the program.
@@ -46,7 +50,7 @@ func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
 }
 
 func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return nil, err
 	}
 	img, err := newLoadable(ptx)
@@ -70,12 +74,11 @@ func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
 // embed creates the program of an embedded module. Its lifetime has no parent and is not tracked:
 // the context ends it.
 func (core *contextCore) embed(c *Context, name string, raw CUmodule, img loadable) *program {
-	life := &Lifetime{kind: name, core: core, handle: uint64(raw)}
-	life.refs.Store(1)
+	l := life.Loose(&core.home, name, uint64(raw), nil)
 	core.mu.Lock()
-	core.code = append(core.code, life)
+	core.code = append(core.code, l)
 	core.mu.Unlock()
-	p := &program{life: life, ctx: c, sigs: readSignatures(img)}
+	p := &program{life: l, ctx: c, sigs: readSignatures(img)}
 	p.find = func(_ *Driver, name *byte) (f CUfunction, err error) {
 		err = core.guarded.CuModuleGetFunction(&f, raw, name)
 		return f, err
@@ -88,15 +91,15 @@ func (core *contextCore) embed(c *Context, name string, raw CUmodule, img loadab
 }
 
 // unload ends the embedded modules of a context that is about to be released.
-func (core *contextCore) unload(d *Driver) error {
+func (core *contextCore) unload(d *cu.Driver) error {
 	core.mu.Lock()
 	code := core.code
 	core.code = nil
 	core.mu.Unlock()
 	var errs []error
 	for _, l := range code {
-		l.closed.Store(true)
-		errs = append(errs, d.CuModuleUnload(CUmodule(l.handle)))
+		l.Shut()
+		errs = append(errs, d.CuModuleUnload(CUmodule(l.Handle())))
 	}
 	return errors.Join(errs...)
 }

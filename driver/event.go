@@ -3,16 +3,19 @@ package driver
 import (
 	"context"
 	"fmt"
-	"github.com/purecuda/cuda/driver/cu"
-	"github.com/purecuda/cuda/internal/absent"
 	"math"
 	"runtime"
 	"time"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
+	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Event marks a point in a stream's work. The host and other streams can wait for it.
 type Event struct {
-	life   *Lifetime
+	life   *life.Lifetime
 	ctx    *Context
 	raw    CUevent
 	timing bool
@@ -41,12 +44,12 @@ func WithInterprocess() EventOption {
 
 // NewEvent creates an event, without timing unless requested by an option.
 func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return nil, err
 	}
 	flags := cu.CU_EVENT_DISABLE_TIMING
 	absent.Apply(opts, &flags)
-	l, err := NewLifetime(c, "event")
+	l, err := newLifetime(c, "event")
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +58,7 @@ func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
 		return nil, l.Abandon(err)
 	}
 	raw := e.raw
-	Own(e, l, uint64(raw), func(d *Driver) error { return d.CuEventDestroy(raw) })
+	life.Own(e, l, uint64(raw), func(d *cu.Driver) error { return d.CuEventDestroy(raw) })
 	return e, nil
 }
 
@@ -73,7 +76,7 @@ func (c *Context) BorrowEvent(raw CUevent) (*Event, error) {
 }
 
 // open is inlined into Stream.Record and Stream.WaitEvent.
-func (e *Event) open() bool { return e != nil && e.life != nil && !e.life.closed.Load() }
+func (e *Event) open() bool { return e != nil && e.life != nil && !e.life.Closed() }
 
 func (e *Event) check() error {
 	if e == nil || e.life == nil {
@@ -132,7 +135,7 @@ func (e *Event) Query() (done bool, err error) {
 	if err := e.check(); err != nil {
 		return false, err
 	}
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return false, err
 	}
 	done, err = e.poll()
@@ -205,7 +208,7 @@ func (e *Event) elapsed(start *Event) (ms float32, err error) {
 }
 
 // Lifetime returns the event's ownership record, nil for a nil event.
-func (e *Event) Lifetime() *Lifetime {
+func (e *Event) Lifetime() *life.Lifetime {
 	if e == nil {
 		return nil
 	}

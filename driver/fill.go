@@ -8,14 +8,15 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // FillOp sets memory to a value of 1, 2 or 4 bytes as an operation.
 type FillOp struct {
 	ctx    *Context
 	params cu.CUDA_MEMSET_NODE_PARAMS
-	life   *Lifetime
-	refs   [1]Ref
+	life   *life.Lifetime
+	refs   [1]life.Ref
 	uses   [1]Access
 }
 
@@ -79,7 +80,7 @@ func repeating(v []byte) (unit, value uint32, ok bool) {
 }
 
 func (s span) fill(unit, value uint32, pitch, width, height uintptr) *FillOp {
-	o := &FillOp{ctx: s.a.ctx, life: s.a.life, refs: [1]Ref{s.a}}
+	o := &FillOp{ctx: s.a.ctx, life: s.a.life, refs: [1]life.Ref{s.a}}
 	o.params = cu.CUDA_MEMSET_NODE_PARAMS{
 		Dst: s.ptr, Pitch: pitch, Value: value, ElementSize: unit, Width: width, Height: height,
 	}
@@ -93,12 +94,12 @@ func (s span) fill(unit, value uint32, pitch, width, height uintptr) *FillOp {
 // Enqueue implements Op. It makes one driver call and does not allocate. A fill of no bytes makes
 // no call.
 func (o *FillOp) Enqueue(s *Stream) error {
-	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
+	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := o.refuse(s); err != nil {
 			return err
 		}
 	}
-	if o.life.closed.Load() {
+	if o.life.Closed() {
 		return fmt.Errorf("%v: %w", o, o.life.Check())
 	}
 	if o.Bytes() == 0 {
@@ -208,7 +209,7 @@ func (o *FillOp) Context() *Context {
 }
 
 // Refs returns the memory.
-func (o *FillOp) Refs() []Ref {
+func (o *FillOp) Refs() []life.Ref {
 	if o == nil {
 		return nil
 	}

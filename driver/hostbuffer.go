@@ -2,10 +2,13 @@ package driver
 
 import (
 	"fmt"
-	"github.com/purecuda/cuda/driver/cu"
-	"github.com/purecuda/cuda/internal/absent"
 	"runtime"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
+	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // HostBuffer is page-locked host memory for Len elements of type T. Copies between it and the
@@ -83,56 +86,56 @@ func RegisterHost[T any](c *Context, s []T, opts ...HostOption) (*HostBuffer[T],
 func newHostBuffer[T any](n int) (kind string, bytes uintptr, err error) {
 	kind = "host buffer of " + elemName[T]()
 	if err := checkElem[T](); err != nil {
-		return kind, 0, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
+		return kind, 0, fmt.Errorf("cannot make %s: %w", life.AKind(kind), err)
 	}
 	if bytes, err = byteSize(n, sizeOf[T]()); err != nil {
-		return kind, 0, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
+		return kind, 0, fmt.Errorf("cannot make %s: %w", life.AKind(kind), err)
 	}
 	return kind, bytes, nil
 }
 
 func allocateHost(c *Context, kind string, bytes uintptr, flags uint32) (hostSpan, error) {
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return hostSpan{}, err
 	}
-	life, err := NewLifetime(c, kind)
+	l, err := newLifetime(c, kind)
 	if err != nil {
 		return hostSpan{}, err
 	}
-	a := &hostAllocation{life: life, ctx: c}
+	a := &hostAllocation{life: l, ctx: c}
 	if bytes == 0 {
-		Own(a, life, 0, nil)
+		life.Own(a, l, 0, nil)
 		return hostSpan{a: a}, nil
 	}
 	var p unsafe.Pointer
 	if err := c.Driver().CuMemHostAlloc(&p, bytes, flags); err != nil {
-		return hostSpan{}, life.Abandon(fmt.Errorf("%d bytes: %w", bytes, err))
+		return hostSpan{}, l.Abandon(fmt.Errorf("%d bytes: %w", bytes, err))
 	}
 	clear(unsafe.Slice((*byte)(p), bytes))
-	Own(a, life, uint64(uintptr(p)), func(d *Driver) error { return d.CuMemFreeHost(p) })
+	life.Own(a, l, uint64(uintptr(p)), func(d *cu.Driver) error { return d.CuMemFreeHost(p) })
 	return hostSpan{a, p, bytes}, nil
 }
 
 func registerHost(c *Context, kind string, p unsafe.Pointer, bytes uintptr, flags uint32) (hostSpan, error) {
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return hostSpan{}, err
 	}
-	life, err := NewLifetime(c, kind)
+	l, err := newLifetime(c, kind)
 	if err != nil {
 		return hostSpan{}, err
 	}
 	pin := new(runtime.Pinner)
-	a := &hostAllocation{life: life, ctx: c, keep: p}
+	a := &hostAllocation{life: l, ctx: c, keep: p}
 	if bytes == 0 {
-		Own(a, life, 0, nil)
+		life.Own(a, l, 0, nil)
 		return hostSpan{a: a}, nil
 	}
 	pin.Pin(p)
 	if err := c.Driver().CuMemHostRegister(p, bytes, flags); err != nil {
 		pin.Unpin()
-		return hostSpan{}, life.Abandon(fmt.Errorf("%d bytes at %#x: %w", bytes, uintptr(p), err))
+		return hostSpan{}, l.Abandon(fmt.Errorf("%d bytes at %#x: %w", bytes, uintptr(p), err))
 	}
-	Own(a, life, uint64(uintptr(p)), func(d *Driver) error {
+	life.Own(a, l, uint64(uintptr(p)), func(d *cu.Driver) error {
 		defer pin.Unpin()
 		return d.CuMemHostUnregister(p)
 	})
@@ -157,7 +160,7 @@ func (h *HostBuffer[T]) HostPtr() unsafe.Pointer { return h.hostSpan().ptr }
 func (h *HostBuffer[T]) Context() *Context { return h.All().Context() }
 
 // Ref keeps the memory alive.
-func (h *HostBuffer[T]) Ref() Ref { return h.hostSpan().ref() }
+func (h *HostBuffer[T]) Ref() life.Ref { return h.hostSpan().ref() }
 
 // All returns the whole buffer as a view.
 func (h *HostBuffer[T]) All() HostView[T] { return HostView[T]{h.hostSpan()} }
@@ -239,7 +242,7 @@ func (v HostView[T]) Context() *Context {
 }
 
 // Ref keeps the memory alive.
-func (v HostView[T]) Ref() Ref { return v.mem.ref() }
+func (v HostView[T]) Ref() life.Ref { return v.mem.ref() }
 
 // All returns v itself and makes HostView a HostMemoryOf.
 func (v HostView[T]) All() HostView[T] { return v }

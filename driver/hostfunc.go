@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // HostFunc is a Go function as an operation: it runs on the host, in stream order, and later work
@@ -21,11 +22,11 @@ import (
 // A HostFunc need not be closed. A stream or a graph that may still call it keeps it alive, and it
 // may be enqueued any number of times.
 type HostFunc struct {
-	life *Lifetime
+	life *life.Lifetime
 	ctx  *Context
 	fn   func()
 	node *hostCall // for graphs: called any number of times
-	refs []Ref
+	refs []life.Ref
 }
 
 // NewHostFunc creates an operation that calls fn.
@@ -39,13 +40,11 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 	node := &hostCall{run: fn, core: c.core}
 	// A HostFunc normally ends by becoming unreachable. It is therefore not tracked as a leak, and
 	// does not hold the context open until the collector finds it.
-	l := &Lifetime{kind: "host function", core: c.core}
-	l.refs.Store(1)
-	l.destroy = destroyFunc(func(*Driver) error { node.unregister(); return nil })
+	l := life.Loose(&c.core.home, "host function", 0, func(*cu.Driver) error { node.unregister(); return nil })
 	node.register()
 	h := &HostFunc{life: l, ctx: c, fn: fn, node: node}
-	h.refs = []Ref{h}
-	runtime.AddCleanup(h, func(l *Lifetime) { _ = l.Close() }, l) // unregister cannot fail
+	h.refs = []life.Ref{h}
+	runtime.AddCleanup(h, func(l *life.Lifetime) { _ = l.Close() }, l) // unregister cannot fail
 	return h, nil
 }
 
@@ -71,7 +70,7 @@ func (h *HostFunc) Context() *Context {
 }
 
 // Refs implements Op.
-func (h *HostFunc) Refs() []Ref {
+func (h *HostFunc) Refs() []life.Ref {
 	if h == nil {
 		return nil
 	}
@@ -148,7 +147,7 @@ func (h *HostFunc) NodeParams() cu.CUDA_HOST_NODE_PARAMS {
 
 // Lifetime returns the function's ownership record. While it is retained the driver can call the
 // function, even if the program no longer refers to h.
-func (h *HostFunc) Lifetime() *Lifetime {
+func (h *HostFunc) Lifetime() *life.Lifetime {
 	if h == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -136,7 +137,7 @@ func (k *Kernel) Signature() (sig ptx.Signature, ok bool) {
 }
 
 // Ref keeps the code loaded.
-func (k *Kernel) Ref() Ref {
+func (k *Kernel) Ref() life.Ref {
 	if k == nil || k.code == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Launch is a kernel launch with its configuration and arguments, as an operation. It can be
@@ -24,15 +25,15 @@ type Launch struct {
 	store    []uint64 // the arguments' bytes
 	attrs    []cu.CUlaunchAttribute
 	slots    []slot
-	life     *Lifetime // of the code
-	version  uint32    // see RefsVersion
+	life     *life.Lifetime // of the code
+	version  uint32         // see RefsVersion
 
 	node cu.CUDA_KERNEL_NODE_PARAMS
 	cfg  LaunchConfig
 
 	ptrs []unsafe.Pointer // what the driver takes: the address of each argument
 	mem  []*allocation    // memory among the arguments; nil where it no longer is
-	refs []Ref            // the code, then mem
+	refs []life.Ref       // the code, then mem
 	uses []Access         // of mem
 
 	packed []uint64 // see Pack
@@ -75,7 +76,7 @@ func (k *Kernel) Prepare(cfg LaunchConfig, args ...any) (*Launch, error) {
 }
 
 func newLaunch(k *Kernel) *Launch {
-	l := &Launch{k: k, ctx: k.code.ctx, life: k.code.life, accesses: newStamp(), refs: []Ref{k.code}}
+	l := &Launch{k: k, ctx: k.code.ctx, life: k.code.life, accesses: newStamp(), refs: []life.Ref{k.code}}
 	l.node.Func = k.raw
 	l.layOut(k.params)
 	return l
@@ -173,13 +174,13 @@ func (l *Launch) guessLayout(args []any) error {
 
 // Enqueue implements Op. It makes one driver call and does not allocate.
 func (l *Launch) Enqueue(s *Stream) error {
-	if l == nil || l.ctx == nil || s == nil || s.ctx != l.ctx || s.life.closed.Load() || l.life.closed.Load() {
+	if l == nil || l.ctx == nil || s == nil || s.ctx != l.ctx || s.life.Closed() || l.life.Closed() {
 		if err := l.refuse(s); err != nil {
 			return err
 		}
 	}
 	for _, a := range l.mem {
-		if a != nil && a.life.closed.Load() {
+		if a != nil && a.life.Closed() {
 			return l.closedArg()
 		}
 	}
@@ -266,7 +267,7 @@ func (l *Launch) Context() *Context {
 }
 
 // Refs returns the kernel's code and the memory among the arguments.
-func (l *Launch) Refs() []Ref {
+func (l *Launch) Refs() []life.Ref {
 	if l == nil {
 		return nil
 	}
@@ -287,11 +288,11 @@ func (l *Launch) RefsOpen() bool {
 	if l == nil || l.life == nil {
 		return false
 	}
-	if l.life.closed.Load() {
+	if l.life.Closed() {
 		return false
 	}
 	for _, a := range l.mem {
-		if a != nil && a.life.closed.Load() {
+		if a != nil && a.life.Closed() {
 			return false
 		}
 	}

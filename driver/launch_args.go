@@ -69,7 +69,7 @@ func copyArg(to, from unsafe.Pointer, size uintptr) {
 // setSpan stores memory of the kernel's own context.
 func (l *Launch) setSpan(s *slot, m *span) bool {
 	a := m.a
-	if a == nil || a.ctx != l.ctx || a.life.closed.Load() {
+	if a == nil || a.ctx != l.ctx || a.life.Closed() {
 		return false
 	}
 	l.hold(s, m)

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Library is code loaded by cuLibraryLoadData (since CUDA 12.0). The driver loads it into each
@@ -60,7 +61,7 @@ func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 		return d.CuLibraryGetGlobal(ptr, size, raw, name)
 	}
 	p.list = func(d *Driver) []string { return libraryKernels(d, raw) }
-	Own(p, p.life, uint64(raw), func(d *Driver) error {
+	life.Own(p, p.life, uint64(raw), func(d *cu.Driver) error {
 		defer j.close()
 		return d.CuLibraryUnload(raw)
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 func TestClosingTwiceDestroysOnce(t *testing.T) {
@@ -286,9 +287,9 @@ func TestCloseWaitsForNoOneAndSparesWaiters(t *testing.T) {
 func TestDisownedObjectsAreNotDestroyed(t *testing.T) {
 	f := newFake()
 	c := f.open(t)
-	l := must(driver.NewLifetime(c, "thing"))(t)
+	l := must(life.New(c.Lifetime(), "thing"))(t)
 	object := new(int64)
-	driver.Own(object, l, 7, func(*driver.Driver) error { t.Error("destroyed"); return nil })
+	life.Own(object, l, 7, func(*cu.Driver) error { t.Error("destroyed"); return nil })
 	if !l.Disown() || l.Disown() {
 		t.Error("Disown is not once")
 	}
@@ -306,10 +307,10 @@ func TestChildKeepsItsParent(t *testing.T) {
 	f := newFake()
 	c := f.open(t)
 	var order []string
-	parent := must(driver.NewLifetime(c, "parent"))(t)
-	driver.Own(new(int64), parent, 1, func(*driver.Driver) error { order = append(order, "parent"); return nil })
+	parent := must(life.New(c.Lifetime(), "parent"))(t)
+	life.Own(new(int64), parent, 1, func(*cu.Driver) error { order = append(order, "parent"); return nil })
 	child := must(parent.Child("child"))(t)
-	driver.Own(new(int64), child, 2, func(*driver.Driver) error { order = append(order, "child"); return nil })
+	life.Own(new(int64), child, 2, func(*cu.Driver) error { order = append(order, "child"); return nil })
 	noError(t, errors.Join(c.Close(), parent.Close()))
 	if len(order) != 0 || f.retained() != 1 {
 		t.Fatalf("destroyed under the child: %v", order)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/image"
+	"github.com/purecuda/cuda/internal/hostthread"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -92,7 +93,7 @@ func (l *Linker) Complete() ([]byte, error) {
 	if l.image != nil {
 		return l.image, nil
 	}
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return nil, err
 	}
 	if err := l.ctx.core.life.Retain(); err != nil {

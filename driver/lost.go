@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/internal/hint"
+	"github.com/purecuda/cuda/internal/hostthread"
 )
 
 // Lost queries whether the context still works. It returns nil, or an error that matches
@@ -18,7 +19,7 @@ func (c *Context) Lost() error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return err
 	}
 	if err := c.core.life.Retain(); err != nil { // a Close meanwhile is no loss

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // mark is an event that the library records to learn when the work enqueued in a stream so far is
@@ -12,7 +13,7 @@ import (
 type mark struct {
 	core   *contextCore
 	raw    CUevent
-	holder *Lifetime // of the stream that is waited for; the wait's reference
+	holder *life.Lifetime // of the stream that is waited for; the wait's reference
 }
 
 // markPool holds the unused events. A wait returns its event, so their number is the largest number
@@ -107,7 +108,7 @@ func (p *markPool) put(m *mark) {
 }
 
 // destroy runs when no wait can be left.
-func (p *markPool) destroy(d *Driver) error {
+func (p *markPool) destroy(d *cu.Driver) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var errs []error

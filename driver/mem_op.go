@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // MemOp is a batch of memory operations that the stream itself performs, without a kernel: writing
@@ -12,8 +13,8 @@ import (
 type MemOp struct {
 	ctx    *Context
 	params []cu.CUstreamBatchMemOpParams
-	lives  []*Lifetime
-	refs   []Ref
+	lives  []*life.Lifetime
+	refs   []life.Ref
 	uses   []Access
 	flags  uint32
 }
@@ -120,13 +121,13 @@ func word[T any](o *MemOp, m MemoryOf[T], i int, mode AccessMode) (CUdeviceptr, 
 
 // Enqueue implements Op. It makes one driver call and does not allocate.
 func (o *MemOp) Enqueue(s *Stream) error {
-	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.closed.Load() {
+	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := o.refuse(s); err != nil {
 			return err
 		}
 	}
 	for _, l := range o.lives {
-		if l.closed.Load() {
+		if l.Closed() {
 			return fmt.Errorf("%v: %w", o, l.Check())
 		}
 	}
@@ -173,7 +174,7 @@ func (o *MemOp) Context() *Context {
 }
 
 // Refs returns the memory.
-func (o *MemOp) Refs() []Ref {
+func (o *MemOp) Refs() []life.Ref {
 	if o == nil {
 		return nil
 	}

@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"unsafe"
+
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Memory is any memory that operations take: a *Buffer or a View on the device, page-locked memory
@@ -14,7 +16,7 @@ type Memory interface {
 	// Context returns the memory's context, nil for a zero View.
 	Context() *Context
 	// Ref keeps the memory alive, nil for a nil buffer.
-	Ref() Ref
+	Ref() life.Ref
 
 	span() span
 }
@@ -28,25 +30,17 @@ type MemoryOf[T any] interface {
 	All() View[T]
 }
 
-// Ref is something an operation refers to: a module, memory, an event, a host function. A user of
-// an operation's parameters beyond the call, such as a graph, must retain the lifetime of each of
-// its refs. They then outlive an explicit Close and the collector.
-type Ref interface {
-	// Lifetime returns the ownership record of the object.
-	Lifetime() *Lifetime
-}
-
 // allocation is one piece of device memory. Its buffer and all views share it, so it lives as long
 // as any of them.
 type allocation struct {
-	life  *Lifetime
+	life  *life.Lifetime
 	ctx   *Context
 	ptr   CUdeviceptr
 	bytes uintptr
-	order *ordered // of a stream-ordered allocation; nil: cuMemAlloc
-	owner any      // keeps what the memory is a part of (a module, host memory)
-	bad   error    // stands for a view that could not be made, and says why
-	watch Watched  // of memory that comes and goes in the order of a stream
+	order *ordered     // of a stream-ordered allocation; nil: cuMemAlloc
+	owner any          // keeps what the memory is a part of (a module, host memory)
+	bad   error        // stands for a view that could not be made, and says why
+	watch life.Watched // of memory that comes and goes in the order of a stream
 }
 
 // owned is a buffer that is allocated together with its allocation.
@@ -62,7 +56,7 @@ func (o *owned[T]) set() *Buffer[T] {
 }
 
 // Lifetime implements Ref.
-func (a *allocation) Lifetime() *Lifetime { return a.life }
+func (a *allocation) Lifetime() *life.Lifetime { return a.life }
 
 // span is a range of an allocation. Buffer and View contain only a span, at offset 0, so that
 // kernel arguments can be read from them without an interface.
@@ -82,14 +76,14 @@ func (s span) check() error {
 	return s.a.life.Check()
 }
 
-func (s span) ref() Ref {
+func (s span) ref() life.Ref {
 	if s.a == nil {
 		return nil
 	}
 	return s.a
 }
 
-func (s hostSpan) ref() Ref {
+func (s hostSpan) ref() life.Ref {
 	if s.a == nil {
 		return nil
 	}
@@ -135,14 +129,14 @@ var hostIsNotDevice = notDevice("page-locked host memory", "pass what its Device
 
 // hostAllocation is one piece of page-locked memory.
 type hostAllocation struct {
-	life *Lifetime
+	life *life.Lifetime
 	ctx  *Context
 	keep any // Go memory that was registered instead of allocated
 	bad  error
 }
 
 // Lifetime implements Ref.
-func (a *hostAllocation) Lifetime() *Lifetime { return a.life }
+func (a *hostAllocation) Lifetime() *life.Lifetime { return a.life }
 
 type hostSpan struct {
 	a     *hostAllocation

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Module is code loaded into a context: PTX, which the driver compiles, a cubin or a fat binary.
@@ -67,7 +70,7 @@ func (m *Module) init(j *jit) {
 		return d.CuModuleGetGlobal(ptr, size, raw, name)
 	}
 	p.list = func(d *Driver) []string { return moduleKernels(d, raw) }
-	Own(p, p.life, uint64(raw), func(d *Driver) error { return d.CuModuleUnload(raw) })
+	life.Own(p, p.life, uint64(raw), func(d *cu.Driver) error { return d.CuModuleUnload(raw) })
 }
 
 // moduleKernels queries the names, which the driver returns since CUDA 12.4. They are only for

@@ -1,6 +1,10 @@
 package driver
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/internal/life"
+)
 
 // Op describes one piece of device work: a kernel launch with its arguments bound, a copy, a fill,
 // a host function, an event. Stream.Do runs it, or records it if the stream is capturing. Package
@@ -21,7 +25,7 @@ type Op interface {
 	Context() *Context
 	// Refs returns what the operation refers to, which must outlive its use. The slice belongs to
 	// the operation and changes with it: read it, or copy it.
-	Refs() []Ref
+	Refs() []life.Ref
 	// Accesses returns the memory accesses of the operation, as far as they are known. The slice
 	// belongs to the operation.
 	Accesses() []Access
@@ -43,7 +47,7 @@ type AllocatingOp interface {
 	// Context returns the context in which the operation runs.
 	Context() *Context
 	// Refs returns what the operation refers to, which must outlive its use.
-	Refs() []Ref
+	Refs() []life.Ref
 	// String describes the operation for messages and drawings.
 	String() string
 

@@ -1,11 +1,15 @@
 package driver
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/internal/life"
+)
 
 // EventRecordOp records an event in stream order.
 type EventRecordOp struct {
 	event *Event
-	refs  []Ref
+	refs  []life.Ref
 }
 
 // RecordOp returns an operation that records e, as Stream.Record does.
@@ -16,7 +20,7 @@ func RecordOp(e *Event) *EventRecordOp {
 // EventWaitOp holds back later work in the stream until an event has completed.
 type EventWaitOp struct {
 	event *Event
-	refs  []Ref
+	refs  []life.Ref
 }
 
 // WaitOp returns an operation that waits for e, as Stream.WaitEvent does.
@@ -24,11 +28,11 @@ func WaitOp(e *Event) *EventWaitOp {
 	return &EventWaitOp{event: e, refs: eventRefs(e)}
 }
 
-func eventRefs(e *Event) []Ref {
+func eventRefs(e *Event) []life.Ref {
 	if e == nil {
 		return nil
 	}
-	return []Ref{e}
+	return []life.Ref{e}
 }
 
 // Event returns the event that the operation records.
@@ -86,7 +90,7 @@ func (o *EventWaitOp) Context() *Context {
 }
 
 // Refs implements Op.
-func (o *EventRecordOp) Refs() []Ref {
+func (o *EventRecordOp) Refs() []life.Ref {
 	if o == nil {
 		return nil
 	}
@@ -94,7 +98,7 @@ func (o *EventRecordOp) Refs() []Ref {
 }
 
 // Refs implements Op.
-func (o *EventWaitOp) Refs() []Ref {
+func (o *EventWaitOp) Refs() []life.Ref {
 	if o == nil {
 		return nil
 	}

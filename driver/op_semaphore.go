@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // SemaphorePoint is an action on one external semaphore. Which fields apply depends on the
@@ -30,8 +31,8 @@ type SemaphorePoint struct {
 type semaphores struct {
 	ctx   *Context
 	raw   []CUexternalSemaphore
-	lives []*Lifetime
-	refs  []Ref
+	lives []*life.Lifetime
+	refs  []life.Ref
 }
 
 // SemaphoreSignal signals external semaphores in stream order.
@@ -101,13 +102,13 @@ func (o *semaphores) collect(what string, points []SemaphorePoint) error {
 
 // ready makes the checks of every Enqueue.
 func (o *semaphores) ready(op fmt.Stringer, s *Stream) error {
-	if s == nil || s.ctx != o.ctx || s.life.closed.Load() {
+	if s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := checkStream(op, o.ctx, s); err != nil {
 			return err
 		}
 	}
 	for _, l := range o.lives {
-		if l.closed.Load() {
+		if l.Closed() {
 			return fmt.Errorf("%v: %w", op, l.Check())
 		}
 	}
@@ -214,7 +215,7 @@ func (o *SemaphoreWait) Context() *Context {
 }
 
 // Refs returns the semaphores.
-func (o *SemaphoreSignal) Refs() []Ref {
+func (o *SemaphoreSignal) Refs() []life.Ref {
 	if o == nil {
 		return nil
 	}
@@ -222,7 +223,7 @@ func (o *SemaphoreSignal) Refs() []Ref {
 }
 
 // Refs returns the semaphores.
-func (o *SemaphoreWait) Refs() []Ref {
+func (o *SemaphoreWait) Refs() []life.Ref {
 	if o == nil {
 		return nil
 	}

@@ -42,20 +42,20 @@ func (dev Device) PeerAttribute(a cu.CUdevice_P2PAttribute, peer Device) (int, e
 // EnablePeerAccess lets the context's kernels and copies access the memory of peer, but not the
 // other way round. Enabling it twice is not an error.
 func (c *Context) EnablePeerAccess(peer *Context) error {
-	return c.peer(peer, "enable", cu.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, func(d *Driver) error {
+	return c.peer(peer, "enable", cu.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, func(d *cu.Driver) error {
 		return d.CuCtxEnablePeerAccess(peer.core.raw, 0)
 	})
 }
 
 // DisablePeerAccess undoes EnablePeerAccess. It does nothing if access was not enabled.
 func (c *Context) DisablePeerAccess(peer *Context) error {
-	return c.peer(peer, "disable", cu.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, func(d *Driver) error {
+	return c.peer(peer, "disable", cu.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, func(d *cu.Driver) error {
 		return d.CuCtxDisablePeerAccess(peer.core.raw)
 	})
 }
 
 // peer makes a call and treats the result already as success.
-func (c *Context) peer(peer *Context, verb string, already CUresult, call func(*Driver) error) error {
+func (c *Context) peer(peer *Context, verb string, already CUresult, call func(*cu.Driver) error) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (c *Context) peer(peer *Context, verb string, already CUresult, call func(*
 	if err := c.sameDriver(peer, peer); err != nil {
 		return fmt.Errorf("peer: %w", err)
 	}
-	err := call(c.core.bound)
+	err := call(&c.core.bound.Driver)
 	runtime.KeepAlive(peer)
 	runtime.KeepAlive(c)
 	if err == nil || isResult(err, already) {

@@ -2,15 +2,17 @@ package driver
 
 import (
 	"fmt"
-	"github.com/purecuda/cuda/driver/cu"
-	"github.com/purecuda/cuda/internal/absent"
 	"runtime"
 	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // MemPool is a pool of device memory for stream-ordered allocations.
 type MemPool struct {
-	life *Lifetime
+	life *life.Lifetime
 	ctx  *Context
 	dev  Device
 	raw  CUmemoryPool
@@ -33,18 +35,18 @@ func WithShareable(t cu.CUmemAllocationHandleType) PoolOption {
 
 // NewMemPool creates a pool on the context's device.
 func (c *Context) NewMemPool(opts ...PoolOption) (*MemPool, error) {
-	life, err := NewLifetime(c, "memory pool")
+	l, err := newLifetime(c, "memory pool")
 	if err != nil {
 		return nil, err
 	}
 	props := cu.CUmemPoolProps{AllocType: cu.CU_MEM_ALLOCATION_TYPE_PINNED, Location: deviceLocation(c.Device())}
 	absent.Apply(opts, &props)
-	p := &MemPool{life: life, ctx: c, dev: c.Device(), own: true}
+	p := &MemPool{life: l, ctx: c, dev: c.Device(), own: true}
 	if err := c.Driver().CuMemPoolCreate(&p.raw, &props); err != nil {
-		return nil, life.Abandon(err)
+		return nil, l.Abandon(err)
 	}
 	raw := p.raw
-	Own(p, life, uint64(raw), func(d *Driver) error { return d.CuMemPoolDestroy(raw) })
+	life.Own(p, l, uint64(raw), func(d *cu.Driver) error { return d.CuMemPoolDestroy(raw) })
 	return p, nil
 }
 
@@ -102,7 +104,7 @@ func (p *MemPool) check() error {
 }
 
 // Lifetime returns the pool's ownership record. For the device's own pools it is the context's.
-func (p *MemPool) Lifetime() *Lifetime {
+func (p *MemPool) Lifetime() *life.Lifetime {
 	if p == nil {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/ptx"
 )
 
@@ -13,7 +15,7 @@ import (
 // Library and all its kernels share it, so the code stays loaded as long as any of them is
 // reachable.
 type program struct {
-	life *Lifetime
+	life *life.Lifetime
 	ctx  *Context
 	sigs map[string]*ptx.Signature // of the kernels, from the PTX
 	log  string                    // what the compiler had to say
@@ -40,17 +42,17 @@ type program struct {
 }
 
 // Lifetime implements Ref.
-func (p *program) Lifetime() *Lifetime { return p.life }
+func (p *program) Lifetime() *life.Lifetime { return p.life }
 
 func newProgram(c *Context, kind string, img loadable) (*program, error) {
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return nil, err
 	}
-	life, err := NewLifetime(c, kind)
+	l, err := newLifetime(c, kind)
 	if err != nil {
 		return nil, err
 	}
-	p := &program{life: life, ctx: c}
+	p := &program{life: l, ctx: c}
 	p.readMeanwhile(img)
 	return p, nil
 }

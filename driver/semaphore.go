@@ -7,13 +7,14 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // ExternalSemaphore is a semaphore, fence or keyed mutex of another API (Vulkan, Direct3D, NvSci)
 // that the device can signal and wait for. CUDA cannot create one: import a handle that the other
 // API exported. Drivers support them since CUDA 10.0, timeline semaphores since 11.2.
 type ExternalSemaphore struct {
-	life *Lifetime
+	life *life.Lifetime
 	ctx  *Context
 	raw  CUexternalSemaphore
 	kind cu.CUexternalSemaphoreHandleType
@@ -105,7 +106,7 @@ func (c *Context) ImportSemaphoreNvSci(object unsafe.Pointer) (*ExternalSemaphor
 }
 
 func (c *Context) importSemaphore(d *cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, by string) (*ExternalSemaphore, error) {
-	l, err := NewLifetime(c, "external semaphore")
+	l, err := newLifetime(c, "external semaphore")
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func (c *Context) importSemaphore(d *cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, by 
 		return nil, l.Abandon(fmt.Errorf("import by %s as %v, which must be a handle that another API exported for this device: %w", by, d.Type, err))
 	}
 	raw := s.raw
-	Own(s, l, uint64(raw), func(d *Driver) error { return d.CuDestroyExternalSemaphore(raw) })
+	life.Own(s, l, uint64(raw), func(d *cu.Driver) error { return d.CuDestroyExternalSemaphore(raw) })
 	return s, nil
 }
 
@@ -143,7 +144,7 @@ func (s *ExternalSemaphore) Context() *Context {
 }
 
 // Lifetime returns the semaphore's ownership record.
-func (s *ExternalSemaphore) Lifetime() *Lifetime {
+func (s *ExternalSemaphore) Lifetime() *life.Lifetime {
 	if s == nil {
 		return nil
 	}

@@ -4,16 +4,19 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"github.com/purecuda/cuda/driver/cu"
-	"github.com/purecuda/cuda/internal/absent"
 	"math"
 	"runtime"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
+	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Stream is a queue of work on a device. Work in one stream runs in order. Streams run concurrently
 // unless events order them.
 type Stream struct {
-	life  *Lifetime
+	life  *life.Lifetime
 	core  *contextCore // of ctx: one load less where it counts
 	ctx   *Context
 	d     *Driver // bound to ctx
@@ -69,12 +72,12 @@ func WithLegacySync() StreamOption {
 // NewStream creates a stream. Without options it has the default priority and
 // does not synchronise with the legacy stream.
 func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return nil, err
 	}
 	cfg := streamConfig{flags: cu.CU_STREAM_NON_BLOCKING}
 	absent.Apply(opts, &cfg)
-	l, err := NewLifetime(c, "stream")
+	l, err := newLifetime(c, "stream")
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +89,7 @@ func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 		return nil, l.Abandon(err)
 	}
 	raw, core := s.raw, s.core
-	Own(s, l, uint64(raw), func(d *Driver) error {
+	life.Own(s, l, uint64(raw), func(d *cu.Driver) error {
 		core.forgetFaults(l)
 		return d.CuStreamDestroy(raw)
 	})
@@ -134,7 +137,7 @@ func (c *Context) borrowed(raw CUstream) Stream {
 }
 
 // open is part of every call. It is small, so that it is inlined.
-func (s *Stream) open() bool { return s != nil && s.life != nil && !s.life.closed.Load() }
+func (s *Stream) open() bool { return s != nil && s.life != nil && !s.life.Closed() }
 
 // check is open with an error.
 func (s *Stream) check() error {
@@ -157,7 +160,7 @@ func (s *Stream) closedError() error {
 // quiet is open for calls that may have to be refused, or that report a host function's panic. It
 // costs two more atomic loads.
 func (s *Stream) quiet() bool {
-	return s.open() && callbacks.running.Load() == 0 && s.core.faults.pending.Load() == 0
+	return s.open() && hostthread.Running.Load() == 0 && s.core.faults.pending.Load() == 0
 }
 
 // ready is quiet with an error.
@@ -165,7 +168,7 @@ func (s *Stream) ready() error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return err
 	}
 	return s.fault()
@@ -289,7 +292,7 @@ func (s *Stream) Query() (done bool, err error) {
 	if err := s.check(); err != nil {
 		return false, err
 	}
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return false, err
 	}
 	done, err = finished(s.guardedSelf().CuStreamQuery(s.raw))

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // UserObject is an object that CUDA counts references to and destroys with the last one (CUDA
@@ -17,7 +18,7 @@ import (
 // of their launches is in flight. It lets graphs own what is not an object of this library, such as
 // memory of C code.
 type UserObject struct {
-	life *Lifetime
+	life *life.Lifetime
 	ctx  *Context
 	raw  CUuserObject
 	own  *userRefs
@@ -70,17 +71,17 @@ func (c *Context) AdoptUserObject(data unsafe.Pointer, destroy CUhostFn) (*UserO
 }
 
 func (c *Context) newUserObject(data unsafe.Pointer, destroy CUhostFn) (*UserObject, error) {
-	life, err := NewLifetime(c, "user object")
+	l, err := newLifetime(c, "user object")
 	if err != nil {
 		return nil, err
 	}
-	u := &UserObject{life: life, ctx: c, own: new(userRefs)}
+	u := &UserObject{life: l, ctx: c, own: new(userRefs)}
 	err = c.core.guarded.CuUserObjectCreate(&u.raw, data, destroy, 1, uint32(cu.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC))
 	if err != nil {
-		return nil, life.Abandon(err)
+		return nil, l.Abandon(err)
 	}
 	raw, own := u.raw, u.own
-	Own(u, life, uint64(raw), func(d *Driver) error {
+	life.Own(u, l, uint64(raw), func(d *cu.Driver) error {
 		if own.moved.Load() {
 			return nil
 		}
@@ -93,7 +94,7 @@ func (c *Context) newUserObject(data unsafe.Pointer, destroy CUhostFn) (*UserObj
 func (core *contextCore) destroyUser(destroy func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			core.recordCleanup(fmt.Errorf("destructor of a user object: %w", &HostPanic{Value: v, Stack: debug.Stack()}))
+			core.home.Note(fmt.Errorf("destructor of a user object: %w", &HostPanic{Value: v, Stack: debug.Stack()}))
 		}
 	}()
 	destroy()
@@ -172,7 +173,7 @@ func (u *UserObject) Context() *Context {
 }
 
 // Lifetime returns the ownership record of the program's reference.
-func (u *UserObject) Lifetime() *Lifetime {
+func (u *UserObject) Lifetime() *life.Lifetime {
 	if u == nil {
 		return nil
 	}

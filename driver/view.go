@@ -5,6 +5,9 @@ import (
 	"reflect"
 	"runtime"
 	"unsafe"
+
+	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // View is a part of a device buffer: elements of type T at fixed addresses. It is a small value
@@ -61,7 +64,7 @@ func (v View[T]) Ptr() CUdeviceptr { return v.mem.ptr }
 func (v View[T]) Context() *Context { return v.mem.context() }
 
 // Ref keeps the memory alive.
-func (v View[T]) Ref() Ref { return v.mem.ref() }
+func (v View[T]) Ref() life.Ref { return v.mem.ref() }
 
 // All returns v itself and makes View a MemoryOf.
 func (v View[T]) All() View[T] { return v }
@@ -133,7 +136,7 @@ func (v View[T]) CopyTo(dst []T) error {
 // syncCopy checks a copy with n elements on the host. It returns a nil driver if there is nothing
 // to do.
 func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return nil, err
 	}
 	if err := v.mem.check(); err != nil {
@@ -153,7 +156,7 @@ func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 // Fill sets every element to val and waits. Elements may have any size. Those whose bytes do not
 // repeat take several passes. Like CopyFrom it runs on the legacy default stream.
 func (v View[T]) Fill(val T) error {
-	if err := notInCallback(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return err
 	}
 	if err := v.mem.check(); err != nil {

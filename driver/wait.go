@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // How waiting works.
@@ -221,7 +222,7 @@ func answerOrCause(ctx context.Context, answer <-chan error) error {
 }
 
 // blockUnder makes a blocking call for which there is no query to poll. It releases l.
-func blockUnder(ctx context.Context, l *Lifetime, call func() error) error {
+func blockUnder(ctx context.Context, l *life.Lifetime, call func() error) error {
 	if cancellation(ctx) == nil {
 		defer l.Done()
 		return call()

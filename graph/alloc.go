@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // AddAlloc adds a node that allocates device memory (CUDA 11.4), and returns the buffer. The
@@ -54,7 +55,7 @@ func addAlloc[T any](g *Graph, op *driver.AllocOp[T], deps []Node) (*driver.Buff
 		return nil, Node{}, err
 	}
 	o := g.owners()
-	if err := o.hold([]driver.Ref{buf}); err != nil {
+	if err := o.hold([]life.Ref{buf}); err != nil {
 		return nil, Node{}, buf.Abandon(err)
 	}
 	p := *op.MemAllocNodeParams()

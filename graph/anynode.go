@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2; deps with data 12.3). Use
@@ -14,7 +14,7 @@ import (
 //
 // The graph does not know what p refers to. It keeps alive what keep names. A child graph is
 // copied: to move one, use AddChildMove.
-func (g *Graph) AddNode(p *cu.CUgraphNodeParams, deps []Dep, keep ...driver.Ref) (Node, error) {
+func (g *Graph) AddNode(p *cu.CUgraphNodeParams, deps []Dep, keep ...life.Ref) (Node, error) {
 	if !g.exists() {
 		return Node{}, aGraph.Error(g == nil)
 	}
@@ -34,7 +34,7 @@ func (g *Graph) AddNode(p *cu.CUgraphNodeParams, deps []Dep, keep ...driver.Ref)
 	return n, nil
 }
 
-func (g *Graph) addNode(p *cu.CUgraphNodeParams, deps []Dep, keep []driver.Ref) (Node, error) {
+func (g *Graph) addNode(p *cu.CUgraphNodeParams, deps []Dep, keep []life.Ref) (Node, error) {
 	if p.Type == cu.CU_GRAPH_NODE_TYPE_GRAPH && p.Graph().Ownership == cu.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE {
 		return Node{}, invalid("a child graph that is handed over belongs to a Graph, which would destroy it as well; use AddChildMove")
 	}
@@ -69,7 +69,7 @@ func (n Node) enterTagged(p *cu.CUDA_CONDITIONAL_NODE_PARAMS) {
 
 // SetParams sets the node of a graph by CUDA's tagged parameters, of the node's own type (CUDA
 // 12.2). The graph keeps alive what keep names, instead of what it kept for the node before.
-func (n Node) SetParams(p *cu.CUgraphNodeParams, keep ...driver.Ref) error {
+func (n Node) SetParams(p *cu.CUgraphNodeParams, keep ...life.Ref) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot set %v: %w", n, err)
 	}
@@ -82,7 +82,7 @@ func (n Node) SetParams(p *cu.CUgraphNodeParams, keep ...driver.Ref) error {
 	return nil
 }
 
-func (g *Graph) setParams(n Node, p *cu.CUgraphNodeParams, keep []driver.Ref) error {
+func (g *Graph) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) error {
 	if p == nil {
 		return invalid("nil parameters")
 	}
@@ -104,7 +104,7 @@ func (g *Graph) setParams(n Node, p *cu.CUgraphNodeParams, keep []driver.Ref) er
 
 // SetParams is Set with CUDA's tagged parameters, of the node's own type (CUDA 12.2). The Exec
 // keeps alive what keep names, instead of what it kept for the node before.
-func (x *Exec) SetParams(n Node, p *cu.CUgraphNodeParams, keep ...driver.Ref) error {
+func (x *Exec) SetParams(n Node, p *cu.CUgraphNodeParams, keep ...life.Ref) error {
 	if err := x.lock(); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (x *Exec) SetParams(n Node, p *cu.CUgraphNodeParams, keep ...driver.Ref) er
 	return nil
 }
 
-func (x *Exec) setParams(n Node, p *cu.CUgraphNodeParams, keep []driver.Ref) error {
+func (x *Exec) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) error {
 	if p == nil {
 		return invalid("nil parameters")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // send has the driver take what changed, and, if there is a stream, a launch.
@@ -167,7 +168,7 @@ func (b *bound) found(o *owners) {
 
 // holdsFor reports whether refs are what is held for a node. That some of them
 // were closed since is no reason to let go of them.
-func (o *owners) holdsFor(node uint32, refs []driver.Ref) bool {
+func (o *owners) holdsFor(node uint32, refs []life.Ref) bool {
 	if uint64(node) >= uint64(len(o.nodes)) || o.nodes[node] == 0 {
 		return false
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Capture records what record enqueues in the stream s, through its Scope or in any other way, and
@@ -54,13 +56,13 @@ type Recording struct {
 type recording struct {
 	s      *driver.Stream
 	mode   Mode
-	made   *keep            // of the graph to be
-	drop   *driver.Lifetime // of the Recording, where it can be dropped
-	open   bool             // it does not end in the function that began it
-	held   bool             // the goroutine is locked to its thread
-	thread uint64           // which that is, where the end has to ask
-	faults uint64           // cu.CaptureFaults when it began
-	seen   func()           // ends the watch over failing calls
+	made   *keep          // of the graph to be
+	drop   *life.Lifetime // of the Recording, where it can be dropped
+	open   bool           // it does not end in the function that began it
+	held   bool           // the goroutine is locked to its thread
+	thread uint64         // which that is, where the end has to ask
+	faults uint64         // cu.CaptureFaults when it began
+	seen   func()         // ends the watch over failing calls
 	where  place
 	into   target
 	home   *Graph // of the capture of a body: the outermost graph that it will be in
@@ -189,7 +191,7 @@ func (r *recording) lockThread() {
 		r.held = true
 		runtime.LockOSThread()
 		if r.open || r.s.Raw() == cu.CU_STREAM_PER_THREAD { // asking costs as much as a call
-			r.thread = driver.ThreadID()
+			r.thread = hostthread.ThreadID()
 		}
 	}
 }

@@ -4,23 +4,25 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // watched has the capture end when the program drops it.
 func (r *Recording) watched() (*Recording, error) {
-	life, err := driver.NewLifetime(r.s.Context(), "capture")
+	l, err := life.New(r.s.Context().Lifetime(), "capture")
 	if err != nil {
 		return nil, join([]error{err, r.Abort()})
 	}
-	r.drop = life
-	driver.Own(r, life, uint64(r.s.Raw()), r.recording.dropped)
+	r.drop = l
+	life.Own(r, l, uint64(r.s.Raw()), r.recording.dropped)
 	return r, nil
 }
 
 // dropped ends a capture whose Recording is unreachable, and its scopes. It
 // runs on a thread of its own: there the driver ends a capture that is not
 // relaxed, too, and says that it was the wrong one.
-func (r *recording) dropped(*driver.Driver) error {
+func (r *recording) dropped(*cu.Driver) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/hostthread"
 )
 
 // End ends the capture and returns the graph. On error there is none.
@@ -65,10 +66,10 @@ func (r *recording) mayEnd() error {
 	if r.ended {
 		return fmt.Errorf("capture of %v: %w", r.s, ErrEnded)
 	}
-	if err := driver.MayCall(); err != nil {
+	if err := hostthread.Refuse(); err != nil {
 		return fmt.Errorf("capture of %v goes on: %w", r.s, err)
 	}
-	if r.held && r.thread != 0 && driver.ThreadID() != r.thread {
+	if r.held && r.thread != 0 && hostthread.ThreadID() != r.thread {
 		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
 			"capture of %v goes on: it ends on the goroutine that began it", r.s)
 	}

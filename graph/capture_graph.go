@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/hostthread"
 )
 
 // Graph returns the graph that is being recorded, to inspect it and to add nodes to it. The capture
@@ -81,7 +82,7 @@ func (g *Graph) lose(r *recording) {
 // broken says that the graph is not to be touched, if so: the driver may have
 // destroyed what an invalidated capture recorded.
 func (r *recording) broken() error {
-	if r.s.Raw() == cu.CU_STREAM_PER_THREAD && driver.ThreadID() != r.thread {
+	if r.s.Raw() == cu.CU_STREAM_PER_THREAD && hostthread.ThreadID() != r.thread {
 		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
 			"%v is being captured from %v: until that ends only its goroutine may use it", r.g, r.s)
 	}

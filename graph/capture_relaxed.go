@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/hostthread"
 )
 
 // Relaxed calls f with calls allowed that captures forbid, such as allocating memory or loading a
@@ -74,7 +74,7 @@ func (sc *Scope) Active() bool {
 		return false
 	}
 	defer r.mu.Unlock()
-	if driver.MayCall() != nil {
+	if hostthread.Refuse() != nil {
 		return false
 	}
 	i, err := r.info(sc.s)

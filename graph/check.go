@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Checked is the result of Check.
@@ -132,7 +133,7 @@ func (n Node) Declare(uses ...driver.Declared) error {
 	}
 	defer n.g.mu.Unlock()
 	list := make([]driver.Access, 0, len(uses))
-	refs := make([]driver.Ref, 0, len(uses))
+	refs := make([]life.Ref, 0, len(uses))
 	for i, u := range uses {
 		a, err := declaredAccess(u, i)
 		if err != nil {

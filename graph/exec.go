@@ -9,6 +9,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -18,8 +19,8 @@ import (
 // One Exec never runs concurrently with itself: CUDA runs each launch after the previous one,
 // whatever their streams. For concurrent runs, instantiate several Execs.
 type Exec struct {
-	life  *driver.Lifetime
-	watch driver.Watched
+	life  *life.Lifetime
+	watch life.Watched
 	ctx   *driver.Context
 	d     *driver.Driver // bound to ctx
 	keep  *execKeep
@@ -44,7 +45,7 @@ type execKeep struct {
 	own  *owners
 	lone *lone // of a graph that may have one exec only
 	retired
-	life driver.Lifetime
+	life life.Lifetime
 	ends ending
 
 	borrowed bool // raw is not this one's to destroy
@@ -62,8 +63,8 @@ func (x *Exec) Close() error {
 	return x.watch.Close(x.life)
 }
 
-// Destroy implements driver.Destroyer: the end of an exec, closed or dropped.
-func (k *execKeep) Destroy(d *driver.Driver) error {
+// Destroy implements life.Destroyer: the end of an exec, closed or dropped.
+func (k *execKeep) Destroy(d *cu.Driver) error {
 	var err error
 	if !k.borrowed {
 		err = k.ends.do(d, cu.FnCuGraphExecDestroy, uintptr(k.raw))
@@ -106,7 +107,7 @@ func (x *Exec) Context() *driver.Context {
 }
 
 // Lifetime returns the Exec's ownership record.
-func (x *Exec) Lifetime() *driver.Lifetime {
+func (x *Exec) Lifetime() *life.Lifetime {
 	if !x.exists() {
 		return nil
 	}

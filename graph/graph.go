@@ -8,6 +8,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -30,8 +31,8 @@ type Graph struct {
 
 	prints *footprints // the memory that nodes use
 
-	life  *driver.Lifetime
-	watch driver.Watched
+	life  *life.Lifetime
+	watch life.Watched
 	seq   uint64 // the order in which two graphs are locked; a part's is outer's
 	outer *Graph
 	in    Node                      // of a part: the node it lies in
@@ -59,7 +60,7 @@ var graphs atomic.Uint64
 // keep is what a graph's destruction needs of it. It must not refer to the Graph,
 // so that the Graph can be found unreachable.
 type keep struct {
-	life     driver.Lifetime // of the outermost graph; a plan has its own
+	life     life.Lifetime // of the outermost graph; a plan has its own
 	own      *owners
 	raw      driver.CUgraph
 	borrowed bool // raw is not this one's to destroy
@@ -74,7 +75,7 @@ type ending struct {
 	_      [7]uintptr
 }
 
-func (e *ending) do(d *driver.Driver, f cu.Function, handle uintptr) error {
+func (e *ending) do(d *cu.Driver, f cu.Function, handle uintptr) error {
 	e.call.Proc, e.call.Scope, e.call.N, e.handle = d.Proc(f), d.Scope(), 1, handle
 	return d.Result(f, loader.InvokeEscaping(&e.call))
 }
@@ -83,7 +84,7 @@ func (e *ending) do(d *driver.Driver, f cu.Function, handle uintptr) error {
 func newKeep(c *driver.Context, kind string) (*keep, error) {
 	of := c.Lifetime()
 	if of == nil {
-		_, err := driver.NewLifetime(c, kind) // says why not
+		_, err := life.New(c.Lifetime(), kind) // says why not
 		return nil, err
 	}
 	k := new(keep)
@@ -101,8 +102,8 @@ func (k *keep) abandon(err error) error {
 	return k.life.Abandon(err)
 }
 
-// Destroy implements driver.Destroyer.
-func (k *keep) Destroy(d *driver.Driver) error {
+// Destroy implements life.Destroyer.
+func (k *keep) Destroy(d *cu.Driver) error {
 	var err error
 	if !k.borrowed {
 		err = k.ends.do(d, cu.FnCuGraphDestroy, uintptr(k.raw))
@@ -191,7 +192,7 @@ func (g *Graph) Context() *driver.Context {
 }
 
 // Lifetime returns the graph's ownership record.
-func (g *Graph) Lifetime() *driver.Lifetime {
+func (g *Graph) Lifetime() *life.Lifetime {
 	if !g.exists() {
 		return nil
 	}
@@ -208,7 +209,7 @@ func (g *Graph) String() string {
 
 // Keep keeps refs alive until the graph, and every Exec instantiated from now on, is closed. It is
 // for nodes whose parameters the graph does not know, such as those that other libraries captured.
-func (g *Graph) Keep(refs ...driver.Ref) error {
+func (g *Graph) Keep(refs ...life.Ref) error {
 	if err := g.lock(); err != nil {
 		return err
 	}

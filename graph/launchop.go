@@ -5,13 +5,14 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // LaunchOp is the launch of an Exec as an operation; see [Exec.Op].
 type LaunchOp struct {
 	driver.OpBase
 	x    *Exec
-	refs [1]driver.Ref
+	refs [1]life.Ref
 }
 
 // Op returns the launch of x as an operation: to run in a stream, to be staged before the launch of
@@ -42,7 +43,7 @@ func (l *LaunchOp) Enqueue(s *driver.Stream) error { return l.Exec().Launch(s) }
 func (l *LaunchOp) Context() *driver.Context { return l.Exec().Context() }
 
 // Refs implements driver.Op.
-func (l *LaunchOp) Refs() []driver.Ref {
+func (l *LaunchOp) Refs() []life.Ref {
 	if l.Exec() == nil {
 		return nil
 	}

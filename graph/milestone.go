@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // milestone is a completion event. With it this package learns, or makes another stream wait until,
@@ -14,8 +15,8 @@ import (
 type milestone struct {
 	refs    atomic.Int32
 	event   driver.CUevent
-	d       *driver.Driver   // guarded, of the event's context
-	context *driver.Lifetime // of the event, which it keeps
+	d       *driver.Driver // guarded, of the event's context
+	context *life.Lifetime // of the event, which it keeps
 }
 
 // newMilestone makes one in the context of a stream that is held.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // owners is what the nodes of a graph keep alive: the things their parameters
@@ -44,7 +45,7 @@ type held struct {
 // keeper is how a thing is let go of. Exactly one field is set, or none in an
 // empty slot.
 type keeper struct {
-	life *driver.Lifetime
+	life *life.Lifetime
 	sub  *owners // those of a graph that was copied into a node
 }
 
@@ -127,7 +128,7 @@ func (o *owners) writable() *owners {
 
 // hold retains what refs name for a change that commit or abandon ends. A
 // closed thing is an error that names it.
-func (o *owners) hold(refs []driver.Ref) error {
+func (o *owners) hold(refs []life.Ref) error {
 	for _, r := range refs {
 		slot, err := o.keep(r.Lifetime())
 		if err != nil {
@@ -147,7 +148,7 @@ func (o *owners) holdSub(sub *owners) {
 
 // keep counts one more use of a thing. Whether it is here already, its own
 // hint says: the slot it got when somebody last kept it, here or elsewhere.
-func (o *owners) keep(l *driver.Lifetime) (uint32, error) {
+func (o *owners) keep(l *life.Lifetime) (uint32, error) {
 	if err := l.Check(); err != nil {
 		return 0, err
 	}
@@ -201,7 +202,7 @@ func (o *owners) reserve(n int) {
 
 // refersTo reports whether a node refers to exactly refs, all of which are open:
 // then there is nothing to hold.
-func (o *owners) refersTo(node int, refs []driver.Ref) bool {
+func (o *owners) refersTo(node int, refs []life.Ref) bool {
 	if uint(node) >= uint(len(o.nodes)) {
 		return false
 	}
@@ -247,7 +248,7 @@ const noSet = ^uint32(0) // of a node that is not known
 
 // has reports whether all of refs are open and held here, as far as their hints
 // tell.
-func (o *owners) has(refs []driver.Ref) bool {
+func (o *owners) has(refs []life.Ref) bool {
 	for _, r := range refs {
 		l := r.Lifetime()
 		if i := l.Hint(); uint64(i) >= uint64(len(o.held)) || o.held[i].life != l || l.Check() != nil {
@@ -407,7 +408,7 @@ func (o *owners) commitLoose() {
 }
 
 // holdLoose holds what a program asked for.
-func (o *owners) holdLoose(refs []driver.Ref) error {
+func (o *owners) holdLoose(refs []life.Ref) error {
 	if err := o.holdGiven(refs); err != nil {
 		return err
 	}
@@ -416,7 +417,7 @@ func (o *owners) holdLoose(refs []driver.Ref) error {
 }
 
 // holdGiven is hold for what a program named.
-func (o *owners) holdGiven(refs []driver.Ref) error {
+func (o *owners) holdGiven(refs []life.Ref) error {
 	for i, r := range refs {
 		if r == nil {
 			return invalid("cannot keep reference %d, which is nil", i)

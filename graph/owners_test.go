@@ -10,16 +10,17 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // model is what owners should hold, kept the simple way.
 type model struct {
-	nodes []([]driver.Ref)
-	loose []driver.Ref
+	nodes []([]life.Ref)
+	loose []life.Ref
 }
 
-func (m *model) want() map[*driver.Lifetime]bool {
-	all := map[*driver.Lifetime]bool{}
+func (m *model) want() map[*life.Lifetime]bool {
+	all := map[*life.Lifetime]bool{}
 	for _, refs := range append(slices.Clone(m.nodes), m.loose) {
 		for _, r := range refs {
 			all[r.Lifetime()] = true
@@ -28,8 +29,8 @@ func (m *model) want() map[*driver.Lifetime]bool {
 	return all
 }
 
-func (o *owners) holds() map[*driver.Lifetime]bool {
-	all := map[*driver.Lifetime]bool{}
+func (o *owners) holds() map[*life.Lifetime]bool {
+	all := map[*life.Lifetime]bool{}
 	for _, h := range o.held {
 		if h.life != nil {
 			all[h.life] = true
@@ -42,7 +43,7 @@ func (o *owners) holds() map[*driver.Lifetime]bool {
 // refer to and nothing else.
 func TestOwnersHoldWhatNodesReferTo(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
-	things := make([]driver.Ref, 12)
+	things := make([]life.Ref, 12)
 	for i := range things {
 		b, err := driver.Alloc[byte](c, 8)
 		if err != nil {
@@ -60,7 +61,7 @@ func TestOwnersHoldWhatNodesReferTo(t *testing.T) {
 	}
 }
 
-func checkOwners(t *testing.T, rnd *rand.Rand, things []driver.Ref) {
+func checkOwners(t *testing.T, rnd *rand.Rand, things []life.Ref) {
 	t.Helper()
 	o, m := newOwners(), &model{}
 	others := []*owners{}
@@ -82,9 +83,9 @@ func checkOwners(t *testing.T, rnd *rand.Rand, things []driver.Ref) {
 }
 
 // change does one thing to owners and model.
-func change(t *testing.T, rnd *rand.Rand, o **owners, m *model, things []driver.Ref) string {
+func change(t *testing.T, rnd *rand.Rand, o **owners, m *model, things []life.Ref) string {
 	t.Helper()
-	refs := make([]driver.Ref, rnd.IntN(5))
+	refs := make([]life.Ref, rnd.IntN(5))
 	for i := range refs {
 		refs[i] = things[rnd.IntN(len(things))]
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -19,7 +20,7 @@ import (
 // A Plan keeps alive what its operations refer to until it is closed. Graphs that it was added to,
 // and their Execs, keep that alive themselves. Any goroutine may use a Plan. Uses take turns.
 type Plan struct {
-	life *driver.Lifetime
+	life *life.Lifetime
 	ctx  *driver.Context
 	mu   loader.Latch
 	keep *keep // what the operations refer to: not changed, only replaced
@@ -83,18 +84,18 @@ func NewChainPlan(c *driver.Context, ops []driver.Op) (*Plan, error) {
 }
 
 func newPlan(c *driver.Context, ops []driver.Op, after [][]int) (*Plan, error) {
-	life, err := driver.NewLifetime(c, "graph plan")
+	l, err := life.New(c.Lifetime(), "graph plan")
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{life: life, ctx: c, keep: &keep{own: newOwners()}, ops: ops, after: after}
+	p := &Plan{life: l, ctx: c, keep: &keep{own: newOwners()}, ops: ops, after: after}
 	if err := p.prepare(); err != nil {
 		p.keep.own.release()
-		_ = life.Abandon(err)
+		_ = l.Abandon(err)
 		return nil, err
 	}
 	k := p.keep // not p, which would never become unreachable
-	driver.Own(p, life, 0, func(*driver.Driver) error {
+	life.Own(p, l, 0, func(*cu.Driver) error {
 		k.own.release()
 		return nil
 	})
@@ -153,7 +154,7 @@ func (p *Plan) Context() *driver.Context {
 }
 
 // Lifetime returns the plan's ownership record.
-func (p *Plan) Lifetime() *driver.Lifetime {
+func (p *Plan) Lifetime() *life.Lifetime {
 	if !p.exists() {
 		return nil
 	}

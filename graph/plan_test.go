@@ -10,6 +10,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/faulty"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 func (k *kit) plan(items ...graph.Item) *graph.Plan {
@@ -241,7 +242,7 @@ func TestPlanKeepsWhatItsOperationsReferTo(t *testing.T) {
 	})
 }
 
-func names(open []driver.Leak, l *driver.Lifetime) bool {
+func names(open []driver.Leak, l *life.Lifetime) bool {
 	for _, o := range open {
 		if strings.HasPrefix(o.String(), l.String()+" of ") {
 			return true

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // ErrSealed matches the errors of registering something in a sealed pool, and of making a graph or
@@ -24,7 +26,7 @@ var ErrSealed = errors.New("sealed")
 //
 // Any goroutine may use a Pool at any time.
 type Pool struct {
-	life *driver.Lifetime
+	life *life.Lifetime
 	ctx  *driver.Context
 	core *poolCore
 }
@@ -39,9 +41,9 @@ type poolCore struct {
 
 // pooled is one thing in a pool: an object of the driver, or a value.
 type pooled struct {
-	life  *driver.Lifetime // nil for a value
-	value any              // nil for an object
-	key   any              // equal for a thing that is registered again
+	life  *life.Lifetime // nil for a value
+	value any            // nil for an object
+	key   any            // equal for a thing that is registered again
 }
 
 // valueKey is the key of a value.
@@ -72,13 +74,13 @@ func length(v reflect.Value) int {
 
 // heldOf is a thing as a pool keeps it.
 func heldOf(thing any) (pooled, error) {
-	var r driver.Ref
+	var r life.Ref
 	switch t := thing.(type) {
 	case nil:
 		return pooled{}, invalid("it is nil")
-	case driver.Ref:
+	case life.Ref:
 		r = t
-	case interface{ Ref() driver.Ref }:
+	case interface{ Ref() life.Ref }:
 		if r = t.Ref(); r == nil {
 			return pooled{}, invalid("a nil or zero %T", thing)
 		}
@@ -94,13 +96,13 @@ func heldOf(thing any) (pooled, error) {
 
 // NewPool creates an empty pool. It accepts things of any context of c's driver.
 func NewPool(c *driver.Context) (*Pool, error) {
-	life, err := driver.NewLifetime(c, "keep-alive pool")
+	l, err := life.New(c.Lifetime(), "keep-alive pool")
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{life: life, ctx: c, core: &poolCore{keys: make(map[any]struct{})}}
+	p := &Pool{life: l, ctx: c, core: &poolCore{keys: make(map[any]struct{})}}
 	core := p.core
-	driver.Own(p, life, 0, func(*driver.Driver) error {
+	life.Own(p, l, 0, func(*cu.Driver) error {
 		letGoOf(core.take())
 		return nil
 	})
@@ -119,7 +121,7 @@ func (p *Pool) check() error {
 }
 
 // Register adds things to the pool: all of them, or none if one is closed or nil. Things already in
-// the pool are not added twice. A thing is a driver.Ref, a value with a method Ref, such as a
+// the pool are not added twice. A thing is a life.Ref, a value with a method Ref, such as a
 // buffer or a view, or any other value, which stays reachable. The pool does not call the Close
 // method of such other values.
 func (p *Pool) Register(things ...any) error {
@@ -203,7 +205,7 @@ func letGoOf(things []pooled) {
 }
 
 // takesGraphs refuses to have a sealed pool kept by a graph.
-func takesGraphs(refs []driver.Ref) error {
+func takesGraphs(refs []life.Ref) error {
 	for _, r := range refs {
 		if p, ok := r.(*Pool); ok && p.Sealed() {
 			return fmt.Errorf("%v takes no further graph: %w", p, ErrSealed)
@@ -281,8 +283,8 @@ func (p *Pool) Sealed() bool {
 	return p.core.sealed
 }
 
-// Lifetime implements driver.Ref, so that graphs can keep the pool.
-func (p *Pool) Lifetime() *driver.Lifetime {
+// Lifetime implements life.Ref, so that graphs can keep the pool.
+func (p *Pool) Lifetime() *life.Lifetime {
 	if !p.exists() {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // probe measures a node: by the events right before and right behind it, for
@@ -168,7 +169,7 @@ func (all probes) each(f func(t *probe)) {
 	}
 }
 
-func (all probes) events() (refs []driver.Ref) {
+func (all probes) events() (refs []life.Ref) {
 	all.each(func(t *probe) { refs = append(refs, t.before, t.after) })
 	return refs
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Scope records operations on one stream of an open capture. Operations must not allocate or free,
@@ -119,7 +120,7 @@ func (sc *Scope) do(o *owners, op driver.Op) error {
 }
 
 // Keep makes the graph keep alive what work refers to that was recorded without the Scope.
-func (sc *Scope) Keep(refs ...driver.Ref) error {
+func (sc *Scope) Keep(refs ...life.Ref) error {
 	r, err := sc.lock()
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (sc *Scope) Keep(refs ...driver.Ref) error {
 }
 
 // keep has the graph to be keep what an operation refers to.
-func (r *recording) keep(refs []driver.Ref) error {
+func (r *recording) keep(refs []life.Ref) error {
 	return r.owning(func(o *owners) error {
 		if err := o.hold(refs); err != nil {
 			return err

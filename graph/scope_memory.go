@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Allocate records an allocation in the scope's capture, as [AddAlloc] adds one, with the same
@@ -36,7 +37,7 @@ func allocateIn[T any](r *recording, s *driver.Stream, pool *driver.MemPool, n i
 
 // holdMemory has a graph hold memory that one of its nodes allocates.
 func (o *owners) holdMemory(b driver.Memory) error {
-	if err := o.holdLoose([]driver.Ref{b.Ref()}); err != nil {
+	if err := o.holdLoose([]life.Ref{b.Ref()}); err != nil {
 		return err
 	}
 	if m, ok := driver.GraphMemoryOf(b); ok && m.Ptr() != 0 {
@@ -64,7 +65,7 @@ func (sc *Scope) Free(op *driver.FreeOp) error {
 }
 
 // free records a free in a capture that is locked.
-func (r *recording) free(s *driver.Stream, m driver.GraphMemory, op fmt.Stringer, refs []driver.Ref) error {
+func (r *recording) free(s *driver.Stream, m driver.GraphMemory, op fmt.Stringer, refs []life.Ref) error {
 	if m.Ptr() == 0 { // no elements
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // lane is the number of the stream in whose order a block was freed. It is not the stream's
@@ -185,13 +187,13 @@ type block struct {
 
 // handout is a block owned by a buffer, with the buffer's lifetime.
 type handout struct {
-	life       driver.Lifetime
+	life       life.Lifetime
 	b          *block
 	generation uint64
 }
 
-// Destroy implements driver.Destroyer.
-func (h *handout) Destroy(*driver.Driver) error { return h.b.giveBack(h.generation) }
+// Destroy implements life.Destroyer.
+func (h *handout) Destroy(*cu.Driver) error { return h.b.giveBack(h.generation) }
 
 const (
 	smallestBlock = 512

@@ -11,9 +11,11 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/internal/refusal"
 	"github.com/purecuda/cuda/internal/absent"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Cache is an allocator of device memory that keeps freed memory for the next allocation of
@@ -33,7 +35,7 @@ import (
 //
 // A Cache is safe for concurrent use.
 type Cache struct {
-	life *driver.Lifetime
+	life *life.Lifetime
 	core *core
 }
 
@@ -52,14 +54,14 @@ func WithAllocNodes() Option {
 
 // New makes an empty cache for memory of the context's device.
 func New(c *driver.Context, opts ...Option) (*Cache, error) {
-	life, err := driver.NewLifetime(c, "memory cache")
+	l, err := life.New(c.Lifetime(), "memory cache")
 	if err != nil {
 		return nil, err
 	}
-	core := newCore(c, life)
+	core := newCore(c, l)
 	absent.Apply(opts, core)
-	cache := &Cache{life: life, core: core}
-	driver.Own(cache, life, 0, func(*driver.Driver) error { return core.shutdown() })
+	cache := &Cache{life: l, core: core}
+	life.Own(cache, l, 0, func(*cu.Driver) error { return core.shutdown() })
 	return cache, nil
 }
 
@@ -95,11 +97,11 @@ func allocFrom[T any](c *Cache, s *driver.Stream, n int) (*driver.Buffer[T], err
 		return allocNode[T](s, n)
 	}
 	if bytes == 0 {
-		life, err := c.life.Child(cachedBuffer)
+		l, err := c.life.Child(cachedBuffer)
 		if err != nil {
 			return nil, err
 		}
-		return driver.BufferAt[T](c.core.ctx, life, 0, n, nil)
+		return driver.BufferAt[T](c.core.ctx, l, 0, n, nil)
 	}
 	h, err := c.handOut(s, capture, bytes)
 	if err != nil {

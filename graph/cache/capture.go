@@ -4,8 +4,10 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // blocksOf returns the blocks of a capture. The graph being captured retains them. They are
@@ -19,17 +21,17 @@ func (c *core) blocksOf(s *driver.Stream, at captured) (*ownBlocks, error) {
 	if o != nil {
 		return o, nil
 	}
-	life, err := c.life.Child("blocks of a graph")
+	l, err := c.life.Child("blocks of a graph")
 	if err != nil {
 		return nil, err
 	}
-	o = &ownBlocks{life: life, id: at.id}
-	driver.Own(o, life, 0, c.dissolver(at.id))
+	o = &ownBlocks{life: l, id: at.id}
+	life.Own(o, l, 0, c.dissolver(at.id))
 	c.mu.Lock()
 	c.graphs[at.id] = o
 	c.mu.Unlock()
 	err = holdBlocks(s, at, o)
-	closed := life.Close() // from now on only the graph holds a reference
+	closed := l.Close() // from now on only the graph holds a reference
 	runtime.KeepAlive(o)
 	return o, refusal.Join([]error{err, closed})
 }
@@ -53,8 +55,8 @@ func holdBlocks(s *driver.Stream, at captured, o *ownBlocks) error {
 // to the cache; the others follow when their buffers are closed. No launch uses the blocks,
 // because an Exec retains them until its launches have ended. The function must not refer to the
 // ownBlocks, whose cleanup it is.
-func (c *core) dissolver(id uint64) func(*driver.Driver) error {
-	return func(d *driver.Driver) error {
+func (c *core) dissolver(id uint64) func(*cu.Driver) error {
+	return func(d *cu.Driver) error {
 		var errs []error
 		for _, b := range c.dissolve(id) {
 			errs = append(errs, d.CuMemFree(b.ptr))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Stats has the contents of a Cache, in bytes of whole blocks, and its number of allocations.
@@ -20,7 +21,7 @@ type Stats struct {
 // core is the part of a cache that its buffers need after the cache is dropped.
 type core struct {
 	ctx   *driver.Context
-	life  *driver.Lifetime
+	life  *life.Lifetime
 	nodes bool
 
 	beginning sync.Mutex // held while a capture's blocks are created; lock before mu
@@ -35,14 +36,14 @@ type core struct {
 // ownBlocks are the blocks of one capture and of the graph made from it, which retains them by
 // their lifetime.
 type ownBlocks struct {
-	life *driver.Lifetime
+	life *life.Lifetime
 	id   uint64
 	all  []*block
 	free shelves
 }
 
-// Lifetime implements driver.Ref.
-func (o *ownBlocks) Lifetime() *driver.Lifetime { return o.life }
+// Lifetime implements life.Ref.
+func (o *ownBlocks) Lifetime() *life.Lifetime { return o.life }
 
 // captured identifies the capture of a stream. It is zero if there is none.
 type captured struct {
@@ -50,7 +51,7 @@ type captured struct {
 	id    uint64
 }
 
-func newCore(c *driver.Context, life *driver.Lifetime) *core {
+func newCore(c *driver.Context, life *life.Lifetime) *core {
 	return &core{ctx: c, life: life, graphs: make(map[uint64]*ownBlocks)}
 }
 

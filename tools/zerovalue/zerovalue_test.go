@@ -42,14 +42,13 @@ var mayPanic = map[string]string{
 
 // Methods that return no error for a nil or zero object: there is nothing to do,
 // or nothing wrong.
-var mayReturnNil = regexp.MustCompile(`\.(Close|Abort|Unwrap|Err)$|^driver\.Lifetime\.|^kernels\.|^ptx\.`)
+var mayReturnNil = regexp.MustCompile(`\.(Close|Abort|Unwrap|Err)$|^kernels\.|^ptx\.`)
 
 // Methods whose error is another one, and why.
 var otherError = map[string]string{
 	"driver.Driver.Cu":                  "a C function, whose error has a code and says that the Driver is zero",
 	"cu.Driver.Cu":                      "a C function, whose error has a code and says that the Driver is nil",
 	"cu.Error.Unwrap":                   "a code",
-	"driver.Lifetime.":                  "for packages that build objects; what the object is it does not know",
 	"driver.PendingGraphBuffer.Abandon": "returns the error that it is given",
 	"driver.Error.Unwrap":               "a code",
 	"nvrtc.Error.Unwrap":                "a code",

@@ -1,4 +1,7 @@
-package driver
+// Package life has the lifetimes of driver objects: references, destruction in any order of Close,
+// and the detection of objects that become unreachable. Package driver and the packages that build
+// objects on it share the type, whose accessors are inlined.
+package life
 
 import (
 	"errors"
@@ -7,12 +10,22 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
+	"github.com/purecuda/cuda/internal/hostthread"
 )
 
+// Ref is something an operation refers to: a module, memory, an event, a host function. A user of
+// an operation's parameters beyond the call, such as a graph, must retain the lifetime of each of
+// its refs. They then outlive an explicit Close and the collector.
+type Ref interface {
+	// Lifetime returns the ownership record of the object.
+	Lifetime() *Lifetime
+}
+
 // Lifetime is the ownership record of one driver object: who may still use it, what it keeps alive,
-// and how it is destroyed. Every typed object (Stream, Event, Module, Buffer, …) has one. It is for
-// packages that build their own objects on this one, as package graph does. Programs do not need
-// it.
+// and how it is destroyed. Every typed object (Stream, Event, Module, Buffer, …) has one.
 //
 // Its rules:
 //
@@ -38,22 +51,44 @@ type Lifetime struct {
 	kind    string
 	elem    reflect.Type // of a buffer: what it consists of, a part of the kind
 	handle  uint64
-	core    *contextCore
+	home    *Home
 	parent  *Lifetime
 	destroy Destroyer // nil: there is nothing to destroy
 	stack   []uintptr // where it was made; nil unless a leak hook is set
 }
 
-// NewLifetime begins the lifetime of an object of c and keeps c alive. Call it before the driver
-// call that creates the object. After that call, call Own, or Abandon if it failed. kind names the
-// sort of object in errors and leak reports ("stream", "buffer of float32"). It returns an error if
-// c is closed.
-func NewLifetime(c *Context, kind string) (*Lifetime, error) {
-	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("cannot make %s: %w", aKind(kind), err)
+// New begins the lifetime of an object and keeps parent alive. Call it before the driver call that
+// creates the object. After that call, call Own, or Abandon if it failed. kind names the sort of
+// object in errors and leak reports ("stream", "buffer of float32"). It returns an error if parent
+// is closed, or nil because the object's context is.
+func New(parent *Lifetime, kind string) (*Lifetime, error) {
+	if parent == nil {
+		return nil, fmt.Errorf("cannot make %s: %w", AKind(kind), noContext.Error(true))
 	}
-	return c.core.life.Child(kind)
+	return parent.Child(kind)
 }
+
+// Loose returns a lifetime without a parent, for an object that is not reported as a leak. A zero
+// destroy does nothing.
+func Loose(home *Home, kind string, handle uint64, destroy func(d *cu.Driver) error) *Lifetime {
+	l := &Lifetime{kind: kind, home: home, handle: handle}
+	l.refs.Store(1)
+	if destroy != nil {
+		l.destroy = destroyFunc(destroy)
+	}
+	return l
+}
+
+// BeginRoot begins the lifetime of a context.
+func (l *Lifetime) BeginRoot(home *Home, kind string) {
+	l.kind, l.home = kind, home
+	l.refs.Store(1)
+}
+
+var (
+	noContext  = absent.Kind{Name: "context", Make: "Device.PrimaryContext or Device.NewContext", Code: cu.CUDA_ERROR_INVALID_VALUE}
+	noLifetime = absent.Kind{Name: "lifetime", Make: "an open object", Code: cu.CUDA_ERROR_INVALID_VALUE}
+)
 
 // Child begins the lifetime of an object that keeps l alive, as a pointer into a module keeps the
 // module. It returns an error if l is closed.
@@ -69,13 +104,13 @@ func (l *Lifetime) Child(kind string) (*Lifetime, error) {
 // hold. It begins a zero Lifetime, or one that has ended.
 func (l *Lifetime) BeginIn(parent *Lifetime) error {
 	if l == nil {
-		return absentError(true, "lifetime")
+		return noLifetime.Error(true)
 	}
 	if err := parent.Retain(); err != nil {
-		return fmt.Errorf("cannot make %s: %w", aKind(l.kindName()), err)
+		return fmt.Errorf("cannot make %s: %w", AKind(l.kindName()), err)
 	}
 	if l.parent != parent {
-		l.core, l.parent = parent.core, parent
+		l.home, l.parent = parent.home, parent
 	}
 	l.refs.Store(1)
 	l.closed.Store(false)
@@ -92,14 +127,14 @@ func (l *Lifetime) Abandon(err error) error {
 	if l.parent != nil {
 		l.parent.Done()
 	}
-	return fmt.Errorf("cannot make %s: %w", aKind(l.kindName()), err)
+	return fmt.Errorf("cannot make %s: %w", AKind(l.kindName()), err)
 }
 
 // Own binds a lifetime to object, the value that programs hold, and to the driver's handle. destroy
 // is called with the guarded view of the object's context. It must not refer to object, which would
 // never become unreachable. A nil destroy means that the object has no handle of its own. Own does
 // nothing if object or l is nil.
-func Own[T any](object *T, l *Lifetime, handle uint64, destroy func(d *Driver) error) {
+func Own[T any](object *T, l *Lifetime, handle uint64, destroy func(d *cu.Driver) error) {
 	if object == nil || l == nil {
 		return
 	}
@@ -111,7 +146,7 @@ func Own[T any](object *T, l *Lifetime, handle uint64, destroy func(d *Driver) e
 	runtime.AddCleanup(object, reclaim, l)
 }
 
-// Check returns nil while the object is open, else an error that names it and matches ErrClosed.
+// Check returns nil while the object is open, else an error that names it and matches cu.ErrClosed.
 func (l *Lifetime) Check() error {
 	if l != nil && !l.closed.Load() {
 		return nil
@@ -121,9 +156,9 @@ func (l *Lifetime) Check() error {
 
 func (l *Lifetime) closedError() error {
 	if l == nil {
-		return absentError(true, "lifetime")
+		return noLifetime.Error(true)
 	}
-	return fmt.Errorf("%s: %w", l, ErrClosed)
+	return fmt.Errorf("%s: %w", l, cu.ErrClosed)
 }
 
 // String returns the object's kind and the driver's handle.
@@ -164,8 +199,8 @@ func (l *Lifetime) Retain() error {
 // Done releases one Retain. With the last reference it destroys the object. An error of that goes
 // to Context.CleanupErrors.
 func (l *Lifetime) Done() {
-	if err := l.release(); err != nil {
-		l.core.recordCleanup(err)
+	if err := l.Release(); err != nil {
+		l.home.note(err)
 	}
 }
 
@@ -175,7 +210,7 @@ func (l *Lifetime) Close() error {
 	if l == nil || !l.closed.CompareAndSwap(false, true) {
 		return nil
 	}
-	return l.release()
+	return l.Release()
 }
 
 // Disown closes the object without destroying the driver's handle, because something else will (a
@@ -190,43 +225,63 @@ func (l *Lifetime) Disown() bool {
 	return true
 }
 
-func (l *Lifetime) release() error {
-	if l == nil || l.core == nil || l.refs.Add(-1) > 0 {
+// Release is Done for a caller that takes the error of the destruction.
+func (l *Lifetime) Release() error {
+	if l == nil || l.home == nil || l.refs.Add(-1) > 0 {
 		return nil
 	}
-	if inCallback() {
+	if hostthread.Inside() {
 		l.reclaimLater(l.finishLater) // where CUDA may be called
 		return nil
 	}
-	return l.finish()
+	return l.Finish()
 }
 
-// finish destroys the object, which has no references left, and releases its parent.
-func (l *Lifetime) finish() error {
+// Finish destroys the object, which has no references left, and releases its parent.
+func (l *Lifetime) Finish() error {
 	l.untrack()
 	var err error
 	if l.destroy != nil {
-		err = l.destroy.Destroy(l.core.guarded)
+		err = l.destroy.Destroy(l.home.Guarded)
 	}
 	if err != nil {
 		err = fmt.Errorf("cannot destroy %s: %w", l, err)
 	}
 	if l.parent != nil {
-		err = errors.Join(err, l.parent.release())
+		err = errors.Join(err, l.parent.Release())
 	}
 	return err
 }
 
 func (l *Lifetime) finishLater() {
-	if err := l.finish(); err != nil {
-		l.core.recordCleanup(err)
+	if err := l.Finish(); err != nil {
+		l.home.note(err)
 	}
 }
 
-// aKind returns a kind of object with its article.
-func aKind(kind string) string {
+// AKind returns a kind of object with its article.
+func AKind(kind string) string {
 	if kind != "" && strings.ContainsRune("aeio", rune(kind[0])) {
 		return "an " + kind
 	}
 	return "a " + kind
+}
+
+// End returns the Destroyer of the object, or nil. Allocators recognise their own memory by it.
+func (l *Lifetime) End() Destroyer {
+	if l == nil {
+		return nil
+	}
+	return l.destroy
+}
+
+// Closed reports whether the object refuses calls.
+func (l *Lifetime) Closed() bool { return l == nil || l.closed.Load() }
+
+// Ended reports whether the object is closed and has no references left.
+func (l *Lifetime) Ended() bool {
+	if l == nil {
+		return true
+	}
+	return l.closed.Load() && l.refs.Load() <= 0
 }

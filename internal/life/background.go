@@ -1,28 +1,27 @@
-package driver
+package life
 
 import (
 	"sync"
 	"time"
 )
 
-// background counts the goroutines of this library that will destroy driver objects once the GPU no
+// Background counts the goroutines of this library that will destroy driver objects once the GPU no
 // longer uses them.
-type background struct {
+type Background struct {
 	mu   sync.Mutex
 	n    int
 	idle chan struct{} // closed when n becomes 0; nil: nobody waits
 }
 
-// closePatience limits how long Close waits for them, because GPU work may never end.
-const closePatience = 10 * time.Second
-
-func (b *background) begin() {
+// Begin counts one more.
+func (b *Background) Begin() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.n++
 }
 
-func (b *background) end() {
+// End counts one less.
+func (b *Background) End() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.n--; b.n == 0 && b.idle != nil {
@@ -31,8 +30,8 @@ func (b *background) end() {
 	}
 }
 
-// wait waits until none is left, for at most patience.
-func (b *background) wait(patience time.Duration) {
+// Wait waits until none is left, for at most patience.
+func (b *Background) Wait(patience time.Duration) {
 	b.mu.Lock()
 	if b.n == 0 {
 		b.mu.Unlock()
@@ -58,19 +57,19 @@ func (l *Lifetime) Go(fn func()) {
 		return
 	}
 	b := l.background()
-	b.begin()
+	b.Begin()
 	go func() {
-		defer b.end()
+		defer b.End()
 		fn()
 	}()
 }
 
-func (l *Lifetime) background() *background {
-	if l == nil || l.core == nil { // a zero Lifetime belongs to no driver
+func (l *Lifetime) background() *Background {
+	if l == nil || l.home == nil { // a zero Lifetime belongs to no driver
 		return &ofNoDriver
 	}
-	return &l.core.guarded.core.background
+	return l.home.Background
 }
 
 // ofNoDriver counts the goroutines of zero Lifetimes. Nothing waits for them.
-var ofNoDriver background
+var ofNoDriver Background

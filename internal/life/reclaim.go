@@ -1,4 +1,4 @@
-package driver
+package life
 
 import "sync"
 
@@ -21,9 +21,9 @@ func reclaim(l *Lifetime) {
 // reclaimLater queues a job for an object. Closing its driver waits for the job.
 func (l *Lifetime) reclaimLater(destroy func()) {
 	b := l.background()
-	b.begin()
+	b.Begin()
 	job := func() {
-		defer b.end()
+		defer b.End()
 		destroy()
 	}
 	reclaimer.Lock()
@@ -55,11 +55,11 @@ func (l *Lifetime) reclaim() {
 	if !l.closed.CompareAndSwap(false, true) {
 		return // a Close that the collector overtook
 	}
-	err := l.release()
+	err := l.Release()
 	if err != nil {
-		l.core.recordCleanup(err)
+		l.home.note(err)
 	}
 	if hook := leakHook.Load(); hook != nil {
-		(*hook)(l.leak(err))
+		(*hook)(l.report(err))
 	}
 }

@@ -1,19 +1,21 @@
-package driver
+package life
 
 import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/purecuda/cuda/driver/cu"
 )
 
 // Destroyer destroys the driver object of a Lifetime. Destroy is called with the guarded view of
 // the object's context.
-type Destroyer interface{ Destroy(d *Driver) error }
+type Destroyer interface{ Destroy(d *cu.Driver) error }
 
 // destroyFunc adapts a function to Destroyer, for Own.
-type destroyFunc func(d *Driver) error
+type destroyFunc func(d *cu.Driver) error
 
-func (f destroyFunc) Destroy(d *Driver) error { return f(d) }
+func (f destroyFunc) Destroy(d *cu.Driver) error { return f(d) }
 
 // Watched is a field of objects that are created and closed often. It detects that an object
 // becomes unreachable without Close, as Own does, at a fraction of the cost. A runtime cleanup
@@ -36,6 +38,17 @@ func (x *Watched) Own(l *Lifetime, handle uint64, destroy Destroyer) {
 	x.begin(l)
 }
 
+// Stay makes the next Own watch for good, because the object is opened again and again.
+func (x *Watched) Stay() { x.stays = true }
+
+// Reopen opens an object that Disown closed and whose last reference TakeLast took, because it could
+// not be destroyed.
+func (x *Watched) Reopen(l *Lifetime) {
+	l.refs.Store(1)
+	l.closed.Store(false)
+	x.begin(l)
+}
+
 func (x *Watched) begin(l *Lifetime) {
 	if x.w != nil {
 		return // since the object was open before
@@ -48,15 +61,15 @@ func (x *Watched) begin(l *Lifetime) {
 // Close is Lifetime.Close for the object that contains x. Calling Lifetime.Close instead is
 // correct, but then the cleanup is not reused.
 func (x *Watched) Close(l *Lifetime) error {
-	if !x.disown(l) {
+	if !x.Disown(l) {
 		return nil
 	}
-	return l.release()
+	return l.Release()
 }
 
-// disown closes the object and reports whether this call did. The caller then owns the owner's
+// Disown closes the object and reports whether this call did. The caller then owns the owner's
 // reference.
-func (x *Watched) disown(l *Lifetime) bool {
+func (x *Watched) Disown(l *Lifetime) bool {
 	if l == nil || !l.closed.CompareAndSwap(false, true) {
 		return false
 	}

@@ -1,0 +1,63 @@
+// Package hostthread knows which threads run host functions, where CUDA must not be called.
+package hostthread
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/loader"
+)
+
+// Running is the number of host functions executing now.
+var Running atomic.Int32
+
+var threads struct {
+	mu  sync.Mutex
+	set map[uint64]struct{}
+}
+
+// Mark records that the calling thread runs a host function, until unmark is called.
+func Mark(id uint64) (unmark func()) {
+	threads.mu.Lock()
+	defer threads.mu.Unlock()
+	if _, nested := threads.set[id]; nested {
+		return func() {}
+	}
+	if threads.set == nil {
+		threads.set = make(map[uint64]struct{})
+	}
+	threads.set[id] = struct{}{}
+	Running.Add(1)
+	return func() {
+		threads.mu.Lock()
+		defer threads.mu.Unlock()
+		delete(threads.set, id)
+		Running.Add(-1)
+	}
+}
+
+// Inside reports whether the caller is a host function. It costs one atomic load while none runs.
+func Inside() bool { return Running.Load() != 0 && onMarked() }
+
+func onMarked() bool {
+	threads.mu.Lock()
+	defer threads.mu.Unlock()
+	_, inside := threads.set[loader.ThreadID()]
+	return inside
+}
+
+// Refuse refuses calls that a host function makes itself. Calls by other goroutines on its behalf
+// cannot be detected.
+func Refuse() error {
+	if !Inside() {
+		return nil
+	}
+	return fmt.Errorf("a host function may not call CUDA, have it signal a goroutine that does: %w",
+		cu.CUDA_ERROR_NOT_PERMITTED)
+}
+
+// ThreadID returns the ID of the OS thread that the calling goroutine runs on now. It is for
+// packages that lock goroutines to threads, as CUDA sometimes requires.
+func ThreadID() uint64 { return loader.ThreadID() }
