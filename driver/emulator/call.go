@@ -171,3 +171,11 @@ func (e *Emulator) notReady() result {
 	e.unlocked(runtime.Gosched)
 	return errNotReady
 }
+
+// flag returns 1 for true, as attributes and queries do.
+func flag(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}

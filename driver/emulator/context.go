@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/spec"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -48,7 +49,7 @@ func (ctx *cudaContext) open(flags uint32) {
 	ctx.streams = make(map[*stream]struct{})
 	ctx.perThread = make(map[uint64]*stream)
 	ctx.peers = make(map[*cudaContext]struct{})
-	ctx.limits = defaultLimits()
+	ctx.limits = spec.ContextLimits()
 	ctx.cache, ctx.heaps, ctx.attached = 0, nil, 0
 	ctx.gone, ctx.coredump = nil, newCoredump()
 	ctx.legacy = newStream(ctx, legacyHandle, 0, 0)

@@ -27,7 +27,7 @@ type device struct {
 }
 
 func newDevice(e *Emulator, ordinal int) *device {
-	d := &device{e: e, ordinal: ordinal, attrs: deviceAttributes(e.cfg, ordinal)}
+	d := &device{e: e, ordinal: ordinal, attrs: e.spec().Attributes(ordinal)}
 	d.primary = &cudaContext{e: e, dev: d, primary: true}
 	d.primary.handle = e.register(d.primary)
 	return d

@@ -123,11 +123,11 @@ func (f *kernelFunc) attribute(a cu.CUfunction_attribute) (int32, result) {
 // setAttribute sets an attribute that can be changed.
 func (f *kernelFunc) setAttribute(a cu.CUfunction_attribute, v int32) result {
 	s := &f.settings
-	limits := limitsOf(f.mod.ctx.e.cfg.ComputeCapability)
+	limits := f.mod.ctx.e.spec().Multiprocessor()
 	compiled := f.info.ReqCluster != vm.Dim3{}
 	switch a {
 	case cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-		if v < 0 || int(v) > limits.sharedOptin-f.info.SharedBytes {
+		if v < 0 || int(v) > limits.SharedOptin-f.info.SharedBytes {
 			return errInvalidValue
 		}
 		s.maxDynamicShared = v

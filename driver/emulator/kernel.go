@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/spec"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -33,9 +34,9 @@ func (n *kernelNode) check() result {
 		return errInvalidValue
 	case f.info.ReqBlock != vm.Dim3{} && f.info.ReqBlock != b:
 		return errInvalidValue
-	case int64(n.shared) > int64(f.settings.maxDynamicShared), f.info.LocalBytes >= maxStack:
+	case int64(n.shared) > int64(f.settings.maxDynamicShared), f.info.LocalBytes >= spec.MaxStack:
 		return errInvalidValue
-	case f.info.SharedBytes+int(n.shared) > limitsOf(f.mod.ctx.e.cfg.ComputeCapability).sharedOptin:
+	case f.info.SharedBytes+int(n.shared) > f.mod.ctx.e.spec().Multiprocessor().SharedOptin:
 		return errInvalidValue // compiled for the architecture, but no block of the device has room
 	case f.code.BlockBytes(b, n.shared) > f.mod.ctx.e.cfg.LimitMemory:
 		return errOutOfMemory
@@ -78,7 +79,7 @@ func (n *kernelNode) checkCluster() result {
 	required := n.fn.info.ReqCluster
 	grid, _ := n.shape()
 	switch {
-	case !limitsOf(n.fn.mod.ctx.e.cfg.ComputeCapability).clusters:
+	case !n.fn.mod.ctx.e.spec().Multiprocessor().Clusters:
 		return errNotSupported
 	case d.Count() == 0 || d.Count() > limit,
 		grid.X%d.X != 0 || grid.Y%d.Y != 0 || grid.Z%d.Z != 0:

@@ -1,23 +1,9 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver/cu"
-
-// defaultLimits returns the limits of a new context.
-func defaultLimits() map[cu.CUlimit]uintptr {
-	return map[cu.CUlimit]uintptr{
-		cu.CU_LIMIT_STACK_SIZE:                       1024,
-		cu.CU_LIMIT_PRINTF_FIFO_SIZE:                 8650752,
-		cu.CU_LIMIT_MALLOC_HEAP_SIZE:                 8 << 20,
-		cu.CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: 2048,
-		cu.CU_LIMIT_MAX_L2_FETCH_GRANULARITY:         64,
-		cu.CU_LIMIT_PERSISTING_L2_CACHE_SIZE:         11796480,
-		cu.CU_LIMIT_SHMEM_SIZE:                       232448,
-		cu.CU_LIMIT_CIG_ENABLED:                      0,
-	}
-}
-
-// maxStack is the hardware's limit on the local memory of one thread.
-const maxStack = 512 << 10
+import (
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/spec"
+)
 
 func cuCtxSetLimit(c call) result {
 	limit, value := cu.CUlimit(c.Uint32(0)), c.Word(1)
@@ -26,7 +12,7 @@ func cuCtxSetLimit(c call) result {
 	}
 	switch limit {
 	case cu.CU_LIMIT_STACK_SIZE:
-		if value > maxStack {
+		if value > spec.MaxStack {
 			return errInvalidValue
 		}
 	case cu.CU_LIMIT_MAX_L2_FETCH_GRANULARITY:

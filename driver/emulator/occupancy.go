@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/spec"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 	"github.com/purecuda/cuda/loader"
 )
@@ -19,32 +20,16 @@ var occupancyFunctions = functions{
 	"cuOccupancyMaxActiveClusters":                         {cuOccupancyMaxActiveClusters, current},
 }
 
-const (
-	warpSize       = 32
-	registersPerSM = 65536
-	registerUnit   = 256 // unit in which a warp gets registers
-	maxThreads     = 1024
-	sharedUnit     = 128 // unit in which a block gets shared memory
-)
+const warpSize = 32
 
-// blocksPerSM returns how many blocks of the given size are resident at a time, by the rules of the
-// occupancy calculator.
+// blocksPerSM returns how many blocks of the given size are resident at a time.
 func (f *kernelFunc) blocksPerSM(threads int, dynamic uint64) int {
-	l := limitsOf(f.mod.ctx.e.cfg.ComputeCapability)
-	if threads <= 0 || threads > maxThreads { // the kernel's own limit is not considered
-		return 0
-	}
-	warps := (threads + warpSize - 1) / warpSize
-	blocks := min(l.blocksPerSM, l.threadsPerSM/warpSize/warps)
-	if regs := f.info.NumRegs; regs > 0 {
-		perWarp := int(roundUp(uint64(regs*warpSize), registerUnit))
-		blocks = min(blocks, registersPerSM/perWarp/warps)
-	}
-	shared := roundUp(uint64(f.info.SharedBytes)+dynamic+uint64(l.sharedReserved), sharedUnit)
-	if shared > uint64(l.sharedReserved) && shared > 0 {
-		blocks = min(blocks, l.sharedPerSM/int(shared))
-	}
-	return blocks
+	return f.mod.ctx.e.spec().Multiprocessor().Blocks(threads, f.info.NumRegs, uint64(f.info.SharedBytes)+dynamic)
+}
+
+// spec describes the emulator's devices.
+func (e *Emulator) spec() spec.Device {
+	return spec.Device{Capability: e.cfg.ComputeCapability, Multiprocessors: e.cfg.Multiprocessors}
 }
 
 func cuOccupancyMaxActiveBlocks(c call) result {
@@ -111,8 +96,7 @@ func cuOccupancyAvailableDynamicSMemPerBlock(c call) result {
 	case f.blocksPerSM(threads, 0) < blocks:
 		return errInvalidValue
 	}
-	l := limitsOf(c.e.cfg.ComputeCapability)
-	free := l.sharedPerSM/blocks/sharedUnit*sharedUnit - f.info.SharedBytes
+	free := c.e.spec().Multiprocessor().Shared(blocks) - f.info.SharedBytes
 	free = min(free, int(f.settings.maxDynamicShared))
 	return put(c, 0, uintptr(max(free, 0)))
 }
@@ -129,7 +113,7 @@ func cuOccupancyMaxPotentialClusterSize(c call) result {
 		return r
 	case c.Ptr(0) == nil || c.Ptr(2) == nil:
 		return errInvalidValue
-	case !limitsOf(c.e.cfg.ComputeCapability).clusters:
+	case !c.e.spec().Multiprocessor().Clusters:
 		return errNotSupported
 	case f.settings.nonPortable:
 		return put(c, 0, int32(largestCluster))

@@ -1,12 +1,12 @@
-package emulator
+package spec
 
 import "github.com/purecuda/cuda/driver/cu"
 
-// deviceAttributes returns the attributes of a device of the configured capability. limitsOf has
-// the figures that depend on the capability. The rest is typical of a data-centre device of that
+// Attributes returns the attributes of the device with the given number. Multiprocessor has the
+// figures that depend on the capability. The rest is typical of a data-centre device of that
 // generation.
-func deviceAttributes(cfg Config, ordinal int) map[cu.CUdevice_attribute]int32 {
-	l := limitsOf(cfg.ComputeCapability)
+func (d Device) Attributes(ordinal int) map[cu.CUdevice_attribute]int32 {
+	l := d.Multiprocessor()
 	const no, yes = 0, 1
 	a := map[cu.CUdevice_attribute]int32{
 		cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:                         1024,
@@ -17,25 +17,25 @@ func deviceAttributes(cfg Config, ordinal int) map[cu.CUdevice_attribute]int32 {
 		cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:                                65535,
 		cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:                                65535,
 		cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:                   48 << 10,
-		cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:             int32(l.sharedOptin),
+		cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:             int32(l.SharedOptin),
 		cu.CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:              int32(l.sharedReserved),
-		cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:          int32(l.sharedPerSM),
+		cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:          int32(l.shared),
 		cu.CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY:                         64 << 10,
 		cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE:                                     32,
 		cu.CU_DEVICE_ATTRIBUTE_MAX_PITCH:                                     1<<31 - 1,
 		cu.CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:                       65536,
 		cu.CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:              65536,
-		cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:                int32(l.threadsPerSM),
-		cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:                 int32(l.blocksPerSM),
-		cu.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:                          int32(cfg.Multiprocessors),
+		cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:                int32(l.threads),
+		cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:                 int32(l.blocks),
+		cu.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:                          int32(d.Multiprocessors),
 		cu.CU_DEVICE_ATTRIBUTE_CLOCK_RATE:                                    1980000,
 		cu.CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:                             3201000,
 		cu.CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:                       6016,
 		cu.CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:                                 60 << 20,
 		cu.CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE:                  39321600,
 		cu.CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE:                 128 << 20,
-		cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:                      int32(cfg.ComputeCapability[0]),
-		cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:                      int32(cfg.ComputeCapability[1]),
+		cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:                      int32(d.Capability[0]),
+		cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:                      int32(d.Capability[1]),
 		cu.CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:                            3,
 		cu.CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:                                   yes,
 		cu.CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:                            yes,
@@ -82,7 +82,7 @@ func deviceAttributes(cfg Config, ordinal int) map[cu.CUdevice_attribute]int32 {
 		cu.CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED:          yes,
 		cu.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:                        yes,
 		cu.CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:                0,
-		cu.CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:                                flag(l.clusters),
+		cu.CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:                                flag(l.Clusters),
 		cu.CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED:         no,
 		cu.CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:                 yes,
 		cu.CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR:                 yes,
@@ -91,7 +91,7 @@ func deviceAttributes(cfg Config, ordinal int) map[cu.CUdevice_attribute]int32 {
 		cu.CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1:              no,
 		cu.CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED:                             no,
 		cu.CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:                           no,
-		cu.CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT:                         1 + 3*flag(l.clusters),
+		cu.CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT:                         1 + 3*flag(l.Clusters),
 		cu.CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED:                   no,
 		cu.CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS:                     no,
 		cu.CU_DEVICE_ATTRIBUTE_NUMA_CONFIG:                                   int32(cu.CU_DEVICE_NUMA_CONFIG_NONE),

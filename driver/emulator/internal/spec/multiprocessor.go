@@ -1,0 +1,95 @@
+// Package spec says what a device of a compute capability is: its attributes, the limits of its
+// multiprocessors and contexts, and how many blocks a multiprocessor holds at a time.
+package spec
+
+import "github.com/purecuda/cuda/driver/cu"
+
+// Device is what distinguishes the emulated devices.
+type Device struct {
+	Capability      [2]int // major and minor
+	Multiprocessors int
+}
+
+// Multiprocessor has the limits of one multiprocessor that depend on the compute capability (CUDA C++
+// Programming Guide, table "Technical Specifications per Compute Capability").
+type Multiprocessor struct {
+	threads        int
+	blocks         int
+	shared         int
+	SharedOptin    int // the most that a block can opt in to by attribute
+	sharedReserved int // reserved by the system in each block
+	Clusters       bool
+}
+
+// Multiprocessor returns the limits of each of the device's multiprocessors.
+func (d Device) Multiprocessor() Multiprocessor {
+	const kib = 1 << 10
+	switch cc := d.Capability[0]*10 + d.Capability[1]; {
+	case cc >= 120:
+		return Multiprocessor{1536, 24, 100 * kib, 99 * kib, kib, true}
+	case cc >= 90:
+		return Multiprocessor{2048, 32, 228 * kib, 227 * kib, kib, true}
+	case cc >= 89:
+		return Multiprocessor{1536, 24, 100 * kib, 99 * kib, kib, false}
+	case cc >= 87:
+		return Multiprocessor{1536, 16, 164 * kib, 163 * kib, kib, false}
+	case cc >= 86:
+		return Multiprocessor{1536, 16, 100 * kib, 99 * kib, kib, false}
+	case cc >= 80:
+		return Multiprocessor{2048, 32, 164 * kib, 163 * kib, kib, false}
+	case cc >= 75:
+		return Multiprocessor{1024, 16, 64 * kib, 64 * kib, 0, false}
+	default:
+		return Multiprocessor{2048, 32, 96 * kib, 96 * kib, 0, false}
+	}
+}
+
+const (
+	warpSize     = 32
+	registers    = 65536 // of a multiprocessor
+	registerUnit = 256   // unit in which a warp gets registers
+	maxThreads   = 1024
+	sharedUnit   = 128 // unit in which a block gets shared memory
+)
+
+// Blocks returns how many blocks of the given size are resident at a time, by the rules of the
+// occupancy calculator. regs is the number of registers of a thread, and shared the shared memory
+// of a block. The kernel's own limit of threads is not considered.
+func (m Multiprocessor) Blocks(threads, regs int, shared uint64) int {
+	if threads <= 0 || threads > maxThreads {
+		return 0
+	}
+	warps := (threads + warpSize - 1) / warpSize
+	blocks := min(m.blocks, m.threads/warpSize/warps)
+	if regs > 0 {
+		perWarp := int(roundUp(uint64(regs*warpSize), registerUnit))
+		blocks = min(blocks, registers/perWarp/warps)
+	}
+	shared = roundUp(shared+uint64(m.sharedReserved), sharedUnit)
+	if shared > uint64(m.sharedReserved) && shared > 0 {
+		blocks = min(blocks, m.shared/int(shared))
+	}
+	return blocks
+}
+
+// Shared returns how much shared memory each of a number of resident blocks can have.
+func (m Multiprocessor) Shared(blocks int) int { return m.shared / blocks / sharedUnit * sharedUnit }
+
+func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
+
+// ContextLimits returns the limits of a new context.
+func ContextLimits() map[cu.CUlimit]uintptr {
+	return map[cu.CUlimit]uintptr{
+		cu.CU_LIMIT_STACK_SIZE:                       1024,
+		cu.CU_LIMIT_PRINTF_FIFO_SIZE:                 8650752,
+		cu.CU_LIMIT_MALLOC_HEAP_SIZE:                 8 << 20,
+		cu.CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT: 2048,
+		cu.CU_LIMIT_MAX_L2_FETCH_GRANULARITY:         64,
+		cu.CU_LIMIT_PERSISTING_L2_CACHE_SIZE:         11796480,
+		cu.CU_LIMIT_SHMEM_SIZE:                       232448,
+		cu.CU_LIMIT_CIG_ENABLED:                      0,
+	}
+}
+
+// MaxStack is the hardware's limit on the local memory of one thread.
+const MaxStack = 512 << 10
