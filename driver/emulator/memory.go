@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/advice"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -15,13 +16,13 @@ type allocation struct {
 	id         uint64
 	by         string // the function that made it
 
-	hostFlags  uint32     // of page-locked memory
-	pool       *pool      // of stream-ordered memory
-	node       *allocNode // of memory that a graph made
-	releasing  bool       // a free is queued: the pointer is already invalid
-	asyncMemOp bool       // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS was cleared
-	advice     []advised  // of managed memory; nil: none
-	array      bool       // of a CUDA array: the program gets no address of it
+	hostFlags  uint32         // of page-locked memory
+	pool       *pool          // of stream-ordered memory
+	node       *allocNode     // of memory that a graph made
+	releasing  bool           // a free is queued: the pointer is already invalid
+	asyncMemOp bool           // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS was cleared
+	advice     *advice.Ranges // of managed memory; nil: none
+	array      bool           // of a CUDA array: the program gets no address of it
 }
 
 type allocationKind uint8

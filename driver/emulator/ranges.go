@@ -1,10 +1,10 @@
 package emulator
 
 import (
-	"slices"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/advice"
 )
 
 // Managed memory does not move here. Advice and prefetch locations are stored and returned, but
@@ -22,37 +22,12 @@ var rangeFunctions = functions{
 	"cuMemDiscardAndPrefetchBatchAsync": {cuMemDiscardAndPrefetchBatchAsync, current},
 }
 
-// advised is what is known about a part of managed memory, from an address to that of the next
-// part.
-type advised struct {
-	from      uint64
-	mostly    bool
-	preferred cu.CUmemLocation // zero: none
-	fetched   cu.CUmemLocation
-	devices   uint64 // a bit for each device with SET_ACCESSED_BY
-	host      bool   // the host with SET_ACCESSED_BY
-}
-
-// parts returns the parts of the allocation that overlap a range. It splits parts so that the range
-// consists of whole parts.
-func (a *allocation) parts(addr, size uint64) []advised {
+// advised returns what is known about the ranges of managed memory.
+func (a *allocation) advised() *advice.Ranges {
 	if a.advice == nil {
-		a.advice = []advised{{from: a.addr}}
+		a.advice = advice.New(a.addr, a.size)
 	}
-	first := a.split(addr)
-	end := a.split(addr + size) // which may move the list
-	return a.advice[first:end]
-}
-
-// split makes a part begin at an address and returns its index.
-func (a *allocation) split(addr uint64) int {
-	i, ok := slices.BinarySearchFunc(a.advice, addr, func(p advised, at uint64) int { return int(int64(p.from - at)) })
-	if !ok && addr < a.addr+a.size {
-		next := a.advice[i-1]
-		next.from = addr
-		a.advice = slices.Insert(a.advice, i, next)
-	}
-	return i
+	return a.advice
 }
 
 // managedAt returns the managed memory that contains a range.
@@ -117,7 +92,7 @@ func prefetch(c call, to cu.CUmemLocation, streamArg int) result {
 	if r := s.uncapturable(); r != success {
 		return r
 	}
-	a.fetch(c.Uint64(0), c.Uint64(1), to)
+	a.advised().Prefetch(c.Uint64(0), c.Uint64(1), to)
 	return success
 }
 
@@ -127,13 +102,6 @@ func (s *stream) uncapturable() result {
 		return s.cap.invalidate(errUnsupported)
 	}
 	return s.implicitlyCaptured()
-}
-
-func (a *allocation) fetch(addr, size uint64, to cu.CUmemLocation) {
-	parts := a.parts(addr, size)
-	for i := range parts {
-		parts[i].fetched = to
-	}
 }
 
 func cuMemAdvise(c call) result {
@@ -164,51 +132,23 @@ func (c call) advisesPlace() bool {
 }
 
 func advise(c call, to cu.CUmemLocation) result {
-	advice := cu.CUmem_advise(c.Uint32(2))
+	kind := cu.CUmem_advise(c.Uint32(2))
 	a, r := c.e.managedAt(c.Uint64(0), c.Uint64(1))
 	switch {
 	case r != success:
 		return r
-	case advice < cu.CU_MEM_ADVISE_SET_READ_MOSTLY || advice > cu.CU_MEM_ADVISE_UNSET_ACCESSED_BY:
+	case kind < cu.CU_MEM_ADVISE_SET_READ_MOSTLY || kind > cu.CU_MEM_ADVISE_UNSET_ACCESSED_BY:
 		return errInvalidValue
 	case c.accessAdvice() && to.Type != cu.CU_MEM_LOCATION_TYPE_DEVICE && to.Type != cu.CU_MEM_LOCATION_TYPE_HOST:
 		return errInvalidValue
 	}
-	parts := a.parts(c.Uint64(0), c.Uint64(1))
-	for i := range parts {
-		parts[i].take(advice, to)
-	}
+	a.advised().Advise(c.Uint64(0), c.Uint64(1), kind, to)
 	return success
 }
 
 func (c call) accessAdvice() bool {
-	advice := cu.CUmem_advise(c.Uint32(2))
-	return advice == cu.CU_MEM_ADVISE_SET_ACCESSED_BY || advice == cu.CU_MEM_ADVISE_UNSET_ACCESSED_BY
-}
-
-// take stores one piece of advice.
-func (p *advised) take(advice cu.CUmem_advise, to cu.CUmemLocation) {
-	switch advice {
-	case cu.CU_MEM_ADVISE_SET_READ_MOSTLY, cu.CU_MEM_ADVISE_UNSET_READ_MOSTLY:
-		p.mostly = advice == cu.CU_MEM_ADVISE_SET_READ_MOSTLY
-	case cu.CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
-		p.preferred = to
-	case cu.CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
-		p.preferred = cu.CUmemLocation{}
-	default:
-		p.accessedBy(to, advice == cu.CU_MEM_ADVISE_SET_ACCESSED_BY)
-	}
-}
-
-func (p *advised) accessedBy(to cu.CUmemLocation, on bool) {
-	switch {
-	case to.Type == cu.CU_MEM_LOCATION_TYPE_HOST:
-		p.host = on
-	case on:
-		p.devices |= 1 << to.Id
-	default:
-		p.devices &^= 1 << to.Id
-	}
+	kind := cu.CUmem_advise(c.Uint32(2))
+	return kind == cu.CU_MEM_ADVISE_SET_ACCESSED_BY || kind == cu.CU_MEM_ADVISE_UNSET_ACCESSED_BY
 }
 
 func cuMemRangeGetAttribute(c call) result {
@@ -242,72 +182,11 @@ func rangeAttribute(c call, out unsafe.Pointer, room uint64, attr cu.CUmem_range
 		attr < cu.CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY || attr > cu.CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID:
 		return errInvalidValue
 	}
-	parts := a.parts(addr, size)
 	numbers := unsafe.Slice((*int32)(out), room/4)
 	if accessed {
-		accessors(numbers, parts)
+		a.advised().AccessedBy(addr, size, numbers)
 		return success
 	}
-	numbers[0] = common(parts, attr)
+	numbers[0] = a.advised().Attribute(addr, size, attr)
 	return success
-}
-
-// noPlace is the value for no location, or for more than one.
-const noPlace = int32(cu.CU_DEVICE_INVALID)
-
-// common returns the attribute if all parts agree, and otherwise the value for parts that differ.
-func common(parts []advised, attr cu.CUmem_range_attribute) int32 {
-	v := parts[0].attribute(attr)
-	for i := range parts {
-		if parts[i].attribute(attr) != v {
-			return (&advised{}).attribute(attr)
-		}
-	}
-	return v
-}
-
-func (p *advised) attribute(attr cu.CUmem_range_attribute) int32 {
-	switch attr {
-	case cu.CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
-		return flag(p.mostly)
-	case cu.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE:
-		return int32(p.preferred.Type)
-	case cu.CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
-		return int32(p.fetched.Type)
-	case cu.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, cu.CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID:
-		return placeNumber(p.preferred)
-	}
-	return placeNumber(p.fetched)
-}
-
-// placeNumber returns a location as the number that the attributes use.
-func placeNumber(l cu.CUmemLocation) int32 {
-	switch l.Type {
-	case cu.CU_MEM_LOCATION_TYPE_INVALID:
-		return noPlace
-	case cu.CU_MEM_LOCATION_TYPE_HOST:
-		return int32(cu.CU_DEVICE_CPU)
-	}
-	return l.Id
-}
-
-// accessors lists the accessors common to all parts, and fills the rest of the array.
-func accessors(out []int32, parts []advised) {
-	all := parts[0]
-	for _, p := range parts {
-		all.devices &= p.devices
-		all.host = all.host && p.host
-	}
-	var who []int32
-	for dev := range int32(64) {
-		if all.devices>>dev&1 != 0 {
-			who = append(who, dev)
-		}
-	}
-	if all.host {
-		who = append(who, int32(cu.CU_DEVICE_CPU))
-	}
-	for i := copy(out, who); i < len(out); i++ {
-		out[i] = noPlace
-	}
 }

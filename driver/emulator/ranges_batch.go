@@ -60,7 +60,7 @@ func cuMemPrefetchBatchAsync(c call) result {
 		return r
 	}
 	for i, addr := range b.addrs {
-		c.e.allocationAt(addr).fetch(addr, uint64(b.sizes[i]), b.to[i])
+		c.e.allocationAt(addr).advised().Prefetch(addr, uint64(b.sizes[i]), b.to[i])
 	}
 	return success
 }

@@ -33,6 +33,7 @@ var layers = []layer{
 	{"driver/image", list(nil, "internal/absent", "internal/zstd", "ptx"), list(nil, "internal/imagetest")},
 	{"driver/emulator", list(leaves, "loader", "driver/cu", "driver/image", "driver/emulator/internal/", "ptx", "ptx/isa"), all},
 	{"driver/emulator/internal/jit", list(leaves, "loader", "driver/cu", "driver/image", "driver/emulator/internal/", "ptx", "ptx/isa"), nil},
+	{"driver/emulator/internal/advice", list(leaves, "loader", "driver/cu"), nil},
 	{"driver/emulator/internal/spec", list(leaves, "loader", "driver/cu"), nil},
 	{"driver/emulator/internal/lazymem", nil, list(nil, "driver/emulator/internal/vm", "ptx")},
 	{"driver/emulator/internal/vm", list(nil, "driver/emulator/internal/lazymem", "ptx"), list(nil, "ptx/isa")},
