@@ -1,17 +1,16 @@
 package emulator
 
 import (
-	"strings"
-
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 )
 
 // array is a CUDA array: rows of elements that the program can only reach by copies. It lies in
 // device memory like any allocation, densely packed.
 type array struct {
+	transfer.Array
 	handle uintptr
 	mem    *allocation
-	desc   cu.CUDA_ARRAY3D_DESCRIPTOR
 }
 
 func (a *array) owner() *cudaContext { return a.mem.ctx }
@@ -33,20 +32,6 @@ var arrayFunctions = functions{
 	"cuMemcpyAtoHAsync_v2":      {cuMemcpyAtoHAsync, afterInit},
 }
 
-// formatSize is the size of one channel, 0 for formats that are not stored
-// channel by channel.
-func formatSize(f cu.CUarray_format) uint64 {
-	switch f {
-	case cu.CU_AD_FORMAT_UNSIGNED_INT8, cu.CU_AD_FORMAT_SIGNED_INT8:
-		return 1
-	case cu.CU_AD_FORMAT_UNSIGNED_INT16, cu.CU_AD_FORMAT_SIGNED_INT16, cu.CU_AD_FORMAT_HALF:
-		return 2
-	case cu.CU_AD_FORMAT_UNSIGNED_INT32, cu.CU_AD_FORMAT_SIGNED_INT32, cu.CU_AD_FORMAT_FLOAT:
-		return 4
-	}
-	return 0
-}
-
 func cuArrayCreate(c call) result {
 	d := at[cu.CUDA_ARRAY_DESCRIPTOR](c, 1)
 	if d == nil {
@@ -66,16 +51,12 @@ func cuArray3DCreate(c call) result {
 // arrayFlags is the mask of all array flags.
 const arrayFlags = cu.CUDA_ARRAY3D_VIDEO_ENCODE_DECODE<<1 - 1
 
-func knownFormat(f cu.CUarray_format) bool {
-	return !strings.HasPrefix(f.String(), "CUarray_format(")
-}
-
 func createArray(c call, d cu.CUDA_ARRAY3D_DESCRIPTOR) result {
-	element := formatSize(d.Format) * uint64(d.NumChannels)
+	element := (&transfer.Array{Desc: d}).Element()
 	switch {
 	case c.Ptr(0) == nil, d.Width == 0,
 		d.NumChannels != 1 && d.NumChannels != 2 && d.NumChannels != 4,
-		d.Depth != 0 && d.Height == 0, !knownFormat(d.Format), d.Flags&^arrayFlags != 0,
+		d.Depth != 0 && d.Height == 0, !transfer.KnownFormat(d.Format), d.Flags&^arrayFlags != 0,
 		uint64(max(d.Width, d.Height, d.Depth)) > uint64(c.ctx.dev.attr(cu.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH)):
 		return errInvalidValue
 	case element == 0 || d.Flags&^cu.CUDA_ARRAY3D_SURFACE_LDST != 0:
@@ -86,7 +67,7 @@ func createArray(c call, d cu.CUDA_ARRAY3D_DESCRIPTOR) result {
 	if r != success {
 		return r
 	}
-	a := &array{mem: c.e.allocationAt(addr), desc: d}
+	a := &array{Array: transfer.Array{Addr: addr, Desc: d}, mem: c.e.allocationAt(addr)}
 	a.mem.array = true
 	a.handle = c.e.register(a)
 	return put(c, 0, a.handle)
@@ -108,11 +89,11 @@ func cuArrayGetDescriptor(c call) result {
 	switch {
 	case a == nil:
 		return errInvalidHandle
-	case a.desc.Depth != 0:
+	case a.Desc.Depth != 0:
 		return errInvalidValue
 	}
 	return put(c, 0, cu.CUDA_ARRAY_DESCRIPTOR{
-		Width: a.desc.Width, Height: a.desc.Height, Format: a.desc.Format, NumChannels: a.desc.NumChannels,
+		Width: a.Desc.Width, Height: a.Desc.Height, Format: a.Desc.Format, NumChannels: a.Desc.NumChannels,
 	})
 }
 
@@ -121,30 +102,27 @@ func cuArray3DGetDescriptor(c call) result {
 	if a == nil {
 		return errInvalidHandle
 	}
-	return put(c, 0, a.desc)
+	return put(c, 0, a.Desc)
 }
 
-// element returns the size of an element in bytes.
-func (a *array) element() uint64 { return formatSize(a.desc.Format) * uint64(a.desc.NumChannels) }
-
-// pitch returns the size of a row in bytes.
-func (a *array) pitch() uint64 { return uint64(a.desc.Width) * a.element() }
-
-// place fills in p with the array as one side of a copy. It keeps the origin that p already has.
-func (a *array) place(p *place) {
-	p.addr, p.pitch, p.height = a.mem.addr, a.pitch(), max(uint64(a.desc.Height), 1)
+// arrayOf finds the memory of an array, for copies.
+func (e *Emulator) arrayOf(h cu.CUarray) *transfer.Array {
+	if a := find[array](e, uintptr(h)); a != nil {
+		return &a.Array
+	}
+	return nil
 }
 
 // linePlace returns a one-dimensional array as one side of a copy, starting at an offset in bytes.
-func (c call) linePlace(h uintptr, offset uint64) (place, result) {
+func (c call) linePlace(h uintptr, offset uint64) (transfer.Side, result) {
 	a := find[array](c.e, h)
 	switch {
 	case a == nil:
-		return place{}, errInvalidHandle
-	case a.desc.Height > 1 || a.desc.Depth > 1 || offset > a.pitch():
-		return place{}, errInvalidValue
+		return transfer.Side{}, errInvalidHandle
+	case a.Desc.Height > 1 || a.Desc.Depth > 1 || offset > a.Pitch():
+		return transfer.Side{}, errInvalidValue
 	}
-	return devicePlace(a.mem.addr + offset), success
+	return transfer.Device(a.Addr + offset), success
 }
 
 // One-dimensional copies between (array, offset) and other memory.
@@ -154,8 +132,8 @@ func cuMemcpyDtoA(c call) result {
 	if r != success {
 		return r
 	}
-	src := devicePlace(c.Uint64(2))
-	return copyNow(c, &dst, &src, line(c.Uint64(3)))
+	src := transfer.Device(c.Uint64(2))
+	return copyNow(c, &dst, &src, transfer.Line(c.Uint64(3)))
 }
 
 func cuMemcpyAtoD(c call) result {
@@ -163,8 +141,8 @@ func cuMemcpyAtoD(c call) result {
 	if r != success {
 		return r
 	}
-	dst := devicePlace(c.Uint64(0))
-	return copyNow(c, &dst, &src, line(c.Uint64(3)))
+	dst := transfer.Device(c.Uint64(0))
+	return copyNow(c, &dst, &src, transfer.Line(c.Uint64(3)))
 }
 
 func cuMemcpyHtoA(c call) result {
@@ -172,8 +150,8 @@ func cuMemcpyHtoA(c call) result {
 	if r != success {
 		return r
 	}
-	src := hostPlace(c.Ptr(2))
-	return copyNow(c, &dst, &src, line(c.Uint64(3)))
+	src := transfer.Host(c.Ptr(2))
+	return copyNow(c, &dst, &src, transfer.Line(c.Uint64(3)))
 }
 
 func cuMemcpyAtoH(c call) result {
@@ -181,8 +159,8 @@ func cuMemcpyAtoH(c call) result {
 	if r != success {
 		return r
 	}
-	dst := hostPlace(c.Ptr(0))
-	return copyNow(c, &dst, &src, line(c.Uint64(3)))
+	dst := transfer.Host(c.Ptr(0))
+	return copyNow(c, &dst, &src, transfer.Line(c.Uint64(3)))
 }
 
 func cuMemcpyAtoA(c call) result {
@@ -194,7 +172,7 @@ func cuMemcpyAtoA(c call) result {
 	if r != success {
 		return r
 	}
-	return copyNow(c, &dst, &src, line(c.Uint64(4)))
+	return copyNow(c, &dst, &src, transfer.Line(c.Uint64(4)))
 }
 
 func cuMemcpyHtoAAsync(c call) result {
@@ -206,8 +184,8 @@ func cuMemcpyHtoAAsync(c call) result {
 	if r != success {
 		return r
 	}
-	src := hostPlace(c.Ptr(2))
-	return copyLater(c, s, &dst, &src, line(c.Uint64(3)))
+	src := transfer.Host(c.Ptr(2))
+	return copyLater(c, s, &dst, &src, transfer.Line(c.Uint64(3)))
 }
 
 func cuMemcpyAtoHAsync(c call) result {
@@ -219,6 +197,6 @@ func cuMemcpyAtoHAsync(c call) result {
 	if r != success {
 		return r
 	}
-	dst := hostPlace(c.Ptr(0))
-	return copyLater(c, s, &dst, &src, line(c.Uint64(3)))
+	dst := transfer.Host(c.Ptr(0))
+	return copyLater(c, s, &dst, &src, transfer.Line(c.Uint64(3)))
 }

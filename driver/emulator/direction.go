@@ -1,5 +1,7 @@
 package emulator
 
+import "github.com/purecuda/cuda/driver/emulator/internal/transfer"
+
 // direction is the direction of a copy.
 type direction int
 
@@ -13,7 +15,7 @@ const (
 
 // direction depends on where the two ends are. Page-locked memory counts as the host's, managed
 // memory as the device's.
-func (e *Emulator) direction(dst, src *place) direction {
+func (e *Emulator) direction(dst, src *transfer.Side) direction {
 	switch to, from := e.onHost(dst), e.onHost(src); {
 	case to && from:
 		return onHost
@@ -25,10 +27,10 @@ func (e *Emulator) direction(dst, src *place) direction {
 	return onDevice
 }
 
-func (e *Emulator) onHost(p *place) bool {
-	if p.host != nil || p.bytes != nil {
+func (e *Emulator) onHost(p *transfer.Side) bool {
+	if p.Host != nil || p.Staged != nil {
 		return true
 	}
-	a := e.allocationAt(p.addr + p.offset(0, 0))
+	a := e.allocationAt(p.Addr + p.Offset(0, 0))
 	return a != nil && a.isHost()
 }

@@ -72,7 +72,7 @@ func nodeDetail(p nodeParams) string {
 	case *kernelNode:
 		return fmt.Sprintf("<<<%v,%v,%d>>>", n.grid, n.block, n.shared)
 	case *copyNode:
-		return fmt.Sprintf("%d bytes", n.extent.bytes())
+		return fmt.Sprintf("%d bytes", n.extent.Bytes())
 	case *fillNode:
 		return fmt.Sprintf("%#x = %#x, %d x %d of %d bytes", n.addr, n.value, n.width, n.height, n.element)
 	case *allocNode:

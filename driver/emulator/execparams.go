@@ -70,6 +70,7 @@ func (x *exec) set(n *node, p nodeParams) result {
 }
 
 func cuGraphExecKernelNodeSetParamsV1(c call) result { return setExecKernel(c, true) }
+
 func cuGraphExecKernelNodeSetParamsV2(c call) result { return setExecKernel(c, false) }
 
 func setExecKernel(c call, v1 bool) result {
@@ -100,14 +101,11 @@ func cuGraphExecMemcpyNodeSetParams(c call) result {
 	switch {
 	case r != success:
 		return r
-	case !old.extent.flat() || !p.extent.flat() || old.refuses(p) != updateOK:
+	case !old.extent.Flat() || !p.extent.Flat() || old.refuses(p) != updateOK:
 		return errInvalidValue
 	}
 	return x.set(n, p)
 }
-
-// flat reports whether the extent is one-dimensional.
-func (n extent) flat() bool { return n.height <= 1 && n.depth <= 1 }
 
 func cuGraphExecMemsetNodeSetParams(c call) result {
 	x, n, old, r := stepAt[*fillNode](c)

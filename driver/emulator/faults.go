@@ -1,6 +1,9 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver/cu"
+import (
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
+)
 
 const errIllegalAddress = cu.CUDA_ERROR_ILLEGAL_ADDRESS
 
@@ -51,9 +54,9 @@ func (e *Emulator) Explain(code cu.CUresult) string {
 
 // reportCopyFault reports which side of a copy did not exist when the copy ran.
 func (x *execution) reportCopyFault(op *copyOp) result {
-	for _, p := range []*place{&op.dst, &op.src} {
-		if _, ok := p.row(x.e.mem, p.offset(0, 0), op.extent.width); !ok {
-			x.noteMissing("copy", p.addr+p.offset(0, 0))
+	for _, p := range []*transfer.Side{&op.dst, &op.src} {
+		if _, ok := p.Row(x.e.mem, p.Offset(0, 0), op.extent.Width); !ok {
+			x.noteMissing("copy", p.Addr+p.Offset(0, 0))
 		}
 	}
 	return errIllegalAddress

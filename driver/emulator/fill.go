@@ -1,10 +1,9 @@
 package emulator
 
 import (
-	"encoding/binary"
 	"time"
 
-	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 )
 
 var fillFunctions = functions{
@@ -62,33 +61,12 @@ func (op *fillOp) run(x *execution) result {
 	x.e.stats.fills.Add(1)
 	x.spend(func(m *CostModel) time.Duration { return m.fill(op.width * op.height * op.element) })
 	for y := range op.height {
-		if !op.row(x.e.mem, op.addr+y*op.pitch) {
+		if !transfer.Fill(x.e.mem, op.addr+y*op.pitch, op.value, op.element, op.width) {
 			return x.noteMissing("fill", op.addr)
 		}
 		x.e.written(x.order, "a fill", op.addr+y*op.pitch, op.width*op.element)
 	}
 	return success
-}
-
-func (op *fillOp) row(mem *vm.Memory, addr uint64) bool {
-	b, err := mem.Bytes(addr, op.width*op.element)
-	if err != nil { // several mappings, or nothing
-		b = make([]byte, op.width*op.element)
-		op.pattern(b)
-		return mem.Write(addr, b) == nil
-	}
-	op.pattern(b)
-	return true
-}
-
-// pattern fills b with repetitions of the element.
-func (op *fillOp) pattern(b []byte) {
-	var word [4]byte
-	binary.LittleEndian.PutUint32(word[:], op.value)
-	n := copy(b, word[:op.element])
-	for n < len(b) {
-		n += copy(b[n:], b[:n])
-	}
 }
 
 // fillArgs reads (dst, value, count); fill2DArgs (dst, pitch, value, width, height).

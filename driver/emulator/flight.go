@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -47,10 +48,10 @@ func (e *Emulator) depart(last dependency, op operation) {
 	if !ok {
 		return
 	}
-	for _, p := range []*place{&c.src, &c.dst} {
-		first := p.offset(0, 0)
-		addr, n := p.addr+first, p.span(c.extent)-first
-		if p.bytes != nil || !e.isHostMemory(addr) || !c.extent.dense(p) {
+	for _, p := range []*transfer.Side{&c.src, &c.dst} {
+		first := p.Offset(0, 0)
+		addr, n := p.Addr+first, p.Span(c.extent)-first
+		if p.Staged != nil || !e.isHostMemory(addr) || !c.extent.Dense(p) {
 			continue
 		}
 		b, err := e.mem.Bytes(addr, n)
@@ -76,7 +77,7 @@ func (e *Emulator) isHostMemory(addr uint64) bool {
 func (e *Emulator) writes(last dependency, op operation) {
 	switch op := op.(type) {
 	case *copyOp:
-		e.overwritten(last, op.dst.addr+op.dst.offset(0, 0), op.dst.span(op.extent)-op.dst.offset(0, 0))
+		e.overwritten(last, op.dst.Addr+op.dst.Offset(0, 0), op.dst.Span(op.extent)-op.dst.Offset(0, 0))
 	case *copyNode:
 		e.writes(last, &op.copyOp)
 	case *fillOp:
@@ -169,7 +170,7 @@ func (e *Emulator) look(f *flight) {
 // move performs the copy.
 func (op *copyOp) move(e *Emulator) bool {
 	if len(op.flights) == 0 {
-		return copyMemory(e.mem, &op.dst, &op.src, op.extent)
+		return transfer.Copy(e.mem, &op.dst, &op.src, op.extent)
 	}
 	e.begin(op.flights)
 	defer func() {
@@ -180,7 +181,7 @@ func (op *copyOp) move(e *Emulator) bool {
 			f.mu.Unlock()
 		}
 	}()
-	return copyMemory(e.mem, &op.dst, &op.src, op.extent)
+	return transfer.Copy(e.mem, &op.dst, &op.src, op.extent)
 }
 
 // begin checks the memory of a copy that is about to run, and returns with the flights locked to
@@ -232,13 +233,13 @@ func (e *Emulator) checkPointers(p *plan) {
 			return
 		}
 		for _, s := range []struct {
-			p    *place
+			p    *transfer.Side
 			verb string
 		}{{&c.src, "reads"}, {&c.dst, "writes"}} {
-			if s.p.host != nil {
-				e.findLocked(kindPageable, fmt.Sprint(s.p.host, s.verb, c.made), fmt.Sprintf(
+			if s.p.Host != nil {
+				e.findLocked(kindPageable, fmt.Sprint(s.p.Host, s.verb, c.made), fmt.Sprintf(
 					"a copy node %s %d bytes of pageable host memory at each launch of its graph; it was made at %s. "+
-						"Use page-locked memory, or registered memory, that lives as long as the graph", s.verb, c.extent.bytes(), c.made), c.made.String())
+						"Use page-locked memory, or registered memory, that lives as long as the graph", s.verb, c.extent.Bytes(), c.made), c.made.String())
 			}
 		}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 )
 
 // A copy that fails may have written some of its rows. The host must not be blamed for that.
@@ -28,9 +29,9 @@ func TestTheRowsOfAFailedCopyAreNotTheHosts(t *testing.T) {
 	}
 	e.mu.Lock()
 	s := find[cudaContext](e, uintptr(ctx)).legacy
-	to := place{addr: uint64(uintptr(host)), pitch: 4, height: 2}
-	from := place{addr: uint64(p), pitch: 1 << 20, height: 2} // the second row does not exist
-	enqueueCopy(s, &to, &from, extent{4, 2, 1})
+	to := transfer.Side{Addr: uint64(uintptr(host)), Pitch: 4, Height: 2}
+	from := transfer.Side{Addr: uint64(p), Pitch: 1 << 20, Height: 2} // the second row does not exist
+	enqueueCopy(s, &to, &from, transfer.Extent{Width: 4, Height: 2, Depth: 1})
 	e.mu.Unlock()
 	var failed *cu.Error
 	if err := d.CuCtxSynchronize(); !errors.As(err, &failed) || failed.Result != errIllegalAddress {

@@ -1,6 +1,6 @@
 package emulator
 
-import "unsafe"
+import "github.com/purecuda/cuda/driver/emulator/internal/transfer"
 
 var copyFunctions = functions{
 	"cuMemcpy":              {cuMemcpy, current},
@@ -17,13 +17,6 @@ var copyFunctions = functions{
 	"cuMemcpyBatchAsync_v2": {cuMemcpyBatchAsyncV2, afterInit},
 }
 
-// hostPlace and devicePlace return the two ends of a one-dimensional copy.
-func hostPlace(p unsafe.Pointer) place { return place{host: p, height: 1} }
-func devicePlace(addr uint64) place    { return place{addr: addr, height: 1} }
-
-// line returns the extent of a one-dimensional copy.
-func line(n uint64) extent { return extent{n, 1, 1} }
-
 // missing reports whether either side of a non-empty copy is NULL.
 func missing(c call, i, j int, n uint64) bool { return n != 0 && (c.Word(i) == 0 || c.Word(j) == 0) }
 
@@ -32,8 +25,8 @@ func cuMemcpyHtoD(c call) result {
 	if missing(c, 0, 1, n) {
 		return errInvalidValue
 	}
-	dst, src := devicePlace(c.Uint64(0)), hostPlace(c.Ptr(1))
-	return copyNow(c, &dst, &src, line(n))
+	dst, src := transfer.Device(c.Uint64(0)), transfer.Host(c.Ptr(1))
+	return copyNow(c, &dst, &src, transfer.Line(n))
 }
 
 func cuMemcpyDtoH(c call) result {
@@ -41,8 +34,8 @@ func cuMemcpyDtoH(c call) result {
 	if missing(c, 0, 1, n) {
 		return errInvalidValue
 	}
-	dst, src := hostPlace(c.Ptr(0)), devicePlace(c.Uint64(1))
-	return copyNow(c, &dst, &src, line(n))
+	dst, src := transfer.Host(c.Ptr(0)), transfer.Device(c.Uint64(1))
+	return copyNow(c, &dst, &src, transfer.Line(n))
 }
 
 func cuMemcpyDtoD(c call) result {
@@ -50,8 +43,8 @@ func cuMemcpyDtoD(c call) result {
 	if missing(c, 0, 1, n) {
 		return errInvalidValue
 	}
-	dst, src := devicePlace(c.Uint64(0)), devicePlace(c.Uint64(1))
-	return copyNow(c, &dst, &src, line(n))
+	dst, src := transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(1))
+	return copyNow(c, &dst, &src, transfer.Line(n))
 }
 
 // cuMemcpy infers the kind of both sides from the addresses. Pageable host memory must be passed to
@@ -66,8 +59,8 @@ func cuMemcpyPeer(c call) result {
 	if handleAt[cudaContext](c, 1) == nil || handleAt[cudaContext](c, 3) == nil {
 		return errInvalidContext
 	}
-	dst, src := devicePlace(c.Uint64(0)), devicePlace(c.Uint64(2))
-	return copyNow(c, &dst, &src, line(n))
+	dst, src := transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(2))
+	return copyNow(c, &dst, &src, transfer.Line(n))
 }
 
 func cuMemcpyHtoDAsync(c call) result {
@@ -79,8 +72,8 @@ func cuMemcpyHtoDAsync(c call) result {
 	if missing(c, 0, 1, n) {
 		return errInvalidValue
 	}
-	dst, src := devicePlace(c.Uint64(0)), hostPlace(c.Ptr(1))
-	return copyLater(c, s, &dst, &src, line(n))
+	dst, src := transfer.Device(c.Uint64(0)), transfer.Host(c.Ptr(1))
+	return copyLater(c, s, &dst, &src, transfer.Line(n))
 }
 
 func cuMemcpyDtoHAsync(c call) result {
@@ -92,8 +85,8 @@ func cuMemcpyDtoHAsync(c call) result {
 	if missing(c, 0, 1, n) {
 		return errInvalidValue
 	}
-	dst, src := hostPlace(c.Ptr(0)), devicePlace(c.Uint64(1))
-	return copyLater(c, s, &dst, &src, line(n))
+	dst, src := transfer.Host(c.Ptr(0)), transfer.Device(c.Uint64(1))
+	return copyLater(c, s, &dst, &src, transfer.Line(n))
 }
 
 func cuMemcpyDtoDAsync(c call) result {
@@ -105,8 +98,8 @@ func cuMemcpyDtoDAsync(c call) result {
 	if missing(c, 0, 1, n) {
 		return errInvalidValue
 	}
-	dst, src := devicePlace(c.Uint64(0)), devicePlace(c.Uint64(1))
-	return copyLater(c, s, &dst, &src, line(n))
+	dst, src := transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(1))
+	return copyLater(c, s, &dst, &src, transfer.Line(n))
 }
 
 func cuMemcpyAsync(c call) result { return cuMemcpyDtoDAsync(c) }
@@ -126,8 +119,8 @@ func cuMemcpyPeerAsync(c call) result {
 	if s.cap != nil { // observed on driver 580
 		return s.cap.invalidate(errUnsupported)
 	}
-	dst, src := devicePlace(c.Uint64(0)), devicePlace(c.Uint64(2))
-	return copyLater(c, s, &dst, &src, line(n))
+	dst, src := transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(2))
+	return copyLater(c, s, &dst, &src, transfer.Line(n))
 }
 
 // cuMemcpyBatchAsyncV1 also took a pointer for the index of the copy that failed.
@@ -153,8 +146,8 @@ func copyBatch(c call, streamArg int, failed *uintptr) result {
 		return errNotSupported
 	}
 	for i := range n {
-		dst, src := devicePlace(dsts[i]), devicePlace(srcs[i])
-		if r := c.e.checkCopy(&dst, &src, line(uint64(sizes[i]))); r != success {
+		dst, src := transfer.Device(dsts[i]), transfer.Device(srcs[i])
+		if r := c.e.checkCopy(&dst, &src, transfer.Line(uint64(sizes[i]))); r != success {
 			if failed != nil {
 				*failed = uintptr(i)
 			}
@@ -162,8 +155,8 @@ func copyBatch(c call, streamArg int, failed *uintptr) result {
 		}
 	}
 	for i := range n {
-		dst, src := devicePlace(dsts[i]), devicePlace(srcs[i])
-		enqueueCopy(s, &dst, &src, line(uint64(sizes[i])))
+		dst, src := transfer.Device(dsts[i]), transfer.Device(srcs[i])
+		enqueueCopy(s, &dst, &src, transfer.Line(uint64(sizes[i])))
 	}
 	return success
 }

@@ -1,9 +1,8 @@
 package emulator
 
 import (
-	"unsafe"
-
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 )
 
 var copy3DFunctions = functions{
@@ -16,94 +15,20 @@ var copy3DFunctions = functions{
 	"cuMemcpy3DPeerAsync":    {cuMemcpy3DPeerAsync, afterInit},
 }
 
-// operand is one side of a CUDA_MEMCPY2D or CUDA_MEMCPY3D.
-type operand struct {
-	kind          cu.CUmemorytype
-	host          unsafe.Pointer
-	device        cu.CUdeviceptr
-	array         cu.CUarray
-	pitch, height uintptr
-	x, y, z       uintptr
-}
-
-// place checks the operand and stores its location in p.
-func (o *operand) place(e *Emulator, p *place, n extent) result {
-	*p = place{pitch: uint64(o.pitch), height: uint64(o.height), x: uint64(o.x), y: uint64(o.y), z: uint64(o.z)}
-	switch o.kind {
-	case cu.CU_MEMORYTYPE_HOST:
-		p.host = o.host
-	case cu.CU_MEMORYTYPE_DEVICE, cu.CU_MEMORYTYPE_UNIFIED:
-		p.addr = uint64(o.device)
-	case cu.CU_MEMORYTYPE_ARRAY:
-		a := find[array](e, uintptr(o.array))
-		if a == nil {
-			return errInvalidHandle
-		}
-		a.place(p)
-	default:
-		return errInvalidValue
-	}
-	if p.host == nil && p.addr == 0 && n.bytes() != 0 {
-		return errInvalidValue
-	}
-	if p.pitch == 0 {
-		p.pitch = p.x + n.width
-	}
-	if p.height == 0 {
-		p.height = p.y + n.height
-	}
-	if p.x+n.width > p.pitch || (n.depth > 1 && p.y+n.height > p.height) {
-		return errInvalidValue
-	}
-	return success
-}
-
-func places2D(e *Emulator, p *cu.CUDA_MEMCPY2D, dst, src *place) (extent, result) {
-	if p == nil {
-		return extent{}, errInvalidValue
-	}
-	n := extent{uint64(p.WidthInBytes), uint64(p.Height), 1}
-	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcArray, p.SrcPitch, 0, p.SrcXInBytes, p.SrcY, 0}
-	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstArray, p.DstPitch, 0, p.DstXInBytes, p.DstY, 0}
-	if r := from.place(e, src, n); r != success {
-		return n, r
-	}
-	return n, to.place(e, dst, n)
-}
-
-func places3D(e *Emulator, p *cu.CUDA_MEMCPY3D, dst, src *place) (extent, result) {
-	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 || p.Reserved0 != nil || p.Reserved1 != nil {
-		return extent{}, errInvalidValue
-	}
-	n := extent{uint64(p.WidthInBytes), uint64(p.Height), uint64(p.Depth)}
-	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcArray, p.SrcPitch, p.SrcHeight, p.SrcXInBytes, p.SrcY, p.SrcZ}
-	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstArray, p.DstPitch, p.DstHeight, p.DstXInBytes, p.DstY, p.DstZ}
-	if r := from.place(e, src, n); r != success {
-		return n, r
-	}
-	return n, to.place(e, dst, n)
-}
-
-func placesPeer(c call, dst, src *place) (extent, result) {
-	e, p := c.e, at[cu.CUDA_MEMCPY3D_PEER](c, 0)
+func placesPeer(c call, dst, src *transfer.Side) (transfer.Extent, result) {
+	p := at[cu.CUDA_MEMCPY3D_PEER](c, 0)
 	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 {
-		return extent{}, errInvalidValue
+		return transfer.Extent{}, errInvalidValue
 	}
 	if find[cudaContext](c.e, uintptr(p.SrcContext)) == nil || find[cudaContext](c.e, uintptr(p.DstContext)) == nil {
-		return extent{}, errInvalidContext
+		return transfer.Extent{}, errInvalidContext
 	}
-	n := extent{uint64(p.WidthInBytes), uint64(p.Height), uint64(p.Depth)}
-	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcArray, p.SrcPitch, p.SrcHeight, p.SrcXInBytes, p.SrcY, p.SrcZ}
-	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstArray, p.DstPitch, p.DstHeight, p.DstXInBytes, p.DstY, p.DstZ}
-	if r := from.place(e, src, n); r != success {
-		return n, r
-	}
-	return n, to.place(e, dst, n)
+	return transfer.OfPeer(c.e.arrayOf, p, dst, src)
 }
 
 func cuMemcpy2D(c call) result {
-	var dst, src place
-	n, r := places2D(c.e, at[cu.CUDA_MEMCPY2D](c, 0), &dst, &src)
+	var dst, src transfer.Side
+	n, r := transfer.Of2D(c.e.arrayOf, at[cu.CUDA_MEMCPY2D](c, 0), &dst, &src)
 	if r != success {
 		return r
 	}
@@ -111,8 +36,8 @@ func cuMemcpy2D(c call) result {
 }
 
 func cuMemcpy3D(c call) result {
-	var dst, src place
-	n, r := places3D(c.e, at[cu.CUDA_MEMCPY3D](c, 0), &dst, &src)
+	var dst, src transfer.Side
+	n, r := transfer.Of3D(c.e.arrayOf, at[cu.CUDA_MEMCPY3D](c, 0), &dst, &src)
 	if r != success {
 		return r
 	}
@@ -120,7 +45,7 @@ func cuMemcpy3D(c call) result {
 }
 
 func cuMemcpy3DPeer(c call) result {
-	var dst, src place
+	var dst, src transfer.Side
 	n, r := placesPeer(c, &dst, &src)
 	if r != success {
 		return r
@@ -133,8 +58,8 @@ func cuMemcpy2DAsync(c call) result {
 	if r != success {
 		return r
 	}
-	var dst, src place
-	n, r := places2D(c.e, at[cu.CUDA_MEMCPY2D](c, 0), &dst, &src)
+	var dst, src transfer.Side
+	n, r := transfer.Of2D(c.e.arrayOf, at[cu.CUDA_MEMCPY2D](c, 0), &dst, &src)
 	if r != success {
 		return r
 	}
@@ -146,8 +71,8 @@ func cuMemcpy3DAsync(c call) result {
 	if r != success {
 		return r
 	}
-	var dst, src place
-	n, r := places3D(c.e, at[cu.CUDA_MEMCPY3D](c, 0), &dst, &src)
+	var dst, src transfer.Side
+	n, r := transfer.Of3D(c.e.arrayOf, at[cu.CUDA_MEMCPY3D](c, 0), &dst, &src)
 	if r != success {
 		return r
 	}
@@ -159,7 +84,7 @@ func cuMemcpy3DPeerAsync(c call) result {
 	if r != success {
 		return r
 	}
-	var dst, src place
+	var dst, src transfer.Side
 	n, r := placesPeer(c, &dst, &src)
 	if r != success {
 		return r

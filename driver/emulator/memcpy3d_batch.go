@@ -1,6 +1,9 @@
 package emulator
 
-import "github.com/purecuda/cuda/driver/cu"
+import (
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
+)
 
 var copyBatch3DFunctions = functions{
 	"cuMemcpy3DBatchAsync":    {cuMemcpy3DBatchAsyncV1, afterInit},
@@ -32,7 +35,12 @@ func copyBatch3D(c call, flagsArg int, failed *uintptr) result {
 	}
 	pairs := make([]copyOp, len(ops))
 	for i := range ops {
-		if r := pairs[i].read3D(c.e, &ops[i]); r != success {
+		op := &pairs[i]
+		var r result
+		if op.extent, r = transfer.OfBatch(c.e.arrayOf, &ops[i], &op.dst, &op.src); r == success {
+			r = c.e.checkCopy(&op.dst, &op.src, op.extent)
+		}
+		if r != success {
 			if failed != nil {
 				*failed = uintptr(i)
 			}
@@ -43,51 +51,4 @@ func copyBatch3D(c call, flagsArg int, failed *uintptr) result {
 		enqueueCopy(s, &pairs[i].dst, &pairs[i].src, pairs[i].extent)
 	}
 	return success
-}
-
-// read3D checks one copy of a batch.
-func (op *copyOp) read3D(e *Emulator, b *cu.CUDA_MEMCPY3D_BATCH_OP) result {
-	if b.SrcAccessOrder < cu.CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || b.SrcAccessOrder > cu.CU_MEMCPY_SRC_ACCESS_ORDER_ANY {
-		return errInvalidValue
-	}
-	unit := max(elementOf(e, &b.Src), elementOf(e, &b.Dst))
-	op.extent = extent{uint64(b.Extent.Width) * unit, uint64(b.Extent.Height), uint64(b.Extent.Depth)}
-	if op.extent.bytes() == 0 {
-		return errInvalidValue
-	}
-	if r := op.src.read3D(e, &b.Src, op.extent, unit); r != success {
-		return r
-	}
-	if r := op.dst.read3D(e, &b.Dst, op.extent, unit); r != success {
-		return r
-	}
-	return e.checkCopy(&op.dst, &op.src, op.extent)
-}
-
-// elementOf returns the size of the unit in which a side counts extents and offsets: the element of
-// an array, or a byte of memory.
-func elementOf(e *Emulator, o *cu.CUmemcpy3DOperand) uint64 {
-	if o.Type == cu.CU_MEMCPY_OPERAND_TYPE_ARRAY {
-		if a := find[array](e, uintptr(o.Op.Array().Array)); a != nil {
-			return a.element()
-		}
-	}
-	return 1
-}
-
-// read3D converts one side of a copy.
-func (p *place) read3D(e *Emulator, o *cu.CUmemcpy3DOperand, n extent, unit uint64) result {
-	from := operand{kind: cu.CU_MEMORYTYPE_DEVICE}
-	switch o.Type {
-	case cu.CU_MEMCPY_OPERAND_TYPE_POINTER:
-		at := o.Op.Ptr()
-		from.device, from.pitch, from.height = at.Ptr, at.RowLength*uintptr(unit), at.LayerHeight
-	case cu.CU_MEMCPY_OPERAND_TYPE_ARRAY:
-		at := o.Op.Array()
-		from.kind, from.array = cu.CU_MEMORYTYPE_ARRAY, at.Array
-		from.x, from.y, from.z = at.Offset.X*uintptr(unit), at.Offset.Y, at.Offset.Z
-	default:
-		return errInvalidValue
-	}
-	return from.place(e, p, n)
 }

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -15,8 +16,8 @@ func (e *Emulator) deviceMask(p nodeParams) (mask uint64) {
 		with(n.ctx.dev)
 	case *copyNode:
 		with(n.ctx.dev)
-		for _, at := range []*place{&n.dst, &n.src} {
-			if r, ok := e.mem.Find(at.addr); ok && r.Device != vm.HostDevice {
+		for _, at := range []*transfer.Side{&n.dst, &n.src} {
+			if r, ok := e.mem.Find(at.Addr); ok && r.Device != vm.HostDevice {
 				with(e.deviceOf(r))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -28,10 +29,10 @@ func (e *Emulator) newCopyNode(p *cu.CUDA_MEMCPY3D, ctx *cudaContext) (*copyNode
 		n.made = vm.Here()
 	}
 	var r result
-	if n.extent, r = places3D(e, &n.params, &n.dst, &n.src); r != success {
+	if n.extent, r = transfer.Of3D(e.arrayOf, &n.params, &n.dst, &n.src); r != success {
 		return nil, r
 	}
-	if n.extent.bytes() == 0 {
+	if n.extent.Bytes() == 0 {
 		return nil, errInvalidValue
 	}
 	e.pinned(&n.dst, n.extent)
@@ -40,17 +41,17 @@ func (e *Emulator) newCopyNode(p *cu.CUDA_MEMCPY3D, ctx *cudaContext) (*copyNode
 }
 
 // captureCopy records an asynchronous copy as a node.
-func captureCopy(c call, s *stream, dst, src *place, n extent) result {
+func captureCopy(c call, s *stream, dst, src *transfer.Side, n transfer.Extent) result {
 	p := cu.CUDA_MEMCPY3D{
-		SrcXInBytes: uintptr(src.x), SrcY: uintptr(src.y), SrcZ: uintptr(src.z),
-		SrcPitch: uintptr(src.pitch), SrcHeight: uintptr(src.height),
-		DstXInBytes: uintptr(dst.x), DstY: uintptr(dst.y), DstZ: uintptr(dst.z),
-		DstPitch: uintptr(dst.pitch), DstHeight: uintptr(dst.height),
-		WidthInBytes: uintptr(n.width), Height: uintptr(n.height), Depth: uintptr(n.depth),
+		SrcXInBytes: uintptr(src.X), SrcY: uintptr(src.Y), SrcZ: uintptr(src.Z),
+		SrcPitch: uintptr(src.Pitch), SrcHeight: uintptr(src.Height),
+		DstXInBytes: uintptr(dst.X), DstY: uintptr(dst.Y), DstZ: uintptr(dst.Z),
+		DstPitch: uintptr(dst.Pitch), DstHeight: uintptr(dst.Height),
+		WidthInBytes: uintptr(n.Width), Height: uintptr(n.Height), Depth: uintptr(n.Depth),
 	}
 	p.SrcMemoryType, p.SrcHost, p.SrcDevice = c.e.sideOf(src)
 	p.DstMemoryType, p.DstHost, p.DstDevice = c.e.sideOf(dst)
-	if n.bytes() == 0 {
+	if n.Bytes() == 0 {
 		return s.capturable()
 	}
 	node, r := c.e.newCopyNode(&p, s.ctx)
@@ -61,17 +62,17 @@ func captureCopy(c call, s *stream, dst, src *place, n extent) result {
 }
 
 // sideOf describes a place the way CUDA_MEMCPY3D does.
-func (e *Emulator) sideOf(p *place) (cu.CUmemorytype, unsafe.Pointer, cu.CUdeviceptr) {
-	if p.host != nil {
-		return cu.CU_MEMORYTYPE_HOST, p.host, 0
+func (e *Emulator) sideOf(p *transfer.Side) (cu.CUmemorytype, unsafe.Pointer, cu.CUdeviceptr) {
+	if p.Host != nil {
+		return cu.CU_MEMORYTYPE_HOST, p.Host, 0
 	}
-	if a := e.allocationAt(p.addr); a != nil && a.isHost() {
-		b, err := e.mem.Bytes(p.addr, 1)
+	if a := e.allocationAt(p.Addr); a != nil && a.isHost() {
+		b, err := e.mem.Bytes(p.Addr, 1)
 		if err == nil {
 			return cu.CU_MEMORYTYPE_HOST, unsafe.Pointer(&b[0]), 0
 		}
 	}
-	return cu.CU_MEMORYTYPE_DEVICE, nil, cu.CUdeviceptr(p.addr)
+	return cu.CU_MEMORYTYPE_DEVICE, nil, cu.CUdeviceptr(p.Addr)
 }
 
 // contextFor returns the context in argument i of a copy or fill node. 0 means the current one.

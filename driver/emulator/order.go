@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -377,36 +378,36 @@ func (e *Emulator) touch(order *taskOrder, what string, addr, n uint64, write bo
 }
 
 // touchPlace is touch for one side of a copy.
-func (e *Emulator) touchPlace(order *taskOrder, what string, p *place, n extent, write bool) {
-	if p.host != nil || p.bytes != nil || order == nil {
+func (e *Emulator) touchPlace(order *taskOrder, what string, p *transfer.Side, n transfer.Extent, write bool) {
+	if p.Host != nil || p.Staged != nil || order == nil {
 		return
 	}
-	for z := range n.depth {
-		for y := range n.height {
-			e.touch(order, what, p.addr+p.offset(y, z), n.width, write)
+	for z := range n.Depth {
+		for y := range n.Height {
+			e.touch(order, what, p.Addr+p.Offset(y, z), n.Width, write)
 		}
 	}
 }
 
 // copied passes a copy that was made to the checks.
-func (e *Emulator) copied(order *taskOrder, dst, src *place, n extent) {
+func (e *Emulator) copied(order *taskOrder, dst, src *transfer.Side, n transfer.Extent) {
 	if !e.checks(CheckGlobalRaces | CheckUninitialized) {
 		return
 	}
-	what := fmt.Sprintf("a copy of %d bytes", n.bytes())
+	what := fmt.Sprintf("a copy of %d bytes", n.Bytes())
 	e.touchPlace(order, what, src, n, false)
 	e.touchPlace(order, what, dst, n, true)
-	if dst.host != nil || dst.bytes != nil {
+	if dst.Host != nil || dst.Staged != nil {
 		return
 	}
-	for z := range n.depth {
-		for y := range n.height {
-			to := dst.addr + dst.offset(y, z)
-			if src.host != nil || src.bytes != nil {
-				e.mem.Written(to, n.width)
+	for z := range n.Depth {
+		for y := range n.Height {
+			to := dst.Addr + dst.Offset(y, z)
+			if src.Host != nil || src.Staged != nil {
+				e.mem.Written(to, n.Width)
 				continue
 			}
-			e.mem.WrittenFrom(to, src.addr+src.offset(y, z), n.width)
+			e.mem.WrittenFrom(to, src.Addr+src.Offset(y, z), n.Width)
 		}
 	}
 }

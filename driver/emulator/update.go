@@ -73,8 +73,8 @@ func (n *kernelNode) refuses(p *kernelNode) updateRefusal {
 func (n *copyNode) refuses(p *copyNode) updateRefusal {
 	switch {
 	case n.params.SrcMemoryType != p.params.SrcMemoryType, n.params.DstMemoryType != p.params.DstMemoryType,
-		n.ctx != p.ctx, n.extent.flat() != p.extent.flat(),
-		!n.extent.flat() && n.extent != p.extent:
+		n.ctx != p.ctx, n.extent.Flat() != p.extent.Flat(),
+		!n.extent.Flat() && n.extent != p.extent:
 		return parametersChanged
 	}
 	return updateOK

@@ -35,6 +35,7 @@ var layers = []layer{
 	{"driver/emulator/internal/jit", list(leaves, "loader", "driver/cu", "driver/image", "driver/emulator/internal/", "ptx", "ptx/isa"), nil},
 	{"driver/emulator/internal/advice", list(leaves, "loader", "driver/cu"), nil},
 	{"driver/emulator/internal/spec", list(leaves, "loader", "driver/cu"), nil},
+	{"driver/emulator/internal/transfer", list(leaves, "loader", "driver/cu", "driver/emulator/internal/", "ptx"), nil},
 	{"driver/emulator/internal/lazymem", nil, list(nil, "driver/emulator/internal/vm", "ptx")},
 	{"driver/emulator/internal/vm", list(nil, "driver/emulator/internal/lazymem", "ptx"), list(nil, "ptx/isa")},
 	{"driver/anywhere", list(typed, "driver/emulator", "driver/emulator/internal/", "ptx/isa"), all},

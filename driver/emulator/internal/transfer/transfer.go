@@ -1,0 +1,304 @@
+// Package transfer is what a copy or a fill of memory does: where its sides are, by each of CUDA's
+// descriptions of them, and how their bytes move. It knows nothing of streams and of what may be
+// copied when.
+package transfer
+
+import (
+	"encoding/binary"
+	"strings"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// Side is one side of a copy: memory with a pitch and a height, and an origin in it. Exactly one of
+// Host, Staged and Addr identifies the memory.
+type Side struct {
+	Host   unsafe.Pointer // the user's own memory, not page-locked
+	Staged []byte         // memory of the driver: what was staged at the call
+	Addr   uint64         // device memory, or page-locked memory at its address
+
+	Pitch, Height uint64 // bytes of a row, rows of a slice
+	X, Y, Z       uint64 // origin: bytes, rows, slices
+}
+
+// Extent is the size of a copy.
+type Extent struct{ Width, Height, Depth uint64 }
+
+// Bytes returns how many bytes are copied.
+func (n Extent) Bytes() uint64 { return n.Width * n.Height * n.Depth }
+
+// Dense reports whether the extent is contiguous memory in p.
+func (n Extent) Dense(p *Side) bool {
+	return (n.Height <= 1 || p.Pitch == n.Width) && (n.Depth <= 1 || p.Pitch*p.Height == n.Width*n.Height)
+}
+
+// Offset returns where row y of slice z of the extent begins.
+func (p *Side) Offset(y, z uint64) uint64 {
+	return (p.Z+z)*p.Pitch*p.Height + (p.Y+y)*p.Pitch + p.X
+}
+
+// Span returns how far the extent reaches from the base of the side.
+func (p *Side) Span(n Extent) uint64 { return p.Offset(n.Height-1, n.Depth-1) + n.Width }
+
+// Row returns n bytes at an offset.
+func (p *Side) Row(mem *vm.Memory, off, n uint64) ([]byte, bool) {
+	switch {
+	case p.Host != nil:
+		return unsafe.Slice((*byte)(unsafe.Add(p.Host, off)), n), true
+	case p.Staged != nil:
+		return p.Staged[off : off+n], true
+	}
+	b, err := mem.Bytes(p.Addr+off, n)
+	return b, err == nil
+}
+
+// Copy copies between two sides, and reports whether the memory was there. It does not retain the
+// sides, so they may be on the caller's stack.
+func Copy(mem *vm.Memory, dst, src *Side, n Extent) bool {
+	if n.Bytes() == 0 {
+		return true
+	}
+	if n.Dense(dst) && n.Dense(src) {
+		n = Extent{n.Bytes(), 1, 1}
+	}
+	for z := range n.Depth {
+		for y := range n.Height {
+			d, okDst := dst.Row(mem, dst.Offset(y, z), n.Width)
+			s, okSrc := src.Row(mem, src.Offset(y, z), n.Width)
+			switch {
+			case okDst && okSrc:
+				copy(d, s)
+			case !copyPieces(mem, dst, src, dst.Offset(y, z), src.Offset(y, z), n.Width):
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// copyPieces copies a row that is spread over several mappings on at least one side.
+func copyPieces(mem *vm.Memory, dst, src *Side, to, from, n uint64) bool {
+	row, ok := src.Row(mem, from, n)
+	if !ok {
+		row = make([]byte, n)
+		if mem.Read(row, src.Addr+from) != nil {
+			return false
+		}
+	}
+	if d, ok := dst.Row(mem, to, n); ok {
+		copy(d, row)
+		return true
+	}
+	return mem.Write(dst.Addr+to, row) == nil
+}
+
+// Stage copies the contents of a side into memory of the driver.
+func (p *Side) Stage(n Extent) {
+	if n.Bytes() == 0 {
+		return
+	}
+	b := make([]byte, n.Bytes())
+	staged := Side{Staged: b, Pitch: n.Width, Height: n.Height}
+	Copy(nil, &staged, p, n)
+	*p = staged
+}
+
+// Flat reports whether the extent is one-dimensional.
+func (n Extent) Flat() bool { return n.Height <= 1 && n.Depth <= 1 }
+
+// Host returns one side of a one-dimensional copy: pageable memory of the program.
+func Host(p unsafe.Pointer) Side { return Side{Host: p, Height: 1} }
+
+// Device returns one side of a one-dimensional copy: memory at an address of the device.
+func Device(addr uint64) Side { return Side{Addr: addr, Height: 1} }
+
+// Line returns the extent of a one-dimensional copy.
+func Line(n uint64) Extent { return Extent{n, 1, 1} }
+
+// operand is one side of a CUDA_MEMCPY2D or CUDA_MEMCPY3D.
+type operand struct {
+	kind          cu.CUmemorytype
+	host          unsafe.Pointer
+	device        cu.CUdeviceptr
+	array         cu.CUarray
+	pitch, height uintptr
+	x, y, z       uintptr
+}
+
+// place checks the operand and stores its location in p.
+func (o *operand) place(find Arrays, p *Side, n Extent) cu.CUresult {
+	*p = Side{Pitch: uint64(o.pitch), Height: uint64(o.height), X: uint64(o.x), Y: uint64(o.y), Z: uint64(o.z)}
+	switch o.kind {
+	case cu.CU_MEMORYTYPE_HOST:
+		p.Host = o.host
+	case cu.CU_MEMORYTYPE_DEVICE, cu.CU_MEMORYTYPE_UNIFIED:
+		p.Addr = uint64(o.device)
+	case cu.CU_MEMORYTYPE_ARRAY:
+		a := find(o.array)
+		if a == nil {
+			return cu.CUDA_ERROR_INVALID_HANDLE
+		}
+		a.place(p)
+	default:
+		return cu.CUDA_ERROR_INVALID_VALUE
+	}
+	if p.Host == nil && p.Addr == 0 && n.Bytes() != 0 {
+		return cu.CUDA_ERROR_INVALID_VALUE
+	}
+	if p.Pitch == 0 {
+		p.Pitch = p.X + n.Width
+	}
+	if p.Height == 0 {
+		p.Height = p.Y + n.Height
+	}
+	if p.X+n.Width > p.Pitch || (n.Depth > 1 && p.Y+n.Height > p.Height) {
+		return cu.CUDA_ERROR_INVALID_VALUE
+	}
+	return cu.CUDA_SUCCESS
+}
+
+// Of2D stores the sides of a two-dimensional copy and returns its extent.
+func Of2D(find Arrays, p *cu.CUDA_MEMCPY2D, dst, src *Side) (Extent, cu.CUresult) {
+	if p == nil {
+		return Extent{}, cu.CUDA_ERROR_INVALID_VALUE
+	}
+	n := Extent{uint64(p.WidthInBytes), uint64(p.Height), 1}
+	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcArray, p.SrcPitch, 0, p.SrcXInBytes, p.SrcY, 0}
+	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstArray, p.DstPitch, 0, p.DstXInBytes, p.DstY, 0}
+	if r := from.place(find, src, n); r != cu.CUDA_SUCCESS {
+		return n, r
+	}
+	return n, to.place(find, dst, n)
+}
+
+// Of3D stores the sides of a three-dimensional copy and returns its extent.
+func Of3D(find Arrays, p *cu.CUDA_MEMCPY3D, dst, src *Side) (Extent, cu.CUresult) {
+	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 || p.Reserved0 != nil || p.Reserved1 != nil {
+		return Extent{}, cu.CUDA_ERROR_INVALID_VALUE
+	}
+	n := Extent{uint64(p.WidthInBytes), uint64(p.Height), uint64(p.Depth)}
+	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcArray, p.SrcPitch, p.SrcHeight, p.SrcXInBytes, p.SrcY, p.SrcZ}
+	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstArray, p.DstPitch, p.DstHeight, p.DstXInBytes, p.DstY, p.DstZ}
+	if r := from.place(find, src, n); r != cu.CUDA_SUCCESS {
+		return n, r
+	}
+	return n, to.place(find, dst, n)
+}
+
+// OfPeer is Of3D for a copy between contexts, which the caller checks.
+func OfPeer(find Arrays, p *cu.CUDA_MEMCPY3D_PEER, dst, src *Side) (Extent, cu.CUresult) {
+	n := Extent{uint64(p.WidthInBytes), uint64(p.Height), uint64(p.Depth)}
+	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcArray, p.SrcPitch, p.SrcHeight, p.SrcXInBytes, p.SrcY, p.SrcZ}
+	to := operand{p.DstMemoryType, p.DstHost, p.DstDevice, p.DstArray, p.DstPitch, p.DstHeight, p.DstXInBytes, p.DstY, p.DstZ}
+	if r := from.place(find, src, n); r != cu.CUDA_SUCCESS {
+		return n, r
+	}
+	return n, to.place(find, dst, n)
+}
+
+// OfBatch is Of3D for one copy of a batch.
+func OfBatch(find Arrays, b *cu.CUDA_MEMCPY3D_BATCH_OP, dst, src *Side) (Extent, cu.CUresult) {
+	if b.SrcAccessOrder < cu.CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || b.SrcAccessOrder > cu.CU_MEMCPY_SRC_ACCESS_ORDER_ANY {
+		return Extent{}, cu.CUDA_ERROR_INVALID_VALUE
+	}
+	unit := max(elementOf(find, &b.Src), elementOf(find, &b.Dst))
+	n := Extent{uint64(b.Extent.Width) * unit, uint64(b.Extent.Height), uint64(b.Extent.Depth)}
+	if n.Bytes() == 0 {
+		return n, cu.CUDA_ERROR_INVALID_VALUE
+	}
+	if r := src.read3D(find, &b.Src, n, unit); r != cu.CUDA_SUCCESS {
+		return n, r
+	}
+	return n, dst.read3D(find, &b.Dst, n, unit)
+}
+
+// elementOf returns the size of the unit in which a side counts extents and offsets: the element of
+// an array, or a byte of memory.
+func elementOf(find Arrays, o *cu.CUmemcpy3DOperand) uint64 {
+	if o.Type == cu.CU_MEMCPY_OPERAND_TYPE_ARRAY {
+		if a := find(o.Op.Array().Array); a != nil {
+			return a.Element()
+		}
+	}
+	return 1
+}
+
+// read3D converts one side of a copy.
+func (p *Side) read3D(find Arrays, o *cu.CUmemcpy3DOperand, n Extent, unit uint64) cu.CUresult {
+	from := operand{kind: cu.CU_MEMORYTYPE_DEVICE}
+	switch o.Type {
+	case cu.CU_MEMCPY_OPERAND_TYPE_POINTER:
+		at := o.Op.Ptr()
+		from.device, from.pitch, from.height = at.Ptr, at.RowLength*uintptr(unit), at.LayerHeight
+	case cu.CU_MEMCPY_OPERAND_TYPE_ARRAY:
+		at := o.Op.Array()
+		from.kind, from.array = cu.CU_MEMORYTYPE_ARRAY, at.Array
+		from.x, from.y, from.z = at.Offset.X*uintptr(unit), at.Offset.Y, at.Offset.Z
+	default:
+		return cu.CUDA_ERROR_INVALID_VALUE
+	}
+	return from.place(find, p, n)
+}
+
+// formatSize is the size of one channel, 0 for formats that are not stored
+// channel by channel.
+func formatSize(f cu.CUarray_format) uint64 {
+	switch f {
+	case cu.CU_AD_FORMAT_UNSIGNED_INT8, cu.CU_AD_FORMAT_SIGNED_INT8:
+		return 1
+	case cu.CU_AD_FORMAT_UNSIGNED_INT16, cu.CU_AD_FORMAT_SIGNED_INT16, cu.CU_AD_FORMAT_HALF:
+		return 2
+	case cu.CU_AD_FORMAT_UNSIGNED_INT32, cu.CU_AD_FORMAT_SIGNED_INT32, cu.CU_AD_FORMAT_FLOAT:
+		return 4
+	}
+	return 0
+}
+
+// KnownFormat reports whether CUDA has the format.
+func KnownFormat(f cu.CUarray_format) bool {
+	return !strings.HasPrefix(f.String(), "CUarray_format(")
+}
+
+// Array is the memory of a CUDA array: rows of elements, densely packed.
+type Array struct {
+	Addr uint64
+	Desc cu.CUDA_ARRAY3D_DESCRIPTOR
+}
+
+// Arrays finds the array of a handle. It returns nil for one that does not exist.
+type Arrays func(cu.CUarray) *Array
+
+// Element returns the size of an element in bytes.
+func (a *Array) Element() uint64 { return formatSize(a.Desc.Format) * uint64(a.Desc.NumChannels) }
+
+// Pitch returns the size of a row in bytes.
+func (a *Array) Pitch() uint64 { return uint64(a.Desc.Width) * a.Element() }
+
+// Side fills in p with the array as one side of a copy. It keeps the origin that p already has.
+func (a *Array) place(p *Side) {
+	p.Addr, p.Pitch, p.Height = a.Addr, a.Pitch(), max(uint64(a.Desc.Height), 1)
+}
+
+// Fill writes n elements of 1, 2 or 4 bytes, and reports whether the memory was there.
+func Fill(mem *vm.Memory, addr uint64, value uint32, element, n uint64) bool {
+	b, err := mem.Bytes(addr, n*element)
+	if err != nil { // several mappings, or nothing
+		b = make([]byte, n*element)
+		repeat(b, value, element)
+		return mem.Write(addr, b) == nil
+	}
+	repeat(b, value, element)
+	return true
+}
+
+// repeat fills b with repetitions of the element.
+func repeat(b []byte, value uint32, element uint64) {
+	var word [4]byte
+	binary.LittleEndian.PutUint32(word[:], value)
+	n := copy(b, word[:element])
+	for n < len(b) {
+		n += copy(b[n:], b[:n])
+	}
+}
