@@ -135,7 +135,7 @@ func TestCCallAllocatesNothing(t *testing.T) {
 	}
 }
 
-// cThread is a thread whose functions have C addresses.
+// cThread returns a thread whose functions have C addresses.
 func cThread(th *thread) (get, set, exchange, call *loader.Proc) {
 	g := loader.AddrProc(purego.NewCallback(func(out *uintptr) uintptr {
 		*out = th.current

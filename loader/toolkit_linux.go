@@ -10,7 +10,7 @@ func (t Toolkit) patterns() []string { return t.Linux }
 
 var librarySubfolders = []string{"lib64", "lib", "targets/" + toolkitTarget() + "/lib"}
 
-// toolkitTarget is the toolkit's name for this system.
+// toolkitTarget returns the toolkit's name for this system.
 func toolkitTarget() string {
 	if runtime.GOARCH == "arm64" {
 		return "sbsa-linux"

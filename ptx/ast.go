@@ -86,10 +86,10 @@ type Variable struct {
 // Unsized is the dimension of an array whose first size is left open.
 const Unsized = int64(-1)
 
-// Pointer is what .ptr says about a kernel parameter.
+// Pointer holds what .ptr states about a kernel parameter.
 type Pointer struct {
 	Space Space // GenericSpace where not stated
-	Align int   // of what it points to; 0 where not stated
+	Align int   // of the memory it points to; 0 where not stated
 }
 
 // Init is an initialiser: a brace list or one value.
@@ -117,8 +117,8 @@ type File struct {
 	Size  uint64
 }
 
-// Section is ".section Name { ... }", DWARF data kept as it is written, or the
-// .nv_intermediate_source_section { ... } of PTX 9.4, whose name says so.
+// Section is ".section Name { ... }", DWARF data kept as written. The section
+// .nv_intermediate_source_section { ... } of PTX 9.4 is one too, under that Name.
 type Section struct {
 	Pos  Pos
 	Name string // with its dot: ".debug_info"
@@ -131,7 +131,7 @@ type Raw struct {
 	Text string
 }
 
-// Stmt is what stands in a body: *Instr, *Label, *RegDecl, *Variable, *Block,
+// Stmt is a statement in a body: *Instr, *Label, *RegDecl, *Variable, *Block,
 // *BranchTargets, *CallTargets, *CallPrototype, *Pragma, *Loc, *File, *Section or *Raw.
 type Stmt interface {
 	Position() Pos // where it begins
@@ -165,7 +165,7 @@ type Label struct {
 
 // Instr is one instruction.
 type Instr struct {
-	Pos   Pos // of the opcode; the guard's own place is Guard.Pos
+	Pos   Pos // of the opcode; the guard has its own in Guard.Pos
 	Guard Guard
 	Op    *Opcode
 	Args  []Operand
@@ -178,8 +178,8 @@ type Guard struct {
 	Not bool
 }
 
-// Opcode is an instruction's name with its modifiers. A parsed module has one
-// Opcode per distinct spelling, so the pointer is a key for decoded forms.
+// Opcode is an instruction's name with its modifiers. A parsed module has one Opcode
+// per distinct spelling, so the pointer can serve as a key.
 type Opcode struct {
 	Text string   // "ld.global.nc.v4.f32"
 	Name string   // "ld"
@@ -194,8 +194,8 @@ type Operand interface {
 
 // Reg is a register: one that is declared, or a special one.
 //
-// A name is a Reg when a .reg declaration in scope has it, or when it starts
-// with '%' and no variable in scope has it. Every other name is a Sym.
+// A name is a Reg if a .reg declaration in scope declares it, or if it starts with '%'
+// and no variable in scope has that name. Every other name is a Sym.
 type Reg struct {
 	Pos     Pos
 	Name    string // "%r1", "%tid"
@@ -205,9 +205,9 @@ type Reg struct {
 	Special bool   // a predefined register: %tid, %clock64 ...
 }
 
-// RegSum is a register plus a constant as the operand of an instruction that is
-// no memory access: add.u32 %r1, %r2+1, %r3; (ptxas takes it, compilers do not
-// write it).
+// RegSum is a register plus a constant, as an operand of an instruction that does not
+// access memory: add.u32 %r1, %r2+1, %r3. ptxas accepts it, but compilers do not emit
+// it.
 type RegSum struct {
 	Pos    Pos
 	Reg    *Reg
@@ -232,7 +232,7 @@ type Imm struct {
 	Bits uint64
 }
 
-// Int64 is the value as an integer; floating-point values are truncated.
+// Int64 returns the value as an integer; floating-point values are truncated.
 func (i *Imm) Int64() int64 {
 	if i.IsFloat() {
 		return int64(i.Float64())
@@ -240,7 +240,7 @@ func (i *Imm) Int64() int64 {
 	return int64(i.Bits)
 }
 
-// Float64 is the value as a float64.
+// Float64 returns the value as a float64.
 func (i *Imm) Float64() float64 {
 	switch i.Kind {
 	case ImmF32:
@@ -253,8 +253,8 @@ func (i *Imm) Float64() float64 {
 	return float64(int64(i.Bits))
 }
 
-// Float32Bits is the value as a single-precision pattern: exactly what 0f wrote
-// (a NaN's payload included), else rounded to nearest even.
+// Float32Bits returns the value as a single-precision pattern: exactly what 0f wrote (a
+// NaN's payload included), else rounded to nearest even.
 func (i *Imm) Float32Bits() uint32 {
 	if i.Kind == ImmF32 {
 		return uint32(i.Bits)
@@ -262,7 +262,7 @@ func (i *Imm) Float32Bits() uint32 {
 	return math.Float32bits(float32(i.Float64()))
 }
 
-// Float64Bits is the value as a double-precision pattern: exactly what 0d wrote.
+// Float64Bits returns the value as a double-precision pattern: exactly what 0d wrote.
 func (i *Imm) Float64Bits() uint64 {
 	if i.Kind == ImmF64 {
 		return i.Bits
@@ -279,7 +279,7 @@ type Sym struct {
 	Name    string
 	Offset  int64
 	Generic bool   // generic(Name): initialisers
-	Mask    uint64 // Mask(Name): one byte of an address, initialisers; 0 for none
+	Mask    uint64 // Mask(Name), one byte of an address in an initialiser; 0 for none
 }
 
 // Vec is { a, b, ... }.
@@ -288,8 +288,8 @@ type Vec struct {
 	Elems []Operand
 }
 
-// Addr is a memory operand: [Base + Offset], or [Base, Rest...] as textures,
-// surfaces and tensor maps have it.
+// Addr is a memory operand: [Base + Offset], or [Base, Rest...] for textures, surfaces
+// and tensor maps.
 type Addr struct {
 	Pos    Pos
 	Base   Operand // *Reg, *Sym (its own Offset is 0); nil: the absolute address Offset
@@ -320,7 +320,7 @@ type List struct {
 	Elems []Operand
 }
 
-// Sink is _, an operand nobody reads.
+// Sink is _, a result that is discarded.
 type Sink struct {
 	Pos Pos
 }
@@ -354,10 +354,10 @@ type Pragma struct {
 	Text []string // unquoted
 }
 
-// Loc is a .loc line: the source place of what follows.
+// Loc is a .loc line: the source position of what follows.
 type Loc struct {
 	Pos             Pos
-	Intermediate    bool // .loc_intermediate: a place in what a front end made of the source
+	Intermediate    bool // .loc_intermediate: a position in the front end's intermediate code
 	File, Line, Col int
 	Inlined         *Inlined // nil: not inlined
 }

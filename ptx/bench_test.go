@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// synthetic is a module of about size bytes that looks like a compiler's output:
+// synthetic returns a module of about size bytes that looks like a compiler's output:
 // long bodies, mostly memory accesses and arithmetic on numbered registers.
 func synthetic(size int) []byte {
 	var b strings.Builder
@@ -32,8 +32,8 @@ func synthetic(size int) []byte {
 	return []byte(b.String())
 }
 
-// BenchmarkParse1MB is the speed of one core with -cpu 1; with more, the garbage
-// collector helps itself to the others.
+// BenchmarkParse1MB measures a single core only with -cpu 1. With more cores, the
+// garbage collector uses the others.
 func BenchmarkParse1MB(b *testing.B) {
 	src := synthetic(1 << 20)
 	b.SetBytes(int64(len(src)))
@@ -70,7 +70,7 @@ func BenchmarkSignatures(b *testing.B) {
 	}
 }
 
-// BenchmarkSignaturesSmall is what a module of one kernel costs at load time.
+// BenchmarkSignaturesSmall measures what a module of one kernel costs at load time.
 func BenchmarkSignaturesSmall(b *testing.B) {
 	src := []byte(".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p, .param .f32 x, .param .u32 n)\n{\n\tret;\n}\n")
 	b.ReportAllocs()

@@ -7,9 +7,9 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Every construct of the ISA parses, is printed to what parses to the same tree,
-// and hides no kernel from Signatures. That the snippets are PTX is what the
-// assembler says in package nvidiatest.
+// Every construct of the ISA parses, prints as text that parses to the same tree, and
+// hides no kernel from Signatures. Package nvidiatest checks with the real assembler
+// that the snippets are valid PTX.
 func TestChecklist(t *testing.T) {
 	list := ptxtest.Checklist()
 	if len(list) < 160 {

@@ -2,16 +2,16 @@ package ptx
 
 import "strings"
 
-// docBefore is the text of the comments that end on the line before the current
+// docBefore returns the text of the comments that end on the line before the current
 // token (or on its line, before it) and stand alone on their lines.
 func (l *lexer) docBefore() string {
 	d := l.doc
 	if d.end == 0 || l.tokLine-d.lastLine > 1 || d.end > l.tok.start {
 		return ""
 	}
-	l.doc = comment{} // it documents what comes now or nothing: never looked at again
+	l.doc = comment{} // it documents this token or nothing, and is never read again
 	if strings.TrimSpace(l.src[d.end:l.tok.start]) != "" {
-		return "" // something stands between
+		return "" // there is something in between
 	}
 	return cleanComment(l.src[d.start:d.end])
 }
@@ -42,8 +42,8 @@ func cleanComment(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// cleanLine takes the markers off one line; block tells whether the line starts,
-// and then whether it ends, inside /* */.
+// cleanLine strips the comment markers from one line. block tells whether the line
+// starts inside /* */, and the second result whether it ends there.
 func cleanLine(line string, block bool) (string, bool) {
 	line = strings.TrimSpace(line)
 	var b strings.Builder

@@ -14,13 +14,14 @@ type Error struct {
 	File     string // the name given to Parse; may be ""
 	Pos      Pos
 	Line     string // the line the error is in, shortened when it is very long
-	Expected string // what would have been right there; "" where Problem says it all
-	Found    string // what stands there, when Expected is set
-	Problem  string // any other error than an unexpected token
-	indent   int    // bytes of Line before the place
+	Expected string // what was expected there; "" where Problem says it all
+	Found    string // what was found instead, when Expected is set
+	Problem  string // any error other than an unexpected token
+	indent   int    // bytes of Line before the error
 }
 
-// Error is one line: place, what was expected, what was found, the line itself.
+// Error returns one line: the position, what was expected, what was found, and the
+// source line.
 func (e *Error) Error() string {
 	if e == nil {
 		return "no error"
@@ -28,7 +29,8 @@ func (e *Error) Error() string {
 	return e.place() + e.what() + ": " + strings.TrimSpace(e.Line)
 }
 
-// Detail is several lines: the message, the line, and a mark under the place.
+// Detail returns several lines: the message, the source line, and a mark under the
+// error.
 func (e *Error) Detail() string {
 	if e == nil {
 		return ""
@@ -62,11 +64,11 @@ func (e *Error) what() string {
 	return "expected " + e.Expected + ", found " + e.Found
 }
 
-// Errors is what Parse returns when there are syntax errors, in the order of
-// the text. errors.As finds the first *Error in it.
+// Errors is what Parse returns when there are syntax errors, in source order. errors.As
+// finds the first *Error in it.
 type Errors []*Error
 
-// Error is the first error, and how many there are.
+// Error returns the first error and the number of errors.
 func (e Errors) Error() string {
 	switch len(e) {
 	case 0:
@@ -77,7 +79,7 @@ func (e Errors) Error() string {
 	return e[0].Error() + " (and " + strconv.Itoa(len(e)-1) + " more)"
 }
 
-// Detail is every error's Detail.
+// Detail returns the Detail of every error.
 func (e Errors) Detail() string {
 	parts := make([]string, len(e))
 	for i, err := range e {
@@ -89,7 +91,7 @@ func (e Errors) Detail() string {
 // Format writes Error for %v and %s, Detail for %+v.
 func (e Errors) Format(f fmt.State, verb rune) { format(f, verb, e.Error, e.Detail) }
 
-// Unwrap gives the errors one by one.
+// Unwrap returns the errors one by one.
 func (e Errors) Unwrap() []error {
 	out := make([]error, len(e))
 	for i, err := range e {
@@ -110,8 +112,8 @@ func format(f fmt.State, verb rune, short, long func() string) {
 	fmt.Fprint(f, s())
 }
 
-// lineAround is the line of src that holds offset off, and off's place in it.
-// Of a very long line it is a window.
+// lineAround returns the line of src that contains offset off, and the position of off
+// in it. For a very long line it returns a window around off.
 func lineAround(src string, off int) (line string, indent int) {
 	const window = 100
 	start := strings.LastIndexByte(src[:off], '\n') + 1

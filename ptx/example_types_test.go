@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// module is what the examples look at.
+// module returns the module that the examples inspect.
 func module() *ptx.Module {
 	m, err := ptx.Parse("scale.ptx", []byte(scale+".const .align 8 .f64 table[16];\n"))
 	if err != nil {
@@ -34,7 +34,7 @@ func ExampleVariable() {
 	// Output: table 16 elements, 128 bytes, aligned to 8
 }
 
-// A place is 1-based; the zero Pos is none.
+// Positions are 1-based; the zero Pos is not valid.
 func ExamplePos() {
 	at := module().Decls[0].Position()
 	fmt.Println(at.Line, at.Col, at.IsValid(), ptx.Pos{}.IsValid())
@@ -52,7 +52,7 @@ func ExampleParseTarget() {
 	// sm_90a since PTX 8.0 runs on 9.0: true on 10.0: false
 }
 
-// NewestFor is the newest PTX that a driver takes.
+// NewestFor returns the newest PTX that a driver accepts.
 func ExampleNewestFor() {
 	v, _ := ptx.NewestFor(12040)
 	fmt.Println(v, v.AtLeast(8, 0))

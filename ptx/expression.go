@@ -45,7 +45,7 @@ func (p *parser) startsConstant() bool {
 // expression reads and folds a constant expression.
 func (p *parser) expression() value { return p.exprFrom(p.unary(), lowest) }
 
-// exprFrom goes on after the operand left, with operators that bind at least as
+// exprFrom continues after the operand left, with operators that bind at least as
 // strongly as least.
 func (p *parser) exprFrom(left value, least int) value {
 	for {
@@ -87,7 +87,7 @@ func (p *parser) conditional(cond value) value {
 	return otherwise
 }
 
-// operator is the binary operator that the current token starts.
+// operator returns the binary operator that the current token starts.
 func (p *parser) operator() (operator, int) {
 	var second byte
 	if p.off < len(p.src) {
@@ -231,7 +231,7 @@ func (p *parser) unaryOn(op tokenKind, v value) value {
 	return v
 }
 
-// fold computes a op b; problem says what is wrong with them.
+// fold computes a op b; problem describes what is wrong, if anything.
 func fold(op operator, a, b value) (v value, problem string) {
 	switch op {
 	case opAnd:
@@ -283,8 +283,8 @@ func foldFloat(op operator, a, b float64) (value, string) {
 	return value{}, "this operator needs integers"
 }
 
-// foldShift keeps the left operand's kind; an arithmetic shift for a signed one.
-// The ISA says nothing of counts above 63: the assembler uses their low six bits.
+// foldShift keeps the left operand's kind, and shifts a signed one arithmetically. The
+// ISA does not define counts above 63; the assembler uses their low six bits.
 func foldShift(op operator, a, b value) value {
 	n := b.Bits & 63
 	switch {

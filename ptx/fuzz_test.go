@@ -23,8 +23,9 @@ func seed(f *testing.F) {
 	f.Add([]byte(header + ".entry k(.param .u64 p) { @!%p bra L; L: st.u32 [p+4], {1, -2.5}; }"))
 }
 
-// FuzzParse: no panic; text that parses survives printing, and the signature
-// reader sees the same kernels. Each text is tried as it is and as a body.
+// FuzzParse checks that nothing panics, that text that parses survives printing, and
+// that the signature reader sees the same kernels. Each text is tried as is and as a
+// body.
 func FuzzParse(f *testing.F) {
 	seed(f)
 	f.Add([]byte("x: .branchtargets a, b; add.u32 %r1, {1, _}|p, [a+-4, {b}].unified, t[%r1+2], -3U;"))
@@ -53,7 +54,8 @@ func checkParse(t *testing.T, src []byte) {
 	ptxtest.RoundTrip(t, m)
 }
 
-// checkErrors: each has a place in the text, later than the one before.
+// checkErrors checks that each error has a position in the text, after the previous
+// one.
 func checkErrors(t *testing.T, src []byte, list ptx.Errors) {
 	_ = list.Error() + list.Detail()
 	lines := int32(strings.Count(string(src), "\n") + 1)
@@ -67,7 +69,7 @@ func checkErrors(t *testing.T, src []byte, list ptx.Errors) {
 	}
 }
 
-// speedLimit is measured once per process: a fuzzer's instrumentation slows the
+// speedLimit is measured once per process, because a fuzzer's instrumentation slows the
 // parser down.
 var speedLimit = sync.OnceValue(slowness)
 
@@ -80,7 +82,7 @@ func checkTime(t *testing.T, src []byte) {
 	}
 }
 
-// FuzzSignatures: no panic, always an answer.
+// FuzzSignatures checks that Signatures never panics and always returns an info.
 func FuzzSignatures(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -100,9 +102,9 @@ func FuzzSignatures(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip: each byte of the input stands for a word of the language, so
-// that far more inputs parse than random text would. What parses is printed,
-// parsed and printed again, and stays what it was.
+// FuzzRoundTrip: each byte of the input stands for a word of the language, so that far
+// more inputs parse than random text would. What parses is printed, parsed and printed
+// again without a change.
 func FuzzRoundTrip(f *testing.F) {
 	for _, s := range ptxtest.Checklist() {
 		f.Add(inWords(s.Text))
@@ -115,7 +117,7 @@ func FuzzRoundTrip(f *testing.F) {
 				ptxtest.RoundTrip(t, m)
 				continue
 			}
-			// What could be read of a broken text is a tree as well.
+			// What could be read of a broken text is printable, too.
 			printed := m.String()
 			_, _ = ptx.Parse("fuzz", []byte(printed))
 		}
@@ -138,8 +140,8 @@ a b x y k L N table r p q i tab f _1 $v WARP_SZ generic function_name inlined_at
 add ld.global.f32 st setp.lt.and mov.b64 call call.uni brx.idx bra ret cp.async.bulk tex.2d.v4.f32 op ld .f32x2 debug sm_90a
 .debug_str 8.0 addr_mode_0 wrap _Z4kernPf %.z .s32.s32 0e 0x 08 $ é`)
 
-// glued words follow what is before them without a blank, as suffixes and
-// two-byte operators do.
+// glued words follow the previous word without a space, as suffixes and two-byte
+// operators do.
 var glued = map[string]bool{".x": true, ".y": true, ".b0": true, ".h10": true, ".unified": true, "[": true, ":": true, "=": true}
 
 func fromWords(codes []byte) string {
@@ -154,8 +156,7 @@ func fromWords(codes []byte) string {
 	return b.String()
 }
 
-// inWords is a text as FuzzRoundTrip takes it; words it does not know become
-// names.
+// inWords encodes a text in FuzzRoundTrip's input format. Unknown words become names.
 func inWords(text string) []byte {
 	index := map[string]byte{}
 	for i, w := range words {
@@ -172,7 +173,7 @@ func inWords(text string) []byte {
 	return out
 }
 
-// tokens cuts a text roughly as the lexer does.
+// tokens splits a text roughly as the lexer does.
 func tokens(text string) []string {
 	for _, c := range []string{";", ",", "(", ")", "{", "}", "[", "]", "<", ">", "|", ":", "@", "!", "+", "-", "="} {
 		text = strings.ReplaceAll(text, c, " "+c+" ")

@@ -28,7 +28,7 @@ func body(t testing.TB, src string) []ptx.Stmt {
 	return m.Function("k").Body.Stmts
 }
 
-// lastInstr is the last instruction of body's statements.
+// lastInstr returns the last instruction of body's statements.
 func lastInstr(t testing.TB, src string) *ptx.Instr {
 	t.Helper()
 	list := body(t, src)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Inspection is what a module's text tells about it. Nothing in it comes from a
-// driver: what the driver's compiler made of a kernel is for the driver to say.
-// Sizes of memory are those that the text declares, without what aligning adds.
+// Inspection describes a module by its text alone. It does not know what the driver's
+// compiler made of a kernel. Memory sizes are the declared ones, without padding for
+// alignment.
 type Inspection struct {
 	Name         string // as given to Parse
 	Version      Version
@@ -17,8 +17,8 @@ type Inspection struct {
 	Kernels      []FunctionInfo // entries with a body, in the order of the text
 	Functions    []FunctionInfo // .func with a body
 	Variables    []VariableInfo // of the module, without those that are only declared
-	Externs      []ExternInfo   // what is declared and defined nowhere in the text
-	Features     []FeatureInfo  // what the text uses, as far as this package has a name for it
+	Externs      []ExternInfo   // declared but not defined in the text
+	Features     []FeatureInfo  // features that the text uses, as far as this package knows them
 	Global       int64          // bytes of .global variables
 	Const        int64          // bytes of .const variables
 	Instructions int
@@ -26,20 +26,20 @@ type Inspection struct {
 
 // FunctionInfo is one kernel or function with a body.
 type FunctionInfo struct {
-	Signature // of a kernel what a launch needs; of a .func its parameters
+	Signature // a kernel's launch signature; a .func's parameters
 
 	Pos           Pos
 	Doc           string // comment that ends on the line before
 	Linkage       Linkage
 	Entry         bool
 	Registers     Registers
-	Shared        int64    // bytes of .shared variables that it, or what it calls, declares or names
-	DynamicShared bool     // it, or what it calls, names an .extern .shared array
-	Local         int64    // bytes of .local variables of its own
-	Stack         int64    // Local and the most that what it calls adds; -1: recursion or calls through pointers
+	Shared        int64    // bytes of .shared variables it declares or names; for a kernel, its callees included
+	DynamicShared bool     // those variables include an .extern .shared array
+	Local         int64    // bytes of its own .local variables
+	Stack         int64    // Local plus the largest Stack of its callees; -1: recursion or calls through pointers
 	Calls         []string // functions that it calls by name, sorted
 	Indirect      int      // calls through pointers
-	Uses          []string // variables of the module that it names itself, sorted
+	Uses          []string // variables of the module that its own body names, sorted
 	Instructions  int
 	Blocks        int // basic blocks
 }
@@ -57,27 +57,27 @@ type VariableInfo struct {
 	Initialised bool
 }
 
-// ExternInfo is a symbol that something else has to define.
+// ExternInfo is a symbol that must be defined elsewhere.
 type ExternInfo struct {
 	Pos      Pos
 	Name     string
 	Function bool
 	Space    Space // of a variable
 	Size     int64 // of a variable
-	Builtin  bool  // the driver itself brings it: vprintf, malloc ...
+	Builtin  bool  // provided by the driver: vprintf, malloc ...
 }
 
-// FeatureInfo says that the text uses something that not every device has, or
-// that a reader may want to know of.
+// FeatureInfo is a feature used by the text that not every device has, or that is of
+// interest otherwise.
 type FeatureInfo struct {
 	Name   string // "tensor cores (mma)"
-	Target string // the first target that has it: "sm_70"; "" where every one has
+	Target string // the first target that has it: "sm_70"; "" if all have it
 	Count  int    // how many instructions
 	First  Pos
 }
 
-// Inspect reads a tree and reports what is in it. The tree may have syntax
-// errors; what could not be read is missing in the report then.
+// Inspect reads a tree and reports what is in it. If the tree has syntax errors, the
+// report lacks what could not be parsed.
 func Inspect(m *Module) *Inspection {
 	if m == nil {
 		return new(Inspection)
@@ -99,7 +99,7 @@ func Inspect(m *Module) *Inspection {
 // Kernel returns the kernel of that name, or nil.
 func (i *Inspection) Kernel(name string) *FunctionInfo { return find(i.Kernels, name) }
 
-// Function returns the function (no kernel) of that name, or nil.
+// Function returns the function of that name, or nil. It does not find kernels.
 func (i *Inspection) Function(name string) *FunctionInfo { return find(i.Functions, name) }
 
 func find(list []FunctionInfo, name string) *FunctionInfo {
@@ -123,7 +123,7 @@ type inspector struct {
 	declared []*Function   // without a body
 }
 
-// functionNotes are a function's report and what it needs of others.
+// functionNotes holds a function's report and what it needs from its callees.
 type functionNotes struct {
 	info   FunctionInfo
 	shared map[string]*Variable // of the module, that it names
@@ -178,8 +178,8 @@ func (x *inspector) variable(v *Variable) {
 	x.out.Variables = append(x.out.Variables, n)
 }
 
-// bytes are the bytes of v, or of all of v<count>. What no device could hold is
-// cut, so that sums do not overflow.
+// bytes returns the size of v, or of all of v<count>. Sizes that no device could hold
+// are capped, so that sums do not overflow.
 func (v *Variable) bytes() int64 {
 	const enough = 1 << 40
 	return min(min(v.Size(), enough)*min(int64(max(v.Count, 1)), 1<<20), enough)
@@ -199,7 +199,7 @@ func (x *inspector) function(f *Function) {
 	x.byName[f.Name] = n
 }
 
-// externs lists what is declared only, each name once.
+// externs lists the symbols that are only declared, each name once.
 func (x *inspector) externs() {
 	seen := map[string]bool{}
 	add := func(e ExternInfo) {
@@ -225,7 +225,7 @@ func comparePos(a, b Pos, nameA, nameB string) int {
 	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(nameA, nameB))
 }
 
-// builtins are the functions that the driver's compiler brings by itself.
+// builtins are the functions that the driver's compiler provides.
 var builtins = map[string]bool{
 	"vprintf": true, "malloc": true, "free": true, "__assertfail": true, "cudaGraphSetConditional": true,
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// bodyReader walks one body: it counts, notes what the text refers to, and
-// writes the code down as a flat list for the estimate of registers.
+// bodyReader walks one body. It counts, notes what the text refers to, and writes the
+// code as a flat list for the register estimate.
 type bodyReader struct {
 	x      *inspector
 	n      *functionNotes
@@ -17,17 +17,17 @@ type bodyReader struct {
 	uses   map[string]bool
 }
 
-// bodyScope is what one pair of braces declares.
+// bodyScope holds the declarations of one pair of braces.
 type bodyScope struct {
 	single map[string]regSize  // registers by name
 	ranges map[string]regRange // of name<count>
-	ids    map[string]int32    // numbers of the registers that were met
+	ids    map[string]int32    // numbers of the registers seen
 	labels map[string]int32
 	tables map[string][]string // of .branchtargets
 	vars   map[string]bool     // that hide the module's
 }
 
-// regRange are the registers of one name<count>.
+// regRange describes the registers of one name<count>.
 type regRange struct {
 	count int
 	size  regSize
@@ -90,7 +90,7 @@ func (b *bodyReader) declare(name string, count int, t Type, vector int) {
 	}
 }
 
-// block reads a body or a scope in it.
+// block reads a body or a nested scope.
 func (b *bodyReader) block(blk *Block) {
 	b.push()
 	b.announce(blk)
@@ -100,7 +100,7 @@ func (b *bodyReader) block(blk *Block) {
 	b.pop()
 }
 
-// announce declares the labels of a scope, which may be used before they stand.
+// announce declares the labels of a scope, since labels may be used before they appear.
 func (b *bodyReader) announce(blk *Block) {
 	s := b.top()
 	for _, st := range blk.Stmts {
@@ -165,7 +165,7 @@ func (b *bodyReader) instr(in *Instr) {
 	b.flow(in, op)
 }
 
-// call notes who is called. Registers in the list of results are written.
+// call notes the callee. Registers in the result list are written.
 func (b *bodyReader) call(in *Instr) {
 	c, ok := in.Call()
 	if !ok {
@@ -196,7 +196,7 @@ func (b *bodyReader) operand(o Operand, how access) {
 			b.x.special(o)
 			return
 		}
-		if o.Sel != "" && how&regWrite != 0 { // a part is written, the rest stays
+		if o.Sel != "" && how&regWrite != 0 { // part of it is written, the rest stays
 			how |= regRead
 		}
 		b.register(o.Name, how)
@@ -253,19 +253,19 @@ func (b *bodyReader) register(name string, how access) {
 	}
 }
 
-// find looks name up among the scope's own registers. The name of a range may
-// itself end in digits: of r12 it can be r, count 13, or r1, count 3.
+// find looks name up among the scope's own registers. The name of a range may itself
+// end in digits: r12 can come from r<13> or from r1<3>.
 func (s *bodyScope) find(name string) (regSize, bool) {
 	if size, ok := s.single[name]; ok {
 		return size, true
 	}
-	const longest = 10 // digits of a number below any count
+	const longest = 10 // more digits than any count has
 	index, scale := 0, 1
 	for i := len(name) - 1; i > 0 && len(name)-i <= longest && class[name[i]] == clDigit; i-- {
 		index += int(name[i]-'0') * scale
 		scale *= 10
 		if name[i] == '0' && i+1 < len(name) {
-			continue // no number begins with 0
+			continue // a register's number has no leading zero
 		}
 		if r, ok := s.ranges[name[:i]]; ok && index < r.count {
 			return r.size, true
@@ -274,7 +274,7 @@ func (s *bodyScope) find(name string) (regSize, bool) {
 	return regSize{}, false
 }
 
-// symbol notes a variable of the module, unless something here hides it.
+// symbol notes a variable of the module, unless a local name hides it.
 func (b *bodyReader) symbol(name string) {
 	v := b.x.vars[name]
 	if v == nil || b.uses[name] || b.hidden(name) {
@@ -298,7 +298,7 @@ func (b *bodyReader) hidden(name string) bool {
 	return false
 }
 
-// flow notes where control goes from an instruction, if not just on.
+// flow notes where control goes after an instruction, unless it just continues.
 func (b *bodyReader) flow(in *Instr, op *opNotes) {
 	switch op.flow {
 	case flowBranch:

@@ -1,24 +1,24 @@
 package ptx
 
-// Registers is what a body says about registers. PTX has as many as it wants;
-// how many a kernel takes is the compiler's decision, which orders instructions
-// anew, computes things twice, spills, and keeps some for calls. Of 210 kernels
-// ptxas 11.8 gave the median one and a half times the estimate, four out of five
-// between 1.0 and 2.6 times, and never fewer than a third of it.
+// Registers summarises a body's use of registers. PTX registers are unlimited: the
+// compiler decides how many a kernel takes when it reorders and repeats instructions,
+// spills, and reserves some for calls. For 210 kernels, ptxas 11.8 allocated 1.5 times
+// the estimate in the median, between 1.0 and 2.6 times for four out of five, and never
+// less than a third of it.
 type Registers struct {
-	// What the body declares, nested scopes included.
+	// Registers that the body declares, nested scopes included.
 	Preds, Bits16, Bits32, Bits64, Bits128 int
 
-	// Live is an estimate: the most 32-bit registers that hold a value which is
-	// still needed at one place, with the instructions in the order of the
-	// text. A 64-bit register counts as two, one of 8 or 16 bits as one.
-	// -1: the body is too large and tangled to tell.
+	// Live is an estimate: the largest number of 32-bit registers whose values are
+	// needed at the same point, with instructions in source order. A 64-bit register
+	// counts as two, one of 8 or 16 bits as one. It is -1 if the body is too large and
+	// tangled to tell.
 	Live      int
-	LivePreds int // the most predicates, likewise
+	LivePreds int // the same for predicates
 	At        Pos // where Live is reached
 }
 
-// Declared is the number of declared registers, predicates included.
+// Declared returns the number of declared registers, predicates included.
 func (r *Registers) Declared() int {
 	return r.Preds + r.Bits16 + r.Bits32 + r.Bits64 + r.Bits128
 }
@@ -38,7 +38,7 @@ func (r *Registers) add(t Type, n int) {
 	}
 }
 
-// regSize is what a register takes while it lives.
+// regSize is how much space a register takes while it is live.
 type regSize struct {
 	words, preds int32
 }
@@ -57,21 +57,21 @@ func (s regSize) max(t regSize) regSize {
 	return regSize{max(s.words, t.words), max(s.preds, t.preds)}
 }
 
-// code is a body as the estimate of registers needs it: instructions with the
+// code is a body in the form the register estimate works on: instructions with the
 // registers they touch, by number, in basic blocks.
 type code struct {
 	instrs  []codeInstr
 	touched []touch
 	sizes   []regSize // of the registers
 	blocks  []codeBlock
-	labels  map[int32]int32 // block that a label begins
-	jumps   []int32         // labels, of all blocks in a row
-	open    bool            // the last block takes more instructions
+	labels  map[int32]int32 // the block that a label begins
+	jumps   []int32         // label numbers, those of all blocks concatenated
+	open    bool            // the last block accepts more instructions
 }
 
 type codeInstr struct {
 	at    Pos
-	touch int32 // first of its entries in touched
+	touch int32 // index of its first entry in touched
 }
 
 type touch struct {
@@ -81,9 +81,9 @@ type touch struct {
 
 // codeBlock is a basic block: instructions that run one after the other.
 type codeBlock struct {
-	instr int32 // its first one
-	jump  int32 // its first one
-	falls bool  // it goes on into the next block
+	instr int32 // index of its first one
+	jump  int32 // index of its first one
+	falls bool  // control continues in the next block
 }
 
 func (c *code) register(s regSize) int32 {
@@ -91,7 +91,7 @@ func (c *code) register(s regSize) int32 {
 	return int32(len(c.sizes) - 1)
 }
 
-// start opens a block where none is open.
+// start opens a block unless one is open.
 func (c *code) start() {
 	if !c.open {
 		c.blocks = append(c.blocks, codeBlock{instr: int32(len(c.instrs)), jump: int32(len(c.jumps)), falls: true})
@@ -122,13 +122,13 @@ func (c *code) touch(reg int32, how access) {
 
 func (c *code) jump(label int32) { c.jumps = append(c.jumps, label) }
 
-// end ends the block; guarded, it may go on.
+// end ends the block. If guarded is set, control may also continue in the next one.
 func (c *code) end(guarded bool) {
 	c.blocks[len(c.blocks)-1].falls = guarded
 	c.open = false
 }
 
-// touches are the entries of instruction i.
+// touches returns the entries of instruction i.
 func (c *code) touches(i int32) []touch {
 	end := len(c.touched)
 	if int(i)+1 < len(c.instrs) {
@@ -137,7 +137,7 @@ func (c *code) touches(i int32) []touch {
 	return c.touched[c.instrs[i].touch:end]
 }
 
-// last is behind the last instruction of block b.
+// last returns the index after the last instruction of block b.
 func (c *code) last(b int32) int32 {
 	if int(b)+1 < len(c.blocks) {
 		return c.blocks[b+1].instr
@@ -145,7 +145,7 @@ func (c *code) last(b int32) int32 {
 	return int32(len(c.instrs))
 }
 
-// edges are the successors of each block and the predecessors of each block.
+// edges returns the successors of each block and the predecessors of each block.
 func (c *code) edges() (next, before [][]int32) {
 	next, before = make([][]int32, len(c.blocks)), make([][]int32, len(c.blocks))
 	add := func(from, to int32) {

@@ -2,8 +2,9 @@ package ptx
 
 import "strings"
 
-// featureTable names what instructions use. PTX ISA, "Target ISA Notes" of each
-// instruction. The tests look at the name and the modifiers only.
+// featureTable names features by the instructions that use them, after the "Target ISA
+// Notes" of each instruction in the PTX ISA. The functions look only at the name and
+// the modifiers.
 var featureTable = []struct {
 	name   string
 	target string
@@ -47,7 +48,7 @@ var featureTable = []struct {
 	{"performance counters", "", nil},
 }
 
-// The features that registers show and no instruction does.
+// Features that show in special registers and in no instruction.
 var (
 	featureClocks   = len(featureTable) - 3
 	featureClusters = len(featureTable) - 2
@@ -76,7 +77,8 @@ func modifier(op *Opcode, prefix string) bool {
 	return false
 }
 
-// arithmetic leaves out what only moves values, and the matrix instructions.
+// arithmetic reports whether the opcode computes: moves and matrix instructions do not
+// count.
 func arithmetic(op *Opcode) bool {
 	switch op.Name {
 	case "ld", "ldu", "st", "mov", "cvt", "mma", "wmma", "wgmma", "tcgen05", "atom", "red", "multimem", "cp", "tex", "tld4":
@@ -103,7 +105,7 @@ func (x *inspector) feature(i int, at Pos) {
 	f.Count++
 }
 
-// special notes a predefined register.
+// special notes the features of a predefined register.
 func (x *inspector) special(r *Reg) {
 	switch name := r.Name; {
 	case strings.HasPrefix(name, "%clock"), strings.HasPrefix(name, "%globaltimer"):

@@ -1,40 +1,40 @@
 package ptx
 
-// maxWalk bounds the work of one body's estimate, in visits of a block for one
-// register: only a body with tens of thousands of blocks and registers that
-// live through most of them gets there.
+// maxWalk bounds the work for one body, in visits of a block for one register. Only a
+// body with tens of thousands of blocks, and registers live through most of them,
+// reaches it.
 const maxWalk = 1 << 25
 
 // liveness finds which registers hold a value that is still needed, per block.
 //
-// Most registers of a compiler's output live within one block. For each of the
-// others the blocks where it lives are found by walking back from its uses, so
-// that no table of blocks times registers is needed.
+// Most registers of a compiler's output live within one block. For each of the others,
+// walking back from its uses finds the blocks where it is live. That avoids a table of
+// blocks times registers.
 type liveness struct {
 	*code
 	next, before [][]int32
 	spans        []span    // per register: its blocks
-	list         []blockOf // of all registers in a row
-	outside      []regSize // per block: what lives at its end
-	atEnd        [][]int32 // per block: which of the registers that it touches do
-	fresh        [][]int32 // per block: registers whose first write in it is their first at all
+	list         []blockOf // those of all registers concatenated
+	outside      []regSize // per block: total size of the registers, touched by several blocks, that are live at its end
+	atEnd        [][]int32 // per block: the registers it touches that are live at its end
+	fresh        [][]int32 // per block: registers whose first write in it is their first write anywhere
 	walked       int
 
-	// Stamps per block, for the register that is looked at.
+	// Stamps per block, for the current register.
 	touched, kills, out, in, reached []int32
 }
 
 type span struct{ first, n int32 }
 
-// blockOf is what a block does with one register, seen from outside.
+// blockOf is what a block does with one register, seen from outside the block.
 type blockOf struct {
 	block   int32
 	exposed bool // reads it before writing it
-	kills   bool // writes it whole
+	kills   bool // writes all of it
 	writes  bool
 }
 
-// pressure is the most that lives at one place.
+// pressure returns the most registers that are live at one point, and that point.
 func (c *code) pressure() (words, preds int, at Pos, ok bool) {
 	if len(c.instrs) == 0 {
 		return 0, 0, Pos{}, true
@@ -102,12 +102,12 @@ func (l *liveness) summarise() {
 	}
 }
 
-// walk finds the blocks at whose end reg lives, and notes it there.
+// walk finds and notes the blocks at whose end reg is live.
 func (l *liveness) walk(reg int32) {
 	s := l.spans[reg]
 	uses := l.list[s.first : s.first+s.n]
 	stamp := reg + 1
-	var todo []int32 // blocks at whose beginning it lives
+	var todo []int32 // blocks at whose beginning it is live
 	for _, u := range uses {
 		l.touched[u.block] = stamp
 		if u.kills {
@@ -137,7 +137,7 @@ func (l *liveness) walk(reg int32) {
 			}
 		}
 	}
-	maybe := l.in[0] == stamp // read before it was written, on some way that the text allows
+	maybe := l.in[0] == stamp // read before it was written, on some path
 	if maybe {
 		l.forward(reg, uses)
 	}
@@ -152,9 +152,9 @@ func (l *liveness) walk(reg int32) {
 	}
 }
 
-// forward marks the blocks at whose end reg may have been written. Where a
-// register is written under a predicate and read under the same, it would seem
-// to live from the beginning; it cannot live where nothing has written it.
+// forward marks the blocks at whose end reg may have been written. A register that is
+// written and read under the same predicate would otherwise seem live from the
+// beginning of the body. It cannot be live where nothing has written it yet.
 func (l *liveness) forward(reg int32, uses []blockOf) {
 	stamp := reg + 1
 	var todo []int32
@@ -184,9 +184,10 @@ func (l *liveness) forward(reg int32, uses []blockOf) {
 	}
 }
 
-// scan goes through each block from its end and finds the most that lives.
+// scan goes through each block from its end and finds the largest number of live
+// registers.
 func (l *liveness) scan() (most regSize, at Pos) {
-	live := make([]int32, len(l.sizes))  // 1 + the block in which it lives
+	live := make([]int32, len(l.sizes))  // 1 + the block in which the register is live
 	first := make([]int32, len(l.sizes)) // 1 + the instruction that writes it first
 	for b := range int32(len(l.blocks)) {
 		l.markFresh(b, first)
@@ -207,7 +208,7 @@ func (l *liveness) scan() (most regSize, at Pos) {
 				if t.how&regWrite == 0 {
 					continue
 				}
-				if live[t.reg] != b+1 { // nobody reads the result, but it takes a place
+				if live[t.reg] != b+1 { // the result is never read, but it occupies a register
 					peak = peak.plus(l.sizes[t.reg])
 				} else if t.how&regPart == 0 || first[t.reg] == i+1 {
 					live[t.reg] = 0
@@ -227,8 +228,8 @@ func (l *liveness) scan() (most regSize, at Pos) {
 	return most, at
 }
 
-// markFresh finds the first write in block b of registers that nothing has
-// written before: a write under a predicate, behind which no older value lives.
+// markFresh finds the first write in block b of registers that nothing has written
+// before. Such a write, even under a predicate, leaves no older value live.
 func (l *liveness) markFresh(b int32, first []int32) {
 	if len(l.fresh[b]) == 0 {
 		return

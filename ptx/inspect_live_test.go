@@ -81,7 +81,7 @@ func TestLiveRegisters(t *testing.T) {
 	}
 }
 
-// A body without instructions needs no registers, which is known.
+// A body without instructions is known to need no registers.
 func TestAnEmptyBodyNeedsNoRegisters(t *testing.T) {
 	for _, src := range []string{"", "L:", "{ }"} {
 		if r := registers(t, src); r.Live != 0 || r.LivePreds != 0 {
@@ -104,7 +104,7 @@ func TestDeclaredRegisters(t *testing.T) {
 	}
 }
 
-// A body in which very many registers live through very many blocks has no
+// A body in which very many registers are live through very many blocks gets no
 // estimate, rather than one that takes minutes.
 func TestTangledBodiesHaveNoEstimate(t *testing.T) {
 	var b strings.Builder

@@ -1,12 +1,12 @@
 package ptx
 
-// access says what an instruction does to a register.
+// access says how an instruction uses a register.
 type access uint8
 
 const (
 	regRead  access = 1 << iota
-	regWrite        // gives it a value
-	regPart         // with regWrite: the old value may stay, in whole or in part
+	regWrite        // writes it
+	regPart         // with regWrite: some or all of the old value may stay
 )
 
 // flowKind says where control goes after an instruction.
@@ -19,13 +19,14 @@ const (
 	flowLeave           // ret, exit, trap
 )
 
-// opNotes is what matters here of an opcode, found once per spelling.
+// opNotes is what the inspection needs to know of an opcode, computed once per
+// spelling.
 type opNotes struct {
 	writes   bool // the first operand is the result, unless it is an address
-	keeps    bool // it is read as well
+	keeps    bool // it is also read
 	call     bool
 	flow     flowKind
-	features []int // in featureTable
+	features []int // indices in featureTable
 }
 
 func (x *inspector) note(in *Instr) *opNotes {

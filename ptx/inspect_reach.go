@@ -1,14 +1,14 @@
 package ptx
 
-// reach carries what called functions need up to their callers: shared memory
-// and stack.
+// reach propagates what called functions need to their callers: shared memory and
+// stack.
 func (x *inspector) reach() {
 	for _, n := range x.funcs {
 		if n.state == unvisited {
 			x.visit(n)
 		}
 	}
-	deep := false // a function that is no kernel has shared memory
+	deep := false // a .func uses shared memory
 	for _, n := range x.funcs {
 		deep = deep || !n.info.Entry && (n.own > 0 || len(n.shared) > 0)
 	}
@@ -17,8 +17,8 @@ func (x *inspector) reach() {
 	}
 }
 
-// visit computes n's stack behind those of its callees. It keeps its own list
-// of calls under way, since a chain of calls may be as long as the text.
+// visit computes n's stack after those of its callees. It keeps its own list of active
+// calls instead of recursing, since a chain of calls may be as long as the text.
 func (x *inspector) visit(root *functionNotes) {
 	type frame struct {
 		n    *functionNotes
@@ -57,7 +57,7 @@ func (x *inspector) visit(root *functionNotes) {
 	}
 }
 
-// deeper is the larger of two stacks, -1 where one is not known.
+// deeper returns the larger of two stacks, or -1 if one is unknown.
 func deeper(a, b int64) int64 {
 	if a < 0 || b < 0 {
 		return -1
@@ -65,8 +65,8 @@ func deeper(a, b int64) int64 {
 	return max(a, b)
 }
 
-// sharedOf adds up the .shared variables of n and, if deep is set, of all that
-// it reaches. Of a function only its own count: the rest is its callers'.
+// sharedOf adds up the .shared variables of n and, if deep is set, of all functions it
+// reaches.
 func (x *inspector) sharedOf(n *functionNotes, deep bool) {
 	names := map[string]*Variable{}
 	var size int64
@@ -83,7 +83,8 @@ func (x *inspector) sharedOf(n *functionNotes, deep bool) {
 	n.info.Shared = size
 }
 
-// reached is n, and with deep set all functions that it calls, and they.
+// reached returns n and, if deep is set, all functions that it calls directly or
+// indirectly.
 func (x *inspector) reached(n *functionNotes, deep bool) []*functionNotes {
 	list := []*functionNotes{n}
 	if !deep {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Summary writes the report for a reader: what the module needs, then each
-// kernel, and what else there is. Its layout may change between versions.
+// Summary writes the report as text: what the module needs, then each kernel, then the
+// rest. Its layout may change between versions.
 func (i *Inspection) Summary(w io.Writer) error {
 	s := &summary{}
 	s.module(i)
@@ -24,16 +24,16 @@ func (i *Inspection) Summary(w io.Writer) error {
 	return err
 }
 
-// String is the summary.
+// String returns the summary.
 func (i *Inspection) String() string {
 	var b strings.Builder
-	_ = i.Summary(&b) // a strings.Builder takes everything
+	_ = i.Summary(&b) // a strings.Builder never fails
 	return b.String()
 }
 
 type summary struct{ strings.Builder }
 
-// row is an indented line: a name and, behind it, what there is to say.
+// row writes an indented line: a name, then the formatted text.
 func (s *summary) row(name, format string, args ...any) {
 	fmt.Fprintf(s, "  %-11s "+format+"\n", append([]any{name}, args...)...)
 }
@@ -92,7 +92,8 @@ func (s *summary) parameters(f *FunctionInfo) {
 	}
 }
 
-// text is the parameter as a reader wants it: "n .u32", "x pointer to .global, aligned to 16".
+// text returns the parameter in a readable form: "n .u32", "x pointer to .global,
+// aligned to 16".
 func (p Param) text() string {
 	name := orNone(p.Name, "(no name)")
 	switch {
@@ -115,7 +116,7 @@ func (p Param) text() string {
 	return name + " ." + p.Type.String()
 }
 
-// boundsText are the launch bounds, "" where there are none.
+// boundsText returns the launch bounds, "" if there are none.
 func (f *FunctionInfo) boundsText() string {
 	var parts []string
 	add := func(is bool, format string, args ...any) {

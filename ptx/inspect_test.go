@@ -152,7 +152,7 @@ func TestInspectFeatures(t *testing.T) {
 	}
 }
 
-// The report of two files, kept as text: PURECUDA_UPDATE=1 writes it anew.
+// The reports of two files are kept as text. PURECUDA_UPDATE=1 rewrites them.
 func TestSummary(t *testing.T) {
 	for _, name := range []string{"compiler.ptx", "features.ptx"} {
 		m, err := ptx.Parse(name, []byte(testdata(t)[name]))
@@ -194,7 +194,7 @@ func TestSummaryReportsTheWritersError(t *testing.T) {
 	}
 }
 
-// Ten megabytes are read and inspected in seconds at most, on a slow machine too.
+// Ten megabytes take at most seconds to read and inspect, even on a slow machine.
 func TestInspectIsQuick(t *testing.T) {
 	if testing.Short() {
 		t.Skip("how the time grows with the text is the same everywhere: without -short")
@@ -224,7 +224,7 @@ func BenchmarkInspect1MB(b *testing.B) {
 	}
 }
 
-// FuzzInspect: no panic on any tree, with errors or without.
+// FuzzInspect checks that no tree makes Inspect panic, with errors or without.
 func FuzzInspect(f *testing.F) {
 	seed(f)
 	f.Add([]byte(".reg .b32 a<3>, a1<4>; .reg .pred p; L: @p bra L; call (a1), f, (a12); t: .branchtargets L, M; brx.idx a0, t; mov.b32 a1.x, {a2, a11};"))

@@ -5,7 +5,7 @@ type tokenKind uint8
 
 const (
 	tokEOF    tokenKind = iota
-	tokStop             // stands in front of the parser after an error, until it recovers
+	tokStop             // takes the current token's place after an error, until the parser recovers
 	tokBad              // not a token; lexer.problem may say why
 	tokIdent            // add, %r1, $L_1, _
 	tokDot              // .global, .shared::cta
@@ -18,9 +18,9 @@ type token struct {
 	start, end int
 }
 
-// lexer cuts the text into tokens on demand. After next, off is right behind the
-// current token, so the parser may look at the bytes there: dotted suffixes
-// (ld.global, %tid.x) and two-byte operators are read that way.
+// lexer splits the text into tokens on demand. After next, off is just past the current
+// token, so the parser can look at the bytes there. Dotted suffixes (ld.global, %tid.x)
+// and two-byte operators are read that way.
 type lexer struct {
 	src       string
 	off       int
@@ -33,7 +33,7 @@ type lexer struct {
 	doc       comment
 }
 
-// comment is the last run of comments that stand alone on their lines.
+// comment is the last run of comments that have their lines to themselves.
 type comment struct {
 	start, end int
 	lastLine   int32
@@ -56,7 +56,7 @@ const (
 
 var (
 	class   [256]uint8
-	inIdent [256]bool // may stand inside an identifier
+	inIdent [256]bool // allowed inside an identifier
 )
 
 func init() {
@@ -85,13 +85,13 @@ func init() {
 	}
 }
 
-// text is the current token as written.
+// text returns the current token as written.
 func (l *lexer) text() string { return l.src[l.tok.start:l.tok.end] }
 
-// word is a tokDot's name without the dot.
+// word returns a tokDot's name without the dot.
 func (l *lexer) word() string { return l.src[l.tok.start+1 : l.tok.end] }
 
-// pos is where the current token starts.
+// pos returns where the current token starts.
 func (l *lexer) pos() Pos { return Pos{Line: l.tokLine, Col: l.tokCol} }
 
 // scan reads the next token.
@@ -180,7 +180,7 @@ func (l *lexer) dotted(i int) {
 	}
 }
 
-// endOfModifier is the end of a dotted name that starts at i: identifier
+// endOfModifier returns the end of a dotted name that starts at i: identifier
 // characters and "::".
 func endOfModifier(src string, i int) int {
 	for i < len(src) {
@@ -215,13 +215,13 @@ func (l *lexer) quoted(i int) {
 	l.bad("string is not closed on its line", i, len(l.src))
 }
 
-// endOfNumber is the end of the numeric literal that starts at i.
+// endOfNumber returns the end of the numeric literal that starts at i.
 func endOfNumber(src string, i int) int {
 	j := i
 	if src[i] == '0' && i+1 < len(src) && class[src[i+1]] == clIdent {
 		switch src[i+1] {
 		case 'e', 'E':
-		default: // 0x, 0b, 0f, 0d and what is wrong: one word
+		default: // 0x, 0b, 0f, 0d, and malformed numbers: all up to the end of the word
 			for j < len(src) && inIdent[src[j]] {
 				j++
 			}
@@ -254,8 +254,8 @@ func digits(src string, i int) int {
 	return i
 }
 
-// skipComment returns the offset after the comment at i; i if there is none, or
-// if it is not closed (tok is then tokBad).
+// skipComment returns the offset after the comment at i; i if there is none or it is
+// not closed (tok is then tokBad).
 func (l *lexer) skipComment(i int) int {
 	if i+1 >= len(l.src) {
 		return i
@@ -292,8 +292,8 @@ func (l *lexer) skipComment(i int) int {
 	return j
 }
 
-// noteComment remembers the comment at start as the run that documents what
-// follows, or adds it to the run that it continues.
+// noteComment records the comment at start as documentation of what follows, or appends
+// it to the run that it continues.
 func (l *lexer) noteComment(start, end int, first int32) {
 	d := &l.doc
 	if first-d.lastLine <= 1 && l.off <= d.start && d.end > 0 {
@@ -307,7 +307,7 @@ func (l *lexer) noteComment(start, end int, first int32) {
 	d.lastLine = l.line
 }
 
-// startsLine reports whether only white space stands before offset i on its line.
+// startsLine reports whether there is only white space before offset i on its line.
 func startsLine(src string, i int) bool {
 	for i > 0 && class[src[i-1]] == clSpace {
 		i--
@@ -315,8 +315,8 @@ func startsLine(src string, i int) bool {
 	return i == 0 || src[i-1] == '\n'
 }
 
-// skipLineMarker passes over what a C preprocessor leaves: # 12 "file", #line.
-// Returns i for any other line that starts with # (tok is then tokBad).
+// skipLineMarker skips the lines that a C preprocessor leaves: # 12 "file", #line. It
+// returns i for any other line that starts with # (tok is then tokBad).
 func (l *lexer) skipLineMarker(i int) int {
 	j := i + 1
 	for j < len(l.src) && class[l.src[j]] == clSpace {
@@ -337,8 +337,8 @@ func (l *lexer) skipLineMarker(i int) int {
 	return k
 }
 
-// peek is the first byte after the current token that is no white space; 0 at
-// the end. It does not look past comments.
+// peek returns the first byte after the current token that is not white space, 0 at the
+// end. It does not look past comments.
 func (l *lexer) peek() byte {
 	for i := l.off; i < len(l.src); i++ {
 		if c := class[l.src[i]]; c != clSpace && c != clNewline {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// String is "8.0".
+// String returns the version as text: "8.0".
 func (v Version) String() string { return strconv.Itoa(v.Major) + "." + strconv.Itoa(v.Minor) }
 
 // AtLeast reports whether v is major.minor or newer.
@@ -30,8 +30,8 @@ func (m *Module) Line(n int) string {
 	return strings.TrimSuffix(s, "\r")
 }
 
-// Function returns the function or kernel of that name: its definition where
-// there is one, else a declaration, else nil.
+// Function returns the function or kernel of that name: its definition if there is one,
+// else a declaration, else nil.
 func (m *Module) Function(name string) *Function {
 	var found *Function
 	for _, d := range m.Decls {
@@ -42,8 +42,8 @@ func (m *Module) Function(name string) *Function {
 	return found
 }
 
-// Variable returns the module-level variable of that name: its definition where
-// there is one, else an .extern declaration, else nil.
+// Variable returns the module-level variable of that name: its definition if there is
+// one, else an .extern declaration, else nil.
 func (m *Module) Variable(name string) *Variable {
 	var found *Variable
 	for _, d := range m.Decls {
@@ -76,8 +76,8 @@ func (f *Function) Directive(name string) (Directive, bool) {
 	return Directive{}, false
 }
 
-// Len is the number of array elements: 1 for what is no array, -1 for an array
-// whose first dimension is open.
+// Len returns the number of array elements: 1 for a variable that is not an array, -1
+// for an array whose first dimension is open.
 func (v *Variable) Len() int64 {
 	n := int64(1)
 	for _, d := range v.Dims {
@@ -85,21 +85,21 @@ func (v *Variable) Len() int64 {
 		case d == Unsized:
 			return -1
 		case d != 0 && n > math.MaxInt64/64/d:
-			return math.MaxInt64 / 64 // a tree made by hand: saturate, the parser refuses it
+			return math.MaxInt64 / 64 // a hand-made tree may be too large; the parser refuses that
 		}
 		n *= d
 	}
 	return n
 }
 
-// ElemSize is the size in bytes of one element, vectors included.
+// ElemSize returns the size in bytes of one element, vectors included.
 func (v *Variable) ElemSize() int64 { return int64(v.Type.Size() * max(v.Vector, 1)) }
 
-// Size is the size in bytes; 0 for an array whose first dimension is open. A
-// count (name<n>) multiplies nothing: it is the size of one of them.
+// Size returns the size in bytes, 0 for an array whose first dimension is open. For
+// name<n> it is the size of one of the n variables.
 func (v *Variable) Size() int64 { return max(v.Len(), 0) * v.ElemSize() }
 
-// Alignment is the alignment in bytes: the stated one, or the element's own.
+// Alignment returns the alignment in bytes: as stated, or else that of the element.
 func (v *Variable) Alignment() int64 {
 	if v.Align > 0 {
 		return int64(v.Align)
@@ -107,8 +107,8 @@ func (v *Variable) Alignment() int64 {
 	return max(v.ElemSize(), 1)
 }
 
-// NewOpcode splits an instruction's full name, such as "ld.global.f32"; false
-// if it is not one.
+// NewOpcode splits an instruction's full name, such as "ld.global.f32". It returns
+// false if the text is not one.
 func NewOpcode(text string) (*Opcode, bool) {
 	name, rest, dotted := strings.Cut(text, ".")
 	op := &Opcode{Text: text, Name: name}
@@ -136,8 +136,8 @@ func (o *Opcode) Has(mod string) bool {
 	return false
 }
 
-// Type is the last modifier that is a type: the operation's type for most
-// instructions, the source's for cvt and setp; NoType if there is none.
+// Type returns the last modifier that is a type: the operation's type for most
+// instructions, the source's for cvt and setp; or NoType if there is none.
 func (o *Opcode) Type() Type {
 	for i := len(o.Mods) - 1; i >= 0; i-- {
 		if t := ParseType(o.Mods[i]); t != NoType {
@@ -147,20 +147,20 @@ func (o *Opcode) Type() Type {
 	return NoType
 }
 
-// Call is the meaning of a call instruction's operands.
+// Call holds the operands of a call instruction by their meaning.
 type Call struct {
 	Return []Operand // *Sym of .param variables, *Reg, *Sink
 	Callee Operand   // *Sym, or *Reg of an indirect call
 	Args   []Operand // as Return, and *Imm
-	Table  string    // label of .calltargets or .callprototype; "" for a direct call
+	Table  string    // label of .calltargets or .callprototype, "" for a direct call
 }
 
-// Call takes the operands of a call instruction apart:
+// Call splits the operands of a call instruction:
 //
 //	call (ret), callee, (args), table;
 //
-// where all but the callee can be missing. It reports false for every other
-// instruction and for a call that is not of this form.
+// All but the callee are optional. It returns false for every other instruction and for
+// a call that does not have this form.
 func (in *Instr) Call() (Call, bool) {
 	var c Call
 	args := in.Args

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Needs is what PTX asks of the driver that compiles it and of the device it
-// runs on, by its .version and .target. [Module.Needs] and [ModuleInfo.Needs]
-// read it, [Needs.Check] answers for one machine.
+// Needs is what PTX requires of the driver that compiles it and of the device that runs
+// it, according to .version and .target. [Module.Needs] and [ModuleInfo.Needs] read it.
+// [Needs.Check] checks it against one machine.
 type Needs struct {
-	Version     Version // zero where the text has no .version
-	Target      Target  // the most demanding architecture; not valid where the text names none
+	Version     Version // zero if the text has no .version
+	Target      Target  // the most demanding architecture; not valid if the text names none
 	AddressSize int     // 32 or 64; 0 where not stated, which drivers take as their own
-	unknown     string  // a target that begins with sm_ and is no architecture
+	unknown     string  // a target that begins with sm_ but is not an architecture
 }
 
-// Needs is what the module asks of driver and device.
+// Needs returns what the module requires of driver and device.
 func (m *Module) Needs() Needs { return needs(m.Version, m.Targets, m.AddressSize) }
 
-// Needs is what the module asks of driver and device.
+// Needs returns what the module requires of driver and device.
 func (m *ModuleInfo) Needs() Needs { return needs(m.Version, m.Targets, m.AddressSize) }
 
 func needs(v Version, targets []string, addressSize int) Needs {
@@ -35,12 +35,12 @@ func needs(v Version, targets []string, addressSize int) Needs {
 	return n
 }
 
-// Driver is the CUDA version of the oldest driver that takes the text, as
-// cuDriverGetVersion counts: 12040 for 12.4. It is false where this package
-// does not know the version.
+// Driver returns the CUDA version of the oldest driver that accepts the text, in
+// cuDriverGetVersion's format: 12040 for 12.4. The second result is false if this
+// package does not know the PTX version.
 func (n Needs) Driver() (cuda int, known bool) { return n.Version.CUDA() }
 
-// String says what is needed in a line.
+// String returns the requirements in one line.
 func (n Needs) String() string {
 	driver := "a driver that takes PTX " + n.Version.String()
 	if cuda, ok := n.Driver(); ok {
@@ -55,14 +55,14 @@ func (n Needs) String() string {
 // UnmetKind says which need is not met.
 type UnmetKind uint8
 
-// The needs.
+// The requirements that may not be met.
 const (
-	UnmetText    UnmetKind = iota // the header is wrong by itself: no machine takes it
+	UnmetText    UnmetKind = iota // the header is invalid on any machine
 	UnmetVersion                  // the driver is older than .version
 	UnmetTarget                   // .target is not for the device
 )
 
-// UnmetError says why a machine does not take a module, and what to do.
+// UnmetError says why a machine cannot load a module, and what to do.
 type UnmetError struct {
 	Kind    UnmetKind
 	Needs   Needs
@@ -70,7 +70,7 @@ type UnmetError struct {
 	Advice  string
 }
 
-// Error is the problem and the advice, in one line.
+// Error returns the problem and the advice in one line.
 func (e *UnmetError) Error() string {
 	if e == nil {
 		return "nothing is unmet"
@@ -78,15 +78,15 @@ func (e *UnmetError) Error() string {
 	return e.Problem + ": " + e.Advice
 }
 
-// Check answers whether the driver of a CUDA version (13000 for 13.0, as
-// cuDriverGetVersion says) can compile the text for a device of a compute
-// capability. The answer is nil or an [*UnmetError] that says what to do. With
-// a CUDA version of 0 the driver is not looked at, with a capability of 0.0 the
-// device is not.
+// Check checks whether a driver of the given CUDA version can compile the text for a
+// device of the given compute capability. The version is in cuDriverGetVersion's
+// format: 13000 for 13.0. Check returns nil or an [*UnmetError] that says what to do. A
+// CUDA version of 0 skips the check of the driver, a capability of 0.0 that of the
+// device.
 //
-// Only what is certain is refused: a driver newer than this package knows takes
-// every version, and a target that it does not know runs by the rule of its
-// suffix. What instructions need is for the driver's compiler to say.
+// Check refuses only what certainly fails. It assumes that a driver newer than this
+// package accepts every version, and that an unknown target follows the rule of its
+// suffix. It does not look at instructions: the driver's compiler checks those.
 func (n Needs) Check(cuda, major, minor int) error {
 	for _, check := range []func(cuda, device int) *UnmetError{n.checkHeader, n.checkVersion, n.checkPair, n.checkTarget, n.checkAddresses} {
 		if e := check(cuda, capability(major, minor)); e != nil {
@@ -139,9 +139,9 @@ func (n Needs) tooNew(cuda int, newest Version) *UnmetError {
 	}
 }
 
-// checkPair looks at .version and .target together: each version knows the
-// targets of its time, and a driver those of its own. (It may know one of them
-// with older versions than the one that brought it.)
+// checkPair checks .version and .target together. Each version knows the targets of its
+// time, and a driver knows its own. A driver may accept a target with versions older
+// than the one that introduced it.
 func (n Needs) checkPair(cuda, _ int) *UnmetError {
 	since, ok := n.Target.Since()
 	_, sure := NewestFor(cuda)
@@ -182,7 +182,7 @@ func (n Needs) targetAdvice(device int) string {
 		portable, n.Target.Scope.suffix(), n.Target.Scope)
 }
 
-// checkAddresses: from capability 9.0 on there is no compiler for 32-bit code.
+// checkAddresses refuses 32-bit code from capability 9.0 on, where no compiler exists.
 func (n Needs) checkAddresses(_, device int) *UnmetError {
 	if n.AddressSize != 32 || device < capability(9, 0) {
 		return nil
@@ -194,5 +194,5 @@ func (n Needs) checkAddresses(_, device int) *UnmetError {
 	}
 }
 
-// cudaText is "12.4" for 12040.
+// cudaText returns "12.4" for 12040.
 func cudaText(cuda int) string { return fmt.Sprintf("%d.%d", cuda/1000, cuda%1000/10) }

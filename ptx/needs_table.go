@@ -2,15 +2,15 @@ package ptx
 
 import "strings"
 
-// release is a PTX ISA version and the CUDA version whose driver was the first
-// to take it, as cuDriverGetVersion counts.
+// release is a PTX ISA version and the CUDA version of the first driver that accepts
+// it, in cuDriverGetVersion's format.
 type release struct {
 	ptx  Version
 	cuda int
 }
 
-// releases follows the PTX ISA's "Release History", newest first. 5.1 is not in
-// it, but ptxas takes it. Of CUDA 12.6 there is none: it has PTX ISA 8.5.
+// releases follows the PTX ISA's "Release History", newest first. That list lacks 5.1,
+// which ptxas accepts. CUDA 12.6 has no entry because it still has PTX ISA 8.5.
 var releases = []release{
 	{Version{9, 4}, 13040}, {Version{9, 3}, 13030}, {Version{9, 2}, 13020}, {Version{9, 1}, 13010}, {Version{9, 0}, 13000},
 	{Version{8, 8}, 12090}, {Version{8, 7}, 12080}, {Version{8, 6}, 12070}, {Version{8, 5}, 12050}, {Version{8, 4}, 12040},
@@ -25,10 +25,10 @@ var releases = []release{
 	{Version{1, 5}, 3000}, {Version{1, 4}, 2020}, {Version{1, 3}, 2010}, {Version{1, 2}, 2000}, {Version{1, 1}, 1010}, {Version{1, 0}, 1000},
 }
 
-// firstVersions has the oldest PTX ISA version with each target: up to sm_72
-// the oldest with which ptxas 11.8 takes it, from sm_75 on ptxas 13.0, and of
-// those that came later what the PTX ISA says at ".target". Driver 580 says the
-// same, see testdata/headers-580.txt.
+// firstVersions maps each target to the oldest PTX ISA version that has it. Up to sm_72
+// that is the oldest one ptxas 11.8 accepts, from sm_75 on the oldest for ptxas 13.0.
+// Later targets follow the PTX ISA's ".target". Driver 580 agrees, see
+// testdata/headers-580.txt.
 var firstVersions = map[string]Version{
 	"10": {1, 0}, "11": {1, 0}, "12": {1, 2}, "13": {1, 2}, "20": {2, 0}, "21": {2, 0},
 	"30": {3, 0}, "32": {4, 0}, "35": {3, 1}, "37": {4, 1}, "50": {4, 0}, "52": {4, 1}, "53": {4, 2},
@@ -40,8 +40,8 @@ var firstVersions = map[string]Version{
 	"120": {8, 7}, "120a": {8, 7}, "120f": {8, 8}, "121": {8, 8}, "121a": {8, 8}, "121f": {8, 8},
 }
 
-// Since is the PTX ISA version that brought the target; false for a target
-// that is not known here.
+// Since returns the PTX ISA version that introduced the target, false if this package
+// does not know the target.
 func (t Target) Since() (Version, bool) {
 	name, ok := strings.CutPrefix(Target{Major: t.Major, Minor: t.Minor, Scope: t.Scope}.String(), "sm_")
 	if !ok {
@@ -51,9 +51,9 @@ func (t Target) Since() (Version, bool) {
 	return v, ok
 }
 
-// CUDA is the CUDA version, counted as cuDriverGetVersion does (12040 for
-// 12.4), whose driver was the first to take PTX of version v; false for a
-// version that is not known here, being newer than this table or no version.
+// CUDA returns the CUDA version of the first driver that accepts PTX of version v, in
+// cuDriverGetVersion's format (12040 for 12.4). It returns false for versions that this
+// package does not know.
 func (v Version) CUDA() (int, bool) {
 	for _, r := range releases {
 		if r.ptx == v {
@@ -63,9 +63,9 @@ func (v Version) CUDA() (int, bool) {
 	return 0, false
 }
 
-// NewestFor is the newest PTX ISA version that a driver of a CUDA version
-// (13000 for 13.0) takes; false for a driver that is newer than this table, or
-// older than all of CUDA.
+// NewestFor returns the newest PTX ISA version that a driver of a CUDA version accepts
+// (13000 for 13.0). It returns false for a driver newer than this package's table or
+// older than all of it.
 func NewestFor(cuda int) (Version, bool) {
 	if cuda/10 > releases[0].cuda/10 {
 		return releases[0].ptx, false

@@ -12,7 +12,7 @@ import (
 // answer is one line of testdata/headers-580.txt.
 type answer struct{ text, code string }
 
-// answers are headers and what a driver said to each.
+// answers reads the headers and the driver's result for each.
 func answers(t *testing.T) []answer {
 	t.Helper()
 	data, err := os.ReadFile("testdata/headers-580.txt")
@@ -40,7 +40,7 @@ func answers(t *testing.T) []answer {
 	return out
 }
 
-// The check says of every header what driver 580 said on an H200.
+// Check agrees with driver 580 on an H200 about every header.
 func TestNeedsAgreeWithTheDriver(t *testing.T) {
 	for _, a := range answers(t) {
 		m, err := ptx.Parse("", []byte(a.text))
@@ -113,18 +113,18 @@ func TestCheckSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// What this package does not know is not refused.
+// Versions and targets that this package does not know are not refused.
 func TestTheUnknownIsNotRefused(t *testing.T) {
 	for _, test := range []struct {
 		version, target    string
 		cuda, major, minor int
 	}{
-		{"9.7", "sm_90", 14000, 9, 0},    // driver and version from after the table
-		{"10.2", "sm_150", 15000, 15, 0}, // and a device
+		{"9.7", "sm_90", 14000, 9, 0},    // driver and version newer than the table
+		{"10.2", "sm_150", 15000, 15, 0}, // and the device
 		{"10.2", "sm_150f", 15000, 15, 3},
 		{"9.0", "sm_88", 13990, 8, 8},
-		{"99.0", "sm_90", 0, 9, 0},     // driver not asked about
-		{"8.0", "sm_90a", 13000, 0, 0}, // device not asked about
+		{"99.0", "sm_90", 0, 9, 0},     // driver not checked
+		{"8.0", "sm_90a", 13000, 0, 0}, // device not checked
 		{"7.0", "sm_71", 0, 7, 5},
 	} {
 		n := parse(t, ".version "+test.version+"\n.target "+test.target+"\n.address_size 64\n").Needs()

@@ -1,6 +1,6 @@
 package ptx
 
-// What each node is asked for by Decl, Stmt and Operand.
+// Methods that Decl, Stmt and Operand require of each node.
 
 // Position returns where it begins.
 func (n *Function) Position() Pos { return n.Pos }

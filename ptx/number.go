@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// value is a constant while it is computed.
+// value is a constant during evaluation.
 type value struct {
 	Kind ImmKind
 	Bits uint64
@@ -40,8 +40,7 @@ func parseNumber(s string) (value, bool) {
 	return parseInteger(s, 10)
 }
 
-// parseInteger reads digits and the suffix U. What does not fit a signed number
-// is unsigned.
+// parseInteger reads digits and the suffix U. A number too large for int64 is unsigned.
 func parseInteger(s string, base uint64) (value, bool) {
 	kind := ImmInt
 	if n := len(s); n > 0 && s[n-1] == 'U' {

@@ -7,7 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// shape writes an operand with the kind of each node, to tell apart what prints alike.
+// shape prints an operand with the kind of each node, to distinguish nodes that print
+// alike.
 func shape(o ptx.Operand) string {
 	switch o := o.(type) {
 	case *ptx.Reg:

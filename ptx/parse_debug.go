@@ -142,7 +142,7 @@ func (p *parser) pragmaText() []string {
 	return out
 }
 
-// quotedText reads a string and gives it without its quotes, escapes untouched.
+// quotedText reads a string and returns it without its quotes, escapes untouched.
 func (p *parser) quotedText(what string) string {
 	if !p.at(tokString) {
 		p.expected(what)
@@ -153,7 +153,7 @@ func (p *parser) quotedText(what string) string {
 	return s[1 : len(s)-1]
 }
 
-// plainNumber reads an unsigned integer that is no expression.
+// plainNumber reads an unsigned integer literal, not an expression.
 func (p *parser) plainNumber(what string) uint64 {
 	if !p.at(tokNumber) {
 		p.expected(what)
@@ -168,7 +168,7 @@ func (p *parser) plainNumber(what string) uint64 {
 	return v.Bits
 }
 
-// smallNumber is plainNumber for what fits an int32.
+// smallNumber is plainNumber for numbers that fit an int32.
 func (p *parser) smallNumber(what string) int {
 	if p.at(tokNumber) {
 		if v, ok := parseNumber(p.text()); ok && v.Kind < ImmF32 && v.Bits > 1<<31-1 {

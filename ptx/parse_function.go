@@ -34,13 +34,14 @@ func (p *parser) functionHeader(f *Function) {
 	}
 }
 
-// beforeNext reports whether the next declaration begins, or the text ends: the
-// prototype of a .func needs no ";", as compilers up to CUDA 3.0 wrote it.
+// beforeNext reports whether the next declaration begins here, or the text ends. The
+// prototype of a .func needs no ";", since compilers up to CUDA 3.0 wrote none.
 func (p *parser) beforeNext() bool {
 	return p.at(tokEOF) || p.tok.kind == tokDot && p.declares() && p.word() != "pragma"
 }
 
-// endsWithPragma: the ";" of a .pragma can be the one that ends a declaration.
+// endsWithPragma reports whether the last directive is a .pragma, whose ";" can also
+// end the declaration.
 func endsWithPragma(list []Directive) bool {
 	return len(list) > 0 && list[len(list)-1].Name == "pragma"
 }
@@ -98,7 +99,7 @@ func (p *parser) language() Directive {
 	return d
 }
 
-// recoverHeader skips to the body, so that its errors are found too.
+// recoverHeader skips to the body, so that errors in the body are reported too.
 func (p *parser) recoverHeader() {
 	if !p.recovering() {
 		return

@@ -73,7 +73,7 @@ func (p *parser) name() Operand {
 	return n
 }
 
-// register reads the current identifier and the selector attached to it.
+// register reads the current identifier and its selector.
 func (p *parser) register() *Reg {
 	n := p.regs.get()
 	n.Pos, n.Name = p.pos(), p.text()
@@ -83,7 +83,7 @@ func (p *parser) register() *Reg {
 	return n
 }
 
-// regSum reads what is added to r.
+// regSum reads the constant added to r.
 func (p *parser) regSum(r *Reg) Operand {
 	offset := p.offset()
 	if offset == 0 {
@@ -94,15 +94,15 @@ func (p *parser) regSum(r *Reg) Operand {
 	return n
 }
 
-// attached is the dotted suffix right behind the current token, which it makes
-// part of the token; "" if there is none.
+// attached returns the dotted suffix directly after the current token and makes it part
+// of the token; "" if there is none.
 func (p *parser) attached() string {
 	if p.off == len(p.src) || p.src[p.off] != '.' {
 		return ""
 	}
 	start := p.off + 1
 	end := endOfModifier(p.src, start)
-	if end > start { // else the dot is an error by itself
+	if end > start { // otherwise the dot is an error of its own
 		p.off = end
 	}
 	return p.src[start:end]
@@ -264,7 +264,7 @@ func (p *parser) integerOf(v value, what string) int64 {
 func (p *parser) immediate() *Imm {
 	pos := p.pos()
 	if p.at(tokNumber) && p.off < len(p.src) && (p.src[p.off] == ';' || p.src[p.off] == ',') {
-		if v, ok := parseNumber(p.text()); ok { // a plain number, as nearly always
+		if v, ok := parseNumber(p.text()); ok { // nearly always a plain number
 			p.scan()
 			return p.newImm(pos, v)
 		}

@@ -112,9 +112,9 @@ func (p *parser) targets(what string, ranges bool) []string {
 	return out
 }
 
-// labelRange adds prefix0, prefix1 ... A label's definition takes bytes too, so
-// a text that names more labels than it has room to define is wrong; without
-// that bound a few bytes would make millions of names.
+// labelRange appends prefix0, prefix1 ... Each label needs bytes for its definition, so
+// a text that names more labels than it has room to define is wrong. Without that bound
+// a few bytes could create millions of names.
 func (p *parser) labelRange(out []string, prefix string) []string {
 	p.next()
 	n := p.smallNumber("how many labels")
@@ -134,7 +134,7 @@ func (p *parser) labelRange(out []string, prefix string) []string {
 // prototype = [(return)] _ [(parameters)] { performance } ;
 func (p *parser) prototype(pos Pos, label string) *CallPrototype {
 	c := &CallPrototype{Pos: pos, Label: label}
-	mark := p.names.mark() // its names are nobody's
+	mark := p.names.mark() // its names are not in scope anywhere else
 	defer p.names.reset(mark)
 	p.next()
 	if p.at('(') {
@@ -149,7 +149,7 @@ func (p *parser) prototype(pos Pos, label string) *CallPrototype {
 	return c
 }
 
-// directive reads what starts with a dot inside a body.
+// directive reads a directive inside a body.
 func (p *parser) directive() {
 	switch p.word() {
 	case "loc", "loc_intermediate":
@@ -184,7 +184,7 @@ func (p *parser) directive() {
 	}
 }
 
-// missingBrace ends all open bodies: what comes now belongs to the module.
+// missingBrace ends all open bodies: what follows belongs to the module.
 func (p *parser) missingBrace() {
 	p.expected(`"}" before ` + p.text())
 	if p.recovering() {
@@ -226,7 +226,7 @@ func (p *parser) instruction(g Guard) {
 	}
 }
 
-// opcode = name { .modifier }. Blanks before a modifier are allowed.
+// opcode = name { .modifier }. Spaces before a modifier are allowed.
 func (p *parser) opcode() *Opcode {
 	start, at := p.tok.start, p.pos()
 	end := p.tok.end
@@ -258,7 +258,7 @@ func (p *parser) opcode() *Opcode {
 	return op
 }
 
-// spaced appends modifiers that blanks separate from the opcode.
+// spaced appends modifiers that are separated from the opcode by spaces.
 func (p *parser) spaced(text string) string {
 	parts := []string{text}
 	for p.at(tokDot) {
@@ -268,8 +268,8 @@ func (p *parser) spaced(text string) string {
 	return strings.Join(parts, "")
 }
 
-// recoverStatement skips to where the next statement can start. It reports
-// false where the block can not go on.
+// recoverStatement skips to where the next statement can start. It returns false if the
+// block cannot continue.
 func (p *parser) recoverStatement(start int) bool {
 	if !p.recovering() {
 		return false
@@ -290,11 +290,11 @@ func (p *parser) recoverStatement(start int) bool {
 			return true
 		}
 	}
-	return true // the block reports the missing brace
+	return true // the caller reports the missing brace
 }
 
-// startsStatement guesses whether the token begins a statement: it is the first
-// of its line and looks like one.
+// startsStatement guesses whether the token begins a statement: it is the first on its
+// line and looks like one.
 func (p *parser) startsStatement() bool {
 	switch p.tok.kind {
 	case tokDot, '@', '{':

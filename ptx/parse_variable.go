@@ -33,7 +33,7 @@ func (p *parser) variableList(head Variable) {
 	p.expect(';', `"," or ";"`)
 }
 
-// finish hands a finished declaration on.
+// finish stores a finished declaration.
 func (p *parser) finish(v *Variable) {
 	if v.Space != RegSpace {
 		p.names.declare(v.Name, variable, v.Count)
@@ -52,7 +52,7 @@ func (p *parser) finish(v *Variable) {
 	p.emit(r)
 }
 
-// emit adds what can stand in a body and at module level to where the parser is.
+// emit adds a node that is allowed in a body and at module level to the current one.
 func (p *parser) emit(n interface {
 	Decl
 	Stmt

@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// maxDepth bounds the nesting of scopes, braces and parentheses. Compilers stay
-// far below; without a bound a text of only "{" would exhaust the stack.
+// maxDepth bounds the nesting of scopes, braces and parentheses. Compilers stay far
+// below it. Without a bound, a text of "{" alone would exhaust the stack.
 const maxDepth = 200
 
 // Parse reads PTX text. The name is for messages only. The text ends at the
 // first NUL byte, as it does for the driver.
 //
-// On syntax errors the error is of type [Errors], and the module holds what
-// could be read in spite of them; use it for inspection only.
+// On syntax errors the error is of type [Errors], and the module holds what could still
+// be read; use it only for inspection.
 func Parse(name string, src []byte) (*Module, error) {
 	p := newParser(name, string(untilNUL(src)))
 	m := p.module()
@@ -23,19 +23,19 @@ func Parse(name string, src []byte) (*Module, error) {
 	return m, nil
 }
 
-// parser turns tokens into nodes. After an error the current token is tokStop,
-// which nothing accepts, so every loop and every production ends by itself; the
-// statement loop then recovers. Errors in between are consequences and dropped.
+// parser turns tokens into nodes. After an error the current token is tokStop, which
+// nothing accepts, so every loop and every production ends. The statement loop then
+// recovers. Errors in between are consequences of the first and are dropped.
 type parser struct {
 	lexer
 	path   string // for messages
 	errs   Errors
 	failed bool
-	stop   tokenKind // the token that tokStop hides
-	unwind bool      // a module-level directive inside a body: the body's end is missing
+	stop   tokenKind // the token that tokStop replaces
+	unwind bool      // a module-level directive inside a body: the closing brace is missing
 	fatal  bool      // no recovery: the rest of the text is not read
 	depth  int
-	ranged int // labels that ranges have named
+	ranged int // number of labels named by ranges
 
 	mod     *Module
 	names   scope
@@ -62,20 +62,20 @@ type parser struct {
 	regDecls slab[RegDecl]
 	vars     slab[Variable]
 	locs     slab[Loc]
-	args     slab[Operand] // of instructions, made in place
-	elems    slab[Operand] // of what stands inside an operand
+	args     slab[Operand] // of instructions, built in place
+	elems    slab[Operand] // of nested operands
 	stmts    slab[Stmt]
 	params   slab[*Variable]
 	sizes    slab[uint64] // of directives
 	dims     slab[int64]
 	ptrs     slab[Pointer]
 
-	// What Signatures keeps, and what it uses again for each kernel.
+	// What Signatures keeps, and what it reuses for each kernel.
 	kept slab[Param]
 	perf []Directive
 }
 
-// untilNUL is the text as a C string ends it.
+// untilNUL returns the text up to its first NUL.
 func untilNUL(src []byte) []byte {
 	if i := bytes.IndexByte(src, 0); i >= 0 {
 		return src[:i]
@@ -99,7 +99,7 @@ func (p *parser) next() {
 
 func (p *parser) at(k tokenKind) bool { return p.tok.kind == k }
 
-// atWord reports whether the token is the dotted name .word.
+// atWord reports whether the token is .word.
 func (p *parser) atWord(word string) bool { return p.tok.kind == tokDot && p.word() == word }
 
 // accept moves past the token if it is k.
@@ -111,7 +111,7 @@ func (p *parser) accept(k tokenKind) bool {
 	return true
 }
 
-// expect is accept, and an error otherwise.
+// expect is accept, but reports an error if the token is not k.
 func (p *parser) expect(k tokenKind, what string) {
 	if !p.accept(k) {
 		p.expected(what)
@@ -145,7 +145,7 @@ func (p *parser) report(e Error, off int, at Pos) {
 // note adds an error without stopping the production.
 func (p *parser) note(e Error, off int, at Pos) {
 	if n := len(p.errs); n > 0 && p.errs[n-1].Pos == at || p.fatal {
-		return // a consequence of the one before
+		return // a consequence of the previous error
 	}
 	if len(p.errs) == maxErrors {
 		e = Error{Problem: "too many errors: the rest of the text was not read"}
@@ -174,8 +174,8 @@ func (p *parser) found() string {
 	return `"` + s + `"`
 }
 
-// enter counts a level of nesting; it reports false, having failed for good,
-// where there are too many.
+// enter counts a level of nesting. If there are too many, it fails for good and returns
+// false.
 func (p *parser) enter() bool {
 	p.depth++
 	if p.depth > maxDepth {
@@ -188,8 +188,8 @@ func (p *parser) enter() bool {
 
 func (p *parser) leave() { p.depth-- }
 
-// recovering ends the failed state: the token that failed is current again. It
-// reports false where the rest is not to be read; the parser is then at the end.
+// recovering ends the failed state and makes the token that failed current again. It
+// returns false if the rest is not to be read; the parser is then at the end.
 func (p *parser) recovering() bool {
 	p.failed = false
 	p.tok.kind = p.stop

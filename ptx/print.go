@@ -2,8 +2,8 @@ package ptx
 
 import "strconv"
 
-// String is the module as PTX text. Comments are lost, except those kept in Doc;
-// parsing the text gives the same tree, positions apart.
+// String returns the module as PTX text. Comments are lost, except those kept in Doc.
+// Parsing the text gives the same tree except for positions.
 func (m *Module) String() string { return string(m.Append(nil)) }
 
 // Append appends the module as PTX text to b.
@@ -16,14 +16,14 @@ func (m *Module) Append(b []byte) []byte {
 	return w.b
 }
 
-// String is the instruction as PTX writes it, with its guard and semicolon.
+// String returns the instruction as PTX writes it, with its guard and semicolon.
 func (in *Instr) String() string {
 	var w printer
 	w.instr(in)
 	return string(w.b)
 }
 
-// OperandString is an operand as PTX writes it.
+// OperandString returns an operand as PTX writes it.
 func OperandString(o Operand) string {
 	var w printer
 	w.operand(o)
@@ -44,8 +44,8 @@ func (w *printer) put(parts ...string) {
 
 func (w *printer) int(v int64) { w.b = strconv.AppendInt(w.b, v, 10) }
 
-// tabs indents a line. Scopes nested deeper than any compiler's stay where they
-// are, so that what is printed is not many times what was read.
+// tabs writes the indentation. It has a limit above any compiler's nesting, so that
+// printing hostile input does not multiply its size.
 func (w *printer) tabs() {
 	const most = "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
 	w.put(most[:min(w.indent, len(most))])
@@ -86,7 +86,7 @@ func (w *printer) decl(d Decl) {
 	}
 }
 
-// shared writes what can stand in a body and at module level.
+// shared writes a node that is allowed both in a body and at module level.
 func (w *printer) shared(node any) {
 	switch n := node.(type) {
 	case *Variable:

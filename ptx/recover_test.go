@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// An error is reported once: what comes after it in the same statement is
-// skipped, braces and all, and the next statement is read as ever.
+// An error is reported once. The rest of its statement is skipped, braces and all, and
+// the next statement is read as usual.
 func TestAnErrorEndsWithItsStatement(t *testing.T) {
 	for _, text := range []string{
 		"\tadd.u32 %r1, ] {%r2} %r3; mov.u32 %r4, 1;\n",
@@ -30,7 +30,7 @@ func TestAnErrorEndsWithItsStatement(t *testing.T) {
 	}
 }
 
-// Names of one function mean nothing in the next.
+// A function's names are not in scope in the next.
 func TestNamesEndWithTheirFunction(t *testing.T) {
 	m := parse(t, header+`.global .u32 a;
 .func (.reg .u32 r) f(.reg .u64 a) { cvt.u32.u64 r, a; ret; }

@@ -1,8 +1,8 @@
 package ptx
 
-// scope knows which names are registers and which are variables, as far as the
-// first letter does not tell: names with '%' are registers and others are not,
-// unless they were declared otherwise. In compilers' output it stays empty.
+// scope knows which names are registers and which are variables, where the first letter
+// does not tell. Names with '%' are registers and others are not, unless declared
+// otherwise. For compilers' output it stays empty.
 type scope struct {
 	single map[string]named // name
 	ranges map[string]named // prefix of name<count>
@@ -30,7 +30,7 @@ type undo struct {
 
 func (s *scope) mark() int { return len(s.undo) }
 
-// reset ends every declaration made since mark.
+// reset removes every declaration made since mark.
 func (s *scope) reset(mark int) {
 	for len(s.undo) > mark {
 		u := s.undo[len(s.undo)-1]
@@ -73,7 +73,7 @@ func byFirstLetter(name string) nameKind {
 	return variable
 }
 
-// isRegister tells what a name in an operand is.
+// isRegister reports whether a name in an operand is a register.
 func (s *scope) isRegister(name string) bool {
 	if len(s.undo) == 0 {
 		return name[0] == '%'
@@ -102,7 +102,8 @@ func (s *scope) inRange(name string) nameKind {
 	return unnamed
 }
 
-// isSpecial tells predefined registers from declared ones. PTX ISA, "Special Registers".
+// isSpecial distinguishes predefined registers from declared ones. PTX ISA, "Special
+// Registers".
 func isSpecial(name string) bool {
 	if len(name) < 4 || class[name[2]] == clDigit { // %r1, %f23, %p4
 		return false

@@ -1,18 +1,18 @@
 package ptx
 
-// Signature is what a launch of a kernel needs to know.
+// Signature holds what a launch of a kernel needs.
 type Signature struct {
 	Name       string
-	Line       int     // where its .entry is
+	Line       int     // line of its .entry
 	Params     []Param // in order
-	ParamBytes int     // size of the parameter block: where the last parameter ends
+	ParamBytes int     // size of the parameter block: the end of the last parameter
 
 	// Launch bounds; 0 where not stated.
-	MaxThreads  [3]int // .maxntid; sizes not written are 1
-	ReqThreads  [3]int // .reqntid, likewise
+	MaxThreads  [3]int // .maxntid; 1 for sizes that are not written
+	ReqThreads  [3]int // .reqntid, in the same form
 	MinBlocks   int    // .minnctapersm
 	MaxRegs     int    // .maxnreg
-	ReqCluster  [3]int // .reqnctapercluster, likewise
+	ReqCluster  [3]int // .reqnctapercluster, in the same form
 	MaxCluster  int    // .maxclusterrank
 	ClusterGrid bool   // .blocksareclusters: the grid is counted in clusters
 }
@@ -27,11 +27,11 @@ type Param struct {
 	Align    int   // bytes
 	Offset   int   // from the start of the parameter block
 	PtrSpace Space // of a ParamPointer: where it points
-	PtrAlign int   // of a ParamPointer: alignment of what it points to; 0 where not stated
+	PtrAlign int   // of a ParamPointer: the alignment of its memory; 0 where not stated
 }
 
-// ParamKind says what a parameter is, as far as the text tells. Compilers
-// declare most pointers as plain .u64 or .b64.
+// ParamKind says what a parameter is, as far as the text shows. Compilers declare most
+// pointers as plain .u64 or .b64.
 type ParamKind uint8
 
 // The kinds of parameters.
@@ -42,7 +42,7 @@ const (
 	ParamOpaque                     // .texref, .samplerref, .surfref
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k ParamKind) String() string {
 	switch k {
 	case ParamPointer:
@@ -55,7 +55,7 @@ func (k ParamKind) String() string {
 	return "scalar"
 }
 
-// ModuleInfo is what Signatures reads.
+// ModuleInfo is what Signatures returns.
 type ModuleInfo struct {
 	Version     Version
 	Targets     []string
@@ -73,7 +73,7 @@ func (m *ModuleInfo) Kernel(name string) *Signature {
 	return nil
 }
 
-// Signature is the launch signature of an .entry.
+// Signature returns the launch signature of an .entry.
 func (f *Function) Signature() Signature {
 	s := Signature{Name: f.Name, Line: int(f.Pos.Line)}
 	var params []Param
@@ -84,7 +84,8 @@ func (f *Function) Signature() Signature {
 	return s
 }
 
-// read lays the parameters out, in a list of as many, and takes over the bounds.
+// read lays out the parameters in params, which has room for them, and copies the
+// bounds.
 func (s *Signature) read(f *Function, params []Param) {
 	s.Params = params
 	for i, v := range f.Params {
@@ -96,7 +97,7 @@ func (s *Signature) read(f *Function, params []Param) {
 	}
 }
 
-// param lays the parameter out behind the byte end.
+// param lays out the parameter after byte end.
 func (v *Variable) param(end int) Param {
 	p := Param{
 		Name: v.Name, Type: v.Type, Len: v.Len(),

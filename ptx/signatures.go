@@ -5,19 +5,19 @@ import (
 	"unsafe"
 )
 
-// Signatures reads the header of PTX text and the signatures of its kernels,
-// and passes over everything else unread: what stands in bodies, known or not,
-// can not make it fail. The result does not refer to src.
+// Signatures reads the header of PTX text and the signatures of its kernels. It skips
+// everything else, so nothing in a body can make it fail. The result does not refer to
+// src.
 //
-// A module's or kernel's header with a syntax error gives an error of type
-// [Errors]; the info then holds what could be read all the same. Text that is
-// cut off inside a body is no error here: whoever loads it will say so.
+// A syntax error in a module's or kernel's header gives an error of type [Errors]; the
+// info then holds what could still be read. Text that is cut off inside a body is not
+// an error here: loading it will report it.
 func Signatures(src []byte) (*ModuleInfo, error) {
 	src = untilNUL(src)
 	if len(src) == 0 {
 		return signaturesOf("")
 	}
-	// Without a copy, because nothing of the text is kept but in errors.
+	// No copy is needed, because only errors keep parts of the text.
 	info, err := signaturesOf(unsafe.String(&src[0], len(src)))
 	if err != nil {
 		return signaturesOf(string(src))
@@ -25,7 +25,7 @@ func Signatures(src []byte) (*ModuleInfo, error) {
 	return info, nil
 }
 
-// signaturesOf returns what refers to src only if there is an error.
+// signaturesOf returns values that refer to src only if there is an error.
 func signaturesOf(src string) (*ModuleInfo, error) {
 	p := newParser("", src)
 	p.mod = &Module{}
@@ -44,7 +44,7 @@ func signaturesOf(src string) (*ModuleInfo, error) {
 
 func (p *parser) signatures(info *ModuleInfo) {
 	p.header()
-	entries := min(len(p.src)>>10+1, 256) // a guess
+	entries := min(len(p.src)>>10+1, 256) // an estimate
 	index := make(map[string]int, entries)
 	info.Kernels = make([]Signature, 0, entries)
 	for !p.at(tokEOF) {
@@ -90,13 +90,12 @@ func (p *parser) signatureOrSkip(info *ModuleInfo, index map[string]int) {
 		p.skipDeclaration(true)
 	case "global", "const", "shared", "local", "tex", "reg", "param", "pragma", "alias":
 		p.skipDeclaration(false)
-	default: // linkage, .file and what is not known: token by token
+	default: // linkage, .file and unknown tokens: token by token
 		p.next()
 	}
 }
 
-// skipDeclaration passes over everything up to the ";" or, where there may be
-// one, over the body.
+// skipDeclaration skips everything up to the ";" or, if body is set, over the body.
 func (p *parser) skipDeclaration(body bool) {
 	p.jump(p.skipHead(body))
 	if p.at('{') {
@@ -106,8 +105,8 @@ func (p *parser) skipDeclaration(body bool) {
 	p.next()
 }
 
-// skipFunction passes over a .func with its body. A prototype may end without a
-// ";", where the next declaration begins.
+// skipFunction skips a .func with its body. A prototype may lack a ";" and end where
+// the next declaration begins.
 func (p *parser) skipFunction() {
 	depth := 0
 	for p.next(); !p.at(tokEOF); p.next() {
@@ -133,8 +132,8 @@ func (p *parser) skipBody() {
 	p.jump(end)
 }
 
-// entry reads a kernel's header and keeps its signature, once per name: a
-// definition replaces a declaration.
+// entry reads a kernel's header and keeps its signature, once per name. A definition
+// replaces a declaration.
 func (p *parser) entry(info *ModuleInfo, index map[string]int) {
 	f := Function{Pos: p.pos(), Entry: true, Perf: p.perf[:0]}
 	mark := p.names.mark()
@@ -148,7 +147,7 @@ func (p *parser) entry(info *ModuleInfo, index map[string]int) {
 		p.keep(info, index, &f)
 	}
 	p.perf = f.Perf
-	p.vars.rewind(vars) // the next kernel's
+	p.vars.rewind(vars) // reuse the space for the next kernel
 	p.params.rewind(params)
 	p.sizes.rewind(sizes)
 	p.dims.rewind(dims)
@@ -158,8 +157,7 @@ func (p *parser) entry(info *ModuleInfo, index map[string]int) {
 	}
 }
 
-// entryHeader is functionHeader without a complaint about directives that are
-// not known.
+// entryHeader is functionHeader, except that it accepts unknown directives.
 func (p *parser) entryHeader(f *Function) {
 	p.next()
 	f.Name = p.ident("the kernel's name")
@@ -194,8 +192,8 @@ func (p *parser) keep(info *ModuleInfo, index map[string]int, f *Function) {
 	info.Kernels = append(info.Kernels, s)
 }
 
-// copyNames has the names refer to a copy of themselves instead of the text, which
-// they would keep.
+// copyNames makes the names refer to a copy of themselves, so that they do not keep the
+// text alive.
 func (m *ModuleInfo) copyNames() {
 	size := 0
 	for i := range m.Kernels {

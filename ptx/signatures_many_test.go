@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// manyKernels is a module as compilers write it, of n kernels.
+// manyKernels returns a module of n kernels as compilers write it.
 func manyKernels(n int) []byte {
 	var b strings.Builder
 	b.WriteString(".version 7.0\n.target sm_70\n.address_size 64\n")
@@ -29,8 +29,8 @@ func manyKernels(n int) []byte {
 	return []byte(b.String())
 }
 
-// What is kept of a kernel costs no object of its own, so that loading a module of
-// hundreds does not.
+// A kernel's signature needs no allocation of its own, so loading a module of hundreds
+// does not allocate hundreds of times.
 func TestSignaturesOfManyKernelsAllocateLittle(t *testing.T) {
 	src := manyKernels(100)
 	var info *ptx.ModuleInfo
@@ -46,7 +46,7 @@ func TestSignaturesOfManyKernelsAllocateLittle(t *testing.T) {
 	if len(info.Kernels) != 100 {
 		t.Fatalf("%d kernels", len(info.Kernels))
 	}
-	clear(src) // to which nothing may refer
+	clear(src) // nothing may refer to it
 	for i, k := range info.Kernels {
 		want := fmt.Sprintf("kernel%d", i)
 		if k.Name != want || k.MinBlocks != i%4+1 || k.MaxThreads != [3]int{256, 1, 1} || len(k.Params) != 4 || k.ParamBytes != 44 {
@@ -63,7 +63,7 @@ func TestSignaturesOfManyKernelsAllocateLittle(t *testing.T) {
 	}
 }
 
-// What an error says is not the text's either.
+// Error messages do not refer to the text either.
 func TestErrorsOfSignaturesKeepTheirWords(t *testing.T) {
 	src := []byte(".version 7.0\n.target sm_70\n.visible .entry bad(.param .wrong p)\n{\n}\n.visible .entry good(.param .u64 q)\n{\n}\n")
 	info, err := ptx.Signatures(src)

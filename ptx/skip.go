@@ -8,9 +8,8 @@ var (
 	ends  = [256]bool{'{': true, ';': true, '/': true, '"': true, '@': true, '#': true}
 )
 
-// skipBraces returns the offset behind the brace that closes the current "{"
-// token, passing over comments and strings; false where there is none. The
-// lexer does not move.
+// skipBraces returns the offset after the brace that closes the current "{" token,
+// skipping comments and strings; false if there is none. The lexer does not move.
 func (l *lexer) skipBraces() (end int, ok bool) {
 	src := l.src
 	if end, ok := plainBody(src, l.tok.end); ok {
@@ -35,8 +34,8 @@ func (l *lexer) skipBraces() (end int, ok bool) {
 	return len(src), false
 }
 
-// plainBody is skipBraces for a body without comments, strings, blocks and lines
-// of other tools, which is found many times faster.
+// plainBody is a much faster skipBraces for a body without comments, strings, nested
+// blocks and lines of other tools.
 func plainBody(src string, from int) (end int, ok bool) {
 	n := strings.IndexByte(src[from:], '}')
 	if n < 0 {
@@ -48,13 +47,13 @@ func plainBody(src string, from int) (end int, ok bool) {
 			return 0, false
 		}
 	}
-	// Guards have "@" everywhere, so that looking for "@@" takes long. What follows it
-	// is DWARF.
+	// Guards contain "@" everywhere, so looking for "@@" takes long. Its only use is
+	// @@DWARF.
 	return from + n + 1, !strings.Contains(body, "DWARF")
 }
 
-// skipSource is skipBraces for intermediate code: what stands between
-// .source_begin and .source_end is no PTX and can hold any brace.
+// skipSource is skipBraces for intermediate code: the text between .source_begin and
+// .source_end is not PTX and can contain any brace.
 func (l *lexer) skipSource() (end int, ok bool) {
 	src, depth := l.src, 1
 	for i := l.tok.end; i < len(src); i++ {
@@ -78,8 +77,8 @@ func (l *lexer) skipSource() (end int, ok bool) {
 	return len(src), false
 }
 
-// skipHead returns the offset of the first ";" or "{" behind the current token;
-// with body false, of the first ";" only.
+// skipHead returns the offset of the first ";" or "{" after the current token; with
+// body false, of the first ";" only.
 func (l *lexer) skipHead(body bool) int {
 	src := l.src
 	for i := l.tok.start; i < len(src); i++ {
@@ -100,8 +99,8 @@ func (l *lexer) skipHead(body bool) int {
 	return len(src)
 }
 
-// endOfOpaque is the offset behind the comment, the string, the @@DWARF line or
-// the preprocessor line that starts at i; i+1 where none does.
+// endOfOpaque returns the offset after the comment, string, @@DWARF line or
+// preprocessor line that starts at i, or i+1 if none does.
 func endOfOpaque(src string, i int) int {
 	switch src[i] {
 	case '"':
@@ -127,7 +126,7 @@ func endOfLine(src string, i int) int {
 	return len(src)
 }
 
-// endOfComment is the offset behind the comment at i, i+1 if there is none.
+// endOfComment returns the offset after the comment at i, i+1 if there is none.
 func endOfComment(src string, i int) int {
 	if i+1 == len(src) {
 		return i + 1
@@ -144,7 +143,7 @@ func endOfComment(src string, i int) int {
 	return i + 1
 }
 
-// endOfString is the offset behind the string at i; a string ends with its line.
+// endOfString returns the offset after the string at i. A string ends with its line.
 func endOfString(src string, i int) int {
 	for i++; i < len(src); i++ {
 		switch src[i] {

@@ -1,13 +1,13 @@
 package ptx
 
-// slab hands out nodes from chunks: one allocation for up to maxChunk nodes. A
-// chunk lives as long as any of its nodes, which for a tree is as it should be.
-// It counts what is used, where a shrinking slice would be a pointer to write,
-// with a barrier while the garbage collector runs, for each node.
+// slab allocates nodes in chunks: one allocation for up to maxChunk nodes. A chunk
+// stays alive as long as any of its nodes does, which is right for a tree. It counts
+// what is used, because shrinking a slice would store a pointer for each node, with a
+// write barrier while the garbage collector runs.
 type slab[T any] struct {
 	chunk []T
 	used  int
-	open  int // where the list that push adds to begins
+	open  int // start of the list that push appends to
 }
 
 const (
@@ -23,7 +23,7 @@ func (s *slab[T]) get() *T {
 	return &s.chunk[s.used-1]
 }
 
-// copyOf returns a copy of list that an append can not run into.
+// copyOf returns a copy of list that an append cannot write past.
 func (s *slab[T]) copyOf(list []T) []T {
 	n := len(list)
 	if n == 0 {
@@ -38,7 +38,7 @@ func (s *slab[T]) copyOf(list []T) []T {
 	return out
 }
 
-// take hands out a list of n.
+// take allocates a list of n.
 func (s *slab[T]) take(n int) []T {
 	if n == 0 {
 		return nil
@@ -50,8 +50,8 @@ func (s *slab[T]) take(n int) []T {
 	return s.chunk[s.used-n : s.used : s.used]
 }
 
-// push adds x to the list that is being made in place, from begin to end. Nothing
-// else may be taken from the slab in between.
+// push appends x to the list being built between begin and end. Nothing else may be
+// taken from the slab in between.
 func (s *slab[T]) push(x T) {
 	if s.used == len(s.chunk) {
 		begun := s.chunk[s.open:]
@@ -65,7 +65,7 @@ func (s *slab[T]) push(x T) {
 // begin starts a list for push.
 func (s *slab[T]) begin() { s.open = s.used }
 
-// end is the list since begin, nil for an empty one.
+// end returns the list since begin, nil for an empty one.
 func (s *slab[T]) end() []T {
 	if s.open == s.used {
 		return nil
@@ -73,8 +73,8 @@ func (s *slab[T]) end() []T {
 	return s.chunk[s.open:s.used:s.used]
 }
 
-// rewind gives back what was taken since used was n, if that is still the chunk.
-// Nobody may refer to it any more.
+// rewind takes back everything allocated since used was n, if that is still the same
+// chunk. Nothing may refer to it any more.
 func (s *slab[T]) rewind(n int) {
 	if n <= s.used {
 		clear(s.chunk[n:s.used])

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Lists made in place keep their elements when a chunk is full, and do not grow
-// into each other.
+// Lists built in place keep their elements when a chunk is full, and do not overlap.
 func TestSlabListsAreApart(t *testing.T) {
 	var s slab[int]
 	var lists, want [][]int

@@ -35,8 +35,8 @@ func (s TargetScope) String() string {
 
 func (s TargetScope) suffix() string { return [...]string{"", "f", "a"}[min(s, ArchSpecific)] }
 
-// ParseTarget reads an architecture; compute_90 is taken for sm_90, as ptxas
-// does. It reports false for other targets, such as debug.
+// ParseTarget reads an architecture. Like ptxas, it takes compute_90 for sm_90. It
+// returns false for other targets, such as debug.
 func ParseTarget(name string) (Target, bool) {
 	rest, ok := strings.CutPrefix(name, "sm_")
 	if !ok {
@@ -62,10 +62,11 @@ func ParseTarget(name string) (Target, bool) {
 	return t, true
 }
 
-// IsValid reports whether t is an architecture and not the zero Target.
+// IsValid reports whether t is an architecture, not the zero Target.
 func (t Target) IsValid() bool { return t.Major > 0 }
 
-// String is the name of the target; one made by a program is given its own.
+// String returns the name of the target, or a composed one for a Target made by a
+// program.
 func (t Target) String() string {
 	if t.Name != "" || !t.IsValid() {
 		return t.Name
@@ -86,7 +87,7 @@ func (t Target) RunsOn(major, minor int) bool {
 	return max(device, capability(major, minor)) >= t.number()
 }
 
-// Devices says in words where the target runs.
+// Devices describes in words the devices that the target runs on.
 func (t Target) Devices() string {
 	at := capabilityText(t.number())
 	if renamed(t.number()) != t.number() {
@@ -101,14 +102,14 @@ func (t Target) Devices() string {
 	return "compute capability " + at + " or newer"
 }
 
-// number is the capability as one number: 90 for 9.0.
+// number returns the capability as a single number: 90 for 9.0.
 func (t Target) number() int { return capability(t.Major, t.Minor) }
 
 func capability(major, minor int) int { return 10*major + minor }
 
 func capabilityText(n int) string { return strconv.Itoa(n/10) + "." + strconv.Itoa(n%10) }
 
-// renamed: capability 10.1 is called 11.0 since PTX ISA 9.0.
+// renamed maps capability 10.1 to 11.0, as it is called since PTX ISA 9.0.
 func renamed(n int) int {
 	if n == 101 {
 		return 110

@@ -4,8 +4,8 @@ package ptx
 // dot (.f32, .pred, ...). PTX ISA, "Fundamental Types" and "Packed Data Types".
 type Type uint8
 
-// The types. The ISA wants registers that hold a packed type declared as bits of
-// the same size; it is an instruction's modifier then.
+// The types. The ISA requires registers that hold a packed type to be declared as bits
+// of the same size; the type is then a modifier of the instruction.
 const (
 	NoType Type = iota
 	Pred
@@ -94,7 +94,7 @@ var typeTable = [numTypes]typeInfo{
 	TexRef: {"texref", 8, KindOpaque}, SamplerRef: {"samplerref", 8, KindOpaque}, SurfRef: {"surfref", 8, KindOpaque},
 }
 
-// String is the type's name as PTX writes it, without the dot.
+// String returns the type's name as PTX writes it, without the dot.
 func (t Type) String() string {
 	if t < numTypes {
 		return typeTable[t].name
@@ -102,9 +102,9 @@ func (t Type) String() string {
 	return ""
 }
 
-// Size is the number of bytes a value of the type takes in memory. Opaque
-// references count as the 64-bit handle the driver passes for them; .pred,
-// which has no place in memory, counts as 1.
+// Size returns the number of bytes that a value of the type takes in memory. Opaque
+// references count as the 64-bit handle that the driver passes for them. A .pred is
+// never in memory and counts as 1.
 func (t Type) Size() int {
 	if t < numTypes {
 		return int(typeTable[t].size)
@@ -112,7 +112,7 @@ func (t Type) Size() int {
 	return 0
 }
 
-// Kind says how the type's bits are read.
+// Kind returns how the type's bits are read.
 func (t Type) Kind() TypeKind {
 	if t < numTypes {
 		return typeTable[t].kind
@@ -120,8 +120,8 @@ func (t Type) Kind() TypeKind {
 	return KindNone
 }
 
-// ParseType returns the type with that name ("f32", no dot), NoType if there is
-// none. It also serves to read instruction modifiers.
+// ParseType returns the type with that name ("f32", no dot), NoType if there is none.
+// It also parses instruction modifiers.
 func ParseType(name string) Type {
 	if len(name) < 2 || len(name) > len("samplerref") {
 		return NoType
@@ -153,7 +153,7 @@ const (
 
 var spaceNames = [numSpaces]string{"", "reg", "sreg", "const", "global", "local", "param", "shared", "tex"}
 
-// String is the space's name as PTX writes it, without the dot; "" for generic.
+// String returns the space's name as PTX writes it, without the dot; "" for generic.
 func (s Space) String() string {
 	if s < numSpaces {
 		return spaceNames[s]
@@ -161,9 +161,9 @@ func (s Space) String() string {
 	return ""
 }
 
-// ParseSpace reads a state space's name as it stands in a declaration or as an
-// instruction's modifier. Sub-qualifiers are dropped: "shared::cluster" is
-// SharedSpace; ask the modifier itself where the difference matters.
+// ParseSpace parses the name of a state space from a declaration or an instruction's
+// modifier. It ignores sub-qualifiers: "shared::cluster" is SharedSpace. Check the
+// modifier where the difference matters.
 func ParseSpace(name string) (Space, bool) {
 	for i := 0; i+1 < len(name); i++ {
 		if name[i] == ':' && name[i+1] == ':' {
@@ -179,7 +179,7 @@ func ParseSpace(name string) (Space, bool) {
 	return GenericSpace, false
 }
 
-// Linkage says how a function or variable is seen from other modules.
+// Linkage is the visibility of a function or variable in other modules.
 type Linkage uint8
 
 // The linkages.
@@ -194,7 +194,7 @@ const (
 
 var linkageNames = [numLinkages]string{"", "visible", "extern", "weak", "common"}
 
-// String is the linkage's directive without the dot; "" for none.
+// String returns the linkage's directive without the dot; "" for none.
 func (l Linkage) String() string {
 	if l < numLinkages {
 		return linkageNames[l]

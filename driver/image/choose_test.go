@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/imagetest"
 )
 
-// markedPTX is a module whose kernel stores a number.
+// markedPTX returns a module whose kernel stores a number.
 func markedPTX(version, target string, mark int) []byte {
 	return fmt.Appendf(nil, `.version %s
 .target %s

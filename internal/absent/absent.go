@@ -12,7 +12,7 @@ type Kind struct {
 	Code error  // what the error matches, for instance the driver's code
 }
 
-// Error is the error of a call on such an object.
+// Error returns the error of a call on such an object.
 func (k *Kind) Error(isNil bool) error {
 	what := "zero"
 	if isNil {

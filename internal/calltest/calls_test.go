@@ -34,7 +34,7 @@ func open(t *testing.T) *driver.Driver {
 	return d
 }
 
-// code is the number that a function of the stand-in answered.
+// code returns the number that a function of the stand-in answered.
 func code(err error) int {
 	var e *driver.Error
 	if !errors.As(err, &e) {

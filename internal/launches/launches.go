@@ -22,7 +22,7 @@ type Launch struct {
 // Do launches a kernel by its launcher, all arguments anew.
 type Do func(on driver.Doer) error
 
-// All are the launches of all kernels, in the order of files and of kernels in
+// All returns the launches of all kernels, in the order of files and of kernels in
 // them.
 func All() []Launch { return table }
 

@@ -93,9 +93,9 @@ func sameCode(t *testing.T, original, printed map[string][]byte) {
 	}
 }
 
-// assemble gives the code and the data of text for arch, by section, or for
-// sm_52, the oldest that CUDA 11.8 is not about to drop, where arch is older.
-// The order of symbols depends on the lines of their declarations.
+// assemble returns the code and the data of text for arch, by section, or for sm_52,
+// the oldest that CUDA 11.8 is not about to drop, where arch is older. The order of
+// symbols depends on the lines of their declarations.
 func assemble(t *testing.T, ptxas, arch, text string, flags ...string) (map[string][]byte, error) {
 	t.Helper()
 	if n, err := strconv.Atoi(strings.TrimPrefix(arch, "sm_")); err == nil && n < 52 {

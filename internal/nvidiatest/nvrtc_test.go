@@ -23,7 +23,7 @@ import (
 
 const nvrtcLibrary = "nvrtc/usr/lib/x86_64-linux-gnu/libnvrtc.so.11.2"
 
-// compiler is the real NVRTC 11.8, outside the system's search.
+// compiler returns the real NVRTC 11.8, outside the system's search.
 func compiler(t *testing.T, opts ...nvrtc.Option) *nvrtc.Compiler {
 	t.Helper()
 	c, err := nvrtc.Open(append([]nvrtc.Option{nvrtc.WithLibrary(part(t, nvrtcLibrary)), nvrtc.WithoutCache()}, opts...)...)

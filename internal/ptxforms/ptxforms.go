@@ -68,7 +68,7 @@ func Instances(f *isa.Form) []Instance {
 	return out
 }
 
-// fromTests are the instructions of package ptxtest with the form's name and types.
+// fromTests returns the instructions of package ptxtest with the form's name and types.
 func fromTests(f *isa.Form) []Instance {
 	var out, others []Instance
 	types := combinations(f.Types())
@@ -103,7 +103,7 @@ type variant struct {
 
 var variants = []variant{{false, ""}, {true, ""}, {false, "|%p1"}, {true, "|%p1"}}
 
-// modifierSets are the sets of modifiers that differ from the shortest in one
+// modifierSets returns the sets of modifiers that differ from the shortest in one
 // place, and the one with something in every place.
 func modifierSets(places []isa.Place) []modifiers {
 	base := func(change int, to string, all bool) (out modifiers) {
@@ -211,7 +211,7 @@ func valid(text string) bool {
 	return err == nil && isa.Check(m) == nil
 }
 
-// operand is the kth operand of an instruction.
+// operand returns the kth operand of an instruction.
 func operand(o isa.Operand, types []string, vector, k int, constant string) string {
 	n := o.Count
 	if n < 0 {
@@ -342,7 +342,7 @@ func explain(good, bad []Instance) string {
 	return strings.Join(out, "; ")
 }
 
-// choices are an instruction's choices, alone and by two.
+// choices returns an instruction's choices, alone and by two.
 func choices(i Instance) []string {
 	var one []string
 	for _, c := range i.Chosen {

@@ -43,7 +43,7 @@ const prelude = `
 	.reg .f64 %fd<48>;
 `
 
-// Module is a whole module with the snippet in it.
+// Module returns a whole module with the snippet in it.
 func (s Snippet) Module() string {
 	head := ".version " + s.Version + "\n.target " + s.Target + "\n.address_size 64\n"
 	if s.whole {
@@ -52,13 +52,13 @@ func (s Snippet) Module() string {
 	return head + prelude + s.Text + "\n\tret;\n}\n"
 }
 
-// Arch is the target without its options.
+// Arch returns the target without its options.
 func (s Snippet) Arch() string {
 	arch, _, _ := strings.Cut(s.Target, ",")
 	return arch
 }
 
-// Checklist is every snippet, in the order of the file.
+// Checklist returns every snippet, in the order of the file.
 func Checklist() []Snippet {
 	var out []Snippet
 	for i, line := range strings.Split(checklist, "\n") {

@@ -36,7 +36,7 @@ const surroundings = `.address_size 64
 	.reg .b64 %d<16>;
 `
 
-// Module is a whole module with the given forms of the pattern in it.
+// Module returns a whole module with the given forms of the pattern in it.
 func (p Pattern) Module(forms ...string) string {
 	var b strings.Builder
 	b.WriteString(".version " + p.Version + "\n.target " + p.Target + "\n" + surroundings)
@@ -50,7 +50,7 @@ func (p Pattern) Module(forms ...string) string {
 	return b.String()
 }
 
-// Forms are the pattern's instructions.
+// Forms returns the pattern's instructions.
 func (p Pattern) Forms() []string { return choices(p.Text) }
 
 // choices resolves the first bracket, and those behind it.
@@ -69,7 +69,7 @@ func choices(text string) []string {
 	return out
 }
 
-// Instructions are all patterns, in the order of the file.
+// Instructions returns all patterns, in the order of the file.
 func Instructions() []Pattern {
 	var out []Pattern
 	var at Pattern

@@ -14,7 +14,7 @@ type LongText struct {
 
 const longHead = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
-// Text is a module with n of it.
+// Text returns a module with n of it.
 func (l LongText) Text(n int) string {
 	var b strings.Builder
 	b.WriteString(longHead)
@@ -22,7 +22,7 @@ func (l LongText) Text(n int) string {
 	return b.String()
 }
 
-// kernelOf is a kernel with n lines in its body.
+// kernelOf returns a kernel with n lines in its body.
 func kernelOf(regs string, line func(p func(string, ...any), i int)) func(func(string, ...any), int) {
 	return func(p func(string, ...any), n int) {
 		p(".visible .entry k(.param .u32 a)\n{\n.reg .pred %%p<2>;\n.reg .b32 %%r<"+regs+">;\n.reg .b64 %%d<4>;\nld.param.u32 %%r1, [a];\n", n+2)

@@ -42,7 +42,7 @@ func open() (*driver.Driver, *driver.Context, *driver.Stream) {
 	return drv, ctx, must(ctx.NewStream())
 }
 
-// affine is the kernel x[i] = a·x[i] + b with the parameters x, n, a, b.
+// affine returns the kernel x[i] = a·x[i] + b with the parameters x, n, a, b.
 func affine(ctx *driver.Context) *driver.Kernel {
 	return must(must(ctx.LoadModule(affinePTX)).Kernel("affine"))
 }

@@ -156,7 +156,7 @@ func (d *Device) open() (err error) {
 // escaped has what C gets the address of lie on the heap, which does not move.
 var escaped any
 
-// word is the address of p as an argument; the caller keeps p alive.
+// word returns the address of p as an argument; the caller keeps p alive.
 func word[T any](p *T) uintptr {
 	escaped = p
 	return uintptr(unsafe.Pointer(p))

@@ -99,7 +99,7 @@ func newFSE(counts []int16, log int) *fseTable {
 	return t
 }
 
-// singleFSE is the table that always gives one symbol.
+// singleFSE returns the table that always gives one symbol.
 func singleFSE(symbol uint8) *fseTable {
 	return &fseTable{0, []fseEntry{{symbol: symbol}}}
 }

@@ -146,8 +146,8 @@ func (d *decoder) readTables(src []byte) ([]byte, error) {
 	return src, nil
 }
 
-// offset is the distance that an offset value stands for: the values 1 to 3
-// are one of the last three distances. It is 0 for a distance that is not one.
+// offset returns the distance that an offset value stands for: the values 1 to 3 are
+// one of the last three distances. It is 0 for a distance that is not one.
 func (d *decoder) offset(v uint32, noLiterals bool) uint32 {
 	p := &d.repeats
 	if v > 3 {

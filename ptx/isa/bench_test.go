@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// BenchmarkCheck is the check of the largest PTX that ships, beside which the
-// time to parse it stands.
+// BenchmarkCheck measures the check of the largest PTX that ships, to compare with the
+// time it takes to parse.
 func BenchmarkCheck(b *testing.B) {
 	text, err := os.ReadFile(filepath.Join("..", "kernels", "launchers", "norm.ptx"))
 	if err != nil {

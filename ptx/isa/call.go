@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// callRule checks what a call calls and with which arguments.
+// callRule checks a call's target and arguments.
 func callRule(c *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	call, ok := in.Call()
 	if !ok {
@@ -34,16 +34,17 @@ func callRule(c *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// unknownCallee stands for a signature that the text does not tell.
+// unknownCallee stands for a signature that the text does not state.
 const unknownCallee = "-"
 
-// variadic: the last parameter is an open array, which may be left out.
+// variadic reports whether the arguments omit the last parameter, which they may if it
+// is an open array.
 func variadic(params []*ptx.Variable, given int) bool {
 	n := len(params)
 	return n > 0 && given == n-1 && len(params[n-1].Dims) > 0 && params[n-1].Dims[0] == ptx.Unsized
 }
 
-// callee is the signature of what is called.
+// callee returns the signature of the called function.
 func (c *checker) callee(call ptx.Call) (rets, params []*ptx.Variable, problem string) {
 	switch o := call.Callee.(type) {
 	case *ptx.Sym:
@@ -85,7 +86,7 @@ func (c *checker) callee(call ptx.Call) (rets, params []*ptx.Variable, problem s
 	return nil, nil, "a function is called by its name or through a register"
 }
 
-// argument checks one argument, or a result.
+// argument checks one argument or, if result is set, one result.
 func (c *checker) argument(o ptx.Operand, p *ptx.Variable, result bool) string {
 	array := len(p.Dims) > 0 || p.Vector > 0
 	switch o := o.(type) {

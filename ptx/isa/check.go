@@ -8,13 +8,14 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Check reports what in the module the PTX ISA does not allow, in all its
-// functions, whether they are called or not. The error is nil or [Errors].
+// Check reports everything in the module that the PTX ISA does not allow, in all
+// functions, called or not. The error is nil or [Errors].
 func Check(m *ptx.Module) error { return check(m, 0) }
 
-// CheckFor is Check of a text that is compiled for an architecture, "sm_86", as
-// drivers compile for their device: it decides how many bytes of .shared
-// variables a kernel can have. All else follows the text's own header.
+// CheckFor is Check for a text that will be compiled for an architecture such as
+// "sm_86", as drivers compile for their device. The architecture decides how many bytes
+// of .shared variables a kernel can have. Everything else follows the text's own
+// header.
 func CheckFor(m *ptx.Module, arch string) error {
 	t, _ := ptx.ParseTarget(arch)
 	return check(m, 10*t.Major+t.Minor)
@@ -44,9 +45,9 @@ func check(m *ptx.Module, arch int) error {
 	return c.errs
 }
 
-// Legal reports whether an instruction with these modifiers exists for a
-// version and target: nil, or an error that says what is wrong. Operands are
-// for Check, which knows their types.
+// Legal checks whether an instruction with these modifiers exists for a version and
+// target. It returns nil or an error that says what is wrong. It does not see operands:
+// Check does, which knows their types.
 func Legal(op *ptx.Opcode, version ptx.Version, target string) error {
 	if op == nil {
 		return &Error{Problem: "there is no instruction"}
@@ -58,15 +59,15 @@ func Legal(op *ptx.Opcode, version ptx.Version, target string) error {
 	return nil
 }
 
-// text is what a module's header says.
+// text holds what a module's header states.
 type text struct {
 	version int // 78 for 7.8
 	target  int // 90 for sm_90
 	own     bool
-	name    string // of the target
+	name    string // the target's name
 }
 
-// The newest version and target that the table is complete for.
+// The newest version and target for which the table is complete.
 const (
 	knownVersion = 84
 	knownTarget  = 90
@@ -86,7 +87,7 @@ func newText(v ptx.Version, targets []string) text {
 	return t
 }
 
-// unknownPossible reports whether the text may use what the table has not.
+// unknownPossible reports whether the text may use features that the table lacks.
 func (t *text) unknownPossible() bool {
 	return t.version > knownVersion && (t.target > knownTarget || t.name == "")
 }
@@ -103,7 +104,7 @@ func (t *text) String() string {
 type checker struct {
 	text
 	file    string
-	arch    int // 90 for sm_90; 0 where it is not known
+	arch    int // 90 for sm_90; 0 if unknown
 	errs    Errors
 	opcodes map[*ptx.Opcode]*opcode
 	vars    map[string]*ptx.Variable
@@ -112,7 +113,7 @@ type checker struct {
 	fn      *ptx.Function
 	labels  map[string]labelKind
 	protos  map[string]*ptx.CallPrototype
-	targets map[string]*ptx.Function // the first of a .calltargets
+	targets map[string]*ptx.Function // the first target of a .calltargets
 	used    map[*ptx.Function]*uses
 }
 
@@ -122,7 +123,7 @@ func (c *checker) fail(pos ptx.Pos, format string, args ...any) {
 	}
 }
 
-// globals collects the names of the module.
+// globals collects the module-level names.
 func (c *checker) globals(m *ptx.Module) {
 	c.vars, c.funcs = map[string]*ptx.Variable{}, map[string]*ptx.Function{}
 	for _, d := range m.Decls {
@@ -154,7 +155,7 @@ func (c *checker) globals(m *ptx.Module) {
 	}
 }
 
-// function checks a function's header and its body.
+// function checks a function's header and body.
 func (c *checker) function(f *ptx.Function) {
 	c.header(f)
 	if f.Body == nil {
@@ -174,7 +175,7 @@ func (c *checker) function(f *ptx.Function) {
 	c.names.reset(mark)
 }
 
-// labelKind is what a label stands before.
+// labelKind is what a label is attached to.
 type labelKind uint8
 
 const (
@@ -285,7 +286,7 @@ func (c *checker) instruction(in *ptx.Instr) {
 	}
 }
 
-// fits checks operands and rules; nil if they are right.
+// fits checks operands and rules. It returns nil if they fit.
 func (c *checker) fits(m *match, in *ptx.Instr) *misfit {
 	f := m.form
 	args := f.args
@@ -296,7 +297,7 @@ func (c *checker) fits(m *match, in *ptx.Instr) *misfit {
 	for i, o := range in.Args {
 		if why := c.operand(&args[i], m, o); why != fine {
 			near := 1 + i
-			if why == specialLate { // more to the point than another form's reason
+			if why == specialLate { // this reason is more specific than that of another form
 				near++
 			}
 			return &misfit{arg: i, why: why, near: near}
@@ -316,7 +317,7 @@ type misfit struct {
 	arg     int
 	why     reason
 	problem string
-	near    int // how many operands fit: the form with the most is likely meant
+	near    int // how many operands fit; the form with the most is probably the intended one
 	match   *match
 }
 

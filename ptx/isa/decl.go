@@ -6,12 +6,12 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// directive is what a performance directive needs.
+// directive is the rule for a performance directive.
 type directive struct {
 	need, until need
-	function    bool // .func may have it
-	kernel      bool // .entry may
-	positive    bool // its numbers are not 0
+	function    bool // allowed on .func
+	kernel      bool // allowed on .entry
+	positive    bool // its numbers must not be 0
 }
 
 var directives = map[string]directive{
@@ -63,13 +63,13 @@ func (c *checker) header(f *ptx.Function) {
 	}
 }
 
-// parameterBytes is how many bytes of parameters a kernel may have.
+// parameterBytes returns how many bytes of parameters a kernel may have.
 func (c *checker) parameterBytes() int64 {
 	switch {
 	case c.version >= 81 && c.target >= 70:
 		return 32764
 	case c.version < 15:
-		return 256 + 4096 // older compilers took less, newer ones take this
+		return 256 + 4096 // older compilers accept less, newer ones this much
 	}
 	return 4352
 }
@@ -99,7 +99,7 @@ func (c *checker) directive(f *ptx.Function, d ptx.Directive) {
 	}
 }
 
-// maxParameterAlign is the largest alignment of a function's parameter.
+// maxParameterAlign is the largest alignment of a parameter of a .func or .entry.
 const maxParameterAlign = 128
 
 // parameter checks a parameter or result.
@@ -172,10 +172,10 @@ func fundamental(t ptx.Type) bool {
 	return false
 }
 
-// maxVector is the most bytes of a vector.
+// maxVector is the largest size of a vector in bytes.
 const maxVector = 16
 
-// variable checks a declaration at module level or, in a function, in its body.
+// variable checks a declaration at module level or, if in is a function, in its body.
 func (c *checker) variable(v *ptx.Variable, in *ptx.Function) {
 	if !c.storable(v.Pos, v.Name, v.Type, v.Space) {
 		return
@@ -225,7 +225,7 @@ func managed(v *ptx.Variable) bool {
 	return false
 }
 
-// initial checks an initial value, as far as its own kind goes.
+// initial checks an initial value by its own kind only.
 func (c *checker) initial(v *ptx.Variable, i *ptx.Init, array bool) {
 	switch {
 	case i.List && !array:
@@ -233,7 +233,7 @@ func (c *checker) initial(v *ptx.Variable, i *ptx.Init, array bool) {
 	case i.List && len(v.Dims) > 0 && v.Dims[0] > 0 && int64(len(i.Elems)) > v.Dims[0]*max(int64(v.Vector), 1):
 		c.fail(i.Pos, "%s has %d elements, its initial value has %d", v.Name, v.Dims[0], len(i.Elems))
 	case i.List:
-		return // the elements are for whoever places them
+		return // the elements are checked when they are laid out
 	case v.Type.Kind() == ptx.KindFloat:
 		if n, ok := i.Value.(*ptx.Imm); ok && !n.IsFloat() {
 			c.fail(i.Pos, "%s is of type .%s, its initial value is an integer: write it with a decimal point", v.Name, v.Type)

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Forms lists the rules for an instruction's first word ("add", "cp"); nil if
-// there is no such instruction.
+// Forms lists the rules for an instruction's first word ("add", "cp"), nil if there is
+// no such instruction.
 func Forms(name string) []*Form { return forms(name) }
 
 // Names lists the first words of all instructions, sorted.
@@ -22,7 +22,7 @@ func Names() []string {
 	return out
 }
 
-// Name is the instruction's name with the modifiers that belong to it:
+// Name returns the instruction's name with the modifiers that belong to it:
 // "cp.async.bulk".
 func (f *Form) Name() string {
 	if f == nil {
@@ -37,7 +37,7 @@ type Place struct {
 	Optional bool
 }
 
-// Modifiers are the places for modifiers, which may stand in any order.
+// Modifiers returns the places for modifiers, which may appear in any order.
 func (f *Form) Modifiers() []Place {
 	if f == nil {
 		return nil
@@ -49,7 +49,7 @@ func (f *Form) Modifiers() []Place {
 	return out
 }
 
-// Types are the places for types, in order.
+// Types returns the places for types, in order.
 func (f *Form) Types() []Place {
 	if f == nil {
 		return nil
@@ -72,16 +72,16 @@ func names(list []choice) []string {
 // Operand describes one operand of a form.
 type Operand struct {
 	Kind     string   // "result", "source", "register", "constant", "address", "predicate", "label", "nothing" (_) or "any"
-	Type     ptx.Type // NoType where the instruction's types give it
-	Place    int      // the index in Types that gives the type; -1 where Type does
-	Wide     bool     // of twice that type's size
-	Count    int      // elements of a vector; 0 for a scalar, -1 where .v2, .v4 or .v8 says
+	Type     ptx.Type // NoType if the instruction's types determine it
+	Place    int      // the index in Types of the type; -1 if Type holds it
+	Wide     bool     // twice as large as that type
+	Count    int      // elements of a vector; 0 for a scalar, -1 if .v2, .v4 or .v8 determines it
 	Optional bool
 }
 
 var kindNames = [...]string{"result", "source", "register", "constant", "address", "predicate", "any", "label", "nothing"}
 
-// Operands are the operands, in order.
+// Operands returns the operands, in order.
 func (f *Form) Operands() []Operand {
 	if f == nil {
 		return nil
@@ -96,8 +96,8 @@ func (f *Form) Operands() []Operand {
 	return out
 }
 
-// Since says what the form needs, "PTX 7.8 and sm_90"; "" for one that every
-// text may use.
+// Since returns what the form requires, such as "PTX 7.8 and sm_90", or "" if every
+// text may use it.
 func (f *Form) Since() string {
 	if f == nil {
 		return ""
@@ -105,8 +105,8 @@ func (f *Form) Since() string {
 	return f.need.String()
 }
 
-// Until says from where on the form is gone, "PTX 6.4 and sm_70"; "" where it
-// is not.
+// Until returns from where on the form no longer exists, such as "PTX 6.4 and sm_70",
+// or "" if it still does.
 func (f *Form) Until() string {
 	if f == nil {
 		return ""
@@ -114,8 +114,8 @@ func (f *Form) Until() string {
 	return f.until.String()
 }
 
-// Later lists the modifiers and types that came later than the form, each with
-// what it needs: ".cluster: PTX 7.8 and sm_90".
+// Later lists the modifiers and types that were added after the form, each with what it
+// requires: ".cluster: PTX 7.8 and sm_90".
 func (f *Form) Later() []string {
 	if f == nil {
 		return nil
@@ -137,7 +137,8 @@ func (f *Form) Later() []string {
 	return out
 }
 
-// String is the form in the PTX ISA's notation: add{.rn,.rz,.rm,.rp}{.ftz}{.sat}.f32.
+// String returns the form in the PTX ISA's notation:
+// add{.rn,.rz,.rm,.rp}{.ftz}{.sat}.f32.
 func (f *Form) String() string {
 	if f == nil {
 		return "no form"

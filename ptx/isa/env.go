@@ -7,13 +7,13 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// env holds the registers and variables that are visible where the check is.
+// env holds the registers and variables in scope at the point being checked.
 type env struct {
 	single map[string]entry
-	ranges []ranged // in the order of their declarations
-	mixed  int      // registers in single whose names end like those of ranges
+	ranges []ranged // in declaration order
+	mixed  int      // number of registers in single whose names look like those of ranges
 	undo   []undo
-	depth  int32 // of blocks
+	depth  int32 // nesting depth of blocks
 }
 
 type entry struct {
@@ -44,7 +44,7 @@ type undo struct {
 
 func (e *env) mark() int { return len(e.undo) }
 
-// reset forgets what was declared since mark.
+// reset removes what was declared since mark.
 func (e *env) reset(mark int) {
 	for len(e.undo) > mark {
 		u := &e.undo[len(e.undo)-1]
@@ -86,7 +86,7 @@ func (e *env) put(name string, n entry) {
 	e.single[name] = n
 }
 
-// maxNumbered bounds v<n> for variables: what is above is no program's.
+// maxNumbered bounds v<n> for variables. No real program has more.
 const maxNumbered = 1 << 16
 
 func (e *env) variable(v *ptx.Variable) {
@@ -111,8 +111,8 @@ func (e *env) param(v *ptx.Variable) {
 	e.variable(v)
 }
 
-// register finds a declared register. Nearly all are of a few ranges, so these
-// are compared one by one, the innermost first.
+// register finds a declared register. Nearly all belong to a few ranges, which are
+// compared one by one, the innermost first.
 func (e *env) register(name string) (regType, bool) {
 	if e.mixed > 0 || !endsInDigit(name) {
 		if n, ok := e.single[name]; ok {
@@ -134,7 +134,8 @@ func endsInDigit(name string) bool {
 	return c >= '0' && c <= '9'
 }
 
-// index reads the number of a register; what is not one is no register's.
+// index parses the number of a register. For text that is not one, it returns a number
+// that no register has.
 func index(digits string) uint64 {
 	if digits[0] == '0' && len(digits) > 1 || len(digits) > 10 {
 		return math.MaxUint64
@@ -150,8 +151,8 @@ func index(digits string) uint64 {
 	return n
 }
 
-// local finds a variable that the function declares, a parameter included.
+// local finds a variable or parameter that the function declares.
 func (e *env) local(name string) *ptx.Variable { return e.single[name].v }
 
-// here reports whether the name was declared in the current block.
+// here reports whether the current block declares the name.
 func (e *env) here(name string) bool { return e.single[name].depth == e.depth+1 }

@@ -8,17 +8,17 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// maxErrors is how many errors one Check reports.
+// maxErrors is the largest number of errors that one Check reports.
 const maxErrors = 10_000
 
-// Error is one thing in a module that NVIDIA's compiler refuses.
+// Error is one place in a module that NVIDIA's compiler would refuse.
 type Error struct {
 	File    string // the module's name
 	Pos     ptx.Pos
-	Problem string // what is wrong, and what would be right
+	Problem string // what is wrong and what would be right
 }
 
-// Error is the place and the problem in one line.
+// Error returns the position and the problem in one line.
 func (e *Error) Error() string {
 	name := e.File
 	if name == "" {
@@ -27,11 +27,11 @@ func (e *Error) Error() string {
 	return name + ":" + strconv.Itoa(int(e.Pos.Line)) + ":" + strconv.Itoa(int(e.Pos.Col)) + ": " + e.Problem
 }
 
-// Errors is what Check returns, in the order of the text. errors.As finds the
-// first *Error in it.
+// Errors is what Check returns, in source order. errors.As finds the first *Error in
+// it.
 type Errors []*Error
 
-// Error is the first error, and how many there are.
+// Error returns the first error and the number of errors.
 func (e Errors) Error() string {
 	switch len(e) {
 	case 0:
@@ -56,7 +56,7 @@ func (e Errors) Format(f fmt.State, verb rune) {
 	}
 }
 
-// Unwrap gives the errors one by one.
+// Unwrap returns the errors one by one.
 func (e Errors) Unwrap() []error {
 	out := make([]error, len(e))
 	for i, err := range e {

@@ -9,19 +9,19 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Form is one rule of the table: instructions that differ in the choices of
-// their modifiers and types only.
+// Form is one rule of the table: instructions that differ only in the choices of their
+// modifiers and types.
 type Form struct {
 	name  string
-	sub   []string // modifiers that belong to the name and stand first: "async", "bulk" of cp
+	sub   []string // modifiers that belong to the name and come first: "async", "bulk" of cp
 	slots []slot
 	types [maxTypes][]choice
 	nType int
 	args  []arg
 	need  need
-	until need // where not zero: not allowed from this version and target on
+	until need // if not zero: not allowed from this version and target on
 	rules []rule
-	vec   int // the slot with v2, v4, v8; -1 for none
+	vec   int // the slot with v2, v4, v8; -1 if there is none
 	text  string
 }
 
@@ -33,14 +33,14 @@ type slot struct {
 	optional bool
 }
 
-// choice is a modifier or a type, and what it needs.
+// choice is one modifier or type, with what it requires.
 type choice struct {
 	name string
 	typ  ptx.Type
 	need need
 }
 
-// need is the .version and .target that something came with.
+// need is the .version and .target that introduced a feature.
 type need struct {
 	version int // 78 for 7.8
 	target  int // 90 for sm_90
@@ -49,8 +49,8 @@ type need struct {
 
 func (n need) zero() bool { return n == need{} }
 
-// met reports whether a text for version and target may use it. An
-// architecture-specific feature needs that architecture, or a newer one.
+// met reports whether a text with that version and target may use the feature. An
+// architecture-specific feature requires that architecture or a newer one.
 func (n need) met(t *text) bool {
 	return t.version >= n.version && t.target >= n.target && (!n.own || t.own || t.target > n.target)
 }
@@ -70,10 +70,10 @@ func (n need) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// rule is a check that modifiers and operand types alone do not express.
+// rule is a check beyond what modifiers and operand types express.
 type rule func(c *checker, f *Form, m *match, in *ptx.Instr) string
 
-// argKind says what may stand in an operand's place.
+// argKind says what is allowed as an operand.
 type argKind uint8
 
 const (
@@ -82,8 +82,8 @@ const (
 	argReg                  // r: a register
 	argImm                  // i: an immediate
 	argAddr                 // a: [address]
-	argPred                 // p: a predicate, which may be negated
-	argAny                  // x: not looked at
+	argPred                 // p: a predicate, possibly negated
+	argAny                  // x: not checked
 	argLabel                // l: a label
 	argNone                 // n: _
 )
@@ -91,27 +91,27 @@ const (
 // arg is one operand of a form.
 type arg struct {
 	kind     argKind
-	typ      ptx.Type // of a fixed type
-	slot     int8     // 1 to 4: the type of this slot; 0: typ
+	typ      ptx.Type // the fixed type
+	slot     int8     // 1 to 4: the type is that of this slot; 0: typ
 	wide     bool     // twice the size of the slot's type
-	relaxed  bool     // ~ a wider register may stand there
+	relaxed  bool     // ~ a wider register is allowed
 	optional bool     // ?
-	special  bool     // + a special register may stand there
-	symbol   bool     // & the address of a variable or function may stand there
-	signed   bool     // && as a signed number of 64 bits too
+	special  bool     // + a special register is allowed
+	symbol   bool     // & the address of a variable or function is allowed
+	signed   bool     // && also as a signed 64-bit number
 	sink     bool     // _
 	not      bool     // ! on a predicate
-	pair     bool     // | may be followed by |predicate
-	pairs    bool     // ^ must be
-	vecs     bool     // *v: as many as the .v modifier says
-	count    int8     // *n: a vector of so many; 0: a scalar
+	pair     bool     // | a predicate may follow: a|p
+	pairs    bool     // ^ a predicate must follow
+	vecs     bool     // *v: a vector of as many elements as the .v modifier says
+	count    int8     // *n: a vector of n elements; 0: a scalar
 	neg      bool     // - may be negated
 	selector byte     // =1, =2, =4: may select bytes or halves, as video instructions do
-	multiple int64    // %16: a constant must be a multiple
-	address  int8     // of an address: which one of the form's
-	exact    bool     // a vector's constants must have the type's own size, beside registers
-	number   bool     // # a plain integer: packed registers do not fit
-	low, hi  int64    // of an immediate, where bounded
+	multiple int64    // %16: a constant must be a multiple of it
+	address  int8     // which address of the form this is
+	exact    bool     // constants beside registers in a vector must have the type's own size
+	number   bool     // # a plain integer: packed registers are not allowed
+	low, hi  int64    // bounds of an immediate, if any
 	bounded  bool
 }
 
@@ -143,8 +143,9 @@ func load() {
 	}
 }
 
-// parseLine reads a rule: names ; modifiers ; operands ; needs ; rules. The
-// table is part of the program, so a mistake in it panics, in every test.
+// parseLine parses a rule: names ; modifiers ; operands ; needs ; rules. The table is
+// part of the program, so parseLine panics on a mistake in it, which every test would
+// show.
 func parseLine(line string) []*Form {
 	var cols [5]string
 	for i, s := range strings.Split(line, ";") {
@@ -186,8 +187,8 @@ func parseLine(line string) []*Form {
 	return out
 }
 
-// modifier reads one slot: "a|b", "[a|b]" where it may be absent, "T=u32|s32"
-// for a type, "$name" for a list that has a name.
+// modifier parses one slot: "a|b", "[a|b]" if it may be absent, "T=u32|s32" for a type,
+// "$name" for a named list.
 func (f *Form) modifier(word string) {
 	if types, ok := strings.CutPrefix(word, "T="); ok {
 		f.types[f.nType] = parseChoices(types)
@@ -223,7 +224,7 @@ func parseChoices(s string) []choice {
 	return out
 }
 
-// parseNeed reads 7.8/90, 7.8 or /90; 8.0/90a is for that architecture.
+// parseNeed parses 7.8/90, 7.8 or /90. 8.0/90a means only that architecture.
 func parseNeed(s string) need {
 	var n need
 	version, target, _ := strings.Cut(s, "/")
@@ -247,15 +248,15 @@ func number(s string) int {
 	return n
 }
 
-// argKinds are the letters of operands.
+// argKinds maps the letters of operands to their kinds.
 var argKinds = map[byte]argKind{
 	'd': argDst, 's': argSrc, 'r': argReg, 'i': argImm, 'a': argAddr, 'p': argPred, 'x': argAny, 'l': argLabel, 'n': argNone,
 }
 
-// typeLetters name the type slots in operands.
+// typeLetters are the names of type slots in operands.
 const typeLetters = "TUVX"
 
-// parseArg reads an operand: a letter for its kind, ":" and its type, and signs.
+// parseArg parses an operand: a letter for its kind, ":" and its type, then flags.
 func parseArg(word string) arg {
 	kind, ok := argKinds[word[0]]
 	if !ok {
@@ -336,7 +337,7 @@ func (a *arg) setType(s string) {
 	}
 }
 
-// of is the operand's type in an instruction of the given types.
+// of returns the operand's type in an instruction of the given types.
 func (a *arg) of(types *[maxTypes]ptx.Type) ptx.Type {
 	if a.slot == 0 {
 		return a.typ

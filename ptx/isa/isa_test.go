@@ -18,7 +18,8 @@ func check(t *testing.T, text string) error {
 	return isa.Check(m)
 }
 
-// All instruction forms that drivers and the assembler are known to take.
+// Every instruction form that drivers and the assembler are known to accept is
+// accepted.
 func TestEveryKnownInstructionIsAccepted(t *testing.T) {
 	for _, p := range ptxtest.Instructions() {
 		bad := 0

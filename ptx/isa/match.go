@@ -7,12 +7,12 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// opcode is what the rules say of one spelling of an instruction. A module has
-// few of them, so they are found once.
+// opcode holds what the rules say of one spelling of an instruction. A module has few
+// spellings, so each is looked up once.
 type opcode struct {
-	open    bool    // nothing is known: operands are not looked at
+	open    bool    // nothing is known, so operands are not checked
 	problem string  // what is wrong with the name, its modifiers or types
-	matches []match // rules that the modifiers fit
+	matches []match // rules that its modifiers fit
 }
 
 // match is a rule that fits a spelling.
@@ -20,11 +20,11 @@ type match struct {
 	form   *Form
 	types  [maxTypes]ptx.Type
 	vector int       // from .v2, .v4, .v8; 0 for none
-	space  [2]string // of the first and the second address
+	space  [2]string // of the first and the second address operand
 	spaces int
 }
 
-// narrow are the types of instructions that no register has.
+// narrow holds the instruction types that no register has.
 var narrow = map[string]bool{
 	"b1": true, "u1": true, "s4": true, "u4": true, "s2": true, "u2": true, "b1024": true,
 	"e2m1": true, "e2m3": true, "e3m2": true, "ue8m0": true, "ue4m3": true,
@@ -33,7 +33,7 @@ var narrow = map[string]bool{
 
 func isType(m string) bool { return ptx.ParseType(m) != ptx.NoType || narrow[m] }
 
-// find applies the table to one spelling.
+// find looks up one spelling in the table.
 func (t *text) find(op *ptx.Opcode) *opcode {
 	all := forms(op.Name)
 	if len(all) == 0 {
@@ -76,7 +76,7 @@ func (t *text) find(op *ptx.Opcode) *opcode {
 	return o
 }
 
-// instead says what is right where a form is gone.
+// instead says what replaces a form that no longer exists.
 func instead(op *ptx.Opcode, old *Form, all []*Form) string {
 	for _, f := range all {
 		for _, s := range f.slots {
@@ -93,8 +93,8 @@ func instead(op *ptx.Opcode, old *Form, all []*Form) string {
 	return ""
 }
 
-// match fits the modifiers into the form's slots. They may stand in any order,
-// as the compiler has it; types keep theirs.
+// match fits the modifiers into the form's slots. Modifiers may appear in any order, as
+// the compiler allows. Types must keep theirs.
 func (f *Form) match(t *text, op *ptx.Opcode) (match, bool) {
 	m := match{form: f}
 	mods := op.Mods
@@ -145,11 +145,11 @@ func (f *Form) match(t *text, op *ptx.Opcode) (match, bool) {
 	return m, true
 }
 
-// repeatable are modifiers that the compiler takes more than once.
+// repeatable are modifiers that the compiler accepts more than once.
 var repeatable = map[string]bool{"sat": true, "cc": true, "NaN": true, "relu": true, "approx": true, "uni": true, "sync": true, "shiftamt": true}
 
-// idle are modifiers that the compiler takes on every instruction, without an
-// effect: .oob up to PTX 8.4, those of PTX 8 from there on.
+// idle are modifiers that the compiler accepts without effect on every instruction:
+// .oob up to PTX 8.4, those of PTX 8 from there on.
 var idle = map[string]need{
 	"finite": {}, "infinite": {}, "number": {}, "notanumber": {}, "normal": {}, "subnormal": {}, "oob": {},
 	"elemtype": tensorMaps, "rank": tensorMaps, "box_dim": tensorMaps, "global_dim": tensorMaps, "global_address": tensorMaps,
@@ -159,7 +159,8 @@ var idle = map[string]need{
 
 var tensorMaps = need{version: 80}
 
-// idleFor: not where the instruction has the modifier.
+// idleFor reports whether mod has no effect on the form: the form does not have it as a
+// modifier of its own.
 func (t *text) idleFor(f *Form, mod string) bool {
 	_, ok := idle[mod]
 	if !ok || mod == "oob" && t.version > knownVersion || f.slotOf(mod, 0) >= 0 {
@@ -168,7 +169,7 @@ func (t *text) idleFor(f *Form, mod string) bool {
 	return f.name != "tensormap" && f.name != "multimem"
 }
 
-// everywhere is what a modifier needs in whatever instruction it stands.
+// everywhere is what a modifier requires whatever the instruction.
 var everywhere = map[string]need{"ftz": {version: 14}, "approx": {version: 14}}
 
 func isSpace(mod string) bool {
@@ -176,7 +177,7 @@ func isSpace(mod string) bool {
 	return ok && (mod == s.String() || strings.HasPrefix(mod, s.String()+"::"))
 }
 
-// slotOf is the first open slot that takes the modifier, -1 if there is none.
+// slotOf returns the first open slot that accepts the modifier, -1 if there is none.
 func (f *Form) slotOf(mod string, filled uint64) int {
 	for i := range f.slots {
 		if filled>>i&1 == 0 && hasChoice(f.slots[i].choices, mod) {
@@ -195,7 +196,8 @@ func hasChoice(list []choice, name string) bool {
 	return false
 }
 
-// each calls visit for every choice that the opcode makes in the form.
+// each calls visit for every choice that the opcode makes among the form's
+// alternatives.
 func (m *match) each(op *ptx.Opcode, visit func(c *choice)) {
 	f := m.form
 	filled, types := uint64(0), 0
@@ -222,14 +224,14 @@ func (m *match) each(op *ptx.Opcode, visit func(c *choice)) {
 	}
 }
 
-// met reports whether the text's version and target have all that is used.
+// met reports whether the text's version and target have everything that is used.
 func (m *match) met(t *text, op *ptx.Opcode) bool {
 	ok := m.form.need.met(t)
 	m.each(op, func(c *choice) { ok = ok && c.need.met(t) })
 	return ok
 }
 
-// needs says what the text lacks.
+// needs says what the text's version or target lacks.
 func (m *match) needs(t *text, op *ptx.Opcode) string {
 	what, n := op.Text, m.form.need
 	if n.met(t) {
@@ -268,8 +270,8 @@ func explain(op *ptx.Opcode, all []*Form) string {
 	return op.Text + ": these modifiers do not go together with " + typesOf(mods)
 }
 
-// longer are the words that would make the name one of instructions with the
-// types: .lo, .hi and .wide of mul.
+// longer returns the words that would complete the name to that of instructions with
+// these types: .lo, .hi and .wide for mul.
 func longer(mods []string, all []*Form, short *Form) string {
 	var words []string
 	for _, f := range all {
@@ -282,7 +284,7 @@ func longer(mods []string, all []*Form, short *Form) string {
 	return strings.Join(words, " ")
 }
 
-// named are the forms whose whole name is the opcode's: cp.async.bulk before
+// named returns the forms whose whole name is the opcode's. It prefers cp.async.bulk to
 // cp.async.
 func named(op *ptx.Opcode, all []*Form) (name string, mods []string, some []*Form) {
 	longest := -1
@@ -301,7 +303,7 @@ func named(op *ptx.Opcode, all []*Form) (name string, mods []string, some []*For
 	return strings.Join(append([]string{op.Name}, op.Mods[:longest]...), "."), op.Mods[longest:], some
 }
 
-// strangers is the first modifier that no form has.
+// strangers returns the first modifier that no form has.
 func strangers(mods []string, some []*Form) string {
 next:
 	for _, mod := range mods {
@@ -381,7 +383,7 @@ func listTypes(some []*Form) string {
 	return strings.Join(out, ", or ")
 }
 
-// missingSlot lists what a slot that must be filled takes, where that alone is
+// missingSlot lists the choices of a mandatory slot, if that slot is all that is
 // missing.
 func missingSlot(mods []string, some []*Form) string {
 	for _, f := range some {

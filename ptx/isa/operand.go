@@ -84,7 +84,7 @@ func (c *checker) operand(a *arg, m *match, o ptx.Operand) reason {
 
 var sinkPred = arg{kind: argDst, typ: ptx.Pred, sink: true}
 
-// scalar checks an operand that is one value.
+// scalar checks an operand that is a single value.
 func (c *checker) scalar(a *arg, t ptx.Type, o ptx.Operand) reason {
 	switch o := o.(type) {
 	case *ptx.Reg:
@@ -149,9 +149,9 @@ func component(vector int, sel string) bool {
 	return i >= 0 && i < vector
 }
 
-// selects reports whether .b0, .h1 and the like may stand on the operand:
-// of one value a byte or a half; of two halves and of four bytes as a result
-// those that are written, highest first, as a source one for each lane.
+// selects reports whether a selector such as .b0 or .h1 is allowed on the operand. An
+// operand of one value takes a byte or a half. For two halves or four bytes, a result
+// selects the written ones, highest first, and a source selects one for each lane.
 func selects(a *arg, sel string) bool {
 	unit, digits := sel[0], sel[1:]
 	switch a.selector {
@@ -178,9 +178,9 @@ func selects(a *arg, sel string) bool {
 	return digits != ""
 }
 
-// accepts reports whether a register of type r may stand where an instruction
-// has type t. PTX ISA, "Operand Type Checking" and "Operand Size Exceeding
-// Instruction-Type Size".
+// accepts reports whether a register of type r is allowed where an instruction has type
+// t. PTX ISA, "Operand Type Checking" and "Operand Size Exceeding Instruction-Type
+// Size".
 func accepts(t, r ptx.Type, relaxed bool) bool {
 	if t == r {
 		return true
@@ -248,7 +248,7 @@ func (c *checker) immediate(a *arg, m *match, o ptx.Operand) reason {
 	return fine
 }
 
-// regSum checks r+4: its width is not compared.
+// regSum checks r+4. The compiler does not compare its width, so neither does this.
 func (c *checker) regSum(t ptx.Type, o *ptx.RegSum) reason {
 	r, ok := c.names.register(o.Reg.Name)
 	switch {
@@ -264,8 +264,8 @@ func (c *checker) regSum(t ptx.Type, o *ptx.RegSum) reason {
 	return fine
 }
 
-// symbol checks the name of a variable or function as a value. With an offset
-// the compiler takes it wherever it takes an integer.
+// symbol checks the name of a variable or function as a value. With an offset, the
+// compiler accepts it wherever it accepts an integer.
 func (c *checker) symbol(a *arg, t ptx.Type, name string, offset bool) reason {
 	v, f := c.lookup(name)
 	switch {

@@ -2,7 +2,7 @@ package isa
 
 import "github.com/purecuda/cuda/ptx"
 
-// address checks [a].
+// address checks an address operand [a].
 func (c *checker) address(a *arg, m *match, o ptx.Operand) reason {
 	if m.spaces == 0 && c.target < 20 {
 		return noGeneric
@@ -87,7 +87,7 @@ func (c *checker) label(o ptx.Operand) reason {
 	return fine
 }
 
-// exists looks up the names in an operand that is not checked otherwise.
+// exists checks that the names in an operand exist, where nothing else checks it.
 func (c *checker) exists(o ptx.Operand) reason {
 	switch o := o.(type) {
 	case *ptx.Reg:

@@ -2,10 +2,10 @@ package isa
 
 import "github.com/purecuda/cuda/ptx"
 
-// elements checks { a, b }. The compiler gives a vector one type, of its
-// registers: bits if one is of bits, else all are integers or all are floats.
+// elements checks { a, b }. The compiler gives a vector a single type, derived from its
+// registers: bits if any of them is of bits, else all are integers or all are floats.
 func (c *checker) elements(a *arg, t ptx.Type, v *ptx.Vec) reason {
-	var all ptx.Type // of the vector
+	var all ptx.Type // type of the vector
 	var exact, wide, ints bool
 	size := 0
 	for _, e := range v.Elems {
@@ -97,7 +97,7 @@ func (c *checker) elements(a *arg, t ptx.Type, v *ptx.Vec) reason {
 			return floatAsInt
 		}
 		return fine
-	default: // nothing but _
+	default: // nothing but sinks
 		return fine
 	}
 	if !accepts(t, all, a.relaxed) {
@@ -106,7 +106,7 @@ func (c *checker) elements(a *arg, t ptx.Type, v *ptx.Vec) reason {
 	return fine
 }
 
-// join is the type of a vector with elements of types a and b.
+// join returns the common type of elements of types a and b.
 func join(a, b ptx.Type) (ptx.Type, bool) {
 	switch {
 	case a == ptx.NoType || a == b:

@@ -12,34 +12,34 @@ type reason uint8
 
 const (
 	fine        reason = iota
-	undeclared         // a register or symbol that is not there
+	undeclared         // a register or symbol that does not exist
 	wrongType          // a register of another type
-	notRegister        // something else where a register must stand
+	notRegister        // not a register, where one is required
 	notSource          // neither a register nor a constant
 	floatAsInt         // a floating-point constant for an integer type
 	intAsFloat         // an integer constant for a floating-point type
 	special            // a special register, which only few instructions read
-	specialLate        // a special register that came after the text's version or target
+	specialLate        // a special register newer than the text's version or target
 	readOnly           // a special register that would be written
-	negated            // -r or !p where it can not be
-	sinkHere           // _ where a value is read, or must be taken
-	notAddress         // no [address]
+	negated            // -r or !p where negation is not allowed
+	sinkHere           // _ where a value is read or a result must be stored
+	notAddress         // not an [address]
 	badAddress         // [f], [p]
 	otherSpace         // the variable is in another space
 	absolute           // [8]: only in .local
-	notConst           // a register where a constant must stand
+	notConst           // a register where a constant is required
 	range_             // a constant out of bounds
 	vectorSize         // another number of elements
-	vectorHere         // {…} where a scalar must stand
-	notVector          // a scalar where {…} must stand
+	vectorHere         // {…} where a scalar is required
+	notVector          // a scalar where {…} is required
 	noComponent        // %v.x of a scalar
-	inputParam         // st.param to a kernel's or function's own parameter
-	noLabel            // a label that is not there
-	notMultiple        // a constant that is not a multiple of what it must be
-	noPair             // one value where a|b must stand
-	notSink            // a result where only _ may stand
+	inputParam         // st.param to the function's own input parameter
+	noLabel            // a label that does not exist
+	notMultiple        // a constant that is not a multiple of the required number
+	noPair             // one value where a|b is required
+	notSink            // a result where only _ is allowed
 	noGeneric          // a generic address in a text for an old target
-	pairHere           // a|b where one value must stand
+	pairHere           // a|b where one value is required
 )
 
 // reasonText says why operand o does not fit.

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// in is a kernel with the line in it, which is line 20 of the text.
+// in returns a kernel with the given line, which is line 20 of the text.
 func in(version, target, line string) string {
 	return ".version " + version + "\n.target " + target + `
 .address_size 64
@@ -37,7 +37,7 @@ L0:
 `
 }
 
-// What ptxas refuses, and what the check says of it.
+// Instructions that ptxas refuses, and the problem Check reports for each.
 func TestWhatIsRefused(t *testing.T) {
 	for _, c := range []struct{ line, says string }{
 		// another type than the instruction's
@@ -50,7 +50,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"add.s32 %s1, %s2, 1.0;", "operand 3 is a floating-point constant; it must be .s32"},
 		{"setp.eq.s32 %s1, %s2, %s3;", "operand 1 is register %s1 of type .s32; it must be .pred"},
 		{"ld.global.v2.u32 {%u1, %f1}, [%bd1];", "operand 1 is {register %u1 of type .u32, register %f1 of type .f32}"},
-		// modifiers that mean nothing
+		// modifiers without a meaning
 		{"mov.approx.b32 %b1, %b2;", "mov has no modifier .approx"},
 		{"ld.rn.global.b32 %b1, [%bd1];", "ld has no modifier .rn"},
 		{"mul.v2.s32 %s1, %s2, %s3;", "mul has no modifier .v2"},
@@ -69,7 +69,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"mul.s32 %s1, %s2, %s3;", "mul.s32 lacks a modifier after mul: one of .lo .hi .wide"},
 		{"vote.all.pred %p1, %p2;", "vote.all.pred is gone from PTX 6.4 and sm_70 on: write vote.sync"},
 		{"shfl.up.b32 %b1, %b2, 1, 0;", "shfl.up.b32 is gone from PTX 6.4 and sm_70 on: write shfl.sync"},
-		// types and names that there are not
+		// types and names that do not exist
 		{"add.b32 %b1, %b2, %b3;", "add has no type .b32; it takes .u16 .s16"},
 		{"atom.global.and.u32 %u1, [%bd1], %u2;", "do not go together with .u32"},
 		{"fnord.rn.f32 %f1;", "there is no instruction fnord"},
@@ -125,7 +125,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// A text is checked by its own version and target.
+// A text is checked against its own version and target.
 func TestTheTextsOwnHeaderCounts(t *testing.T) {
 	for _, c := range []struct {
 		version, target, line string
@@ -156,7 +156,7 @@ func TestTheTextsOwnHeaderCounts(t *testing.T) {
 	}
 }
 
-// What looks wrong and ptxas takes.
+// Text that looks wrong but that ptxas accepts.
 func TestWhatIsAccepted(t *testing.T) {
 	for _, line := range []string{
 		"add.s32.sat %s1, %s2, %s3;", "ld.b32.global %b1, [%bd1];", "add.s32 %u1, %b2, 70000;", "ld.global.u8 %bd1, [%b1];",
@@ -201,7 +201,7 @@ func TestDeclarationsAreChecked(t *testing.T) {
 	}
 	for _, text := range []string{
 		".func f() .noreturn { ret; }", ".extern .shared .b32 s[];\n.entry k() { .reg .b32 %r; mov.u32 %r, s; ret; }",
-		".shared .b8 s[60000];", ".shared .b8 s[60000];\n.entry k() { ret; }", // what no kernel names takes no memory
+		".shared .b8 s[60000];", ".shared .b8 s[60000];\n.entry k() { ret; }", // a variable that no kernel names takes no memory
 		".global .b32 g[] = {1, 2};", ".extern .global .b32 g;\n.visible .global .b32 g;", ".func f(.param .b8 v[]) { ret; }",
 		".func f();\n.func f() { ret; }",
 	} {
@@ -211,8 +211,8 @@ func TestDeclarationsAreChecked(t *testing.T) {
 	}
 }
 
-// A move of vectors takes one value for all components, but not more than 16
-// bytes; a special register with components is a vector.
+// A move between vectors takes one value for all components, of at most 16 bytes. A
+// special register with components is a vector.
 func TestMovesOfVectors(t *testing.T) {
 	for _, version := range []string{"7.8 sm_90", "8.4 sm_90a"} {
 		v, target, _ := strings.Cut(version, " ")
@@ -246,8 +246,8 @@ func TestMovesOfVectors(t *testing.T) {
 	}
 }
 
-// How much .shared memory a kernel can have is a matter of the architecture that
-// it is compiled for, not of the text.
+// The architecture that a text is compiled for decides how much .shared memory a kernel
+// can have, not the text.
 func TestSharedMemoryFollowsTheArchitecture(t *testing.T) {
 	text := func(header string, bytes int) *ptx.Module {
 		m, err := ptx.Parse("t", fmt.Appendf(nil, "%s\n.shared .b8 s[%d];\n.entry k() { .reg .b32 %%r; mov.u32 %%r, s; ret; }", header, bytes))
@@ -279,7 +279,8 @@ func TestSharedMemoryFollowsTheArchitecture(t *testing.T) {
 	}
 }
 
-// A parity is 0 or 1, and a store that completes on a barrier takes integers as floats.
+// A parity is 0 or 1, and a store that completes on a barrier accepts integers as
+// floats.
 func TestOperandsOfBarrierOperations(t *testing.T) {
 	for line, says := range map[string]string{
 		"mbarrier.arrive.shared.b64 %bd1, [sv], 1;":                                                                   "",
@@ -311,7 +312,7 @@ func TestOperandsOfBarrierOperations(t *testing.T) {
 	}
 }
 
-// Each special register came with a version and a target.
+// Each special register requires the version and target that introduced it.
 func TestSpecialRegistersNeedAVersion(t *testing.T) {
 	for _, c := range []struct{ version, target, line, says string }{
 		{"1.2", "sm_13", "mov.u32 %u1, %laneid;", "%laneid, which needs PTX 1.3; the text says PTX 1.2 for sm_13"},
@@ -374,7 +375,7 @@ func TestLegal(t *testing.T) {
 	}
 }
 
-// Errors are in the order of the text, each with its line.
+// Errors come in source order, each with its line.
 func TestErrorsTellTheirPlaces(t *testing.T) {
 	err := check(t, in("7.8", "sm_90", "bar.sync 16;\n\tadd.b32 %b1, %b2, %b3;\n\tadd.s32 %s1, %s2, %s3;"))
 	var all isa.Errors

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// rules are what the table's last column names.
+// rules are the rules that the table's last column names.
 var rules map[string]rule
 
 func init() {
@@ -37,7 +37,7 @@ func init() {
 
 func has(in *ptx.Instr, mod string) bool { return slices.Contains(in.Op.Mods, mod) }
 
-// xorsign: .xorsign.abs come together.
+// xorsign requires .xorsign and .abs to appear together.
 func xorsign(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if has(in, "xorsign") != has(in, "abs") {
 		return ".xorsign and .abs stand together"
@@ -45,7 +45,8 @@ func xorsign(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// cvtaRule: the way back from a generic address starts in a register.
+// cvtaRule requires a register as the source of .to, and otherwise a variable of the
+// named state space.
 func cvtaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	var name string
 	switch o := in.Args[1].(type) {
@@ -67,7 +68,7 @@ func cvtaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// memoryRule bounds a vector's bytes.
+// memoryRule limits the bytes of a vector.
 func memoryRule(_ *checker, _ *Form, m *match, _ *ptx.Instr) string {
 	if n := max(m.vector, 1) * m.types[0].Size(); n > 16 {
 		return fmt.Sprintf("a vector of %d bytes; 16 are the most", n)
@@ -75,7 +76,7 @@ func memoryRule(_ *checker, _ *Form, m *match, _ *ptx.Instr) string {
 	return ""
 }
 
-// prefetchRule: .L2::64B and so on are for global memory.
+// prefetchRule allows .L2::64B and its like for global memory only.
 func prefetchRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.space[0] == "" || m.space[0] == "global" {
 		return ""
@@ -88,7 +89,7 @@ func prefetchRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// storeRule: a function does not write its own input parameters.
+// storeRule forbids a function to write its own input parameters.
 func storeRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.space[0] != "param" || c.fn == nil {
 		return ""
@@ -108,7 +109,7 @@ func storeRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// loadRule: a function does not read its own result.
+// loadRule forbids a function to read its own result.
 func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.space[0] != "param" || c.fn == nil {
 		return ""
@@ -123,7 +124,7 @@ func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// atomicRule: shared memory came to 64 bits later than global memory.
+// atomicRule: 64-bit atomics came to shared memory later than to global memory.
 func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.types[0].Size() == 8 && strings.HasPrefix(m.space[0], "shared") && c.target < 20 {
 		return "64 bits in .shared need sm_20; the text says " + c.text.String()
@@ -131,7 +132,7 @@ func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// barrierRule bounds the barrier's number and the number of threads.
+// barrierRule limits the barrier's number and the number of threads.
 func barrierRule(_ *checker, f *Form, m *match, in *ptx.Instr) string {
 	at := 0
 	if f.nType > 0 {
@@ -177,7 +178,7 @@ func cpAsync16Rule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// sameTypes: both factors have one type.
+// sameTypes requires both factors to have the same type.
 func sameTypes(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	var types []string
 	for _, mod := range in.Op.Mods {
@@ -191,7 +192,7 @@ func sameTypes(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// cvtIntRule: saturation is for a result that can not hold every value.
+// cvtIntRule allows saturation only if the result type cannot represent every value.
 func cvtIntRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if !has(in, "sat") {
 		return ""
@@ -204,7 +205,7 @@ func cvtIntRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// rowCol: the layouts are positions, not a set.
+// rowCol checks the layouts, whose order matters.
 func rowCol(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if slices.Index(in.Op.Mods, "row") > slices.Index(in.Op.Mods, "col") {
 		return "the layouts are .row.col"
@@ -212,7 +213,7 @@ func rowCol(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// vmadRule: either the product or the addend is negated, and not with .po.
+// vmadRule allows a minus on either the product or the addend, and none with .po.
 func vmadRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	neg := func(i int) bool { r, ok := in.Args[i].(*ptx.Reg); return ok && r.Neg }
 	switch product := neg(1) != neg(2); {
@@ -239,9 +240,9 @@ func (c *checker) labelOf(o ptx.Operand, kind labelKind, what string) string {
 	return ""
 }
 
-// wgmmaRule checks the operands of a warpgroup's product: the registers of the
-// result, a descriptor or registers for the first factor, a descriptor for the
-// second, a predicate and what the types have of signs and layouts.
+// wgmmaRule checks the operands of a warpgroup product. These are the registers of the
+// result, a descriptor or registers for the first factor, a descriptor for the second,
+// a predicate, and the signs and layouts that the types allow.
 func wgmmaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	columns := 0
 	for _, mod := range in.Op.Mods {
@@ -294,7 +295,7 @@ func wgmmaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// sparseRule: the metadata are in a register. (The compiler takes a vector too.)
+// sparseRule requires the metadata in a register. (The compiler also accepts a vector.)
 func sparseRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if _, ok := in.Args[4].(*ptx.Imm); ok {
 		return "operand 5 must be a register, .b32"
@@ -302,7 +303,7 @@ func sparseRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// fractionRule: a part of the accesses, more than none and at most all.
+// fractionRule requires a fraction of the accesses: more than none and at most all.
 func fractionRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if len(in.Args) < 2 {
 		return ""

@@ -6,22 +6,22 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// sharedLimits are the bytes of .shared variables that a kernel can have, by the
-// architecture that it is compiled for, as ptxas of CUDA 12.4 has them. That of
-// CUDA 11.8 and older takes 48 KiB for all.
+// sharedLimits has the bytes of .shared variables that a kernel can have, by the
+// architecture it is compiled for, according to ptxas of CUDA 12.4. CUDA 11.8 and older
+// allow 48 KiB for all.
 var sharedLimits = map[int]int64{
 	50: 64 << 10, 52: 96 << 10, 53: 64 << 10, 60: 64 << 10, 61: 96 << 10, 62: 64 << 10, 70: 96 << 10, 72: 64 << 10, 75: 64 << 10,
 	80: 164 << 10, 86: 100 << 10, 87: 164 << 10, 89: 164 << 10, 90: 164 << 10,
 }
 
-// Architectures before those of the table, and the most that any has.
+// Limits for architectures older than the table's, and the largest of any.
 const (
 	oldShared  = 48 << 10
 	mostShared = 164 << 10
 )
 
-// sharedLimit is the limit for the architecture that the text is compiled for.
-// Where that is not known, it may be any that is not older than the target.
+// sharedLimit returns the limit for the architecture that the text is compiled for. If
+// that is unknown, it may be any architecture not older than the target.
 func (c *checker) sharedLimit() (bytes int64, arch string) {
 	target := c.arch
 	if target == 0 && c.own {
@@ -37,14 +37,14 @@ func (c *checker) sharedLimit() (bytes int64, arch string) {
 	return oldShared, arch
 }
 
-// uses is what a function names.
+// uses holds what a function names.
 type uses struct {
 	f      *ptx.Function
 	shared map[*ptx.Variable]bool
 	calls  map[*ptx.Function]bool
 }
 
-// use notes that the function names v.
+// use records that the function names v.
 func (c *checker) use(v *ptx.Variable) {
 	if v.Space != ptx.SharedSpace || v.Linkage == ptx.Extern {
 		return
@@ -56,7 +56,7 @@ func (c *checker) use(v *ptx.Variable) {
 	u.shared[v] = true
 }
 
-// call notes that the function calls f.
+// call records that the function calls f.
 func (c *checker) call(f *ptx.Function) {
 	u := c.usesOf(c.fn)
 	if u.calls == nil {
@@ -77,8 +77,7 @@ func (c *checker) usesOf(f *ptx.Function) *uses {
 	return u
 }
 
-// sharedMemory checks the .shared variables that each kernel, with what it
-// calls, names.
+// sharedMemory checks the .shared variables that each kernel and its callees name.
 func (c *checker) sharedMemory(m *ptx.Module) {
 	if len(c.used) == 0 {
 		return
@@ -103,15 +102,15 @@ func (c *checker) sharedMemory(m *ptx.Module) {
 	}
 }
 
-// Kernels that share many functions are looked at as long as the work stays in
-// proportion to the text; those after that are not refused here.
+// Kernels that share many functions are checked as long as the work is proportional to
+// the length of the text. Kernels after that are not refused here.
 const (
 	reachTimes = 64
 	reachLeast = 1 << 16
 )
 
-// reach collects the variables that f and what it calls name. It returns what is
-// left of the steps that it may take, less than 0 if they were not enough.
+// reach collects the variables that f and its callees name. It returns what is left of
+// the steps it may take, less than 0 if they did not suffice.
 func (c *checker) reach(f *ptx.Function, vars map[*ptx.Variable]bool, left int) int {
 	seen := map[*ptx.Function]bool{f: true}
 	for list := []*ptx.Function{f}; len(list) > 0; {

@@ -9,23 +9,24 @@ import (
 //
 //	names ; modifiers ; operands ; version/target ; rules
 //
-// Modifiers: a|b is a place for one of them, [a|b] may stay empty, T=… is a type
-// (the types of an instruction keep their order, modifiers do not), $x is a list
-// below, a@7.8/90 came with PTX 7.8 and sm_90, …/90a is for that architecture.
+// Modifiers: a|b is a place for one of them, [a|b] may stay empty, T=… is a type. The
+// types of an instruction keep their order, modifiers do not. $x is a list below,
+// a@7.8/90 came with PTX 7.8 and sm_90, …/90a is only for that architecture.
 //
-// Operands: d is written, s a register or constant, r a register, i a constant,
-// a an address, p a predicate, l a label, x anything. Behind ":" stands its
-// type: T, U, V, X those of the modifiers in order, W twice the size of T. Then:
-// ~ wider registers too, + special registers too, & addresses of variables too (&& as .s64 too),
-// ? may be absent, _ may be "_" (n must be), ! may be negated, | may have a predicate behind
-// it (^ must), # no packed register, *4 a vector of four, *v one of as many as .v says,
-// (0..15) the bounds of a constant, %16 what it is a multiple of, - may be
-// negated, =1 may select bytes or halves (=2 and =4: of each lane).
+// Operands: d is written, s a register or constant, r a register, i a constant, a an
+// address, p a predicate, l a label, x anything. The type follows after ":". T, U, V
+// and X are those of the modifiers in order, W is twice the size of T. Then come flags:
+// ~ also wider registers, + also special registers, & also addresses of variables (&&
+// also as .s64), ? may be absent, _ may be "_" (n must be), ! may be negated, | a
+// predicate may follow it (^ must), # no packed register, *4 a vector of four, *v one
+// of as many as .v says, (0..15) the bounds of a constant, %16 the number it must be a
+// multiple of, - may be negated, =1 may select bytes or halves (=2 and =4: of each
+// lane).
 //
-// A name after < says from where on a form is gone.
+// A version and target after < say from where on a form no longer exists.
 var sources = []string{tableInteger, tableFloat, tableCompare, tableMove, tableMemory, tableAtomic, tableControl, tableWarp, tableAsync, tableMatrix, tableVideo, tableTexture}
 
-// shapes are the shapes of warpgroup products with a given depth.
+// shapes returns the shapes of warpgroup products with a given depth.
 func shapes(k int) string {
 	var out []string
 	for n := 8; n <= 256; n += 8 {
@@ -34,7 +35,7 @@ func shapes(k int) string {
 	return strings.Join(out, "|")
 }
 
-// lists are sets of modifiers with a name.
+// lists are named sets of modifiers.
 var lists = map[string]string{
 	"round":  "rn|rz|rm|rp",
 	"int":    "u16|s16|u32|s32|u64|s64",

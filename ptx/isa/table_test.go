@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Every rule admits an instruction that is made from it: each choice of each
-// place, with operands of the types it names, for the version and target it asks.
+// Every rule accepts an instruction made from it: each choice of each place, with
+// operands of the types it names, for the version and target it requires.
 func TestEveryRuleAdmitsWhatItSays(t *testing.T) {
 	made := 0
 	for _, name := range Names() {
@@ -39,7 +39,8 @@ func TestEveryRuleAdmitsWhatItSays(t *testing.T) {
 	}
 }
 
-// excepted are combinations of choices that rules exclude by themselves.
+// excepted reports whether the error is about a combination of choices that rules
+// exclude.
 func excepted(err error) bool {
 	for _, s := range []string{"do not go together", "stand together", "the most", "means nothing", "is for .global", "branchtargets"} {
 		if strings.Contains(err.Error(), s) {
@@ -49,7 +50,8 @@ func excepted(err error) bool {
 	return false
 }
 
-// instance is a text with an instruction of the form, the ith choice in each place.
+// instance returns a text with an instruction of the form, the ith choice in each
+// place.
 func instance(f *Form, i int) (text, line string) {
 	n := f.need
 	raise := func(m need) {

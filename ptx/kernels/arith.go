@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// arithSource is the file of a type. It is no table, because the linker would keep
+// arithSource returns the file of a type. It is no table, because the linker would keep
 // all files in every program that has a table of a few.
 func arithSource(typ string) source {
 	switch typ {
@@ -37,7 +37,7 @@ type Number interface {
 	int32 | uint32 | int64 | uint64 | F16 | BF16 | float32 | float64
 }
 
-// Add is the operation dst[i] = a[i] + b[i].
+// Add returns the operation dst[i] = a[i] + b[i].
 //
 // Here and in the other operations of two operands, dst and a are of one length,
 // and b is of the same length or of one that divides it: then it is repeated, as
@@ -50,32 +50,32 @@ func Add[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driv
 	return binary("add", again, dst, a, b)
 }
 
-// Sub is the operation dst[i] = a[i] - b[i]; operands and arguments are those
-// of [Add].
+// Sub returns the operation dst[i] = a[i] - b[i]; operands and arguments are those of
+// [Add].
 func Sub[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("sub", again, dst, a, b)
 }
 
-// Mul is the operation dst[i] = a[i] · b[i]; operands and arguments are those
-// of [Add].
+// Mul returns the operation dst[i] = a[i] · b[i]; operands and arguments are those of
+// [Add].
 func Mul[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("mul", again, dst, a, b)
 }
 
-// Div is the operation dst[i] = a[i] / b[i]; operands and arguments are those
-// of [Add].
+// Div returns the operation dst[i] = a[i] / b[i]; operands and arguments are those of
+// [Add].
 func Div[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("div", again, dst, a, b)
 }
 
-// Maximum is the operation that sets dst[i] to the larger of a[i] and b[i], and
-// to the number where the other one is NaN. Operands and arguments are those of
+// Maximum returns the operation that sets dst[i] to the larger of a[i] and b[i], and to
+// the number where the other one is NaN. Operands and arguments are those of
 // [Add].
 func Maximum[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("max", again, dst, a, b)
 }
 
-// Minimum is the operation that sets dst[i] to the smaller of a[i] and b[i], and
+// Minimum returns the operation that sets dst[i] to the smaller of a[i] and b[i], and
 // to the number where the other one is NaN. Operands and arguments are those of
 // [Add].
 func Minimum[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {

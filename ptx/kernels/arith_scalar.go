@@ -2,7 +2,7 @@ package kernels
 
 import "github.com/purecuda/cuda/driver"
 
-// AddScalar is the operation dst[i] = a[i] + b for a number b.
+// AddScalar returns the operation dst[i] = a[i] + b for a number b.
 //
 // Here and in the other operations with a number, dst and a are of one length
 // and may be the same.
@@ -13,44 +13,44 @@ func AddScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch
 	return scalar("add", again, dst, a, b)
 }
 
-// SubScalar is the operation dst[i] = a[i] - b; operands and arguments are those
+// SubScalar returns the operation dst[i] = a[i] - b; operands and arguments are those
 // of [AddScalar].
 func SubScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("sub", again, dst, a, b)
 }
 
-// ScalarSub is the operation dst[i] = b - a[i]; operands and arguments are those
+// ScalarSub returns the operation dst[i] = b - a[i]; operands and arguments are those
 // of [AddScalar].
 func ScalarSub[T Number](dst driver.MemoryOf[T], b T, a driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("subfrom", again, dst, a, b)
 }
 
-// MulScalar is the operation dst[i] = a[i] · b; operands and arguments are those
+// MulScalar returns the operation dst[i] = a[i] · b; operands and arguments are those
 // of [AddScalar].
 func MulScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("mul", again, dst, a, b)
 }
 
-// DivScalar is the operation dst[i] = a[i] / b; operands and arguments are those
+// DivScalar returns the operation dst[i] = a[i] / b; operands and arguments are those
 // of [AddScalar].
 func DivScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("div", again, dst, a, b)
 }
 
-// ScalarDiv is the operation dst[i] = b / a[i]; operands and arguments are those
+// ScalarDiv returns the operation dst[i] = b / a[i]; operands and arguments are those
 // of [AddScalar].
 func ScalarDiv[T Number](dst driver.MemoryOf[T], b T, a driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("divinto", again, dst, a, b)
 }
 
-// MaximumScalar is the operation that sets dst[i] to the larger of a[i] and b,
-// as [Maximum] does; operands and arguments are those of [AddScalar].
+// MaximumScalar returns the operation that sets dst[i] to the larger of a[i] and b, as
+// [Maximum] does; operands and arguments are those of [AddScalar].
 func MaximumScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("max", again, dst, a, b)
 }
 
-// MinimumScalar is the operation that sets dst[i] to the smaller of a[i] and b,
-// as [Minimum] does; operands and arguments are those of [AddScalar].
+// MinimumScalar returns the operation that sets dst[i] to the smaller of a[i] and b, as
+// [Minimum] does; operands and arguments are those of [AddScalar].
 func MinimumScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("min", again, dst, a, b)
 }

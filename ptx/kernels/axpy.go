@@ -7,8 +7,8 @@ import (
 
 var axpySource = source(launchers.AxpyModule)
 
-// Axpy is the operation that adds a·x[i] to each element of y. x and y are of
-// one length.
+// Axpy returns the operation that adds a·x[i] to each element of y. x and y are of one
+// length.
 //
 // float32 and float64 are rounded once, as a fused multiply-add does. For the
 // 16-bit types that result is rounded to float32 first: the error is at most

@@ -64,7 +64,7 @@ func (k *kit) varied(m driver.MemoryOf[uint8]) {
 	}
 }
 
-// seen is all of the memory, or all but its first bytes, as elements.
+// seen returns all of the memory, or all but its first bytes, as elements.
 func seen[T kernels.Element](k *kit, m driver.MemoryOf[uint8], skip int) driver.View[T] {
 	k.Helper()
 	v, err := driver.ViewAs[T](m.All().View(skip, skip+enough))
@@ -72,7 +72,7 @@ func seen[T kernels.Element](k *kit, m driver.MemoryOf[uint8], skip int) driver.
 	return v
 }
 
-// rowsOf is the operations that work on rows of floats.
+// rowsOf returns the operations that work on rows of floats.
 func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8], w *kernels.Workspace) []measured {
 	k.Helper()
 	src, dst := seen[T](k, a, 0), seen[T](k, b, 0)

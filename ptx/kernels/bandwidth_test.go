@@ -112,7 +112,7 @@ func (k *kit) operations() []measured {
 	}
 }
 
-// bandwidth is the median of several runs, in 10^9 bytes per second.
+// bandwidth returns the median of several runs, in 10^9 bytes per second.
 func (k *kit) bandwidth(m measured) float64 {
 	k.Helper()
 	const runs, each = 7, 4

@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// castSource is the file by what is cast.
+// castSource returns the file by what is cast.
 func castSource(typ string) source {
 	switch typ {
 	case "f16":
@@ -20,7 +20,7 @@ func castSource(typ string) source {
 
 var castIntSource = source(launchers.CastIntModule)
 
-// Cast is the operation that sets each element of dst to that of src, converted:
+// Cast returns the operation that sets each element of dst to that of src, converted:
 //
 //   - to a float, to the nearest, ties to even, rounded once whatever the types;
 //     what is too large becomes an infinity,
@@ -46,9 +46,9 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ..
 	return l, nil
 }
 
-// castKernel is the kernel of a pair of types. Those that keep the bits are
-// copies, and where integers are cut or extended the sign of the destination
-// makes no difference.
+// castKernel returns the kernel of a pair of types. Those that keep the bits are
+// copies, and where integers are cut or extended the sign of the destination makes no
+// difference.
 func castKernel[D, S Element]() (source, kernelName) {
 	s, d := typeName[S](), typeName[D]()
 	switch {
@@ -64,7 +64,7 @@ func castKernel[D, S Element]() (source, kernelName) {
 	return castIntSource, kernelName{"cast_", s, "_", unsignedName[D]()}
 }
 
-// unsignedName is the unsigned integer of the size.
+// unsignedName returns the unsigned integer of the size.
 func unsignedName[T Element]() string {
 	switch sizeOf[T]() {
 	case 1:

@@ -91,7 +91,7 @@ func integers[S kernels.Element]() (v []S) {
 	return v
 }
 
-// converted is the reference: what is exactly v, rounded once.
+// converted returns the reference: what is exactly v, rounded once.
 func converted[D, S kernels.Element](v S) D {
 	f := number(v)
 	switch any(v).(type) {

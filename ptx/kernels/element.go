@@ -68,10 +68,10 @@ func typeOf[T Element]() elementType {
 	return typeF64
 }
 
-// typeName is the type as the names of kernels have it.
+// typeName returns the type as the names of kernels have it.
 func typeName[T Element]() string { return elementNames[typeOf[T]()] }
 
-// bitsName is the same for kernels that only move elements.
+// bitsName returns the same for kernels that only move elements.
 func bitsName[T any]() string {
 	switch sizeOf[T]() {
 	case 1:

@@ -12,7 +12,7 @@ type operation struct {
 	make func(round int, again ...*driver.Launch) (*driver.Launch, error)
 }
 
-// every is an operation of every kernel that the device has. Operands are views,
+// every returns an operation of every kernel that the device has. Operands are views,
 // each made for the call.
 func every(k *kit) []operation {
 	k.Helper()
@@ -131,7 +131,7 @@ func (e *everything) add(name string, make func(round int, again ...*driver.Laun
 // room is how many elements each operand can have.
 const room = 40 << 10
 
-// many is the number of elements of a round.
+// many returns the number of elements of a round.
 func many(round int) int { return 512 << (2 * round) }
 
 // three are buffers of which operations have an operand each.
@@ -228,7 +228,7 @@ func netsOps[T kernels.NetFloat](e *everything, m three[T]) {
 	})
 }
 
-// someRows is a matrix of as many elements as the round has, or of one row.
+// someRows returns a matrix of as many elements as the round has, or of one row.
 func someRows[T kernels.Element](m three[T], buf, round, cols int) kernels.Matrix[T] {
 	rows := max(many(round)/cols, 1)
 	return kernels.MatrixOf(m.view(part{buf, round, rows * cols}), rows, cols)

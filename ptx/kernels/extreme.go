@@ -15,10 +15,10 @@ type Ordered interface {
 	float32 | F16 | BF16 | float64 | int32 | int64
 }
 
-// Max is the operation that writes the largest element of src to dst, which has
-// one element. A NaN among the elements is the result, though not which one.
-// The largest of no elements is the least value of the type, -Inf for floats.
-// The result is exact.
+// Max returns the operation that writes the largest element of src to dst, which has
+// one element. A NaN among the elements is the result, though not which one. The
+// largest of no elements is the least value of the type, -Inf for floats. The result is
+// exact.
 //
 // Arguments and work are those of [Sum].
 func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
@@ -43,9 +43,9 @@ func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, 
 	return r.prepare()
 }
 
-// Argmax is the operation that writes to dst, which has one element, where the
-// largest element of src is, counted from 0: the first of those that are equal.
-// The first NaN is taken for the largest. Where there are no elements it is -1.
+// Argmax returns the operation that writes to dst, which has one element, where the
+// largest element of src is, counted from 0: the first of those that are equal. The
+// first NaN is taken for the largest. Where there are no elements it is -1.
 //
 // Arguments and work are those of [Sum].
 func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {

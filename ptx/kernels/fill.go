@@ -7,7 +7,7 @@ import (
 
 var fillSource = source(launchers.FillModule)
 
-// Fill is the operation that sets every element of dst to v. Unlike
+// Fill returns the operation that sets every element of dst to v. Unlike
 // [driver.Fill] it is a kernel, takes elements of 8 bytes of any value, and its
 // value is an argument.
 //

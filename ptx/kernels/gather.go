@@ -10,11 +10,10 @@ var gatherSource = source(launchers.GatherModule)
 // Index are the types of indices in device memory.
 type Index interface{ int32 | int64 }
 
-// Gather is the operation that sets row i of dst to row index[i] of src, as a
-// look-up of embeddings does. Rows have width elements, without gaps: dst has as
-// many as index has elements, src any number. Where an index is negative or not
-// below the number of rows of src, the row is zeros: nothing outside of src is
-// read.
+// Gather returns the operation that sets row i of dst to row index[i] of src, as a
+// look-up of embeddings does. Rows have width elements, without gaps: dst has as many
+// as index has elements, src any number. Where an index is negative or not below the
+// number of rows of src, the row is zeros: nothing outside of src is read.
 //
 // Arguments: 0 dst, 1 number of indices (uint64), 2 bytes of a row (uint64), 3
 // src, 4 rows of src (uint64), 5 index. It reads src and index and writes dst.

@@ -7,9 +7,9 @@ import (
 
 var gemvSource = source(launchers.GemvModule)
 
-// Gemv is the operation that multiplies a matrix with a vector: y[r] is the sum
-// over c of a[r][c]·x[c]. The vectors have the matrix's type, or are float32
-// beside a matrix of F16 or BF16. No columns give zeros.
+// Gemv returns the operation that multiplies a matrix with a vector: y[r] is the sum
+// over c of a[r][c]·x[c]. The vectors have the matrix's type, or are float32 beside a
+// matrix of F16 or BF16. No columns give zeros.
 //
 // Sums are made in float32, in an order that depends on the shape alone. Before
 // it is rounded to X the error of an element is at most

@@ -7,7 +7,7 @@ import (
 
 var iotaSource = source(launchers.IotaModule)
 
-// Iota is the operation that sets element i of dst to start + i·step.
+// Iota returns the operation that sets element i of dst to start + i·step.
 //
 // Integers wrap around. Floats of up to 32 bits are computed as float64 and
 // rounded to the nearest at the end; a float64 is rounded once (i is exact up to
@@ -28,7 +28,7 @@ func Iota[T Element](dst driver.MemoryOf[T], start, step T, again ...*driver.Lau
 	return l, nil
 }
 
-// arithmeticName is the type for kernels that add and multiply: integers of both
+// arithmeticName returns the type for kernels that add and multiply: integers of both
 // signs do so alike.
 func arithmeticName[T Element]() string {
 	if isFloat[T]() {

@@ -38,7 +38,7 @@ type maker struct {
 	again   *driver.Launch
 }
 
-// reused is the operation to make again, nil if there is none.
+// reused returns the operation to make again, nil if there is none.
 func reused(again []*driver.Launch) *driver.Launch {
 	if len(again) == 0 {
 		return nil
@@ -46,7 +46,7 @@ func reused(again []*driver.Launch) *driver.Launch {
 	return again[0]
 }
 
-// prepare gives the operation a configuration and arguments.
+// prepare returns the operation a configuration and arguments.
 func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, error) {
 	code, err := m.source(m.context)
 	if err != nil {
@@ -69,8 +69,8 @@ func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, 
 	return k.Prepare(*cfg, values...)
 }
 
-// change gives a launch another configuration and other arguments, without
-// allocating if the arguments have the types of those before.
+// change returns a launch another configuration and other arguments, without allocating
+// if the arguments have the types of those before.
 func change(l *driver.Launch, cfg *driver.LaunchConfig, args []arg) error {
 	if err := l.SetConfig(*cfg); err != nil {
 		return err
@@ -86,9 +86,9 @@ func change(l *driver.Launch, cfg *driver.LaunchConfig, args []arg) error {
 // threads is how many threads each block has: the sources say the same.
 const threads = 256
 
-// cover is a grid with all threads that have something to do. Where each has
-// little, that is faster than a grid as large as the device whose threads go on:
-// on an H200 by up to a tenth. One of 2^31-1 blocks does go on.
+// cover returns a grid with all threads that have something to do. Where each has
+// little, that is faster than a grid as large as the device whose threads go on: on an
+// H200 by up to a tenth. One of 2^31-1 blocks does go on.
 func cover(busy uint64) driver.LaunchConfig {
 	blocks := min(max(1, (busy+threads-1)/threads), math.MaxInt32)
 	return driver.LaunchConfig{Grid: driver.D1(int(blocks)), Block: driver.D1(threads)}
@@ -101,7 +101,7 @@ func (m *maker) elementwise(n, each uint64, args ...arg) (*driver.Launch, error)
 	return m.prepare(&cfg, args...)
 }
 
-// pack is how many elements of a size are moved in one access.
+// pack returns how many elements of a size are moved in one access.
 func pack(size uintptr) uint64 { return uint64(16 / size) }
 
 // arg is an argument of a kernel: memory, a number, or the shape of a strided copy.
@@ -127,7 +127,7 @@ func u64(n uint64) arg  { return arg{kind: typeU64, bits: n} }
 func u32(n uint32) arg  { return number(n) }
 func f32(v float32) arg { return number(v) }
 
-// as is the number as a T.
+// as returns the number as a T.
 func as[T Element](a *arg) T { return *(*T)(unsafe.Pointer(&a.bits)) }
 
 // set sets argument i of a launch.
@@ -167,7 +167,7 @@ func (a *arg) set(l *driver.Launch, i int) error {
 	return driver.SetArg(l, i, driver.CUdeviceptr(0))
 }
 
-// value is the argument as Prepare takes it.
+// value returns the argument as Prepare takes it.
 func (a *arg) value() any {
 	switch {
 	case a.mem != nil:

@@ -12,8 +12,8 @@ type Layout struct {
 	Strides []int
 }
 
-// RowMajor is the layout of an array without gaps, the last index first: that
-// of arrays in Go and C.
+// RowMajor returns the layout of an array without gaps, the last index first: that of
+// arrays in Go and C.
 func RowMajor(shape ...int) Layout {
 	l := Layout{Strides: make([]int, len(shape))}
 	stride := 1
@@ -24,9 +24,9 @@ func RowMajor(shape ...int) Layout {
 	return l
 }
 
-// Permute is the layout of the same elements with other indices: dimension i is
-// what dimension order[i] was. With (1, 0) it is that of the transposed matrix.
-// It panics if there is no such dimension, as an index into a slice does.
+// Permute returns the layout of the same elements with other indices: dimension i is
+// what dimension order[i] was. With (1, 0) it is that of the transposed matrix. It
+// panics if there is no such dimension, as an index into a slice does.
 func (l Layout) Permute(order ...int) Layout {
 	p := Layout{Offset: l.Offset, Strides: make([]int, len(order))}
 	for i, from := range order {

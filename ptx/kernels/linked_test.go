@@ -82,7 +82,7 @@ func linked(t *testing.T, uses string) (names []string) {
 	return names
 }
 
-// files are the texts by their names.
+// files returns the texts by their names.
 func files(t *testing.T) map[string][]byte {
 	t.Helper()
 	all, err := launchers.Texts.ReadDir(".")
@@ -98,7 +98,7 @@ func files(t *testing.T) map[string][]byte {
 	return texts
 }
 
-// arith are the files of arithmetic, of which the types decide when it runs.
+// arith returns the files of arithmetic, of which the types decide when it runs.
 func arith() (names []string) {
 	for _, t := range []string{"bf16", "f16", "f32", "f64", "i32", "i64", "u32", "u64"} {
 		names = append(names, "arith_"+t+".ptx")

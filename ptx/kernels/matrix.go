@@ -15,7 +15,7 @@ type Matrix[T Element] struct {
 	Pitch      int // elements from one row to the next; 0: Cols
 }
 
-// MatrixOf is a matrix whose rows follow each other without gaps.
+// MatrixOf returns a matrix whose rows follow each other without gaps.
 func MatrixOf[T Element](mem driver.MemoryOf[T], rows, cols int) Matrix[T] {
 	return Matrix[T]{Mem: mem, Rows: rows, Cols: cols}
 }
@@ -58,8 +58,8 @@ func (s shape) check() error {
 	return nil
 }
 
-// extent is how many elements lie from the first to the last; ok is false if
-// there cannot be so many.
+// extent returns how many elements lie from the first to the last; ok is false if there
+// cannot be so many.
 func (s shape) extent() (n int, ok bool) {
 	if s.layers == 0 || s.rows == 0 || s.cols == 0 {
 		return 0, true

@@ -80,7 +80,7 @@ func sheetOf[T kernels.Element](k *kit, l layout, values []float64) *sheet[T] {
 
 func (s *sheet[T]) close() { s.k.ok(s.mem.Close()) }
 
-// row is the numbers of a row as they were put in.
+// row returns the numbers of a row as they were put in.
 func (s *sheet[T]) row(r int) []float64 { return s.at[r*s.cols : (r+1)*s.cols] }
 
 // read returns what the device has now and fails if what is around it is not as

@@ -7,10 +7,10 @@ import (
 
 var normSource = source(launchers.NormModule)
 
-// RMSNorm is the operation that divides each row of src by the root of the mean
-// of its squares plus eps, and multiplies it with weight, which has an element
-// for each column: dst = src / sqrt(mean(src²) + eps) · weight. A nil weight is
-// ones. Both matrices have the same rows and columns; dst may be src.
+// RMSNorm returns the operation that divides each row of src by the root of the mean of
+// its squares plus eps, and multiplies it with weight, which has an element for each
+// column: dst = src / sqrt(mean(src²) + eps) · weight. A nil weight is ones. Both
+// matrices have the same rows and columns; dst may be src.
 //
 // The relative error of an element is at most 2e-6 before it is rounded to T,
 // as long as squares are finite.
@@ -32,11 +32,10 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 	return l, nil
 }
 
-// LayerNorm is the operation that subtracts from each row of src its mean,
-// divides it by the root of its variance plus eps, multiplies it with weight and
-// adds bias: dst = (src-mean) / sqrt(mean((src-mean)²) + eps) · weight + bias.
-// A nil weight is ones, a nil bias zeros. Both matrices have the same rows and
-// columns; dst may be src.
+// LayerNorm returns the operation that subtracts from each row of src its mean, divides
+// it by the root of its variance plus eps, multiplies it with weight and adds bias: dst
+// = (src-mean) / sqrt(mean((src-mean)²) + eps) · weight + bias. A nil weight is ones, a
+// nil bias zeros. Both matrices have the same rows and columns; dst may be src.
 //
 // The error of an element before it is rounded to T is at most 2e-6 times the
 // sum of |bias|, |weight| and |dst|, and 2e-7·|weight·mean|/deviation where the
@@ -79,7 +78,7 @@ func normOperands(dst, src box, columns ...operand) error {
 	return nil
 }
 
-// wholeOf is all of an operand, as one who writes it.
+// wholeOf returns all of an operand, as one who writes it.
 func wholeOf(o operand) driver.Access {
 	return driver.Access{Addr: o.addr, Bytes: o.bytes, Mode: driver.Writes}
 }

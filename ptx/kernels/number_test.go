@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// number is an element's value as a float64, which all but large integers of 64
+// number returns an element's value as a float64, which all but large integers of 64
 // bits have exactly.
 func number[T kernels.Element](v T) float64 {
 	switch v := any(v).(type) {
@@ -37,7 +37,7 @@ func number[T kernels.Element](v T) float64 {
 	return any(v).(float64)
 }
 
-// element is a number rounded to a type: floats to the nearest, integers toward
+// element returns a number rounded to a type: floats to the nearest, integers toward
 // zero.
 func element[T kernels.Element](f float64) T {
 	var v T
@@ -79,7 +79,7 @@ func elements[T kernels.Element](v []float64) []T {
 	return out
 }
 
-// precision is how many bits a floating-point type has, and the exponent of its
+// precision returns how many bits a floating-point type has, and the exponent of its
 // smallest normal number.
 func precision[T kernels.Float]() (bits, smallest int) {
 	var v T
@@ -94,7 +94,7 @@ func precision[T kernels.Float]() (bits, smallest int) {
 	return 53, -1022
 }
 
-// ulp is the unit in the last place of a result that is exactly want.
+// ulp returns the unit in the last place of a result that is exactly want.
 func ulp[T kernels.Float](want float64) float64 {
 	bits, smallest := precision[T]()
 	_, e := math.Frexp(want)

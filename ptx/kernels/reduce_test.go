@@ -116,7 +116,7 @@ func picks[R, T kernels.Element](k *kit, w *kernels.Workspace, s *sheet[T], name
 	k.ok(dst.Close())
 }
 
-// argmax is the first of the largest, the first NaN if there is one, else -1.
+// argmax returns the first of the largest, the first NaN if there is one, else -1.
 func argmax(row []float64) int {
 	best := -1
 	for i, v := range row {

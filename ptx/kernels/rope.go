@@ -40,7 +40,7 @@ const (
 	Halves
 )
 
-// String is the pairing's name.
+// String returns the pairing's name.
 func (p Pairing) String() string {
 	switch p {
 	case Neighbours:
@@ -61,12 +61,11 @@ func RopeFrequencies(pairs int, base float64) []float32 {
 	return f
 }
 
-// Rope is the operation that turns pairs of elements of each head by an angle,
-// the token's position times the pair's frequency: (x, y) becomes
-// (x·cos-y·sin, x·sin+y·cos). There is a position for each token and a frequency
-// for each pair, of which a head of Dim elements has at most Dim/2; elements
-// behind the pairs are copied. dst and src have the same extents; dst may be
-// src.
+// Rope returns the operation that turns pairs of elements of each head by an angle, the
+// token's position times the pair's frequency: (x, y) becomes (x·cos-y·sin,
+// x·sin+y·cos). There is a position for each token and a frequency for each pair, of
+// which a head of Dim elements has at most Dim/2; elements behind the pairs are copied.
+// dst and src have the same extents; dst may be src.
 //
 // The error of an element is at most 4e-7 times the length of its pair before it
 // is rounded to T, at any position.

@@ -84,7 +84,7 @@ func places(tokens int) []int32 {
 
 type allowed struct{ value, off float64 }
 
-// rope is the reference: what each element of the memory should be.
+// rope returns the reference: what each element of the memory should be.
 func rope[T kernels.NetFloat](r turned, p kernels.Pairing, before []T, positions []int32, frequencies []float32) []allowed {
 	want := make([]allowed, len(before))
 	for i, v := range before {

@@ -20,8 +20,8 @@ const blocksEach = 4
 // mostBlocks is where a grid over rows ends; the kernels go on to what is left.
 const mostBlocks = 1 << 20
 
-// team is how many threads share a row of which each takes so many elements, up
-// to a limit: whole warps, or 1, 2, 4, 8 or 16 threads of one.
+// team returns how many threads share a row of which each takes so many elements, up to
+// a limit: whole warps, or 1, 2, 4, 8 or 16 threads of one.
 func team(cols, each uint64, most int) int {
 	threads := max((cols+each-1)/each, 1)
 	if threads < warp {
@@ -56,7 +56,7 @@ func multiprocessors(c *driver.Context) (uint64, error) {
 	return d.multiprocessors, nil
 }
 
-// deal is the launch of teams for rows: small ones share a block.
+// deal returns the launch of teams for rows: small ones share a block.
 func deal(rows uint64, team int) driver.LaunchConfig {
 	teams := 1
 	if team <= warp {
@@ -69,8 +69,8 @@ func deal(rows uint64, team int) driver.LaunchConfig {
 	}
 }
 
-// inTurns is a launch with fewer blocks, each of which has several turns. Where one
-// turn is short, or a block large, to begin a block costs more than to go on.
+// inTurns returns a launch with fewer blocks, each of which has several turns. Where
+// one turn is short, or a block large, to begin a block costs more than to go on.
 func inTurns(cfg driver.LaunchConfig, multiprocessors uint64) driver.LaunchConfig {
 	cfg.Grid.X = uint32(min(uint64(cfg.Grid.X), multiprocessors*turnsOf))
 	return cfg
@@ -138,7 +138,7 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	return m.prepare(&cfg, args...)
 }
 
-// team is how many threads share a row. Where that is not of packs, it is read
+// team returns how many threads share a row. Where that is not of packs, it is read
 // twice unless it is short; the second time from the nearest cache.
 func (r *rowwise) team(cols uint64) int {
 	packs := 4 * pack(r.dst.size)
@@ -210,8 +210,8 @@ func (r *rowwise) prepareClusters(m *maker, args []arg) (*driver.Launch, error) 
 	return l, l.SetConfig(cfg)
 }
 
-// cluster is the launch of one cluster, and how many turns all are best done in. Rows
-// that cannot be held are read twice, the second time from the cache, in which the
+// cluster returns the launch of one cluster, and how many turns all are best done in.
+// Rows that cannot be held are read twice, the second time from the cache, in which the
 // fewer are the longer: and threads do more each, because they start and end anew.
 func (r *rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
 	each := heldPacks * pack(r.dst.size)
@@ -227,9 +227,9 @@ func (r *rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
 	}, turns
 }
 
-// clusterFor is how many blocks of how many threads have a row of which each thread
-// can take so many elements: as few as can, if more of them would not have more rows
-// worked on at a time.
+// clusterFor returns how many blocks of how many threads have a row of which each
+// thread can take so many elements: as few as can, if more of them would not have more
+// rows worked on at a time.
 func clusterFor(cols, each uint64) (blocks, threads int) {
 	held := false
 	for n := 1; n <= mostCluster; n *= 2 {

@@ -13,10 +13,9 @@ type NetFloat interface {
 	float32 | F16 | BF16
 }
 
-// Softmax is the operation that sets each row of dst to the softmax of scale
-// times the row of src: exp(scale*x - m) divided by the row's sum of these, m
-// being the row's largest scale*x. Both have the same rows and columns; dst may
-// be src.
+// Softmax returns the operation that sets each row of dst to the softmax of scale times
+// the row of src: exp(scale*x - m) divided by the row's sum of these, m being the row's
+// largest scale*x. Both have the same rows and columns; dst may be src.
 //
 // The relative error of an element is at most 1e-6 + 6e-8·|scale*x - m|, before
 // it is rounded to T, or 1e-6 + 1.5e-7·|scale*x - m| for 16 bits; results below

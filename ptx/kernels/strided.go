@@ -27,11 +27,10 @@ type Strided struct {
 
 var _ = launchers.Strided(Strided{}) // the kernel's parameter
 
-// StridedCopy is the operation that copies an array of the given shape from
-// where its elements lie in src to where they lie in dst: a transposition, a
-// slice, a broadcast (stride 0 in src), a reversal (a negative stride). dst and
-// src may be parts of one buffer as long as what is written overlaps nothing
-// that is read.
+// StridedCopy returns the operation that copies an array of the given shape from where
+// its elements lie in src to where they lie in dst: a transposition, a slice, a
+// broadcast (stride 0 in src), a reversal (a negative stride). dst and src may be parts
+// of one buffer as long as what is written overlaps nothing that is read.
 //
 // Arguments: 0 dst, 1 src, 2 the [Strided]. It reads src and writes dst; other
 // parts of the two are not touched, but are declared all the same: take a View
@@ -50,8 +49,8 @@ func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.Memory
 	return l, nil
 }
 
-// NewStrided is the argument of a [StridedCopy], to change it later. Every
-// element must lie within the memory, and no two of them in one place of dst.
+// NewStrided returns the argument of a [StridedCopy], to change it later. Every element
+// must lie within the memory, and no two of them in one place of dst.
 func NewStrided[T Element](dst driver.MemoryOf[T], to Layout, src driver.MemoryOf[T], from Layout, shape ...int) (Strided, error) {
 	return stridedOf(operandOf("dst", dst), to, operandOf("src", src), from, shape)
 }

@@ -20,11 +20,10 @@ var sums = []string{
 	"sum_i32_i64", "sum_i64_i64", "sum_u32_u64", "sum_u64_u64",
 }
 
-// Sum is the operation that adds all elements of src and writes the sum to dst,
-// which has one element. The sum is made in the type of dst: float32 for
-// float32, F16 and BF16; float64 for float64 and float32; int64 for int32 and
-// int64; uint64 for uint32 and uint64. No elements have the sum 0; integers wrap
-// around.
+// Sum returns the operation that adds all elements of src and writes the sum to dst,
+// which has one element. The sum is made in the type of dst: float32 for float32, F16
+// and BF16; float64 for float64 and float32; int64 for int32 and int64; uint64 for
+// uint32 and uint64. No elements have the sum 0; integers wrap around.
 //
 // The order of the additions depends on the shape and on the device alone, so a
 // sum is always the same. Its error is at most (n/t+30)·u times the sum of the
@@ -51,12 +50,12 @@ func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], wo
 	return r.prepare()
 }
 
-// oneRow is all of memory as one row.
+// oneRow returns all of memory as one row.
 func oneRow[T Element](m driver.MemoryOf[T]) Matrix[T] {
 	return MatrixOf(m, 1, lengthOf(m))
 }
 
-// lengthOf is the number of elements, 0 of memory that operandOf refuses.
+// lengthOf returns the number of elements, 0 of memory that operandOf refuses.
 func lengthOf[T any](m driver.MemoryOf[T]) int {
 	if m == nil {
 		return 0

@@ -6,6 +6,6 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// Texts are the PTX files of all kernels, for programs that load them in another way.
-// A program that calls it contains them all.
+// Texts returns the PTX files of all kernels, for programs that load them in another
+// way. A program that calls it contains them all.
 func Texts() fs.FS { return launchers.Texts }

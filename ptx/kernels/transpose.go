@@ -15,9 +15,9 @@ func tile(size uintptr) uint64 {
 	return 64
 }
 
-// Transpose is the operation that transposes matrices: each of the batches in
-// src has so many rows of so many columns, without gaps, and becomes columns
-// rows in dst. dst and src must not overlap.
+// Transpose returns the operation that transposes matrices: each of the batches in src
+// has so many rows of so many columns, without gaps, and becomes columns rows in dst.
+// dst and src must not overlap.
 //
 // Arguments: 0 dst, 1 src, 2 batches, 3 rows, 4 columns (uint64). It reads src
 // and writes dst.

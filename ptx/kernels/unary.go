@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// unarySource is the file of a type.
+// unarySource returns the file of a type.
 func unarySource(typ string) source {
 	switch typ {
 	case "f16":
@@ -18,7 +18,7 @@ func unarySource(typ string) source {
 	return launchers.UnaryF64Module
 }
 
-// Neg is the operation dst[i] = -src[i].
+// Neg returns the operation dst[i] = -src[i].
 //
 // Here and in the other functions of one operand, dst and src are of one length
 // and may be the same. The 16-bit types are computed in float32 and rounded at
@@ -31,73 +31,73 @@ func Neg[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver
 	return unary("neg", again, dst, src)
 }
 
-// Abs is the operation dst[i] = |src[i]|, exact. Operands and arguments are
-// those of [Neg].
+// Abs returns the operation dst[i] = |src[i]|, exact. Operands and arguments are those
+// of [Neg].
 func Abs[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("abs", again, dst, src)
 }
 
-// ReLU is the operation dst[i] = max(src[i], 0), exact; NaN stays NaN. Operands
+// ReLU returns the operation dst[i] = max(src[i], 0), exact; NaN stays NaN. Operands
 // and arguments are those of [Neg].
 func ReLU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("relu", again, dst, src)
 }
 
-// GELU is the operation dst[i] = x·Φ(x) for x = src[i], where Φ is the
-// distribution function of the normal distribution: the exact form, with the
-// error function. Its error is at most 8 ulp, of float64 too. Operands and
-// arguments are those of [Neg].
+// GELU returns the operation dst[i] = x·Φ(x) for x = src[i], where Φ is the
+// distribution function of the normal distribution: the exact form, with the error
+// function. Its error is at most 8 ulp, of float64 too. Operands and arguments are
+// those of [Neg].
 func GELU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("gelu", again, dst, src)
 }
 
-// GELUTanh is the usual approximation of [GELU],
-// 0.5·x·(1 + tanh u) with u = √(2/π)·(x + 0.044715·x³). Its error is at most 8
-// ulp and, for a negative x, 4 more for each unit of u, whose exponential the
-// result is. Operands and arguments are those of [Neg].
+// GELUTanh returns the usual approximation of [GELU], 0.5·x·(1 + tanh u) with u =
+// √(2/π)·(x + 0.044715·x³). Its error is at most 8 ulp and, for a negative x, 4 more
+// for each unit of u, whose exponential the result is. Operands and arguments are those
+// of [Neg].
 func GELUTanh[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("gelutanh", again, dst, src)
 }
 
-// SiLU is the operation dst[i] = x / (1 + exp(-x)) for x = src[i]. Its error is
-// at most 4 ulp as long as exp(-x) is finite; beyond it is 0. Operands and
-// arguments are those of [Neg].
+// SiLU returns the operation dst[i] = x / (1 + exp(-x)) for x = src[i]. Its error is at
+// most 4 ulp as long as exp(-x) is finite; beyond it is 0. Operands and arguments are
+// those of [Neg].
 func SiLU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("silu", again, dst, src)
 }
 
-// Sigmoid is the operation dst[i] = 1 / (1 + exp(-src[i])). Its error is at most
-// 4 ulp as long as exp(-x) is finite; beyond it is 0. Operands and arguments are
-// those of [Neg].
+// Sigmoid returns the operation dst[i] = 1 / (1 + exp(-src[i])). Its error is at most 4
+// ulp as long as exp(-x) is finite; beyond it is 0. Operands and arguments are those of
+// [Neg].
 func Sigmoid[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("sigmoid", again, dst, src)
 }
 
-// Tanh is the operation dst[i] = tanh(src[i]), with an error of at most 2 ulp.
+// Tanh returns the operation dst[i] = tanh(src[i]), with an error of at most 2 ulp.
 // Operands and arguments are those of [Neg].
 func Tanh[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("tanh", again, dst, src)
 }
 
-// Exp is the operation dst[i] = exp(src[i]), with an error of at most 2 ulp.
+// Exp returns the operation dst[i] = exp(src[i]), with an error of at most 2 ulp.
 // Operands and arguments are those of [Neg].
 func Exp[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("exp", again, dst, src)
 }
 
-// Log is the operation that sets dst[i] to the natural logarithm of src[i], with
+// Log returns the operation that sets dst[i] to the natural logarithm of src[i], with
 // an error of at most 2 ulp. Operands and arguments are those of [Neg].
 func Log[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("log", again, dst, src)
 }
 
-// Sqrt is the operation dst[i] = √src[i], rounded to the nearest. Operands and
+// Sqrt returns the operation dst[i] = √src[i], rounded to the nearest. Operands and
 // arguments are those of [Neg].
 func Sqrt[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("sqrt", again, dst, src)
 }
 
-// Rsqrt is the operation dst[i] = 1/√src[i], with an error of at most 2 ulp.
+// Rsqrt returns the operation dst[i] = 1/√src[i], with an error of at most 2 ulp.
 // Operands and arguments are those of [Neg].
 func Rsqrt[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("rsqrt", again, dst, src)

@@ -47,7 +47,7 @@ func (w *Workspace) Close() error {
 	return w.mem.Close()
 }
 
-// operand is the workspace as an operand, which may be none.
+// operand returns the workspace as an operand, which may be none.
 func (w *Workspace) operand() operand {
 	if w == nil {
 		return operand{none: true}

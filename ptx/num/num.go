@@ -1,16 +1,16 @@
-// Package num has the floating-point types of 16 bits that kernels use and Go
-// lacks: F16, which is __half in CUDA C++ and .f16 in PTX, and BF16, which is
-// __nv_bfloat16 and .bf16. A buffer of them has the layout of device memory.
+// Package num provides the 16-bit floating-point types that kernels use and Go lacks:
+// F16, which is __half in CUDA C++ and .f16 in PTX, and BF16, which is __nv_bfloat16
+// and .bf16. A buffer of either has the layout of device memory.
 //
 //	x, err := driver.AllocFrom(ctx, num.ToF16s([]float32{1, 2, 3}))
 //
-// The Go value is the number's bits, so Go's operators do not compute with the
-// number: convert to float32, which holds every value of both types, and back.
+// The Go value holds the number's bits, so Go's operators do not compute with the
+// number. Convert it to float32, which represents every value of both types, and back.
 package num
 
 import "math"
 
-// F16 is a binary16 number of IEEE 754: 5 bits of exponent, 11 of precision.
+// F16 is an IEEE 754 binary16 number: 5 bits of exponent, 11 of precision.
 type F16 uint16
 
 // BF16 is the upper half of a float32: 8 bits of exponent, 8 of precision.
@@ -28,7 +28,7 @@ func (h F16) Bits() uint16 { return uint16(h) }
 // Bits returns the number's bits.
 func (h BF16) Bits() uint16 { return uint16(h) }
 
-// ToF16 rounds to the nearest F16, ties to even. From 65520 on that is an infinity.
+// ToF16 rounds to the nearest F16, ties to even. Numbers from 65520 on become infinity.
 func ToF16(f float32) F16 {
 	b := math.Float32bits(f)
 	sign := uint16(b >> 16 & 0x8000)
@@ -38,8 +38,8 @@ func ToF16(f float32) F16 {
 		return F16(sign | 0x7fff)
 	case b >= 0x477ff000: // 65520
 		return F16(sign | 0x7c00)
-	case b < 0x38800000: // below 2^-14 all have the same spacing, 2^-24
-		// Adding 0.5 has the hardware round there.
+	case b < 0x38800000: // below 2^-14 the spacing is always 2^-24
+		// Adding 0.5 makes the hardware round there.
 		return F16(sign | uint16(math.Float32bits(math.Float32frombits(b)+0.5)-0x3f000000))
 	}
 	b += 0xfff + b>>13&1
@@ -55,7 +55,7 @@ func ToBF16(f float32) BF16 {
 	return BF16((b + 0x7fff + b>>16&1) >> 16)
 }
 
-// Float32 is the value.
+// Float32 returns the value.
 func (h F16) Float32() float32 {
 	sign := uint32(h&0x8000) << 16
 	e, m := uint32(h>>10&0x1f), uint32(h&0x3ff)
@@ -68,13 +68,13 @@ func (h F16) Float32() float32 {
 	return math.Float32frombits(sign | (e+112)<<23 | m<<13)
 }
 
-// Float32 is the value.
+// Float32 returns the value.
 func (h BF16) Float32() float32 { return math.Float32frombits(uint32(h) << 16) }
 
-// String is the value as strconv writes a float32.
+// String returns the value as strconv writes a float32.
 func (h F16) String() string { return text(h.Float32()) }
 
-// String is the value as strconv writes a float32.
+// String returns the value as strconv writes a float32.
 func (h BF16) String() string { return text(h.Float32()) }
 
 // ToF16s rounds each number as ToF16 does.
@@ -83,5 +83,5 @@ func ToF16s(f []float32) []F16 { return convert(f, ToF16) }
 // ToBF16s rounds each number as ToBF16 does.
 func ToBF16s(f []float32) []BF16 { return convert(f, ToBF16) }
 
-// Float32s are the values of a slice of either type.
+// Float32s returns the values of a slice of either type.
 func Float32s[T interface{ Float32() float32 }](h []T) []float32 { return convert(h, T.Float32) }

@@ -12,10 +12,10 @@ import (
 // capability as well. The suffixes a and f are NVRTC's to judge.
 type Arch string
 
-// Virtual is the architecture of PTX: compute_90 for 9, 0.
+// Virtual returns the architecture of PTX: compute_90 for 9, 0.
 func Virtual(major, minor int) Arch { return Arch(fmt.Sprintf("compute_%d%d", major, minor)) }
 
-// Real is the architecture of a cubin: sm_90 for 9, 0.
+// Real returns the architecture of a cubin: sm_90 for 9, 0.
 func Real(major, minor int) Arch { return Arch(fmt.Sprintf("sm_%d%d", major, minor)) }
 
 // IsReal reports whether compiling gives a cubin.

@@ -68,7 +68,7 @@ func NewCache(dir string, bytes int64) (*Cache, error) {
 	return &Cache{dir: path, bytes: bytes}, nil
 }
 
-// DefaultCacheDir is the folder purecuda/nvrtc of os.UserCacheDir.
+// DefaultCacheDir returns the folder purecuda/nvrtc of os.UserCacheDir.
 func DefaultCacheDir() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -77,7 +77,7 @@ func DefaultCacheDir() (string, error) {
 	return filepath.Join(dir, "purecuda", "nvrtc"), nil
 }
 
-// defaultCache is the user's, nil if there is to be none or no place for one.
+// defaultCache returns the user's, nil if there is to be none or no place for one.
 func defaultCache() *Cache {
 	dir := loader.SecureEnv(CacheVariable)
 	if dir == "off" || loader.Privileged() {
@@ -99,7 +99,7 @@ func defaultCache() *Cache {
 // aCache is what methods of nil and of zero caches say.
 var aCache = absent.Kind{Name: "cache", Make: "nvrtc.NewCache", Code: ErrClosed}
 
-// Dir is the folder.
+// Dir returns the folder.
 func (c *Cache) Dir() string {
 	if c == nil {
 		return ""

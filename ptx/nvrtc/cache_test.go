@@ -90,7 +90,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 	}
 }
 
-// entryFile is the one file of a cache.
+// entryFile returns the one file of a cache.
 func entryFile(t *testing.T, c *Cache) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(c.Dir(), "*"))

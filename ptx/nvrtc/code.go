@@ -49,7 +49,7 @@ var codeNames = [...]string{
 	"NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED",
 }
 
-// String is the code's C name.
+// String returns the code's C name.
 func (c Code) String() string {
 	if c >= 0 && int(c) < len(codeNames) {
 		return codeNames[c]
@@ -57,5 +57,5 @@ func (c Code) String() string {
 	return fmt.Sprintf("NVRTC code %d", int32(c))
 }
 
-// Error is the code's C name.
+// Error returns the code's C name.
 func (c Code) Error() string { return c.String() }

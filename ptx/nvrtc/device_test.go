@@ -19,7 +19,7 @@ import (
 // requireNVRTC is the environment variable that turns "no NVRTC" into a failure.
 const requireNVRTC = "PURECUDA_REQUIRE_NVRTC"
 
-// installed is the NVRTC of this machine. Where there is none, internal/nvidiatest
+// installed returns the NVRTC of this machine. Where there is none, internal/nvidiatest
 // has tests with one that is downloaded.
 func installed(t *testing.T, c *driver.Context, opts ...nvrtc.Option) *nvrtc.Compiler {
 	t.Helper()
@@ -38,7 +38,7 @@ func installed(t *testing.T, c *driver.Context, opts ...nvrtc.Option) *nvrtc.Com
 	return compiler
 }
 
-// archOf is the architecture for PTX that the context's device runs.
+// archOf returns the architecture for PTX that the context's device runs.
 func archOf(t *testing.T, compiler *nvrtc.Compiler, c *driver.Context) (arch nvrtc.Arch, major, minor int) {
 	t.Helper()
 	major, minor, err := c.Device().ComputeCapability()

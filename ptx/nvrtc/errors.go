@@ -124,7 +124,7 @@ func (e *NotInstalledError) Format(s fmt.State, verb rune) {
 	}
 }
 
-// invalidf is an error about what the program asked for.
+// invalidf returns an error about what the program asked for.
 func invalidf(format string, args ...any) error {
 	return fmt.Errorf("nvrtc: "+format, args...)
 }

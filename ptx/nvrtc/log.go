@@ -59,7 +59,7 @@ func parseMessage(line string) (message, bool) {
 
 func (m message) isError() bool { return strings.HasSuffix(m.severity, "error") }
 
-// sourceLine is the line that a message names, "" if the program does not have it.
+// sourceLine returns the line that a message names, "" if the program does not have it.
 func (p *Program) sourceLine(m message) string {
 	text, ok := p.Headers[m.file]
 	if m.file == p.name() {
@@ -75,7 +75,7 @@ func (p *Program) sourceLine(m message) string {
 	return strings.TrimRight(lines[m.line-1], "\r")
 }
 
-// firstComplaint is the first error of the log in short, and how many more there
+// firstComplaint returns the first error of the log in short, and how many more there
 // are; where none names a line, it is the first line.
 func firstComplaint(log string, p *Program) string {
 	first, more := "", 0

@@ -177,8 +177,8 @@ func (f *functions) readVersion() (int, error) {
 
 func ptrTo(p *int32) unsafe.Pointer { return unsafe.Pointer(p) }
 
-// Version is the CUDA version of the compiler, written as the driver's: 11080
-// for 11.8.
+// Version returns the CUDA version of the compiler, written as the driver's: 11080 for
+// 11.8.
 func (c *Compiler) Version() int {
 	if !c.exists() {
 		return 0
@@ -190,7 +190,7 @@ func (c *Compiler) release() string { return release(c.version) }
 
 func release(version int) string { return fmt.Sprintf("%d.%d", version/1000, version%1000/10) }
 
-// Library is the path of the library, or the name under which it was found.
+// Library returns the path of the library, or the name under which it was found.
 func (c *Compiler) Library() string {
 	if !c.exists() {
 		return ""

@@ -71,7 +71,7 @@ func (r *Result) LoweredName(expression string) (string, error) {
 		expression, slices.Sorted(maps.Keys(r.Lowered)))
 }
 
-// copy is a result that shares nothing with r.
+// copy returns a result that shares nothing with r.
 func (r *Result) copy() *Result {
 	c := *r
 	c.PTX, c.Cubin, c.Lowered = slices.Clone(r.PTX), slices.Clone(r.Cubin), maps.Clone(r.Lowered)
@@ -87,7 +87,7 @@ func (p *Program) name() string {
 	return p.Name
 }
 
-// options is the list for NVRTC.
+// options returns the list for NVRTC.
 func (p *Program) options() []string {
 	var list []string
 	if p.Arch != "" {

@@ -141,7 +141,7 @@ func (s *scan) file(path string) {
 	s.text(filepath.Dir(path), string(text))
 }
 
-// optionFolders are the folders that options name.
+// optionFolders returns the folders that options name.
 func optionFolders(options []string) []string {
 	return optionValues(options, "-I", "--include-path")
 }

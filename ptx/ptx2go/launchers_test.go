@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The command with the flags of its go:generate line, on what is committed.
+// Runs the command with the flags of its go:generate line and compares with the
+// committed files.
 func TestLaunchersOfKernelsAreUpToDate(t *testing.T) {
 	const dir = "../../internal/launchers"
 	var out, errs bytes.Buffer

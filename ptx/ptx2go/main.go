@@ -17,8 +17,8 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is the command: it returns the exit status, 1 for a failure, 2 for flags
-// that make no sense.
+// run executes the command. It returns the exit status: 1 for a failure, 2 for bad
+// flags.
 func run(args []string, out, errs io.Writer) int {
 	c := newCommand(errs)
 	if err := c.parse(args); err != nil {
@@ -50,7 +50,7 @@ type command struct {
 	types        list
 }
 
-// list is a flag that can be given several times.
+// list is a repeatable flag.
 type list []string
 
 func (l *list) String() string     { return strings.Join(*l, ", ") }
@@ -158,7 +158,7 @@ func pattern(name, s string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// inputs expands patterns, which no shell does in a go:generate line.
+// inputs expands patterns, because no shell does that in a go:generate line.
 func inputs(args []string) ([]string, error) {
 	var out []string
 	for _, a := range args {
@@ -200,7 +200,7 @@ func (c *command) generate(out io.Writer) error {
 	return nil
 }
 
-// check compares the files with what is there.
+// check compares the files with those on disk.
 func check(files []gen.File) error {
 	var stale []string
 	for _, f := range files {

@@ -13,8 +13,8 @@ import (
 
 const text = ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n\tret;\n}\n"
 
-// The test's own binary stands for nvcc, so that what is passed to it is seen
-// wherever there is none.
+// The test's own binary stands in for nvcc, so that the test sees its arguments even
+// where there is no nvcc.
 func TestMain(m *testing.M) {
 	if out := os.Getenv("PTX2GO_FAKE_NVCC"); out != "" {
 		os.Exit(fakeNVCC(os.Args[1:]))

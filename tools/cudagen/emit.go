@@ -86,7 +86,7 @@ func fileOf(group string) string {
 	return strings.ToLower(strings.TrimPrefix(group, "CUDA_"))
 }
 
-// nameList is the list of all names of the API, whatever their ABIs.
+// nameList returns the list of all names of the API, whatever their ABIs.
 func nameList(a *api) []byte {
 	var names []string
 	for _, f := range a.functions {

@@ -1,6 +1,6 @@
 package main
 
-// layoutProgram is a C program that prints, against the real headers,
+// layoutProgram returns a C program that prints, against the real headers,
 //
 //	type NAME size align
 //	field NAME.path size offset

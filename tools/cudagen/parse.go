@@ -317,7 +317,7 @@ func needed(base string, list []abi, versions []pfn, i int) bool {
 // cuGraphInstantiateWithFlags are in no group.
 var groupOf = map[string]string{"cuGraphInstantiate": "CUDA_GRAPH"}
 
-// source is the text of a node. A token that a macro stands for has no white space
+// source returns the text of a node. A token that a macro stands for has no white space
 // before it; a word keeps its distance from another one even so.
 func source(n cc.Node) string {
 	var b strings.Builder

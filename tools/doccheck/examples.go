@@ -24,7 +24,7 @@ func (p *pkg) examples() []error {
 	return errs
 }
 
-// shown are the names after which examples that are run are named.
+// shown returns the names after which examples that are run are named.
 func (p *pkg) shown() map[string]bool {
 	m := map[string]bool{}
 	for _, e := range doc.Examples(p.tests...) {

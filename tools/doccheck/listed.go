@@ -54,7 +54,7 @@ func listed(root string, exempt map[string]string) (int, error) {
 	return len(run), errors.Join(errs...)
 }
 
-// examplesWritten are the examples in the sources, by import path and name, with
+// examplesWritten returns the examples in the sources, by import path and name, with
 // their places.
 func examplesWritten(root string) (map[string]string, error) {
 	out, err := goCommand(root, "list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles", "./...")

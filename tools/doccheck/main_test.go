@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// module is a folder with a package p of one file, and its tests.
+// module returns a folder with a package p of one file, and its tests.
 func module(t *testing.T, text, tests string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -26,7 +26,7 @@ func h() {}
 // [end]
 `
 
-// repository is a folder with the files given.
+// repository returns a folder with the files given.
 func repository(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -93,7 +93,7 @@ func tableOf(lines []string) (t *table, n int) {
 	return t, n
 }
 
-// tablesOf are all tables of a document.
+// tablesOf returns all tables of a document.
 func tablesOf(lines []string) []*table {
 	var all []*table
 	for len(lines) > 0 {
@@ -131,7 +131,7 @@ func (t *table) standsIn(from string, tables []*table) error {
 	return errors.Join(errs...)
 }
 
-// columns are the columns by their heads. Of one that is there twice none can be
+// columns returns the columns by their heads. Of one that is there twice none can be
 // quoted.
 func (t *table) columns() map[string]int {
 	at := make(map[string]int)

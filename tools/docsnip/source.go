@@ -119,7 +119,7 @@ func cut(text, name string) (string, error) {
 	return strings.Join(out, "\n") + "\n", nil
 }
 
-// markOf is the name in a line that is a mark, such as "// [capture]".
+// markOf returns the name in a line that is a mark, such as "// [capture]".
 func markOf(line string) (string, bool) {
 	s := strings.TrimSpace(line)
 	s, ok := strings.CutPrefix(s, "//")

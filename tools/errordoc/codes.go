@@ -16,7 +16,7 @@ type code struct {
 	text   string // what the library says, "" if it has nothing to say
 }
 
-// codes are all values that have a name. CUDA's are below 1000.
+// codes returns all values that have a name. CUDA's are below 1000.
 func codes() []code {
 	var cs []code
 	for n := range uint32(10000) {

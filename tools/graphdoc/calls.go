@@ -105,7 +105,7 @@ func (c *calls) call(s *source, from types.Object, n *ast.CallExpr) bool {
 	return true
 }
 
-// calleeName is the last name of what is called.
+// calleeName returns the last name of what is called.
 func calleeName(e ast.Expr) *ast.Ident {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -118,7 +118,7 @@ func calleeName(e ast.Expr) *ast.Ident {
 	return nil
 }
 
-// closeOf is the method Close of a type.
+// closeOf returns the method Close of a type.
 func closeOf(t types.Type) types.Object {
 	if t == nil {
 		return nil
@@ -201,7 +201,7 @@ func isRaw(f *types.Func) bool {
 	return receiver(f) == "Driver" && strings.HasPrefix(f.Name(), "Cu")
 }
 
-// receiver is the name of the type whose method f is, "" for none.
+// receiver returns the name of the type whose method f is, "" for none.
 func receiver(f *types.Func) string {
 	recv := f.Signature().Recv()
 	if recv == nil {

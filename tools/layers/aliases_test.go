@@ -56,7 +56,7 @@ func parse(t *testing.T, pattern string) map[string]*ast.File {
 	return files
 }
 
-// aliasesOfCu are the exported types, constants and variables of a file whose value
+// aliasesOfCu returns the exported types, constants and variables of a file whose value
 // is a name of package cu.
 func aliasesOfCu(f *ast.File) (names []string) {
 	for _, d := range f.Decls {
@@ -91,7 +91,7 @@ func isOfCu(e ast.Expr) bool {
 	return ok && x.Name == "cu"
 }
 
-// resultCodes are the constants of type CUresult.
+// resultCodes returns the constants of type CUresult.
 func resultCodes(f *ast.File) (names []string) {
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)

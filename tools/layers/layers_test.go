@@ -141,7 +141,7 @@ func packages(t *testing.T, tags string, env []string) map[string]*pkg {
 	return all
 }
 
-// faults are the imports that are not allowed, in words.
+// faults returns the imports that are not allowed, in words.
 func faults(all map[string]*pkg) (found []string) {
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		p := all[path]

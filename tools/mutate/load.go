@@ -28,8 +28,8 @@ type listed struct {
 	Deps                      []string
 }
 
-// environ is the environment of all commands: the tests of pure Go, as users
-// build it.
+// environ returns the environment of all commands: the tests of pure Go, as users build
+// it.
 func environ(more ...string) []string {
 	return append(append(os.Environ(), "CGO_ENABLED=0"), more...)
 }

@@ -147,12 +147,12 @@ func reaches(all map[string]pkg, from, to string) bool {
 	return from == to || slices.ContainsFunc(all[from].imports, func(i string) bool { return reaches(all, i, to) })
 }
 
-// id is the name of a box: "graph" alone is a word of Mermaid's.
+// id returns the name of a box: "graph" alone is a word of Mermaid's.
 func id(path string) string {
 	return "p_" + strings.NewReplacer("/", "_", "-", "_").Replace(path)
 }
 
-// sentence is the first sentence of a package's documentation, without its name.
+// sentence returns the first sentence of a package's documentation, without its name.
 func sentence(p pkg) string {
 	_, about, found := strings.Cut(p.about, "Package "+filepath.Base(p.path)+" ")
 	if !found {

@@ -286,8 +286,8 @@ func matches(only, name string) bool {
 	return false
 }
 
-// newestFor is the assembler for a text of the version: the oldest that takes
-// it, since newer ones may have dropped what the text may use.
+// newestFor returns the assembler for a text of the version: the oldest that takes it,
+// since newer ones may have dropped what the text may use.
 func newestFor(list []*assembler, version string) *assembler {
 	v := parseVersion(version)
 	for _, a := range list {

@@ -165,7 +165,7 @@ func (m *maker) operand(kind string, t ptx.Type, n int) string {
 	return m.register(t)
 }
 
-// register is a register of the type, or of bits of its size.
+// register returns a register of the type, or of bits of its size.
 func (m *maker) register(t ptx.Type) string {
 	p, ok := registers[t]
 	if !ok || !m.halfs && (p == "hf" || p == "hx") || m.rng.IntN(3) == 0 && t != ptx.Pred {
@@ -221,7 +221,7 @@ func (m *maker) other() string {
 	})
 }
 
-// word is a modifier: mostly one that other forms of the instruction have.
+// word returns a modifier: mostly one that other forms of the instruction have.
 func (m *maker) word(f *isa.Form) string {
 	if m.rng.IntN(3) > 0 {
 		first, _, _ := strings.Cut(f.Name(), ".")
@@ -232,7 +232,7 @@ func (m *maker) word(f *isa.Form) string {
 	return pick(m.rng, m.words)
 }
 
-// allWords are the modifiers that there are.
+// allWords returns the modifiers that there are.
 func allWords() []string {
 	seen := map[string]bool{}
 	var out []string

@@ -26,8 +26,8 @@ type base struct {
 // maxBase bounds the instructions of a base: ptxas compiles every mutant.
 const maxBase = 250
 
-// bases are the project's kernels, one by one, by families of instructions.
-// Where raise is given, each text gets that .version, unless it has a newer one.
+// bases returns the project's kernels, one by one, by families of instructions. Where
+// raise is given, each text gets that .version, unless it has a newer one.
 func bases(root string, newest ptx.Version, raise string) (map[string][]base, error) {
 	out := map[string][]base{}
 	add := func(name, text string) {
@@ -92,7 +92,7 @@ func bases(root string, newest ptx.Version, raise string) (map[string][]base, er
 	return out, nil
 }
 
-// single are the module's kernels, each as a module with all else in it.
+// single returns the module's kernels, each as a module with all else in it.
 func single(m *ptx.Module) []string {
 	var out []string
 	for _, d := range m.Decls {

@@ -104,7 +104,7 @@ func (u *mutator) instruction(nth int) string {
 	return now + "  (was " + was + ")"
 }
 
-// text is an instruction as it is printed.
+// text returns an instruction as it is printed.
 func text(in *ptx.Instr) string {
 	m := &ptx.Module{Decls: []ptx.Decl{&ptx.Function{Name: "f", Body: &ptx.Block{Stmts: []ptx.Stmt{in}}}}}
 	s := m.String()

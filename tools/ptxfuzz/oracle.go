@@ -52,8 +52,8 @@ func newAssembler(path string) (*assembler, error) {
 // takes reports whether the assembler knows a text's version and target.
 func (a *assembler) takes(v ptx.Version) bool { return a.newest.AtLeast(v.Major, v.Minor) }
 
-// arch is the architecture to compile for: the text's own, or the oldest that
-// the assembler has.
+// arch returns the architecture to compile for: the text's own, or the oldest that the
+// assembler has.
 func (a *assembler) arch(target string) string {
 	t, ok := ptx.ParseTarget(target)
 	if !ok || 10*t.Major+t.Minor < a.oldest {
@@ -71,7 +71,7 @@ type result struct {
 	rest  string         // the first error without a line
 }
 
-// first is one of the errors.
+// first returns one of the errors.
 func (r result) first() string {
 	least := 0
 	for n := range r.lines {

@@ -57,7 +57,7 @@ func texts(assemblers []*assembler, examples int, roots []string) error {
 
 var ptxConstant = regexp.MustCompile("(?s)`(\\s*\\.version.*?)`")
 
-// textsOf is the PTX in a file.
+// textsOf returns the PTX in a file.
 func textsOf(path string) []string {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -78,7 +78,7 @@ func textsOf(path string) []string {
 	return nil
 }
 
-// header is the word after a directive.
+// header returns the word after a directive.
 func header(text, directive string) string {
 	_, rest, _ := strings.Cut(text, directive)
 	if f := strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(" \t\r\n,;", r) }); len(f) > 0 {

@@ -22,7 +22,7 @@ type builder struct {
 	dir string
 }
 
-// withCgo is a builder of programs that need cgo. A machine without a C compiler
+// withCgo returns a builder of programs that need cgo. A machine without a C compiler
 // cannot make them.
 func withCgo(t *testing.T) builder {
 	if runtime.GOOS != "linux" {
@@ -67,7 +67,7 @@ func (b builder) done(cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// device is the argument of programs that take one.
+// device returns the argument of programs that take one.
 func device() []string {
 	if emulated() {
 		return []string{"emulator"}

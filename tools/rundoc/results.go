@@ -33,7 +33,7 @@ var (
 	program = regexp.MustCompile(`^\$ (first|\d\d-\S+)`)
 )
 
-// results are the runs in a document.
+// results returns the runs in a document.
 func results(file, text string) ([]*result, error) {
 	var runs []*result
 	var errs []error
@@ -57,7 +57,7 @@ func results(file, text string) ([]*result, error) {
 	return runs, errors.Join(errs...)
 }
 
-// printed is the next block of code or table.
+// printed returns the next block of code or table.
 func printed(lines []string) []string {
 	for i, line := range lines {
 		if strings.HasPrefix(line, "<!--") { // of another run, or a comment

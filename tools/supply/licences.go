@@ -67,7 +67,7 @@ func dependencies(root string) ([]dependency, error) {
 	return all, nil
 }
 
-// ownModules are the folders below root that have a go.mod, "" first.
+// ownModules returns the folders below root that have a go.mod, "" first.
 func ownModules(root string) ([]string, error) {
 	out, err := command(root, nil, "git", "ls-files", "-co", "--exclude-standard", "--", "*go.mod")
 	if err != nil {

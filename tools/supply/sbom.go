@@ -146,8 +146,8 @@ func (b *bill) program(root, file string) error {
 	return nil
 }
 
-// versionOf gives the version of a program's module, or the commit that it was
-// built at, or nothing.
+// versionOf returns the version of a program's module, or the commit that it was built
+// at, or nothing.
 func versionOf(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "(devel)" {
 		return v

@@ -34,7 +34,7 @@ func size(o options) error {
 	return nil
 }
 
-// moduleFiles are the files that git has or would have, without those of the
+// moduleFiles returns the files that git has or would have, without those of the
 // modules below and of vendored packages: what the go command puts in a zip.
 func moduleFiles(root string) ([]string, error) {
 	out, err := command(root, nil, "git", "ls-files", "-z", "-co", "--exclude-standard")
@@ -67,8 +67,8 @@ type folder struct {
 	size int64
 }
 
-// zipped is the size of a zip with the files, and what each folder adds to it,
-// the largest first.
+// zipped returns the size of a zip with the files, and what each folder adds to it, the
+// largest first.
 func zipped(root string, files []string) (int64, []folder, error) {
 	var written counter
 	w := zip.NewWriter(&written)

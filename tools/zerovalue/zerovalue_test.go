@@ -117,7 +117,7 @@ func TestNilAndZeroObjectsAreRefusedInWords(t *testing.T) {
 	t.Logf("%d calls", seen)
 }
 
-// where is a panic's first line, and the line of the library that it is from.
+// where returns a panic's first line, and the line of the library that it is from.
 func where(stack string) string {
 	lines := strings.Split(stack, "\n")
 	for _, l := range lines {

@@ -63,7 +63,7 @@ func (r *results) times(row, caller string) []float64 {
 	return v
 }
 
-// allocs is the largest count of all rounds: one that allocates sometimes
+// allocs returns the largest count of all rounds: one that allocates sometimes
 // allocates.
 func (r *results) allocs(row, caller string) float64 {
 	var most float64

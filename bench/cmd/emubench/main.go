@@ -67,7 +67,7 @@ func main() {
 	}
 }
 
-// measure is the best rate of all launches within the limit.
+// measure returns the best rate of all launches within the limit.
 func measure(workers int) (best float64, err error) {
 	d, err := driver.New(emulator.New(emulator.Config{Workers: workers}))
 	if err != nil {

@@ -59,7 +59,7 @@ func (b *bench) prepareWaits(module *driver.Module) (err error) {
 	return errors.Join(err, w.stream.Record(w.event), pool.SetReleaseThreshold(64<<20))
 }
 
-// waiter is a stream and a launch of a kernel that takes time.
+// waiter returns a stream and a launch of a kernel that takes time.
 func (b *bench) waiter(spin *driver.Kernel) (s *driver.Stream, l *driver.Launch, ns driver.Arg[uint64], err error) {
 	if s, err = b.context.NewStream(); err != nil {
 		return

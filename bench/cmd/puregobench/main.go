@@ -136,7 +136,7 @@ func (b *bench) description() string {
 		name[:max(0, slices.Index(name, 0))], driver/1000, driver%1000/10)
 }
 
-// version is that of the purego this program was built with.
+// version returns that of the purego this program was built with.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {

@@ -58,7 +58,8 @@ func loadFails(t *testing.T, c *driver.Context, text string) {
 	}
 }
 
-// neverCompiled is the text with a comment by which the driver's cache does not know it.
+// neverCompiled returns the text with a comment by which the driver's cache does not
+// know it.
 func neverCompiled(text string) []byte {
 	return fmt.Appendf(nil, "%s\n// %x\n", text, rand.Uint64())
 }

@@ -71,7 +71,7 @@ func (e Elem) bits(src []byte) (v uint64) {
 	return v
 }
 
-// float is an element of a floating-point type.
+// float returns an element of a floating-point type.
 func (e Elem) float(src []byte) float64 {
 	b := e.bits(src)
 	switch {

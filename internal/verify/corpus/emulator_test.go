@@ -103,8 +103,8 @@ func judge(h200 *corpus.Kept, src *corpus.Source, b corpus.Build, o outcome) str
 	return ""
 }
 
-// complaints are the different things that the log of a load names, without
-// the places.
+// complaints returns the different things that the log of a load names, without the
+// places.
 func complaints(err error) (list []string) {
 	for line := range strings.Lines(fmt.Sprintf("%+v", errors.Unwrap(err))) {
 		_, what, ok := strings.Cut(line, "; error   : ")

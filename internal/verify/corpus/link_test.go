@@ -33,7 +33,7 @@ func TestPrintedTextCompilesToTheSameCodeOnGPU(t *testing.T) {
 	})
 }
 
-// machineCode is the cubin that the driver makes of PTX for the build's target.
+// machineCode returns the cubin that the driver makes of PTX for the build's target.
 func machineCode(t *testing.T, c *driver.Context, b corpus.Build, text string) []byte {
 	t.Helper()
 	l, err := c.NewLinker(driver.JITTarget(image.Arch{Major: b.SM / 10, Minor: b.SM % 10}))

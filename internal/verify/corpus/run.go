@@ -200,7 +200,7 @@ func (m *memory) buffer(a *Arg) (*driver.Buffer[byte], error) {
 	return b, nil
 }
 
-// scalar is the number as a Go value of its type.
+// scalar returns the number as a Go value of its type.
 func (a *Arg) scalar() any {
 	b := a.valueBytes()
 	bits := a.Type.bits(b)
@@ -229,7 +229,7 @@ func (a *Arg) valueBytes() []byte {
 	return b
 }
 
-// structure is the fields as C lays them out, in an array of bytes.
+// structure returns the fields as C lays them out, in an array of bytes.
 func (m *memory) structure(a *Arg) (any, error) {
 	bytes, _, err := m.layOut(a.Fields)
 	if err != nil {

@@ -30,7 +30,7 @@ func TestPrintedTextRunsAsTheCompilersOnGPU(t *testing.T) {
 	})
 }
 
-// loadable are the builds whose target the device takes.
+// loadable returns the builds whose target the device takes.
 func loadable(t *testing.T, c *driver.Context) (list []corpus.Build) {
 	t.Helper()
 	major, minor, err := c.Device().ComputeCapability()

@@ -44,7 +44,7 @@ func (s *scanner) fail(problem string) {
 	s.err = fmt.Errorf("%s before %s", problem, rest)
 }
 
-// word is a name or a number.
+// word returns a name or a number.
 func (s *scanner) word(what string) string {
 	s.skip()
 	n := strings.IndexFunc(s.rest, func(r rune) bool { return !isWord(r) })

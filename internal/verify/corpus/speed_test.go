@@ -172,7 +172,7 @@ func repeat(t *testing.T, emu *emulator.Emulator, b corpus.Build, src *corpus.So
 	}
 }
 
-// executed is the sum of the instructions of all kernels so far.
+// executed returns the sum of the instructions of all kernels so far.
 func executed(emu *emulator.Emulator) (w work) {
 	for _, n := range emu.Profile("").Opcodes {
 		w.warps += n.Warps

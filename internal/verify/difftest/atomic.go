@@ -40,7 +40,7 @@ func atomicForms() []Form {
 	return t.forms
 }
 
-// bits is the type for plain loads and stores of ty.
+// bits returns the type for plain loads and stores of ty.
 func bits(ty string) string {
 	switch bitsOf(ty) {
 	case 16:

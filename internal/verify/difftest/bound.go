@@ -81,7 +81,7 @@ func (b *Bound) within(f float, want, got float64) bool {
 	return math.Abs(want-got) <= allowed
 }
 
-// value is the number that a pattern stands for.
+// value returns the number that a pattern stands for.
 func (f float) value(x uint64) float64 {
 	e := x >> f.mant & (1<<f.exp - 1)
 	m := x & (1<<f.mant - 1)
@@ -105,7 +105,7 @@ func (f float) value(x uint64) float64 {
 func (f float) smallest() float64 { return f.value(1 << f.mant) }
 func (f float) largest() float64  { return f.value((1<<f.exp-1)<<f.mant - 1) }
 
-// ulp is the distance of the numbers about x.
+// ulp returns the distance of the numbers about x.
 func (f float) ulp(x float64) float64 {
 	x = min(max(math.Abs(x), f.smallest()), f.largest())
 	_, e := math.Frexp(x)

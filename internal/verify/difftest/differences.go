@@ -40,7 +40,7 @@ func Differences() []Difference {
 	}
 }
 
-// Known is the difference that a form belongs to, nil if it is none.
+// Known returns the difference that a form belongs to, nil if it is none.
 func Known(form string) *Difference {
 	for _, d := range Differences() {
 		for _, f := range d.Forms {

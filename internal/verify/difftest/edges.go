@@ -8,7 +8,7 @@ import (
 
 var edgeCache sync.Map
 
-// edges are the edge values of a kind.
+// edges returns the edge values of a kind.
 func edges(kind string) []uint64 {
 	if e, ok := edgeCache.Load(kind); ok {
 		return e.([]uint64)
@@ -120,7 +120,7 @@ func integralEdges(pattern func(float64) uint64) []uint64 {
 	return e
 }
 
-// nans are all NaNs of a short format.
+// nans returns all NaNs of a short format.
 func nans(f float) []uint64 {
 	var e []uint64
 	for m := uint64(1); m < 1<<f.mant; m++ {

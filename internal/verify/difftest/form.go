@@ -76,13 +76,13 @@ func each(list string, f func(word string)) {
 	}
 }
 
-// typeOf is the type of an operand or result, without its kind.
+// typeOf returns the type of an operand or result, without its kind.
 func typeOf(s string) string {
 	t, _, _ := strings.Cut(s, ":")
 	return t
 }
 
-// kindOf is the kind of values of an operand: its type unless stated.
+// kindOf returns the kind of values of an operand: its type unless stated.
 func kindOf(s string) string {
 	t, k, ok := strings.Cut(s, ":")
 	if ok {
@@ -91,7 +91,7 @@ func kindOf(s string) string {
 	return t
 }
 
-// bitsOf is the number of bits that count of a value of type t.
+// bitsOf returns the number of bits that count of a value of type t.
 func bitsOf(t string) int {
 	switch t {
 	case "pred":
@@ -106,7 +106,7 @@ func bitsOf(t string) int {
 	return 32
 }
 
-// register is the type of the register that holds a value of type t.
+// register returns the type of the register that holds a value of type t.
 func register(t string) string {
 	switch {
 	case t == "pred", t == "f32", t == "f64":

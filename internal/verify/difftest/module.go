@@ -18,7 +18,7 @@ const (
 	Header = ".version 8.6\n.target sm_90\n.address_size 64\n"
 )
 
-// Module is the PTX of some forms: kernel k0, k1 ... for each in order.
+// Module returns the PTX of some forms: kernel k0, k1 ... for each in order.
 func Module(forms []Form) string {
 	var b strings.Builder
 	b.WriteString(Header)

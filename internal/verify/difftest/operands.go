@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Operands are the operands of all threads, one tuple after the other. Even
-// tuples are edge values against edge values, odd ones are random.
+// Operands returns the operands of all threads, one tuple after the other. Even tuples
+// are edge values against edge values, odd ones are random.
 func (f *Form) Operands() []uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(f.Name))

@@ -50,8 +50,8 @@ func NewRecord(f *Form, a Answer) Record {
 	return r
 }
 
-// kept is the number of tuples kept: of approximate forms, which checksums
-// say nothing about, more.
+// kept returns the number of tuples kept: of approximate forms, which checksums say
+// nothing about, more.
 func (f *Form) kept() int {
 	if f.Bound != nil {
 		return 4 * Kept
@@ -83,7 +83,7 @@ func (f *Form) encode(results []uint64, canonical bool) []byte {
 	return b
 }
 
-// Decode is the inverse of encode.
+// Decode returns the inverse of encode.
 func (f *Form) Decode(b []byte) []uint64 {
 	var results []uint64
 	for len(b) > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/internal/verify/difftest"
 )
 
-// answered is a form with operands and results that a test makes up.
+// answered returns a form with operands and results that a test makes up.
 func answered(f *difftest.Form, result func(a []uint64) uint64) difftest.Answer {
 	a := difftest.Answer{Operands: f.Operands()}
 	n := len(f.In)

@@ -58,7 +58,7 @@ func (th cThread) join() {
 	}
 }
 
-// semaphore is one in memory of C, on which threads of C wait.
+// semaphore returns one in memory of C, on which threads of C wait.
 func (c *clib) semaphore() uintptr {
 	p := c.calloc.Call(1, 64)
 	c.semInit.Call(p, 0, 0)

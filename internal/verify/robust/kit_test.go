@@ -100,7 +100,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// codeOf is the driver's code in err, success if there is none.
+// codeOf returns the driver's code in err, success if there is none.
 func codeOf(err error) (code driver.CUresult) {
 	_ = errors.As(err, &code)
 	return code

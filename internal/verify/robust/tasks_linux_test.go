@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// tasks are the threads of the process.
+// tasks returns the threads of the process.
 func tasks(t *testing.T) map[int]bool {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/task")

@@ -159,7 +159,7 @@ func (w *graphWorker) ops(steps []step) ([]driver.Op, error) {
 	return ops, nil
 }
 
-// mode is one of those under which the other goroutines may allocate.
+// mode returns one of those under which the other goroutines may allocate.
 func (w *graphWorker) mode() graph.Mode {
 	if w.random.IntN(2) == 0 {
 		return graph.ModeThreadLocal
@@ -362,7 +362,7 @@ func (w *graphWorker) withChild() error {
 	}))
 }
 
-// leaf is the node of a chain that nothing depends on.
+// leaf returns the node of a chain that nothing depends on.
 func leaf(g *graph.Graph) (graph.Node, error) {
 	for n, err := range g.Nodes() {
 		if err != nil {

@@ -75,7 +75,7 @@ func take(c *driver.Context) (sample, error) {
 	}, err
 }
 
-// status is a number of /proc/self/status.
+// status returns a number of /proc/self/status.
 func status(field string) uint64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -65,7 +65,7 @@ func TestLoadTakesLinearSteps(t *testing.T) {
 	}
 }
 
-// steps is how many statements a load executes.
+// steps returns how many statements a load executes.
 func steps(t *testing.T, counted, name string, n int) int {
 	t.Helper()
 	profile := filepath.Join(gputest.TempDir(t), "profile")

@@ -26,7 +26,7 @@ var elementBits = map[string]int{
 	"s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1, "s32": 32,
 }
 
-// tensorForms is every form that is compared with a device.
+// tensorForms returns every form that is compared with a device.
 func tensorForms() []tensorForm {
 	var all []tensorForm
 	for _, group := range [][]tensorForm{halfForms(), floatForms(), doubleForms(), integerForms(), wmmaForms(), fragmentForms(), sparseForms()} {
@@ -95,7 +95,7 @@ func integerForms() (all []tensorForm) {
 	return all
 }
 
-// signForms are the forms of integers of so many bits.
+// signForms returns the forms of integers of so many bits.
 func signForms(s [3]int, bits string) (all []tensorForm) {
 	for _, a := range []string{"s", "u"} {
 		for _, b := range []string{"s", "u"} {

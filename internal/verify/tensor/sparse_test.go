@@ -42,7 +42,7 @@ func sparseAccumulators(typ string) []string {
 	return []string{"s32"}
 }
 
-// sparseForm is a kernel whose A has one register more, the metadata.
+// sparseForm returns a kernel whose A has one register more, the metadata.
 func sparseForm(sp string, k int, cd string, ab [2]string, selector int, sat string) tensorForm {
 	f := tensorForm{types: [4]string{cd, ab[0], ab[1], cd}, metadata: true}
 	f.cases = max(casesOf(f.types)/2, 4)
@@ -57,7 +57,7 @@ func sparseForm(sp string, k int, cd string, ab [2]string, selector int, sat str
 	return f
 }
 
-// drawMetadata is a word of metadata: what is there of eight groups.
+// drawMetadata returns a word of metadata: what is there of eight groups.
 func drawMetadata(r *rand.Rand, typ string) uint32 {
 	choices := []uint32{0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110}
 	if typ == "tf32" {

@@ -88,7 +88,7 @@ func (f *tensorForm) check(t *testing.T, c *driver.Context, want []string) bool 
 	return false
 }
 
-// otherForms are the names in kept that no form has.
+// otherForms returns the names in kept that no form has.
 func otherForms(kept map[string][]string, forms []tensorForm) (names []string) {
 	for name := range kept {
 		if !slices.ContainsFunc(forms, func(f tensorForm) bool { return f.name == name }) {
@@ -237,7 +237,7 @@ func TestWriteTensorResults(t *testing.T) {
 	})
 }
 
-// keptSums are the lines of keptTensor by form.
+// keptSums returns the lines of keptTensor by form.
 func keptSums(t *testing.T) map[string][]string {
 	t.Helper()
 	file, err := os.Open(keptTensor)

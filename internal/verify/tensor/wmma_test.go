@@ -11,7 +11,7 @@ type wmmaShape struct {
 	typ     string
 }
 
-// wmmaShapes are the shapes by type of A and B.
+// wmmaShapes returns the shapes by type of A and B.
 func wmmaShapes() (all []wmmaShape) {
 	for _, t := range []string{"f16", "bf16", "s8", "u8"} {
 		all = append(all, wmmaShape{16, 16, 16, t}, wmmaShape{32, 8, 16, t}, wmmaShape{8, 32, 16, t})
@@ -21,7 +21,7 @@ func wmmaShapes() (all []wmmaShape) {
 
 func (s wmmaShape) String() string { return fmt.Sprintf("m%dn%dk%d", s.m, s.n, s.k) }
 
-// fragmentWords is the number of registers of an operand: "a", "b", "c", "d".
+// fragmentWords returns the number of registers of an operand: "a", "b", "c", "d".
 func (s wmmaShape) fragmentWords(operand, typ string) int {
 	switch {
 	case operand == "c" || operand == "d":
@@ -34,7 +34,7 @@ func (s wmmaShape) fragmentWords(operand, typ string) int {
 	return max(s.n*s.k*elementBits[typ]/32/32, 1)
 }
 
-// accumulators are the types of d and c that go with a type of A and B.
+// accumulators returns the types of d and c that go with a type of A and B.
 func accumulators(typ string) [][2]string {
 	switch typ {
 	case "f16":
@@ -74,7 +74,7 @@ func wmmaForms() (all []tensorForm) {
 	return append(all, wmmaAnd(b1))
 }
 
-// wmmaAnd is the form of bits that counts the ones of a and b.
+// wmmaAnd returns the form of bits that counts the ones of a and b.
 func wmmaAnd(s wmmaShape) tensorForm {
 	f := wmmaForm(s, "row.col", [2]string{"s32", "s32"}, "")
 	f.name = strings.ReplaceAll(f.name, ".xor.", ".and.")

@@ -1,13 +1,12 @@
-// Command ptxinfo says what is in PTX files: what driver and device they need,
-// their kernels with parameters, memory and an estimate of registers, their
-// variables, and what has to come from elsewhere.
+// Command ptxinfo describes PTX files: the driver and device they need, their kernels
+// with parameters, memory and an estimate of registers, their variables, and what must
+// be defined elsewhere.
 //
 //	go run github.com/purecuda/cuda/ptx/cmd/ptxinfo [-driver 12.4] [-device 8.6] FILE...
 //
-// It reports what NVIDIA's compiler would refuse (package isa) and exits with 1
-// then. With -driver or -device it also answers whether such a driver takes the
-// file for such a device, and exits with 1 if not. A file "-" is the standard
-// input.
+// It reports what NVIDIA's compiler would refuse (package isa) and then exits with
+// status 1. With -driver or -device it also checks whether such a driver accepts the
+// file for such a device, and exits with 1 if not. The file "-" is standard input.
 package main
 
 import (
@@ -25,7 +24,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// machine is what the flags say of a driver and a device.
+// machine holds the driver and the device given by flags.
 type machine struct {
 	driver, device string
 	short          bool
@@ -89,7 +88,7 @@ func read(name string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// check answers for the driver and the device that were named.
+// check checks the needs against the driver and the device given by flags.
 func (m machine) check(n ptx.Needs) error {
 	var driver, major, minor int
 	if m.driver != "" {
@@ -108,7 +107,7 @@ func (m machine) check(n ptx.Needs) error {
 	return n.Check(driver, major, minor)
 }
 
-// pair reads two numbers with a dot between them.
+// pair parses two numbers with a dot between them.
 func pair(s string) (a, b int, err error) {
 	first, second, ok := strings.Cut(s, ".")
 	a, err1 := strconv.Atoi(first)

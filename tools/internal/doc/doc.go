@@ -40,7 +40,7 @@ func Write(path string, text []byte, check bool, command string) error {
 	return nil
 }
 
-// firstDifference is the number of the first line that differs.
+// firstDifference returns the number of the first line that differs.
 func firstDifference(a, b string) int {
 	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(as), len(bs)) {
@@ -51,7 +51,7 @@ func firstDifference(a, b string) int {
 	return min(len(as), len(bs)) + 1
 }
 
-// Documents are all Markdown files of the repository that a build does not make,
+// Documents returns all Markdown files of the repository that a build does not make,
 // below root and with slashes.
 func Documents(root string) ([]string, error) {
 	var names []string
@@ -91,7 +91,7 @@ func Fence(line string) (fence, language string, ok bool) {
 	return s[:n], language, true
 }
 
-// End is the line that ends the block that begins at line begin, or -1.
+// End returns the line that ends the block that begins at line begin, or -1.
 func End(lines []string, begin int, fence string) int {
 	for i := begin + 1; i < len(lines); i++ {
 		s := strings.TrimSpace(lines[i])

@@ -87,7 +87,7 @@ func file(b *bytes.Buffer, path string) error {
 	return nil
 }
 
-// kernelIn is the kernel's name in the PTX: the only string of the function.
+// kernelIn returns the kernel's name in the PTX: the only string of the function.
 func kernelIn(fn *ast.FuncDecl) (name string) {
 	ast.Inspect(fn, func(n ast.Node) bool {
 		if s, ok := n.(*ast.BasicLit); ok && s.Kind == token.STRING {

@@ -127,7 +127,7 @@ func (c *csource) add(k *ckernel) {
 	c.kernels = append(c.kernels, k)
 }
 
-// closing is the index of the bracket that closes the one at i.
+// closing returns the index of the bracket that closes the one at i.
 func closing(t []ctoken, i int) int {
 	for depth := 0; i < len(t); i++ {
 		switch t[i].text {
@@ -201,7 +201,7 @@ func isCWord(s string) bool {
 	return false
 }
 
-// number is the value of an array's size, 0 if it is not plain.
+// number returns the value of an array's size, 0 if it is not plain.
 func (c *csource) number(t []ctoken) int64 {
 	if len(t) != 1 {
 		return 0

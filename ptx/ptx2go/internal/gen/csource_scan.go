@@ -81,7 +81,7 @@ func cut(s, mark string, with int) string {
 	return s
 }
 
-// quoted is the string or character that s begins with.
+// quoted returns the string or character that s begins with.
 func quoted(s string) string {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {

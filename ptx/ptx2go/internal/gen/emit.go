@@ -120,7 +120,7 @@ func (u *unit) uses(prefix string) bool {
 	return false
 }
 
-// embedPath is the path of the text as go:embed takes it.
+// embedPath returns the path of the text as go:embed takes it.
 func embedPath(dir, text string) (string, error) {
 	d, err1 := filepath.Abs(dir)
 	t, err2 := filepath.Abs(text)
@@ -150,7 +150,7 @@ func (g *generator) load(p *printer, u *unit, text string) {
 	p.f("return nil\n}\n\n")
 }
 
-// of is the name of the constructor of a launcher from a kernel.
+// of returns the name of the constructor of a launcher from a kernel.
 func (k *kernel) of() string { return unexported("new_" + k.goName) }
 
 // embedded writes how a text is found in a context, and each of its kernels.
@@ -168,7 +168,7 @@ func (g *generator) embedded(p *printer, u *unit, text string) {
 	}
 }
 
-// module is the name of the function that finds a text in a context.
+// module returns the name of the function that finds a text in a context.
 func (g *generator) module(u *unit) string {
 	if g.opts.Unexported {
 		return unexported(u.ident) + "Module"

@@ -56,7 +56,7 @@ func (p *printer) launcherOf(k *kernel, forms Forms) {
 	p.f(")\nreturn %s{calls}, err\n}\n\n", k.goName)
 }
 
-// access is the parameter's mode as package driver calls it.
+// access returns the parameter's mode as package driver calls it.
 func (q *param) access() string {
 	switch {
 	case !q.memory:
@@ -101,7 +101,7 @@ func (p *printer) grid(k *kernel) {
 	p.f("return driver.LaunchConfig{Grid: driver.Dim3{%s}, Block: driver.D3(%s)}\n}\n\n", strings.Join(sizes, ", "), strings.Join(block, ", "))
 }
 
-// extent is how many blocks of an axis cover so many elements.
+// extent returns how many blocks of an axis cover so many elements.
 func (k *kernel) extent(axis int, elements string) string {
 	name, size, cluster := strings.ToUpper(axes[axis]), max(k.block[axis], 1), k.sig.ReqCluster[axis]
 	if cluster > 1 {
@@ -122,7 +122,7 @@ func (p *printer) op(k *kernel) {
 	p.f(")\n}\n\n")
 }
 
-// declared is the argument with what the kernel does to it.
+// declared returns the argument with what the kernel does to it.
 func (q *param) declared() string {
 	if q.memory {
 		switch q.mode {
@@ -137,8 +137,8 @@ func (q *param) declared() string {
 	return q.arg
 }
 
-// formal is the list of Go parameters behind the stream; memory is the format
-// of the type of memory with elements.
+// formal returns the list of Go parameters behind the stream; memory is the format of
+// the type of memory with elements.
 func (k *kernel) formal(memory string) string {
 	list := []string{"cfg driver.LaunchConfig"}
 	for _, q := range k.params {

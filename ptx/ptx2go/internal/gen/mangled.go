@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// plainName is the name that a kernel has in its source, with those of its
-// namespaces before and those of its template arguments behind it: scan_uint32
-// for _Z4scanIjEvPT_, ops::add for _ZN3ops3addEPf. A name that is not mangled,
-// or not like this, stays as it is.
+// plainName returns the name that a kernel has in its source, with those of its
+// namespaces before and those of its template arguments behind it: scan_uint32 for
+// _Z4scanIjEvPT_, ops::add for _ZN3ops3addEPf. A name that is not mangled, or not like
+// this, stays as it is.
 func plainName(name string) string {
 	d := demangler{rest: strings.TrimPrefix(name, "_Z")}
 	if d.rest == name {
@@ -21,8 +21,8 @@ func plainName(name string) string {
 	return strings.Join(append([]string{strings.Join(d.parts, "::")}, d.args...), "_")
 }
 
-// sourceOf is the last part of a mangled name, what stands behind __global__
-// void, and its template arguments as Go has them.
+// sourceOf returns the last part of a mangled name, what stands behind __global__ void,
+// and its template arguments as Go has them.
 func sourceOf(name string) (string, []string) {
 	d := demangler{rest: strings.TrimPrefix(name, "_Z")}
 	if d.rest == name {

@@ -57,7 +57,7 @@ var taken = map[string]bool{
 	"uint64": true, "uintptr": true, "float32": true, "float64": true, "complex64": true, "complex128": true,
 }
 
-// local is a name for a Go parameter.
+// local returns a name for a Go parameter.
 func local(name string) string {
 	s := unexported(name)
 	if token.IsKeyword(s) || taken[s] {

@@ -52,7 +52,7 @@ func (c *Compiler) compile(path string) ([]byte, error) {
 	return os.ReadFile(out)
 }
 
-// arch is the architecture as nvcc takes it for PTX.
+// arch returns the architecture as nvcc takes it for PTX.
 func (c *Compiler) arch() string {
 	if c.Arch == "" {
 		return "compute_70"

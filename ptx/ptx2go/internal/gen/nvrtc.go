@@ -40,7 +40,7 @@ func (c *Compiler) compileNVRTC(path string) ([]byte, error) {
 	return nil, fmt.Errorf("NVRTC %d.%d: %w", rtc.Version()/1000, rtc.Version()%1000/10, err)
 }
 
-// hostHeaders are the headers of C that sources of kernels include by habit. NVRTC
+// hostHeaders returns the headers of C that sources of kernels include by habit. NVRTC
 // has none: the functions are built in, and the types are those of its targets.
 func hostHeaders() map[string]string {
 	const types = `#pragma once

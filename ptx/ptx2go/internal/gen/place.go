@@ -18,7 +18,7 @@ func (p place) String() string {
 	return fmt.Sprintf("%s:%d", p.file, p.line)
 }
 
-// errorf is an error at the place.
+// errorf returns an error at the place.
 func (p place) errorf(format string, args ...any) error {
 	return fmt.Errorf("%v: "+format, append([]any{p}, args...)...)
 }

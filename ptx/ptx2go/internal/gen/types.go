@@ -88,7 +88,7 @@ func arrayType(e *ast.ArrayType) (goType, error) {
 	return goType{fmt.Sprintf("[%d]%s", n, elem.text), n * elem.size, elem.known}, nil
 }
 
-// plain is the Go type for a parameter about which nothing more is known.
+// plain returns the Go type for a parameter about which nothing more is known.
 func plain(p ptx.Param) string {
 	if p.Kind == ptx.ParamAggregate || p.Size != p.Type.Size() || p.Size > 8 {
 		return fmt.Sprintf("[%d]byte", p.Size)
@@ -134,7 +134,7 @@ func fits(p ptx.Param, t goType) error {
 	return nil
 }
 
-// ptxType is a parameter's type as PTX writes it.
+// ptxType returns a parameter's type as PTX writes it.
 func ptxType(p ptx.Param) string {
 	if p.Kind == ptx.ParamAggregate {
 		return fmt.Sprintf(".%v[%d]", p.Type, p.Len)
