@@ -17,7 +17,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// launched is all that a launch tells the driver and those who order it.
+// launched is all that a launch passes to the driver and to code that derives order
+// from it.
 type launched struct {
 	kernel *driver.Kernel
 	config driver.LaunchConfig
@@ -42,7 +43,8 @@ func (a launched) is(b launched) bool {
 	return a.kernel == b.kernel && reflect.DeepEqual(a.config, b.config) && a.args == b.args && slices.Equal(a.uses, b.uses)
 }
 
-// An operation that was made again with other operands is like a new one with these.
+// An operation that is remade with other operands is like a new one with those
+// operands.
 func TestOperationsAreMadeAgain(t *testing.T) {
 	on(t, func(k *kit, _ [2]int) {
 		for _, op := range every(k) {
@@ -61,7 +63,7 @@ func TestOperationsAreMadeAgain(t *testing.T) {
 	})
 }
 
-// Every kernel is launched by an operation, on devices of one capability or another.
+// Every kernel is launched by an operation on some device capability.
 func TestEveryKernelHasAnOperation(t *testing.T) {
 	launched := make(map[string]bool)
 	for _, c := range [][2]int{{5, 2}, {8, 0}, {9, 0}} {
@@ -90,7 +92,7 @@ func TestEveryKernelHasAnOperation(t *testing.T) {
 	}
 }
 
-// What cannot be made again is made anew.
+// An operation that cannot be remade is replaced by a new one.
 func TestOperationsOfOtherKernelsAreLeftAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		x, y := alloc[float32](k, 64), alloc[float32](k, 64)
@@ -99,7 +101,7 @@ func TestOperationsOfOtherKernelsAreLeftAlone(t *testing.T) {
 		was := launchedBy(k, fill)
 		text, err := fs.ReadFile(kernels.Texts(), "fill.ptx")
 		k.ok(err)
-		own, err := k.c.LoadModule(text) // kernels of the same names, which are not those of package kernels
+		own, err := k.c.LoadModule(text) // kernels with the same names as those of package kernels
 		k.ok(err)
 		defer func() { k.ok(own.Close()) }()
 		same, err := own.Kernel(fill.Kernel().Name())
@@ -127,7 +129,7 @@ func TestOperationsOfOtherKernelsAreLeftAlone(t *testing.T) {
 	})
 }
 
-// A scope records what the operation was each time.
+// A scope records the operation as it was at each call.
 func TestAScopeRecordsAnOperationMadeAgain(t *testing.T) {
 	each(t, func(k *kit) {
 		x := alloc[float32](k, 4096)
@@ -154,8 +156,8 @@ func TestAScopeRecordsAnOperationMadeAgain(t *testing.T) {
 }
 
 // BenchmarkAgain compares the ways to launch a kernel with other arguments each time:
-// by its generated launcher, by an operation that is made again, and by one of which an
-// argument is set. The driver's own launch does nothing in "silent".
+// by its generated launcher, by an operation that is remade, and by setting an argument
+// of one. The driver's own launch does nothing in "silent".
 func BenchmarkAgain(b *testing.B) {
 	b.Run("silent", func(b *testing.B) { benchmarkWays(newKit(b, gputest.Silent(b, cu.FnCuLaunchKernel)), b) })
 	b.Run("gpu", func(b *testing.B) { benchmarkWays(newKit(b, gputest.Context(b, gputest.GPU(b))), b) })

@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// arithSource returns the file of a type. It is no table, because the linker would keep
-// all files in every program that has a table of a few.
+// arithSource returns the PTX file for a type. It is not a table, because the linker
+// would keep all files in every program that uses a table of a few.
 func arithSource(typ string) source {
 	switch typ {
 	case "f16":
@@ -27,22 +27,20 @@ func arithSource(typ string) source {
 	return launchers.ArithF64Module
 }
 
-// Number are the types that have arithmetic.
+// Number lists the types that have arithmetic.
 //
-// float32 and float64 are rounded to the nearest. So are the 16-bit types, whose
-// results of float32 are rounded again, which for one operation changes nothing
-// but in the range of subnormals. Integers wrap around; a quotient is rounded
-// toward zero, and one of a division by 0 is 0.
+// Results of float32 and float64 are rounded to the nearest. The 16-bit types compute
+// in float32 and round again, which makes a difference only for subnormals. Integers
+// wrap around. An integer quotient is rounded toward zero, and division by 0 gives 0.
 type Number interface {
 	int32 | uint32 | int64 | uint64 | F16 | BF16 | float32 | float64
 }
 
 // Add returns the operation dst[i] = a[i] + b[i].
 //
-// Here and in the other operations of two operands, dst and a are of one length,
-// and b is of the same length or of one that divides it: then it is repeated, as
-// a row that is added to each row of a matrix. dst may be a, or b if that is not
-// repeated.
+// Here and in the other operations of two operands, dst and a have the same length. The
+// length of b is the same or divides it; in the second case b is repeated, like a row
+// that is added to each row of a matrix. dst may be a, or b if b is not repeated.
 //
 // Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b, 4 number of
 // elements of b (uint64). It reads a and b and writes dst.
@@ -68,16 +66,14 @@ func Div[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driv
 	return binary("div", again, dst, a, b)
 }
 
-// Maximum returns the operation that sets dst[i] to the larger of a[i] and b[i], and to
-// the number where the other one is NaN. Operands and arguments are those of
-// [Add].
+// Maximum returns the operation that sets dst[i] to the larger of a[i] and b[i]. If one
+// of them is NaN, it is the other one. Operands and arguments are those of [Add].
 func Maximum[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("max", again, dst, a, b)
 }
 
-// Minimum returns the operation that sets dst[i] to the smaller of a[i] and b[i], and
-// to the number where the other one is NaN. Operands and arguments are those of
-// [Add].
+// Minimum returns the operation that sets dst[i] to the smaller of a[i] and b[i]. If
+// one of them is NaN, it is the other one. Operands and arguments are those of [Add].
 func Minimum[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("min", again, dst, a, b)
 }
@@ -96,7 +92,7 @@ func binary[T Number](name string, again []*driver.Launch, dst, a, b driver.Memo
 	return l, nil
 }
 
-// repeats checks operands of which the last one may be shorter.
+// repeats checks operands of which the last may be shorter.
 func repeats(dst, a, b operand) error {
 	if err := usable(dst, a, b); err != nil {
 		return err

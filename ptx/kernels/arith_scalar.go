@@ -4,8 +4,8 @@ import "github.com/purecuda/cuda/driver"
 
 // AddScalar returns the operation dst[i] = a[i] + b for a number b.
 //
-// Here and in the other operations with a number, dst and a are of one length
-// and may be the same.
+// Here and in the other operations with a number, dst and a have the same length and
+// may be the same memory.
 //
 // Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b. It reads a and
 // writes dst.

@@ -21,7 +21,7 @@ func TestArithmeticInEveryType(t *testing.T) {
 	})
 }
 
-// operands are pairs that reach special cases, and random ones.
+// operands returns pairs that reach special cases, and random ones.
 func operands[T kernels.Number]() (a, b []T) {
 	special := []float64{0, 1, -1, 2, -7, 100, -math.MaxInt32 - 1, math.MaxInt32}
 	if isFloat[T]() {
@@ -47,8 +47,8 @@ func isFloat[T kernels.Element]() bool {
 	return false
 }
 
-// reference is what an operation gives, for floats with both roundings of the
-// 16-bit types.
+// reference returns what an operation should give, for floats with both roundings of
+// the 16-bit types.
 func reference[T kernels.Number](op string, a, b T) T {
 	if !isFloat[T]() {
 		return whole(op, a, b)

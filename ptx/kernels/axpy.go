@@ -7,12 +7,12 @@ import (
 
 var axpySource = source(launchers.AxpyModule)
 
-// Axpy returns the operation that adds a·x[i] to each element of y. x and y are of one
-// length.
+// Axpy returns the operation that adds a·x[i] to each element of y. x and y have the
+// same length.
 //
-// float32 and float64 are rounded once, as a fused multiply-add does. For the
-// 16-bit types that result is rounded to float32 first: the error is at most
-// half a unit in the last place and 2^-12 of one.
+// float32 and float64 are rounded once, as a fused multiply-add does. The 16-bit types
+// round that result to float32 first: the error is at most half a unit in the last
+// place plus 2^-12 of one.
 //
 // Arguments: 0 y, 1 number of elements (uint64), 2 a, 3 x. It reads x and y and
 // writes y.

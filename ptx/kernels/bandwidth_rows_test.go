@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// As TestBandwidthOfElementwiseOperations for operations on rows.
+// Like TestBandwidthOfElementwiseOperations, for operations on rows.
 func TestBandwidthOfOperationsOnRows(t *testing.T) {
 	if os.Getenv("PURECUDA_BENCH") != "1" {
 		t.Skip("PURECUDA_BENCH is not 1")
@@ -46,8 +46,8 @@ func TestBandwidthOfOperationsOnRows(t *testing.T) {
 	})
 }
 
-// varied fills memory with numbers of either sign and some size in each of the floats.
-// What is always the same costs a device less power, and it is faster.
+// varied fills memory with numbers that are of ordinary size and either sign as any of
+// the float types. Constant data costs a device less power, which makes it faster.
 func (k *kit) varied(m driver.MemoryOf[uint8]) {
 	k.Helper()
 	const part = 1 << 26
@@ -64,7 +64,7 @@ func (k *kit) varied(m driver.MemoryOf[uint8]) {
 	}
 }
 
-// seen returns all of the memory, or all but its first bytes, as elements.
+// seen returns the memory, without its first skip bytes, as elements.
 func seen[T kernels.Element](k *kit, m driver.MemoryOf[uint8], skip int) driver.View[T] {
 	k.Helper()
 	v, err := driver.ViewAs[T](m.All().View(skip, skip+enough))
@@ -87,7 +87,7 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 	for _, cols := range []int{32, 64, 256, 1024, 4096, 8192, 16384, 1 << 15, 1 << 16, 1 << 17} {
 		rows, size := n/cols, fmt.Sprintf(" of %d %s", cols, name)
 		from, to := kernels.MatrixOf(src, rows, cols), kernels.MatrixOf(dst, rows, cols)
-		weight, held := src.View(0, cols), cols >= 64 // of shorter ones there is no bar yet: they are shown
+		weight, held := src.View(0, cols), cols >= 64 // shorter rows have no bar yet: they are only shown
 		list = append(list,
 			measured{"sums" + size, k.made(kernels.SumRows(sum.View(0, rows), from, w)), enough, held},
 			measured{"argmax" + size, k.made(kernels.ArgmaxRows(place.View(0, rows), from, w)), enough, held},
@@ -96,7 +96,7 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 			measured{"layer norm" + size, k.made(kernels.LayerNorm(to, from, weight, weight, eps)), 2 * enough, held},
 		)
 	}
-	for _, cols := range []int{1003, 20001, 90000, 1 << 20} { // with no whole packs, an odd share of each block, and too long to be held
+	for _, cols := range []int{1003, 20001, 90000, 1 << 20} { // rows that are not whole packs, an odd share for each block, and rows too long for registers
 		rows, size := n/cols, fmt.Sprintf(" of %d %s", cols, name)
 		from := kernels.MatrixOf(src.View(0, rows*cols), rows, cols)
 		to := kernels.MatrixOf(dst.View(0, rows*cols), rows, cols)
@@ -110,7 +110,7 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 	return list
 }
 
-// sumsInto is sums of other types.
+// sumsInto returns sums of other types.
 func sumsInto(k *kit, a driver.MemoryOf[uint8], w *kernels.Workspace) []measured {
 	k.Helper()
 	f, i, u := alloc[float64](k, 1), alloc[int64](k, 1), alloc[uint64](k, 1)
@@ -127,7 +127,7 @@ func sumsInto(k *kit, a driver.MemoryOf[uint8], w *kernels.Workspace) []measured
 	}
 }
 
-// vectors is products of matrices of several shapes.
+// vectors returns matrix-vector products of several shapes.
 func vectors[A, X kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]) []measured {
 	k.Helper()
 	m, x := seen[A](k, a, 0), alloc[X](k, 1<<20)

@@ -12,15 +12,15 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// bar is which part of the bandwidth of a copy within the device has to be
-// reached by operations that only move memory.
+// bar is the fraction of the bandwidth of a device-to-device copy that operations which
+// only move memory must reach.
 const bar = 0.85
 
-// enough is how many bytes fill the device.
+// enough is a number of bytes that keeps the device busy.
 const enough = 1 << 30
 
-// measured is one line of the table: an operation, what it moves, and whether
-// the bar is for it.
+// measured is one line of the table: an operation, the bytes it moves, and whether the
+// bar applies.
 type measured struct {
 	name  string
 	op    driver.Op
@@ -28,8 +28,8 @@ type measured struct {
 	held  bool
 }
 
-// Times say something on a GPU alone, and with nothing else on it: so the bar is
-// asked for by PURECUDA_BENCH=1.
+// Times mean something only on a GPU with nothing else on it, so PURECUDA_BENCH=1
+// enables the check against the bar.
 func TestBandwidthOfElementwiseOperations(t *testing.T) {
 	if os.Getenv("PURECUDA_BENCH") != "1" {
 		t.Skip("PURECUDA_BENCH is not 1")
@@ -112,7 +112,7 @@ func (k *kit) operations() []measured {
 	}
 }
 
-// bandwidth returns the median of several runs, in 10^9 bytes per second.
+// bandwidth returns the median of several runs in 10^9 bytes per second.
 func (k *kit) bandwidth(m measured) float64 {
 	k.Helper()
 	const runs, each = 7, 4

@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// castSource returns the file by what is cast.
+// castSource returns the PTX file for the type that is cast.
 func castSource(typ string) source {
 	switch typ {
 	case "f16":
@@ -22,16 +22,16 @@ var castIntSource = source(launchers.CastIntModule)
 
 // Cast returns the operation that sets each element of dst to that of src, converted:
 //
-//   - to a float, to the nearest, ties to even, rounded once whatever the types;
-//     what is too large becomes an infinity,
-//   - from a float to an integer, toward zero; what is beyond the range becomes
-//     the end of it, and NaN 0,
-//   - from an integer to an integer as Go does, the bits that fit.
+//   - to a float: rounded to the nearest, ties to even, once for all types;
+//     numbers that are too large become an infinity,
+//   - from a float to an integer: toward zero; numbers out of range become the
+//     nearest end of it, and NaN becomes 0,
+//   - from an integer to an integer: the low bits, as in Go.
 //
-// The two are of one length. In place works between types of one size.
+// dst and src have the same length. They may be the same memory if the types have the
+// same size.
 //
-// Arguments: 0 dst, 1 src, 2 number of elements (uint64). It reads src and
-// writes dst.
+// Arguments: 0 dst, 1 src, 2 number of elements (uint64). It reads src and writes dst.
 func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ...*driver.Launch) (*driver.Launch, error) {
 	to, from := operandOf("dst", dst), operandOf("src", src)
 	if err := elementwiseOf(to, from); err != nil {
@@ -46,9 +46,9 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ..
 	return l, nil
 }
 
-// castKernel returns the kernel of a pair of types. Those that keep the bits are
-// copies, and where integers are cut or extended the sign of the destination makes no
-// difference.
+// castKernel returns the kernel for a pair of types. Conversions that keep the bits are
+// copies. When integers are truncated or extended, the sign of the destination does not
+// matter.
 func castKernel[D, S Element]() (source, kernelName) {
 	s, d := typeName[S](), typeName[D]()
 	switch {
@@ -64,7 +64,7 @@ func castKernel[D, S Element]() (source, kernelName) {
 	return castIntSource, kernelName{"cast_", s, "_", unsignedName[D]()}
 }
 
-// unsignedName returns the unsigned integer of the size.
+// unsignedName returns the name of the unsigned integer of the same size.
 func unsignedName[T Element]() string {
 	switch sizeOf[T]() {
 	case 1:

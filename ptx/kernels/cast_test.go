@@ -11,7 +11,8 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// edges are numbers around what the types can hold and where they round.
+// edges returns numbers around the limits of the types and around their rounding
+// points.
 func edges() []float64 {
 	v := []float64{0, math.Copysign(0, -1), 0.4, 0.5, 0.6, 1, 1.5, 2.5, 127, 127.9, 128, 255, 255.5, 256,
 		2048, 2049, 2051, 32767, 32768, 65503, 65519, 65520, 65535, 65536, 1 << 24, 1<<24 + 1, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32,
@@ -75,7 +76,7 @@ func casts[D, S kernels.Element](k *kit) {
 	}
 }
 
-// integers are values that do not come from floats.
+// integers returns values that do not come from floats.
 func integers[S kernels.Element]() (v []S) {
 	for shift := range 64 {
 		for _, off := range []int64{-1, 0, 1} {
@@ -91,7 +92,7 @@ func integers[S kernels.Element]() (v []S) {
 	return v
 }
 
-// converted returns the reference: what is exactly v, rounded once.
+// converted returns the reference: the exact value of v, rounded once.
 func converted[D, S kernels.Element](v S) D {
 	f := number(v)
 	switch any(v).(type) {
@@ -164,14 +165,14 @@ func nearestBig[D kernels.Element](x *big.Float) D {
 	return v
 }
 
-// short rounds to the bits that a type of 16 bits has for numbers as large.
+// short rounds to the number of bits that a 16-bit type has for numbers of that size.
 func short[D kernels.Float](x *big.Float) float64 {
 	bits, smallest := precision[D]()
 	bits -= max(0, smallest-(x.MantExp(nil)-1))
 	if x.Sign() == 0 || bits < 0 {
 		return 0
 	}
-	if bits == 0 { // between 0 and the smallest one
+	if bits == 0 { // between 0 and the smallest number
 		least := new(big.Float).SetFloat64(ulp[D](0))
 		if new(big.Float).Abs(x).Cmp(least.Quo(least, big.NewFloat(2))) <= 0 {
 			return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// A loop on the device that ends when what it computes says so.
+// A loop on the device ends when the value it computes says so.
 func TestALoopEndsByWhatAKernelComputed(t *testing.T) {
 	each(t, func(k *kit) {
 		g, err := graph.New(k.c)

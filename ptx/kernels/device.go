@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// device is what operations need to know of a device.
+// device holds what operations need to know about a device.
 type device struct {
 	driver          weak.Pointer[driver.Driver]
 	ordinal         int
@@ -16,10 +16,11 @@ type device struct {
 	major, minor    int
 }
 
-// devices are the latest that were queried, by their ordinals.
+// devices caches what was last queried, by device ordinal.
 var devices [16]atomic.Pointer[device]
 
-// deviceOf queries the driver for what it was not queried for before.
+// deviceOf returns the properties of the context's device, from the cache unless
+// another device took the place of this one.
 func deviceOf(c *driver.Context) (*device, error) {
 	dev := c.Device()
 	latest := &devices[uint(dev.Ordinal())%uint(len(devices))]

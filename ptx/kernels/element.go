@@ -2,12 +2,12 @@ package kernels
 
 import "unsafe"
 
-// Element are the types of the elements of operands.
+// Element lists the types that operands' elements can have.
 type Element interface {
 	uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64 | int64 | F16 | BF16 | float32 | float64
 }
 
-// Float are the floating-point types.
+// Float lists the floating-point types.
 type Float interface {
 	F16 | BF16 | float32 | float64
 }
@@ -17,7 +17,7 @@ func sizeOf[T any]() uintptr {
 	return unsafe.Sizeof(v)
 }
 
-// elementType is one of the types of Element.
+// elementType identifies a type of Element.
 type elementType uint8
 
 const (
@@ -36,7 +36,7 @@ const (
 	typeF64
 )
 
-// elementNames are the types as the names of kernels have them.
+// elementNames are the types' names within the names of kernels.
 var elementNames = [...]string{"", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32", "f64"}
 
 func typeOf[T Element]() elementType {
@@ -68,10 +68,11 @@ func typeOf[T Element]() elementType {
 	return typeF64
 }
 
-// typeName returns the type as the names of kernels have it.
+// typeName returns the type's name within the names of kernels.
 func typeName[T Element]() string { return elementNames[typeOf[T]()] }
 
-// bitsName returns the same for kernels that only move elements.
+// bitsName is typeName for kernels that only move elements: it depends on the size
+// alone.
 func bitsName[T any]() string {
 	switch sizeOf[T]() {
 	case 1:

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// invalidError is a mistake in the caller's operands that is found before the
-// driver sees them. It matches CUDA_ERROR_INVALID_VALUE.
+// invalidError is an invalid operand that is detected before the driver sees it. It
+// matches CUDA_ERROR_INVALID_VALUE.
 type invalidError struct{ text string }
 
 func (e *invalidError) Error() string { return e.text }
@@ -19,5 +19,5 @@ func invalid(format string, args ...any) error {
 	return &invalidError{fmt.Sprintf(format, args...)}
 }
 
-// opError names the operation that could not be made.
+// opError names the operation that could not be created.
 func opError(op string, err error) error { return fmt.Errorf("kernels: %s: %w", op, err) }

@@ -89,7 +89,7 @@ func ExampleCast() {
 	// Output: [0 -1 127]
 }
 
-// A loop that takes all operands anew each time makes one operation.
+// A loop whose operands change every round creates one operation.
 func Example_again() {
 	if err := onEmulator(func(c *driver.Context, s *driver.Stream) error {
 		x, err := driver.Alloc[float32](c, 6)

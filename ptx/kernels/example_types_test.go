@@ -8,14 +8,14 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// A permuted layout is the same memory with its indices in another order.
+// A permuted layout is the same memory with its indices in a different order.
 func ExampleRowMajor() {
 	l := kernels.RowMajor(2, 3)
 	fmt.Println(l.Strides, l.Permute(1, 0).Strides)
 	// Output: [3 1] [1 3]
 }
 
-// With a workspace a long row is reduced by all multiprocessors.
+// With a workspace, all multiprocessors reduce a long row.
 func ExampleWorkspace() {
 	err := onEmulator(func(c *driver.Context, s *driver.Stream) (err error) {
 		x, err := driver.Alloc[float32](c, 100_000)

@@ -8,8 +8,8 @@ import (
 var fillSource = source(launchers.FillModule)
 
 // Fill returns the operation that sets every element of dst to v. Unlike
-// [driver.Fill] it is a kernel, takes elements of 8 bytes of any value, and its
-// value is an argument.
+// [driver.Fill] it is a kernel, accepts any value for elements of 8 bytes, and has the
+// value as an argument.
 //
 // Arguments: 0 dst, 1 number of elements (uint64), 2 v. It writes dst.
 func Fill[T Element](dst driver.MemoryOf[T], v T, again ...*driver.Launch) (*driver.Launch, error) {

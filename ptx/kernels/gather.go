@@ -7,13 +7,13 @@ import (
 
 var gatherSource = source(launchers.GatherModule)
 
-// Index are the types of indices in device memory.
+// Index lists the types of indices in device memory.
 type Index interface{ int32 | int64 }
 
-// Gather returns the operation that sets row i of dst to row index[i] of src, as a
-// look-up of embeddings does. Rows have width elements, without gaps: dst has as many
-// as index has elements, src any number. Where an index is negative or not below the
-// number of rows of src, the row is zeros: nothing outside of src is read.
+// Gather returns the operation that sets row i of dst to row index[i] of src, as an
+// embedding lookup does. Rows have width elements, without gaps: dst has as many as
+// index has elements, src any number. If an index is negative or not less than the
+// number of rows of src, the row becomes zeros. Nothing outside src is read.
 //
 // Arguments: 0 dst, 1 number of indices (uint64), 2 bytes of a row (uint64), 3
 // src, 4 rows of src (uint64), 5 index. It reads src and index and writes dst.
@@ -32,7 +32,7 @@ func Gather[T Element, I Index](dst, src driver.MemoryOf[T], index driver.Memory
 	return l, nil
 }
 
-// rowsFit checks the operands of a Gather.
+// rowsFit checks the operands of Gather.
 func rowsFit(dst, src, index operand, width int) error {
 	if err := usable(dst, src, index); err != nil {
 		return err

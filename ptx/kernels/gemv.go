@@ -7,16 +7,16 @@ import (
 
 var gemvSource = source(launchers.GemvModule)
 
-// Gemv returns the operation that multiplies a matrix with a vector: y[r] is the sum
-// over c of a[r][c]·x[c]. The vectors have the matrix's type, or are float32 beside a
-// matrix of F16 or BF16. No columns give zeros.
+// Gemv returns the operation that multiplies a matrix by a vector: y[r] is the sum over
+// c of a[r][c]·x[c]. The vectors have the matrix's type, or are float32 with a matrix
+// of F16 or BF16. A matrix without columns gives zeros.
 //
-// Sums are made in float32, in an order that depends on the shape alone. Before
-// it is rounded to X the error of an element is at most
-// (cols/1024+20)·6e-8 times the sum of the absolute values of the products.
+// Sums are computed in float32, in an order that depends only on the shape. Before
+// rounding to X, the error of an element is at most (cols/1024+20)·6e-8 times the sum
+// of the absolute values of the products.
 //
-// Arguments: 0 y, 1 a, 2 x, 3 rows, 4 columns, 5 pitch (uint64 all). It reads a
-// and x, and writes y.
+// Arguments: 0 y, 1 a, 2 x, 3 rows, 4 columns, 5 pitch (all uint64). It reads a and x,
+// and writes y.
 func Gemv[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x driver.MemoryOf[X], again ...*driver.Launch) (*driver.Launch, error) {
 	matrix, vector := typeName[A](), typeName[X]()
 	if matrix != vector && vector != "f32" {
@@ -39,7 +39,7 @@ func Gemv[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x driver.MemoryOf[X]
 	return l, nil
 }
 
-// gemvConfig has teams take pairs of rows.
+// gemvConfig makes each team take pairs of rows.
 func gemvConfig(a *box) (driver.LaunchConfig, error) {
 	pairs := (uint64(a.rows) + 1) / 2
 	n, err := multiprocessors(a.mem.Context())

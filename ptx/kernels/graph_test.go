@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// chain makes operations that follow from each other: y becomes
-// (2·(0, 1, 2, …) + 1)², z its transposition.
+// chain returns operations that depend on each other: y becomes (2·(0, 1, 2, …) + 1)²,
+// and z its transpose.
 func chain(k *kit, x, y, z *driver.Buffer[float32], half *driver.Buffer[kernels.F16]) []driver.Op {
 	return []driver.Op{
 		k.made(kernels.Iota(x, 0, 1)),
@@ -31,8 +31,8 @@ func (k *kit) chained(z *driver.Buffer[float32]) {
 	k.ok(z.Fill(0))
 }
 
-// The first operations of a kind may be made while something is captured: the
-// code is loaded then, and the capture goes on.
+// The first operations of a kind may be created during a capture: the code is loaded,
+// and the capture continues.
 func TestOperationsAreMadeInACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		x, y, z, half := alloc[float32](k, 32), alloc[float32](k, 32), alloc[float32](k, 32), alloc[kernels.F16](k, 32)
@@ -51,7 +51,7 @@ func TestOperationsAreMadeInACapture(t *testing.T) {
 	})
 }
 
-// Edges follow from what the operations declare.
+// Edges follow from the operations' declarations.
 func TestAFlowOrdersOperations(t *testing.T) {
 	each(t, func(k *kit) {
 		x, y, z, half := alloc[float32](k, 32), alloc[float32](k, 32), alloc[float32](k, 32), alloc[kernels.F16](k, 32)
@@ -71,7 +71,7 @@ func TestAFlowOrdersOperations(t *testing.T) {
 			k.ok(err)
 			edges++
 		}
-		if edges < 6 || edges > 8 { // of iota and fill to axpy, then from each to the next
+		if edges < 6 || edges > 8 { // from iota and fill to axpy, then from each to the next
 			t.Errorf("%d edges", edges)
 		}
 		e, err := g.Instantiate()

@@ -28,8 +28,8 @@ func Iota[T Element](dst driver.MemoryOf[T], start, step T, again ...*driver.Lau
 	return l, nil
 }
 
-// arithmeticName returns the type for kernels that add and multiply: integers of both
-// signs do so alike.
+// arithmeticName returns the type's name for kernels that add and multiply, which are
+// the same for signed and unsigned integers.
 func arithmeticName[T Element]() string {
 	if isFloat[T]() {
 		return typeName[T]()

@@ -8,17 +8,17 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// source finds the code of one embedded file of PTX in a context: kernels that
-// are loaded together.
+// source loads the code of one embedded PTX file into a context, once. Its kernels
+// share a module.
 type source func(*driver.Context) (*driver.Module, error)
 
-// kernelName is the name of a kernel in parts. To compare them with a name takes no
-// memory, which to join them does.
+// kernelName is the name of a kernel in parts. Comparing the parts with a name does not
+// allocate; joining them does.
 type kernelName [5]string
 
 func (n *kernelName) String() string { return n[0] + n[1] + n[2] + n[3] + n[4] }
 
-// is reports whether the parts make that name.
+// is reports whether the parts make up the name.
 func (n *kernelName) is(name string) bool {
 	for _, part := range n {
 		if !strings.HasPrefix(name, part) {
@@ -29,8 +29,8 @@ func (n *kernelName) is(name string) bool {
 	return name == ""
 }
 
-// maker makes the operation that launches a kernel: a new one, or again, if that
-// is one of the same kernel.
+// maker creates the operation that launches a kernel, or changes again if that one
+// launches the same kernel.
 type maker struct {
 	source  source
 	context *driver.Context
@@ -38,7 +38,7 @@ type maker struct {
 	again   *driver.Launch
 }
 
-// reused returns the operation to make again, nil if there is none.
+// reused returns the operation to reuse, nil if there is none.
 func reused(again []*driver.Launch) *driver.Launch {
 	if len(again) == 0 {
 		return nil
@@ -46,14 +46,14 @@ func reused(again []*driver.Launch) *driver.Launch {
 	return again[0]
 }
 
-// prepare returns the operation a configuration and arguments.
+// prepare returns the operation with the configuration and arguments.
 func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, error) {
 	code, err := m.source(m.context)
 	if err != nil {
 		return nil, err
 	}
 	if l := m.again; l != nil && l.Context() == m.context && m.kernel.is(l.Kernel().Name()) {
-		// A program may have a kernel of that name, too.
+		// A program may have a kernel of that name itself.
 		if k, err := code.Kernel(l.Kernel().Name()); err == nil && k == l.Kernel() {
 			return l, change(l, cfg, args)
 		}
@@ -69,8 +69,8 @@ func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, 
 	return k.Prepare(*cfg, values...)
 }
 
-// change returns a launch another configuration and other arguments, without allocating
-// if the arguments have the types of those before.
+// change gives a launch another configuration and other arguments. It does not allocate
+// if the arguments have the types of the previous ones.
 func change(l *driver.Launch, cfg *driver.LaunchConfig, args []arg) error {
 	if err := l.SetConfig(*cfg); err != nil {
 		return err
@@ -83,25 +83,25 @@ func change(l *driver.Launch, cfg *driver.LaunchConfig, args []arg) error {
 	return nil
 }
 
-// threads is how many threads each block has: the sources say the same.
+// threads is the number of threads per block, which the sources assume.
 const threads = 256
 
-// cover returns a grid with all threads that have something to do. Where each has
-// little, that is faster than a grid as large as the device whose threads go on: on an
-// H200 by up to a tenth. One of 2^31-1 blocks does go on.
+// cover returns a grid with one thread for each that has something to do. For little
+// work per thread, that is up to a tenth faster on an H200 than a grid as large as the
+// device whose threads loop. Beyond 2^31-1 blocks, threads do loop.
 func cover(busy uint64) driver.LaunchConfig {
 	blocks := min(max(1, (busy+threads-1)/threads), math.MaxInt32)
 	return driver.LaunchConfig{Grid: driver.D1(int(blocks)), Block: driver.D1(threads)}
 }
 
-// elementwise prepares a kernel for n elements of which each thread takes so
-// many at a time.
+// elementwise prepares a kernel for n elements, of which each thread takes each at a
+// time.
 func (m *maker) elementwise(n, each uint64, args ...arg) (*driver.Launch, error) {
 	cfg := cover((n + each - 1) / each)
 	return m.prepare(&cfg, args...)
 }
 
-// pack returns how many elements of a size are moved in one access.
+// pack returns how many elements of a size one access moves.
 func pack(size uintptr) uint64 { return uint64(16 / size) }
 
 // arg is an argument of a kernel: memory, a number, or the shape of a strided copy.

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Layout says where the elements of an array lie in memory, counted in elements:
-// the one with the indices i, j, … is at Offset + i·Strides[0] + j·Strides[1] + ….
+// Layout says where the elements of an array are in memory, counted in elements. The
+// element with the indices i, j, … is at Offset + i·Strides[0] + j·Strides[1] + ….
 type Layout struct {
 	Offset  int
 	Strides []int
 }
 
-// RowMajor returns the layout of an array without gaps, the last index first: that of
-// arrays in Go and C.
+// RowMajor returns the layout of a contiguous array whose last index varies fastest, as
+// in Go and C.
 func RowMajor(shape ...int) Layout {
 	l := Layout{Strides: make([]int, len(shape))}
 	stride := 1
@@ -24,9 +24,9 @@ func RowMajor(shape ...int) Layout {
 	return l
 }
 
-// Permute returns the layout of the same elements with other indices: dimension i is
-// what dimension order[i] was. With (1, 0) it is that of the transposed matrix. It
-// panics if there is no such dimension, as an index into a slice does.
+// Permute returns the layout of the same elements with permuted indices: dimension i is
+// the former dimension order[i]. The order (1, 0) transposes a matrix. It panics if
+// there is no such dimension, as an index into a slice does.
 func (l Layout) Permute(order ...int) Layout {
 	p := Layout{Offset: l.Offset, Strides: make([]int, len(order))}
 	for i, from := range order {
@@ -35,7 +35,7 @@ func (l Layout) Permute(order ...int) Layout {
 	return p
 }
 
-// reach returns the part of an operand that an array of some shape touches.
+// reach returns the part of an operand that an array of the given shape touches.
 func (l Layout) reach(o operand, shape []int) (operand, error) {
 	if len(l.Strides) != len(shape) {
 		return o, invalid("%s has %d strides, but the shape has %d dimensions", o.name, len(l.Strides), len(shape))
@@ -60,8 +60,8 @@ func (l Layout) reach(o operand, shape []int) (operand, error) {
 	return o, nil
 }
 
-// stretch moves the ends of a range by n steps, unless they leave what an int64
-// can be.
+// stretch extends a range by n steps. It returns false if the range leaves the limits
+// of memory.
 func stretch(lo, hi *int64, n, step int64) bool {
 	if n <= 0 {
 		return true
@@ -82,8 +82,8 @@ func stretch(lo, hi *int64, n, step int64) bool {
 	return *lo > -1<<60 && *hi < 1<<60
 }
 
-// product multiplies extents; ok is false if one is negative or the product no
-// number of elements.
+// product multiplies extents. It returns false if one is negative or the product is too
+// large for a number of elements.
 func product(extents ...int) (n uint64, ok bool) {
 	n = 1
 	for _, e := range extents {

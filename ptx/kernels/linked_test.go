@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// A program has the texts that its operations may need on some device, and none
-// besides.
+// A program contains the PTX that its operations may need on some device, and nothing
+// else.
 func TestProgramsHaveTheTextsTheyUse(t *testing.T) {
 	if testing.Short() {
 		t.Skip("programs are built for this, some seconds for each: without -short")
@@ -40,8 +40,8 @@ func TestProgramsHaveTheTextsTheyUse(t *testing.T) {
 	}
 }
 
-// goTool skips a test that builds programs where only its binary is: "go test"
-// itself always has the go tool in the path.
+// goTool skips a test that builds programs if there is no go tool, as where only the
+// test binary was copied. "go test" always puts the go tool in the path.
 func goTool(t *testing.T) {
 	t.Helper()
 	_, err := exec.LookPath("go")
@@ -56,8 +56,8 @@ func goTool(t *testing.T) {
 	}
 }
 
-// linked builds a program of one expression, and returns the files whose text it
-// has.
+// linked builds a program that uses one expression, and returns the PTX files it
+// contains.
 func linked(t *testing.T, uses string) (names []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,7 +82,7 @@ func linked(t *testing.T, uses string) (names []string) {
 	return names
 }
 
-// files returns the texts by their names.
+// files returns the PTX files by name.
 func files(t *testing.T) map[string][]byte {
 	t.Helper()
 	all, err := launchers.Texts.ReadDir(".")
@@ -98,7 +98,8 @@ func files(t *testing.T) map[string][]byte {
 	return texts
 }
 
-// arith returns the files of arithmetic, of which the types decide when it runs.
+// arith returns the files of arithmetic: the types that select one are known only at
+// run time.
 func arith() (names []string) {
 	for _, t := range []string{"bf16", "f16", "f32", "f64", "i32", "i64", "u32", "u64"} {
 		names = append(names, "arith_"+t+".ptx")

@@ -11,9 +11,10 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// A row that is too long for a block has a cluster of them where there are any, of as
-// few as hold it. Rows are right with any other number of clusters, and with any
-// other size of them: with some the rows are held, with others they are read twice.
+// A row that is too long for a block is shared by a cluster of blocks, where the device
+// has them: as few blocks as can hold the row. Rows are also right with any other
+// number and size of clusters. With some sizes the rows are held in registers, with
+// others they are read twice.
 func TestClustersOfAnySizeAndNumber(t *testing.T) {
 	each(t, func(k *kit) {
 		clusters[float32](k, 16512)
@@ -53,8 +54,9 @@ func clusters[T kernels.NetFloat](k *kit, cols int) {
 	d.close()
 }
 
-// A row has as few blocks as hold it, if more would not have more rows in work at a time:
-// two blocks of 512 threads have the registers of a multiprocessor, or five of 192.
+// A row gets as few blocks as hold it, unless more blocks would allow more rows at a
+// time. The registers of a multiprocessor suffice for two blocks of 512 threads, or
+// five of 192.
 func TestLongRowsHaveAsFewBlocksAsHoldThem(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
@@ -80,7 +82,7 @@ func blocksOf[T kernels.NetFloat](k *kit, list []longRow) {
 	}
 }
 
-// A part of a device may have room for blocks and not for a cluster of them.
+// A part of a device may have room for blocks but not for a cluster.
 func TestLongRowsWhereNoClusterHasRoom(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}, Multiprocessors: 1}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
@@ -98,7 +100,8 @@ func TestLongRowsWhereNoClusterHasRoom(t *testing.T) {
 	})
 }
 
-// centred wants each row to have the mean 0 and the variance 1, in the order it was.
+// centred checks that each row has mean 0 and variance 1, with its elements still in
+// order.
 func centred[T kernels.NetFloat](k *kit, s *sheet[T], got []float64) {
 	k.Helper()
 	for r := range s.rows {

@@ -6,16 +6,16 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Matrix is memory seen as rows: row r begins at element r*Pitch and has Cols
-// elements. What lies between rows is neither read nor written. Operations are
-// fastest where memory, Pitch and Cols are multiples of 16 bytes.
+// Matrix is memory seen as rows: row r begins at element r*Pitch and has Cols elements.
+// Elements between rows are neither read nor written. Operations are fastest if the
+// address, Pitch and Cols are multiples of 16 bytes.
 type Matrix[T Element] struct {
 	Mem        driver.MemoryOf[T]
 	Rows, Cols int
 	Pitch      int // elements from one row to the next; 0: Cols
 }
 
-// MatrixOf returns a matrix whose rows follow each other without gaps.
+// MatrixOf returns a matrix of contiguous rows.
 func MatrixOf[T Element](mem driver.MemoryOf[T], rows, cols int) Matrix[T] {
 	return Matrix[T]{Mem: mem, Rows: rows, Cols: cols}
 }
@@ -29,8 +29,8 @@ func (m Matrix[T]) operand(name string) box {
 	return boxOf(name, m.Mem, shape{layers: 1, rows: m.Rows, cols: m.Cols, pitch: pitch})
 }
 
-// shape is layers of rows of columns, with the elements from one row and from
-// one layer to the next.
+// shape describes layers of rows of columns. pitch and layer are the distances in
+// elements from one row, and from one layer, to the next.
 type shape struct {
 	layers, rows, cols int
 	layer, pitch       int
@@ -58,15 +58,15 @@ func (s shape) check() error {
 	return nil
 }
 
-// extent returns how many elements lie from the first to the last; ok is false if there
-// cannot be so many.
+// extent returns the distance in elements from the first to the last, both included; ok
+// is false if that is too large.
 func (s shape) extent() (n int, ok bool) {
 	if s.layers == 0 || s.rows == 0 || s.cols == 0 {
 		return 0, true
 	}
 	a, okA := times(s.layers-1, s.layer)
 	b, okB := times(s.rows-1, s.pitch)
-	const most = 1 << 62 // two of them and one more can be added
+	const most = 1 << 62 // two numbers below half of it and one more can be added
 	return a + b + s.cols, okA && okB && a < most/2 && b < most/2 && s.cols < most
 }
 
@@ -77,13 +77,14 @@ func times(a, b int) (int, bool) {
 	return a * b, a > 0 && b > 0 && a <= (1<<62)/b
 }
 
-// box is an operand of a shape.
+// box is an operand with a shape.
 type box struct {
 	operand
 	shape
 }
 
-// boxOf checks that a shape lies within memory and takes the part that it needs.
+// boxOf checks that a shape lies within memory, and returns the part of the memory it
+// needs.
 func boxOf[T any](name string, mem driver.MemoryOf[T], s shape) box {
 	b := box{operandOf(name, mem), s}
 	if b.err != nil {
@@ -102,7 +103,7 @@ func boxOf[T any](name string, mem driver.MemoryOf[T], s shape) box {
 	return b
 }
 
-// sameShape has boxes be of the same rows and columns.
+// sameShape checks that boxes have the same layers, rows and columns.
 func sameShape(first box, others ...box) error {
 	for _, o := range others {
 		if o.layers != first.layers || o.rows != first.rows || o.cols != first.cols {
@@ -112,7 +113,7 @@ func sameShape(first box, others ...box) error {
 	return nil
 }
 
-// access is what of memory belongs to the box, as one who writes it.
+// access returns the memory of the box as written.
 func (b box) access() driver.Access {
 	a := driver.Access{Addr: b.addr, Mode: driver.Writes}
 	size := b.size
@@ -120,7 +121,8 @@ func (b box) access() driver.Access {
 	return a
 }
 
-// boxInPlace allows a source to be the destination, and else no element of it.
+// boxInPlace allows a source to be exactly the destination, or else to share no element
+// with it.
 func boxInPlace(dst, src box) error {
 	if src.addr == dst.addr && src.size == dst.size && src.shape == dst.shape {
 		return nil

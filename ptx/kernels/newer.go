@@ -7,9 +7,9 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// newer is a file with kernels for devices since a compute capability: those of
-// other files once more, with a suffix, made of instructions that older devices
-// lack. They take the same arguments and give the same results.
+// newer is a file of kernels for devices from a compute capability on. They are
+// variants, with a suffix, of kernels in other files that use instructions which older
+// devices lack. They take the same arguments and give the same results.
 type newer struct {
 	source       source
 	major, minor int
@@ -17,14 +17,16 @@ type newer struct {
 	kernels      []string // without the suffix
 }
 
-// rowsSm80 is such a file. Only what makes the operations of its kernels may name
-// it, because the linker keeps a file in every program in which a use of it is.
+// rowsSm80 has row kernels for compute capability 8.0. Only code that creates
+// operations of these kernels may refer to it, because the linker keeps the file in
+// every program that does.
 var rowsSm80 = &newer{
 	launchers.RowsSm80Module, 8, 0, "_sm80",
 	[]string{"softmax_bf16", "rmsnorm_bf16", "layernorm_bf16", "argmax_f16", "argmax_bf16"},
 }
 
-// softmaxSm90 and normSm90 have clusters of blocks for rows that are too long for one.
+// softmaxSm90 and normSm90 use clusters of blocks for rows that are too long for one
+// block.
 var (
 	softmaxSm90 = &newer{launchers.SoftmaxSm90Module, 9, 0, "_sm90", []string{"softmax_f32", "softmax_f16", "softmax_bf16"}}
 	normSm90    = &newer{
@@ -33,8 +35,8 @@ var (
 	}
 )
 
-// orOlder is where the device's text of a kernel of s is, and its name there: in
-// n, if that has it and suits the device. No n is fine.
+// orOlder returns the source and the name of the kernel for the device: from n if n has
+// the kernel and suits the device, else from s. n may be nil.
 func (n *newer) orOlder(s source, c *driver.Context, kernel kernelName) (source, kernelName, error) {
 	if n == nil || !slices.ContainsFunc(n.kernels, kernel.is) {
 		return s, kernel, nil

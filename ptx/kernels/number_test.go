@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// number returns an element's value as a float64, which all but large integers of 64
-// bits have exactly.
+// number returns an element's value as a float64, exact except for large 64-bit
+// integers.
 func number[T kernels.Element](v T) float64 {
 	switch v := any(v).(type) {
 	case uint8:
@@ -104,7 +104,7 @@ func ulp[T kernels.Float](want float64) float64 {
 	return math.Ldexp(1, max(e-1, smallest)-bits+1)
 }
 
-// same compares values, NaN being NaN whatever its bits, and a zero a zero.
+// same compares values: all NaNs are equal, and so are both zeros.
 func same[T kernels.Element](a, b T) bool {
 	x, y := number(a), number(b)
 	return a == b || x != x && y != y || x == 0 && y == 0

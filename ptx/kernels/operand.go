@@ -6,21 +6,22 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// operand is memory that takes part in an operation, after the checks that need
-// its element type.
+// operand is a memory operand of an operation, after the checks that need its element
+// type.
 type operand struct {
 	name string
 	mem  driver.View[byte]
 	n    uint64 // elements
 	size uintptr
 	err  error
-	none bool // there is no memory, and need not be
+	none bool // there is no memory, which is allowed
 
-	addr, bytes uint64 // of the part that is compared with others
+	addr, bytes uint64 // of the part that is compared with other operands
 }
 
-// operandOf checks one operand: there is memory, it is open, and elements lie at
-// multiples of their size, as they do in every buffer and view of one.
+// operandOf checks one operand: it must not be nil, it must be open, and its address
+// must be a multiple of the element size, as it is in every buffer and in every view of
+// one.
 func operandOf[T any](name string, m driver.MemoryOf[T]) operand {
 	o := operand{name: name, size: sizeOf[T]()}
 	if m == nil {
@@ -44,7 +45,7 @@ func (o *operand) set(v driver.View[byte]) {
 	o.addr, o.bytes = uint64(v.Ptr()), uint64(v.Bytes())
 }
 
-// usable returns the first thing that is wrong with any of the operands.
+// usable returns the first error of the operands.
 func usable(operands ...operand) error {
 	for _, o := range operands {
 		if o.err != nil {
@@ -54,7 +55,7 @@ func usable(operands ...operand) error {
 	return nil
 }
 
-// sameLength also has them be of one length.
+// sameLength also checks that they have the same length.
 func sameLength(first operand, others ...operand) error {
 	if first.err != nil {
 		return first.err
@@ -70,7 +71,7 @@ func sameLength(first operand, others ...operand) error {
 	return nil
 }
 
-// inPlace allows a source to be the destination, and nothing else of it.
+// inPlace allows a source to be exactly the destination, or else not to overlap it.
 func inPlace(dst operand, sources ...operand) error {
 	for _, s := range sources {
 		if s.addr == dst.addr && s.bytes == dst.bytes && s.size == dst.size {
@@ -83,7 +84,7 @@ func inPlace(dst operand, sources ...operand) error {
 	return nil
 }
 
-// apart allows no byte of a source to be in the destination.
+// apart refuses a source that shares a byte with the destination.
 func apart(dst operand, sources ...operand) error {
 	for _, s := range sources {
 		if dst.bytes == 0 || s.bytes == 0 {
@@ -96,7 +97,8 @@ func apart(dst operand, sources ...operand) error {
 	return nil
 }
 
-// elementwiseOf checks operands of which each element becomes one of dst.
+// elementwiseOf checks operands of the destination's length that are read element by
+// element.
 func elementwiseOf(dst operand, sources ...operand) error {
 	if err := sameLength(dst, sources...); err != nil {
 		return err

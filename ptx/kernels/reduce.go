@@ -2,21 +2,21 @@ package kernels
 
 import "github.com/purecuda/cuda/driver"
 
-// reduction is one of the kernels of reduce.cuh for operands that were checked.
+// reduction is a launch of one of the kernels of reduce.cuh, with checked operands.
 type reduction struct {
 	source   source
 	op       string // for messages
 	kernel   kernelName
 	dst, src box
 	work     *Workspace
-	newer    *newer // where the kernel is for newer devices, or nil
+	newer    *newer // a file with the kernel for newer devices, or nil
 	again    *driver.Launch
 }
 
-// ahead is how many packs a thread of a reduction has on their way at a time.
+// ahead is the number of packs that a thread of a reduction loads at a time.
 const ahead = 4
 
-// prepare chooses how rows are shared out.
+// prepare chooses how rows are divided among threads.
 func (r *reduction) prepare() (*driver.Launch, error) {
 	if err := r.check(); err != nil {
 		return nil, opError(r.op, err)
@@ -53,7 +53,7 @@ func (r *reduction) prepare() (*driver.Launch, error) {
 	return l, nil
 }
 
-// check wants one place for the result of each row.
+// check requires one element of dst for each row.
 func (r *reduction) check() error {
 	if err := usable(r.dst.operand, r.src.operand); err != nil {
 		return err
@@ -67,8 +67,8 @@ func (r *reduction) check() error {
 	return nil
 }
 
-// divide returns the threads of a team and in how many parts a row goes: more
-// than one where rows are long and so few that they leave the device idle.
+// divide returns the threads of a team and the number of parts of a row. A row has
+// several parts if rows are long and too few to keep the device busy.
 func (r *reduction) divide(multiprocessors, each uint64) (threads int, parts uint64) {
 	rows, cols := uint64(r.src.rows), uint64(r.src.cols)
 	if r.work != nil && 0 < rows && rows <= workRows {

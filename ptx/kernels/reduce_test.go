@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// workspace returns one until the test ends.
+// workspace returns a workspace that is closed when the test ends.
 func workspace(k *kit) *kernels.Workspace {
 	k.Helper()
 	w, err := kernels.NewWorkspace(k.c)
@@ -59,8 +59,8 @@ func sums[S kernels.Accumulator, T kernels.Element](k *kit, w *kernels.Workspace
 	}
 }
 
-// numbers are random ones that T can have, small so that sums of integers are
-// exact as float64.
+// numbers returns random numbers that T can represent, small so that sums of integers
+// are exact as float64.
 func numbers[T kernels.Element](n int, seed uint64) []float64 {
 	v := random(n, seed)
 	for i := range v {
@@ -116,7 +116,8 @@ func picks[R, T kernels.Element](k *kit, w *kernels.Workspace, s *sheet[T], name
 	k.ok(dst.Close())
 }
 
-// argmax returns the first of the largest, the first NaN if there is one, else -1.
+// argmax returns the index of the first NaN if there is one, else of the first largest
+// element, or -1.
 func argmax(row []float64) int {
 	best := -1
 	for i, v := range row {
@@ -172,7 +173,7 @@ func most[T kernels.Ordered]() float64 {
 	return math.Inf(1)
 }
 
-// Few different values have many ties; NaN and infinities are at any place.
+// Few different values make many ties; NaN and infinities occur anywhere.
 func TestExtremesOfTiesAndSpecialNumbers(t *testing.T) {
 	each(t, func(k *kit) {
 		w := workspace(k)
@@ -212,14 +213,14 @@ func specials[T kernels.Ordered](k *kit, w *kernels.Workspace) {
 	}
 }
 
-// nansOf are NaNs with and without a sign, quiet and signalling.
+// nansOf has NaNs with and without a sign, quiet and signalling.
 var (
 	nansF16  = []kernels.F16{0xfe00, 0x7e00, 0x7fff, 0xffff, 0x7c01, 0xfd23}
 	nansBF16 = []kernels.BF16{0xffc0, 0x7fc0, 0x7fff, 0xffff, 0x7f81, 0xffa5}
 )
 
-// All NaNs are equal: the first one counts, whatever its bits and those of a later
-// one, and numbers before it do not.
+// All NaNs are equal. The first one counts, whatever its bits and those of a later one,
+// and whatever numbers come before it.
 func TestTheFirstNaNIsTheLargestWhateverItsBits(t *testing.T) {
 	each(t, func(k *kit) {
 		w := workspace(k)
@@ -243,9 +244,9 @@ func firstNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 	longWithNaNs(k, w, nans)
 }
 
-// manyNaNs has rows with an earlier and a later NaN, for each pair of them: in one
-// pack of 16 bytes, of one thread, of different threads, warps and, where a row is
-// long, blocks.
+// manyNaNs has rows with an earlier and a later NaN, for each pair of NaNs: within a
+// 16-byte pack, within a thread, and across threads, warps and, where a row is long,
+// blocks.
 func manyNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 	k.Helper()
 	for _, cols := range []int{7, 200, 5003} {
@@ -260,7 +261,7 @@ func manyNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 					v[r*cols] = element[T](math.Inf(1))
 				}
 			}
-			for _, skip := range []int{0, 1} { // packs, and single elements
+			for _, skip := range []int{0, 1} { // whole packs, and single elements
 				src := kernels.MatrixOf(device(k, skip, v), rows, cols)
 				dst := alloc[int64](k, rows)
 				for _, w := range []*kernels.Workspace{nil, w} {
@@ -276,7 +277,7 @@ func manyNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 	}
 }
 
-// longWithNaNs is manyNaNs for a row that goes to many blocks.
+// longWithNaNs is manyNaNs for a row that many blocks share.
 func longWithNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 	k.Helper()
 	const first, second = 20000, 40000
@@ -297,8 +298,8 @@ func longWithNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 	}
 }
 
-// With a workspace a long row goes to many blocks, and what they leave there must
-// not disturb the next: other operations use it too.
+// With a workspace, many blocks share a long row. What they leave in the workspace must
+// not disturb the next operation that uses it.
 func TestReductionsInAGraphAreTheSameEachTime(t *testing.T) {
 	each(t, func(k *kit) {
 		w, n := workspace(k), 50001
@@ -346,7 +347,7 @@ func TestReductionsInAGraphAreTheSameEachTime(t *testing.T) {
 	})
 }
 
-// Of an operation that was made for many rows and columns, fewer can be done.
+// An operation created for many rows and columns can run on fewer.
 func TestReductionsOfFewerRowsAndColumns(t *testing.T) {
 	each(t, func(k *kit) {
 		w := workspace(k)

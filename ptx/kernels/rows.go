@@ -6,22 +6,23 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// A team of threads has a row to itself. These are the limits of its size, and
-// how many threads a block of several teams has.
+// A team of threads shares one row. These are the limits of its size, and the number of
+// threads in a block of several teams.
 const (
 	warp      = 32
 	mostTeam  = 512
 	fullBlock = 256
 )
 
-// blocksEach is how many full blocks a multiprocessor works on.
+// blocksEach is how many full blocks a multiprocessor runs at a time.
 const blocksEach = 4
 
-// mostBlocks is where a grid over rows ends; the kernels go on to what is left.
+// mostBlocks is the largest grid over rows; beyond it, the kernels loop over the
+// remaining rows.
 const mostBlocks = 1 << 20
 
-// team returns how many threads share a row of which each takes so many elements, up to
-// a limit: whole warps, or 1, 2, 4, 8 or 16 threads of one.
+// team returns how many threads share a row if each takes a given number of elements,
+// up to a limit: whole warps, or 1, 2, 4, 8 or 16 threads of one warp.
 func team(cols, each uint64, most int) int {
 	threads := max((cols+each-1)/each, 1)
 	if threads < warp {
@@ -30,10 +31,9 @@ func team(cols, each uint64, most int) int {
 	return warp * int(min((threads+warp-1)/warp, uint64(most)/warp))
 }
 
-// teamFor is team for threads that go over their row in steps of so many
-// elements. Where rows are enough to fill the device few threads share one, each
-// taking several steps, so that little is spent on bringing together what they
-// found.
+// teamFor is team for threads that go over their row in steps of a number of elements.
+// If there are enough rows to fill the device, few threads share a row and each takes
+// several steps. That keeps the cost of combining their results low.
 func teamFor(multiprocessors, rows, cols, step uint64) int {
 	if rows < multiprocessors*manyRows {
 		return team(cols, step, mostTeam)
@@ -44,8 +44,8 @@ func teamFor(multiprocessors, rows, cols, step uint64) int {
 	return team(cols, 4*step, fullBlock)
 }
 
-// manyRows is how many rows for each multiprocessor are enough for small teams:
-// with the smallest, as many as it has room for.
+// manyRows is how many rows per multiprocessor are enough for small teams: as many as a
+// multiprocessor has room for with the smallest team.
 const manyRows = 64
 
 func multiprocessors(c *driver.Context) (uint64, error) {
@@ -56,7 +56,7 @@ func multiprocessors(c *driver.Context) (uint64, error) {
 	return d.multiprocessors, nil
 }
 
-// deal returns the launch of teams for rows: small ones share a block.
+// deal returns the launch of teams for rows. Small teams share a block.
 func deal(rows uint64, team int) driver.LaunchConfig {
 	teams := 1
 	if team <= warp {
@@ -69,36 +69,36 @@ func deal(rows uint64, team int) driver.LaunchConfig {
 	}
 }
 
-// inTurns returns a launch with fewer blocks, each of which has several turns. Where
-// one turn is short, or a block large, to begin a block costs more than to go on.
+// inTurns returns a launch with fewer blocks, each of which handles several rows in
+// turn. If a turn is short or a block large, starting a block costs more than another
+// turn.
 func inTurns(cfg driver.LaunchConfig, multiprocessors uint64) driver.LaunchConfig {
 	cfg.Grid.X = uint32(min(uint64(cfg.Grid.X), multiprocessors*turnsOf))
 	return cfg
 }
 
-// turnsOf is how many of these blocks there are for each multiprocessor.
+// turnsOf is how many blocks inTurns launches per multiprocessor.
 const turnsOf = 64
 
-// held is how many elements of a row a thread can keep in registers, where rows
-// begin and end with packs, and heldShort how many it best does of very short ones
-// where they do not.
+// held is how many elements of a row a thread can keep in registers, if rows are whole
+// packs. heldShort is the best number for very short rows that are not.
 const (
 	held      = 32
 	heldShort = 8
 )
 
-// longEach is how many longer rows are worked on at a time by each multiprocessor.
-// They are read twice, so no more than keep it busy: the fewer, the more of them
-// is still in the cache.
+// longEach is how many longer rows each multiprocessor works on at a time. They are
+// read twice, so it is only enough to keep the device busy: the fewer rows, the more of
+// them is still cached.
 const longEach = 2
 
-// rowwise is an operation from rows to rows that are read once if their team can
-// hold them.
+// rowwise is an operation from rows to rows. Rows are read once if a team can hold
+// them.
 type rowwise struct {
 	source   source
 	kernel   kernelName
 	dst, src box
-	columns  [2]operand // what has an element per column, or is none
+	columns  [2]operand // operands with one element per column, or none
 	long     *newer     // the kernel for rows that are too long for a block
 	again    *driver.Launch
 }
@@ -138,13 +138,14 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	return m.prepare(&cfg, args...)
 }
 
-// team returns how many threads share a row. Where that is not of packs, it is read
-// twice unless it is short; the second time from the nearest cache.
+// team returns how many threads share a row. A row that is not whole packs is read
+// twice unless it is short, the second time from the L1 cache.
 func (r *rowwise) team(cols uint64) int {
 	packs := 4 * pack(r.dst.size)
 	switch {
 	case r.packed() && cols <= packs*warp:
-		// Of a line each has less, so that many of them read it at once.
+		// If rows are at most a cache line, each thread takes less, so that several
+		// read the line at once.
 		line := lineBytes / uint64(r.dst.size)
 		return max(team(cols, packs, warp), team(min(cols, line), packs/2, warp))
 	case r.packed():
@@ -157,16 +158,16 @@ func (r *rowwise) team(cols uint64) int {
 	return max(team((cols+packs)/(2*packs), 1, mostTeam), 2)
 }
 
-// lineBytes is what the nearest cache keeps together.
+// lineBytes is the size of an L1 cache line.
 const lineBytes = 128
 
-// short reports whether a row is at most a line that is read in packs.
+// short reports whether rows are read in packs and are at most a cache line long.
 func (r *rowwise) short() bool {
 	return r.packed() && uint64(r.dst.cols)*uint64(r.dst.size) <= lineBytes
 }
 
-// packed reports whether rows can be read and written in packs of 16 bytes, as
-// the function of this name in rows.cuh.
+// packed reports whether rows can be read and written in packs of 16 bytes, like the
+// function of the same name in rows.cuh.
 func (r *rowwise) packed() bool {
 	for _, b := range [2]*box{&r.dst, &r.src} {
 		if n := int(pack(b.size)); b.addr%16 != 0 || b.pitch%n != 0 || b.cols%n != 0 {
@@ -181,21 +182,21 @@ func (r *rowwise) packed() bool {
 	return true
 }
 
-// Where there are clusters, long rows have one of up to mostCluster blocks, of which
-// each thread holds so many packs, as cluster.cuh says. residentThreads is how many
-// threads of these kernels a multiprocessor has registers for.
+// On devices with clusters, a cluster of up to mostCluster blocks shares a long row.
+// Each thread holds heldPacks packs, as cluster.cuh says. residentThreads is how many
+// threads of these kernels fit the registers of a multiprocessor.
 const (
 	mostCluster     = 8
 	heldPacks       = 8
 	residentThreads = 1024
 )
 
-// clusterTurns is how many times as many clusters there are as the device works on at
-// a time. If there were no more, all would read at one time and write at another.
+// clusterTurns is the number of clusters launched for each that can run at a time. With
+// only one, all would read at the same time and then write at the same time.
 const clusterTurns = 16
 
-// prepareClusters is prepare for rows that no block can hold, or nil where the device
-// has no room for a cluster.
+// prepareClusters is prepare for rows that no block can hold. It returns nil if the
+// device has no room for a cluster.
 func (r *rowwise) prepareClusters(m *maker, args []arg) (*driver.Launch, error) {
 	cfg, turns := r.cluster()
 	l, err := m.prepare(&cfg, args...)
@@ -210,9 +211,10 @@ func (r *rowwise) prepareClusters(m *maker, args []arg) (*driver.Launch, error) 
 	return l, l.SetConfig(cfg)
 }
 
-// cluster returns the launch of one cluster, and how many turns all are best done in.
-// Rows that cannot be held are read twice, the second time from the cache, in which the
-// fewer are the longer: and threads do more each, because they start and end anew.
+// cluster returns the launch of one cluster, and for how many turns of the device to
+// launch clusters. Rows that cannot be held are read twice, the second time from the
+// cache, which holds more of each if fewer are in work. There each thread does more,
+// because threads are started only once.
 func (r *rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
 	each := heldPacks * pack(r.dst.size)
 	turns = clusterTurns
@@ -227,9 +229,9 @@ func (r *rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
 	}, turns
 }
 
-// clusterFor returns how many blocks of how many threads have a row of which each
-// thread can take so many elements: as few as can, if more of them would not have more
-// rows worked on at a time.
+// clusterFor returns how many blocks of how many threads share a row, if each thread
+// can take a given number of elements. It prefers the fewest blocks that hold the row,
+// unless more blocks allow more rows at a time.
 func clusterFor(cols, each uint64) (blocks, threads int) {
 	held := false
 	for n := 1; n <= mostCluster; n *= 2 {
@@ -243,7 +245,7 @@ func clusterFor(cols, each uint64) (blocks, threads int) {
 	return blocks, threads
 }
 
-// optional is memory as an argument that is only read, or none.
+// optional passes memory that is only read, or a null pointer if there is none.
 func optional(o *operand) arg {
 	if o.none {
 		return arg{}
@@ -251,7 +253,7 @@ func optional(o *operand) arg {
 	return in(o)
 }
 
-// perColumn checks memory that has an element per column, and may be nil.
+// perColumn checks memory with one element per column, which may be nil.
 func perColumn[T any](name string, m driver.MemoryOf[T], cols int) operand {
 	if m == nil {
 		return operand{name: name, none: true}

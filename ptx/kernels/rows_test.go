@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// Where there are more rows than a grid can have teams, teams go on. Here the
-// grid is made smaller than the operations make it.
+// If there are more rows than a grid can have teams, each team handles several. Here
+// the grid is made smaller than the operations make it.
 func TestAGridOfAnySizeDoesAllRows(t *testing.T) {
 	each(t, func(k *kit) {
 		const rows, cols = 300, 64
@@ -51,7 +51,7 @@ func TestAGridOfAnySizeDoesAllRows(t *testing.T) {
 	})
 }
 
-// Of a row as short as a cache line each thread has two packs, of longer ones four.
+// For a row as short as a cache line each thread takes two packs, for longer ones four.
 func TestThreadsOfShortRows(t *testing.T) {
 	each(t, func(k *kit) {
 		teams := map[int]uint32{8: 1, 16: 1, 32: 2, 64: 4, 96: 4, 128: 4, 192: 8, 256: 8, 1024: 32}
@@ -67,8 +67,8 @@ func TestThreadsOfShortRows(t *testing.T) {
 	})
 }
 
-// An emulated launch allocates what it needs to run, so only the changes are
-// counted there.
+// An emulated launch allocates what it needs to run, so only the changes are counted on
+// the emulator.
 func TestChangingAnOperationOnRowsAllocatesNothing(t *testing.T) {
 	each(t, func(k *kit) {
 		x, y := alloc[float32](k, 4096), alloc[float32](k, 4096)

@@ -7,26 +7,28 @@ import (
 
 var softmaxSource = source(launchers.SoftmaxModule)
 
-// NetFloat are the floats that the kernels of neural networks take. Arithmetic is
-// done in float32.
+// NetFloat lists the float types that the neural network kernels accept. They compute
+// in float32.
 type NetFloat interface {
 	float32 | F16 | BF16
 }
 
 // Softmax returns the operation that sets each row of dst to the softmax of scale times
-// the row of src: exp(scale*x - m) divided by the row's sum of these, m being the row's
-// largest scale*x. Both have the same rows and columns; dst may be src.
+// the row of src: exp(scale*x - m) divided by the row's sum of these, where m is the
+// row's largest scale*x. Both matrices have the same rows and columns, and dst may be
+// src.
 //
-// The relative error of an element is at most 1e-6 + 6e-8·|scale*x - m|, before
-// it is rounded to T, or 1e-6 + 1.5e-7·|scale*x - m| for 16 bits; results below
-// 2e-38 may be 0. A row with a NaN, with +Inf
-// or of nothing but -Inf becomes NaN; an element of -Inf becomes 0.
+// The relative error of an element before rounding to T is at most 1e-6 + 6e-8·|scale*x
+// - m|, or 1e-6 + 1.5e-7·|scale*x - m| for 16 bits. Results below 2e-38 may be 0. A row
+// that contains NaN or +Inf, or only -Inf, becomes NaN; an element of -Inf becomes 0.
 //
-// Rows of up to 16,384 elements are read once where they begin and end with
-// multiples of 16 bytes. On devices since compute capability 9.0, which have clusters
-// of blocks, so are rows of up to 131,072 elements, or 262,144 of 16 bits, and on all
-// devices short rows of float32. Others are read twice. Arguments: 0 dst, 1 src, 2
-// rows, 3 columns, 4 pitch of dst, 5 pitch of src (uint64 all), 6 scale (float32).
+// Rows of up to 16,384 elements are read once if they begin and end at multiples of 16
+// bytes. On devices since compute capability 9.0, which have clusters of blocks, so are
+// rows of up to 131,072 elements, or 262,144 of 16 bits. Short rows of float32 are read
+// once on all devices. Other rows are read twice.
+//
+// Arguments: 0 dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5 pitch of src (all
+// uint64), 6 scale (float32).
 func Softmax[T NetFloat](dst, src Matrix[T], scale float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	if err := sameRows(d, s); err != nil {

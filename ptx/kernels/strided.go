@@ -7,34 +7,33 @@ import (
 
 var stridedSource = source(launchers.StridedModule)
 
-// MaxDims is how many dimensions a strided copy has at most, after those that
-// lie in one piece on both sides became one.
+// MaxDims is the largest number of dimensions of a strided copy, after dimensions that
+// are contiguous on both sides were merged.
 const MaxDims = 8
 
-// Strided is what a strided copy copies, as its kernel takes it: shape and
-// strides, by value. A graph keeps it with the node, so that no copy of it on
-// the device can go stale. [NewStrided] makes one.
+// Strided describes a strided copy in the form its kernel takes: shape and strides, by
+// value. A graph keeps it with the node, so no copy of it on the device can become
+// stale. [NewStrided] creates one.
 //
-// It copies runs of bytes, as many as the product of the extents. Strides and
-// offsets are in bytes, of runs of one size. Dimensions that are not used come first
+// It copies runs of bytes; their number is the product of the extents. Strides and
+// offsets are in bytes, and all runs have the same size. Unused dimensions come first
 // and have the extent 1.
 type Strided struct {
-	Runs, Run            uint64 // how many runs of bytes, and their length
-	To, From             int64  // where the first one begins
+	Runs, Run            uint64 // number of runs, and bytes in each
+	To, From             int64  // offsets of the first run
 	Extent               [MaxDims]uint64
 	ToStride, FromStride [MaxDims]int64
 }
 
 var _ = launchers.Strided(Strided{}) // the kernel's parameter
 
-// StridedCopy returns the operation that copies an array of the given shape from where
-// its elements lie in src to where they lie in dst: a transposition, a slice, a
-// broadcast (stride 0 in src), a reversal (a negative stride). dst and src may be parts
-// of one buffer as long as what is written overlaps nothing that is read.
+// StridedCopy returns the operation that copies an array of the given shape from its
+// layout in src to its layout in dst. That can be a transposition, a slice, a broadcast
+// (stride 0 in src), or a reversal (a negative stride). dst and src may be parts of one
+// buffer as long as the range that is written does not overlap the range that is read.
 //
-// Arguments: 0 dst, 1 src, 2 the [Strided]. It reads src and writes dst; other
-// parts of the two are not touched, but are declared all the same: take a View
-// to narrow that down.
+// Arguments: 0 dst, 1 src, 2 the [Strided]. It reads src and writes dst. Other parts of
+// the two are not touched, but count as accessed: take a View to narrow that down.
 func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.MemoryOf[T], from Layout, shape []int, again ...*driver.Launch) (*driver.Launch, error) {
 	d, origin := operandOf("dst", dst), operandOf("src", src)
 	s, err := stridedOf(d, to, origin, from, shape)
@@ -50,7 +49,7 @@ func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.Memory
 }
 
 // NewStrided returns the argument of a [StridedCopy], to change it later. Every element
-// must lie within the memory, and no two of them in one place of dst.
+// must lie within the memory, and no two of them at the same position in dst.
 func NewStrided[T Element](dst driver.MemoryOf[T], to Layout, src driver.MemoryOf[T], from Layout, shape ...int) (Strided, error) {
 	return stridedOf(operandOf("dst", dst), to, operandOf("src", src), from, shape)
 }
@@ -67,7 +66,7 @@ func stridedOf(d operand, to Layout, s operand, from Layout, shape []int) (Strid
 // dim is one dimension of a strided copy, in elements.
 type dim struct{ extent, to, from int64 }
 
-// stridedDims checks a copy and returns its dimensions, as few as there can be.
+// stridedDims checks a copy and returns its dimensions, merged into as few as possible.
 func stridedDims(dims []dim, dst operand, to Layout, src operand, from Layout, shape []int) ([]dim, error) {
 	if err := usable(dst, src); err != nil {
 		return nil, err
@@ -89,8 +88,8 @@ func stridedDims(dims []dim, dst operand, to Layout, src operand, from Layout, s
 	return merged(dims)
 }
 
-// merged drops dimensions of one element, and joins those that follow each other
-// on both sides.
+// merged drops dimensions of one element, and joins neighbouring dimensions that are
+// contiguous on both sides.
 func merged(dims []dim) ([]dim, error) {
 	out := dims[:0]
 	for _, d := range dims {
@@ -114,8 +113,7 @@ func merged(dims []dim) ([]dim, error) {
 
 func (d dim) inOnePiece() bool { return d.to == 1 && d.from == 1 }
 
-// newStrided turns elements into bytes, and a last dimension that lies in one
-// piece into runs.
+// newStrided converts elements to bytes, and makes a contiguous last dimension the run.
 func newStrided(size int64, to, from int, dims []dim) Strided {
 	s := Strided{Runs: 1, Run: uint64(size), To: int64(to) * size, From: int64(from) * size}
 	for i := range s.Extent {

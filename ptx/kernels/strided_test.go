@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// walk calls f with the places of every element of an array.
+// walk calls f with the positions of every element of an array.
 func walk(shape []int, to, from kernels.Layout, f func(to, from int)) {
 	index := make([]int, len(shape))
 	for _, n := range shape {
@@ -37,7 +37,7 @@ func walk(shape []int, to, from kernels.Layout, f func(to, from int)) {
 	}
 }
 
-// strides copies with a kernel and on the host.
+// strides copies with a kernel and on the host, and compares.
 func strides[T kernels.Element](k *kit, skip, size int, shape []int, to, from kernels.Layout) {
 	k.Helper()
 	values, want := make([]T, size), make([]T, size)
@@ -63,7 +63,7 @@ func TestStridedCopyOfAnyShape(t *testing.T) {
 			for i, d := range order {
 				moved[i] = shape[d]
 			}
-			// The destination in another order than the source.
+			// The destination in a different order than the source.
 			to, from := kernels.RowMajor(moved...), kernels.RowMajor(shape...).Permute(order...)
 			to.Offset, from.Offset = r.IntN(5), r.IntN(5)
 			size := 5
@@ -96,8 +96,7 @@ func TestStridedCopyOverLargeStrides(t *testing.T) {
 	})
 }
 
-// Shape and strides are the node's own: nothing that a replay reads can change
-// behind it.
+// Shape and strides belong to the node: nothing that a replay reads can change later.
 func TestStridedCopyKeepsItsShapeInAGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		src, dst := device(k, 0, []float32{1, 2, 3, 4, 5, 6}), alloc[float32](k, 6)
@@ -156,7 +155,7 @@ func TestStridedCopyRefusesWhatIsOutside(t *testing.T) {
 	})
 }
 
-// A matrix is copied transposed, without its first column.
+// This copies a matrix transposed, without its first column.
 func ExampleStridedCopy() {
 	err := onEmulator(func(c *driver.Context, s *driver.Stream) error {
 		src, err := driver.AllocFrom(c, []float32{1, 2, 3, 4, 5, 6})

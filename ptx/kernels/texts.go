@@ -7,5 +7,5 @@ import (
 )
 
 // Texts returns the PTX files of all kernels, for programs that load them in another
-// way. A program that calls it contains them all.
+// way. A program that calls it contains all of them.
 func Texts() fs.FS { return launchers.Texts }

@@ -7,7 +7,7 @@ import (
 
 var transposeSource = source(launchers.TransposeModule)
 
-// tile is the side of the squares that a block transposes.
+// tile returns the side length of the squares that a block transposes.
 func tile(size uintptr) uint64 {
 	if size == 8 {
 		return 32
@@ -16,11 +16,11 @@ func tile(size uintptr) uint64 {
 }
 
 // Transpose returns the operation that transposes matrices: each of the batches in src
-// has so many rows of so many columns, without gaps, and becomes columns rows in dst.
-// dst and src must not overlap.
+// has the given number of rows and columns, without gaps, and is written to dst with
+// rows and columns exchanged. dst and src must not overlap.
 //
-// Arguments: 0 dst, 1 src, 2 batches, 3 rows, 4 columns (uint64). It reads src
-// and writes dst.
+// Arguments: 0 dst, 1 src, 2 batches, 3 rows, 4 columns (uint64). It reads src and
+// writes dst.
 func Transpose[T Element](dst, src driver.MemoryOf[T], batches, rows, columns int, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := operandOf("dst", dst), operandOf("src", src)
 	if err := matricesFit(d, s, batches, rows, columns); err != nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// unarySource returns the file of a type.
+// unarySource returns the PTX file for a type.
 func unarySource(typ string) source {
 	switch typ {
 	case "f16":
@@ -20,13 +20,12 @@ func unarySource(typ string) source {
 
 // Neg returns the operation dst[i] = -src[i].
 //
-// Here and in the other functions of one operand, dst and src are of one length
-// and may be the same. The 16-bit types are computed in float32 and rounded at
-// the end, so to what is said of float32 comes half a unit in the last place of
-// the type. A unit in the last place (ulp) is that of the exact result.
+// Here and in the other functions of one operand, dst and src have the same length and
+// may be the same memory. The 16-bit types are computed in float32 and rounded at the
+// end, which adds half a unit in the last place of the type to the error stated for
+// float32. A unit in the last place (ulp) is that of the exact result.
 //
-// Arguments: 0 dst, 1 number of elements (uint64), 2 src. It reads src and
-// writes dst.
+// Arguments: 0 dst, 1 number of elements (uint64), 2 src. It reads src and writes dst.
 func Neg[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("neg", again, dst, src)
 }
@@ -45,29 +44,30 @@ func ReLU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*drive
 
 // GELU returns the operation dst[i] = x·Φ(x) for x = src[i], where Φ is the
 // distribution function of the normal distribution: the exact form, with the error
-// function. Its error is at most 8 ulp, of float64 too. Operands and arguments are
+// function. Its error is at most 8 ulp, also for float64. Operands and arguments are
 // those of [Neg].
 func GELU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("gelu", again, dst, src)
 }
 
 // GELUTanh returns the usual approximation of [GELU], 0.5·x·(1 + tanh u) with u =
-// √(2/π)·(x + 0.044715·x³). Its error is at most 8 ulp and, for a negative x, 4 more
-// for each unit of u, whose exponential the result is. Operands and arguments are those
-// of [Neg].
+// √(2/π)·(x + 0.044715·x³). Its error is at most 8 ulp. For a negative x it is up to 4
+// ulp more for each unit of u, because the result is an exponential of u. Operands and
+// arguments are those of [Neg].
 func GELUTanh[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("gelutanh", again, dst, src)
 }
 
 // SiLU returns the operation dst[i] = x / (1 + exp(-x)) for x = src[i]. Its error is at
-// most 4 ulp as long as exp(-x) is finite; beyond it is 0. Operands and arguments are
-// those of [Neg].
+// most 4 ulp as long as exp(-x) is finite; beyond that, the result is 0. Operands and
+// arguments are those of [Neg].
 func SiLU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("silu", again, dst, src)
 }
 
 // Sigmoid returns the operation dst[i] = 1 / (1 + exp(-src[i])). Its error is at most 4
-// ulp as long as exp(-x) is finite; beyond it is 0. Operands and arguments are those of
+// ulp as long as exp(-x) is finite; beyond that, the result is 0. Operands and
+// arguments are those of
 // [Neg].
 func Sigmoid[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("sigmoid", again, dst, src)

@@ -7,26 +7,27 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// The layout of a workspace, which reduce.cuh knows too: a counter for each row,
-// then 16 bytes for each part.
+// The layout of a workspace, the same as in reduce.cuh: a counter for each row, then 16
+// bytes for each part.
 const (
 	workRows  = 1024
 	workParts = 4096
 	workBytes = workRows*4 + workParts*16
 )
 
-// Workspace is memory in which the blocks of a reduction leave parts of its
-// result for the last of them. With one, all multiprocessors work on a long row;
-// without, one block does.
+// Workspace is memory in which the blocks of a reduction leave partial results for the
+// last block. With a workspace, all multiprocessors work on a long row; without one, a
+// single block does.
 //
-// Operations that share a workspace must not run at the same time. They declare
-// it, so a graph that derives its edges orders them, and Check finds those that
-// are not. An operation leaves it as it found it and can be repeated.
+// Operations that share a workspace must not run at the same time. They declare that
+// they access it, so a graph that derives its edges orders them, and Check reports
+// those that are not ordered. An operation leaves the workspace as it found it and can
+// be repeated.
 type Workspace struct {
 	mem *driver.Buffer[uint64]
 }
 
-// NewWorkspace allocates a workspace, 68 KiB, and clears it.
+// NewWorkspace allocates and clears a workspace of 68 KiB.
 func NewWorkspace(c *driver.Context) (*Workspace, error) {
 	mem, err := driver.Alloc[uint64](c, workBytes/8)
 	if err != nil {
@@ -39,7 +40,7 @@ func NewWorkspace(c *driver.Context) (*Workspace, error) {
 	return w, nil
 }
 
-// Close frees the workspace when the operations with it have ended.
+// Close frees the workspace once the operations that use it have ended.
 func (w *Workspace) Close() error {
 	if w == nil {
 		return nil
@@ -47,7 +48,7 @@ func (w *Workspace) Close() error {
 	return w.mem.Close()
 }
 
-// operand returns the workspace as an operand, which may be none.
+// operand returns the workspace as an operand, possibly none.
 func (w *Workspace) operand() operand {
 	if w == nil {
 		return operand{none: true}
@@ -55,7 +56,7 @@ func (w *Workspace) operand() operand {
 	return operandOf("workspace", w.mem)
 }
 
-// closing closes what was made before a failure and returns both errors.
+// closing closes an object after a failure and returns both errors.
 func closing(err error, made interface{ Close() error }) error {
 	return errors.Join(err, made.Close())
 }

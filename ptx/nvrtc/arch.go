@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Arch is what is compiled for, as the option --gpu-architecture takes it: a
-// virtual architecture such as compute_75, which gives PTX for every device from
-// there on, or a real one such as sm_90, which gives a cubin for devices of that
-// capability as well. The suffixes a and f are NVRTC's to judge.
+// Arch is an architecture to compile for, in the form of the option --gpu-architecture.
+// A virtual architecture such as compute_75 gives PTX for every device from that
+// capability on. A real one such as sm_90 gives PTX and a cubin for devices of that
+// capability. The suffixes a and f are passed to NVRTC unchecked.
 type Arch string
 
-// Virtual returns the architecture of PTX: compute_90 for 9, 0.
+// Virtual returns the architecture for PTX: compute_90 for 9, 0.
 func Virtual(major, minor int) Arch { return Arch(fmt.Sprintf("compute_%d%d", major, minor)) }
 
-// Real returns the architecture of a cubin: sm_90 for 9, 0.
+// Real returns the architecture for a cubin: sm_90 for 9, 0.
 func Real(major, minor int) Arch { return Arch(fmt.Sprintf("sm_%d%d", major, minor)) }
 
-// IsReal reports whether compiling gives a cubin.
+// IsReal reports whether compiling for a produces a cubin.
 func (a Arch) IsReal() bool { return strings.HasPrefix(string(a), "sm_") }
 
-// Archs lists the virtual architectures that the compiler knows, the lowest
-// first, without those of a suffix.
+// Archs lists the virtual architectures that the compiler knows, lowest first, without
+// suffixed ones.
 func (c *Compiler) Archs() []Arch {
 	if !c.exists() {
 		return nil
@@ -34,10 +34,10 @@ func (c *Compiler) Archs() []Arch {
 	return list
 }
 
-// ArchFor returns the virtual architecture to compile for so that a device of
-// the given compute capability can run the PTX: the device's own, or the highest
-// below it that the compiler knows. The error says which there are if the device
-// is too old for the compiler.
+// ArchFor returns the virtual architecture to compile for so that a device of the given
+// compute capability can run the PTX: the device's own, or the highest one below it
+// that the compiler knows. If the device is too old for the compiler, the error lists
+// those the compiler knows.
 func (c *Compiler) ArchFor(major, minor int) (Arch, error) {
 	if !c.exists() {
 		return "", aCompiler.Error(c == nil)
@@ -63,7 +63,7 @@ func (c *Compiler) archList() string {
 	return strings.Join(names, ", ")
 }
 
-// supportedArchs asks NVRTC.
+// supportedArchs queries NVRTC for the architectures it supports.
 func (f *functions) supportedArchs() ([]int32, error) {
 	n := new(int32)
 	if c := callP(&f.archCount, ptrTo(n)); c != NVRTC_SUCCESS {

@@ -17,22 +17,22 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CacheVariable names the environment variable with the folder of the cache; the
-// value "off" turns the cache off. It is ignored in a process that runs with more
-// rights than its user (setuid), which has no cache unless it makes one.
+// CacheVariable names the environment variable that holds the cache's folder. The value
+// "off" turns the cache off. The variable is ignored in a process that runs with more
+// rights than its user (setuid). Such a process has no cache unless it creates one.
 const CacheVariable = "PURECUDA_NVRTC_CACHE"
 
-// DefaultCacheBytes bounds a cache that is not told otherwise.
+// DefaultCacheBytes is the size limit of a cache for which none was given.
 const DefaultCacheBytes = 256 << 20
 
-// Cache is a folder with results, a file each. Any number of goroutines and of
-// processes may use one at a time: entries appear whole, under names that are
-// hashes of what they depend on, and never change. An entry that is damaged is
-// removed and compiled again. When the folder grows over its bound, entries that
-// were not used for the longest go.
+// Cache is a folder with one file per result. Any number of goroutines and processes
+// may use it at the same time: entries appear whole, under names that are hashes of
+// everything they depend on, and never change. A damaged entry is removed and compiled
+// again. When the folder exceeds its limit, the least recently used entries are
+// removed.
 //
-// A folder that cannot be written keeps nothing, which fails no compilation:
-// Stats says so.
+// If the folder cannot be written, nothing is kept, but no compilation fails. Stats
+// reports it.
 type Cache struct {
 	dir   string
 	bytes int64
@@ -44,16 +44,16 @@ type Cache struct {
 // CacheStats counts what a Cache did.
 type CacheStats struct {
 	Hits    int   // results found
-	Misses  int   // results not there
-	Stored  int   // results kept
-	Damaged int   // entries removed because they were not as written
+	Misses  int   // results not found
+	Stored  int   // results stored
+	Damaged int   // entries removed because they were damaged
 	Evicted int   // entries removed to make room
 	Failed  int   // operations that failed
 	Err     error // the latest failure
 }
 
-// NewCache returns the cache in a folder, which is made when it is first needed.
-// If bytes is 0, DefaultCacheBytes bounds it.
+// NewCache returns the cache in a folder, which is created when it is first needed. If
+// bytes is 0, the limit is DefaultCacheBytes.
 func NewCache(dir string, bytes int64) (*Cache, error) {
 	path, err := filepath.Abs(dir)
 	if dir == "" || err != nil {
@@ -77,7 +77,8 @@ func DefaultCacheDir() (string, error) {
 	return filepath.Join(dir, "purecuda", "nvrtc"), nil
 }
 
-// defaultCache returns the user's, nil if there is to be none or no place for one.
+// defaultCache returns the user's cache, nil if it is turned off or there is no place
+// for it.
 func defaultCache() *Cache {
 	dir := loader.SecureEnv(CacheVariable)
 	if dir == "off" || loader.Privileged() {
@@ -96,7 +97,7 @@ func defaultCache() *Cache {
 	return c
 }
 
-// aCache is what methods of nil and of zero caches say.
+// aCache describes a cache for the errors of methods on nil or zero caches.
 var aCache = absent.Kind{Name: "cache", Make: "nvrtc.NewCache", Code: ErrClosed}
 
 // Dir returns the folder.
@@ -107,7 +108,7 @@ func (c *Cache) Dir() string {
 	return c.dir
 }
 
-// Stats returns what the cache did so far.
+// Stats returns what the cache has done so far.
 func (c *Cache) Stats() CacheStats {
 	if c == nil {
 		return CacheStats{}
@@ -136,7 +137,7 @@ func (c *Cache) Clear() error {
 const (
 	entrySuffix = ".nvrtc"
 	partSuffix  = ".part"
-	// partAge is when a file that was never finished is nobody's any more.
+	// partAge is the age at which an unfinished file counts as abandoned.
 	partAge = time.Hour
 )
 
@@ -155,7 +156,7 @@ func (c *Cache) fail(err error) {
 	}
 }
 
-// get returns the result of a key, or nil.
+// get returns the result for a key, or nil.
 func (c *Cache) get(k key) *Result {
 	path := c.path(k)
 	data, err := os.ReadFile(path)
@@ -173,12 +174,12 @@ func (c *Cache) get(k key) *Result {
 		return nil
 	}
 	now := time.Now()
-	c.fail(os.Chtimes(path, now, now)) // it is the last to go
+	c.fail(os.Chtimes(path, now, now)) // now it is evicted last
 	c.count(func(s *CacheStats) { s.Hits++ })
 	return r
 }
 
-// put keeps a result.
+// put stores a result.
 func (c *Cache) put(k key, r *Result) {
 	if err := c.write(c.path(k), encode(k, r)); err != nil {
 		c.fail(err)
@@ -188,7 +189,7 @@ func (c *Cache) put(k key, r *Result) {
 	c.evict()
 }
 
-// write makes a file that is there whole or not at all.
+// write creates a file atomically: whole or not at all.
 func (c *Cache) write(path string, data []byte) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
@@ -209,7 +210,7 @@ func (c *Cache) write(path string, data []byte) error {
 		return errors.Join(err, rest)
 	}
 	if isFile(path) {
-		return nil // Windows replaces no file that is being read; it holds the same
+		return nil // Windows does not replace a file that is being read; its content is the same
 	}
 	return err
 }
@@ -221,7 +222,7 @@ type entry struct {
 	used time.Time
 }
 
-// entries lists what the cache holds, files that were never finished included.
+// entries lists the files of the cache, including unfinished ones.
 func (c *Cache) entries() ([]entry, error) {
 	files, err := os.ReadDir(c.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -239,8 +240,8 @@ func (c *Cache) entries() ([]entry, error) {
 	return list, err
 }
 
-// evict removes what is too much, down to three quarters of the bound so that it
-// has not to be done each time.
+// evict removes entries above the limit. It removes down to three quarters of the
+// limit, so that not every store has to evict.
 func (c *Cache) evict() {
 	entries, err := c.entries()
 	c.fail(err)
@@ -279,8 +280,8 @@ func remove(path string) error {
 
 var errDamaged = errors.New("the entry is not as it was written")
 
-// An entry is the format's name, the hash of the rest, and the rest: the key and
-// the parts of the result, each behind its length.
+// An entry is the format's name, the hash of the rest, and the rest: the key and the
+// parts of the result, each preceded by its length.
 
 func encode(k key, r *Result) []byte {
 	var body packed
@@ -306,7 +307,7 @@ func decode(k key, data []byte) (*Result, error) {
 	}
 	body := packed(data[head:])
 	if string(body.take()) != string(k[:]) {
-		return nil, errDamaged // a file under another's name
+		return nil, errDamaged // a file under another entry's name
 	}
 	r := &Result{PTX: body.take(), Cubin: body.take(), Log: string(body.take()), Lowered: make(map[string]string)}
 	for len(body) > 0 {

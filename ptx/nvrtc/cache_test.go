@@ -25,7 +25,7 @@ func TestSecondCompilationComesFromTheCache(t *testing.T) {
 	f, cache := &fake{}, testCache(t)
 	p := Program{Name: "k.cu", Source: "s", Arch: Real(9, 0), NameExpressions: []string{"add<float>"}}
 	first := compileOK(t, newFake(t, f, WithCache(cache)), p)
-	again := compileOK(t, newFake(t, f, WithCache(cache)), p) // as another process would
+	again := compileOK(t, newFake(t, f, WithCache(cache)), p) // as in another process
 	if first.Cached || !again.Cached || f.compiled.Load() != 1 {
 		t.Errorf("cached %v, then %v; %d compilations", first.Cached, again.Cached, f.compiled.Load())
 	}
@@ -90,7 +90,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 	}
 }
 
-// entryFile returns the one file of a cache.
+// entryFile returns the only file of a cache.
 func entryFile(t *testing.T, c *Cache) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(c.Dir(), "*"))
@@ -169,7 +169,7 @@ func TestCacheKeepsToItsBound(t *testing.T) {
 		if err := os.Chtimes(cache.path(k), when, when); err != nil && i != 8 {
 			t.Fatal(err)
 		}
-		if i == 6 && cache.get(keys[0]) == nil { // now it is the one last used
+		if i == 6 && cache.get(keys[0]) == nil { // now it is the most recently used
 			t.Fatal("an entry went before its time")
 		}
 	}

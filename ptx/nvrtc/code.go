@@ -2,11 +2,11 @@ package nvrtc
 
 import "fmt"
 
-// Code is NVRTC's answer to a call, and an error by itself: errors.Is finds it in
-// every error of a call that failed.
+// Code is an NVRTC result code. It is an error itself: errors.Is finds it in every
+// error from a failed call.
 type Code int32
 
-// NVRTC's codes, under their C names.
+// NVRTC's result codes under their C names.
 const (
 	NVRTC_SUCCESS Code = iota
 	NVRTC_ERROR_OUT_OF_MEMORY

@@ -8,15 +8,16 @@ import (
 	"unsafe"
 )
 
-// Compile compiles a program, or finds its result in the cache. It is safe for
-// any number of goroutines; those that want the same at the same time share one
+// Compile compiles a program or finds its result in the cache. It is safe for any
+// number of goroutines; those that need the same result at the same time share one
 // compilation.
 //
-// NVRTC cannot be interrupted: when ctx is done, Compile returns its error at
-// once, the compilation goes on by itself, its result is kept in the cache, and
+// NVRTC cannot be interrupted. When ctx is done, Compile returns ctx's error at once.
+// The compilation continues in the background, its result is stored in the cache, and
 // Close waits for it.
 //
-// A program that does not compile gives an *Error whose %+v is the whole log.
+// If a program does not compile, the error is an *Error; formatting it with %+v prints
+// the whole log.
 func (c *Compiler) Compile(ctx context.Context, p Program) (*Result, error) {
 	if !c.exists() {
 		return nil, aCompiler.Error(c == nil)
@@ -45,8 +46,8 @@ func (c *Compiler) Compile(ctx context.Context, p Program) (*Result, error) {
 	return f.result.copy(), nil
 }
 
-// clone keeps the program from changes of the caller's, who may be gone before
-// it is compiled.
+// clone protects the program from changes by the caller, who may return before it is
+// compiled.
 func clone(p Program) *Program {
 	p.Headers = maps.Clone(p.Headers)
 	p.IncludePaths, p.Options = slices.Clone(p.IncludePaths), slices.Clone(p.Options)
@@ -54,14 +55,14 @@ func clone(p Program) *Program {
 	return &p
 }
 
-// flight is one compilation, which several callers may wait for.
+// flight is one compilation, for which several callers may wait.
 type flight struct {
 	done   chan struct{}
 	result *Result
 	err    error
 }
 
-// fly joins a compilation of the same program or begins one.
+// fly joins a running compilation of the same program or starts one.
 func (c *Compiler) fly(p *Program) (*flight, error) {
 	k, keyed := key{}, false
 	if c.cache != nil {
@@ -83,7 +84,7 @@ func (c *Compiler) fly(p *Program) (*flight, error) {
 	return f, nil
 }
 
-// land does the work of a flight.
+// land performs the compilation of a flight.
 func (c *Compiler) land(f *flight, p *Program, k key, keyed bool) {
 	if keyed {
 		f.result, f.err = c.cached(p, k)
@@ -98,8 +99,8 @@ func (c *Compiler) land(f *flight, p *Program, k key, keyed bool) {
 	close(f.done)
 }
 
-// cached asks the cache, and tells it. A header that changed while the compiler
-// ran leaves no result behind.
+// cached returns the result from the cache, or compiles and stores it. If a header
+// changed while the compiler ran, the result is not stored.
 func (c *Compiler) cached(p *Program, k key) (*Result, error) {
 	if r := c.cache.get(k); r != nil {
 		r.Cached = true
@@ -139,7 +140,7 @@ func (c *Compiler) compile(p *Program) (*Result, error) {
 	return r, run.read(r, names)
 }
 
-// run is one program of NVRTC's.
+// run is one nvrtcProgram.
 type run struct {
 	fn *functions
 	p  *Program
@@ -162,14 +163,14 @@ func (r *run) create() error {
 	return nil
 }
 
-// destroy has no failure but that of a handle that is none.
+// destroy can fail only on an invalid handle, so it ignores the result.
 func (r *run) destroy() {
 	h := new(uintptr)
 	*h = r.h
 	callP(&r.fn.destroyProgram, unsafe.Pointer(h))
 }
 
-// addNames returns the expressions as NVRTC was given them.
+// addNames returns the name expressions as they were passed to NVRTC.
 func (r *run) addNames() ([]*byte, error) {
 	names := cStrings(r.p.NameExpressions)
 	for i, name := range names {
@@ -182,7 +183,7 @@ func (r *run) addNames() ([]*byte, error) {
 	return names, nil
 }
 
-// read takes what was compiled.
+// read fetches the compiled code and the lowered names.
 func (r *run) read(out *Result, names []*byte) error {
 	var failure Code
 	if out.PTX, failure = r.fn.text(r.h, &r.fn.ptxSize, &r.fn.ptx); failure != NVRTC_SUCCESS {

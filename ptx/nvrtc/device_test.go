@@ -16,11 +16,11 @@ import (
 	"github.com/purecuda/cuda/ptx/nvrtc"
 )
 
-// requireNVRTC is the environment variable that turns "no NVRTC" into a failure.
+// requireNVRTC names the environment variable that makes a missing NVRTC a failure.
 const requireNVRTC = "PURECUDA_REQUIRE_NVRTC"
 
-// installed returns the NVRTC of this machine. Where there is none, internal/nvidiatest
-// has tests with one that is downloaded.
+// installed returns the NVRTC of this machine. Where there is none, the tests in
+// internal/nvidiatest use a downloaded one.
 func installed(t *testing.T, c *driver.Context, opts ...nvrtc.Option) *nvrtc.Compiler {
 	t.Helper()
 	compiler, err := nvrtc.Open(append([]nvrtc.Option{nvrtc.UpTo(c.Driver().Version()), nvrtc.WithoutCache()}, opts...)...)
@@ -38,7 +38,8 @@ func installed(t *testing.T, c *driver.Context, opts ...nvrtc.Option) *nvrtc.Com
 	return compiler
 }
 
-// archOf returns the architecture for PTX that the context's device runs.
+// archOf returns the PTX architecture to compile for so that the context's device can
+// run the result.
 func archOf(t *testing.T, compiler *nvrtc.Compiler, c *driver.Context) (arch nvrtc.Arch, major, minor int) {
 	t.Helper()
 	major, minor, err := c.Device().ComputeCapability()
@@ -98,7 +99,7 @@ func runSquares(t *testing.T, c *driver.Context, image []byte) {
 	}
 }
 
-// runKernel runs a kernel that writes data, a thread per element.
+// runKernel runs a kernel that writes data, one thread per element.
 func runKernel[T any](t *testing.T, c *driver.Context, image []byte, name string, data []T, args ...any) {
 	t.Helper()
 	m, err := c.LoadModule(image)
@@ -144,7 +145,7 @@ extern "C" __global__ void halves(float *x, int n) {
 }
 `
 
-// CUDA's own headers: found, compiled, and kept by the cache with all that they
+// CUDA's own headers are found, compiled, and cached together with everything they
 // include.
 func TestCUDAHeadersAreFoundAndCached(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
@@ -188,7 +189,7 @@ func runHalves(t *testing.T, c *driver.Context, image []byte) {
 	}
 }
 
-// Newer compilers show the line of an error themselves; it is there once.
+// Newer compilers show the line of an error themselves. It must appear only once.
 func TestErrorsOfTheInstalledCompilerShowTheLine(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		_, err := installed(t, c).Compile(t.Context(), nvrtc.Program{

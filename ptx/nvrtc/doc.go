@@ -1,7 +1,7 @@
-// Package nvrtc compiles CUDA C++ text to PTX or to a cubin when a program runs,
-// with NVIDIA's run-time compiler NVRTC. The compiler is a library that is opened
-// where it is installed: neither it nor the CUDA toolkit nor a GPU is needed to
-// build a program, and a GPU is not needed to compile.
+// Package nvrtc compiles CUDA C++ to PTX or to a cubin at run time, with NVIDIA's
+// run-time compiler NVRTC. It opens the NVRTC library that is installed. Building a
+// program requires neither that library nor the CUDA toolkit nor a GPU, and compiling
+// does not require a GPU either.
 //
 //	c, err := nvrtc.Open()
 //	if errors.Is(err, nvrtc.ErrNotInstalled) {
@@ -13,26 +13,24 @@
 //
 // # Which library
 //
-// [Open] takes the library that the environment variable PURECUDA_NVRTC names,
-// or else the newest that it finds: in the toolkit that CUDA_PATH or CUDA_HOME
-// names, by the system's own search, where toolkits are usually installed, and
-// in an active conda or Python environment ([loader.OpenToolkit]). NVRTC 11.2 and
-// newer are looked for.
+// [Open] uses the library named by the environment variable PURECUDA_NVRTC. Otherwise it uses the
+// newest that it finds: in the toolkit that CUDA_PATH or CUDA_HOME names, by the
+// system's own search, where toolkits are usually installed, and in an active conda or
+// Python environment ([loader.OpenToolkit]). It supports NVRTC 11.2 and newer.
 //
-// PTX of a newer NVRTC than the driver is refused by the driver when it is
-// loaded. [UpTo] with the driver's version looks for one that is not newer; a
-// cubin, which a real architecture such as sm_90 asks for, is the other way out,
-// within a major version of CUDA.
+// A driver refuses PTX from an NVRTC that is newer than itself. [UpTo] with the
+// driver's version restricts the search to libraries that are not newer. Within a major
+// version of CUDA, compiling to a cubin also works: use a real architecture such as
+// sm_90.
 //
 // # The cache
 //
-// Compiling takes some hundred milliseconds; a result from the cache takes well
-// under one. Results are kept in the folder purecuda/nvrtc of [os.UserCacheDir]
-// (on Linux ~/.cache/purecuda/nvrtc), or in the one that PURECUDA_NVRTC_CACHE
-// names; the value off turns the cache off, as does [WithoutCache]. A result is
-// found again if nothing differs that it depends on: source, options, names,
-// every header that the source can reach by #include with its contents, and the
-// compiler. What cannot be told in advance is compiled each time: programs that
-// name a header by a macro, and options that have NVRTC write files. [Cache] has
-// the details.
+// Compiling takes a few hundred milliseconds. A result from the cache takes well under
+// one. Results are kept in the folder purecuda/nvrtc of [os.UserCacheDir] (on Linux
+// ~/.cache/purecuda/nvrtc), or in the one that PURECUDA_NVRTC_CACHE names. The value
+// off turns the cache off, as does [WithoutCache]. A cached result is used if nothing
+// that it depends on has changed: the source, options, names, the compiler, and the
+// contents of every header that the source can reach by #include. Programs whose
+// dependencies cannot be known in advance are compiled each time: those that name a
+// header by a macro, and options that make NVRTC write files. [Cache] has the details.
 package nvrtc

@@ -10,21 +10,21 @@ import (
 )
 
 var (
-	// ErrNotInstalled is matched when no NVRTC library was found. It is not
-	// matched when PURECUDA_NVRTC or WithLibrary names one that does not open:
-	// that is a mistake, and not an absence.
+	// ErrNotInstalled is matched when no NVRTC library was found. It is not matched
+	// when PURECUDA_NVRTC or WithLibrary names a library that does not open, which is a
+	// mistake rather than an absence.
 	ErrNotInstalled = errors.New("NVRTC is not installed")
-	// ErrClosed is matched by calls on a compiler that is closed.
+	// ErrClosed is matched by the errors of calls on a closed compiler.
 	ErrClosed = errors.New("the compiler is closed")
 )
 
-// Error is what NVRTC refused. errors.Is matches it with its code. %v and Error
-// give one line with the first complaint, %+v also the whole log, with the lines
-// that it points at.
+// Error is a failed NVRTC call. errors.Is matches it with its code. Error and %v return
+// one line with the first complaint; %+v adds the whole log, together with the source
+// lines that it refers to.
 type Error struct {
 	Func    string // the C function that failed
 	Code    Code
-	Program string // whose compilation it was, if it was one
+	Program string // the program that was compiled, if any
 	Hint    string // the first complaint, or what to do
 	Log     string // everything that the compiler printed
 }
@@ -66,8 +66,8 @@ func (e *Error) Format(s fmt.State, verb rune) {
 	}
 }
 
-// NotInstalledError says that there is no NVRTC and what to do. %+v also lists
-// every name that was tried, with the system's reason.
+// NotInstalledError reports that there is no NVRTC and what to do. %+v also lists every
+// name that was tried, with the system's reason.
 type NotInstalledError struct {
 	Cause error // a *loader.OpenError
 }
@@ -91,7 +91,7 @@ func (e *NotInstalledError) Error() string {
 	return ErrNotInstalled.Error() + ": " + advice
 }
 
-// newerError passes over a library.
+// newerError makes the search skip a library.
 type newerError struct{ version, upTo int }
 
 func (e *newerError) Error() string {
@@ -104,7 +104,7 @@ const advice = "install the CUDA toolkit, or the library alone (pip: nvidia-cuda
 // Is matches ErrNotInstalled.
 func (e *NotInstalledError) Is(target error) bool { return target == ErrNotInstalled }
 
-// Unwrap returns why nothing could be opened.
+// Unwrap returns the reason why nothing could be opened.
 func (e *NotInstalledError) Unwrap() error {
 	if e == nil {
 		return nil
@@ -124,7 +124,7 @@ func (e *NotInstalledError) Format(s fmt.State, verb rune) {
 	}
 }
 
-// invalidf returns an error about what the program asked for.
+// invalidf returns an error about invalid input from the program.
 func invalidf(format string, args ...any) error {
 	return fmt.Errorf("nvrtc: "+format, args...)
 }

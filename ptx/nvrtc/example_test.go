@@ -11,8 +11,7 @@ import (
 	"github.com/purecuda/cuda/ptx/nvrtc"
 )
 
-// Compile a template, load it and find the kernel. It runs where NVRTC is
-// installed.
+// Compile a template, load it and find the kernel. This works where NVRTC is installed.
 func Example() {
 	drv, err := driver.New(emulator.New(emulator.Config{})) // or driver.Open, for a GPU
 	if err != nil {
@@ -74,7 +73,7 @@ func Example() {
 	fmt.Println(kernel.Name(), result.Cached)
 }
 
-// Keep results in a folder of the program's, of at most 64 MiB.
+// Keep results in a folder of your own, of at most 64 MiB.
 func ExampleNewCache() {
 	cache, err := nvrtc.NewCache("build/kernels", 64<<20)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// fake is an NVRTC that is written in Go. Its PTX tells what it was given.
+// fake is an NVRTC written in Go. The PTX it produces shows its input.
 type fake struct {
-	missing string          // a function that it lacks
-	fail    map[string]Code // what functions answer
+	missing string          // a function that it does not have
+	fail    map[string]Code // result codes by function
 	compile func(p *fakeProgram) (Code, string)
 
 	compiled atomic.Int32
@@ -163,8 +163,8 @@ func (f *fake) text(of func(*fakeProgram) string) func(loader.Args) Code {
 	}
 }
 
-// newFake returns a compiler over f that is closed when the test ends, when
-// programs that it did not destroy fail the test.
+// newFake returns a compiler that uses f and is closed when the test ends. Programs
+// that were not destroyed by then fail the test.
 func newFake(t *testing.T, f *fake, opts ...Option) *Compiler {
 	t.Helper()
 	c, err := New(f, append([]Option{WithoutCache()}, opts...)...)

@@ -51,8 +51,8 @@ func resolve(lib loader.Library) (*functions, error) {
 	return f, nil
 }
 
-// The argument blocks, by their C parameters: p is a pointer, h a program and n
-// an int. Pointers are typed, see loader.Call.
+// The argument blocks are named after their C parameters: p is a pointer, h a program
+// and n an int. Pointers are typed, see loader.Call.
 
 func callP(proc *loader.Proc, p unsafe.Pointer) Code {
 	b := struct {
@@ -102,7 +102,7 @@ func callHNP(proc *loader.Proc, h uintptr, n int, p unsafe.Pointer) Code {
 	return code(loader.Invoke(&b.call))
 }
 
-// create is nvrtcCreateProgram, with n headers.
+// create calls nvrtcCreateProgram with n headers.
 func (f *functions) create(h *uintptr, source, name *byte, n int, texts, names **byte) Code {
 	b := struct {
 		call         loader.Call
@@ -117,7 +117,7 @@ func (f *functions) create(h *uintptr, source, name *byte, n int, texts, names *
 
 func code(ret uintptr) Code { return Code(int32(uint32(ret))) }
 
-// bytes reads something whose size one function answers and another copies.
+// bytes reads data whose size one function returns and another copies.
 func (f *functions) bytes(h uintptr, size, copy *loader.Proc) ([]byte, Code) {
 	n := new(uintptr)
 	if c := callHP(size, h, unsafe.Pointer(n)); c != NVRTC_SUCCESS || *n == 0 {
@@ -127,7 +127,7 @@ func (f *functions) bytes(h uintptr, size, copy *loader.Proc) ([]byte, Code) {
 	return b, callHP(copy, h, unsafe.Pointer(&b[0]))
 }
 
-// text is bytes without the NUL at the end.
+// text is bytes without the final NUL.
 func (f *functions) text(h uintptr, size, copy *loader.Proc) ([]byte, Code) {
 	b, c := f.bytes(h, size, copy)
 	for len(b) > 0 && b[len(b)-1] == 0 {
@@ -136,7 +136,7 @@ func (f *functions) text(h uintptr, size, copy *loader.Proc) ([]byte, Code) {
 	return b, c
 }
 
-// lowered is nvrtcGetLoweredName. The name belongs to the program.
+// lowered calls nvrtcGetLoweredName. The C string belongs to the program.
 func (f *functions) lowered(h uintptr, name *byte) (string, Code) {
 	out := new(*byte)
 	c := callHPP(&f.loweredName, h, unsafe.Pointer(name), unsafe.Pointer(out))
@@ -146,7 +146,7 @@ func (f *functions) lowered(h uintptr, name *byte) (string, Code) {
 	return goString(*out), c
 }
 
-// cString is s with a NUL, which s must not contain.
+// cString returns s with a NUL at the end. s must not contain one.
 func cString(s string) *byte {
 	b := make([]byte, len(s)+1)
 	copy(b, s)

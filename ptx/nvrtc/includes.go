@@ -8,10 +8,10 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CUDAIncludes returns the folders of CUDA's own headers, for
-// Program.IncludePaths: the one that belongs to the library if there is one, or
-// else the first that is found where toolkits are. Headers of another version
-// than the compiler's usually do, but need not. The error says what to install.
+// CUDAIncludes returns the folders of CUDA's own headers, for Program.IncludePaths:
+// those that belong to the library, or else the first found in the toolkits' usual
+// places. Headers of a version other than the compiler's usually work, but there is no
+// guarantee. The error says what to install.
 func (c *Compiler) CUDAIncludes() ([]string, error) {
 	if !c.exists() {
 		return nil, aCompiler.Error(c == nil)
@@ -33,9 +33,9 @@ func (c *Compiler) CUDAIncludes() ([]string, error) {
 		strings.Join(folders, ", "))
 }
 
-// includeFolders lists where headers may be: relative to the library, whose
-// folder is ROOT/lib64, ROOT/targets/SYSTEM/lib, ROOT\bin\x64 or that of a wheel,
-// then below the toolkits' folders.
+// includeFolders lists where headers may be: first relative to the library, whose
+// folder is ROOT/lib64, ROOT/targets/SYSTEM/lib, ROOT\bin\x64 or that of a Python
+// wheel, then below the toolkits' folders.
 func (c *Compiler) includeFolders() []string {
 	var folders []string
 	if c.file != "" {
@@ -50,7 +50,7 @@ func (c *Compiler) includeFolders() []string {
 	return append(folders, systemIncludes...)
 }
 
-// systemIncludes is Debian's place.
+// systemIncludes is where Debian puts the headers.
 var systemIncludes = []string{"/usr/include"}
 
 func isFile(path string) bool {

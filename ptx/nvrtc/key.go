@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// key stands for everything that a result depends on.
+// key is a hash of everything that a result depends on.
 type key [sha256.Size]byte
 
 func (k key) String() string { return hex.EncodeToString(k[:]) }
 
-// keyFormat changes when the meaning of a key or the form of an entry does.
+// keyFormat changes with the meaning of a key or the format of an entry.
 const keyFormat = "purecuda nvrtc 1"
 
-// digest hashes strings so that no two lists of strings are alike.
+// digest hashes strings so that different lists of strings never give the same input.
 type digest struct{ hash.Hash }
 
 func newDigest() digest { return digest{sha256.New()} }
@@ -29,7 +29,7 @@ func (d digest) add(texts ...string) {
 	for _, s := range texts {
 		var n [8]byte
 		binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
-		_, _ = d.Write(n[:]) // a hash does not fail
+		_, _ = d.Write(n[:]) // writing to a hash never fails
 		_, _ = io.WriteString(d, s)
 	}
 }
@@ -41,8 +41,8 @@ func (d digest) list(texts []string) {
 
 func (d digest) number(n int64) { _ = binary.Write(d, binary.LittleEndian, n) }
 
-// key returns the program's key. It is false for a program whose result depends
-// on what cannot be told in advance, or that writes files.
+// key returns the program's key. It returns false if the result depends on what cannot
+// be known in advance, or if compiling writes files.
 func (c *Compiler) key(p *Program) (key, bool) {
 	if slices.ContainsFunc(p.Options, uncached) {
 		return key{}, false
@@ -70,7 +70,7 @@ func (c *Compiler) key(p *Program) (key, bool) {
 	return key(d.Sum(nil)), true
 }
 
-// identify tells builds of the compiler of one version apart by their file.
+// identify distinguishes builds of the same compiler version by their file.
 func (c *Compiler) identify(d digest) {
 	d.add(c.release(), c.file)
 	if info, err := os.Stat(c.file); err == nil {
@@ -79,8 +79,8 @@ func (c *Compiler) identify(d digest) {
 	}
 }
 
-// uncached reports whether an option has NVRTC write files, which a result from
-// the cache would not, or read files that are not text.
+// uncached reports whether an option makes NVRTC write files, which a cached result
+// would not, or read files that are not text.
 func uncached(option string) bool {
 	name := strings.TrimLeft(option, "-")
 	for _, prefix := range []string{"time", "fdevice-time-trace", "pch", "create-pch", "use-pch"} {
@@ -91,7 +91,7 @@ func uncached(option string) bool {
 	return false
 }
 
-// namesPlace reports whether an option has the working directory in the result:
+// namesPlace reports whether an option puts the working directory into the result, as
 // line numbers do.
 func namesPlace(option string) bool {
 	switch option {

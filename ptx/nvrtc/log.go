@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// explain makes the error of a compilation: the first complaint for its one line,
-// the log with the lines that it points at for %+v.
+// explain creates the error of a compilation. Its one line is the first complaint. For
+// %+v it has the log, with the source lines that the log refers to.
 func (c *Compiler) explain(p *Program, failure Code, log string) error {
 	log = strings.TrimSpace(log)
 	e := &Error{Func: "nvrtcCompileProgram", Code: failure, Program: p.name()}
@@ -20,7 +20,7 @@ func (c *Compiler) explain(p *Program, failure Code, log string) error {
 	return e
 }
 
-// advise says what to do about mistakes that are often made.
+// advise says what to do about common mistakes.
 func (c *Compiler) advise(p *Program, failure Code, log string) string {
 	switch {
 	case strings.Contains(log, "--gpu-architecture"):
@@ -34,13 +34,13 @@ func (c *Compiler) advise(p *Program, failure Code, log string) string {
 }
 
 var (
-	// place is what a message begins with: file(12): error: text.
+	// place matches the beginning of a message: file(12): error: text.
 	place = regexp.MustCompile(`^(.+)\((\d+)\): ((?:[a-z]+ )?error|warning|remark)\b[^:]*: (.*)$`)
-	// cudaHeader is a header of CUDA's that was not found.
+	// cudaHeader matches a header of CUDA's that was not found.
 	cudaHeader = regexp.MustCompile(`(?:cannot|could not) open source file "(cuda|cooperative_groups|mma|nv|cub/|thrust/)`)
 )
 
-// message is a line of the log that names a line of the program.
+// message is a line of the log that refers to a line of the program.
 type message struct {
 	file     string
 	line     int
@@ -59,7 +59,8 @@ func parseMessage(line string) (message, bool) {
 
 func (m message) isError() bool { return strings.HasSuffix(m.severity, "error") }
 
-// sourceLine returns the line that a message names, "" if the program does not have it.
+// sourceLine returns the line that a message refers to, "" if the program does not have
+// it.
 func (p *Program) sourceLine(m message) string {
 	text, ok := p.Headers[m.file]
 	if m.file == p.name() {
@@ -75,8 +76,8 @@ func (p *Program) sourceLine(m message) string {
 	return strings.TrimRight(lines[m.line-1], "\r")
 }
 
-// firstComplaint returns the first error of the log in short, and how many more there
-// are; where none names a line, it is the first line.
+// firstComplaint returns the first error of the log in short form, and the number of
+// further errors. If no message has a line number, it returns the log's first line.
 func firstComplaint(log string, p *Program) string {
 	first, more := "", 0
 	for line := range strings.Lines(log) {
@@ -108,8 +109,8 @@ func firstComplaint(log string, p *Program) string {
 	return fmt.Sprintf("%s; and %d more errors", first, more)
 }
 
-// annotate puts below each message the line that it names, unless the compiler
-// did: newer ones do.
+// annotate adds the source line below each message, unless the compiler did, as newer
+// ones do.
 func annotate(log string, p *Program) string {
 	lines := strings.Split(log, "\n")
 	var b strings.Builder

@@ -12,25 +12,25 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// LibraryVariable names the environment variable with the path of the NVRTC
-// library to open instead of searching. It is ignored in a process that runs with
-// more rights than its user (setuid).
+// LibraryVariable names the environment variable with the path of the NVRTC library to
+// open instead of searching. It is ignored in a process that runs with more rights than
+// its user (setuid).
 const LibraryVariable = "PURECUDA_NVRTC"
 
-// toolkit is how the library is called. On Windows all of CUDA 11.2 to 11.8 have
-// one name, as on Linux, and so has each major version since.
+// toolkit describes the library's names. All of CUDA 11.2 to 11.8 share one name, on
+// Windows as on Linux, and so does each major version since.
 var toolkit = loader.Toolkit{
 	Variable: LibraryVariable,
 	Linux:    []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"},
 	Windows:  []string{"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"},
 }
 
-// Compiler is NVRTC. Any number of goroutines may use it.
+// Compiler is an open NVRTC library. Any number of goroutines may use it.
 type Compiler struct {
 	lib     loader.Library
 	fn      *functions
 	version int
-	file    string // of the library, "" if that is not known
+	file    string // path of the library, "" if unknown
 	archs   []int32
 	cache   *Cache
 
@@ -40,7 +40,7 @@ type Compiler struct {
 	running sync.WaitGroup
 }
 
-// aCompiler is what methods of nil and of zero compilers say.
+// aCompiler describes a compiler for the errors of methods on nil or zero compilers.
 var aCompiler = absent.Kind{Name: "compiler", Make: "nvrtc.Open or nvrtc.New", Code: ErrClosed}
 
 // exists reports whether c was made by Open or New.
@@ -50,30 +50,30 @@ type config struct {
 	path  string
 	upTo  int
 	cache *Cache
-	given bool // cache was set, possibly to nil
+	given bool // cache was given, possibly as nil
 }
 
 // Option changes how a Compiler is opened.
 type Option func(*config)
 
-// WithLibrary opens the library at a path and searches for none.
+// WithLibrary opens the library at a path instead of searching.
 func WithLibrary(path string) Option { return func(c *config) { c.path = path } }
 
-// UpTo passes over libraries of a newer CUDA than version, which is written as
-// driver.Driver.Version does: 12040 for 12.4. A driver refuses PTX that is newer
-// than itself.
+// UpTo skips libraries of a CUDA version newer than the given one, in the format of
+// driver.Driver.Version: 12040 for 12.4. A driver refuses PTX that is newer than
+// itself.
 func UpTo(version int) Option { return func(c *config) { c.upTo = version } }
 
-// WithCache keeps results in a cache of the program's.
+// WithCache stores results in the given cache.
 func WithCache(cache *Cache) Option {
 	return func(c *config) { c.cache, c.given = cache, true }
 }
 
-// WithoutCache compiles every time.
+// WithoutCache makes every call compile.
 func WithoutCache() Option { return WithCache(nil) }
 
-// Open opens NVRTC; the package says where it looks. If there is none, the error
-// matches ErrNotInstalled, is one line that says what to do, and with %+v lists
+// Open opens NVRTC. The package documentation says where it looks. If there is none,
+// the error matches ErrNotInstalled. It says in one line what to do, and with %+v lists
 // everything that was tried. Close the compiler when it is no longer needed.
 func Open(opts ...Option) (*Compiler, error) {
 	var cfg config
@@ -94,7 +94,7 @@ func Open(opts ...Option) (*Compiler, error) {
 	return c, nil
 }
 
-// open opens the named library, or the first that is found.
+// open opens the named library, or the first acceptable one.
 func open(named string, upTo int) (*loader.DynamicLibrary, error) {
 	accept := func(l *loader.DynamicLibrary) error { return acceptable(l, upTo) }
 	if named == "" {
@@ -110,7 +110,7 @@ func open(named string, upTo int) (*loader.DynamicLibrary, error) {
 	return l, nil
 }
 
-// acceptable returns why a library will not do.
+// acceptable returns why a library cannot be used, or nil.
 func acceptable(l loader.Library, upTo int) error {
 	f, err := resolve(l)
 	if err != nil {
@@ -134,8 +134,8 @@ func notOpened(err error, named string) error {
 	return &NotInstalledError{Cause: err}
 }
 
-// New makes a compiler of a library that is open already. It closes the library
-// in Close, and when it fails.
+// New creates a compiler from a library that is already open. The compiler owns the
+// library: Close closes it, and so does New when it fails.
 func New(lib loader.Library, opts ...Option) (*Compiler, error) {
 	if lib == nil {
 		return nil, invalidf("nil library: open one with loader.Open")
@@ -166,7 +166,7 @@ func (c *Compiler) init() (err error) {
 	return nil
 }
 
-// readVersion returns 11080 for 11.8.
+// readVersion returns the version as 11080 for 11.8.
 func (f *functions) readVersion() (int, error) {
 	v := new([2]int32)
 	if c := callPP(&f.version, ptrTo(&v[0]), ptrTo(&v[1])); c != NVRTC_SUCCESS {
@@ -177,7 +177,7 @@ func (f *functions) readVersion() (int, error) {
 
 func ptrTo(p *int32) unsafe.Pointer { return unsafe.Pointer(p) }
 
-// Version returns the CUDA version of the compiler, written as the driver's: 11080 for
+// Version returns the CUDA version of the compiler in the driver's format: 11080 for
 // 11.8.
 func (c *Compiler) Version() int {
 	if !c.exists() {
@@ -201,7 +201,7 @@ func (c *Compiler) Library() string {
 	return c.lib.Name()
 }
 
-// Cache is where results are kept, nil if they are not.
+// Cache returns the cache where results are stored, nil if there is none.
 func (c *Compiler) Cache() *Cache {
 	if !c.exists() {
 		return nil
@@ -209,7 +209,7 @@ func (c *Compiler) Cache() *Cache {
 	return c.cache
 }
 
-// String is NVRTC's version and file.
+// String returns NVRTC's version and file.
 func (c *Compiler) String() string {
 	if !c.exists() {
 		return "no NVRTC compiler"
@@ -217,8 +217,8 @@ func (c *Compiler) String() string {
 	return fmt.Sprintf("NVRTC %s (%s)", c.release(), c.Library())
 }
 
-// Close waits for compilations that are under way and lets go of the library.
-// Closing twice is fine.
+// Close waits for running compilations and releases the library. Closing twice is
+// allowed.
 func (c *Compiler) Close() error {
 	if !c.exists() {
 		return nil
@@ -234,15 +234,15 @@ func (c *Compiler) Close() error {
 	return c.lib.Close()
 }
 
-// permanent keeps the library in the process: NVRTC leaves state of its threads
-// behind that unloading would pull the code from under.
+// permanent keeps the library in the process. NVRTC leaves thread state behind, and
+// unloading the library would remove the code that cleans it up.
 type permanent struct{ loader.Library }
 
 func (permanent) Close() error { return nil }
 
-// findBuiltins opens the library that NVRTC itself opens by name when it first
-// compiles, from NVRTC's own folder: outside the system's search it would not be
-// found. A failure is no error here, because the system may find it.
+// findBuiltins opens the library that NVRTC itself opens by name at its first
+// compilation. If NVRTC is outside the system's search path, that library would not be
+// found. A failure is not an error here, because the system may still find it.
 func (c *Compiler) findBuiltins() {
 	if c.file == "" {
 		return

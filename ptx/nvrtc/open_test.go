@@ -53,8 +53,8 @@ func TestNewerLibraryIsPassedOver(t *testing.T) {
 	}
 }
 
-// A name that is given and wrong is a mistake; a program that does without NVRTC
-// where there is none must not take it for that.
+// A given name that is wrong is a mistake. A program that can do without NVRTC must not
+// take it for an absence.
 func TestNamedLibraryThatDoesNotOpenIsNoAbsence(t *testing.T) {
 	cause := &loader.OpenError{Tried: []loader.Attempt{{Name: "/no/libnvrtc.so", Err: errors.New("no such file")}}}
 	err := notOpened(cause, "/no/libnvrtc.so")
@@ -88,7 +88,8 @@ func TestPlatformWithoutNVRTCSaysSo(t *testing.T) {
 	}
 }
 
-// Whether NVRTC is installed where this runs is not known, but each answer is.
+// Whether NVRTC is installed on this machine is unknown, but either result is well
+// defined.
 func TestOpenFindsNVRTCOrSaysThatThereIsNone(t *testing.T) {
 	t.Setenv(LibraryVariable, "")
 	c, err := Open(WithoutCache())

@@ -2,7 +2,7 @@ package nvrtc
 
 import "encoding/binary"
 
-// packed is a row of byte strings, each behind its length.
+// packed is a sequence of byte strings, each preceded by its length.
 type packed []byte
 
 func (p *packed) put(b []byte) {
@@ -10,7 +10,7 @@ func (p *packed) put(b []byte) {
 	*p = append(*p, b...)
 }
 
-// take removes the first string; it is empty where there is none.
+// take removes and returns the first string, empty if there is none.
 func (p *packed) take() []byte {
 	n, head := binary.Uvarint(*p)
 	if head <= 0 || n > uint64(len(*p)-head) {

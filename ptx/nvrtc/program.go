@@ -7,28 +7,27 @@ import (
 	"strings"
 )
 
-// Program is CUDA C++ text and how to compile it. Only Source has to be set.
+// Program is CUDA C++ text and how to compile it. Only Source is required.
 type Program struct {
-	// Name is how messages call the text, such as "saxpy.cu"; "" stands for
-	// "program.cu". No file of that name is read, but headers are also searched
-	// in its folder.
+	// Name is how messages refer to the text, such as "saxpy.cu"; "" means
+	// "program.cu". No file of that name is read, but its folder is searched for
+	// headers.
 	Name string
-	// Source is the text. Kernels that are to be found by their plain names are
-	// declared extern "C".
+	// Source is the text. Declare kernels extern "C" to find them by their plain names.
 	Source string
-	// Headers are texts of headers by the names in #include.
+	// Headers maps names in #include to the texts of headers.
 	Headers map[string]string
-	// IncludePaths are folders to search headers in. CUDA's own headers, such as
-	// cuda_fp16.h, are in Compiler.CUDAIncludes.
+	// IncludePaths are folders to search for headers. Compiler.CUDAIncludes returns
+	// those of CUDA's own headers, such as cuda_fp16.h.
 	IncludePaths []string
 	// Options are further options of NVRTC, such as "--use_fast_math" or "-DN=3".
 	Options []string
-	// Arch is what to compile for; "" leaves it to NVRTC, whose choice is an old
+	// Arch is what to compile for. "" leaves the choice to NVRTC, which takes an old
 	// virtual architecture. See Compiler.ArchFor.
 	Arch Arch
-	// NameExpressions are C++ names of kernels and variables, such as
-	// "add<float>", whose names in the PTX are wanted: see Result.LoweredName.
-	// Templates are instantiated by naming them here.
+	// NameExpressions are C++ names of kernels and variables, such as "add<float>",
+	// whose names in the PTX are needed: see Result.LoweredName. Naming a template here
+	// instantiates it.
 	NameExpressions []string
 }
 
@@ -40,14 +39,13 @@ type Result struct {
 	Cubin []byte
 	// Log holds the compiler's warnings and remarks; it is usually empty.
 	Log string
-	// Lowered has the names in the PTX by Program.NameExpressions.
+	// Lowered maps Program.NameExpressions to names in the PTX.
 	Lowered map[string]string
-	// Cached reports whether the result was not compiled but found in the cache.
+	// Cached reports whether the result came from the cache.
 	Cached bool
 }
 
-// Image is what to load into a context: the cubin if there is one, or else the
-// PTX.
+// Image returns what to load into a context: the cubin if there is one, else the PTX.
 func (r *Result) Image() []byte {
 	if r == nil {
 		return nil
@@ -58,8 +56,8 @@ func (r *Result) Image() []byte {
 	return r.PTX
 }
 
-// LoweredName returns the name in the PTX of one of the program's
-// NameExpressions, for driver.Module.Kernel.
+// LoweredName returns the name in the PTX of one of the program's NameExpressions, for
+// driver.Module.Kernel.
 func (r *Result) LoweredName(expression string) (string, error) {
 	if r == nil {
 		return "", invalidf("nil result: Compiler.Compile returns one")
@@ -71,7 +69,7 @@ func (r *Result) LoweredName(expression string) (string, error) {
 		expression, slices.Sorted(maps.Keys(r.Lowered)))
 }
 
-// copy returns a result that shares nothing with r.
+// copy returns a deep copy of r.
 func (r *Result) copy() *Result {
 	c := *r
 	c.PTX, c.Cubin, c.Lowered = slices.Clone(r.PTX), slices.Clone(r.Cubin), maps.Clone(r.Lowered)
@@ -87,7 +85,7 @@ func (p *Program) name() string {
 	return p.Name
 }
 
-// options returns the list for NVRTC.
+// options returns the options for NVRTC.
 func (p *Program) options() []string {
 	var list []string
 	if p.Arch != "" {
@@ -99,7 +97,7 @@ func (p *Program) options() []string {
 	return append(list, p.Options...)
 }
 
-// check finds what C strings cannot carry, and contradictions.
+// check finds strings that C cannot represent, and contradictions.
 func (p *Program) check() error {
 	for what, texts := range map[string][]string{
 		"Name": {p.Name}, "Source": {p.Source}, "Arch": {string(p.Arch)},
@@ -121,5 +119,5 @@ func (p *Program) check() error {
 	return nil
 }
 
-// String names the program in messages.
+// String returns the program's name for messages.
 func (p *Program) String() string { return fmt.Sprintf("program %s", p.name()) }

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// scan finds the headers on disk that a program can reach, and puts their paths
-// and contents into its key. NVRTC does not say which headers it read, so all are
-// taken that any #include or __has_include names, whatever #if stands around it,
-// and in all folders where one is, whichever would be taken.
+// scan finds the headers on disk that a program can reach, and adds their paths and
+// contents to its key. NVRTC does not report which headers it read. So scan adds every
+// header that any #include or __has_include names, whatever #if surrounds it, from
+// every folder that has one, whichever NVRTC would choose.
 type scan struct {
 	p       *Program
 	d       digest
 	folders []string
 	seen    map[string]bool
 	bytes   int64
-	opaque  bool // what is included cannot be told
+	opaque  bool // an #include cannot be resolved
 }
 
-// More than this is not read just to find a result.
+// Limits of what is read to find a result.
 const (
 	maxScanFiles = 10_000
 	maxScanBytes = 256 << 20
@@ -33,7 +33,7 @@ func newScan(p *Program, d digest) *scan {
 	return &scan{p: p, d: d, folders: append(folders, optionFolders(p.Options)...), seen: make(map[string]bool)}
 }
 
-// run reports whether all was found.
+// run reports whether everything was found.
 func (s *scan) run() bool {
 	s.text(".", s.p.Source)
 	for _, name := range slices.Sorted(maps.Keys(s.p.Headers)) {
@@ -46,16 +46,16 @@ func (s *scan) run() bool {
 }
 
 var (
-	// directive is a line with #include, with what follows it. A comment may end
-	// before it, or stand in it.
+	// directive matches a line with #include and what follows it. A comment may end
+	// before it or be inside it.
 	directive = regexp.MustCompile(`^(?:.*\*/)?[ \t\v\f]*(?:#|%:|\?\?=)(?:[ \t\v\f]|/\*.*?\*/)*include(?:_next)?\b(?:[ \t\v\f]|/\*.*?\*/)*(.*)`)
-	// question is a question for a header, with what follows it.
+	// question matches __has_include and what follows it.
 	question = regexp.MustCompile(`\b__has_include(?:_next)?[ \t]*\([ \t]*("[^"]*"|<[^>]*>|)`)
 
 	splices = strings.NewReplacer("\\\r\n", "", "\\\n", "")
 )
 
-// text looks for headers in a text that lies in a folder.
+// text looks for headers in a text from a folder.
 func (s *scan) text(folder, text string) {
 	if strings.Contains(text, "\\\n") || strings.Contains(text, "\\\r\n") {
 		text = splices.Replace(text)
@@ -72,7 +72,7 @@ func (s *scan) text(folder, text string) {
 	}
 }
 
-// line takes the headers that a line names.
+// line includes the headers that a line names.
 func (s *scan) line(folder, line string) {
 	found := question.FindAllStringSubmatch(line, -1)
 	if m := directive.FindStringSubmatch(line); m != nil {
@@ -82,7 +82,7 @@ func (s *scan) line(folder, line string) {
 		if name, ok := headerName(m[1]); ok {
 			s.include(folder, name)
 		} else {
-			s.opaque = true // a macro names it
+			s.opaque = true // the header is named by a macro
 		}
 	}
 }
@@ -100,7 +100,7 @@ func headerName(rest string) (string, bool) {
 	return name, ok && name != ""
 }
 
-// include takes every file that the name can mean.
+// include adds every file that the name can refer to.
 func (s *scan) include(folder, name string) {
 	if filepath.IsAbs(name) {
 		s.file(name)
@@ -112,7 +112,7 @@ func (s *scan) include(folder, name string) {
 	}
 }
 
-// file takes a file if it is there.
+// file adds a file if it exists.
 func (s *scan) file(path string) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -134,19 +134,19 @@ func (s *scan) file(path string) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		s.opaque = true // NVRTC may be able to
+		s.opaque = true // NVRTC may be able to read it
 		return
 	}
 	s.d.add(path, string(text))
 	s.text(filepath.Dir(path), string(text))
 }
 
-// optionFolders returns the folders that options name.
+// optionFolders returns the include folders in the options.
 func optionFolders(options []string) []string {
 	return optionValues(options, "-I", "--include-path")
 }
 
-// includedFirst are headers that options include.
+// includedFirst returns the headers that the options include before the text.
 func includedFirst(options []string) []string {
 	return optionValues(options, "-include", "--pre-include")
 }
