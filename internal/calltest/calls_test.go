@@ -16,7 +16,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// open opens the stand-in as programs open a driver: by the variable's path.
+// open opens the stand-in as a program opens a driver: by the path in the environment
+// variable.
 func open(t *testing.T) *driver.Driver {
 	t.Helper()
 	if os.Getenv(loader.PathVariable) == "" {
@@ -34,7 +35,7 @@ func open(t *testing.T) *driver.Driver {
 	return d
 }
 
-// code returns the number that a function of the stand-in answered.
+// code returns the result code of a call to the stand-in.
 func code(err error) int {
 	var e *driver.Error
 	if !errors.As(err, &e) {
@@ -134,10 +135,10 @@ func TestCCallsBackBeforeItReturns(t *testing.T) {
 	}
 }
 
-// called is where callbacks of C's threads say that they came.
+// called receives a value when a callback on a C thread arrives.
 var called = make(chan int)
 
-// tokens are what the callbacks are given pointers into.
+// tokens is the memory that the callbacks get pointers into.
 var tokens [64]byte
 
 func TestThreadsOfCCallGo(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// library opens the stand-in as any library that a program brings.
+// library opens the stand-in like a library that a program ships.
 func library(t *testing.T) loader.Library {
 	t.Helper()
 	path := os.Getenv(loader.PathVariable)
@@ -34,7 +34,7 @@ func library(t *testing.T) loader.Library {
 	return lib
 }
 
-// functions are those of the stand-in that no driver has.
+// functions are the stand-in's functions that no driver has.
 type functions struct {
 	Mixed func(a int32, b float32, c int64, d float64, e int8, f float32, g uint16, h float64, i uintptr, j float32, k uint32, l float64,
 		m int64, n float32, o float64, p float32, q float64, r int32, s float32) float64
@@ -66,7 +66,7 @@ func TestWordsAndFloatsArriveInOrder(t *testing.T) {
 	if got != want {
 		t.Errorf("C computes %v, want %v", got, want)
 	}
-	// Each argument alone, so that no two mistakes make up for each other.
+	// Each argument alone, so that mistakes cannot cancel out.
 	if got := f.Mixed(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0); got != 17 {
 		t.Errorf("argument 17 alone: %v", got)
 	}
@@ -125,8 +125,8 @@ func TestAFunctionOfATableCallsBack(t *testing.T) {
 	}
 }
 
-// The scope's calls come first, and the mode is given back after the call, whether
-// they are functions of C, then all of it is one native call, or of Go.
+// The scope's calls come first, and the mode is restored after the call. For C
+// functions all of it is a single native call.
 func TestFloatsUnderAScope(t *testing.T) {
 	for _, native := range []bool{true, false} {
 		var log []string

@@ -1,8 +1,8 @@
 // Package faulty wraps a [loader.Library] so that a chosen call fails.
 //
-// It is for tests of cleanup paths: a flow is run once to count its driver
-// calls, then once per call with that call failing, and after each run nothing
-// may be left behind. It imports loader only and knows CUDA by its names.
+// It is for tests of cleanup paths. A flow is run once to count its driver calls, then
+// once per call with that call failing. After each run nothing may be left behind. The
+// package imports only loader, and refers to CUDA functions by name.
 package faulty
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Library forwards every call to the library that it wraps and fails those
-// that it was told to. It may be used by any number of goroutines.
+// Library forwards every call to the library that it wraps, except the calls that it
+// was told to fail. Any number of goroutines may use it.
 type Library struct {
 	inner loader.Library
 
@@ -26,33 +26,33 @@ type Library struct {
 	before func(symbol string)
 }
 
-// Call is one call that was seen while the library was counting.
+// Call is one call that the library counted.
 type Call struct {
-	Symbol string // as it was looked up: cuMemAlloc_v2
-	Result uint32 // what the caller got
-	Failed bool   // the failure is ours
+	Symbol string // the looked-up name: cuMemAlloc_v2
+	Result uint32 // what the caller received
+	Failed bool   // the library caused the failure
 }
 
-// rule says which call fails and with what.
+// rule says which call fails, and with which result.
 type rule struct {
-	symbol string // "" is any
-	nth    int    // counted from 1; 0 never
+	symbol string // "" means any
+	nth    int    // counted from 1; 0 means never
 	result uint32
 }
 
-// Wrap returns a library that forwards to inner until it is told otherwise.
+// Wrap returns a library that forwards to inner until a failure is set.
 func Wrap(inner loader.Library) *Library {
 	return &Library{inner: inner, ignore: map[string]bool{}}
 }
 
-// Name says which library is wrapped.
+// Name returns the name of the wrapped library, marked as faulty.
 func (l *Library) Name() string { return "faulty " + l.inner.Name() }
 
 // Close closes the wrapped library.
 func (l *Library) Close() error { return l.inner.Close() }
 
-// Lookup returns the wrapped library's function behind a Go function that
-// counts, and fails where it is told to.
+// Lookup returns a Go function that counts its calls and forwards them to the wrapped
+// library's function, or fails them.
 func (l *Library) Lookup(symbol string) (loader.Proc, error) {
 	p, err := l.inner.Lookup(symbol)
 	if err != nil || p.IsZero() {
@@ -63,7 +63,7 @@ func (l *Library) Lookup(symbol string) (loader.Proc, error) {
 	}), nil
 }
 
-// Ignore takes functions out of the count: they never fail.
+// Ignore excludes functions from the count: they never fail.
 func (l *Library) Ignore(symbols ...string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *Library) Ignore(symbols ...string) {
 	}
 }
 
-// Before sets a function that runs before each counted call is forwarded, for
+// Before sets a function that runs before each counted call is forwarded. It is for
 // tests that must act in the middle of a flow. nil removes it.
 func (l *Library) Before(f func(symbol string)) {
 	l.mu.Lock()
@@ -91,7 +91,7 @@ func (l *Library) FailCall(symbol string, n int, result uint32) {
 	l.arm(rule{symbol: symbol, nth: n, result: result})
 }
 
-// Stop ends the count and returns the calls that were seen.
+// Stop ends the count and returns the counted calls.
 func (l *Library) Stop() []Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,8 +128,8 @@ func (l *Library) call(symbol string, p *loader.Proc, a loader.Args) uintptr {
 	return r
 }
 
-// next counts a call and says whether it is the one to fail, and with what. That
-// is noted at once: who ends the count while it is under way hears of it.
+// next counts a call and says whether to fail it, and with what. A failure is recorded
+// at once, so that Stop reports it even while the call is running.
 func (l *Library) next(symbol string) (fail, counted bool, result uint32, before func(string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,10 +155,9 @@ func (l *Library) note(c Call) {
 	l.log = append(l.log, c)
 }
 
-// GivesBack reports whether a function releases something. Such a call is
-// made before it is reported as failed: a caller has no second way to release
-// the thing, so a test that looks for leaks afterwards would blame it for
-// what the wrapper did not do.
+// GivesBack reports whether a function releases something. Such a call is made before
+// it is reported as failed. A caller has no second way to release the object, so a test
+// that looks for leaks would otherwise blame the caller.
 func GivesBack(symbol string) bool {
 	for _, word := range []string{"Destroy", "Free", "Unload", "Release", "Unregister", "EndCapture"} {
 		if strings.Contains(symbol, word) {

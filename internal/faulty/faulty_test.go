@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// counters is a library of two functions that count their calls.
+// counters is a library with two functions that count their calls.
 type counters map[string]int
 
 func (c counters) Name() string { return "counters" }

@@ -1,11 +1,11 @@
-// Package gputest runs one test on every driver there is: on the emulator
-// always, on a GPU where there is one. It imports driver and the emulator and
-// is for tests only.
+// Package gputest runs a test on every available driver: always on the emulator, and on
+// a GPU where there is one. It imports driver and the emulator, so it is for tests
+// only.
 //
-// With PURECUDA_REQUIRE_GPU=1 a missing GPU is a failure; a test can then not
-// pass by being skipped. With a larger number so are the tests about several
-// GPUs, where there are fewer. Whatever a test leaves open, or drops without closing,
-// fails it with the stack of its creation.
+// With PURECUDA_REQUIRE_GPU=1 a missing GPU is a failure, so that a test cannot pass by
+// being skipped. With a larger number, tests that need several GPUs also fail if there
+// are fewer. Anything that a test leaves open, or drops without closing, fails it with
+// the stack of its creation.
 package gputest
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// RequireGPU is the environment variable that turns "no GPU" into a failure: the
-// number of GPUs that there have to be.
+// RequireGPU names the environment variable that makes a missing GPU a failure. Its
+// value is the required number of GPUs.
 const RequireGPU = cudatest.RequireGPU
 
 // Each runs test on the emulator and on the GPU, each time with the primary
@@ -30,22 +30,22 @@ func Each(t *testing.T, test func(t *testing.T, c *driver.Context)) {
 	EachDriver(t, func(t *testing.T, d *driver.Driver) { withContext(t, d, test) })
 }
 
-// EachDriver runs test on an emulator of its own and on the system's driver.
+// EachDriver runs test on a new emulator and on the system's driver.
 func EachDriver(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
 	t.Helper()
 	t.Run("emulator", func(t *testing.T) { test(t, Emulator(t, emulator.Config{})) })
 	t.Run("gpu", func(t *testing.T) { test(t, GPU(t)) })
 }
 
-// OnEmulator runs test on an emulator alone, for what only an emulator can be
-// asked for: more devices, less memory, an older version.
+// OnEmulator runs test only on an emulator, for properties that only an emulator can be
+// given: more devices, less memory, an older version.
 func OnEmulator(t *testing.T, cfg emulator.Config, test func(t *testing.T, c *driver.Context)) {
 	t.Helper()
 	withContext(t, Emulator(t, cfg), test)
 }
 
-// OnGPU runs test on the GPU alone, for what says nothing on an emulator:
-// times, and the limits of real hardware.
+// OnGPU runs test only on the GPU, for what an emulator cannot show: times, and the
+// limits of real hardware.
 func OnGPU(t *testing.T, test func(t *testing.T, c *driver.Context)) {
 	t.Helper()
 	withContext(t, GPU(t), test)
@@ -63,7 +63,7 @@ func Emulator(t testing.TB, cfg emulator.Config) *driver.Driver {
 	return Driver(t, emu)
 }
 
-// Driver is Emulator for any library, for example a wrapped emulator.
+// Driver is Emulator for any library, such as a wrapped emulator.
 func Driver(t testing.TB, lib loader.Library) *driver.Driver {
 	t.Helper()
 	d, err := driver.New(Record(t, lib))
@@ -75,15 +75,15 @@ func Driver(t testing.TB, lib loader.Library) *driver.Driver {
 	return d
 }
 
-// GPU returns the system's driver. Without a usable one the test is skipped,
-// or fails if a GPU is required. The driver stays open: closing one that was
-// initialised is not safe.
+// GPU returns the system's driver. Without a usable one it skips the test, or fails it
+// if a GPU is required. The driver stays open, because closing an initialised driver is
+// not safe.
 func GPU(t testing.TB) *driver.Driver {
 	t.Helper()
 	return GPUs(t, 1)
 }
 
-// GPUs is GPU for tests about n of them.
+// GPUs is GPU for tests that need n GPUs.
 func GPUs(t testing.TB, n int) *driver.Driver {
 	t.Helper()
 	if err := driver.Available(); err != nil {
@@ -104,7 +104,7 @@ func GPUs(t testing.TB, n int) *driver.Driver {
 	return d
 }
 
-// missing skips a test about n GPUs, or fails it if there have to be so many.
+// missing skips a test that needs n GPUs, or fails it if that many are required.
 func missing(t testing.TB, n int, why string) {
 	t.Helper()
 	if required := cudatest.Required(t); required >= n {

@@ -8,21 +8,21 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// CheckRaces is the environment variable that has emulated devices look for
-// data races, which then fail the test. Kernels take some 20 times as long.
+// CheckRaces names the environment variable that makes emulated devices look for data
+// races, which then fail the test. Kernels take about 20 times as long.
 const CheckRaces = "PURECUDA_CHECK_RACES"
 
-// races is what is expected of the emulators of a test.
+// races holds the findings that a test expects of its emulators.
 type races struct {
 	expected func(f emulator.Finding) bool // nil: none
 }
 
-// racesOf are the races of tests with an emulator, by the tests' names.
+// racesOf has the expected races of tests with an emulator, by test name.
 var racesOf sync.Map
 
-// ExpectRace has races that the test means to have not fail it: is tells their
-// findings from all others. If races are looked for, there has to be one. On a GPU
-// it does nothing.
+// ExpectRace keeps races that the test causes on purpose from failing it. is
+// distinguishes their findings from all others. If races are looked for, at least one
+// must occur. On a GPU it does nothing.
 func ExpectRace(t testing.TB, is func(f emulator.Finding) bool) {
 	t.Helper()
 	r, emulated := racesOf.Load(t.Name())

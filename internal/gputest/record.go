@@ -12,20 +12,20 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// WriteCodes is the environment variable that names a file to which every test
-// adds the failures that its driver answered: of which function and with which
-// code, each once. Made here and on a GPU machine, the two files say where the
-// emulator and the driver differ.
+// WriteCodes names the environment variable with a file to which every test appends the
+// failures that its driver returned: function and code, each pair once. Comparing a
+// file from an emulator run with one from a GPU shows where the emulator and the driver
+// differ.
 const WriteCodes = "PURECUDA_WRITE_CODES"
 
-// recorder is a library that notes failures.
+// recorder is a library that records failures.
 type recorder struct {
 	loader.Library
 	mu     sync.Mutex
 	failed map[string]bool
 }
 
-// Record wraps the library of a test if a file is named.
+// Record wraps the library of a test if WriteCodes names a file.
 func Record(t testing.TB, lib loader.Library) loader.Library {
 	name := os.Getenv(WriteCodes)
 	if name == "" {
@@ -69,7 +69,7 @@ func (rec *recorder) write(t testing.TB, name string) {
 	}
 }
 
-// system opens the system's driver, recorded if that is asked for.
+// system opens the system's driver, recorded if WriteCodes names a file.
 func system(t testing.TB) (*driver.Driver, error) {
 	if os.Getenv(WriteCodes) == "" {
 		return driver.Open()

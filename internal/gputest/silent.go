@@ -9,9 +9,9 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Silent returns a context of an emulator that answers calls of one function by
-// success and does nothing: for what a call costs on this side of the driver,
-// where the emulator's own work would be counted.
+// Silent returns a context of an emulator whose version of one function returns success
+// and does nothing. It is for measuring the cost of a call up to the driver, without
+// the emulator's own work.
 func Silent(t testing.TB, f cu.Function) *driver.Context {
 	t.Helper()
 	return Context(t, Driver(t, silent{emulator.New(emulator.Config{}), f.Symbol()}))
@@ -22,7 +22,7 @@ type silent struct {
 	symbol string
 }
 
-// Lookup replaces the function that is not called.
+// Lookup replaces the silenced function.
 func (s silent) Lookup(symbol string) (loader.Proc, error) {
 	inner, err := s.Library.Lookup(symbol)
 	if err != nil || symbol != s.symbol {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TempDir is t.TempDir for tests that are also run under Wine, which does not
-// delete files the way Go asks: on Windows a folder that cannot be removed is
-// left and fails nothing.
+// TempDir is t.TempDir for tests that also run under Wine, which does not delete files
+// the way Go asks. On Windows, a folder that cannot be removed is left behind without
+// failing the test.
 func TempDir(t testing.TB) string {
 	t.Helper()
 	if runtime.GOOS != "windows" {

@@ -9,9 +9,9 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Watched returns a context of an emulator whose calls of one function are
-// shown to see before they are made: for what reaches the driver and does not
-// come back.
+// Watched returns a context of an emulator that calls see before each call of one
+// function. It is for checking what reaches the driver when the call does not report
+// it.
 func Watched(t testing.TB, f cu.Function, see func(a loader.Args)) *driver.Context {
 	t.Helper()
 	return Context(t, Driver(t, watched{emulator.New(emulator.Config{}), f.Symbol(), see}))
@@ -23,7 +23,7 @@ type watched struct {
 	see    func(a loader.Args)
 }
 
-// Lookup puts see before the function that is watched.
+// Lookup wraps the watched function with see.
 func (w watched) Lookup(symbol string) (loader.Proc, error) {
 	inner, err := w.Library.Lookup(symbol)
 	if err != nil || symbol != w.symbol {

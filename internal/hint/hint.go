@@ -1,5 +1,5 @@
-// Package hint has what packages driver and driver/cu both say in errors.
+// Package hint has text that the errors of both driver and driver/cu contain.
 package hint
 
-// ContextLost ends the hint of an error after which the context is lost.
+// ContextLost ends the hint of an error that loses the context.
 const ContextLost = "the context is lost: close what is open and go on in a new process"

@@ -1,15 +1,15 @@
 package launchers
 
-// MaxDims is how many dimensions a strided copy has at most.
+// MaxDims is the largest number of dimensions of a strided copy.
 const MaxDims = 8
 
-// Strided is what [StridedCopy] copies: runs of bytes, as many as the product of
-// the extents. Strides and offsets are in bytes, of runs of one size. Dimensions
-// that are not used come first and have the extent 1. kernels.NewStrided makes
-// one of shapes and strides, and checks them.
+// Strided describes a [StridedCopy]. It copies runs of bytes; their number is the
+// product of the extents. Strides and offsets are in bytes, and all runs have the same
+// size. Unused dimensions come first and have the extent 1. kernels.NewStrided creates
+// and checks one from shapes and strides.
 type Strided struct {
-	Runs, Run            uint64 // how many runs of bytes, and their length
-	To, From             int64  // where the first one begins
+	Runs, Run            uint64 // number of runs, and bytes in each
+	To, From             int64  // offsets of the first run
 	Extent               [MaxDims]uint64
 	ToStride, FromStride [MaxDims]int64
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/internal/launches"
 )
 
-// With the tag purecuda_syscall argument blocks go to the heap.
+// With the tag purecuda_syscall, argument blocks escape to the heap.
 func TestNoLauncherAllocates(t *testing.T) {
 	test := func(t *testing.T, c *driver.Context) {
 		r := newRig(t, c)
@@ -23,6 +23,6 @@ func TestNoLauncherAllocates(t *testing.T) {
 		})
 	}
 	t.Run("gpu", func(t *testing.T) { gputest.OnGPU(t, test) })
-	// What the emulator allocates is not the launcher's.
+	// The emulator's own allocations are not the launcher's.
 	t.Run("silent", func(t *testing.T) { test(t, gputest.Silent(t, cu.FnCuLaunchKernel)) })
 }

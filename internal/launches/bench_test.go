@@ -9,9 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/launches"
 )
 
-// BenchmarkDo is what a launch costs on this side of the driver: its own launch
-// does nothing here. The names of the kernels are those with few and with many
-// parameters.
+// BenchmarkDo measures a launch up to the driver, whose launch function does nothing
+// here. The kernels are some with few and some with many parameters.
 func BenchmarkDo(b *testing.B) {
 	r := newRig(b, gputest.Silent(b, cu.FnCuLaunchKernel))
 	names := map[string]bool{"fill_b32": true, "add_f32": true, "sum_f32_f32": true, "layernorm_f32": true, "rope_f32": true, "strided_copy": true}

@@ -1,6 +1,6 @@
-// Package launches has a launch of every kernel of package launchers, with
-// arguments that leave it nothing to do. Tests and the comparison with C go
-// through them: they see what launching costs, with every signature there is.
+// Package launches has a launch of every kernel of package launchers, with arguments
+// that give it nothing to do. Tests and the comparison with C use it to cover the cost
+// of launching with every kind of signature.
 package launches
 
 import (
@@ -12,27 +12,27 @@ import (
 
 //go:generate go run ./internal/table ../launchers table.go
 
-// Launch is how one kernel is launched.
+// Launch describes how to launch one kernel.
 type Launch struct {
 	Text   string // name of the PTX file
-	Kernel string // name in it
+	Kernel string // name of the kernel in that file
 	in     func(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error)
 }
 
-// Do launches a kernel by its launcher, all arguments anew.
+// Do launches a kernel through its launcher, with all arguments.
 type Do func(on driver.Doer) error
 
-// All returns the launches of all kernels, in the order of files and of kernels in
-// them.
+// All returns the launches of all kernels, by file and in source order.
 func All() []Launch { return table }
 
-// In finds the kernel in a context and returns it with what launches it.
+// In finds the kernel in a context, and returns it with a configuration and a function
+// that launches it.
 func (l Launch) In(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 	return l.in(c, a)
 }
 
-// Args are the arguments that are memory: all of them the same. Numbers are 0,
-// those of elements and rows among them.
+// Args are the memory arguments, all of which are the same memory. Numbers are 0, those
+// of elements and rows included.
 type Args struct {
 	buffer *driver.Buffer[byte]
 

@@ -86,7 +86,7 @@ func TestEveryKernelHasALaunch(t *testing.T) {
 	}
 }
 
-// With nothing to do, nothing is read or written.
+// With nothing to do, a kernel reads and writes nothing.
 func TestEveryLauncherLaunches(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		r := newRig(t, c)

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// generations are the drivers in Debian 12. A machine without a GPU can open
-// them, resolve their functions and be told by cuInit that it has no device.
+// generations are the drivers in Debian 12. On a machine without a GPU they can be
+// opened and their functions resolved, and cuInit reports that there is no device.
 var generations = []struct {
 	name    string
 	library string
@@ -54,8 +54,8 @@ func TestNVIDIADriverSaysItsVersion(t *testing.T) {
 	})
 }
 
-// A function that the driver's CUDA version has must be found, one that is
-// newer must not be.
+// A function that belongs to the driver's CUDA version must be found; a newer one must
+// not.
 func TestNVIDIADriverHasWhatItsVersionHas(t *testing.T) {
 	each(t, func(t *testing.T, d *cu.Driver, version int) {
 		var has, lacks int
@@ -114,7 +114,7 @@ func callWithZeros(t *testing.T, d *cu.Driver, f cu.Function) error {
 	return err
 }
 
-// release writes 12040 as 12.4.
+// release formats 12040 as 12.4.
 func release(version int) string {
 	return fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// programs builds every example and gives their files.
+// programs builds every example and returns the paths of the programs.
 func programs(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func programs(t *testing.T) []string {
 	return files
 }
 
-// start runs a program on a driver library, and gives its exit status.
+// start runs a program with a driver library, and returns its output and exit status.
 func start(t *testing.T, program, library, device string) (string, int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -52,8 +52,8 @@ func start(t *testing.T, program, library, device string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// Every example, asked for a GPU that there is not, says so in a line and what to
-// do, or that a library is missing which it is about; none of them breaks down.
+// When an example is asked for a GPU that does not exist, it says so in one line, with
+// what to do, or names a library that it needs and that is missing. None crashes.
 func TestNVIDIAExamplesSayThatThereIsNoDevice(t *testing.T) {
 	for _, program := range programs(t) {
 		for _, g := range generations {
@@ -69,7 +69,7 @@ func TestNVIDIAExamplesSayThatThereIsNoDevice(t *testing.T) {
 	}
 }
 
-// Left to choose, every example goes on on the emulator, and says that and why.
+// When it may choose, every example continues on the emulator, and says so and why.
 func TestNVIDIAExamplesGoOnWithoutADevice(t *testing.T) {
 	library := part(t, generations[len(generations)-1].library)
 	for _, program := range programs(t) {

@@ -12,9 +12,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// The table of versions and targets is compared with the real assembler's, that
-// of CUDA 11.8: every pair of a version, among them some that there are not, and
-// of a target.
+// The table of versions and targets is compared with the real assembler of CUDA 11.8,
+// for every pair of a target and a version, including versions that do not exist.
 func TestNVIDIAAssemblerTakesTheHeadersThatNeedsTakes(t *testing.T) {
 	ptxas := part(t, "toolkit/usr/bin/ptxas")
 	file := filepath.Join(t.TempDir(), "header.ptx")

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// The check of PTX agrees with the real assembler on every conversion: the tool
-// fails where more than one in a hundred is judged otherwise. Mutants of the
-// project's kernels need ptxas 12.4 beside this one, which takes some that 12.4
-// refuses: make ptx-oracle.
+// The check of PTX agrees with the real assembler about every conversion. The tool
+// fails if more than one in a hundred is judged differently. Mutants of the project's
+// kernels also need ptxas 12.4, because this one accepts some that 12.4 refuses: make
+// ptx-oracle.
 func TestNVIDIAAssemblerAgreesWithTheCheck(t *testing.T) {
 	ptxas := part(t, "toolkit/usr/bin/ptxas")
 	for _, args := range [][]string{

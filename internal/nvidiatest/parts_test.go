@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// part returns the one file of the downloaded parts that matches the pattern.
+// part returns the only downloaded file that matches the pattern.
 func part(t *testing.T, pattern string) string {
 	t.Helper()
 	dir := os.Getenv("PURECUDA_NVIDIA_PARTS")

@@ -27,7 +27,8 @@ func ptx2go(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// The Go that is made of a source by NVRTC is the one that is made by nvcc.
+// Go generated from a source compiled by NVRTC equals Go generated from the same source
+// compiled by nvcc.
 func TestNVIDIAPtx2goCompilesByNVRTC(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := os.Stat("/usr/local/cuda/bin/nvcc"); err == nil {
@@ -38,7 +39,7 @@ func TestNVIDIAPtx2goCompilesByNVRTC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As sources begin that were written for nvcc.
+	// The usual beginning of sources written for nvcc.
 	source = append([]byte("#include <cuda_runtime.h>\n#include <cstdint>\n#include <stdio.h>\n#include <cmath>\n"), source...)
 	if err := os.WriteFile(filepath.Join(dir, "particles.cu"), source, 0o666); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Every PTX file of the repository is assembled by the real assembler, for its
-// own target.
+// The real assembler accepts every PTX file of the repository for the file's own
+// target.
 func TestNVIDIAAssemblerTakesEveryPTXFile(t *testing.T) {
 	ptxas := part(t, "toolkit/usr/bin/ptxas")
 	root, err := filepath.Abs("../..")
@@ -36,8 +36,8 @@ func TestNVIDIAAssemblerTakesEveryPTXFile(t *testing.T) {
 	}
 }
 
-// ptxFiles lists the PTX that ships. Folders named testdata may hold broken
-// PTX on purpose, and the others below are not part of the repository.
+// ptxFiles lists the PTX that ships. Folders named testdata may contain invalid PTX on
+// purpose, and the other excluded folders are not part of the repository.
 func ptxFiles(t *testing.T, root string) []string {
 	t.Helper()
 	var files []string

@@ -15,14 +15,14 @@ var checklist string
 //	== what it shows | version [target{,option}] [module] [refused]
 //	text
 //
-// The text goes into the kernel that prelude opens; with "module" it stands
-// behind the header alone. "refused" marks what the ISA allows, or did once, and
-// the assembler of CUDA 11.8 does not take.
+// The text goes into the kernel that prelude opens. With "module" it directly follows
+// the header. "refused" marks text that the ISA allows, or once did, but that the
+// assembler of CUDA 11.8 does not accept.
 type Snippet struct {
 	Name    string
-	Version string // .version that brought it
+	Version string // .version that introduced it
 	Target  string // .target with its options
-	Line    int    // of the heading
+	Line    int    // line of the heading
 	Refused bool
 	Text    string
 	whole   bool
@@ -58,7 +58,7 @@ func (s Snippet) Arch() string {
 	return arch
 }
 
-// Checklist returns every snippet, in the order of the file.
+// Checklist returns every snippet, in file order.
 func Checklist() []Snippet {
 	var out []Snippet
 	for i, line := range strings.Split(checklist, "\n") {

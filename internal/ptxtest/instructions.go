@@ -8,8 +8,8 @@ import (
 //go:embed testdata/instructions.txt
 var instructions string
 
-// Pattern is one line of testdata/instructions.txt: instruction forms that
-// differ in what stands between < and >.
+// Pattern is one line of testdata/instructions.txt: instruction forms that differ in
+// what is between < and >.
 type Pattern struct {
 	Section string
 	Version string
@@ -36,7 +36,7 @@ const surroundings = `.address_size 64
 	.reg .b64 %d<16>;
 `
 
-// Module returns a whole module with the given forms of the pattern in it.
+// Module returns a whole module with the given forms of the pattern.
 func (p Pattern) Module(forms ...string) string {
 	var b strings.Builder
 	b.WriteString(".version " + p.Version + "\n.target " + p.Target + "\n" + surroundings)
@@ -53,7 +53,7 @@ func (p Pattern) Module(forms ...string) string {
 // Forms returns the pattern's instructions.
 func (p Pattern) Forms() []string { return choices(p.Text) }
 
-// choices resolves the first bracket, and those behind it.
+// choices expands the first bracket, and those after it.
 func choices(text string) []string {
 	before, rest, ok := strings.Cut(text, "<")
 	if !ok {
@@ -69,7 +69,7 @@ func choices(text string) []string {
 	return out
 }
 
-// Instructions returns all patterns, in the order of the file.
+// Instructions returns all patterns, in file order.
 func Instructions() []Pattern {
 	var out []Pattern
 	var at Pattern

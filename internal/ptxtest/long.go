@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// LongText writes a text with n of something, for the sizes of which it says how
-// large n is to be: there, work that grows with the square of n is most of it.
+// LongText writes a text that contains n of something. N is a size at which work that
+// grows with the square of n would dominate.
 type LongText struct {
 	N     int
 	write func(p func(format string, args ...any), n int)
@@ -14,7 +14,7 @@ type LongText struct {
 
 const longHead = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
-// Text returns a module with n of it.
+// Text returns a module that contains n of it.
 func (l LongText) Text(n int) string {
 	var b strings.Builder
 	b.WriteString(longHead)
@@ -22,7 +22,7 @@ func (l LongText) Text(n int) string {
 	return b.String()
 }
 
-// kernelOf returns a kernel with n lines in its body.
+// kernelOf returns a function that writes a kernel with n lines in its body.
 func kernelOf(regs string, line func(p func(string, ...any), i int)) func(func(string, ...any), int) {
 	return func(p func(string, ...any), n int) {
 		p(".visible .entry k(.param .u32 a)\n{\n.reg .pred %%p<2>;\n.reg .b32 %%r<"+regs+">;\n.reg .b64 %%d<4>;\nld.param.u32 %%r1, [a];\n", n+2)
@@ -35,7 +35,7 @@ func kernelOf(regs string, line func(p func(string, ...any), i int)) func(func(s
 
 const emptyKernel = ".visible .entry k()\n{\nret;\n}\n"
 
-// LongTexts are texts whose loading, or refusal, was quadratic once or could be.
+// LongTexts are texts whose loading or refusal once took quadratic time, or could.
 var LongTexts = map[string]LongText{
 	"branches over one register": {3000, kernelOf("%d", func(p func(string, ...any), i int) {
 		p("setp.eq.s32 %%p1, %%r1, %d;\n@!%%p1 bra L%d;\nadd.s32 %%r1, %%r1, 1;\nL%d:\n", i, i, i)
@@ -181,7 +181,7 @@ var LongTexts = map[string]LongText{
 	}},
 }
 
-// chain writes n functions, each of which calls the one before.
+// chain writes n functions, each of which calls the previous one.
 func chain(p func(string, ...any), n int) {
 	p(".func f0()\n{\nret;\n}\n")
 	for i := 1; i < n; i++ {

@@ -26,7 +26,7 @@ func Agree(t testing.TB, m *ptx.Module, info *ptx.ModuleInfo) {
 			t.Errorf("kernel %s is not there", f.Name)
 			continue
 		}
-		// Of several declarations any may be the one that counts, lines apart.
+		// Any of several declarations may be the one that counts, except for the line.
 		if want := f.Signature(); len(m.Kernels()) == len(info.Kernels) && f.Body != nil {
 			want.Line = got.Line
 			if !reflect.DeepEqual(*got, want) {
@@ -39,7 +39,7 @@ func Agree(t testing.TB, m *ptx.Module, info *ptx.ModuleInfo) {
 	}
 }
 
-// withoutPositions clears every Pos of a tree, and the module's source.
+// withoutPositions clears every Pos in a tree, and the module's source.
 func withoutPositions(m *ptx.Module) *ptx.Module {
 	m.Name, m.Source = "", ""
 	clearPositions(reflect.ValueOf(m))
@@ -67,7 +67,7 @@ func clearPositions(v reflect.Value) {
 	}
 }
 
-// RoundTrip prints m, parses that, and compares the trees and the second print.
+// RoundTrip prints m, parses the result, and compares the trees and a second print.
 func RoundTrip(t testing.TB, m *ptx.Module) {
 	t.Helper()
 	text := m.String()

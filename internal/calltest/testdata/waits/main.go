@@ -1,5 +1,5 @@
-// Waits does nothing but wait for C to call back, three times. A test cannot
-// show that: its own time limit keeps Go from taking it for dead.
+// Waits does nothing but wait for C to call back, three times. A test cannot show this,
+// because the timer of its time limit keeps Go from reporting a deadlock.
 package main
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// later is the stream whose work the stand-in begins after so many
-// milliseconds: when every goroutine waits.
+// later is the stream whose work the stand-in starts after that many milliseconds, when
+// every goroutine waits.
 const later = 300
 
 var data [3]byte

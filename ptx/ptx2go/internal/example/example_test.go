@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// rig is what a test of the generated launchers needs. All of it is closed when
-// the test ends.
+// rig holds what a test of the generated launchers needs. All of it is closed when the
+// test ends.
 type rig struct {
 	*testing.T
 	c  *driver.Context
@@ -37,7 +37,7 @@ func buffer[T any](r *rig, v []T) *driver.Buffer[T] {
 	return b
 }
 
-// wants waits for the stream and compares.
+// wants waits for the stream and compares the memory.
 func wants[T comparable](r *rig, m driver.MemoryOf[T], want ...T) {
 	r.Helper()
 	noError(r.T, r.s.Wait(context.Background()))

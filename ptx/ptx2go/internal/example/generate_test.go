@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/ptx/ptx2go/internal/gen"
 )
 
-// The files are embedded, so that the test runs where the source is not.
+// The files are embedded, so that the test runs without the source tree.
 //
 //go:embed *.ptx *.cu *_ptx.go
 var committed embed.FS

@@ -23,7 +23,7 @@ func TestDirectLaunchesAreRecordedWithWhatTheyUse(t *testing.T) {
 			}
 			return nil
 		}))(t)
-		noError(t, x.Close()) // the graph holds it
+		noError(t, x.Close()) // the graph retains it
 		defer func() { noError(t, g.Close()) }()
 		if checked := must(g.Check())(t); len(checked.Conflicts) != 0 {
 			t.Errorf("the capture has conflicts: %v", checked.Conflicts)
@@ -93,7 +93,7 @@ func TestMistakesAreRefusedWithTheParametersName(t *testing.T) {
 		} {
 			checkRefusal(t, want, err)
 		}
-		noError(t, axpy.Do(r.s, cfg, x.All(), x.All(), 1, 1)) // what failed has left nothing behind
+		noError(t, axpy.Do(r.s, cfg, x.All(), x.All(), 1, 1)) // the failure left nothing behind
 		wants(r, x, 2)
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// csource is what a CUDA source says about its kernels and structs.
+// csource holds the kernels and structs of a CUDA source.
 type csource struct {
 	path    string
 	naming  func(string) string
@@ -21,19 +21,19 @@ type ckernel struct {
 	doc      string
 	at       place
 	params   []cparam
-	template []string // its parameters' names
+	template []string // names of the template's parameters
 }
 
 type cparam struct {
 	name  string
 	typ   string // C type without const and *
 	stars int
-	konst bool // what the pointer points to
+	konst bool // the pointer's target is const
 	dims  []int64
 }
 
-// parseC reads a CUDA source and what it includes by "name"; naming makes the
-// Go names of its structs.
+// parseC reads a CUDA source and the files it includes by "name". naming converts the
+// names of structs to Go.
 func parseC(path, text string, naming func(string) string) *csource {
 	s := scanC(path, text)
 	c := &csource{path: path, naming: naming, types: map[string]ctype{}, structs: map[string]*cstruct{}, macros: s.macros}
@@ -113,7 +113,7 @@ func templateNames(t []ctoken) (names []string) {
 	return names
 }
 
-// add keeps a kernel: a comment at its declaration serves its definition.
+// add stores a kernel. A comment at its declaration also applies to its definition.
 func (c *csource) add(k *ckernel) {
 	for _, other := range c.kernels {
 		if other.name == k.name && len(other.params) == len(k.params) {
@@ -159,7 +159,7 @@ func (c *csource) parameters(k *ckernel, t []ctoken) {
 	}
 }
 
-// ignored are words of a declaration that say nothing about its layout.
+// ignored are words in a declaration that do not affect its layout.
 var ignored = map[string]bool{
 	"__restrict__": true, "__restrict": true, "restrict": true, "volatile": true, "struct": true, "register": true,
 	"__grid_constant__": true, "static": true, "inline": true, "typename": true, "constexpr": true,
@@ -192,7 +192,7 @@ func (c *csource) declarator(t []ctoken) (p cparam) {
 	return p
 }
 
-// isCWord tells the words that integer types are made of from names.
+// isCWord reports whether s is one of the words that integer types consist of.
 func isCWord(s string) bool {
 	switch s {
 	case "unsigned", "signed", "char", "short", "int", "long", "float", "double", "bool", "void":
@@ -201,7 +201,8 @@ func isCWord(s string) bool {
 	return false
 }
 
-// number returns the value of an array's size, 0 if it is not plain.
+// number returns the value of an array's size, 0 if it is not a plain number or
+// constant.
 func (c *csource) number(t []ctoken) int64 {
 	if len(t) != 1 {
 		return 0
@@ -213,7 +214,7 @@ func (c *csource) number(t []ctoken) int64 {
 	return n
 }
 
-// find returns the kernel that PTX calls name, nil if that is not clear.
+// find returns the kernel that PTX calls name, nil if there is none or if several fit.
 func (c *csource) find(name string, params int) *ckernel {
 	var found *ckernel
 	plain, _ := sourceOf(name)

@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// ctoken is a word, a number or a mark of a CUDA source.
+// ctoken is a word, a number or a punctuation mark of a CUDA source.
 type ctoken struct {
 	text string
 	file string
 	line int
-	doc  string // the comment that ends on the line before, at the beginning of a line
+	doc  string // the comment that ends on the line before, for the first token of a line
 }
 
-// csourceText takes a CUDA source apart. Only what declarations of kernels and
-// structs are made of is looked at, so it knows little C: no macro is expanded
-// but #define NAME number.
+// csourceText splits a CUDA source into tokens. It only has to understand declarations
+// of kernels and structs, so it knows little C. The only macros it expands are of the
+// form #define NAME number.
 type csourceText struct {
 	file   string
-	depth  int // of includes
+	depth  int // nesting of includes
 	src    string
 	off    int
 	line   int
-	doc    []string // lines of the comments since the last token
-	docEnd int      // line that they end on
+	doc    []string // comment lines since the last token
+	docEnd int      // the line that they end on
 	tokens []ctoken
 	macros map[string]int64
 }
@@ -44,7 +44,7 @@ func (s *csourceText) scan() {
 
 func (s *csourceText) rest() string { return s.src[s.off:] }
 
-// step passes over one token, comment, directive or blank.
+// step consumes one token, comment, directive or space.
 func (s *csourceText) step() {
 	rest := s.rest()
 	c := rest[0]
@@ -73,7 +73,7 @@ func (s *csourceText) step() {
 	}
 }
 
-// cut is s up to a mark, with that many bytes of the mark.
+// cut returns s up to a mark, including the first with bytes of the mark.
 func cut(s, mark string, with int) string {
 	if i := strings.Index(s[min(with, len(s)):], mark); i >= 0 {
 		return s[:i+min(with, len(s))+with]
@@ -81,7 +81,7 @@ func cut(s, mark string, with int) string {
 	return s
 }
 
-// quoted returns the string or character that s begins with.
+// quoted returns the string or character literal that s begins with.
 func quoted(s string) string {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
@@ -115,8 +115,8 @@ func (s *csourceText) pass(text string) {
 	s.off += len(text)
 }
 
-// comment joins the lines of comments that follow each other. One behind a
-// token, on its line, is not about what follows.
+// comment joins the lines of consecutive comments. A comment on the same line after a
+// token is not about what follows.
 func (s *csourceText) comment(text string) {
 	begin := s.line
 	s.pass(text)
@@ -130,7 +130,7 @@ func (s *csourceText) comment(text string) {
 	s.docEnd = s.line
 }
 
-// uncomment takes the marks off a comment.
+// uncomment strips the comment markers.
 func uncomment(text string) []string {
 	if rest, ok := strings.CutPrefix(text, "//"); ok {
 		return []string{strings.TrimRight(strings.TrimPrefix(strings.TrimLeft(rest, "/!"), " "), " \r\t")}
@@ -144,7 +144,7 @@ func uncomment(text string) []string {
 	return lines
 }
 
-// directive passes over a line of the preprocessor with its continuations.
+// directive consumes a preprocessor line with its continuation lines.
 func (s *csourceText) directive() {
 	text := ""
 	for {
@@ -168,11 +168,11 @@ func (s *csourceText) directive() {
 	}
 }
 
-// maxIncludes ends includes of a file in itself.
+// maxIncludes stops a file that includes itself.
 const maxIncludes = 16
 
-// include scans a file that is included by "name". What is not there, such as
-// CUDA's own headers, is passed over.
+// include scans a file that is included by "name". Files that do not exist, such as
+// CUDA's own headers, are skipped.
 func (s *csourceText) include(name string) {
 	if len(name) < 3 || name[0] != '"' || s.depth == maxIncludes {
 		return

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// cstruct is a struct of a CUDA source as Go has it, with its padding.
+// cstruct is a struct of a CUDA source in Go form, with its padding.
 type cstruct struct {
-	name   string // of the Go type
+	name   string // the Go type
 	body   string
 	doc    string
 	size   int
@@ -17,8 +17,8 @@ type cstruct struct {
 	at     place
 }
 
-// structAt reads "struct Name { fields };" or "typedef struct { fields } Name;".
-// What it does not understand (methods, unions, bit fields) is no known type.
+// structAt reads "struct Name { fields };" or "typedef struct { fields } Name;". A
+// struct it does not understand (methods, unions, bit fields) is not a known type.
 func (c *csource) structAt(t []ctoken, start, i int) {
 	open := i + 1
 	for open < len(t) && t[open].text != "{" {
@@ -52,7 +52,7 @@ func (c *csource) structAt(t []ctoken, start, i int) {
 	}
 }
 
-// alignas is n of "__align__(n)" or "alignas(n)".
+// alignas returns n of "__align__(n)" or "alignas(n)".
 func alignas(t []ctoken) int {
 	for i := range t {
 		if (t[i].text == "__align__" || t[i].text == "alignas") && i+2 < len(t) {
@@ -87,7 +87,7 @@ func (c *csource) fieldList(st *cstruct, t []ctoken) bool {
 	var k ckernel
 	c.parameters(&k, t)
 	for i, f := range k.params {
-		if i > 0 { // only the name and what is about it
+		if i > 0 { // the type is given only once: what remains is the name and its modifiers
 			f.name, f.typ = strings.TrimSpace(f.typ+f.name), k.params[0].typ
 		}
 		if f.name == "" || !c.field(st, f) {
@@ -122,7 +122,8 @@ func (c *csource) field(st *cstruct, f cparam) bool {
 	return true
 }
 
-// pad writes out the gap before a field: Go aligns some types to less than C.
+// pad adds explicit padding before a field, because Go aligns some types less strictly
+// than C.
 func (st *cstruct) pad(align int) {
 	if gap := (align - st.size%align) % align; gap > 0 {
 		st.body += fmt.Sprintf("\t_ [%d]byte\n", gap)

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// ctype is a C type as Go has it.
+// ctype is the Go form of a C type.
 type ctype struct {
 	text        string // Go type
 	size, align int
 }
 
-// ctypes are the types of C and CUDA that need no declaration. long is as on
-// Linux; see scalar.
+// ctypes are the built-in types of C and CUDA. long has its size on Linux; see scalar.
 var ctypes = map[string]ctype{
 	"float": {"float32", 4, 4}, "double": {"float64", 8, 8}, "bool": {"bool", 1, 1},
 	"char": {"int8", 1, 1}, "char signed": {"int8", 1, 1}, "char unsigned": {"uint8", 1, 1},
@@ -46,7 +45,7 @@ func init() {
 	}
 }
 
-// lookup finds the Go type of a C type by its name.
+// lookup returns the Go form of a C type by name.
 func (c *csource) lookup(name string) (ctype, bool) {
 	name = strings.TrimPrefix(name, "std : : ")
 	if t, ok := c.types[name]; ok {
@@ -55,15 +54,15 @@ func (c *csource) lookup(name string) (ctype, bool) {
 	if t, ok := ctypes[canonical(name)]; ok {
 		return t, true
 	}
-	size, ok := basic[name] // a template's argument is a Go type already
+	size, ok := basic[name] // a template's argument is already a Go type
 	if !ok {
 		return ctype{}, false
 	}
 	return ctype{name, size, min(size, 8)}, true
 }
 
-// canonical orders the words of an integer type: "unsigned long long int" is
-// "long unsigned".
+// canonical sorts the words of an integer type: "unsigned long long int" becomes "long
+// unsigned".
 func canonical(name string) string {
 	words := strings.Fields(name)
 	if len(words) < 2 {

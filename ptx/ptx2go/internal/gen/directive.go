@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// marker begins the lines of a comment that are for ptx2go.
+// marker begins comment lines that are addressed to ptx2go.
 const marker = "ptx2go:"
 
 // directive is one such line: a keyword and what follows.
@@ -15,7 +15,7 @@ type directive struct {
 	at         place
 }
 
-// splitDoc takes the directives out of a comment whose last line is above at.
+// splitDoc separates the directives from a comment that ends on the line above at.
 func splitDoc(doc string, at place) (text string, list []directive) {
 	lines := strings.Split(doc, "\n")
 	first := at.line - len(lines)
@@ -45,7 +45,7 @@ func newDirective(s string, at place) directive {
 type spec struct {
 	name string
 	mode mode
-	typ  string // "" where not said
+	typ  string // "" if not stated
 	ptr  bool   // written as *T
 }
 
@@ -86,7 +86,7 @@ func parseSpec(s string) (spec, string) {
 	return out, ""
 }
 
-// and is both: "in out" is inout.
+// and combines two modes: "in out" is inout.
 func (m mode) and(o mode) mode {
 	if m == modeIn && o == modeOut || m == modeOut && o == modeIn {
 		return modeInOut
@@ -94,7 +94,7 @@ func (m mode) and(o mode) mode {
 	return o
 }
 
-// splitList splits at commas outside of brackets and braces.
+// splitList splits at commas outside brackets and braces.
 func splitList(s string) []string {
 	var out []string
 	depth, start := 0, 0
@@ -132,5 +132,5 @@ func parseBlock(s string, at place) (b [3]int, err error) {
 	return b, nil
 }
 
-// ParseBlock reads the size of a block: "256" or "16x16".
+// ParseBlock parses a block size: "256" or "16x16".
 func ParseBlock(s string) ([3]int, error) { return parseBlock(s, place{file: "-block"}) }

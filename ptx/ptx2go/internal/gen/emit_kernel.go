@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Forms are the parts of a launcher that can be left out.
+// Forms are the optional parts of a launcher.
 type Forms struct{ Grid, Do, Prepare bool }
 
 // kernel writes the launcher of one kernel.
@@ -25,8 +25,8 @@ func (p *printer) kernel(k *kernel, forms Forms) {
 	p.asserts(k)
 }
 
-// launcherType writes the type: calls of the kernel, or the kernel where nothing
-// is called directly.
+// launcherType writes the type. It holds the kernel's calls, or only the kernel if
+// there are no direct launches.
 func (p *printer) launcherType(k *kernel, forms Forms) {
 	p.f("// %s launches the kernel %s.\n", k.goName, k.name)
 	if k.doc != "" {
@@ -56,7 +56,7 @@ func (p *printer) launcherOf(k *kernel, forms Forms) {
 	p.f(")\nreturn %s{calls}, err\n}\n\n", k.goName)
 }
 
-// access returns the parameter's mode as package driver calls it.
+// access returns the parameter's mode as a constant of package driver.
 func (q *param) access() string {
 	switch {
 	case !q.memory:
@@ -71,8 +71,8 @@ func (q *param) access() string {
 
 var axes = [3]string{"x", "y", "z"}
 
-// grid writes the helper that covers elements with blocks, which are whole clusters
-// where the kernel says how many there are in one.
+// grid writes the helper that covers elements with blocks. If the kernel states a
+// cluster size, the grid consists of whole clusters.
 func (p *printer) grid(k *kernel) {
 	n := 3
 	for n > 1 && k.block[n-1] <= 1 && k.sig.ReqCluster[n-1] <= 1 {
@@ -101,7 +101,7 @@ func (p *printer) grid(k *kernel) {
 	p.f("return driver.LaunchConfig{Grid: driver.Dim3{%s}, Block: driver.D3(%s)}\n}\n\n", strings.Join(sizes, ", "), strings.Join(block, ", "))
 }
 
-// extent returns how many blocks of an axis cover so many elements.
+// extent returns the grid size that covers elements along an axis.
 func (k *kernel) extent(axis int, elements string) string {
 	name, size, cluster := strings.ToUpper(axes[axis]), max(k.block[axis], 1), k.sig.ReqCluster[axis]
 	if cluster > 1 {
@@ -122,7 +122,7 @@ func (p *printer) op(k *kernel) {
 	p.f(")\n}\n\n")
 }
 
-// declared returns the argument with what the kernel does to it.
+// declared returns the argument together with how the kernel accesses it.
 func (q *param) declared() string {
 	if q.memory {
 		switch q.mode {
@@ -137,8 +137,8 @@ func (q *param) declared() string {
 	return q.arg
 }
 
-// formal returns the list of Go parameters behind the stream; memory is the format of
-// the type of memory with elements.
+// formal returns the Go parameters after the stream. memory is the format of the type
+// of typed memory.
 func (k *kernel) formal(memory string) string {
 	list := []string{"cfg driver.LaunchConfig"}
 	for _, q := range k.params {
@@ -180,7 +180,7 @@ func (p *printer) do(k *kernel) {
 	p.f("})\n}\n\n")
 }
 
-// untyped reports whether memory of unknown elements is among the parameters.
+// untyped reports whether a parameter is memory of unknown element type.
 func (k *kernel) untyped() bool {
 	for _, q := range k.params {
 		if q.memory && q.typ == "" {
@@ -190,7 +190,7 @@ func (k *kernel) untyped() bool {
 	return false
 }
 
-// args writes the prepared launch whose arguments change.
+// args writes the prepared launch with its settable arguments.
 func (p *printer) args(k *kernel) {
 	name := k.goName + "Args"
 	p.f("// %s is a prepared launch of %s whose arguments are set\n// one by one, without allocating, as a program does from step to step.\n", name, k.goName)
@@ -212,8 +212,8 @@ func (p *printer) args(k *kernel) {
 	p.f("return args, nil\n}\n\n")
 }
 
-// argType is what a prepared launch's argument is set to. Memory of unknown
-// elements is bytes.
+// argType returns the type to which a prepared launch's argument is set. Memory of
+// unknown element type is set as bytes.
 func (q *param) argType() string {
 	if q.memory && q.typ == "" {
 		return "driver.View[byte]"
@@ -228,8 +228,8 @@ func (q *param) remark() string {
 	return fmt.Sprintf(" // %s, %s", q.Param.Name, ptxType(q.Param))
 }
 
-// asserts holds at compile time that types of the package that are passed by
-// value have the parameter's size.
+// asserts writes compile-time checks that the package's own types, passed by value,
+// have the parameter's size.
 func (p *printer) asserts(k *kernel) {
 	for _, q := range k.params {
 		if q.sized {

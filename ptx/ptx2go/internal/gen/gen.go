@@ -14,30 +14,30 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Options say what is made of the inputs.
+// Options control what is generated from the inputs.
 type Options struct {
 	Package    string                 // name of the package
 	Dir        string                 // where the files go
-	Source     string                 // where the CUDA sources of PTX files are looked for
-	Set        string                 // type of all kernels together
-	Embedded   bool                   // modules belong to the context instead of to a set
-	Unexported bool                   // names begin small
-	Qualify    bool                   // kernels' Go names begin with the file's
-	Prefix     string                 // of kernels' Go names
-	Names      map[string]string      // Go names of kernels
-	Types      map[string][]directive // parameters of kernels, by AddTypes
-	Only, Skip *regexp.Regexp         // kernels by their names in the PTX
-	Block      [3]int                 // for grid helpers; zero: 256
-	Forms      Forms                  // of launching, beside operations
-	Compiler   Compiler               // of CUDA sources
-	Tags       string                 // build constraint of the files
+	Source     string                 // where to look for the CUDA sources of PTX files
+	Set        string                 // name of the type that holds all kernels
+	Embedded   bool                   // modules belong to the context instead of a set
+	Unexported bool                   // Go names are unexported
+	Qualify    bool                   // the kernels' Go names begin with the file's name
+	Prefix     string                 // prefix of the kernels' Go names
+	Names      map[string]string      // Go names by kernel
+	Types      map[string][]directive // descriptions of parameters by kernel, from AddTypes
+	Only, Skip *regexp.Regexp         // select kernels by their names in the PTX
+	Block      [3]int                 // for grid helpers; zero means 256
+	Forms      Forms                  // what to generate besides operations
+	Compiler   Compiler               // for CUDA sources
+	Tags       string                 // build constraint of the generated files
 }
 
 func (o *Options) wants(name string) bool {
 	return (o.Only == nil || o.Only.MatchString(name)) && (o.Skip == nil || !o.Skip.MatchString(name))
 }
 
-// ParseForms reads a list such as "grid,do,prepare"; "op" is always there.
+// ParseForms reads a list such as "grid,do,prepare"; operations are always generated.
 func ParseForms(s string) (f Forms, err error) {
 	for _, word := range strings.Split(s, ",") {
 		switch strings.TrimSpace(word) {
@@ -55,7 +55,8 @@ func ParseForms(s string) (f Forms, err error) {
 	return f, nil
 }
 
-// AddTypes adds what a flag says about a kernel: "axpy: in x float32, n uint32".
+// AddTypes adds a flag's description of a kernel's parameters: "axpy: in x float32, n
+// uint32".
 func (o *Options) AddTypes(s string) error {
 	name, rest, ok := strings.Cut(s, ":")
 	if !ok || strings.TrimSpace(rest) == "" {
@@ -69,7 +70,7 @@ func (o *Options) AddTypes(s string) error {
 	return nil
 }
 
-// File is a file to be written.
+// File is a file to write.
 type File struct {
 	Path string
 	Data []byte
@@ -79,11 +80,12 @@ type generator struct {
 	opts    Options
 	units   []*unit
 	structs map[string]*structType
-	names   map[string]place // Go names of the package
+	names   map[string]place // Go names used in the package
 }
 
-// Generate reads PTX files and CUDA sources and returns the files to be written:
-// the Go files in the order of their names, and the PTX of CUDA sources. The error has everything that is wrong with the inputs.
+// Generate reads PTX files and CUDA sources and returns the files to write: the Go
+// files in name order, and the PTX compiled from CUDA sources. The error lists every
+// problem in the inputs.
 func Generate(opts Options, inputs []string) ([]File, error) {
 	g := &generator{opts: opts, structs: map[string]*structType{}, names: map[string]place{}}
 	if g.opts.Block == [3]int{} {
@@ -106,7 +108,7 @@ func Generate(opts Options, inputs []string) ([]File, error) {
 	return g.files()
 }
 
-// read parses one input and makes its model.
+// read parses one input and builds its model.
 func (g *generator) read(path string) (*unit, error) {
 	base := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	u := &unit{path: path, ptx: path, base: base, ident: exported(base)}
@@ -129,8 +131,8 @@ func (g *generator) read(path string) (*unit, error) {
 	return u, nil
 }
 
-// text returns the PTX of a unit, compiled if the input is a CUDA source, and
-// reads what the source says.
+// text returns the PTX of a unit, which it compiles if the input is a CUDA source. It
+// also parses the source.
 func (g *generator) text(u *unit) (text []byte, err error) {
 	if filepath.Ext(u.path) != ".cu" {
 		if u.source, err = g.findSource(u.path, u.base); err != nil {
@@ -146,8 +148,8 @@ func (g *generator) text(u *unit) (text []byte, err error) {
 	return u.compiled, err
 }
 
-// checkOptions refuses options about kernels that none of the inputs has: they
-// are misspelt.
+// checkOptions refuses options about kernels that no input has: their names are
+// misspelt.
 func (g *generator) checkOptions() error {
 	known := map[string]bool{}
 	for _, u := range g.units {
@@ -169,7 +171,7 @@ func (g *generator) checkOptions() error {
 	return errs.err()
 }
 
-// checkNames makes sure that no two things of the package have one name.
+// checkNames makes sure that all generated names are different.
 func (g *generator) checkNames() error {
 	var errs problems
 	if !g.opts.Embedded {

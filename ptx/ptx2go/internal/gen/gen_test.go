@@ -17,8 +17,7 @@ func entry(comment, name, params string) string {
 	return comment + "\n.visible .entry " + name + "(" + params + ")\n{\n\tret;\n}\n"
 }
 
-// generate runs the generator over files that are named in pairs with their
-// text.
+// generate runs the generator on files given as pairs of name and text.
 func generate(t *testing.T, opts Options, files ...string) (map[string]string, error) {
 	t.Helper()
 	dir := gputest.TempDir(t)
@@ -50,8 +49,8 @@ func generate(t *testing.T, opts Options, files ...string) (map[string]string, e
 	return texts, err
 }
 
-// one generates one file and returns its Go without line breaks and blanks that
-// gofmt decides about.
+// one generates one file and returns its Go text without the line breaks and spaces
+// that gofmt decides about.
 func one(t *testing.T, opts Options, text string) string {
 	t.Helper()
 	files, err := generate(t, opts, "a.ptx", head+text)

@@ -2,11 +2,10 @@ package gen
 
 import "github.com/purecuda/cuda/ptx"
 
-// pointers finds the parameters that the kernel's body uses as addresses:
-// nvcc declares them as plain .u64. A parameter is one if its value, as it was
-// loaded, is converted from or to a generic address or is the base of an access.
-// Sums of it are followed, too; control flow is not: registers of compilers have
-// one meaning.
+// pointers finds the parameters that the kernel's body uses as addresses, because nvcc
+// declares them as plain .u64. A parameter is an address if its loaded value is
+// converted from or to a generic address, or is the base of an access. Sums are
+// followed, control flow is not, because a compiler uses each register for one meaning.
 func pointers(f *ptx.Function) map[string]bool {
 	t := tracer{from: map[string]string{}, found: map[string]bool{}, params: map[string]bool{}}
 	for _, p := range f.Params {
@@ -20,7 +19,7 @@ func pointers(f *ptx.Function) map[string]bool {
 
 type tracer struct {
 	params map[string]bool
-	from   map[string]string // register to parameter
+	from   map[string]string // parameter by register
 	found  map[string]bool
 }
 
@@ -72,8 +71,8 @@ func (t *tracer) load(in *ptx.Instr) {
 	}
 }
 
-// copy has the first register stand for the parameter that one of the others
-// stands for, if only one does.
+// copy makes the first register stand for the parameter that the others stand for,
+// unless they stand for different parameters.
 func (t *tracer) copy(to ptx.Operand, from []ptx.Operand) {
 	dst, ok := to.(*ptx.Reg)
 	if !ok {

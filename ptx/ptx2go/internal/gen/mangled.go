@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// plainName returns the name that a kernel has in its source, with those of its
-// namespaces before and those of its template arguments behind it: scan_uint32 for
-// _Z4scanIjEvPT_, ops::add for _ZN3ops3addEPf. A name that is not mangled, or not like
-// this, stays as it is.
+// plainName returns a kernel's name in its source, with its namespaces before and its
+// template arguments after it: scan_uint32 for _Z4scanIjEvPT_, ops::add for
+// _ZN3ops3addEPf. It returns a name that is not mangled, or not like this, unchanged.
 func plainName(name string) string {
 	d := demangler{rest: strings.TrimPrefix(name, "_Z")}
 	if d.rest == name {
@@ -21,8 +20,8 @@ func plainName(name string) string {
 	return strings.Join(append([]string{strings.Join(d.parts, "::")}, d.args...), "_")
 }
 
-// sourceOf returns the last part of a mangled name, what stands behind __global__ void,
-// and its template arguments as Go has them.
+// sourceOf returns the last part of a mangled name, the one that follows __global__
+// void, and its template arguments as Go types.
 func sourceOf(name string) (string, []string) {
 	d := demangler{rest: strings.TrimPrefix(name, "_Z")}
 	if d.rest == name {
@@ -35,12 +34,11 @@ func sourceOf(name string) (string, []string) {
 	return d.parts[len(d.parts)-1], d.args
 }
 
-// demangler reads names as the Itanium C++ ABI has them, "Mangling", as far as
-// kernels need them.
+// demangler reads the subset of the Itanium C++ ABI's "Mangling" that kernels need.
 type demangler struct {
 	rest   string
-	parts  []string // namespaces and the name
-	args   []string // of the template
+	parts  []string // namespaces and the name itself
+	args   []string // template arguments
 	failed bool
 }
 
@@ -104,7 +102,7 @@ func (d *demangler) arguments() (out []string) {
 		case builtinTypes[d.rest[0]] != "":
 			out = append(out, builtinTypes[d.rest[0]])
 			d.rest = d.rest[1:]
-		case d.accept("L") && len(d.rest) > 1: // a number: its type, its digits
+		case d.accept("L") && len(d.rest) > 1: // a number: its type, then its digits
 			value, rest, ok := strings.Cut(d.rest[1:], "E")
 			out, d.rest, d.failed = append(out, value), rest, !ok
 		default:

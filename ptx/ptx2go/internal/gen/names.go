@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// formats are the names of types that are written in capital letters.
+// formats are type names that are written in capital letters.
 var formats = strings.NewReplacer("_bf16", "_BF16", "_tf32", "_TF32")
 
-// exported makes an exported Go name of a C or PTX name: scale_add and
-// scaleAdd become ScaleAdd. It is "" where nothing is left to name it by.
+// exported converts a C or PTX name to an exported Go name: scale_add and scaleAdd
+// become ScaleAdd. It returns "" if no character is usable.
 func exported(name string) string {
 	var b strings.Builder
 	name = formats.Replace(name)
@@ -37,7 +37,7 @@ func exported(name string) string {
 	return s
 }
 
-// unexported is exported with a small beginning: scaleAdd, ptxText for PTXText.
+// unexported is exported with a lower-case beginning: scaleAdd, ptxText for PTXText.
 func unexported(name string) string {
 	s := []rune(exported(name))
 	for i := range s {
@@ -57,7 +57,7 @@ var taken = map[string]bool{
 	"uint64": true, "uintptr": true, "float32": true, "float64": true, "complex64": true, "complex128": true,
 }
 
-// local returns a name for a Go parameter.
+// local returns a name for a Go parameter that collides with no other use.
 func local(name string) string {
 	s := unexported(name)
 	if token.IsKeyword(s) || taken[s] {
@@ -66,5 +66,5 @@ func local(name string) string {
 	return s
 }
 
-// isName reports whether s can be an identifier.
+// isName reports whether s is a Go identifier.
 func isName(s string) bool { return token.IsIdentifier(s) }

@@ -12,16 +12,16 @@ import (
 	"github.com/purecuda/cuda/ptx/nvrtc"
 )
 
-// Compiler says how CUDA sources become PTX.
+// Compiler says how to compile CUDA sources to PTX.
 type Compiler struct {
-	NVCC  string   // path or name; "" finds it
-	NVRTC bool     // compile by NVRTC, also where nvcc is
+	NVCC  string   // path or name; "" means search
+	NVRTC bool     // compile with NVRTC even if there is an nvcc
 	Arch  string   // virtual architecture: compute_70
-	Flags []string // further flags, before the file
+	Flags []string // additional flags, before the file name
 }
 
-// compile returns the PTX of a CUDA source, by nvcc or else by NVRTC. The error has
-// what the compiler printed, which names file and line.
+// compile returns the PTX of a CUDA source, compiled by nvcc or, without one, by NVRTC.
+// The error contains the compiler's output, which names file and line.
 func (c *Compiler) compile(path string) ([]byte, error) {
 	nvcc, err := c.find()
 	if c.NVRTC || err != nil && c.NVCC == "" {
@@ -52,7 +52,7 @@ func (c *Compiler) compile(path string) ([]byte, error) {
 	return os.ReadFile(out)
 }
 
-// arch returns the architecture as nvcc takes it for PTX.
+// arch returns the architecture in nvcc's form for PTX.
 func (c *Compiler) arch() string {
 	if c.Arch == "" {
 		return "compute_70"
@@ -63,7 +63,7 @@ func (c *Compiler) arch() string {
 	return c.Arch
 }
 
-// find looks for nvcc where it was named, on the PATH and where toolkits are
+// find looks for nvcc under the given name, on the PATH and where toolkits are
 // installed.
 func (c *Compiler) find() (string, error) {
 	names := []string{c.NVCC}

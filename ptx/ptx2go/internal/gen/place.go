@@ -18,12 +18,12 @@ func (p place) String() string {
 	return fmt.Sprintf("%s:%d", p.file, p.line)
 }
 
-// errorf returns an error at the place.
+// errorf returns an error at that place.
 func (p place) errorf(format string, args ...any) error {
 	return fmt.Errorf("%v: "+format, append([]any{p}, args...)...)
 }
 
-// problems are the errors of one run: all of them are reported.
+// problems collects the errors of one run, so that all of them are reported.
 type problems []error
 
 func (p *problems) add(err error) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// declare adds the Go type of a directive such as
+// declare adds the Go type of a directive like
 //
 //	ptx2go: struct Shape { N uint32; Dims [4]uint64 }
 func (g *generator) declare(u *unit, d directive) error {
@@ -48,7 +48,7 @@ func fields(file *ast.File) (string, error) {
 	return b.String(), nil
 }
 
-// addStruct adds a type once: kernels share it.
+// addStruct adds a type once, because kernels can share it.
 func (g *generator) addStruct(u *unit, st *structType) error {
 	if other := g.structs[st.name]; other != nil {
 		if other.body != st.body {

@@ -12,22 +12,22 @@ import (
 // addressType is a device address without the memory behind it.
 const addressType = "driver.CUdeviceptr"
 
-// The types of 16-bit floats, of package num.
+// The 16-bit float types of package num.
 const (
 	f16Type  = "num.F16"
 	bf16Type = "num.BF16"
 )
 
-// qualified are the sizes of the types of other packages that generated code uses.
+// qualified has the sizes of the types from other packages that generated code uses.
 var qualified = map[string]int{addressType: 8, f16Type: 2, bf16Type: 2}
 
-// basic are the sizes of the Go types that a kernel's parameter can have.
+// basic has the sizes of the Go types that a kernel parameter can have.
 var basic = map[string]int{
 	"bool": 1, "byte": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "float32": 4, "rune": 4,
 	"int64": 8, "uint64": 8, "float64": 8, "complex64": 8, "complex128": 16, "uintptr": 8,
 }
 
-// noSize are Go types that look right and are not.
+// noSize are Go types that look suitable but have no fixed size.
 var noSize = map[string]string{
 	"int": "int32 or int64", "uint": "uint32 or uint64", "string": "an array of bytes", "error": "a number", "any": "its type",
 }
@@ -36,7 +36,7 @@ var noSize = map[string]string{
 type goType struct {
 	text  string
 	size  int
-	known bool // size is right; else the type is declared elsewhere in the package
+	known bool // the size is known; otherwise the type is declared elsewhere in the package
 }
 
 // parseType reads a Go type of fixed size: a number, an array, a type of the
@@ -88,7 +88,7 @@ func arrayType(e *ast.ArrayType) (goType, error) {
 	return goType{fmt.Sprintf("[%d]%s", n, elem.text), n * elem.size, elem.known}, nil
 }
 
-// plain returns the Go type for a parameter about which nothing more is known.
+// plain returns the Go type of a parameter about which nothing more is known.
 func plain(p ptx.Param) string {
 	if p.Kind == ptx.ParamAggregate || p.Size != p.Type.Size() || p.Size > 8 {
 		return fmt.Sprintf("[%d]byte", p.Size)
@@ -109,10 +109,10 @@ func plain(p ptx.Param) string {
 			return bf16Type
 		}
 	}
-	return "uint" + bits // bits of packed types, too
+	return "uint" + bits // also for the bits of packed types
 }
 
-// fits reports what is wrong with a Go type for a parameter by value.
+// fits checks a Go type for a parameter passed by value.
 func fits(p ptx.Param, t goType) error {
 	if t.known && t.size != p.Size {
 		return fmt.Errorf("a %s has %d bytes, but the parameter is %s with %d", t.text, t.size, ptxType(p), p.Size)
@@ -134,7 +134,7 @@ func fits(p ptx.Param, t goType) error {
 	return nil
 }
 
-// ptxType returns a parameter's type as PTX writes it.
+// ptxType returns a parameter's type in PTX notation.
 func ptxType(p ptx.Param) string {
 	if p.Kind == ptx.ParamAggregate {
 		return fmt.Sprintf(".%v[%d]", p.Type, p.Len)
@@ -142,7 +142,7 @@ func ptxType(p ptx.Param) string {
 	return "." + p.Type.String()
 }
 
-// isAddress reports whether a parameter can hold one.
+// isAddress reports whether a parameter can hold an address.
 func isAddress(p ptx.Param) bool {
 	k := p.Type.Kind()
 	return p.Kind == ptx.ParamPointer ||
