@@ -17,14 +17,14 @@ import (
 //go:embed testdata/*.tar.gz
 var archives embed.FS
 
-// Build is one way in which all sources were compiled.
+// Build is one compilation of all sources: an architecture and options.
 type Build struct {
-	Name  string // of the archive, without ".tar.gz"
+	Name  string // name of the archive, without ".tar.gz"
 	SM    int    // 90 for compute_90
-	Debug bool   // -G: not optimised, with debug sections
+	Debug bool   // -G: no optimisation, debug sections
 }
 
-// Builds are all of them.
+// Builds lists all builds.
 var Builds = []Build{
 	{Name: "compute_75", SM: 75},
 	{Name: "compute_80", SM: 80},
@@ -33,11 +33,11 @@ var Builds = []Build{
 	{Name: "compute_90_O0", SM: 90, Debug: true},
 }
 
-// Folder is the environment variable that names a folder with archives to be
-// used instead: what another compiler made of the sources.
+// Folder names the environment variable with a folder of archives to use instead: the
+// output of another compiler for the same sources.
 const Folder = "PURECUDA_CORPUS"
 
-// PTX returns the text of each source, by its name.
+// PTX returns the text of each source by name.
 func (b Build) PTX() (map[string]string, error) {
 	packed, err := b.archive()
 	if err != nil {
@@ -80,5 +80,5 @@ func unpack(packed []byte) (map[string]string, error) {
 	}
 }
 
-// Runs reports whether a step is one for the build.
+// Runs reports whether the build can run a step.
 func (b Build) Runs(s Step) bool { return s.SM <= b.SM }

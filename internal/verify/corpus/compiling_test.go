@@ -12,8 +12,9 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// Driver 580's compiler keeps state with the operating system's thread. What compiles, what does
-// not and links, on all threads at once, leave nothing behind that the next one meets.
+// Driver 580's compiler keeps state per OS thread. Loads that compile, loads that fail
+// and links run on all threads at once, and none may leave anything behind that affects
+// the next.
 func TestLoadsMistakesAndLinksShareThreadsOnGPU(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		loaded, linked := corpus.Builds[0], corpus.Builds[3] // compute_75 and compute_100
@@ -58,8 +59,8 @@ func loadFails(t *testing.T, c *driver.Context, text string) {
 	}
 }
 
-// neverCompiled returns the text with a comment by which the driver's cache does not
-// know it.
+// neverCompiled returns the text with an added comment, so that it is not in the
+// driver's cache.
 func neverCompiled(text string) []byte {
 	return fmt.Appendf(nil, "%s\n// %x\n", text, rand.Uint64())
 }

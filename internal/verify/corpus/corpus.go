@@ -1,10 +1,10 @@
-// Package corpus is a set of small CUDA programs with the PTX that nvcc makes
-// of them, and a way to run any of them: the text of a compiler is what a
-// parser, a printer and an emulator are tried on. It is for tests only.
+// Package corpus is a set of small CUDA programs, the PTX that nvcc compiles them to,
+// and a way to run any of them. A parser, a printer and an emulator can be tested on a
+// compiler's real output. It is for tests only.
 //
-// The sources are in cuda/. Lines that begin with "//@" say how their kernels
-// are run; see [Step]. The PTX is in testdata/, one archive per [Build], made
-// by scripts/corpus.sh with nvcc 13.0. What the kernels wrote on an H200 is in
+// The sources are in cuda/. Lines that begin with "//@" say how to run their kernels;
+// see [Step]. The PTX is in testdata/, one archive per [Build], made by
+// scripts/corpus.sh with nvcc 13.0. The results of the kernels on an H200 are in
 // testdata/h200-results.json.
 package corpus
 
@@ -22,10 +22,10 @@ var cudaFiles embed.FS
 type Source struct {
 	Name  string // without ".cu"
 	Text  string
-	Steps []Step // what is done with it, in this order, in one loaded module
+	Steps []Step // what to do with it, in this order, in one loaded module
 }
 
-// Sources reads all sources, in the order of their names.
+// Sources reads all sources, sorted by name.
 func Sources() ([]*Source, error) {
 	entries, err := cudaFiles.ReadDir("cuda")
 	if err != nil {
@@ -46,7 +46,7 @@ func Sources() ([]*Source, error) {
 	return all, nil
 }
 
-// ParseSource reads the steps out of the text of a CUDA file.
+// ParseSource parses the steps in the text of a CUDA file.
 func ParseSource(name, text string) (*Source, error) {
 	src := &Source{Name: name, Text: text}
 	line := 0

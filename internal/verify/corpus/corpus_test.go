@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// leastSources is how many programs the corpus promises.
+// leastSources is the smallest number of programs that the corpus may have.
 const leastSources = 64
 
 func sources(t testing.TB) []*corpus.Source {

@@ -90,15 +90,15 @@ func bfloatBits(v float64) uint16 {
 	return uint16((b + 0x7fff + b>>16&1) >> 16)
 }
 
-// halfBits rounds to the nearest half, to even on ties: v is scaled so that a
-// unit is the last place of the half, and the rounding is that of the float.
+// halfBits rounds to the nearest half, ties to even. It scales v so that the unit is
+// the last place of the half; rounding to an integer then does it.
 func halfBits(v float64) uint16 {
 	sign := uint16(math.Float64bits(v) >> 48 & 0x8000)
 	if v == 0 {
 		return sign
 	}
 	_, e := math.Frexp(v)
-	e = max(e-1, -14) // below lie the subnormal numbers
+	e = max(e-1, -14) // subnormal numbers share the smallest exponent
 	n := int(math.RoundToEven(math.Ldexp(math.Abs(v), 10-e)))
 	return sign | uint16(min((e+14)<<10+n, 0x7c00))
 }

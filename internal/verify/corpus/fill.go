@@ -5,14 +5,14 @@ import (
 	"hash/fnv"
 )
 
-// Fill says what is in a buffer before the launch. The random kinds depend on
-// the names of source, kernel and argument only.
+// Fill says what a buffer contains before the launch. The random kinds depend only on
+// the names of source, kernel and argument.
 type Fill struct {
 	Kind   string
 	Params []float64
 }
 
-// fills are the kinds with the numbers that they may have, from and to.
+// fills are the kinds, with the smallest and largest number of parameters of each.
 var fills = map[string]struct {
 	least, most int
 	at          func(r *random, f Fill, e Elem, i, n int, dst []byte)
@@ -37,7 +37,7 @@ func (f Fill) check() error {
 	return nil
 }
 
-// bytes makes the buffer of an argument. seed is any text.
+// bytes returns the initial contents of the argument's buffer. seed is any text.
 func (a *Arg) bytes(seed string) []byte {
 	b := make([]byte, a.Count*a.Type.Size)
 	r := newRandom(seed + "/" + a.Name)
@@ -48,7 +48,7 @@ func (a *Arg) bytes(seed string) []byte {
 	return b
 }
 
-// rampAt: 0, 1, 2 ...; ramp(a): from a; ramp(a,b): a step of b.
+// rampAt: ramp counts 0, 1, 2 ...; ramp(a) begins at a; ramp(a,b) has a step of b.
 func rampAt(_ *random, f Fill, e Elem, i, _ int, dst []byte) {
 	start, step := 0.0, 1.0
 	if len(f.Params) > 0 {
@@ -57,10 +57,10 @@ func rampAt(_ *random, f Fill, e Elem, i, _ int, dst []byte) {
 	if len(f.Params) > 1 {
 		step = f.Params[1]
 	}
-	e.put(dst, start+float64(step*float64(i))) // nothing is fused, anywhere
+	e.put(dst, start+float64(step*float64(i))) // the conversion keeps Go from fusing the operations on any machine
 }
 
-// randomAt: any bits for integers, -1 to 1 for floats.
+// randomAt: random gives any bits for integers, -1 to 1 for floats.
 func randomAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	if e.IsFloat() {
 		e.put(dst, float64(2*r.unit())-1)
@@ -69,7 +69,8 @@ func randomAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	e.putBits(dst, r.next())
 }
 
-// rangeAt: range(lo,hi), without hi; whole numbers for integers.
+// rangeAt: range(lo,hi) gives numbers in that range, or above lo without hi; whole
+// numbers for integers.
 func rangeAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	lo, hi := f.Params[0], f.Params[1]
 	if e.IsFloat() {
@@ -79,7 +80,7 @@ func rangeAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	e.put(dst, lo+float64(r.below(uint64(hi-lo))))
 }
 
-// permAt: the numbers 0 to n-1 in any order, by the way of Fisher and Yates.
+// permAt: perm gives the numbers 0 to n-1 in random order, by the Fisher-Yates shuffle.
 func permAt(r *random, _ Fill, e Elem, i, n int, dst []byte) {
 	if r.perm == nil {
 		r.perm = make([]int, n)
@@ -91,7 +92,7 @@ func permAt(r *random, _ Fill, e Elem, i, n int, dst []byte) {
 	e.put(dst, float64(r.perm[i]))
 }
 
-// textAt: letters from a on, 26 or as many as are said.
+// textAt: text gives letters from a on, 26 or as many as stated.
 func textAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	letters := uint64(26)
 	if len(f.Params) > 0 {
@@ -100,7 +101,8 @@ func textAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	e.putBits(dst, 'a'+r.below(letters))
 }
 
-// random is splitmix64: the same numbers for ever, whatever Go's library does.
+// random is splitmix64, because the numbers must never change, whatever Go's library
+// does.
 type random struct {
 	state uint64
 	perm  []int

@@ -14,41 +14,41 @@ import (
 //go:embed testdata/h200-results.json
 var h200Results []byte
 
-// Kept is what the kernels left on a device, to be compared with later.
+// Kept holds the results of the kernels on a device, to compare with later.
 type Kept struct {
 	Device string
-	CUDA   int // of the driver: 13000 is CUDA 13.0
-	// Sources are results by source and step. Builds whose results are the
-	// same share one entry.
+	CUDA   int // version of the driver: 13000 is CUDA 13.0
+	// Sources maps source and step to results. Builds with the same result share one
+	// entry.
 	Sources map[string]map[string][]*KeptResult
 }
 
-// KeptResult is one result, the same for some builds.
+// KeptResult is one result that some builds have in common.
 type KeptResult struct {
 	Builds  []string
 	Outputs []KeptOutput
 }
 
-// KeptOutput is a digest of an output, and its first bytes where the launch
-// changed it and exactness or size calls for them.
+// KeptOutput is a digest of an output. It also has the first bytes if the launch
+// changed the output, and if its tolerance or size requires it.
 type KeptOutput struct {
 	Name   string
-	Digest string `json:",omitempty"` // none where the contents vary
+	Digest string `json:",omitempty"` // empty if the contents vary from run to run
 	Data   []byte `json:",omitempty"`
 }
 
 const (
-	keptBytes = 1024 // of an output with a tolerance
-	fewBytes  = 64   // an output that is kept in any case
+	keptBytes = 1024 // for an output with a tolerance
+	fewBytes  = 64   // for any other output up to this size
 )
 
-// H200 is what an H200 with driver 580 left.
+// H200 returns the results of an H200 with driver 580.
 func H200() (*Kept, error) {
 	k := new(Kept)
 	return k, json.Unmarshal(h200Results, k)
 }
 
-// Add takes over the results of a source in one build.
+// Add adds the results of a source in one build.
 func (k *Kept) Add(src *Source, b Build, results []Result) {
 	if k.Sources == nil {
 		k.Sources = make(map[string]map[string][]*KeptResult)
@@ -109,8 +109,8 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Compare says in what the results of a source differ from those that were
-// kept: nil if in nothing that matters.
+// Compare reports how the results of a source differ from the kept ones. It returns nil
+// if they match.
 func (k *Kept) Compare(src *Source, b Build, results []Result) error {
 	for _, r := range results {
 		kept := k.find(src.Name, r.Step, b.Name)
@@ -176,7 +176,7 @@ func (a *Arg) near(got, want []byte) error {
 	return fmt.Errorf("%v, not %v", g, w)
 }
 
-// Same reports in what two runs of one source differ, in every bit.
+// Same reports how two runs of one source differ, in any bit.
 func Same(a, b []Result) error {
 	if len(a) != len(b) {
 		return fmt.Errorf("%d results and %d", len(a), len(b))

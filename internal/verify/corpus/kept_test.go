@@ -65,8 +65,8 @@ func TestTheSameMeansEveryBit(t *testing.T) {
 	}
 }
 
-// Every result of an H200 that is kept belongs to a step, and every step of a
-// build that ran there has one.
+// Every kept result of an H200 belongs to a step, and every step that ran there has a
+// result.
 func TestResultsOfTheH200AreComplete(t *testing.T) {
 	h200, err := corpus.H200()
 	if err != nil {

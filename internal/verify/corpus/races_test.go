@@ -9,8 +9,7 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// The sources have no races, and the compiler's text has none of which the
-// emulator says so.
+// The sources have no races, and the emulator reports none in the compiled text.
 func TestNoSourceHasARace(t *testing.T) {
 	const checks = emulator.CheckSharedRaces | emulator.CheckGlobalRaces | emulator.CheckBarriers
 	for _, b := range corpus.Builds {

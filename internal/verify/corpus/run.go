@@ -15,19 +15,19 @@ type Output struct {
 	Bytes []byte
 }
 
-// Result is what a step left behind.
+// Result holds the outputs of a step.
 type Result struct {
-	Step    string // "sum", and "sum.2" for the second launch of it
+	Step    string // "sum", or "sum.2" for its second launch
 	Outputs []Output
 }
 
-// Run loads the PTX of a source as b made it, does all steps that are for b, and
-// returns what each left. The module is unloaded and all memory freed.
+// Run loads the PTX of a source in build b, runs all steps for b, and returns the
+// outputs of each. It unloads the module and frees all memory.
 func (src *Source) Run(c *driver.Context, b Build, ptx string) ([]Result, error) {
 	return src.run(c, b, ptx, nil)
 }
 
-// again is told of a launch that was done once; see Repeat.
+// again is called after each launch; see Repeat.
 type again func(step string, refill func() error, launch func(n int) error) error
 
 func (src *Source) run(c *driver.Context, b Build, ptx string, again again) ([]Result, error) {
@@ -44,7 +44,7 @@ func (src *Source) run(c *driver.Context, b Build, ptx string, again again) ([]R
 	return results, errors.Join(err, stream.Close(), m.Close())
 }
 
-// LoadError is the error of a module that the driver does not take.
+// LoadError is the error of a module that the driver refused.
 type LoadError struct{ Cause error }
 
 func (e *LoadError) Error() string { return "load: " + e.Cause.Error() }
@@ -55,7 +55,7 @@ type runner struct {
 	m      *driver.Module
 	stream *driver.Stream
 	seen   map[string]int
-	again  again // or nil
+	again  again // may be nil
 }
 
 func (r *runner) steps(b Build) (all []Result, err error) {
@@ -76,7 +76,7 @@ func (r *runner) steps(b Build) (all []Result, err error) {
 	return all, nil
 }
 
-// name numbers the steps of one name, whether or not they are for the build.
+// name numbers steps of the same name, whether or not the build runs them.
 func (r *runner) name(s *Step) string {
 	r.seen[s.Name]++
 	if n := r.seen[s.Name]; n > 1 {
@@ -132,7 +132,7 @@ func (r *runner) launch(name string, s *Step) (outputs []Output, err error) {
 	return outputs, r.repeat(name, launch, &mem)
 }
 
-// memory is the buffers of one launch, in the order of the arguments.
+// memory holds the buffers of one launch, in argument order.
 type memory struct {
 	c       *driver.Context
 	seed    string
@@ -229,7 +229,7 @@ func (a *Arg) valueBytes() []byte {
 	return b
 }
 
-// structure returns the fields as C lays them out, in an array of bytes.
+// structure returns the fields in C's layout, as an array of bytes.
 func (m *memory) structure(a *Arg) (any, error) {
 	bytes, _, err := m.layOut(a.Fields)
 	if err != nil {

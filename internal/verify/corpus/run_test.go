@@ -11,12 +11,12 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// resultsFile is the environment variable that names a file to which the
-// results of a GPU are written: the next testdata/h200-results.json.
+// resultsFile names the environment variable with a file to which the results of a GPU
+// are written: the next testdata/h200-results.json.
 const resultsFile = "PURECUDA_CORPUS_RESULTS"
 
-// The text that the printer makes is the same program: loaded by the driver and
-// run on the same inputs, it leaves the same bytes.
+// The printed text is the same program: loaded by the driver and run on the same
+// inputs, it leaves the same bytes.
 func TestPrintedTextRunsAsTheCompilersOnGPU(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		kept := keeper{t: t}
@@ -30,7 +30,7 @@ func TestPrintedTextRunsAsTheCompilersOnGPU(t *testing.T) {
 	})
 }
 
-// loadable returns the builds whose target the device takes.
+// loadable returns the builds whose target the device supports.
 func loadable(t *testing.T, c *driver.Context) (list []corpus.Build) {
 	t.Helper()
 	major, minor, err := c.Device().ComputeCapability()
@@ -72,7 +72,7 @@ type keeper struct {
 	t    *testing.T
 	mu   sync.Mutex
 	all  corpus.Kept
-	here *corpus.Kept // nil: another device
+	here *corpus.Kept // nil if it is another device
 }
 
 func (k *keeper) describe(c *driver.Context) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// scanner reads a line of directives. After the first error it reads nothing.
+// scanner parses a line of directives. After the first error it reads nothing.
 type scanner struct {
 	rest string
 	err  error

@@ -15,26 +15,26 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// How often a launch is done per measurement, and how often it is measured. The
-// launches of one measurement do not wait for each other's end.
+// The number of launches per measurement, and of measurements. The launches of one
+// measurement do not wait for each other.
 const (
 	launchesPerTime = 16
 	times           = 7
 )
 
-// work is what the launches of a step did, in PTX instructions.
+// work counts what the launches of a step did, in PTX instructions.
 type work struct {
 	warps, lanes uint64
-	took         time.Duration // the shortest of all times; 0: not measured yet
+	took         time.Duration // the shortest time; 0 before the first measurement
 }
 
-// laneRate is lane instructions per second, in millions.
+// laneRate returns millions of lane instructions per second.
 func (w work) laneRate() float64 { return float64(w.lanes) / w.took.Seconds() / 1e6 }
 
-// fullRate is what laneRate would be if all lanes of each warp were active.
+// fullRate returns what laneRate would be if all lanes of each warp were active.
 func (w work) fullRate() float64 { return 32 * float64(w.warps) / w.took.Seconds() / 1e6 }
 
-// surveyed is one kernel as one build made it.
+// surveyed is one kernel of one build.
 type surveyed struct {
 	build, name string
 	work
@@ -44,18 +44,18 @@ func (s surveyed) String() string {
 	return fmt.Sprintf("%-13s %-36s %5.1f of 32 lanes %6.0f M/s, %6.0f M/s if all were active", s.build, s.name, float64(s.lanes)/float64(s.warps), s.laneRate(), s.fullRate())
 }
 
-// slow is below which part of the median rate a kernel has to be one of those that
-// are slow for a reason. Machines differ in both alike.
+// slow is the fraction of the median rate below which a kernel must have a reason for
+// being slow. The speed of the machine cancels out.
 const slow = 0.1
 
-// launchTime is what a launch may take that does next to nothing.
+// launchTime is how long a launch that does next to nothing may take.
 const launchTime = 10 * time.Microsecond
 
-// heavy are the kernels that may be slower: one instruction of theirs is a
-// product of matrices of 4096 multiplications, or prints.
+// heavy are the kernels that may be slower, because a single instruction multiplies
+// matrices (4096 multiplications) or prints.
 var heavy = []string{"wmma_", "mma_ptx/", "printing/"}
 
-// usual are kernels of the usual kinds, whose rates are printed.
+// usual are typical kernels, whose rates are printed.
 var usual = []string{
 	"reduce_shuffle/sum_f32", "reduce_tree/", "scan/inclusive", "histogram/direct", "histogram/privatised", "bitonic_sort/",
 	"matmul_tiled/", "stencil/", "nbody/", "wmma_f16/", "wmma_int8/wmma_s8", "mma_ptx/mma_f16", "doubles/", "halves/half_math",
@@ -66,8 +66,8 @@ func in(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// No kernel that nvcc makes is slow without a reason: of each source, optimised
-// and not, on one core.
+// No kernel compiled by nvcc is slow without a reason: every source, optimised and not,
+// on one core.
 func TestSpeedOfCompiledKernels(t *testing.T) {
 	if os.Getenv("PURECUDA_BENCH") != "1" {
 		t.Skip("times say something only with nothing else on the machine: they are measured if PURECUDA_BENCH is 1")
@@ -100,8 +100,8 @@ func judgeSpeeds(t *testing.T, all []surveyed) {
 	t.Logf("%-13s the slowest: %s, %.0f M/s; the median of %d kernels: %.0f M/s", all[0].build, all[0].name, all[0].fullRate(), len(all), median)
 }
 
-// survey counts the instructions of a source's steps on one emulator and takes
-// their times on another, which does not count.
+// survey counts the instructions of a source's steps on one emulator, and times them on
+// another that does not count.
 func survey(t *testing.T, b corpus.Build, src *corpus.Source, text string) (list []surveyed) {
 	t.Helper()
 	counts := make(map[string]work)
@@ -140,7 +140,7 @@ func (w *work) measure(refill func() error, launch func(int) error) error {
 	return nil
 }
 
-// repeat runs a source, with again after each launch.
+// repeat runs a source and calls again after each launch.
 func repeat(t *testing.T, emu *emulator.Emulator, b corpus.Build, src *corpus.Source, text string, again func(step string, refill func() error, launch func(int) error) error) {
 	t.Helper()
 	d, err := driver.New(emu)

@@ -7,17 +7,17 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Step is one thing that is done with a loaded module, written as one line:
+// Step is one action on a loaded module, written as one line:
 //
 //	//@ sum<<<4, 256>>>(in f32[1000] range(-1,1), out f32[4] zero, n i32 1000)
 //	//@ tile<<<2x2, 16x16, 1024>>>(...) sm=80 cluster=2
 //	//@ set table u32[256] random
 //	//@ get counter u32[1]
 //
-// The first form launches a kernel and keeps what is then in its buffers. A
-// grid and a block have up to three dimensions; the third number is the dynamic
-// shared memory in bytes. "set" fills a variable of the module, "get" keeps
-// what is in it. Steps with sm=80 are left out of builds for less.
+// The first form launches a kernel and records its buffers afterwards. A grid and a
+// block have up to three dimensions; the third number is the dynamic shared memory in
+// bytes. "set" fills a variable of the module, "get" records its contents. Builds for
+// an older target skip steps with sm=80.
 type Step struct {
 	Kind    StepKind
 	Name    string // the kernel or the variable
@@ -25,11 +25,11 @@ type Step struct {
 	Block   driver.Dim3
 	Shared  uint32
 	Cluster driver.Dim3
-	SM      int   // least compute capability, 75 for 7.5
-	Args    []Arg // of a launch; of set and get: the one that describes the variable
+	SM      int   // lowest compute capability, 75 for 7.5
+	Args    []Arg // of a launch; set and get have one that describes the variable
 }
 
-// StepKind tells the three forms apart.
+// StepKind distinguishes the three forms.
 type StepKind uint8
 
 // The kinds of steps.
@@ -53,8 +53,8 @@ type Arg struct {
 	Type    Elem
 	Count   int // of a buffer's elements
 	Fill    Fill
-	Tol     float64 // relative; 0: exact
-	Varies  bool    // not compared
+	Tol     float64 // relative; 0 means exact
+	Varies  bool    // not compared, because it varies
 	Value   float64 // of a number; integers beyond 2^53 are in Bits
 	Bits    uint64
 	Fields  []Arg  // of a struct

@@ -2,8 +2,7 @@ package difftest
 
 import "math"
 
-// Approximate functions, with the bounds that the PTX ISA states at each
-// instruction.
+// Approximate functions, with the bounds that the PTX ISA states for each instruction.
 
 func approximateForms() []Form {
 	t := &table{}
@@ -36,8 +35,8 @@ func of(f func(float64) float64) func([]float64) float64 {
 
 func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 
-// divApprox is 0 where the divisor is above 2^126, and NaN for an infinity
-// over such a divisor.
+// divApprox returns 0 if the divisor is above 2^126, and NaN for an infinity divided by
+// such a number.
 func divApprox(a []float64) float64 {
 	if y := math.Abs(a[1]); y > 0x1p126 && !math.IsInf(y, 0) {
 		if math.IsInf(a[0], 0) {
@@ -62,7 +61,7 @@ func (t *table) functions(ftz string) {
 	}
 }
 
-// gross are the functions of f64 that keep about 20 bits, and rsqrt.
+// gross adds the functions of f64 that have about 20 accurate bits, and rsqrt.
 func (t *table) gross() {
 	rcp := func(x float64) float64 { return 1 / x }
 	t.bound("rcp.approx.ftz.f64", "f64", "f64", Bound{Exact: of(rcp), Rel: 0x1p-19, Ftz: true, Upper: true})

@@ -2,10 +2,10 @@ package difftest
 
 import "strings"
 
-// Atomic operations (PTX ISA, "Parallel Synchronization and Communication
-// Instructions: atom, red"), each thread on memory of its own.
+// Atomic operations (PTX ISA, "Parallel Synchronization and Communication Instructions:
+// atom, red"), each thread on its own memory.
 
-// updates are the operations and their types.
+// updates lists the operations and their types.
 var updates = []struct{ op, types string }{
 	{"and", "b32 b64"}, {"or", "b32 b64"}, {"xor", "b32 b64"},
 	{"add", "u32 s32 u64 f32 f64"}, {"add.noftz", "f16 f16x2 bf16 bf16x2"},
@@ -13,7 +13,7 @@ var updates = []struct{ op, types string }{
 	{"min", "u32 s32 u64 s64"}, {"max", "u32 s32 u64 s64"},
 }
 
-// ownMemory is where an atomic operation can be: %a is stored there first.
+// ownMemory lists where an atomic operation can work: %a is stored there first.
 var ownMemory = []place{
 	{"global", ".global", "[%ps]", ""},
 	{"generic global", "", "[%w1]", "cvta.global.u64 %w1, %ps; "},
@@ -63,7 +63,7 @@ func (t *table) red(p place, op, ty, order string) {
 		name+" "+p.address+", %b; ld"+p.space+"."+bits(ty)+" %d, "+p.address+";")
 }
 
-// cas compares with a value that is there in every second thread.
+// cas compares with a value that is in memory for every second thread.
 func (t *table) cas(p place, ty string) {
 	name := "atom" + p.space + ".cas." + ty
 	same := "and.b32 %t4, %t2, 2; setp.eq.u32 %p, %t4, 0; @%p mov." + ty + " %b, %a; "
@@ -96,7 +96,7 @@ func (t *table) wideAtomics() {
 	})
 }
 
-// vectorAtomics update several numbers in global memory, each for itself.
+// vectorAtomics update several numbers in global memory, each independently.
 func (t *table) vectorAtomics() {
 	vector := func(n int, ty, op string) {
 		regs := func(r []string) string { return "{" + strings.Join(r[:n], ", ") + "}" }
@@ -130,7 +130,7 @@ func reversed(s []string) []string {
 	return r
 }
 
-// contended are reductions of all threads of a block in one place.
+// contended adds reductions by all threads of a block at one address.
 func (t *table) contended() {
 	const (
 		shared = "mov.u64 %w1, smem; st.shared.b64 [%w1], %w2; "
@@ -139,7 +139,7 @@ func (t *table) contended() {
 	for _, u := range updates {
 		each(u.types, func(ty string) {
 			if ty[0] == 'f' || ty[0] == 'b' && ty != bits(ty) || u.op == "inc" || u.op == "dec" {
-				return // the order counts
+				return // the result depends on the order
 			}
 			each(".shared .global", func(space string) {
 				setup := shared

@@ -26,7 +26,7 @@ func (t *table) logic() {
 	})
 }
 
-// lop3 has a table for each of the 256 functions; a form tries four.
+// lop3 has 256 functions, each an immediate table; one form tries four of them.
 func (t *table) lop3() {
 	for k := 0; k < 256; k += 4 {
 		body := ""
@@ -38,7 +38,7 @@ func (t *table) lop3() {
 	each("and or xor", func(op string) {
 		for _, table := range []int{0x96, 0xe8, 0xca, 0x80, 0x01} {
 			if op == "xor" {
-				continue // PTX has .and and .or alone
+				continue // PTX has only .and and .or
 			}
 			t.add(fmt.Sprintf("lop3.%s.b32 %#02x", op, table), "b32 pred", thrice("b32")+" pred",
 				fmt.Sprintf("lop3.%s.b32 %%d|%%x, %%a, %%b, %%c, %d, %%e;", op, table))
@@ -96,7 +96,7 @@ func (t *table) permutations() {
 	})
 }
 
-// parts are moves that pack and unpack.
+// parts adds moves that pack and unpack.
 func (t *table) parts() {
 	t.add("mov.b32 pack", "b32", "b16 b16", "mov.b32 %d, {%a, %b};")
 	t.add("mov.b64 pack", "b64", "b32 b32", "mov.b64 %d, {%a, %b};")

@@ -5,24 +5,24 @@ import (
 	"math"
 )
 
-// Bound is how near an approximate result has to be to the exact one: within
-// the largest of the allowances.
+// Bound is how close an approximate result must be to the exact one: within the largest
+// of the allowances.
 type Bound struct {
 	// Exact is the function of the operands' values.
 	Exact func(a []float64) float64
-	// ULP counts units in the last place of the result's type, Rel is
-	// relative, Abs absolute.
+	// ULP is in units in the last place of the result's type, Rel is relative, Abs
+	// absolute.
 	ULP, Rel, Abs float64
-	// Upper: the lower half of the operands is not looked at.
+	// Upper: the lower half of the operands' bits is ignored.
 	Upper bool
 	// Ftz: subnormal operands count as zeros, subnormal results may be zeros.
 	Ftz bool
-	// Domain, if not nil, says where the bound holds.
+	// Domain, if not nil, reports where the bound holds.
 	Domain func(a []float64) bool
 }
 
-// Check says what is wrong with a result of f for a tuple of operands; ""
-// if it is within the bound.
+// Check describes what is wrong with a result of f for a tuple of operands. It returns
+// "" if the result is within the bound.
 func (f *Form) Check(in []uint64, out uint64) string {
 	t := typeOf(f.Out[0])
 	p, packed := pairs[t]
@@ -74,14 +74,14 @@ func (b *Bound) within(f float, want, got float64) bool {
 		return want == got
 	}
 	allowed := max(b.ULP*f.ulp(want), b.Rel*math.Abs(want), b.Abs)
-	allowed += f.ulp(want) / 2 // of storing the result
+	allowed += f.ulp(want) / 2 // rounding of the stored result
 	if math.IsInf(got, 0) {
 		return want > 0 == (got > 0) && math.Abs(want)+allowed >= f.largest()
 	}
 	return math.Abs(want-got) <= allowed
 }
 
-// value returns the number that a pattern stands for.
+// value returns the number that a bit pattern represents.
 func (f float) value(x uint64) float64 {
 	e := x >> f.mant & (1<<f.exp - 1)
 	m := x & (1<<f.mant - 1)
@@ -101,11 +101,11 @@ func (f float) value(x uint64) float64 {
 	return v
 }
 
-// smallest and largest are the ends of the normal numbers.
+// smallest and largest return the ends of the range of normal numbers.
 func (f float) smallest() float64 { return f.value(1 << f.mant) }
 func (f float) largest() float64  { return f.value((1<<f.exp-1)<<f.mant - 1) }
 
-// ulp returns the distance of the numbers about x.
+// ulp returns the distance between numbers near x.
 func (f float) ulp(x float64) float64 {
 	x = min(max(math.Abs(x), f.smallest()), f.largest())
 	_, e := math.Frexp(x)

@@ -29,7 +29,7 @@ func (t *table) intToInt() {
 	})
 }
 
-// intKind makes operands that are about the limits of the integer types.
+// intKind returns a kind of operands near the limits of the integer types.
 func intKind(ty string) string {
 	if ty == "f32" || ty == "f64" {
 		return ty + ":" + ty + "int"
@@ -101,7 +101,7 @@ func (t *table) narrowings() {
 	t.op("cvt.rna.satfinite.tf32.f32", "b32", "f32")
 }
 
-// rename tells apart a form that another list has, too.
+// rename distinguishes a form from the same form in another list.
 func (f *Form) rename(suffix string) { f.Name += suffix }
 
 func (t *table) integrals() {

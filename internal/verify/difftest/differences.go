@@ -1,15 +1,15 @@
 package difftest
 
-// Difference is a form whose results on the emulator are not the H200's, and
-// why that is left so.
+// Difference is a form whose results on the emulator differ from the H200's, with the
+// reason for leaving it so.
 type Difference struct {
 	Forms []string
-	// Section of the PTX ISA (release 9.0) that the form belongs to.
+	// Section of the PTX ISA (release 9.0) that describes the form.
 	Section string
 	Why     string
 }
 
-// Differences lists what differs.
+// Differences lists the known differences.
 func Differences() []Difference {
 	return []Difference{
 		{
@@ -40,7 +40,7 @@ func Differences() []Difference {
 	}
 }
 
-// Known returns the difference that a form belongs to, nil if it is none.
+// Known returns the difference that a form belongs to, or nil.
 func Known(form string) *Difference {
 	for _, d := range Differences() {
 		for _, f := range d.Forms {

@@ -42,8 +42,8 @@ func run(t *testing.T, c *driver.Context, forms []difftest.Form, use func(i int,
 	}
 }
 
-// TestFormsGiveTheResultsOfAnH200 runs each form and compares with what is
-// kept, on the GPU as on the emulator.
+// TestFormsGiveTheResultsOfAnH200 runs each form and compares with the record, on the
+// GPU as well as on the emulator.
 func TestFormsGiveTheResultsOfAnH200(t *testing.T) {
 	if *record != "" {
 		t.Skip("recording")
@@ -55,8 +55,8 @@ func TestFormsGiveTheResultsOfAnH200(t *testing.T) {
 	}
 }
 
-// step is which forms are run. With -short, for machines that have run all in
-// another way already, it is each seventh: forms come in eights and fours.
+// step selects every step-th form. With -short, for machines where all have run in
+// another way already, it is every seventh, because forms come in eights and fours.
 func step() int {
 	if testing.Short() {
 		return max(stride, 7)
@@ -90,8 +90,8 @@ func compare(t *testing.T, c *driver.Context, g difftest.Group) {
 		}
 		check(t, form, r, a)
 	})
-	// The operands were made on amd64. Where a compiler fuses multiplications and
-	// additions, rand's normal numbers are others, once in a million.
+	// The operands were generated on amd64. Where a compiler fuses multiplications and
+	// additions, rand's normal numbers differ once in a million.
 	if others > len(forms)/100 {
 		t.Errorf("%d of %d forms have other operands here than were recorded", others, len(forms))
 	} else if others > 0 {
@@ -100,7 +100,7 @@ func compare(t *testing.T, c *driver.Context, g difftest.Group) {
 	t.Logf("%d forms on %d operand tuples each, and %d that %s refuses", len(forms)-refused-others, difftest.Tuples, refused, f.Device)
 }
 
-// check compares one form's answer with its record.
+// check compares one form's results with its record.
 func check(t *testing.T, f *difftest.Form, r *difftest.Record, a difftest.Answer) {
 	t.Helper()
 	switch {
@@ -130,8 +130,8 @@ func check(t *testing.T, f *difftest.Form, r *difftest.Record, a difftest.Answer
 	}
 }
 
-// TestRecord writes what the GPU answers, and on the way compares it with the
-// emulator in more detail than what is kept allows.
+// TestRecord records the GPU's results. It also compares them with the emulator's, in
+// more detail than the record allows later.
 func TestRecord(t *testing.T) {
 	if *record == "" {
 		t.Skip("nothing to record: see -record")

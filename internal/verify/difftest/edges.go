@@ -46,15 +46,15 @@ func makeEdges(kind string) []uint64 {
 	return intEdges(bitsOf(kind))
 }
 
-// edges are zeros, the ends of the subnormal and normal range, infinities,
-// NaNs, and numbers about 1.
+// edges returns zeros, the ends of the subnormal and normal ranges, infinities, NaNs,
+// and numbers near 1.
 func (f float) edges() []uint64 {
 	one := (uint64(1)<<(f.exp-1) - 1) << f.mant
 	inf := (uint64(1)<<f.exp - 1) << f.mant
 	step := uint64(1) << f.mant
 	half := step >> 1
 	positive := []uint64{
-		0, 1, 2, half, step - 1, step, step + 1, 2 * step, // subnormal and smallest
+		0, 1, 2, half, step - 1, step, step + 1, 2 * step, // the subnormal and the smallest normal numbers
 		one, one + 1, one - 1, one + half, one - step, one + step, one + step + half, one + 3*step + half>>1,
 		inf - 1, inf - 2, inf - step, inf - step - 1, inf, inf | half, inf + 1, inf + step - 1,
 	}
@@ -108,7 +108,7 @@ func smallEdges(n int) []uint64 {
 	return e
 }
 
-// integralEdges are numbers about the limits of the integer types, and ties.
+// integralEdges returns numbers near the limits of the integer types, and ties.
 func integralEdges(pattern func(float64) uint64) []uint64 {
 	var e []uint64
 	for _, b := range []int{0, 1, 7, 8, 15, 16, 23, 24, 31, 32, 52, 53, 63, 64} {

@@ -15,7 +15,7 @@ func floatForms() []Form {
 	t.signs()
 	for i := range t.forms {
 		f := &t.forms[i]
-		f.Payload = f.Out[0] == "f32" && f.Name != "copysign.f32" // NaNs are canonical here
+		f.Payload = f.Out[0] == "f32" && f.Name != "copysign.f32" // these operations give canonical NaNs
 	}
 	return t.forms
 }

@@ -4,21 +4,21 @@ import "strings"
 
 // Form is one instruction form.
 type Form struct {
-	// Name is unique: the opcode, and what else tells two uses apart.
+	// Name is unique: the opcode, and whatever distinguishes two uses of it.
 	Name string
 	// In are the operands %a, %b, %c and %e, Out the results %d, %x, %y and
 	// %z. Each is a PTX type, then perhaps a colon and the operands' kind.
 	In, Out []string
 	// Body is the PTX that computes the results.
 	Body string
-	// Payload: checksums are of NaNs as they are, too. What is kept in full has to
-	// agree in all bits in any case.
+	// Payload: checksums include NaN payloads. Results that are kept in full must agree
+	// in all bits in any case.
 	Payload bool
 	// Bound checks an approximate form; nil where results are exact.
 	Bound *Bound
 }
 
-// Group is the forms of one data file.
+// Group holds the forms of one data file.
 type Group struct {
 	Name  string
 	Forms []Form
@@ -43,7 +43,7 @@ func Groups() []Group {
 	}
 }
 
-// table collects forms.
+// table accumulates forms.
 type table struct{ forms []Form }
 
 // op adds the form of an opcode whose operands are registers in order.
@@ -58,7 +58,7 @@ func (t *table) op(opcode, out, in string) *Form {
 	return t.add(opcode, out, in, opcode+" "+strings.Join(regs, ", ")+";")
 }
 
-// add adds a form with a body of its own.
+// add adds a form with an explicit body.
 func (t *table) add(name, out, in, body string) *Form {
 	t.forms = append(t.forms, Form{Name: name, In: strings.Fields(in), Out: strings.Fields(out), Body: body})
 	return &t.forms[len(t.forms)-1]
@@ -69,7 +69,7 @@ var (
 	outRegs = []string{"%d", "%x", "%y", "%z"}
 )
 
-// each calls f for each word of a list; "_" stands for the empty one.
+// each calls f for each word of a list; "_" stands for the empty word.
 func each(list string, f func(word string)) {
 	for _, w := range strings.Fields(list) {
 		f(strings.TrimPrefix(w, "_"))
@@ -82,7 +82,7 @@ func typeOf(s string) string {
 	return t
 }
 
-// kindOf returns the kind of values of an operand: its type unless stated.
+// kindOf returns the kind of an operand's values, which is its type unless stated.
 func kindOf(s string) string {
 	t, k, ok := strings.Cut(s, ":")
 	if ok {
@@ -91,13 +91,13 @@ func kindOf(s string) string {
 	return t
 }
 
-// bitsOf returns the number of bits that count of a value of type t.
+// bitsOf returns the number of significant bits of a value of type t.
 func bitsOf(t string) int {
 	switch t {
 	case "pred":
 		return 1
 	case "u8", "s8", "b8":
-		return 32 // in 32-bit registers, so that the extension shows
+		return 32 // in 32-bit registers, so that the extension is visible
 	case "u16", "s16", "b16", "f16", "bf16", "e4m3x2", "e5m2x2":
 		return 16
 	case "u64", "s64", "b64", "f64":

@@ -63,7 +63,7 @@ func (t *table) comparisons() {
 	})
 }
 
-// expressions are folded by whoever reads the PTX.
+// expressions adds constant expressions, which the PTX compiler folds.
 func (t *table) expressions() {
 	for _, e := range []string{"(1+2*3)", "(1<<31)", "(0x100>>4)|3", "~5", "-(3)", "(7/2)", "(-7 % 3)", "(5>3)?11:22", "!0", "(1==1)", "0xff&~0xf", "(-1>>1)", "(4294967295U>>1)"} {
 		t.add("add.s32 "+e, "s32", "s32", "add.s32 %d, %a, "+e+";")
@@ -80,7 +80,7 @@ func (t *table) guards() {
 	t.add("loop", "s32", "u32:nibble u32", "mov.b32 %d, 0;\nagain: setp.eq.u32 %p, %a, 0; @%p bra done; mad.lo.u32 %d, %d, 3, %b; sub.u32 %a, %a, 1; bra again;\ndone:")
 }
 
-// contractions: a product and a sum, with and without rounding modifiers.
+// contractions adds a product and a sum, with and without rounding modifiers.
 func (t *table) contractions() {
 	each("f32 f64", func(ty string) {
 		r := "%f1"
@@ -92,7 +92,7 @@ func (t *table) contractions() {
 	})
 }
 
-// shuffled are shuffles as compilers write reductions.
+// shuffled adds shuffles in the form in which compilers write reductions.
 func (t *table) shuffled() {
 	each("16 8 4 2 1 0 31 32", func(n string) {
 		t.add("shfl.sync.bfly.b32 by "+n, "b32 pred", "b32", "shfl.sync.bfly.b32 %d|%x, %a, "+n+", 31, -1;")

@@ -55,8 +55,8 @@ func (t *table) products() {
 	t.op("mad24.hi.sat.s32", "s32", thrice("s32"))
 }
 
-// carries are chains: what a first instruction leaves in the condition code
-// is shown by a second one.
+// carries adds chains: a second instruction makes visible what the first leaves in the
+// condition code.
 func (t *table) carries() {
 	each("u32 s32 u64 s64", func(ty string) {
 		four := thrice(ty) + " " + ty

@@ -4,7 +4,7 @@ import "strings"
 
 // Loads and stores (PTX ISA, "ld", "ld.global.nc", "ldu", "st").
 
-// place is a way to reach 16 bytes of memory that hold %a and %b.
+// place is a way to address 16 bytes of memory that hold %a and %b.
 type place struct{ name, space, address, setup string }
 
 const (
@@ -37,7 +37,7 @@ func memoryForms() []Form {
 	return t.forms
 }
 
-// widths are the memory types and the registers that may hold them.
+// widths lists the memory types and the registers that can hold them.
 var widths = []struct{ types, regs string }{
 	{"b8 u8 s8", "b16 b32 b64"}, {"b16 u16 s16", "b16 b32 b64"},
 	{"b32 u32 s32", "b32 b64"}, {"f32", "f32"}, {"b64 u64 s64", "b64"}, {"f64", "f64"},
@@ -61,7 +61,7 @@ func (t *table) loads(p place) {
 	}
 }
 
-// stores write over memory that holds a pattern, which is then read as a whole.
+// stores adds writes over memory with a known pattern, which is then read as a whole.
 func (t *table) stores(p place) {
 	setup := strings.ReplaceAll(p.setup, "{%a, %b}", "{%w5, %w6}")
 	setup = "mov.u64 %w5, 0x1122334455667788; mov.u64 %w6, 0x99aabbccddeeff00; " + setup
@@ -85,7 +85,7 @@ func (t *table) stores(p place) {
 
 const scopesAndOrders = "relaxed.cta relaxed.cluster relaxed.gpu relaxed.sys acquire.cta acquire.cluster acquire.gpu acquire.sys"
 
-// cachedLoads read the operands' own memory, which nobody writes.
+// cachedLoads adds loads from the operands' own memory, which nothing writes.
 func (t *table) cachedLoads() {
 	load := func(mods, vec string) {
 		op := "ld" + mods + vec + ".u32"
@@ -143,7 +143,7 @@ func (t *table) wideMoves() {
 	}
 }
 
-// spaces ask where generic addresses point to.
+// spaces adds queries of the state space of generic addresses.
 func (t *table) spaces() {
 	for _, p := range places {
 		if p.space != "" {

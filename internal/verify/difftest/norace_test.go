@@ -2,5 +2,5 @@
 
 package difftest_test
 
-// stride is which forms are run: all.
+// stride selects every stride-th form: here all.
 const stride = 1

@@ -7,7 +7,7 @@ import (
 )
 
 // Operands returns the operands of all threads, one tuple after the other. Even tuples
-// are edge values against edge values, odd ones are random.
+// combine edge values, odd ones are random.
 func (f *Form) Operands() []uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(f.Name))
@@ -25,9 +25,9 @@ func (f *Form) Operands() []uint64 {
 	return v
 }
 
-// grid is all combinations of a form's edge values. The step is coprime to
-// their number, so that all come, in a mixed order, if there are no more than
-// half the tuples.
+// grid enumerates all combinations of a form's edge values. The step is coprime to
+// their number. If there are at most half as many combinations as tuples, every one
+// occurs, in a mixed order.
 type grid struct {
 	lists     [][]uint64
 	all, step uint64
@@ -46,7 +46,7 @@ func (f *Form) grid() grid {
 	return g
 }
 
-// tuple is the k-th combination.
+// tuple computes combination k.
 func (g *grid) tuple(t []uint64, k uint64) {
 	k = k * g.step % g.all
 	for i, e := range g.lists {
@@ -71,7 +71,7 @@ func (f *Form) randomTuple(t []uint64, r *rand.Rand) {
 	}
 }
 
-// near is x, perhaps negated, and changed in its last bits.
+// near returns x, possibly negated, with changed low bits.
 func near(x uint64, bits int, r *rand.Rand) uint64 {
 	x += uint64(r.IntN(5)) - 2
 	if r.IntN(2) == 0 {
@@ -87,7 +87,7 @@ var floats = map[string]float{
 	"f16": {5, 10}, "bf16": {8, 7}, "f32": {8, 23}, "f64": {11, 52}, "e4m3": {4, 3}, "e5m2": {5, 2},
 }
 
-// pairs are the packed kinds and what they are made of.
+// pairs maps the packed kinds to their element kinds.
 var pairs = map[string]struct {
 	elem string
 	bits uint
@@ -96,7 +96,7 @@ var pairs = map[string]struct {
 	"e4m3x2": {"e4m3", 8}, "e5m2x2": {"e5m2", 8},
 }
 
-// small are the kinds of values below a bound.
+// small maps the kinds of bounded values to their bounds.
 var small = map[string]int{"pred": 2, "shift": 70, "pos": 300, "lane": 40, "sel": 65536, "nibble": 16, "six": 64}
 
 func random(kind string, r *rand.Rand) uint64 {
@@ -113,7 +113,7 @@ func random(kind string, r *rand.Rand) uint64 {
 	case "f16nan", "bf16nan":
 		e := edges(kind)
 		return e[r.IntN(len(e))]
-	case "f32int": // about the range of the integer types
+	case "f32int": // around the range of the integer types
 		return uint64(math.Float32bits(float32(r.NormFloat64() * math.Exp2(float64(r.IntN(66))))))
 	case "f64int":
 		return math.Float64bits(r.NormFloat64() * math.Exp2(float64(r.IntN(68))))
@@ -123,7 +123,7 @@ func random(kind string, r *rand.Rand) uint64 {
 	return randomInt(bitsOf(kind), r)
 }
 
-// random is any pattern, or a number near 1, or a short one.
+// random returns any pattern, a number near 1, or one with few bits.
 func (f float) random(r *rand.Rand) uint64 {
 	bits := 1 + f.exp + f.mant
 	x := r.Uint64() >> (64 - bits)

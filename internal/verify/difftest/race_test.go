@@ -2,6 +2,6 @@
 
 package difftest_test
 
-// stride is which forms are run: with the race detector, which says nothing
-// about results, each eighth.
+// stride selects every stride-th form. The race detector does not depend on results, so
+// every eighth is enough.
 const stride = 8

@@ -10,34 +10,34 @@ import (
 	"io"
 )
 
-// Record is what is kept of a device's answer to a form.
+// Record is what is kept of a device's results for a form.
 type Record struct {
 	Name string
-	Hash uint64 // Form.Hash of the form that was run
-	// Refused is set if the device's compiler does not take the form.
+	Hash uint64 // Form.Hash when the form ran
+	// Refused is set if the device's compiler refused the form.
 	Refused bool
 	// First holds the results of the first Kept tuples, little endian, each
 	// in as many bytes as count of its type.
 	First []byte
-	// Sums are checksums of the results of each Span tuples.
+	// Sums are checksums, one for the results of each Span tuples.
 	Sums []uint32
 }
 
 const (
 	// Kept is the number of tuples whose results are kept.
 	Kept = 192
-	// Span is the number of tuples to a checksum.
+	// Span is the number of tuples per checksum.
 	Span = 128
 )
 
-// File is what a device answered for a group.
+// File holds a device's records for a group.
 type File struct {
 	Device  string
 	Driver  int
 	Records []Record
 }
 
-// NewRecord is what to keep of an answer.
+// NewRecord returns what to keep of an answer.
 func NewRecord(f *Form, a Answer) Record {
 	r := Record{Name: f.Name, Hash: f.Hash(a.Operands), Refused: a.Refused != nil}
 	if r.Refused {
@@ -50,8 +50,8 @@ func NewRecord(f *Form, a Answer) Record {
 	return r
 }
 
-// kept returns the number of tuples kept: of approximate forms, which checksums say
-// nothing about, more.
+// kept returns the number of tuples kept. It is larger for approximate forms, for which
+// checksums are useless.
 func (f *Form) kept() int {
 	if f.Bound != nil {
 		return 4 * Kept
@@ -67,8 +67,8 @@ func (f *Form) sums(results []uint64) []uint32 {
 	return s
 }
 
-// encode packs results; canonical replaces NaNs, unless the form's are summed up
-// as they are.
+// encode packs results. If canonical is set it replaces NaNs, unless the form's
+// checksums include payloads.
 func (f *Form) encode(results []uint64, canonical bool) []byte {
 	var b []byte
 	for i, x := range results {
@@ -83,7 +83,7 @@ func (f *Form) encode(results []uint64, canonical bool) []byte {
 	return b
 }
 
-// Decode returns the inverse of encode.
+// Decode reverses encode.
 func (f *Form) Decode(b []byte) []uint64 {
 	var results []uint64
 	for len(b) > 0 {
@@ -95,8 +95,8 @@ func (f *Form) Decode(b []byte) []uint64 {
 	return results
 }
 
-// canonicalNaN is x with any NaN of type t replaced by one: for checksums,
-// which are to survive a refinement of what is compared.
+// canonicalNaN returns x, with any NaN of type t replaced by one NaN. Checksums use it
+// so that they survive a refinement of the comparison.
 func canonicalNaN(t string, x uint64) uint64 {
 	if p, ok := pairs[t]; ok && p.bits == 16 && floats[p.elem].exp != 0 {
 		return canonicalNaN(p.elem, x&0xffff) | canonicalNaN(p.elem, x>>16)<<16
@@ -108,7 +108,7 @@ func canonicalNaN(t string, x uint64) uint64 {
 	return x
 }
 
-// onlyNaNs is x with 0 in the place of each number.
+// onlyNaNs returns x with every number replaced by 0.
 func onlyNaNs(t string, x uint64) uint64 {
 	if p, ok := pairs[t]; ok {
 		return onlyNaNs(p.elem, x&(1<<p.bits-1)) | onlyNaNs(p.elem, x>>p.bits)<<p.bits
@@ -119,8 +119,8 @@ func onlyNaNs(t string, x uint64) uint64 {
 	return 0
 }
 
-// Difference says where an answer differs from what is recorded, "" if
-// nowhere. Of approximate results it compares those that are no numbers.
+// Difference describes where an answer differs from the record. It returns "" if they
+// agree. For approximate results it compares only NaNs.
 func (f *Form) Difference(r *Record, a Answer) string {
 	in, results := a.Operands, a.Results
 	for i, want := range f.Decode(r.First) {
@@ -145,8 +145,8 @@ func (f *Form) Difference(r *Record, a Answer) string {
 	return ""
 }
 
-// Outside counts the results of an approximate form that are outside of its
-// bound, and describes the first.
+// Outside counts the results of an approximate form that are outside its bound, and
+// describes the first.
 func (f *Form) Outside(a Answer) (count int, first string) {
 	if f.Bound == nil {
 		return 0, ""
@@ -162,7 +162,7 @@ func (f *Form) Outside(a Answer) (count int, first string) {
 	return count, first
 }
 
-// Encode and Decode are the form in which a File is kept.
+// Encode returns the file's storage format.
 func (f *File) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -176,7 +176,7 @@ func (f *File) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Decode reads what Encode wrote.
+// Decode reads the output of Encode.
 func Decode(data []byte) (*File, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/internal/verify/difftest"
 )
 
-// answered returns a form with operands and results that a test makes up.
+// answered returns results for a form, computed by a function of the test.
 func answered(f *difftest.Form, result func(a []uint64) uint64) difftest.Answer {
 	a := difftest.Answer{Operands: f.Operands()}
 	n := len(f.In)
@@ -49,7 +49,7 @@ func TestAnotherNaNIsADifference(t *testing.T) {
 	}
 }
 
-// What approximate numbers may be, their bound says.
+// For approximate forms, only the bound limits the numbers.
 func TestApproximateNumbersAreNotCompared(t *testing.T) {
 	f := difftest.Form{Name: "half", In: []string{"u32"}, Out: []string{"f16x2"}, Bound: &difftest.Bound{}}
 	is := func(x uint64) difftest.Answer { return answered(&f, func([]uint64) uint64 { return x }) }

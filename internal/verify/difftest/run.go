@@ -15,7 +15,7 @@ type Device struct {
 	stream       *driver.Stream
 }
 
-// NewDevice makes room for one form's operands and results.
+// NewDevice allocates the buffers for one form's operands and results.
 func NewDevice(c *driver.Context) (*Device, error) {
 	d := &Device{ctx: c}
 	err := d.open()
@@ -40,8 +40,8 @@ func (d *Device) Close() error {
 	return errors.Join(d.stream.Close(), d.in.Close(), d.out.Close(), d.own.Close())
 }
 
-// Answer is what a device answered for a form's operands: its results, or why
-// it does not have the form.
+// Answer is a device's results for a form's operands, or the reason why it does not
+// have the form.
 type Answer struct {
 	Operands, Results []uint64
 	Refused           error
@@ -49,9 +49,8 @@ type Answer struct {
 
 const perModule = 24
 
-// Run executes the forms and hands the answer to each to use, with the form's
-// index. A module that is refused is divided until the forms that it is
-// refused for are alone.
+// Run executes the forms and calls use with each answer and the form's index. If the
+// driver refuses a module, Run divides it until only the offending forms are left.
 func (d *Device) Run(forms []Form, use func(i int, a Answer)) error {
 	for from := 0; from < len(forms); from += perModule {
 		some, err := d.module(forms[from:min(from+perModule, len(forms))])

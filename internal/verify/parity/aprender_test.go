@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The table of functions is filled when a driver is opened; every call has its
-// code checked, and a function that is not there is an error too.
+// Opening a driver resolves its functions. Every call's code is checked, and a missing
+// function is an error.
 func TestAprenderDriver(t *testing.T) {
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {
 		if !d.Has(cu.FnCuGraphLaunch) || d.Version() < driver.MinVersion {
@@ -31,8 +31,8 @@ func TestAprenderDriver(t *testing.T) {
 	}
 }
 
-// From operations, with grids, arguments and dependencies, many in one crossing;
-// also for a stream that cannot be captured.
+// A graph built from operations, with grids, arguments and dependencies, many in one
+// batch. It also works for a stream that cannot be captured.
 func TestAprenderGraphByHand(t *testing.T) {
 	t.Run("empty", func(t *testing.T) {
 		each(t, func(k *kit) {
@@ -90,8 +90,8 @@ func TestAprenderGraphByHand(t *testing.T) {
 	})
 }
 
-// A stream that other code made will do; what is dropped is destroyed, and
-// reported.
+// A stream created by other code can be used. Objects that are dropped are destroyed
+// and reported.
 func TestAprenderInstantiateLaunchDestroy(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(1)
@@ -107,8 +107,8 @@ func TestAprenderInstantiateLaunchDestroy(t *testing.T) {
 	})
 }
 
-// A step that is captured again and again: Update says whether it took the new
-// graph and why not, Apply does what there is to do then.
+// A step that is captured repeatedly: Update says whether it accepted the new graph and
+// why not, and Apply does what is needed.
 func TestAprenderUpdate(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(0)
@@ -132,7 +132,7 @@ func TestAprenderUpdate(t *testing.T) {
 		if r.Updated() || r.Result != cu.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED || r.Reason() == "" {
 			k.Errorf("another topology: %v (%v)", r, r.Result)
 		}
-		k.run(x) // as it was
+		k.run(x) // unchanged
 		k.expect(b, 59)
 		if a := must[graph.Applied](k)(x.Apply(longer)); !a.Reinstantiated {
 			k.Errorf("%v", a)
@@ -154,7 +154,8 @@ func TestAprenderModes(t *testing.T) {
 	if mode := *new(graph.Mode); mode != graph.ModeGlobal {
 		t.Errorf("the zero Mode is %v", mode)
 	}
-	// A call that may not be captured, in another goroutine: the mode decides.
+	// A call that may be illegal during a capture, on another goroutine: the mode
+	// decides.
 	for _, mode := range modes {
 		t.Run(mode.String(), func(t *testing.T) {
 			each(t, func(k *kit) {
@@ -190,7 +191,8 @@ func allocate(k *kit) error {
 	return err
 }
 
-// 901 says that something invalidated the capture earlier; here also what.
+// Code 901 says that something invalidated the capture earlier. This library also says
+// what.
 func TestAprender901(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(1)
@@ -207,8 +209,8 @@ func TestAprender901(t *testing.T) {
 	})
 }
 
-// Handles that other code of the process owns can be used like those that were
-// made here. Closing what they were borrowed as leaves them to their owner.
+// Handles owned by other code in the process work like those created here. Closing the
+// borrowed object leaves the handle to its owner.
 func TestAprenderHandlesFromElsewhere(t *testing.T) {
 	each(t, func(k *kit) {
 		x := k.memory(1)
@@ -245,7 +247,7 @@ func TestAprenderHandlesFromElsewhere(t *testing.T) {
 			k.Errorf("%d replays here, %d at the owner's", exec.Replays(), own.Replays())
 		}
 
-		// An executable graph is kept up to date as a whole, or not at all.
+		// An executable graph is updated as a whole or not at all.
 		again := k.graph()
 		k.add(again, must[*driver.Launch](k)(plus.Prepare(config, x.Ptr(), uint32(elems), uint32(100))))
 		if how, err := exec.Apply(again); err != nil || how.Reinstantiated {
@@ -260,7 +262,7 @@ func TestAprenderHandlesFromElsewhere(t *testing.T) {
 		k.ok(c.Lifetime().Check()) // the context is not theirs to close
 		k.ok(c.Close())
 		k.want("a closed graph", second(g.Len()), driver.ErrClosed)
-		k.run(own)                 // 221: all of it is still there
+		k.run(own)                 // 221: everything still exists
 		k.run(k.exec(own.Graph())) // 222
 		k.ok(errors.Join(k.s.Record(event), event.Wait(background)))
 		k.ok(k.s.Do(k.launch(k.plus, x, 1)))

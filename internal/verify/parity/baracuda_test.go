@@ -16,7 +16,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// However a capture ends, its thread captures no more, and the error of the
+// However a capture ends, its thread is no longer capturing, and the error of the
 // closure comes first.
 func TestBaracudaCapture(t *testing.T) {
 	each(t, func(k *kit) {
@@ -41,7 +41,7 @@ func TestBaracudaCapture(t *testing.T) {
 					k.Errorf("%s: %v", what, err)
 				}
 			})
-			k.usable(k.s) // which allocates: no capture forbids it
+			k.usable(k.s) // this allocates, which an active capture would forbid
 		}
 	})
 }
@@ -76,7 +76,7 @@ func TestBaracudaIsCapturing(t *testing.T) {
 	})
 }
 
-// Each is added by hand, runs, and tells its type.
+// Each node is added by hand, runs, and reports its type.
 func TestBaracudaNodes(t *testing.T) {
 	for name, test := range map[string]func(k *kit, g *graph.Graph) (n graph.Node, check func()){
 		"empty": func(k *kit, g *graph.Graph) (graph.Node, func()) {
@@ -289,8 +289,8 @@ func TestBaracudaDependencies(t *testing.T) {
 	})
 }
 
-// That graphs do not fit is an answer, with the node by name; an error is when
-// the call itself failed.
+// A mismatch of graphs is a result that names the node. An error means that the call
+// itself failed.
 func TestBaracudaUpdateResult(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(1)

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// The function runs once, in the mode that was asked for; afterwards the graph
-// is uploaded, the work before it is over, and its output is there once.
+// The function runs once, in the requested mode. Afterwards the graph is uploaded, the
+// earlier work has finished, and the output exists once.
 func TestCudaAsyncCapture(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(mode.String(), func(t *testing.T) { each(t, func(k *kit) { k.captureReady(mode) }) })
@@ -105,8 +105,8 @@ func TestCudaAsyncErrorMatrix(t *testing.T) {
 	})
 }
 
-// cell captures on each driver, and looks at the error that record leads to.
-// There is no graph then, nothing ran, and the stream works.
+// cell captures on each driver and checks the resulting error. There must be no graph,
+// nothing must have run, and the stream must work.
 func cell(t *testing.T, record func(k *kit) error, look func(k *kit, err error)) {
 	t.Helper()
 	each(t, func(k *kit) {
@@ -125,7 +125,7 @@ func cell(t *testing.T, record func(k *kit) error, look func(k *kit, err error))
 	})
 }
 
-// invalidate makes a call that captures in ModeGlobal forbid.
+// invalidate makes a call that a ModeGlobal capture forbids.
 func (k *kit) invalidate() {
 	if b, err := driver.Alloc[byte](k.c, 64); err == nil {
 		k.closeLater(b)
@@ -134,7 +134,7 @@ func (k *kit) invalidate() {
 }
 
 func cudaAsyncNullGraph(t *testing.T) {
-	var kept driver.CUgraph // what the real capture gave
+	var kept driver.CUgraph // the result of the real capture
 	noGraph := func(a loader.Args, inner *loader.Proc) uintptr {
 		code := a.Forward(inner)
 		out := (*driver.CUgraph)(unsafe.Pointer(a.Ptr(1)))
@@ -154,8 +154,7 @@ func cudaAsyncNullGraph(t *testing.T) {
 	})
 }
 
-// What the steps before made is destroyed: a test that leaves anything open
-// fails.
+// What earlier steps created is destroyed: a test that leaves anything open fails.
 func TestCudaAsyncFailedInstantiateOrUpload(t *testing.T) {
 	for _, symbol := range []string{"cuGraphInstantiateWithParams", "cuGraphUpload"} {
 		t.Run(symbol, func(t *testing.T) {
@@ -178,8 +177,8 @@ func TestCudaAsyncFailedInstantiateOrUpload(t *testing.T) {
 	}
 }
 
-// Staging inputs does not wait, and the next launch runs behind it: on the same
-// stream, and on others.
+// Staging inputs does not wait. The next launch runs after it, on the same stream and
+// on others.
 func TestCudaAsyncUpdate(t *testing.T) {
 	for name, other := range map[string]bool{"same stream": false, "other stream": true} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +192,7 @@ func TestCudaAsyncUpdate(t *testing.T) {
 				}
 				ops := []driver.Op{k.fill(in, 40), k.launch(k.plus, in, 1)}
 				release := k.blocked(staging)
-				k.ok(x.Stage(staging, ops...)) // would not return if it waited
+				k.ok(x.Stage(staging, ops...)) // this would not return if it waited
 				k.ok(x.Launch(k.s))
 				if done, err := k.s.Query(); done || err != nil {
 					k.Errorf("the launch overtook its inputs: %v, %v", done, err)
@@ -209,12 +208,12 @@ func TestCudaAsyncLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.memory(1), k.stream()
 		x := k.exec(k.capture(k.launch(k.plus, b, 1)))
-		k.ok(x.Run(background, k.s)) // waits
+		k.ok(x.Run(background, k.s)) // this waits
 		if done, err := k.s.Query(); !done || err != nil {
 			k.Errorf("Run returned before the end: %v, %v", done, err)
 		}
 		release := k.blocked(other)
-		k.ok(x.Launch(other)) // does not, on a stream that was not captured
+		k.ok(x.Launch(other)) // this does not, on a stream that was not captured
 		if done, err := other.Query(); done || err != nil {
 			k.Errorf("the launch is over before what it runs behind: %v, %v", done, err)
 		}
@@ -295,13 +294,13 @@ func TestCudaAsyncScope(t *testing.T) {
 					driver.CUDA_ERROR_ILLEGAL_STATE)
 				return sc.Do(k.launch(k.plus, b, 1))
 			}))
-			k.run(k.exec(g)) // the first is as it was
+			k.run(k.exec(g)) // the first one is unchanged
 			k.expect(b, 2)
 		})
 	})
 }
 
-// Captures exclude each other on a stream, not in the process.
+// Captures exclude each other on the same stream, not in the process.
 func TestCudaAsyncExecutionInsideExecution(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, other := k.memory(1), k.memory(1), k.stream()
@@ -360,7 +359,7 @@ func TestCudaAsyncTeardown(t *testing.T) {
 	})
 }
 
-// dropExec leaves an exec to the collector.
+// dropExec leaves an exec to the garbage collector.
 func dropExec(k *kit, c *driver.Context) {
 	k.Helper()
 	onAGoroutine(func() {
@@ -374,8 +373,8 @@ func dropExec(k *kit, c *driver.Context) {
 	})
 }
 
-// layer is a module made of another: forward stages the input, launches, and
-// returns the output.
+// layer is a module built from another. forward stages the input, launches, and returns
+// the output.
 type layer struct {
 	inner callable.Module[[]uint32, *driver.HostBuffer[uint32]]
 }
@@ -404,14 +403,14 @@ func TestCudaAsyncForward(t *testing.T) {
 	})
 }
 
-// doubled records that the input is doubled.
+// doubled records a doubling of the input.
 func (k *kit) doubled(t *callable.Trace[[]uint32]) (*driver.HostBuffer[uint32], error) {
 	x := callable.StageSlice(t, func(in []uint32) []uint32 { return in })
 	t.Launch(k.times, config, x, uint32(x.Len()), uint32(2))
 	return callable.Result(t, x), nil
 }
 
-// One value for the launch of a graph goes wherever other operations go.
+// A value for the launch of a graph can be used wherever other operations can.
 func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 	each(t, func(k *kit) {
 		x := k.memory(1)
@@ -426,7 +425,7 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 			k.Errorf("%d replays of %v", exec.Replays(), op)
 		}
 
-		// In a graph by hand it is a child graph.
+		// In a graph built by hand it becomes a child graph.
 		g := k.graph()
 		first := k.add(g, k.launch(k.plus, x, 1)) // 5
 		n := k.add(g, op, first)                  // 12
@@ -438,7 +437,7 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 		k.run(outer)
 		k.expect(x, 13)
 
-		// Captured, by any way to record, it runs where it was recorded.
+		// Captured in any way, it runs where it was recorded.
 		recorded := k.capture(k.launch(k.plus, x, 1), op, k.launch(k.plus, x, 1)) // 14, 30, 31
 		k.run(k.exec(recorded))
 		k.expect(x, 31)
@@ -458,7 +457,7 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 		k.run(other)
 		k.expect(x, 136)
 
-		// What cannot be is refused, and says what can.
+		// What is impossible is refused, with an error that says what is possible.
 		for node, err := range inner.Nodes() {
 			k.ok(err)
 			k.ok(exec.Set(node, k.launch(k.plus, x, 7)))
@@ -496,7 +495,7 @@ func TestCudaAsyncUpdateReturnsItsOutput(t *testing.T) {
 		op := k.fill(closed, 1)
 		k.ok(closed.Close())
 		none, err = graph.StageValue(exec, k.s, func(do func(...driver.Op) error) (*driver.Buffer[uint32], error) {
-			_ = do(op) // an error that is dropped is one
+			_ = do(op) // an error that is ignored here
 			return x, nil
 		})
 		if none != nil || !errors.Is(err, driver.ErrClosed) {

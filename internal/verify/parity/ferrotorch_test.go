@@ -42,8 +42,8 @@ func TestFerrotorchCaptureStatus(t *testing.T) {
 	})
 }
 
-// The address is fixed, the value is read when Set returns: values that are set
-// while the device is behind do not overwrite each other.
+// The address is fixed, and Set reads the value before it returns. Values set while the
+// device is behind do not overwrite each other.
 func TestFerrotorchScalar(t *testing.T) {
 	each(t, func(k *kit) {
 		const replays = 40
@@ -109,7 +109,7 @@ func TestFerrotorchReplaysAndUpload(t *testing.T) {
 	})
 }
 
-// Buffers of any type stay as long as a graph or an exec that holds the pool.
+// Buffers of any type stay alive as long as a graph or exec that retains the pool.
 func TestFerrotorchPool(t *testing.T) {
 	each(t, func(k *kit) {
 		p := made[*graph.Pool](k)(graph.NewPool(k.c))
@@ -117,11 +117,11 @@ func TestFerrotorchPool(t *testing.T) {
 		b := must[*driver.Buffer[uint32]](k)(driver.AllocFrom(k.c, slices.Repeat([]uint32{8}, elems)))
 		f := must[*driver.Buffer[float64]](k)(driver.Alloc[float64](k.c, 3))
 		k.ok(p.Register(b.Ref(), f.Ref()))
-		k.ok(p.Register(b.Ref())) // has it already
+		k.ok(p.Register(b.Ref())) // it already has it
 		if p.Len() != 2 || !p.Has(b.Ref()) || p.Has(out.Ref()) {
 			k.Errorf("%v", p)
 		}
-		// The graph knows the addresses alone, as after a capture of other code.
+		// The graph knows only the addresses, as after a capture by other code.
 		g := must[*graph.Graph](k)(graph.New(k.c))
 		k.add(g, must[*driver.Launch](k)(k.sum.Prepare(config, out.Ptr(), b.Ptr(), b.Ptr(), uint32(elems))))
 		k.ok(g.Keep(p))
@@ -147,13 +147,13 @@ func TestFerrotorchPool(t *testing.T) {
 	})
 }
 
-// withCalls runs a test on the emulator and on the GPU, with the driver's calls
-// recorded.
+// withCalls runs a test on the emulator and on the GPU, and records the driver calls.
 func withCalls(t *testing.T, test func(k *kit, calls *trace.Recorder)) {
 	t.Helper()
 	with := func(t *testing.T, lib loader.Library) {
 		var calls trace.Recorder
-		// An altered library that alters nothing: the system's driver stays open.
+		// An altered library that changes nothing, so that the system's driver stays
+		// open.
 		d := gputest.Driver(t, trace.Wrap(&altered{Library: lib}, calls.Sink()))
 		test(newKit(t, gputest.Context(t, d)), &calls)
 	}
@@ -227,7 +227,7 @@ func TestFerrotorchSealedPool(t *testing.T) {
 		k.want("a graph with a sealed pool", g.Keep(p), graph.ErrSealed)
 		k.ok(p.Unseal())
 		g = made[*graph.Graph](k)(graph.Capture(k.s, graph.ModeThreadLocal, record))
-		k.ok(p.Seal()) // who keeps it goes on
+		k.ok(p.Seal()) // whoever retains it can continue
 		k.run(k.exec(g))
 		k.expect(b, 2)
 	})
@@ -243,7 +243,7 @@ func TestFerrotorchPoolHandles(t *testing.T) {
 				k.Errorf("handle %d gives %v", a, q)
 			}
 		})
-		for range 2 { // again is fine
+		for range 2 { // twice is allowed
 			graph.ReleasePool(a)
 		}
 		for _, h := range []graph.PoolHandle{0, a, b + 1000} {
@@ -273,7 +273,7 @@ func TestFerrotorchGuard(t *testing.T) {
 				k.Errorf("%v, %v", status, err)
 			}
 			x := k.exec(made[*graph.Graph](k)(r.End()))
-			k.ok(r.Abort()) // nothing any more
+			k.ok(r.Abort()) // there is nothing left to abort
 			k.run(x)
 			k.expect(b, 2)
 			if !p.InUse() {
@@ -305,7 +305,7 @@ func TestFerrotorchGuard(t *testing.T) {
 	})
 }
 
-// dropRecording leaves a capture open.
+// dropRecording leaves a capture active.
 func dropRecording(k *kit) {
 	if _, err := graph.Begin(k.s, graph.ModeThreadLocal); err != nil {
 		k.Error(err)
@@ -333,8 +333,8 @@ func TestFerrotorchCallable(t *testing.T) {
 	})
 }
 
-// One program for both: without a GPU it computes the same, on the emulator. A
-// driver that is not there is an error that says where it was looked for.
+// One program for both: without a GPU it computes the same on the emulator. If there is
+// no driver, the error says where it was looked for.
 func TestFerrotorchWithoutCUDA(t *testing.T) {
 	each(t, func(k *kit) {
 		b, host := k.memory(3), k.host()

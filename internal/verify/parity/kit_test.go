@@ -30,7 +30,7 @@ var (
 	modes      = []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed}
 )
 
-// kit is what most tests need: a stream and kernels.
+// kit holds what most tests need: a stream and kernels.
 type kit struct {
 	testing.TB
 	c                         *driver.Context
@@ -56,7 +56,7 @@ func newKit(t testing.TB, c *driver.Context) *kit {
 	} {
 		*to, err = m.Kernel(name)
 		k.ok(err)
-		k.ok((*to).Load()) // a first use may wait for the device
+		k.ok((*to).Load()) // the first use may wait for the device
 	}
 	return k
 }
@@ -68,7 +68,7 @@ func (k *kit) ok(err error) {
 	}
 }
 
-// want checks that an error matches code and says the words.
+// want checks that an error matches code and contains the words.
 func (k *kit) want(what string, err, code error, words ...string) {
 	k.Helper()
 	if !errors.Is(err, code) {
@@ -92,7 +92,7 @@ func (k *kit) closeLater(c closer) {
 	})
 }
 
-// made returns what a call made, to be closed when the test ends.
+// made returns the result of a call, which is closed when the test ends.
 func made[T closer](k *kit) func(c T, err error) T {
 	return func(c T, err error) T {
 		k.Helper()
@@ -102,7 +102,7 @@ func made[T closer](k *kit) func(c T, err error) T {
 	}
 }
 
-// must returns what a call returned.
+// must returns the result of a call.
 func must[T any](k *kit) func(v T, err error) T {
 	return func(v T, err error) T {
 		k.Helper()
@@ -123,7 +123,7 @@ func (k *kit) event() *driver.Event {
 	return made[*driver.Event](k)(k.c.NewEvent())
 }
 
-// memory returns device memory of a value.
+// memory returns device memory filled with a value.
 func (k *kit) memory(v uint32) *driver.Buffer[uint32] {
 	k.Helper()
 	b := made[*driver.Buffer[uint32]](k)(driver.Alloc[uint32](k.c, elems))
@@ -141,7 +141,7 @@ func (k *kit) launch(f *driver.Kernel, b driver.Memory, v uint32) *driver.Launch
 	return must[*driver.Launch](k)(f.Prepare(config, b, uint32(elems), v))
 }
 
-// sumOf is d[i] = a[i] + b[0].
+// sumOf returns the operation d[i] = a[i] + b[0].
 func (k *kit) sumOf(d, a, b driver.Memory) *driver.Launch {
 	k.Helper()
 	return must[*driver.Launch](k)(k.sum.Prepare(config, d, a, b, uint32(elems)))
@@ -162,7 +162,7 @@ func (k *kit) wait(s *driver.Stream) {
 	k.ok(s.Wait(background))
 }
 
-// expect waits for the kit's stream and compares all of b with one value.
+// expect waits for the kit's stream and compares all of b with a value.
 func (k *kit) expect(b *driver.Buffer[uint32], want uint32) {
 	k.Helper()
 	k.wait(k.s)
@@ -208,8 +208,8 @@ func (k *kit) length(g *graph.Graph) int {
 	return must[int](k)(g.Len())
 }
 
-// usable shows that a stream runs what it is given, which one that is still
-// captured does not.
+// usable checks that a stream runs work, which a stream that is still captured does
+// not.
 func (k *kit) usable(s *driver.Stream) {
 	k.Helper()
 	status, _, err := s.CaptureStatus()
@@ -223,8 +223,8 @@ func (k *kit) usable(s *driver.Stream) {
 	k.expect(b, 42)
 }
 
-// blocked has a stream wait until it is released. What waits for that stream
-// meanwhile fails the test, which then goes on.
+// blocked makes a stream wait until it is released. If anything waits for that stream
+// meanwhile, the test fails and continues.
 func (k *kit) blocked(s *driver.Stream) (release func()) {
 	k.Helper()
 	gate := make(chan struct{})
@@ -249,8 +249,8 @@ func onAGoroutine(f func()) {
 	<-done
 }
 
-// altered is a driver, real or emulated, one of whose functions is replaced
-// while that is switched on.
+// altered is a driver, real or emulated, with one function replaced while a switch is
+// on.
 type altered struct {
 	loader.Library
 	symbol string
@@ -271,23 +271,23 @@ func (l *altered) Lookup(symbol string) (loader.Proc, error) {
 	}), nil
 }
 
-// Close does nothing: the system's driver stays open, an emulator has nothing
-// to close.
+// Close does nothing: the system's driver stays open, and an emulator has nothing to
+// close.
 func (*altered) Close() error { return nil }
 
 const injected = driver.CUDA_ERROR_UNKNOWN
 
-// fails answers that a call failed which was not made.
+// fails reports a failure without making the call.
 func fails(loader.Args, *loader.Proc) uintptr { return uintptr(injected) }
 
-// failsAfterwards makes a call and answers that it failed.
+// failsAfterwards makes the call and reports a failure.
 func failsAfterwards(a loader.Args, inner *loader.Proc) uintptr {
 	a.Forward(inner)
 	return uintptr(injected)
 }
 
-// alter runs a test on an emulator and on the GPU, with a function replaced
-// while on is called with true.
+// alter runs a test on an emulator and on the GPU. The function is replaced between
+// on(true) and on(false).
 func alter(t *testing.T, symbol string, answer func(loader.Args, *loader.Proc) uintptr, test func(k *kit, on func(bool))) {
 	t.Helper()
 	with := func(t *testing.T, lib loader.Library) {

@@ -15,7 +15,7 @@ import (
 	shipped "github.com/purecuda/cuda/ptx/kernels"
 )
 
-// until waits for what happens in the background.
+// until waits for something that happens in the background.
 func (k *kit) until(what string, done func() bool) {
 	k.Helper()
 	for end := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
@@ -31,9 +31,9 @@ func (k *kit) from(c *cache.Cache, n int) *driver.Buffer[uint32] {
 	return made[*driver.Buffer[uint32]](k)(cache.Alloc[uint32](c, k.s, n))
 }
 
-// During a capture the cache's free blocks are nobody's; what the capture
-// allocates is its graph's, as nodes or as blocks at fixed addresses. Afterwards
-// the cache is as before, however the capture ended.
+// During a capture the cache's free blocks are not used. What the capture allocates
+// belongs to its graph, as nodes or as blocks at fixed addresses. Afterwards the cache
+// is as before, however the capture ended.
 func TestNumrCaptureFreezesTheCache(t *testing.T) {
 	t.Run("allocation nodes", func(t *testing.T) {
 		each(t, func(k *kit) {
@@ -48,7 +48,7 @@ func TestNumrCaptureFreezesTheCache(t *testing.T) {
 				k.Errorf("nodes: %v", types)
 			}
 			x := k.exec(g, graph.WithAutoFree())
-			for range 3 { // each launch frees what the one before left
+			for range 3 { // each launch frees what the previous one left
 				k.run(x)
 			}
 			k.expect(tmp, 21)
@@ -104,7 +104,7 @@ func TestNumrCaptureFreezesTheCache(t *testing.T) {
 		}
 	})
 	t.Run("nothing recorded", func(t *testing.T) {
-		each(t, func(k *kit) { // a graph without nodes, which can be told
+		each(t, func(k *kit) { // a graph without nodes is recognised
 			if g := k.capture(); k.length(g) != 0 {
 				k.Error("nodes out of nothing")
 			}
@@ -112,8 +112,8 @@ func TestNumrCaptureFreezesTheCache(t *testing.T) {
 	})
 }
 
-// capturedWith captures an allocation that is filled with 21, while the cache
-// has a free block that would do, and sees that the block is free again.
+// capturedWith captures an allocation that is filled with 21 while the cache has a
+// suitable free block, and checks that the block is free again.
 func (k *kit) capturedWith(c *cache.Cache) (g *graph.Graph, tmp *driver.Buffer[uint32]) {
 	k.Helper()
 	idle := k.from(c, elems)
@@ -172,7 +172,7 @@ func TestNumrAllocator(t *testing.T) {
 		})
 	})
 	t.Run("after the context was closed", func(t *testing.T) {
-		each(t, func(k *kit) { // it ends with the last object made from it
+		each(t, func(k *kit) { // it ends with the last object created from it
 			ctx := must[*driver.Context](k)(k.c.Device().PrimaryContext())
 			s := must[*driver.Stream](k)(ctx.NewStream())
 			c := must[*cache.Cache](k)(cache.New(ctx))
@@ -191,13 +191,13 @@ func TestNumrCopies(t *testing.T) {
 		for i := range src {
 			src[i], up.Slice()[i] = uint32(i), uint32(2*i)
 		}
-		k.ok(a.CopyFrom(src)) // these wait
+		k.ok(a.CopyFrom(src)) // these calls wait
 		k.ok(b.All().CopyFrom(src))
 		k.ok(b.CopyTo(dst))
 		if !slices.Equal(dst, src) {
 			k.Errorf("%v", dst)
 		}
-		for _, op := range []*driver.CopyOp{ // and these are for streams and graphs
+		for _, op := range []*driver.CopyOp{ // these are for streams and graphs
 			must[*driver.CopyOp](k)(driver.Upload[uint32](a, up)),
 			k.copy(b, a),
 			must[*driver.CopyOp](k)(driver.Download[uint32](down, b)),
@@ -232,8 +232,8 @@ func TestNumrCopies(t *testing.T) {
 	})
 }
 
-// A copy stream waits for an event of the compute stream, and the host for the
-// copy alone, while the compute stream goes on.
+// A copy stream waits for an event of the compute stream. The host waits only for the
+// copy, while the compute stream continues.
 func TestNumrCopyBesideCompute(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, helper := range []bool{false, true} {
@@ -242,14 +242,14 @@ func TestNumrCopyBesideCompute(t *testing.T) {
 	})
 }
 
-// copyBeside orders the streams by an event of the program's, or by the helper
-// that makes one.
+// copyBeside orders the streams by an event of its own, or by the helper that creates
+// one.
 func (k *kit) copyBeside(helper bool) {
 	k.Helper()
 	a, b, host, ready, side := k.memory(1), k.memory(1), k.host(), k.event(), k.stream()
 	first, then := k.launch(k.plus, a, 41), k.launch(k.plus, b, 1)
 	download := must[*driver.CopyOp](k)(driver.Download[uint32](host, a))
-	k.ok(side.Do(download)) // a first copy may wait for the device
+	k.ok(side.Do(download)) // the first copy may wait for the device
 	k.wait(side)
 	k.ok(k.s.Do(first))
 	if helper {
@@ -258,7 +258,7 @@ func (k *kit) copyBeside(helper bool) {
 		k.ok(k.s.Record(ready))
 		k.ok(side.WaitEvent(ready))
 	}
-	release := k.blocked(k.s) // the compute that goes on
+	release := k.blocked(k.s) // the compute work that continues
 	k.ok(k.s.Do(then))
 	k.ok(side.Do(download))
 	k.wait(side)
@@ -272,8 +272,8 @@ func (k *kit) copyBeside(helper bool) {
 	k.expect(b, 2)
 }
 
-// rowsAndStrides is what the kernel takes by value: it is in the node, so
-// nothing that the host does afterwards changes a replay.
+// rowsAndStrides is passed to the kernel by value. The node has its own copy, so
+// nothing that the host does later changes a replay.
 type rowsAndStrides struct{ columns, row, column uint32 }
 
 func TestNumrStridedCopy(t *testing.T) {
@@ -289,7 +289,7 @@ func TestNumrStridedCopy(t *testing.T) {
 		g := k.graph()
 		n := k.add(g, l)
 		x := k.exec(g)
-		shape = rowsAndStrides{columns: 4, row: 4, column: 1} // the host's again
+		shape = rowsAndStrides{columns: 4, row: 4, column: 1} // the host's copy
 		k.ok(driver.SetArg(l, 3, shape))
 		for range 2 {
 			k.run(x)
@@ -301,7 +301,7 @@ func TestNumrStridedCopy(t *testing.T) {
 	})
 }
 
-// The kernel that comes along copies elements of any type between strided arrays.
+// The library's own kernel copies elements of any type between strided arrays.
 func TestNumrStridedCopyKernel(t *testing.T) {
 	each(t, func(k *kit) {
 		src, dst := k.memory(0), k.memory(0)
@@ -315,7 +315,7 @@ func TestNumrStridedCopyKernel(t *testing.T) {
 		g := k.graph()
 		n := k.add(g, l)
 		x := k.exec(g)
-		rows.Strides[0], rows.Strides[1] = 1, 4 // the host's again
+		rows.Strides[0], rows.Strides[1] = 1, 4 // the host's copy
 		k.ok(driver.SetArg(l, 2, must[shipped.Strided](k)(shipped.NewStrided(dst, rows, src, rows, 4, 4))))
 		for range 2 {
 			k.run(x)
@@ -338,7 +338,7 @@ func (k *kit) strides(b *driver.Buffer[uint32], from func(i int) int) {
 	}
 }
 
-// givesContext reports whether a device of the system's driver can be used.
+// givesContext reports whether a device of the system's driver is usable.
 func givesContext(t *testing.T) bool {
 	d, err := driver.Open()
 	if err != nil {
@@ -376,7 +376,7 @@ func TestNumrDevices(t *testing.T) {
 			}
 		}
 	})
-	err := driver.Available() // an answer, with the reason, and no crash
+	err := driver.Available() // an error with the reason, not a crash
 	if err == nil && !givesContext(t) {
 		t.Error("available, and no device gives a context")
 	}

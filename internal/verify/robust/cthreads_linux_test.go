@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// clib are functions of the C library, and threads made by it: such as a driver
-// has, of which Go knows nothing.
+// clib has functions of the C library and starts threads with it. Like a driver's
+// threads, they are unknown to Go.
 type clib struct {
 	t                                    *testing.T
 	create, join, semInit, semWait, post *loader.Proc
@@ -23,7 +23,7 @@ func openC(t *testing.T) *clib {
 	t.Cleanup(func() { closes(t, lib) })
 	find := func(symbol string) *loader.Proc {
 		p, err := lib.Lookup(symbol)
-		if err != nil { // before glibc 2.34 in a library of its own
+		if err != nil { // before glibc 2.34 it is in a library of its own
 			threads, err := loader.Open("libpthread.so.0")
 			ok(t, err)
 			p, err = threads.Lookup(symbol)
@@ -35,13 +35,13 @@ func openC(t *testing.T) *clib {
 		find("sem_post"), find("calloc"), find("free")}
 }
 
-// cThread is a thread of C.
+// cThread is a thread created by the C library.
 type cThread struct {
 	c  *clib
 	id *uintptr
 }
 
-// start has a new thread run the C function at fn.
+// start runs the C function at fn on a new thread.
 func (c *clib) start(fn, arg uintptr) cThread {
 	c.t.Helper()
 	id := new(uintptr)
@@ -58,7 +58,7 @@ func (th cThread) join() {
 	}
 }
 
-// semaphore returns one in memory of C, on which threads of C wait.
+// semaphore returns a semaphore in C memory, on which C threads wait.
 func (c *clib) semaphore() uintptr {
 	p := c.calloc.Call(1, 64)
 	c.semInit.Call(p, 0, 0)

@@ -12,14 +12,14 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// vanishing is a library whose device is gone from one moment on: it answers
-// the same code to every call, those that give something back included.
+// vanishing is a library whose device disappears at some moment. From then on it
+// returns the same code from every call, including calls that release something.
 type vanishing struct {
 	loader.Library
 	code atomic.Uint32
 }
 
-// Lookup puts the answer before the function.
+// Lookup returns a function that checks for the loss first.
 func (v *vanishing) Lookup(symbol string) (loader.Proc, error) {
 	inner, err := v.Library.Lookup(symbol)
 	if err != nil {
@@ -31,14 +31,14 @@ func (v *vanishing) Lookup(symbol string) (loader.Proc, error) {
 		}
 		result := a.Forward(&inner)
 		if code := v.code.Load(); code != 0 {
-			return uintptr(code) // a wait that was under way
+			return uintptr(code) // a wait that was in progress
 		}
 		return result
 	}), nil
 }
 
-// A device that falls off the bus fails every call with whatever code the
-// driver has for it. Nothing waits for it, Lost says so, everything closes.
+// A device that falls off the bus fails every call with whatever code the driver has
+// for it. Nothing waits for it, Lost reports it, and everything can be closed.
 func TestADeviceDisappears(t *testing.T) {
 	for _, code := range []driver.CUresult{
 		driver.CUDA_ERROR_UNKNOWN, driver.CUDA_ERROR_ILLEGAL_ADDRESS, driver.CUDA_ERROR_LAUNCH_FAILED,
@@ -75,9 +75,9 @@ func disappear(t *testing.T, code driver.CUresult) {
 
 const waiters = 8
 
-// waiters are goroutines that wait for work that does not end before end is
-// called. They can be cancelled, so they ask again and again, or have a thread
-// wait, which the driver ends when the device is gone.
+// waiters starts goroutines that wait for work that does not finish before end is
+// called. Their waits can be cancelled, so they poll or use a waiting thread, which the
+// driver releases when the device is gone.
 func (p *program) waiters() (answer <-chan error, end func()) {
 	answers := make(chan error, waiters)
 	gate := make(chan struct{})

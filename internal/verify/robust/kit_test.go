@@ -18,12 +18,12 @@ var kernels []byte
 
 var one = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
-// childVariable says that this process is the child of a test.
+// childVariable is set in a process that is the child of a test.
 const childVariable = "PURECUDA_ROBUST_CHILD"
 
-// eachDoomed is gputest.EachDriver for tests after which nothing works on the
-// device: on a GPU they run in a process of their own, and the device works in
-// this one during and after it.
+// eachDoomed is gputest.EachDriver for tests after which the device no longer works. On
+// a GPU they run in a process of their own, and the device keeps working in this one
+// during and after the test.
 func eachDoomed(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
 	t.Run("emulator", func(t *testing.T) { test(t, gputest.Emulator(t, emulator.Config{})) })
 	t.Run("gpu", func(t *testing.T) {
@@ -39,14 +39,14 @@ func eachDoomed(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
 	})
 }
 
-// inChild runs the calling test alone in a new process.
+// inChild runs only the calling test in a new process.
 func inChild(t *testing.T) {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each level of the name is a pattern of its own.
+	// Each level of the name is a separate pattern.
 	name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
 	cmd := exec.Command(path, "-test.run", name, "-test.v", "-test.timeout", "60s")
 	cmd.Env = append(os.Environ(), childVariable+"=1")
@@ -60,7 +60,7 @@ func inChild(t *testing.T) {
 	}
 }
 
-// works launches a kernel and checks what it does.
+// works launches a kernel and checks its result.
 func works(t *testing.T, c *driver.Context) {
 	t.Helper()
 	b, err := driver.AllocFrom(c, []uint32{40})

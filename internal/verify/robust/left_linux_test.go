@@ -2,10 +2,9 @@ package robust
 
 import "testing"
 
-// Threads stay: Go keeps its own for later, and a driver those that it started.
-// But no program leaves one behind, which would be one more with each round.
-// Go starts and ends some as it needs them, a few more or less each time, so
-// growth is what comes to one in two rounds.
+// Threads stay: Go keeps its own for later use, and a driver keeps those it started.
+// But a program must not leave one behind each round. Go starts and ends some as
+// needed, so only growth by at least one thread in two rounds counts.
 func TestThreadsDoNotGrow(t *testing.T) {
 	const settle, rounds = 5, 45
 	early := 0

@@ -25,7 +25,7 @@ func eachFull(t *testing.T, test func(t *testing.T, p *program, full *hog)) {
 	t.Run("gpu", func(t *testing.T) { run(t, gputest.GPU(t)) })
 }
 
-// hog holds the memory of a device.
+// hog occupies the memory of a device.
 type hog struct {
 	t      *testing.T
 	pieces []*driver.Buffer[byte]
@@ -72,7 +72,7 @@ func TestMemoryOfTheDeviceRunsOut(t *testing.T) {
 	})
 }
 
-// goesOn has what exists used: a device without memory is none without use.
+// goesOn uses the existing objects: without free memory they must still work.
 func (p *program) goesOn() {
 	p.t.Helper()
 	ok(p.t, p.b.Fill(5))
@@ -86,8 +86,8 @@ func (p *program) goesOn() {
 	ok(p.t, p.c.Lost())
 }
 
-// What a full device still has room for is the driver's affair. Whatever does
-// not fit says so, and leaves nothing behind.
+// The driver decides what a full device still has room for. Whatever does not fit fails
+// with the right error and leaves nothing behind.
 func TestObjectsWithoutMemory(t *testing.T) {
 	eachFull(t, func(t *testing.T, p *program, full *hog) {
 		for range 200 {
@@ -108,8 +108,8 @@ func TestObjectsWithoutMemory(t *testing.T) {
 	})
 }
 
-// wide is how many kernels are side by side in a graph that needs memory of the
-// device for itself.
+// wide is the number of parallel kernels in a graph that needs device memory for
+// itself.
 const wide = 20000
 
 func TestGraphsWithoutMemory(t *testing.T) {
@@ -138,8 +138,8 @@ func TestGraphsWithoutMemory(t *testing.T) {
 	})
 }
 
-// memoryNode: a graph whose own memory has no room is made, and refused when it
-// gets the memory, which is at its instantiation or its launch.
+// memoryNode: a graph whose own memory does not fit can be created. It is refused when
+// it gets the memory, at instantiation or launch.
 func (p *program) memoryNode() {
 	t := p.t
 	t.Helper()

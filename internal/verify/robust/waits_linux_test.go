@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A thousand goroutines that wait for the device do not take a thread each, on the
-// emulator as on a GPU.
+// A thousand goroutines that wait for the device do not take one thread each, on the
+// emulator or on a GPU.
 func TestThousandWaitsTakeFewThreads(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		const n = 1000
@@ -56,7 +56,7 @@ func TestThousandWaitsTakeFewThreads(t *testing.T) {
 		for begun.Load() < n {
 			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(20 * time.Millisecond) // until they have found out that they are many
+		time.Sleep(20 * time.Millisecond) // until they have noticed that they are many
 		now := len(tasks(t))
 		if ended.Load() != 0 {
 			t.Error("a wait ended before the work")

@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// graphCounts say what was done with graphs.
+// graphCounts counts what was done with graphs.
 type graphCounts struct {
 	captures, built, updates, replays, callbacks, conditional, memory, dropped atomic.Int64
 }
@@ -27,20 +27,20 @@ func (c *graphCounts) String() string {
 		c.captures.Load(), c.built.Load(), c.updates.Load(), c.replays.Load(), c.callbacks.Load(), c.conditional.Load(), c.memory.Load(), c.dropped.Load())
 }
 
-// graphWorker is one goroutine's own part of a soak with graphs. Its memory has
-// one value in all of its words, which the worker computes as well.
+// graphWorker is one goroutine's part of a soak with graphs. All words of its memory
+// have the same value, which the worker also computes on the host.
 type graphWorker struct {
 	soak    *soak
 	stream  *driver.Stream
-	side    *driver.Stream // for forks
+	side    *driver.Stream // for forked captures
 	random  *rand.Rand
 	data    *driver.Buffer[uint32]
 	host    *driver.HostBuffer[uint32]
 	count   *driver.HostFunc
-	counter *driver.Buffer[uint32] // of loops
+	counter *driver.Buffer[uint32] // loop counter
 	choice  *graph.Scalar[uint32]
-	calls   atomic.Int64 // of count
-	fired   int64        // how many there have to be
+	calls   atomic.Int64 // of the function count
+	fired   int64        // how many calls are expected
 	want    uint32
 	round   int
 }
@@ -83,7 +83,7 @@ func (s *soak) workGraphs(ctx context.Context, i int) (err error) {
 	return w.verify()
 }
 
-// rounds are what a worker chooses from: those of the soak's kinds.
+// rounds returns the rounds a worker chooses from: those of the soak's kinds.
 func (w *graphWorker) rounds() []func() error {
 	kinds := map[string][]func() error{
 		"captures":  {w.captured, w.forked, w.burst},
@@ -159,7 +159,7 @@ func (w *graphWorker) ops(steps []step) ([]driver.Op, error) {
 	return ops, nil
 }
 
-// mode returns one of those under which the other goroutines may allocate.
+// mode returns a capture mode under which the other goroutines may allocate.
 func (w *graphWorker) mode() graph.Mode {
 	if w.random.IntN(2) == 0 {
 		return graph.ModeThreadLocal
@@ -185,7 +185,7 @@ func doAll(sc *graph.Scope, ops []driver.Op) error {
 	return nil
 }
 
-// replay launches some times and notes what that makes of the memory.
+// replay launches a few times and computes what the memory should be.
 func (w *graphWorker) replay(x *graph.Exec, steps []step) error {
 	for range 1 + w.random.IntN(4) {
 		if err := x.Launch(w.stream); err != nil {
@@ -197,8 +197,8 @@ func (w *graphWorker) replay(x *graph.Exec, steps []step) error {
 	return nil
 }
 
-// with makes an exec, has it used, and closes it and the graph, mostly while
-// it runs.
+// with instantiates an exec, calls use with it, and closes it and the graph, mostly
+// while it runs.
 func with(g *graph.Graph, use func(x *graph.Exec) error) error {
 	x, err := g.Instantiate()
 	if err != nil {
@@ -216,7 +216,7 @@ func (w *graphWorker) captured() error {
 	return with(g, func(x *graph.Exec) error { return w.replay(x, steps) })
 }
 
-// forked captures two streams; what the second records runs behind the first.
+// forked captures two streams. The second one's work runs after the first's.
 func (w *graphWorker) forked() error {
 	w.soak.counts.graphs.captures.Add(1)
 	steps := w.steps(3)
@@ -273,7 +273,7 @@ func (w *graphWorker) byHand() error {
 	return with(g, func(x *graph.Exec) error { return w.replay(x, steps) })
 }
 
-// updated brings an exec to other graphs, of the same topology or not.
+// updated updates an exec from other graphs, of the same topology or not.
 func (w *graphWorker) updated() error {
 	steps := w.some()
 	g, err := w.capture(steps)
@@ -308,7 +308,7 @@ func (w *graphWorker) apply(x *graph.Exec, steps []step) error {
 	return errors.Join(err, g.Close())
 }
 
-// nodeByNode changes parameters of single nodes and of many at a time.
+// nodeByNode changes parameters of single nodes, and of many at once.
 func (w *graphWorker) nodeByNode() error {
 	steps := w.some()
 	g, nodes, err := w.hand(steps)
@@ -339,7 +339,7 @@ func (w *graphWorker) nodeByNode() error {
 	})
 }
 
-// withChild launches a clone that has the original as a child twice.
+// withChild launches a clone that contains the original twice as a child graph.
 func (w *graphWorker) withChild() error {
 	steps := w.steps(4)
 	child, err := w.capture(steps)
@@ -376,7 +376,7 @@ func leaf(g *graph.Graph) (graph.Node, error) {
 	return graph.Node{}, errors.New("no node is last")
 }
 
-// callback has a graph call the host between two kernels.
+// callback makes a graph call the host between two kernels.
 func (w *graphWorker) callback() error {
 	steps := w.steps(2)
 	ops, err := w.ops(steps)
@@ -400,7 +400,7 @@ func (w *graphWorker) callback() error {
 
 var errGivenUp = errors.New("given up")
 
-// givenUp ends a capture by an error, which must leave nothing behind.
+// givenUp ends a capture with an error, which must leave nothing behind.
 func (w *graphWorker) givenUp() error {
 	w.soak.counts.graphs.dropped.Add(1)
 	ops, err := w.ops(w.steps(2))
@@ -416,7 +416,7 @@ func (w *graphWorker) givenUp() error {
 	return nil
 }
 
-// panicked ends a capture by a panic.
+// panicked ends a capture with a panic.
 func (w *graphWorker) panicked() (err error) {
 	w.soak.counts.graphs.dropped.Add(1)
 	ops, err := w.ops(w.steps(1))
@@ -437,7 +437,7 @@ func (w *graphWorker) panicked() (err error) {
 	return fmt.Errorf("a capture that panicked returned: %w", err)
 }
 
-// verify reads the memory back.
+// verify reads back and checks the memory.
 func (w *graphWorker) verify() error {
 	down, err := driver.Download(w.host, w.data)
 	if err != nil {

@@ -68,8 +68,8 @@ func (w *graphWorker) addLoop(g *graph.Graph, ops []driver.Op, rounds uint32) er
 	return err
 }
 
-// decision captures an IF-ELSE whose condition a word in memory decides, and
-// replays it with both.
+// decision captures an IF-ELSE whose condition depends on a word in memory, and replays
+// it both ways.
 func (w *graphWorker) decision() error {
 	w.soak.counts.graphs.conditional.Add(1)
 	steps := w.steps(2)
@@ -109,7 +109,7 @@ func (w *graphWorker) decision() error {
 	})
 }
 
-// bound changes arguments by bindings, in the crossing of the launch.
+// bound changes arguments by bindings, in the same native call as the launch.
 func (w *graphWorker) bound() error {
 	steps := w.some()
 	g, nodes, err := w.hand(steps)
@@ -145,7 +145,7 @@ func (w *graphWorker) bound() error {
 	})
 }
 
-// burst records many launches in few crossings.
+// burst records many launches in few batches.
 func (w *graphWorker) burst() error {
 	w.soak.counts.graphs.captures.Add(1)
 	steps := w.steps(100)
@@ -160,7 +160,7 @@ func (w *graphWorker) burst() error {
 	return with(g, func(x *graph.Exec) error { return w.replay(x, steps) })
 }
 
-// memory has a graph allocate, compute in what it got, and free it.
+// memory makes a graph allocate, compute in the new memory, and free it.
 func (w *graphWorker) memory() error {
 	w.soak.counts.graphs.memory.Add(1)
 	g, err := graph.New(w.soak.context)

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// leaks collects the objects that were dropped without Close.
+// leaks collects objects that were dropped without Close.
 type leaks struct {
 	mu      sync.Mutex
 	dropped []driver.Leak
@@ -26,8 +26,8 @@ func watchLeaks() *leaks {
 	return l
 }
 
-// settled returns what is open when cleanups had their time, which run on their own
-// goroutine, and launches that nobody waited for, which keep what they use.
+// settled returns what is still open after a grace period. Cleanups run on their own
+// goroutine, and launches that nobody waited for retain what they use.
 func settled() (open []driver.Leak) {
 	for start := time.Now(); time.Since(start) < 2*time.Second; time.Sleep(10 * time.Millisecond) {
 		runtime.GC()
@@ -38,7 +38,7 @@ func settled() (open []driver.Leak) {
 	return open
 }
 
-// finish has the collector find what is unreachable and returns an error with
+// finish makes the garbage collector find unreachable objects. It returns an error with
 // the first of the objects that were dropped or are still open.
 func (l *leaks) finish(out io.Writer) error {
 	defer driver.SetLeakHook(nil)

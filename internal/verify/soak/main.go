@@ -1,12 +1,12 @@
-// Command soak has many goroutines use one GPU at once, none of them locked to a
-// thread, while the garbage collector runs without a pause: each allocates,
-// copies, launches and waits on streams that it shares with the others, checks
-// every word of every result, and closes what it made. With -task graphs each
-// has a stream of its own and captures, builds, updates, replays and drops
-// graphs on it. At the end nothing may be left open, and what the process and
-// the device hold may not have grown since the first part of the run.
+// Command soak makes many goroutines use one GPU at the same time, without locking any
+// to a thread, while the garbage collector runs continuously. Each allocates, copies,
+// launches and waits on streams that it shares with the others. It checks every word of
+// every result and closes what it created. With -task graphs each has its own stream,
+// on which it captures, builds, updates, replays and drops graphs. At the end nothing
+// may be left open, and the resources of the process and the device must not have grown
+// since the first part of the run.
 //
-// It ends with 1 if a result was wrong, a call failed, an object was leaked or
+// The exit status is 1 if a result was wrong, a call failed, an object was leaked or
 // something grew.
 package main
 
@@ -51,7 +51,7 @@ func main() {
 	fmt.Println("soak: PASS")
 }
 
-// run opens the device, soaks it and looks for what was left behind.
+// run opens the device, soaks it and checks what is left behind.
 func run(ctx context.Context, o options, out io.Writer) error {
 	if o.goroutines < 1 || o.streams < 1 || o.duration <= 0 {
 		return errors.New("-goroutines, -streams and -duration must be positive")

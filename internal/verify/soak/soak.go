@@ -16,25 +16,25 @@ import (
 //go:embed affine.ptx
 var affinePTX []byte
 
-// soak is what all workers share.
+// soak is the state that all workers share.
 type soak struct {
 	context *driver.Context
 	module  *driver.Module
 	affine  *driver.Kernel
 	streams []*driver.Stream
 	cache   *cache.Cache
-	kinds   string // of work with graphs; "" is all
+	kinds   string // kinds of graph rounds; "" means all
 	counts  counts
 	task    func(s *soak, ctx context.Context, i int) error // what goroutine i does until ctx is over
 }
 
-// tasks are what can be soaked.
+// tasks are the available tasks.
 var tasks = map[string]func(s *soak, ctx context.Context, i int) error{
 	"launches": (*soak).work,
 	"graphs":   (*soak).workGraphs,
 }
 
-// counts say that something was really done.
+// counts shows that work was really done.
 type counts struct {
 	results, launches, copies, allocations, collections atomic.Int64
 	graphs                                              graphCounts
@@ -74,7 +74,7 @@ func (s *soak) build(streams int) (err error) {
 	return nil
 }
 
-// Close gives back the streams and the module.
+// Close closes the streams and the module.
 func (s *soak) Close() error {
 	var errs []error
 	for _, stream := range s.streams {
@@ -83,7 +83,7 @@ func (s *soak) Close() error {
 	return errors.Join(append(errs, s.cache.Close(), s.module.Close())...)
 }
 
-// run has the workers work until ctx is over or one of them fails.
+// run lets the workers work until ctx is over or one of them fails.
 func (s *soak) run(ctx context.Context, workers int) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -108,7 +108,7 @@ func (s *soak) run(ctx context.Context, workers int) error {
 	return failure(ctx)
 }
 
-// failure is why ctx ended, unless that is the time or the user.
+// failure returns why ctx ended, unless the time was up or the user ended it.
 func failure(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) {

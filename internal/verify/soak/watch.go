@@ -15,18 +15,18 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// sample is what the process and the device held at one moment.
+// sample is the resource use of the process and the device at one moment.
 type sample struct {
 	at      time.Duration
 	device  uint64 // bytes in use
 	heap    uint64 // bytes of live Go objects
-	runtime uint64 // bytes that the Go runtime has from the system
-	host    uint64 // bytes resident, 0 where the system does not tell
-	threads uint64 // of the process, 0 where the system does not tell
+	runtime uint64 // bytes that the Go runtime got from the system
+	host    uint64 // resident bytes, 0 where the system does not report them
+	threads uint64 // of the process, 0 where the system does not report them
 	objects uint64 // open handles
 }
 
-// watcher samples until it is finished.
+// watcher takes samples until it is finished.
 type watcher struct {
 	stop    chan struct{}
 	done    chan struct{}
@@ -34,10 +34,10 @@ type watcher struct {
 	err     error
 }
 
-// samplesWanted is how many samples a run has, as far as it is long enough.
+// samplesWanted is the number of samples of a run that is long enough.
 const samplesWanted = 240
 
-// watch begins to sample. The device is the whole one: nothing else may use it.
+// watch starts sampling. It samples the whole device, so nothing else may use it.
 func watch(c *driver.Context, d time.Duration) *watcher {
 	w := &watcher{stop: make(chan struct{}), done: make(chan struct{})}
 	go w.run(c, max(d/samplesWanted, 10*time.Millisecond))
@@ -75,11 +75,11 @@ func take(c *driver.Context) (sample, error) {
 	}, err
 }
 
-// status returns a number of /proc/self/status.
+// status returns a number from /proc/self/status.
 func status(field string) uint64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return 0 // not Linux
+		return 0 // not on Linux
 	}
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, field); ok {
@@ -90,12 +90,12 @@ func status(field string) uint64 {
 	return 0
 }
 
-// enough is how long a run is whose growth says something: at first everything
-// grows.
+// enough is how long a run must be for its growth to mean something: at first
+// everything grows.
 const enough = 20 * time.Second
 
-// finish prints what was held, tenth by tenth, and returns an error if in a run
-// that is long enough something grew between the second tenth and the last.
+// finish prints the samples by tenths of the run. If the run is long enough, it returns
+// an error if something grew between the second tenth and the last.
 func (w *watcher) finish(out io.Writer) error {
 	close(w.stop)
 	<-w.done
@@ -121,8 +121,8 @@ func (w *watcher) finish(out io.Writer) error {
 
 func mib(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
 
-// grown compares with room for what varies: the collector's pace, threads that
-// the runtime keeps, pools of the driver.
+// grown compares, with room for what varies: the pace of the collector, threads that
+// the runtime keeps, and the driver's pools.
 func grown(first, last sample) error {
 	var errs []error
 	for _, x := range []struct {

@@ -15,12 +15,12 @@ const (
 	blockSize   = 128
 )
 
-// worker is one goroutine's own part.
+// worker is one goroutine's part of a soak.
 type worker struct {
 	soak   *soak
 	stream *driver.Stream
 	event  *driver.Event
-	host   *driver.HostBuffer[uint32] // copied from and to
+	host   *driver.HostBuffer[uint32] // copied to and from
 	random *rand.Rand
 	round  int
 }
@@ -44,12 +44,11 @@ func (s *soak) work(ctx context.Context, i int) (err error) {
 	return nil
 }
 
-// once allocates device memory in one way or the other, has it computed on and
-// frees it again.
+// once allocates device memory in one of several ways, computes on it and frees it.
 func (w *worker) once() error {
 	n := 1 + w.random.IntN(maxWords)
 	w.soak.counts.allocations.Add(1)
-	if w.round%8 == 0 { // the kind that synchronises the device
+	if w.round%8 == 0 { // this kind synchronises the device
 		b, err := driver.Alloc[uint32](w.soak.context, n)
 		if err != nil {
 			return err
@@ -63,7 +62,7 @@ func (w *worker) once() error {
 	return errors.Join(w.compute(b, n), b.Close())
 }
 
-// compute sends random words through some launches and checks what comes back.
+// compute runs random words through several launches and checks the result.
 func (w *worker) compute(b *driver.Buffer[uint32], n int) error {
 	words := w.host.View(0, n)
 	want := make([]uint32, n) // garbage for the collector
@@ -102,7 +101,7 @@ func (w *worker) copy(op *driver.CopyOp, err error) error {
 	return w.stream.Do(op)
 }
 
-// wait uses both kinds of waiting.
+// wait uses both ways of waiting.
 func (w *worker) wait() error {
 	if w.round%2 == 0 {
 		return w.stream.Wait(context.Background())

@@ -38,9 +38,9 @@ func TestLoadForSteps(t *testing.T) {
 	}
 }
 
-// Reading, checking, compiling, placing and unloading a text takes steps in
-// proportion to its length. Steps are executed statements of this module, as
-// coverage counts them; no clock is looked at.
+// Parsing, checking, compiling, laying out and unloading a text takes a number of steps
+// proportional to its length. A step is a statement of this module executed, as counted
+// by coverage. No clock is involved.
 func TestLoadTakesLinearSteps(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestLoadTakesLinearSteps(t *testing.T) {
 			none, some, many := steps(t, counted, name, 1), steps(t, counted, name, n), steps(t, counted, name, 4*n)
 			grown := float64(many-none) / float64(some-none)
 			t.Logf("%9d steps for %d, %10d for %d: %.2f times", some, n, many, 4*n, grown)
-			if grown > 5 { // where a tree or a heap is searched, a little more than 4
+			if grown > 5 { // slightly more than 4, because trees and heaps are searched
 				t.Errorf("four times the text takes %.2f times the steps", grown)
 			}
 		})
@@ -81,7 +81,7 @@ func steps(t *testing.T, counted, name string, n int) int {
 	defer f.Close()
 	total, lines := 0, bufio.NewScanner(f)
 	for lines.Scan() {
-		fields := strings.Fields(lines.Text()) // file:place statements count
+		fields := strings.Fields(lines.Text()) // lines are "file:position statements count"
 		if len(fields) != 3 || strings.Contains(fields[0], "internal/gputest/") {
 			continue
 		}

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// The instructions of the tensor cores, each as a kernel of its own.
+// The tensor core instructions, each as a kernel.
 
-// tensorForm is one form: a kernel form(d, a, b, c), of which each block has
-// one warp. For mma the buffers hold registers: register r of lane l of block
-// i is word (i*n+r)*32+l, n being the registers of that operand. For wmma they
-// hold matrices, one after the other.
+// tensorForm is one form: a kernel form(d, a, b, c), with one warp per block. For mma
+// the buffers hold registers: register r of lane l of block i is word (i*n+r)*32+l,
+// where n is the number of registers of that operand. For wmma they hold matrices, one
+// after the other.
 type tensorForm struct {
-	name       string // the instruction, with modifiers
+	name       string // the instruction with its modifiers
 	ptx        string
 	types      [4]string // elements of d, a, b, c
 	words      [4]int    // 32-bit words of each for one block
 	cases      int
-	sequential bool // the inputs count, instead of being drawn
-	metadata   bool // a's last register is the metadata of a sparse product
+	sequential bool // the inputs count up instead of being random
+	metadata   bool // the last register of a is the metadata of a sparse product
 }
 
 var elementBits = map[string]int{
@@ -95,7 +95,7 @@ func integerForms() (all []tensorForm) {
 	return all
 }
 
-// signForms returns the forms of integers of so many bits.
+// signForms returns the forms for integers with that many bits.
 func signForms(s [3]int, bits string) (all []tensorForm) {
 	for _, a := range []string{"s", "u"} {
 		for _, b := range []string{"s", "u"} {
@@ -107,7 +107,7 @@ func signForms(s [3]int, bits string) (all []tensorForm) {
 	return all
 }
 
-// mmaForm is mma.sync of shape s, with the types of d, a, b and c.
+// mmaForm returns the form mma.sync of shape s, with the types of d, a, b and c.
 func mmaForm(s [3]int, layout, mod string, types [4]string) tensorForm {
 	name := fmt.Sprintf("mma.sync.aligned.m%dn%dk%d.%s%s.%s", s[0], s[1], s[2], layout, mod, strings.Join(types[:], "."))
 	return mmaNamed(name, s, types)
@@ -117,7 +117,7 @@ func mmaNamed(name string, s [3]int, types [4]string) tensorForm {
 	f := tensorForm{name: name, types: types, cases: casesOf(types)}
 	m, n, k := s[0], s[1], s[2]
 	if s == [3]int{8, 8, 4} && types[1] == "f16" {
-		m = 32 // four products at once, for B's columns too
+		m = 32 // four products at once, also for B's columns
 		n = 8
 		f.words = [4]int{wordCount(m*n, types[0]), wordCount(m*k, types[1]), wordCount(4*n*k, types[2]), wordCount(m*n, types[3])}
 	} else {
@@ -145,8 +145,7 @@ const tensorHeader = ".version 8.7\n.target sm_90\n.address_size 64\n\n" +
 	"\tmov.u32 %lane, %tid.x;\n\tmov.u32 %cta, %ctaid.x;\n" +
 	"\tld.param.u64 %base0, [pd];\n\tld.param.u64 %base1, [pa];\n\tld.param.u64 %base2, [pb];\n\tld.param.u64 %base3, [pc];\n"
 
-// mmaKernel loads the registers, executes the instruction and stores what it
-// gave.
+// mmaKernel loads the registers, executes the instruction and stores the result.
 func mmaKernel(f *tensorForm) string {
 	var b strings.Builder
 	b.WriteString(tensorHeader)

@@ -5,31 +5,31 @@ import (
 	"math/rand/v2"
 )
 
-// The inputs of the tensor cores' forms: drawn from a seed, in several ways by
-// turns, because each shows another part of how a sum is rounded.
+// The inputs of the tensor core forms are random, in several modes by turns, because
+// each mode shows a different aspect of how sums are rounded.
 
 const (
-	modeNear      = iota // magnitudes about 1
+	modeNear      = iota // magnitudes near 1
 	modeSpread           // over eight powers of two
 	modeWide             // all finite patterns
-	modeSparse           // three of four are zero
+	modeSparse           // three in four are zero
 	modeShort            // few bits, so that sums are exact
-	modeSubnormal        // A's are subnormal or nearly
-	modeTiny             // products below what the result holds
+	modeSubnormal        // elements of A are subnormal or nearly so
+	modeTiny             // products too small for the result
 	modeLarge            // products and sums that overflow
-	modeSpecial          // infinities and NaNs among others
-	modeAbove            // C above the products
-	modeBelow            // C below the products
-	modeSingle           // most of A is zero, what is left is spread
+	modeSpecial          // infinities and NaNs among the numbers
+	modeAbove            // C is larger than the products
+	modeBelow            // C is smaller than the products
+	modeSingle           // most of A is zero, the rest is spread
 	modes
 )
 
-// floatLayout are the bits of an element's exponent and significand.
+// floatLayout has the bits of exponent and significand by type.
 var floatLayout = map[string][2]uint{
 	"f16": {5, 10}, "bf16": {8, 7}, "tf32": {8, 23}, "f32": {8, 23}, "f64": {11, 52}, "e4m3": {4, 3}, "e5m2": {5, 2},
 }
 
-// tensorInputs are operand o (1 for a, 2 for b, 3 for c) of every block.
+// tensorInputs returns operand o (1 for a, 2 for b, 3 for c) of every block.
 func (f *tensorForm) tensorInputs(o int) []uint32 {
 	h := fnv.New64a()
 	h.Write([]byte(f.name))
@@ -63,7 +63,7 @@ func (f *tensorForm) tensorInputs(o int) []uint32 {
 	return all
 }
 
-// inputSequence is digit c of number e to the base 1<<bits.
+// inputSequence returns digit c of number e in base 1<<bits.
 func inputSequence(e, bits, c int) uint64 { return uint64(e) >> (bits * c) & (1<<min(bits, 63) - 1) }
 
 func draw(r *rand.Rand, typ string, o, mode, round int) uint64 {
@@ -72,10 +72,10 @@ func draw(r *rand.Rand, typ string, o, mode, round int) uint64 {
 	}
 	bits := elementBits[typ]
 	v := r.Uint64() >> (64 - bits)
-	if typ == "s32" && mode%2 == 1 { // near where sums overflow
+	if typ == "s32" && mode%2 == 1 { // close to where sums overflow
 		v = uint64(uint32(int32(0x7fffffff)-int32(r.IntN(1000))) ^ uint32(0-r.IntN(2)))
 	}
-	if mode == 2 && typ != "s32" { // all alike
+	if mode == 2 && typ != "s32" { // all the same
 		v = 1<<(bits-1) - uint64(r.IntN(2))
 	}
 	return v
@@ -133,7 +133,7 @@ func drawFloat(r *rand.Rand, typ string, exp, mant uint, o, mode, round int) uin
 		zero = o == 1 && r.IntN(8) != 0
 	}
 	if typ == "tf32" && round%2 == 0 {
-		m = m >> 13 << 13 // otherwise with bits that tf32 does not have
+		m = m >> 13 << 13 // otherwise it has bits that tf32 does not have
 	}
 	if zero {
 		e, m = 0, 0

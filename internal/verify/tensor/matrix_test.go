@@ -10,8 +10,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// matrixKernel is test(d, a, rows): a has 128 words, by registers, or 32 rows
-// of four; rows the row whose address each lane gives; d takes 128 words.
+// matrixKernel returns test(d, a, rows). a has 128 words, arranged by registers or as
+// 32 rows of four. rows has the row whose address each lane supplies. d receives 128
+// words.
 func matrixKernel(body string) string {
 	return ".version 7.8\n.target sm_90\n.address_size 64\n" + `
 .visible .entry test(.param .u64 pd, .param .u64 pa, .param .u64 prows)
@@ -34,7 +35,7 @@ func matrixKernel(body string) string {
 ` + body + "\tret;\n}\n"
 }
 
-// The parts of the kernels: a and d by rows or by registers.
+// The parts of the kernels, with a and d arranged by rows or by registers.
 const (
 	rowsToShared = `
 	mul.wide.u32 %off, %lane, 16;
@@ -101,7 +102,7 @@ func toDevice(t *testing.T, c *driver.Context, v []uint32) *driver.Buffer[uint32
 	return b
 }
 
-// matrixInputs are 256 different halves in 128 words, and an order of rows.
+// matrixInputs returns 256 different halves in 128 words, and an order of rows.
 func matrixInputs() (a, rows []uint32) {
 	for i := range uint32(128) {
 		a = append(a, 2*i|(2*i+1)<<16)
@@ -112,7 +113,7 @@ func matrixInputs() (a, rows []uint32) {
 	return a, rows
 }
 
-// half is half i of words.
+// half returns half i of words.
 func half(words []uint32, i int) uint32 { return words[i/2] >> (i % 2 * 16) & 0xffff }
 
 func TestLdmatrixLoadsRowsOfTheLanesAddresses(t *testing.T) {
@@ -151,7 +152,7 @@ func registers(n int) string {
 	return strings.Join([]string{"%r0", "%r1", "%r2", "%r3"}[:n], ", ")
 }
 
-// fragmentOf is what a lane holds of a matrix whose row i is row rows[i] of a.
+// fragmentOf returns what a lane holds of a matrix whose row i is row rows[i] of a.
 func fragmentOf(a, rows []uint32, lane int, trans bool) uint32 {
 	at := func(row, col int) uint32 {
 		if trans {
@@ -173,7 +174,7 @@ func TestStmatrixStoresRowsAtTheLanesAddresses(t *testing.T) {
 				for k := range number {
 					checkStored(t, got, rows[8*k:8*k+8], a[32*k:], fmt.Sprintf("x%d%s, matrix %d", number, trans, k), trans != "")
 				}
-				for k := 8 * number; k < 32; k++ { // the other rows stay
+				for k := 8 * number; k < 32; k++ { // the other rows are unchanged
 					if r := rows[k]; !slices.Equal(got[4*r:4*r+4], []uint32{r, r, r, r}) {
 						t.Errorf("x%d%s: row %d became %x", number, trans, r, got[4*r:4*r+4])
 					}
@@ -183,7 +184,7 @@ func TestStmatrixStoresRowsAtTheLanesAddresses(t *testing.T) {
 	})
 }
 
-// checkStored checks that the rows are those of the matrix in registers.
+// checkStored checks that the rows are those of the matrix in the registers.
 func checkStored(t *testing.T, got, rows, register []uint32, what string, trans bool) {
 	t.Helper()
 	for lane := range 32 {
@@ -197,7 +198,7 @@ func TestMovmatrixTransposes(t *testing.T) {
 	a, rows := matrixInputs()
 	identity := []uint32{0, 1, 2, 3, 4, 5, 6, 7}
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		for _, d := range []string{"%r0", "%r4"} { // in place, too
+		for _, d := range []string{"%r0", "%r4"} { // also in place
 			text := matrixKernel(loadRegisters + "\tmovmatrix.sync.aligned.m8n8.trans.b16 " + d + ", %r0;\n" + "\tmov.b32 %r0, " + d + ";\n" + fmt.Sprintf(storeRegister, 0, 0))
 			got := runMatrix(t, c, text, a, rows)
 			for lane := range 32 {

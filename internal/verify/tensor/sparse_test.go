@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Products with a sparse A: of each four elements two are there, of each two
-// of tf32 one, of each eight of four bits two pairs. Which ones, metadata
-// says, that lanes named by a selector hold.
+// Products with a sparse A. Two of every four elements are present; for tf32 one of
+// two, and for four-bit elements two pairs of eight. Metadata in the lanes that a
+// selector names says which.
 
-// sparseShapes are the values of k by type, with the number of selectors.
+// sparseShapes has the values of k by type, with the number of selectors.
 var sparseShapes = map[string][][2]int{
 	"f16": {{16, 4}, {32, 2}}, "bf16": {{16, 4}, {32, 2}}, "tf32": {{8, 4}, {16, 2}},
 	"s8": {{32, 2}, {64, 1}}, "u8": {{32, 2}, {64, 1}}, "s4": {{64, 2}, {128, 1}}, "u4": {{64, 2}, {128, 1}},
@@ -42,7 +42,7 @@ func sparseAccumulators(typ string) []string {
 	return []string{"s32"}
 }
 
-// sparseForm returns a kernel whose A has one register more, the metadata.
+// sparseForm returns a form whose A has an additional register, the metadata.
 func sparseForm(sp string, k int, cd string, ab [2]string, selector int, sat string) tensorForm {
 	f := tensorForm{types: [4]string{cd, ab[0], ab[1], cd}, metadata: true}
 	f.cases = max(casesOf(f.types)/2, 4)
@@ -57,7 +57,8 @@ func sparseForm(sp string, k int, cd string, ab [2]string, selector int, sat str
 	return f
 }
 
-// drawMetadata returns a word of metadata: what is there of eight groups.
+// drawMetadata returns a random word of metadata: which elements of eight groups are
+// present.
 func drawMetadata(r *rand.Rand, typ string) uint32 {
 	choices := []uint32{0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110}
 	if typ == "tf32" {

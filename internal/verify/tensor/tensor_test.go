@@ -19,14 +19,14 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// keptTensor holds what an H200 computed, one form to a line: its name, the
-// checksum of its PTX, then one of each block's results, or "refused".
+// keptTensor holds the results of an H200, one form per line: its name, the checksum of
+// its PTX, then a checksum of each block's results, or "refused".
 const keptTensor = "testdata/h200.txt.gz"
 
 var writeTensor = flag.String("tensor.write", "", "write the results of the tensor cores' forms on the GPU to this file")
 
-// The tensor cores' instructions give what an H200 gives, bit for bit: where
-// the ISA leaves open how sums are rounded, too.
+// The tensor core instructions give the same bits as an H200, including where the ISA
+// leaves the rounding of sums open.
 func TestTensorCoresAreThoseOfAnH200(t *testing.T) {
 	kept := keptSums(t)
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
@@ -51,7 +51,7 @@ func TestTensorCoresAreThoseOfAnH200(t *testing.T) {
 	})
 }
 
-// onlyOnHopper skips devices whose sums are others.
+// onlyOnHopper skips devices that round sums differently.
 func onlyOnHopper(t *testing.T, c *driver.Context) {
 	t.Helper()
 	major, minor, err := c.Device().ComputeCapability()
@@ -63,8 +63,8 @@ func onlyOnHopper(t *testing.T, c *driver.Context) {
 	}
 }
 
-// check compares a form's results with those that were kept. It reports
-// whether they are the same.
+// check compares a form's results with the kept ones and reports whether they are
+// equal.
 func (f *tensorForm) check(t *testing.T, c *driver.Context, want []string) bool {
 	t.Helper()
 	got, err := f.run(c)
@@ -88,7 +88,7 @@ func (f *tensorForm) check(t *testing.T, c *driver.Context, want []string) bool 
 	return false
 }
 
-// otherForms returns the names in kept that no form has.
+// otherForms returns the names in kept that belong to no form.
 func otherForms(kept map[string][]string, forms []tensorForm) (names []string) {
 	for name := range kept {
 		if !slices.ContainsFunc(forms, func(f tensorForm) bool { return f.name == name }) {
@@ -98,8 +98,8 @@ func otherForms(kept map[string][]string, forms []tensorForm) (names []string) {
 	return names
 }
 
-// refusedByJIT reports whether an error is about the PTX, and not one of what
-// it computes or of the machine.
+// refusedByJIT reports whether an error is about the PTX, rather than about its
+// execution or the machine.
 func refusedByJIT(err error) bool {
 	switch code(err) {
 	case cu.CUDA_ERROR_INVALID_PTX, cu.CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
@@ -172,7 +172,7 @@ func (f *tensorForm) run(c *driver.Context) (got []uint32, err error) {
 	return got, out.CopyTo(got)
 }
 
-// launchAndWait runs a kernel in a stream of its own.
+// launchAndWait runs a kernel on a stream of its own.
 func launchAndWait(c *driver.Context, k *driver.Kernel, blocks, threads int, args ...any) error {
 	s, err := c.NewStream()
 	if err != nil {
@@ -186,7 +186,7 @@ func launchAndWait(c *driver.Context, k *driver.Kernel, blocks, threads int, arg
 	return s.Wait(context.Background())
 }
 
-// line is how a form is kept.
+// line returns the form's line in keptTensor.
 func (f *tensorForm) line(got []uint32, err error) string {
 	head := fmt.Sprintf("%s %08x", f.name, crc32.ChecksumIEEE([]byte(f.ptx)))
 	if err != nil {
@@ -203,8 +203,7 @@ func checksum(words []uint32) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(b))
 }
 
-// TestWriteTensorResults writes what keptTensor is to hold, where a file is
-// named.
+// TestWriteTensorResults writes the contents of keptTensor to a file, if one is named.
 func TestWriteTensorResults(t *testing.T) {
 	if *writeTensor == "" {
 		t.Skip("no file is named with -tensor.write")

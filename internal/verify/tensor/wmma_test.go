@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// wmmaShape is a shape with the types it is there for.
+// wmmaShape is a shape with the types that have it.
 type wmmaShape struct {
 	m, n, k int
 	typ     string
@@ -74,7 +74,7 @@ func wmmaForms() (all []tensorForm) {
 	return append(all, wmmaAnd(b1))
 }
 
-// wmmaAnd returns the form of bits that counts the ones of a and b.
+// wmmaAnd returns the single-bit form that counts the ones of a AND b.
 func wmmaAnd(s wmmaShape) tensorForm {
 	f := wmmaForm(s, "row.col", [2]string{"s32", "s32"}, "")
 	f.name = strings.ReplaceAll(f.name, ".xor.", ".and.")
@@ -82,8 +82,8 @@ func wmmaAnd(s wmmaShape) tensorForm {
 	return f
 }
 
-// wmmaForm loads three matrices, multiplies and stores one; C by rows and D
-// by columns.
+// wmmaForm loads three matrices, multiplies and stores one. C is by rows and D by
+// columns.
 func wmmaForm(s wmmaShape, layouts string, cd [2]string, tail string) tensorForm {
 	f := tensorForm{types: [4]string{cd[0], s.typ, s.typ, cd[1]}, cases: max(casesOf([4]string{cd[0]})/4, 2)}
 	f.words = [4]int{wordCount(s.m*s.n, cd[0]), wordCount(s.m*s.k, s.typ), wordCount(s.n*s.k, s.typ), wordCount(s.m*s.n, cd[1])}
@@ -116,7 +116,7 @@ func wmmaForm(s wmmaShape, layouts string, cd [2]string, tail string) tensorForm
 	return f
 }
 
-// matrixPointers sets %p0 to %p3 to where the block's matrices are.
+// matrixPointers sets %p0 to %p3 to the block's matrices.
 func matrixPointers(b *strings.Builder, f *tensorForm) {
 	for o := range f.words {
 		fmt.Fprintf(b, "\tmul.wide.u32 %%off, %%cta, %d;\n\tadd.u64 %%p%d, %%base%d, %%off;\n", 4*f.words[o], o, o)
@@ -151,8 +151,8 @@ func wmmaLoad(b *strings.Builder, s wmmaShape, operand, layout, typ, list string
 	fmt.Fprintf(b, "\twmma.load.%s.sync.aligned.%s.%s.global.%s %s, [%%p%d], %d;\n", operand, layout, s, typ, list, o, stride)
 }
 
-// fragmentForms store the registers that a load fills: which element of the
-// matrix each lane gets is the device's own.
+// fragmentForms store the registers that a load fills, because the device decides which
+// element of the matrix each lane gets.
 func fragmentForms() (all []tensorForm) {
 	for _, s := range wmmaShapes() {
 		for _, operand := range []string{"a", "b", "c"} {
