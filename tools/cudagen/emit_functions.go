@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// emitFunctions writes the ids, the table behind them and the struct with one
-// resolved function each.
+// emitFunctions writes the function ids, the table of their properties, and the struct
+// with one resolved function each.
 func emitFunctions(a *api, f *file) {
 	f.printf("// The functions of the driver, in the order of their symbols.\nconst (\n")
 	for i, fn := range a.functions {
@@ -47,7 +47,7 @@ var escaping = map[string]bool{
 	"cuGraphExecDestroy":                        true,
 }
 
-// notes are what a Go program has to know beyond the C prototype.
+// notes say what a Go program must know beyond the C prototype.
 var notes = map[string]string{
 	"cuLogsRegisterCallback": "The driver calls back from within whatever call has something to say, with arguments\n" +
 		"that may lie on a goroutine's stack: the callback must be C code, never a Go function.\n" +
@@ -99,7 +99,7 @@ func emitMethod(a *api, f *file, fn *function) {
 	f.printf("}\n\n")
 }
 
-// olderForms are links to the methods for the older ABIs of a function, the newest
+// olderForms returns links to the methods for the older ABIs of a function, newest
 // first.
 func olderForms(a *api, fn *function) []string {
 	var older []*function
@@ -164,7 +164,7 @@ type block struct {
 	n     string
 }
 
-// minSlots is the least number of slots that the loader may read.
+// minSlots is the smallest number of slots that the loader may read.
 const minSlots = 8
 
 func (b *block) add(w word) { b.words = append(b.words, w) }
@@ -175,7 +175,7 @@ func (b *block) slots() (n int) {
 	return n
 }
 
-// pad fills up with unused slots to n.
+// pad adds unused slots up to n.
 func (b *block) pad(n int) {
 	if k := n - b.slots(); k > 0 {
 		b.add(word{"_", fmt.Sprintf("[%d]uintptr", k), "", k})
@@ -196,8 +196,8 @@ func wordOf(p param) word {
 	return word{p.name, "uintptr", "uintptr(" + p.name + ")", 1}
 }
 
-// plainWords has one slot for each argument, in C's order. It is what a Go
-// function always sees.
+// plainWords returns a block with one slot per argument, in C's order. A Go function
+// always receives this form.
 func plainWords(fn *function) *block {
 	b := &block{n: fmt.Sprint(len(fn.params))}
 	for i, p := range fn.params {
@@ -210,7 +210,7 @@ func plainWords(fn *function) *block {
 	return b
 }
 
-// stackWords has the structs after the six register slots.
+// stackWords returns a block with the structs after the six register slots.
 func stackWords(fn *function) *block {
 	const registers, structSlots = 6, 8
 	b := &block{}
@@ -230,8 +230,8 @@ func stackWords(fn *function) *block {
 }
 
 func emitCall(f *file, fn *function, b *block) {
-	// Field by field: a composite literal is built beside the block and copied
-	// with wider loads, which wait for the narrow stores to reach the cache.
+	// Assign field by field. A composite literal is built elsewhere and copied with
+	// wider loads, which wait for the narrow stores to reach the cache.
 	f.printf("var a struct {\nc loader.Call\n")
 	for _, w := range b.words {
 		f.printf("%s %s\n", w.name, w.goType)

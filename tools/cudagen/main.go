@@ -7,10 +7,10 @@
 // it prints a C program, to be compiled against the same headers, which prints
 // the sizes, offsets and values that the tests of driver/cu compare with.
 //
-// cuda.h and cudaProfiler.h say what there is, with which ABI, and in which
-// group of NVIDIA's manual. Parsed once more as the driver's own build sees
-// them, they also have the older ABIs. cudaTypedefs.h dates every ABI. The
-// headers' texts are not taken over: names, numbers, types and layouts are.
+// cuda.h and cudaProfiler.h define the API: functions, ABIs, and groups of NVIDIA's
+// manual. Parsed a second time as the driver's own build sees them, they also have the
+// older ABIs. cudaTypedefs.h has the version of every ABI. The generator copies names,
+// numbers, types and layouts from the headers, but no text.
 package main
 
 import (
@@ -72,7 +72,7 @@ func run(header, out string, check, layout bool) error {
 	return nil
 }
 
-// compare fails if out has other generated files than fs.
+// compare fails if the generated files in out differ from fs.
 func compare(fs files, out string) error {
 	different, err := leftovers(fs, out)
 	if err != nil {
@@ -90,7 +90,7 @@ func compare(fs files, out string) error {
 	return nil
 }
 
-// leftovers are generated files in out that this version does not write.
+// leftovers returns generated files in out that this version no longer writes.
 func leftovers(fs files, out string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(out, "zz_*.go"))
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The headers in testdata/include are ours: a driver API in miniature.
+// The headers in testdata/include were written for this test: a driver API in
+// miniature.
 const include = "testdata/include"
 
 func loadMini(t *testing.T) *api {
@@ -142,7 +143,7 @@ func TestWritingAgainChangesNothingAndCheckSeesEveryDifference(t *testing.T) {
 	}
 }
 
-// A header whose ABIs cannot be dated must not be guessed at.
+// If the version of a header's ABIs is unknown, it must not be guessed.
 func TestAMismatchBetweenTheHeadersIsAnError(t *testing.T) {
 	for what, replace := range map[string][2]string{
 		"2 ABIs in cuda.h, 1 versions": {"typedef CUresult (*PFN_cuThingAdd_v11000)(CUthing *out, const CUparams *params);", ""},
@@ -170,8 +171,8 @@ func TestAMismatchBetweenTheHeadersIsAnError(t *testing.T) {
 	}
 }
 
-// A name that is a macro, as cuda.h has it for functions on a stream, keeps its
-// distance from the type before it.
+// A name that is a macro, as cuda.h has for functions on a stream, is separated from
+// the type before it.
 func TestPrototypesAreAsTheHeaderHasThem(t *testing.T) {
 	want := map[string]string{
 		"cuThingOpen":  "CUresult cuThingOpen(CUthing *out, CUbig handle, unsigned int flags)",

@@ -5,11 +5,11 @@ type api struct {
 	version   int // CUDA_VERSION
 	types     []*typeDecl
 	constants []constant
-	functions []*function // sorted by symbol, which is the order of the ids
+	functions []*function // sorted by symbol, which is also the order of the ids
 	typeNames map[string]bool
 }
 
-// kind says what a C type becomes in Go.
+// kind says which sort of Go type a C type becomes.
 type kind int
 
 const (
@@ -32,8 +32,8 @@ type typeDecl struct {
 	align  int64
 	fields []field
 	values []enumerator
-	anon   bool // enum without a name: its constants are untyped
-	nested bool // named by us: it has no name in C
+	anon   bool // unnamed enum: its constants are untyped
+	nested bool // named by the generator, because it has no name in C
 	cPath  string
 	signed bool
 }
@@ -45,7 +45,7 @@ type field struct {
 	goType   string
 	offset   int64
 	size     int64
-	pointers bool // holds something the garbage collector would look at
+	pointers bool // contains pointers, which the garbage collector would follow
 	embedded *typeDecl
 }
 
@@ -61,11 +61,11 @@ type constant struct {
 	goType string // empty: untyped
 }
 
-// function is one entry of the driver, in one of its ABIs.
+// function is one driver function in one of its ABIs.
 type function struct {
-	name   string // as a C programmer writes it, or with cudaTypedefs.h's version
-	base   string // what cuGetProcAddress is asked for
-	symbol string // what the library exports
+	name   string // the name in C, with cudaTypedefs.h's version if it is older
+	base   string // the name passed to cuGetProcAddress
+	symbol string // the exported symbol
 	since  int
 	group  string
 	older  bool

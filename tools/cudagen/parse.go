@@ -14,7 +14,7 @@ import (
 	"modernc.org/cc/v4"
 )
 
-// The headers ask for these two; nothing in them depends on the host's.
+// The parser asks for these two; nothing in the headers depends on the host's.
 const (
 	stdlibH = "typedef unsigned long size_t;\n"
 	stdintH = `typedef unsigned int uint32_t;
@@ -75,8 +75,8 @@ func load(dir string) (*api, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The older ABIs are declared for the driver's own build only. The second
-	// macro keeps sentinels out of the enums.
+	// Only the driver's own build declares the older ABIs. The second macro keeps
+	// sentinels out of the enums.
 	const internal = "#define __CUDA_API_VERSION_INTERNAL\n#define __CUDA_API_VERSION_INTERNAL_ODR\n"
 	all, err := pass(dir, internal, "cudaTypedefs.h", "cudaProfiler.h", "cudaProfilerTypedefs.h")
 	if err != nil {
@@ -121,7 +121,7 @@ func isCUDA(file string) bool {
 	return strings.HasPrefix(filepath.Base(file), "cuda") && strings.HasSuffix(file, ".h")
 }
 
-// position names a line of a header.
+// position identifies a line of a header.
 type position struct {
 	file string
 	line int
@@ -173,7 +173,7 @@ var (
 	pfnName       = regexp.MustCompile(`^PFN_(cu\w+?)_v(\d+)$`)
 )
 
-// abi is one version of a function: what the library exports.
+// abi is one version of a function, with an exported symbol of its own.
 type abi struct {
 	symbol string
 	decl   *cc.Declaration
@@ -181,8 +181,8 @@ type abi struct {
 	number int // 1 for a symbol without suffix
 }
 
-// collectFunctions finds the current functions and those older ABIs that a
-// supported driver needs, and gives each the CUDA version that brought it.
+// collectFunctions finds the current functions and the older ABIs that a supported
+// driver needs, and determines the CUDA version that introduced each.
 func (l *loaderState) collectFunctions(current, all *cc.AST, groups map[position]string) error {
 	abis := map[string][]abi{} // by base name, oldest first
 	sinces := map[string][]pfn{}
@@ -232,8 +232,8 @@ func (l *loaderState) collectFunctions(current, all *cc.AST, groups map[position
 				group = groups[positionOf(a.decl)]
 			}
 		}
-		// The first of the current symbols has the plain name; where the
-		// header leaves a later one beside it, C calls that by its symbol.
+		// The first of the current symbols gets the plain name. If the header declares
+		// a later one beside it, that one keeps its symbol, as in C.
 		plain := true
 		for i, a := range list {
 			f := &function{
@@ -267,8 +267,8 @@ type pfn struct {
 	typ     cc.Type
 }
 
-// match pairs each ABI with the version in which cudaTypedefs.h has it: both
-// are in the order in which they came, and have the same parameters.
+// match pairs each ABI with its version in cudaTypedefs.h. Both lists are in order of
+// introduction and must have the same parameters.
 func match(base string, list []abi, versions []pfn) ([]pfn, error) {
 	if len(list) != len(versions) {
 		return nil, fmt.Errorf("%s: %d ABIs in cuda.h, %d versions in cudaTypedefs.h", base, len(list), len(versions))
@@ -285,7 +285,7 @@ func match(base string, list []abi, versions []pfn) ([]pfn, error) {
 	return versions, nil
 }
 
-// shape describes the parameters of a function as far as the ABI goes.
+// shape describes the parameters of a function as far as the ABI is concerned.
 func shape(t *cc.FunctionType) string {
 	var b strings.Builder
 	for _, p := range t.Parameters() {
@@ -294,18 +294,18 @@ func shape(t *cc.FunctionType) string {
 	return strings.TrimSpace(b.String())
 }
 
-// oldestDriver is the CUDA version of the oldest driver supported.
+// oldestDriver is the CUDA version of the oldest supported driver.
 const oldestDriver = 11040
 
-// wanted are older ABIs that no driver needs but people do: the plain form of
-// context creation, the forms of instantiation that return a log, and the
-// short capture query.
+// wanted are older ABIs that no driver needs, but that people use: the plain form of
+// context creation, the forms of instantiation that return a log, and the short capture
+// query.
 var wanted = map[string]bool{
 	"cuCtxCreate_v2": true, "cuGraphInstantiate": true, "cuGraphInstantiate_v2": true,
 	"cuStreamGetCaptureInfo": true,
 }
 
-// needed reports whether some supported driver has ABI i as its newest.
+// needed reports whether ABI i is the newest one that some supported driver has.
 func needed(base string, list []abi, versions []pfn, i int) bool {
 	if wanted[list[i].symbol] {
 		return true
@@ -313,12 +313,12 @@ func needed(base string, list []abi, versions []pfn, i int) bool {
 	return i+1 < len(list) && versions[i+1].version > oldestDriver
 }
 
-// groupOf completes the header: the older names of what is now
-// cuGraphInstantiateWithFlags are in no group.
+// groupOf supplements the header, which puts the older names of
+// cuGraphInstantiateWithFlags in no group.
 var groupOf = map[string]string{"cuGraphInstantiate": "CUDA_GRAPH"}
 
-// source returns the text of a node. A token that a macro stands for has no white space
-// before it; a word keeps its distance from another one even so.
+// source returns the text of a node. The expansion of a macro has no white space before
+// it, so source adds a space between two words.
 func source(n cc.Node) string {
 	var b strings.Builder
 	word := func(c byte) bool {

@@ -12,7 +12,7 @@ import (
 	"modernc.org/cc/v4"
 )
 
-// collectTypes takes over every type of the headers in their order.
+// collectTypes collects every type of the headers in order.
 func (l *loaderState) collectTypes(ast *cc.AST) {
 	declarations(ast, func(decl *cc.Declaration, d *cc.Declarator) {
 		if d != nil && d.IsTypename() {
@@ -39,7 +39,7 @@ func specifierType(decl *cc.Declaration) cc.Type {
 	return decl.DeclarationSpecifiers.Type()
 }
 
-// basic are C types that have a Go type of their own.
+// basic are the C types that correspond to a built-in Go type.
 var basic = map[string]string{
 	"size_t": "uintptr", "uint32_t": "uint32", "uint64_t": "uint64", "cuuint32_t": "uint32", "cuuint64_t": "uint64",
 }
@@ -71,7 +71,7 @@ func (l *loaderState) collectType(decl *cc.Declaration, d *cc.Declarator) {
 	}
 }
 
-// typedefName returns the name a declaration is made with, if it is a typedef.
+// typedefName returns the name that a declaration defines, if it is a typedef.
 func typedefName(decl *cc.Declaration) string {
 	for s := decl.DeclarationSpecifiers; s != nil; s = s.DeclarationSpecifiers {
 		if s.Case == cc.DeclarationSpecifiersTypeSpec && s.TypeSpecifier.Case == cc.TypeSpecifierTypeName {
@@ -123,7 +123,7 @@ type fielder interface {
 	FieldByIndex(int) *cc.Field
 }
 
-// record takes over a struct or union, after the ones nested in it.
+// record collects a struct or union, after the types nested in it.
 func (l *loaderState) record(decl *typeDecl, t fielder) {
 	for i := range t.NumFields() {
 		f := t.FieldByIndex(i)
@@ -159,7 +159,7 @@ func (t *typeDecl) hasPointers() bool {
 	return slices.ContainsFunc(t.fields, func(f field) bool { return f.pointers })
 }
 
-// pointers reports whether the Go form of t has pointers.
+// pointers reports whether the Go form of t contains pointers.
 func (l *loaderState) pointers(t cc.Type) bool {
 	switch t := t.(type) {
 	case *cc.PointerType:
@@ -242,8 +242,8 @@ func (l *loaderState) scalar(t cc.Type) string {
 	panic(fmt.Sprintf("no Go type for %s (%v)", t, t.Kind()))
 }
 
-// exported makes the first letter upper case. What begins with an underscore
-// is nobody's business and stays unexported.
+// exported makes the first letter upper case. A name with a leading underscore stays
+// unexported.
 func exported(s string) string {
 	if s == "" || s[0] == '_' {
 		return s
@@ -253,8 +253,8 @@ func exported(s string) string {
 	return string(r)
 }
 
-// deviceAddresses are parameters of type void* that take an address in device
-// memory. As an unsafe.Pointer it could not be made without go vet's protest.
+// deviceAddresses are parameters of type void* that take a device address. go vet would
+// object to converting one to an unsafe.Pointer.
 var deviceAddresses = map[string]bool{
 	"cuTensorMapEncodeTiled.globalAddress":      true,
 	"cuTensorMapEncodeIm2col.globalAddress":     true,
@@ -306,7 +306,7 @@ var define = regexp.MustCompile(`(?m)^[ \t]*#define[ \t]+((?:CU|CUDA)_\w+)[ \t]+
 
 var number = regexp.MustCompile(`^-?(0x)?[0-9a-fA-F]+$`)
 
-// collectConstants takes over the #defines that are numbers.
+// collectConstants collects the #defines that are numbers.
 func (l *loaderState) collectConstants(ast *cc.AST, dir string) {
 	text, err := os.ReadFile(filepath.Join(dir, "cuda.h"))
 	if err != nil {

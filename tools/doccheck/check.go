@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// report is what was found in one package.
+// report is the result for one package.
 type report struct {
 	pkg   *pkg
 	names int
@@ -44,7 +44,7 @@ func (r *report) packageComment() {
 	r.errs = append(r.errs, fmt.Errorf("%s: the package has no comment", r.pkg.path))
 }
 
-// name counts an exported name, and notes it if it has none of the comments.
+// name counts an exported name, and records it if none of the comments says anything.
 func (r *report) name(pos token.Pos, name string, comments ...*ast.CommentGroup) {
 	r.names++
 	for _, c := range comments {
@@ -56,7 +56,7 @@ func (r *report) name(pos token.Pos, name string, comments ...*ast.CommentGroup)
 	r.errs = append(r.errs, fmt.Errorf("%s/%s:%d: %s has no comment", r.pkg.path, filepath.Base(at.Filename), at.Line, name))
 }
 
-// has reports whether a comment says anything: a directive does not.
+// has reports whether a comment has text other than directives.
 func has(c *ast.CommentGroup) bool { return c != nil && strings.TrimSpace(c.Text()) != "" }
 
 func (r *report) function(d *ast.FuncDecl) {
@@ -89,8 +89,8 @@ func receiver(t ast.Expr) string {
 }
 
 func (r *report) group(d *ast.GenDecl, generated bool) {
-	// The comment of a group is above it, or above the names that follow it
-	// without an empty line.
+	// The comment of a group is above the group, or above the first of several adjacent
+	// names.
 	above := d.Doc
 	for _, s := range d.Specs {
 		switch s := s.(type) {
@@ -109,8 +109,8 @@ func (r *report) group(d *ast.GenDecl, generated bool) {
 	}
 }
 
-// members checks the fields of a struct and the methods of an interface. The
-// comment of an interface of one method is that method's.
+// members checks the fields of a struct and the methods of an interface. The comment of
+// an interface with one method also counts for that method.
 func (r *report) members(s *ast.TypeSpec, above *ast.CommentGroup, generated bool) {
 	switch t := s.Type.(type) {
 	case *ast.StructType:
@@ -125,8 +125,8 @@ func (r *report) members(s *ast.TypeSpec, above *ast.CommentGroup, generated boo
 	}
 }
 
-// fields checks the names in a struct or an interface. One that follows another
-// without an empty line shares the comment above that one.
+// fields checks the names in a struct or interface. A name that follows another without
+// an empty line shares the comment above that one.
 func (r *report) fields(of string, fs *ast.FieldList, above *ast.CommentGroup) {
 	last := -1
 	for _, f := range fs.List {

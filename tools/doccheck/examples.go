@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// examples finds the main types that no example is about. A main type is a
-// struct that a function of its package returns and that has a method; errors
-// are not, and neither is what is generated. An example is about a type if it is named after it or after one of
-// its methods, or after a function or a method that returns it, and it is run,
-// which takes a comment that says what it prints.
+// examples finds the main types that no example shows. A main type is a struct that has
+// a method and that a function of its package returns. Errors and generated types do
+// not count. An example shows a type if it is named after the type, one of its methods,
+// or a function or method that returns it. It must also be run, which takes a comment
+// with its output.
 func (p *pkg) examples() []error {
 	var errs []error
 	shown := p.shown()
@@ -24,7 +24,7 @@ func (p *pkg) examples() []error {
 	return errs
 }
 
-// shown returns the names after which examples that are run are named.
+// shown returns the names after which runnable examples are named.
 func (p *pkg) shown() map[string]bool {
 	m := map[string]bool{}
 	for _, e := range doc.Examples(p.tests...) {
@@ -37,9 +37,9 @@ func (p *pkg) shown() map[string]bool {
 	return m
 }
 
-// exempt are, by package, what only packages that build on others use, as its
-// comment says; what has CUDA's own name and shape; and what needs a library
-// that a test cannot count on.
+// exempt lists, by package, types without an example: those that only packages built on
+// top use, as their comments say, those with CUDA's own name and shape, and those that
+// need a library that a test cannot rely on.
 var exempt = map[string][]string{
 	"driver":    {"Call", "Calls", "Declared", "GraphMemory", "Launches", "Lifetime", "PendingGraphBuffer"},
 	"driver/cu": {"Batch", "CUstreamBatchMemOpParams_v1_WaitValue", "CUstreamBatchMemOpParams_v1_WriteValue"},

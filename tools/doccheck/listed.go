@@ -17,10 +17,9 @@ import (
 	"strings"
 )
 
-// notRun are the examples that no test runs, with the reason. All others have
-// an output comment, and Go takes it for one: "// Output:" directly below
-// another comment is a part of that comment, and such an example is compiled
-// and never run.
+// notRun are the examples that no test runs, with the reason. All others must have an
+// output comment that Go recognises. "// Output:" directly below another comment is
+// part of that comment, and such an example is compiled but never run.
 var notRun = map[string]string{
 	"github.com/purecuda/cuda/ptx/nvrtc.Example":         "what it prints depends on whether NVRTC is installed",
 	"github.com/purecuda/cuda/ptx/nvrtc.ExampleNewCache": "writes into the working directory where NVRTC is installed",
@@ -103,7 +102,7 @@ func packagesOf(examples map[string]string) []string {
 	return slices.Sorted(maps.Keys(pkgs))
 }
 
-// examplesRun are those that "go test" knows.
+// examplesRun returns the examples that "go test" knows.
 func examplesRun(root string, pkgs []string) (map[string]bool, error) {
 	out, err := goCommand(root, append([]string{"test", "-vet=off", "-json", "-list", "^Example"}, pkgs...)...)
 	if err != nil {

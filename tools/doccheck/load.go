@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// A pkg is the files of one package, whatever their build constraints.
+// A pkg holds the files of one package, regardless of build constraints.
 type pkg struct {
 	path  string // below the root, with slashes
 	fset  *token.FileSet
 	files []*ast.File
-	tests []*ast.File // those that may hold examples
+	tests []*ast.File // the files that may contain examples
 }
 
 // load reads the packages that pkg.go.dev shows.
@@ -37,7 +37,7 @@ func load(root string) ([]*pkg, error) {
 	return pkgs, err
 }
 
-// hidden reports whether nothing below a folder can be imported by others.
+// hidden reports whether other modules cannot import anything in or below a folder.
 func hidden(dir string) bool {
 	name := filepath.Base(dir)
 	if name == "internal" || name == "testdata" || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
@@ -47,8 +47,8 @@ func hidden(dir string) bool {
 	return err == nil
 }
 
-// read parses the package in dir; nil is none, or a command. A program beside a
-// package, such as a generator, is not part of it.
+// read parses the package in dir. It returns nil if there is none, or for a command. A
+// program beside a package, such as a generator, is not part of it.
 func read(root, dir string) (*pkg, error) {
 	rel, err := filepath.Rel(root, dir)
 	if err != nil {

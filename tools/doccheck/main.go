@@ -2,18 +2,18 @@
 //
 //	go run -C tools ./doccheck -root ..
 //
-// Names are those that pkg.go.dev shows: of every package of the module that is
-// not internal and not a command, on every system, its constants, variables,
-// functions, types and methods, and the package itself. A comment on a group of
-// constants or variables is one for all of them.
+// It checks the names that pkg.go.dev shows: every package of the module that is
+// neither internal nor a command, with its constants, variables, functions, types and
+// methods on every system. A comment on a group of constants or variables counts for
+// all of them.
 //
-// With -listed it fails if an example, of an internal package too, is written and
-// never run: see listed.go.
+// With -listed it fails if an example is written but never run, also in internal
+// packages: see listed.go.
 //
-// With -returns it fails for a test that passes by a return: see returns.go.
+// With -returns it fails for a test that passes by returning early: see returns.go.
 //
-// With -fields it also fails for a field of a struct that nothing says anything
-// about, in files that are not generated. With -examples it also fails for a main type without a runnable example: see
+// With -fields it also fails for an undocumented struct field, except in generated
+// files. With -examples it also fails for a main type without a runnable example: see
 // examples.go.
 package main
 

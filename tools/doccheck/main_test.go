@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// module returns a folder with a package p of one file, and its tests.
+// module returns a folder with a package p of one file and its tests.
 func module(t *testing.T, text, tests string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -98,7 +98,7 @@ func TestNamesWithoutACommentAreFound(t *testing.T) {
 	}
 }
 
-// An output comment below another comment is none, and the example never runs.
+// An output comment below another comment does not count, and the example never runs.
 func TestExamplesThatAreNotRunAreFound(t *testing.T) {
 	root := module(t, documented, "package p\n\nfunc ExampleT() {\n\t// Output:\n}\n\nfunc ExampleNew() {\n\t// [end]\n\t// Output:\n}\n\n"+
 		"func ExampleI() {\n}\n")

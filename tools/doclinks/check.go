@@ -64,7 +64,7 @@ func (c *checker) link(from, target string) error {
 	return c.anchor(to, u.Fragment)
 }
 
-// absolute checks the form of a link that leads elsewhere.
+// absolute checks the form of an absolute link.
 func absolute(u *url.URL) error {
 	switch {
 	case u.Scheme == "mailto" && strings.Contains(u.Opaque, "@"):
@@ -77,8 +77,8 @@ func absolute(u *url.URL) error {
 	return nil
 }
 
-// exists looks every part of a path up in its folder, so that case matters
-// everywhere.
+// exists looks up every part of a path in its folder, so that case matters on every
+// system.
 func (c *checker) exists(to string) error {
 	if to == "." {
 		return nil
@@ -97,7 +97,7 @@ func (c *checker) exists(to string) error {
 	return nil
 }
 
-// anchor looks for the heading or the line that a link leads to.
+// anchor looks for the heading or line that a link refers to.
 func (c *checker) anchor(to, name string) error {
 	if name == "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// A document is what matters of a Markdown file.
+// A document holds the links and anchors of a Markdown file.
 type document struct {
 	links   []link
 	anchors map[string]bool
@@ -40,13 +40,13 @@ func parse(text string) *document {
 			continue
 		}
 		if i = doc.End(lines, i, fence); i < 0 {
-			break // all the rest is code
+			break // the rest is code
 		}
 	}
 	return d
 }
 
-// read takes the links and anchors of a line that is not code.
+// read collects the links and anchors of a line that is not code.
 func (d *document) read(line string, number int) {
 	if m := heading.FindStringSubmatch(line); m != nil {
 		d.heading(m[1])
@@ -62,9 +62,9 @@ func (d *document) read(line string, number int) {
 	}
 }
 
-// heading notes the anchor that a heading gets: its letters, digits, hyphens
-// and underscores in lower case, hyphens for spaces, and a number if it is not
-// the first of its name.
+// heading records the anchor that a heading gets: its letters, digits, hyphens and
+// underscores in lower case, with hyphens for spaces, and a number if the name is not
+// its first use.
 func (d *document) heading(text string) {
 	text = linkText.ReplaceAllString(text, "$1")
 	var b strings.Builder

@@ -2,10 +2,9 @@
 //
 //	go run -C tools ./doclinks -root ..
 //
-// A relative link must lead to a file or a folder of the repository, and its
-// anchor to a heading there, or to a line (#L10) of a file that has so many.
-// Paths are compared as a system does that knows upper from lower case. Of an
-// absolute link only the form is checked: https, a host, nothing odd.
+// A relative link must lead to a file or folder of the repository. Its anchor must be a
+// heading there, or a line (#L10) that the file has. Paths are case-sensitive on every
+// system. Of an absolute link, only the form is checked: https, a host, nothing odd.
 package main
 
 import (

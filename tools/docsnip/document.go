@@ -8,13 +8,13 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// A directive is the line before a block of code that says where it comes from.
+// A directive is the line before a code block that says where the code comes from.
 type directive struct {
 	line  int
 	file  string
 	part  string
-	none  bool // the code is not ours
-	valid bool // there is one
+	none  bool // the code is not from this repository
+	valid bool // the line is a directive
 }
 
 const (
@@ -22,8 +22,8 @@ const (
 	closing = "-->"
 )
 
-// rewrite returns the document with every block that has a directive replaced
-// by what part returns for it. Everything else stays as it is.
+// rewrite returns the document with every block that has a directive replaced by what
+// part returns for it. Everything else is unchanged.
 func rewrite(name, text string, part func(file, part string) (string, error)) (string, error) {
 	w := &writer{name: name, lines: strings.Split(text, "\n"), part: part}
 	for i := 0; i < len(w.lines); {
@@ -33,13 +33,13 @@ func rewrite(name, text string, part func(file, part string) (string, error)) (s
 	return strings.Join(w.out, "\n"), errors.Join(w.errs...)
 }
 
-// A writer goes through the lines of a document.
+// A writer processes the lines of a document.
 type writer struct {
 	name  string
 	lines []string
 	part  func(file, part string) (string, error)
 
-	before directive // the one that a block should follow
+	before directive // a directive that a block must follow
 	out    []string
 	errs   []error
 }
@@ -48,7 +48,7 @@ func (w *writer) fail(line int, err error) {
 	w.errs = append(w.errs, fmt.Errorf("%s:%d: %w", w.name, line, err))
 }
 
-// pending fails if a directive is before something that is no block of code.
+// pending reports an error if a directive is not followed by a code block.
 func (w *writer) pending() {
 	if w.before.valid {
 		w.fail(w.before.line, errors.New("no block of code follows it"))
@@ -56,7 +56,7 @@ func (w *writer) pending() {
 	w.before = directive{}
 }
 
-// next goes on from line i, and returns the line after what it read.
+// next processes line i, and returns the index of the line after what it read.
 func (w *writer) next(i int) int {
 	line := strings.TrimSpace(w.lines[i])
 	fence, language, block := doc.Fence(w.lines[i])
@@ -81,7 +81,7 @@ func (w *writer) directive(line string, number int) {
 	w.before = d
 }
 
-// block writes the block of code that begins at line begin.
+// block writes the code block that begins at line begin.
 func (w *writer) block(begin int, fence, language string) int {
 	end := doc.End(w.lines, begin, fence)
 	if end < 0 {
@@ -95,7 +95,7 @@ func (w *writer) block(begin int, fence, language string) int {
 	return end + 1
 }
 
-// body is what the block between two lines should show.
+// body returns what the block between two lines should show.
 func (w *writer) body(begin, end int, language string) []string {
 	d, now := w.before, w.lines[begin+1:max(end, begin+1)]
 	if !d.valid {
@@ -115,7 +115,7 @@ func (w *writer) body(begin, end int, language string) []string {
 	return strings.Split(strings.TrimSuffix(got, "\n"), "\n")
 }
 
-// parse reads a directive.
+// parse parses a directive.
 func parse(line string, number int) (directive, error) {
 	s := strings.TrimSpace(line)
 	s, ok := strings.CutSuffix(strings.TrimPrefix(s, opening), closing)

@@ -1,36 +1,35 @@
-// Command docsnip copies code into documents, out of files that are compiled
-// and run by tests, so that no document can show code that does not work.
+// Command docsnip copies code into documents from files that tests compile and run, so
+// that no document can show code that does not work.
 //
 //	go run -C tools ./docsnip -root ..           # write the documents
 //	go run -C tools ./docsnip -root .. -check    # fail if one would change
 //
-// A document says where a block of code comes from on the line before it:
+// A document says where a code block comes from on the line before it:
 //
 //	<!-- snippet: examples/04-capture/main.go#capture -->
 //	```go
 //	...
 //	```
 //
-// The part called capture lies in that file between the lines "// [capture]"
-// and "// [end]"; parts may lie in one another, and the lines that mark them
-// are not shown. Several parts under one name are shown one after another with
-// an empty line between. Without a name it is the whole file. Files of any
-// language will do: a mark may also begin with #.
+// The part called capture is between the lines "// [capture]" and "// [end]" of that
+// file. Parts can be nested, and the marker lines are not shown. Several parts with one
+// name are shown one after another, separated by an empty line. Without a name it is
+// the whole file. Files can be in any language: a marker may also begin with #.
 //
-// What an example of a test file prints is shown by its name:
+// The output of an example in a test file is shown by the example's name:
 //
 //	<!-- snippet: internal/snippets/kernels_test.go#Example_kernelsWrong/output -->
 //
-// Every block of Go must have such a line. Code that is shown because it is not
-// ours says so, with what it is:
+// Every Go block must have such a line. If code is not from this repository, the line
+// says so and what it is:
 //
 //	<!-- snippet: none: how a program with cgo does it -->
 //
-// Figures and output that a document repeats from another one are checked too:
-// see quoted.go.
+// Figures and output that a document repeats from another one are also checked: see
+// quoted.go.
 //
-// The documents are the Markdown files that are named, by default all of the
-// repository.
+// By default, all Markdown files of the repository are processed, otherwise those that
+// are named.
 package main
 
 import (
@@ -54,8 +53,8 @@ func main() {
 	}
 }
 
-// run brings all documents up to date, or says which are not. It goes on after
-// an error, so that all are seen at once.
+// run updates all documents, or reports which are out of date. It continues after an
+// error, so that all errors are reported at once.
 func run(root string, names []string, check bool) error {
 	if len(names) == 0 {
 		var err error

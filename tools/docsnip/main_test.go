@@ -73,7 +73,7 @@ func TestOutputOfExamplesIsShown(t *testing.T) {
 		"func ExampleT() {\n\t// [end]\n\t// Output: 3\n}\n"})
 	for part, want := range map[string]string{
 		"Example_a/output": "1\n2\n",
-		"ExampleT/output":  "ExampleT prints nothing that its test compares", // Go takes that comment for a part of the one above
+		"ExampleT/output":  "ExampleT prints nothing that its test compares", // Go takes that comment as part of the one above
 		"Example_b/output": "no example is called Example_b",
 	} {
 		got, err := source{root: root}.part("x_test.go", part)

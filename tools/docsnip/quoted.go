@@ -17,10 +17,10 @@ const quote = "<!-- quoted:"
 //
 //	<!-- quoted: docs/results/h200-driver-580.md -->
 //
-// The table or the block of code after that line may leave lines and columns
-// out, and have them in another order, but what it shows stands there: a table's
-// cells in the row that begins with the same cell, below the same heads, in a
-// table that has all of these heads; a block's lines as they are.
+// The table or code block after that line may omit lines and columns and reorder them.
+// Everything it shows must be in the source. The cells of a table row must be in a
+// source row that begins with the same cell, below the same heads, in a table that has
+// all of these heads. The lines of a block must be there unchanged.
 func quoted(root, name, text string) []error {
 	var errs []error
 	lines := strings.Split(text, "\n")
@@ -41,7 +41,7 @@ func quoted(root, name, text string) []error {
 	return errs
 }
 
-// standsIn compares the table or the block that lines begin with.
+// standsIn compares the table or block that lines begin with.
 func standsIn(from string, lines, source []string) error {
 	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
 		lines = lines[1:]
@@ -71,14 +71,14 @@ func blockStandsIn(from string, lines []string, fence string, source []string) e
 	return errors.Join(errs...)
 }
 
-// A table is the cells of its head and of its rows.
+// A table has the cells of its head and of its rows.
 type table struct {
 	head []string
 	rows [][]string
 }
 
-// tableOf reads the table that lines begin with, and says how many it has. It is
-// none without a line that sets its head apart, and a row.
+// tableOf parses the table that lines begin with, and returns its number of lines. A
+// table needs a separator line below its head, and a row.
 func tableOf(lines []string) (t *table, n int) {
 	for n < len(lines) && strings.HasPrefix(lines[n], "|") {
 		n++
@@ -131,8 +131,7 @@ func (t *table) standsIn(from string, tables []*table) error {
 	return errors.Join(errs...)
 }
 
-// columns returns the columns by their heads. Of one that is there twice none can be
-// quoted.
+// columns maps heads to columns. A head that occurs twice cannot be quoted.
 func (t *table) columns() map[string]int {
 	at := make(map[string]int)
 	for i, h := range t.head {
@@ -144,7 +143,8 @@ func (t *table) columns() map[string]int {
 	return at
 }
 
-// among reports whether all heads of t are those of columns, each once in t too.
+// among reports whether all heads of t are among those of columns, and t has each only
+// once.
 func (t *table) among(at map[string]int) bool {
 	for i, h := range t.head {
 		if column, ok := at[h]; !ok || column < 0 || slices.Contains(t.head[:i], h) {

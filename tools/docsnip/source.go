@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// source is where code comes from: the files below root.
+// source provides code from the files below root.
 type source struct{ root string }
 
 // part returns a part of a file, or all of it if name is empty.
@@ -39,10 +39,10 @@ func (s source) part(file, name string) (string, error) {
 	return got, nil
 }
 
-// outputSuffix asks for what an example prints instead of for its code.
+// outputSuffix selects what an example prints instead of its code.
 const outputSuffix = "/output"
 
-// output is what the example of that name has to print for its test to pass.
+// output returns what the example of that name must print for its test to pass.
 func output(text, name string) (string, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -59,7 +59,7 @@ func output(text, name string) (string, error) {
 	return "", fmt.Errorf("no example is called %s", name)
 }
 
-// compiled fails for Go that no build includes.
+// compiled returns an error for Go code that no build includes.
 func compiled(path, file string) error {
 	if !strings.HasSuffix(file, ".go") {
 		return nil
@@ -81,8 +81,7 @@ func compiled(path, file string) error {
 	return nil
 }
 
-// cut returns the part called name, at the left margin, without the marks of
-// any part.
+// cut returns the part called name, without indentation and without any markers.
 func cut(text, name string) (string, error) {
 	var stack []string
 	var out []string
@@ -119,7 +118,7 @@ func cut(text, name string) (string, error) {
 	return strings.Join(out, "\n") + "\n", nil
 }
 
-// markOf returns the name in a line that is a mark, such as "// [capture]".
+// markOf returns the name in a marker line, such as "// [capture]".
 func markOf(line string) (string, bool) {
 	s := strings.TrimSpace(line)
 	s, ok := strings.CutPrefix(s, "//")
@@ -136,8 +135,8 @@ func markOf(line string) (string, bool) {
 	return name, !strings.ContainsAny(name, " \t[]\"")
 }
 
-// trim leaves out empty lines at both ends and all but one in a row, which is
-// what a mark between two leaves.
+// trim removes empty lines at both ends, and reduces several empty lines, as a removed
+// marker leaves, to one.
 func trim(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -156,7 +155,7 @@ func trim(lines []string) []string {
 	return out
 }
 
-// margin takes away the white space that all lines begin with.
+// margin removes the indentation that all lines share.
 func margin(lines []string) []string {
 	indent, first := "", true
 	for _, line := range lines {

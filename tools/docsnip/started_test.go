@@ -15,20 +15,20 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// A step is a block of a page that a reader follows: a file to write, commands
-// to run, or what the commands before it print.
+// A step is a block of a page that a reader follows: a file to write, commands to run,
+// or the output of the commands before it.
 type step struct {
 	line int
-	file string // to write; empty for commands
-	out  bool   // what was printed
+	file string // name of a file to write; empty for commands
+	out  bool   // the block is output
 	text string
 }
 
 var fileNamed = regexp.MustCompile("\\*\\*`([^`]+)`\\*\\*")
 
-// steps reads a page up to a heading. The line before a block says what to do
-// with it: a file's name in bold type, or that something prints it. Any other
-// block without a language is commands; with one it is only looked at.
+// steps reads a page up to a heading. The line before a block says what to do with it:
+// a file name in bold, or a remark that it is output. Any other block without a
+// language is commands, and one with a language is ignored.
 func steps(text, until string) ([]step, error) {
 	lines := strings.Split(text, "\n")
 	var out []step
@@ -67,8 +67,8 @@ func steps(text, until string) ([]step, error) {
 	return nil, errors.New("the page has no line " + until)
 }
 
-// Someone who copies the blocks of a page in order, and does nothing else, gets
-// programs that run and a test that passes.
+// Someone who copies the blocks of a page in order, and does nothing else, gets working
+// programs and a passing test.
 func TestGettingStartedCanBeFollowed(t *testing.T) {
 	follow(t, "getting-started.md", "## When it does not work", counts{commands: 5, files: 5, outputs: 2})
 }
@@ -77,7 +77,7 @@ func TestCUDAGraphsCanBeTried(t *testing.T) {
 	follow(t, "cuda-graphs.md", "## What a launch costs", counts{commands: 2, files: 1, outputs: 1})
 }
 
-// counts is how many blocks of each kind a page has.
+// counts has the number of blocks of each kind on a page.
 type counts struct{ commands, files, outputs int }
 
 // follow does what a page says, up to a heading.
@@ -125,7 +125,7 @@ type reader struct {
 	root    string
 	page    string
 	dir     string // the working directory
-	printed string // by the last commands
+	printed string // output of the last commands
 }
 
 func (r *reader) write(s step) {
@@ -134,11 +134,11 @@ func (r *reader) write(s step) {
 	}
 }
 
-// install is the command that a reader gets the module with.
+// install is the command with which a reader gets the module.
 const install = "go get github.com/purecuda/cuda\n"
 
-// run runs commands in a shell whose working directory lasts. The module is
-// this tree instead of a release, and nothing is downloaded.
+// run runs commands in a shell whose working directory is kept between steps. The
+// module is this tree instead of a release, and nothing is downloaded.
 func (r *reader) run(s step) {
 	commands := strings.Replace(s.text, install, fmt.Sprintf("go mod edit -replace github.com/purecuda/cuda='%s'\n%s", r.root, install), 1)
 	where := filepath.Join(r.t.TempDir(), "where")

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// answers is what a driver on a GPU said to the questions of the emulator's
-// tests, and where the emulator says something else.
+// answers is what a driver on a GPU returned to the calls of the emulator's tests, and
+// where the emulator returns something else.
 type answers struct {
 	said  map[string]string
 	other []difference

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// status is what the emulator does with a function.
+// status says how the emulator supports a function.
 type status int
 
 const (
@@ -18,14 +18,14 @@ const (
 	absent
 )
 
-// function is a function of the driver in one of its forms.
+// function is a driver function in one of its forms.
 type function struct {
 	cu.Function
 	status  status
-	missing string // what a refused one is about
+	missing string // the missing feature of a refused function
 }
 
-// functions asks an emulator for all functions there are.
+// functions queries an emulator for all functions.
 func functions() ([]function, error) {
 	emu := emulator.New(emulator.Config{})
 	defer emu.Close()
@@ -56,7 +56,7 @@ func count(fs []function, s status) (n int) {
 	return n
 }
 
-// complete says which functions are not there at all.
+// complete reports functions that the emulator lacks altogether.
 func complete(fs []function) error {
 	var errs []error
 	for _, f := range fs {

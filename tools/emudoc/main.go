@@ -1,16 +1,16 @@
-// Command emudoc writes docs/emulator-functions.md: what the emulator does with
-// each function of the driver, and where its answers differ from those of a
-// driver on a GPU; docs/emulator-instructions.md: the same of each instruction
-// form; and docs/ptx-instructions.md, the table of package isa.
+// Command emudoc writes three documents. docs/emulator-functions.md says how the
+// emulator supports each driver function, and where its results differ from those of a
+// driver on a GPU. docs/emulator-instructions.md does the same for each instruction
+// form. docs/ptx-instructions.md is the table of package isa.
 //
 //	go run -C tools ./emudoc -root ..
 //
-// With -check it writes nothing and fails if the file would change, or if there
-// is a function that the emulator does not have.
+// With -check it writes nothing and fails if a file would change, or if the emulator
+// lacks a function.
 //
 // The functions come from the table in package driver/cu, which is generated from
-// cuda.h; the emulator is asked for each. The answers that differ come from the
-// test that compares them, see driver/emulator/testdata.
+// cuda.h; the emulator is queried for each. The differing results come from the test
+// that compares them, see driver/emulator/testdata.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// The files that are written, below the root.
+// The files to write, below the root.
 const (
 	output             = "docs/emulator-functions.md"
 	outputInstructions = "docs/emulator-instructions.md"

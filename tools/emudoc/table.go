@@ -27,7 +27,7 @@ func markdown(fs []function, a answers) []byte {
 	return b.Bytes()
 }
 
-// missing lists what is refused by what it is about.
+// missing lists the refused functions by the missing feature.
 func missing(b *bytes.Buffer, fs []function) {
 	b.WriteString("## What is refused\n\n| what is not emulated | functions |\n|---|---|\n")
 	var parts []string
@@ -48,7 +48,7 @@ func missing(b *bytes.Buffer, fs []function) {
 	b.WriteString("\n")
 }
 
-// differing lists the answers that are not a driver's.
+// differing lists the results that differ from a driver's.
 func differing(b *bytes.Buffer, a answers) {
 	b.WriteString("## Answers that differ\n\n")
 	fmt.Fprintf(b, "Driver 580 was asked %d questions on an H200 about codes and values that the header says too little about; `TestAnswersAreThoseOfTheDriver` asks the emulator the same and compares. %d answers differ, the others are equal:\n\n",
@@ -60,7 +60,7 @@ func differing(b *bytes.Buffer, a answers) {
 	b.WriteString("\n")
 }
 
-// version writes the CUDA version that brought a function.
+// version formats the CUDA version that introduced a function.
 func version(f cu.Function) string {
 	return fmt.Sprintf("%d.%d", f.Since()/1000, f.Since()%1000/10)
 }

@@ -13,7 +13,7 @@ import (
 type code struct {
 	number uint32
 	name   string
-	text   string // what the library says, "" if it has nothing to say
+	text   string // the library's explanation, "" if it has none
 }
 
 // codes returns all values that have a name. CUDA's are below 1000.
@@ -30,7 +30,7 @@ func codes() []code {
 	return cs
 }
 
-// complete reports codes without a text.
+// complete reports codes without an explanation.
 func complete(cs []code) error {
 	var errs []error
 	for _, c := range cs {
@@ -41,7 +41,7 @@ func complete(cs []code) error {
 	return errors.Join(errs...)
 }
 
-// lost reports whether the context is lost after the code.
+// lost reports whether the code loses the context.
 func (c code) lost() bool { return errors.Is(driver.CUresult(c.number), driver.ErrContextLost) }
 
 func markdown(cs []code) []byte {

@@ -1,5 +1,5 @@
-// Command errordoc writes docs/error-codes.md: every code that the driver can
-// answer, and what package driver says about it.
+// Command errordoc writes docs/error-codes.md: every code that the driver can return,
+// and package driver's explanation.
 //
 //	go run -C tools ./errordoc -root ..
 //

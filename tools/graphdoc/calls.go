@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// calls is which function refers to which. To refer to one is taken for calling
-// it: functions that are passed on are called by somebody.
+// calls records which function refers to which. Every reference counts as a call,
+// because functions that are passed on are called by somebody.
 //
-// What is no plain call is understood as follows.
+// References that are not plain calls are treated as follows.
 //
-//   - A method Cu… of Driver is the function of C; one that only calls another is
-//     another name of it (cuGraphInstantiate). So is the field of that name in
-//     the table of functions, and the number Fn… of a function, except where Has
-//     is asked about it.
-//   - A method of Batch is the function of its name: it is made later.
-//   - The function that Own is given to destroy an object is called by the Close
-//     of the object's type.
-//   - A method of an interface is that of any type of these packages that has
-//     the interface.
+//   - A method Cu… of Driver is the C function. One that only calls another is an
+//     alias of it (cuGraphInstantiate). The field of that name in the table of
+//     functions is the C function too, and so is the number Fn… of a function,
+//     except as an argument of Has.
+//   - A method of Batch is the C function of its name, called later.
+//   - The function that is passed to Own to destroy an object is called by Close of
+//     the object's type.
+//   - A method of an interface stands for that method of every type in these
+//     packages that implements the interface.
 type calls struct {
-	of       map[types.Object][]types.Object // who refers to a thing
-	raw      map[string][]types.Object       // who refers to a function of C, by its name
-	concrete []types.Type                    // all types that are no interfaces
+	of       map[types.Object][]types.Object // what refers to an object
+	raw      map[string][]types.Object       // what refers to a C function, by its name
+	concrete []types.Type                    // all types that are not interfaces
 }
 
 // read finds the calls in packages.
@@ -52,7 +52,7 @@ func (c *calls) addTypes(scope *types.Scope) {
 	}
 }
 
-// declaration reads a function, or the variables that begin with a value.
+// declaration reads a function, or variables with initial values.
 func (c *calls) declaration(s *source, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -70,13 +70,13 @@ func (c *calls) declaration(s *source, d ast.Decl) {
 	}
 }
 
-// isTable reports whether a function is one of C and no other name of one, or is
-// made of a number for later: there is nothing to read in it.
+// isTable reports whether a function only handles functions by number: the methods of
+// Batch, and Has and Proc of Driver. Nothing in its body counts as a call.
 func isTable(f *types.Func) bool {
 	return receiver(f) == "Batch" || receiver(f) == "Driver" && (f.Name() == "Has" || f.Name() == "Proc")
 }
 
-// body reads what from refers to in a piece of syntax.
+// body reads the references of from in a piece of syntax.
 func (c *calls) body(s *source, from types.Object, n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -89,8 +89,8 @@ func (c *calls) body(s *source, from types.Object, n ast.Node) {
 	})
 }
 
-// call treats calls of which not all is taken for a call of from; it reports
-// whether n is to be read as anything else.
+// call handles calls whose arguments do not all count as calls by from. It reports
+// whether to read n like other syntax.
 func (c *calls) call(s *source, from types.Object, n *ast.CallExpr) bool {
 	f, ok := s.info.Uses[calleeName(n.Fun)].(*types.Func)
 	switch {
@@ -105,7 +105,7 @@ func (c *calls) call(s *source, from types.Object, n *ast.CallExpr) bool {
 	return true
 }
 
-// calleeName returns the last name of what is called.
+// calleeName returns the last identifier of the called expression.
 func calleeName(e ast.Expr) *ast.Ident {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -130,7 +130,7 @@ func closeOf(t types.Type) types.Object {
 	return nil
 }
 
-// use notes that from refers to a thing.
+// use records that from refers to an object.
 func (c *calls) use(from, to types.Object) {
 	switch to := to.(type) {
 	case *types.Func:
@@ -161,7 +161,7 @@ func (c *calls) useFunc(from types.Object, to *types.Func) {
 	}
 }
 
-// useImplementations notes a call of whatever an interface's method may be.
+// useImplementations records a call of every implementation of an interface's method.
 func (c *calls) useImplementations(from types.Object, m *types.Func) {
 	recv := m.Signature().Recv()
 	if recv == nil || !types.IsInterface(recv.Type()) {
@@ -178,8 +178,8 @@ func (c *calls) useImplementations(from types.Object, m *types.Func) {
 	}
 }
 
-// useRaw notes a call of a function of C. A method for one that calls another is
-// another name of that: who calls the first has called the second.
+// useRaw records a call of a C function. A method Cu… that calls another is an alias: a
+// caller of the first also calls the second.
 func (c *calls) useRaw(from types.Object, name string) {
 	if f, ok := from.(*types.Func); ok && isRaw(f) {
 		if other := baseOf(f.Name()); other != name {
@@ -190,18 +190,18 @@ func (c *calls) useRaw(from types.Object, name string) {
 	c.raw[name] = append(c.raw[name], from)
 }
 
-// aliasOf stands for all that call another function of C.
+// aliasOf stands for everything that calls another C function.
 type aliasOf struct {
 	types.Object
 	name string
 }
 
-// isRaw reports whether a function is a method of Driver for one of C.
+// isRaw reports whether a function is a method of Driver for a C function.
 func isRaw(f *types.Func) bool {
 	return receiver(f) == "Driver" && strings.HasPrefix(f.Name(), "Cu")
 }
 
-// receiver returns the name of the type whose method f is, "" for none.
+// receiver returns the name of the type that has the method f, "" for a function.
 func receiver(f *types.Func) string {
 	recv := f.Signature().Recv()
 	if recv == nil {
@@ -217,8 +217,8 @@ func receiver(f *types.Func) string {
 	return ""
 }
 
-// api returns the exported functions and methods that call a function of C
-// themselves or by way of what is not exported.
+// api returns the exported functions and methods that call a C function, directly or
+// through unexported ones.
 func (c *calls) api(name string) []*types.Func {
 	seen := make(map[types.Object]bool)
 	var found []*types.Func
@@ -245,13 +245,13 @@ func (c *calls) api(name string) []*types.Func {
 	return found
 }
 
-// isAPI reports whether f is of the typed API: exported, and not of package cu.
+// isAPI reports whether f belongs to the typed API: exported, and not in package cu.
 func isAPI(f *types.Func) bool {
 	r := receiver(f)
 	return f.Exported() && (r == "" || token.IsExported(r)) && f.Pkg().Name() != "cu"
 }
 
-// nameOf writes a function with its package and type.
+// nameOf formats a function with its package and type.
 func nameOf(f *types.Func) string {
 	if r := receiver(f); r != "" {
 		return f.Pkg().Name() + "." + r + "." + f.Name()

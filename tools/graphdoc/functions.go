@@ -9,14 +9,14 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// group is a part of the functions, by their names.
+// group is a set of functions, selected by name.
 type group struct {
 	title string
 	names *regexp.Regexp
-	not   string // a beginning of names that are others
+	not   string // a prefix of names to exclude
 }
 
-// groups are all that the table is about.
+// groups are the functions in the table.
 var groups = []group{
 	{"Graphs", regexp.MustCompile(`^cuGraph`), "cuGraphics"},
 	{"Memory of graphs", regexp.MustCompile(`^cuDevice\w*GraphMem`), ""},
@@ -28,14 +28,14 @@ func (g group) has(name string) bool {
 	return g.names.MatchString(name) && (g.not == "" || !strings.HasPrefix(name, g.not))
 }
 
-// function is a function under its name in C, with all forms that it had.
+// function is a function under its name in C, with all its forms.
 type function struct {
 	name  string
 	group string
 	since []int // the CUDA version of each form
 }
 
-// functions lists what the table is about, by group and name.
+// functions returns the functions of the table, by group and name.
 func functions() ([]function, error) {
 	byName := make(map[string]*function)
 	var all []*function
@@ -77,7 +77,7 @@ func baseOf(method string) string {
 	return "cu" + strings.TrimPrefix(name, "Cu")
 }
 
-// versions writes CUDA versions as people do, the newest last.
+// versions formats CUDA versions, newest last.
 func versions(since []int) string {
 	text := make([]string, len(since))
 	for i, v := range since {

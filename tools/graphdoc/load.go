@@ -25,15 +25,15 @@ type source struct {
 	info  *types.Info
 }
 
-// listed is what the go command says of a package.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
 }
 
-// load parses and checks packages of the module in root, given such that none
-// imports a later one. Of what they import it needs no source. The platform is
-// always the same, so that the result is.
+// load parses and checks packages of the module in root, in an order in which none
+// imports a later one. It does not need the source of what they import. The platform is
+// always the same, so that the result is too.
 func load(root string, names ...string) ([]*source, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -56,7 +56,7 @@ func load(root string, names ...string) ([]*source, error) {
 	return all, nil
 }
 
-// list asks the go command for packages and what they import.
+// list runs go list for packages and what they import.
 func list(root string, names []string) (map[string]listed, error) {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}
 	for _, n := range names {
@@ -87,15 +87,15 @@ type loading struct {
 	root     string
 	fset     *token.FileSet
 	list     map[string]listed
-	checked  map[string]*types.Package // from source
+	checked  map[string]*types.Package // packages checked from source
 	compiled types.Importer
 }
 
-// open opens what the compiler wrote of a package.
+// open opens a package's export data, written by the compiler.
 func (l *loading) open(path string) (io.ReadCloser, error) { return os.Open(l.list[path].Export) }
 
-// Import implements types.Importer: a package that was checked from source has
-// the same objects for all that import it.
+// Import implements types.Importer. A package that was checked from source has the same
+// objects for all that import it.
 func (l *loading) Import(path string) (*types.Package, error) {
 	if p := l.checked[path]; p != nil {
 		return p, nil

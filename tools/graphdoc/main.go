@@ -7,8 +7,8 @@
 // -complete it fails if there is a function that no typed API calls.
 //
 // The functions come from the table in package driver/cu, which is generated from
-// cuda.h. What calls them is read from the source of packages driver and graph:
-// see calls.go.
+// cuda.h. Their callers come from the source of packages driver and graph: see
+// calls.go.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// output is the file that is written, below the root.
+// output is the file to write, below the root.
 const output = "docs/graph-functions.md"
 
 func main() {
@@ -53,7 +53,7 @@ func tableOf(root string) (table, error) {
 	return fill(fs, read(pkgs)), nil
 }
 
-// complete says which functions no typed API calls.
+// complete returns an error that names the functions without typed API.
 func (t table) complete() error {
 	var missing []string
 	for _, r := range t {

@@ -21,7 +21,7 @@ func TestThereAreNinetyFunctions(t *testing.T) {
 	}
 }
 
-// Each way of calling a function of C is seen, in a module that has one of each.
+// Every way of calling a C function is recognised, in a module that has one of each.
 func TestCallsAreReadFromTheSource(t *testing.T) {
 	pkgs, err := load("testdata/small", "driver/cu", "driver", "graph")
 	if err != nil {

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// row is a function with what calls it.
+// row is a function with its callers.
 type row struct {
 	function
-	api []string // package graph first, and what is made for this function before what calls many
+	api []string // package graph first, and callers of few functions before callers of many
 }
 
 type table []row
 
-// readers look at all there is of a graph, to draw or to measure it. That they
-// call a function gives nobody a way to call it.
+// readers read everything in a graph, to draw or measure it. That they call a function
+// does not make it usable for anyone else.
 var readers = []string{
 	"graph.Graph.Snapshot", "graph.Exec.Snapshot", "graph.Graph.Profile",
 }
 
 func fill(fs []function, c *calls) table {
 	t := make(table, len(fs))
-	reach := make(map[string]int) // how many functions of C a thing calls
+	reach := make(map[string]int) // how many C functions a caller calls
 	for i, f := range fs {
 		t[i].function = f
 		for _, a := range c.api(f.name) {
@@ -68,7 +68,7 @@ func (t table) markdown() []byte {
 	return b.Bytes()
 }
 
-// count says how the functions are counted.
+// count writes how many functions are covered.
 func (t table) count(b *bytes.Buffer) {
 	b.WriteString("They are counted by their names in C, in the table that package `driver` has from the header: ")
 	words := []string{"`cuGraph…` without `cuGraphics…`", "`cuDevice…GraphMem…`", "`cuUserObject…`", "`cuStream…Captur…` and `cuThreadExchangeStreamCaptureMode`"}

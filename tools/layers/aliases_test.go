@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Package driver has aliases of what its users need of driver/cu: every result code,
-// and otherwise what cuda.go lists. No other file has any.
+// Package driver has aliases for what its users need from driver/cu: every result code,
+// and otherwise the list in cuda.go. No other file has any.
 func TestDriverListsItsAliasesOfCuInOneFile(t *testing.T) {
 	aliases := make(map[string]bool)
 	for name, f := range parse(t, "../../driver/*.go") {
@@ -35,7 +35,7 @@ func TestDriverListsItsAliasesOfCuInOneFile(t *testing.T) {
 	}
 }
 
-// parse reads the files of a package without its tests, by their names.
+// parse reads the files of a package without its tests, by name.
 func parse(t *testing.T, pattern string) map[string]*ast.File {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
@@ -56,8 +56,8 @@ func parse(t *testing.T, pattern string) map[string]*ast.File {
 	return files
 }
 
-// aliasesOfCu returns the exported types, constants and variables of a file whose value
-// is a name of package cu.
+// aliasesOfCu returns the exported types, constants and variables of a file that are
+// aliases of names in package cu.
 func aliasesOfCu(f *ast.File) (names []string) {
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)

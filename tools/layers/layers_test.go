@@ -16,10 +16,10 @@ import (
 
 const module = "github.com/purecuda/cuda/"
 
-// A layer is a package, or all packages below a folder if path ends in a slash,
-// with what it may depend on, directly or not. The first layer that fits a
-// package counts. A path in a list that ends in a slash stands for all below it,
-// "all" for every package.
+// A layer is a package, or all packages below a folder if path ends in a slash, with
+// what it may depend on, directly or indirectly. The first layer that matches a package
+// counts. A path in a list that ends in a slash stands for all packages below it, "all"
+// for every package.
 type layer struct {
 	path  string
 	may   []string // without its tests
@@ -66,13 +66,14 @@ var layers = []layer{
 	{"internal/hint", nil, nil},
 	{"internal/zstd", nil, nil},
 	{"internal/faulty", list(nil, "loader"), nil},
-	{"internal/", all, all}, // of tests
+	{"internal/", all, all}, // for tests
 	{"examples/", all, all},
 }
 
 var (
 	all = []string{"all"}
-	// leaves are what any package may import: they import nothing of the module.
+	// leaves are packages that any package may import, because they import nothing of
+	// the module.
 	leaves = []string{"internal/absent", "internal/hint", "internal/zstd"}
 	// typed is package driver and what it depends on.
 	typed = list(leaves, "loader", "driver/cu", "driver/image", "driver", "ptx")
@@ -80,10 +81,10 @@ var (
 
 func list(first []string, more ...string) []string { return slices.Concat(first, more) }
 
-// native are what calls C, by the first words of their paths.
+// native are the packages that call C, by path prefix.
 var native = []string{"github.com/ebitengine/purego", "golang.org/x/sys"}
 
-// builds are the environments and tags in which the packages are listed.
+// builds are the environments and tags in which packages are listed.
 var builds = map[string]struct {
 	env  []string
 	tags string
@@ -97,7 +98,7 @@ var builds = map[string]struct {
 	"wasip1":         {[]string{"GOOS=wasip1", "GOARCH=wasm"}, ""},
 }
 
-// pkg is what the go command says of a package.
+// pkg is a package in the output of go list.
 type pkg struct {
 	ImportPath                         string
 	Imports, TestImports, XTestImports []string
@@ -141,7 +142,7 @@ func packages(t *testing.T, tags string, env []string) map[string]*pkg {
 	return all
 }
 
-// faults returns the imports that are not allowed, in words.
+// faults returns the forbidden imports as text.
 func faults(all map[string]*pkg) (found []string) {
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		p := all[path]
@@ -170,7 +171,7 @@ func faults(all map[string]*pkg) (found []string) {
 	return found
 }
 
-// testDeps is what the tests of a package depend on.
+// testDeps returns what the tests of a package depend on.
 func (p *pkg) testDeps(all map[string]*pkg) []string {
 	deps := make(map[string]bool)
 	for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
@@ -197,8 +198,8 @@ func matches(path, pattern string) bool {
 	return pattern == "all" || path == pattern || strings.HasSuffix(pattern, "/") && strings.HasPrefix(path, pattern)
 }
 
-// allowed reports whether a package may depend on another one. What is not of this
-// module is judged by isNative.
+// allowed reports whether a package may depend on another. isNative judges packages
+// outside this module.
 func allowed(dep, own string, may []string) bool {
 	path, ok := strings.CutPrefix(dep, module)
 	if !ok || path == own {
@@ -211,7 +212,7 @@ func isNative(path string) bool {
 	return slices.ContainsFunc(native, func(n string) bool { return path == n || strings.HasPrefix(path, n+"/") })
 }
 
-// A test of the rules themselves: each kind of fault is found.
+// Each kind of fault is found.
 func TestFaultsAreFound(t *testing.T) {
 	p := func(path string, imports, tests []string) *pkg {
 		return &pkg{ImportPath: module + path, Imports: imports, Deps: imports, XTestImports: tests}

@@ -18,8 +18,8 @@ import (
 	"strings"
 )
 
-// switchPath is the package with the variable that chooses the change. It
-// exists in the overlay alone.
+// switchPath is the package with the variable that selects the change. It exists only
+// in the overlay.
 const (
 	switchPath = "internal/mutate/mutant"
 	switchName = "mutant_"
@@ -69,14 +69,14 @@ type numbered struct {
 	id int
 }
 
-// span is where the code of a change lies in the file with all changes.
+// span is the position of a change in the file that contains all changes.
 type span struct {
 	site     *site
 	from, to int
 }
 
-// instrument writes a file with all of its changes behind tests of their
-// numbers. In a tracing one the tests also note that they were reached.
+// instrument writes a file with all of its changes, each conditional on its number. If
+// tracing is set, the conditions also record that they were reached.
 func (p *pkg) instrument(s *source, changes []numbered, module string, tracing bool) ([]byte, []span) {
 	type edit struct {
 		insertion
@@ -93,8 +93,8 @@ func (p *pkg) instrument(s *source, changes []numbered, module string, tracing b
 			edits = append(edits, edit{put, strings.ReplaceAll(put.text, on, cond), n})
 		}
 	}
-	// At one place: what closes comes before what opens, inner ones close first
-	// and outer ones open first.
+	// At the same position, closing text comes before opening text. Inner changes close
+	// first, and outer ones open first.
 	slices.SortStableFunc(edits, func(a, b edit) int {
 		switch {
 		case a.at != b.at:
@@ -114,7 +114,7 @@ func (p *pkg) instrument(s *source, changes []numbered, module string, tracing b
 	for n, c := range changes {
 		spans[n] = span{site: c.site, from: -1}
 	}
-	// On the line of the package clause, so that all lines keep their numbers.
+	// On the line of the package clause, so that line numbers do not change.
 	head := p.offset(s.tree.Name.End())
 	done := 0
 	upTo := func(offset int) {
@@ -138,7 +138,7 @@ func (p *pkg) instrument(s *source, changes []numbered, module string, tracing b
 	return out.Bytes(), spans
 }
 
-// switchTypes is what the type checker has to know of the package in the overlay.
+// switchTypes tells the type checker about the package in the overlay.
 type switchTypes struct {
 	types.Importer
 	pkg *types.Package
@@ -195,7 +195,7 @@ func (p *pkg) wrong(chosen []*site) ([]*site, error) {
 			}
 		}
 		if inner == nil {
-			// An error beside the change, such as a missing return.
+			// The error is outside every change, such as a missing return.
 			for _, s := range spans[pos.Filename] {
 				far := max(s.from-pos.Offset, pos.Offset-s.to)
 				if inner == nil || far < size {
@@ -213,8 +213,7 @@ func (p *pkg) wrong(chosen []*site) ([]*site, error) {
 	return bad, nil
 }
 
-// overlay writes the files with all changes, and the list of them that the go
-// command takes.
+// overlay writes the files with all changes, and the overlay list for the go command.
 func overlay(root, dir, module string, pkgs []*pkg, changes map[*pkg][]numbered, tracing bool) (string, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {

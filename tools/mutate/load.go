@@ -28,8 +28,8 @@ type listed struct {
 	Deps                      []string
 }
 
-// environ returns the environment of all commands: the tests of pure Go, as users build
-// it.
+// environ returns the environment of all commands, which run the tests without cgo, as
+// users build the library.
 func environ(more ...string) []string {
 	return append(append(os.Environ(), "CGO_ENABLED=0"), more...)
 }
@@ -55,17 +55,17 @@ func goList(root string, args ...string) ([]listed, error) {
 	}
 }
 
-// pkg is a package whose code is changed.
+// pkg is a package to change.
 type pkg struct {
 	path, dir string
-	rel       string // of dir, below the root
+	rel       string // path of dir below the root
 	fset      *token.FileSet
 	files     []*source
 	exports   types.Importer
 	info      *types.Info
 }
 
-// source is one of its files.
+// source is one file of a package.
 type source struct {
 	path, rel string
 	text      []byte
@@ -149,7 +149,7 @@ func (p *pkg) offset(pos token.Pos) int { return p.fset.PositionFor(pos, false).
 
 func (p *pkg) line(pos token.Pos) int { return p.fset.PositionFor(pos, false).Line }
 
-// oneLine is code as a list shows it.
+// oneLine formats code for a list.
 func oneLine(code string) string {
 	code = strings.Join(strings.Fields(code), " ")
 	if r := []rune(code); len(r) > 100 {

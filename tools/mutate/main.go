@@ -1,17 +1,17 @@
 //go:build unix
 
-// Command mutate measures what the tests notice: it breaks the code in small
-// ways, one at a time, and reports which of the changes no test fails for.
+// Command mutate measures what the tests notice. It breaks the code in small ways, one
+// at a time, and reports the changes for which no test fails.
 //
 //	go run -C tools ./mutate sample -root .. -seed 20261123 -n 600 -mutants mutants.jsonl
 //	go run -C tools ./mutate run -root .. -mutants mutants.jsonl -results results.jsonl
 //	go run -C tools ./mutate lines -root .. -at graph/exec.go:313,loader/latch.go:30 -mutants some.jsonl
 //	go run -C tools ./mutate table -mutants mutants.jsonl -results results.jsonl
 //
-// All changes of the sample are compiled into the packages at once, each behind
-// a test of one variable, which the environment sets when a test binary starts.
-// So a change costs a run of the tests that reach it and no compilation. The
-// tree itself is not touched: the changed files reach the compiler as an overlay.
+// All changes of the sample are compiled into the packages at once. Each is conditional
+// on a variable that the environment sets when a test binary starts. So a change costs
+// a run of the tests that reach it, but no compilation. The source tree is not
+// modified: the compiler gets the changed files as an overlay.
 //
 // docs/robustness.md says how to read the result.
 package main
@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// packages are the ones that changes are drawn from.
+// packages are the packages from which changes are drawn.
 const packages = "./loader,./driver/cu,./driver,./driver/image,./driver/trace,./driver/cudatest,./driver/emulator,./driver/emulator/internal/vm,./graph,./ptx"
 
 func main() {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// module writes the module that is broken.
+// module writes the module to break.
 func module(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +40,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// what lists the changes of a function in a state, by kind and code.
+// what lists the changes of a function that have a given state, by kind and code.
 func what(t *testing.T, sample, results, function, state string) []string {
 	t.Helper()
 	_, all, err := readSample(sample)
@@ -77,7 +77,7 @@ func TestChangesAreKilledByTheTestsThatNoticeThem(t *testing.T) {
 		{"Mean", killed, "statement dropped: sum += v"},
 		{"Mean", killed, "operator exchanged: sum / len(values)"},
 		{"Mean", killed, "defer dropped: defer mu.Unlock()"},
-		{"Mean", killed, "lock dropped: mu.Lock()"}, // sync says so
+		{"Mean", killed, "lock dropped: mu.Lock()"}, // package sync reports it
 		{"Untested", unreached, "comparison shifted: a > 3"},
 		{"Untested", unreached, "constant changed: 1"},
 		{"Careless", survived, "statement dropped: b++"},
@@ -99,14 +99,14 @@ func TestChangesAreKilledByTheTestsThatNoticeThem(t *testing.T) {
 		t.Errorf("a second run tried something again: %v", err)
 	}
 
-	// A test that fails anyhow kills nothing.
+	// A test that fails without any change kills nothing.
 	write(t, dir, "unreliable", "")
 	ok(t, run([]string{"run", "-root", dir, "-mutants", sample, "-results", results, "-work", work, "-retry", survived}))
 	if got := what(t, sample, results, "Careless", killed); len(got) != 0 {
 		t.Errorf("killed by a test that fails without a change: %q", got)
 	}
 
-	// A test that is added finds what survived, after it was asked for again.
+	// A new test kills what survived before, once it is tried again.
 	write(t, dir, "more_test.go", "package sums\n\nimport \"testing\"\n\nfunc TestMore(t *testing.T) {\n\tif Careless(3) != 7 || Untested(4) != 5 || Untested(3) != 3 {\n\t\tt.Error(\"wrong\")\n\t}\n}\n")
 	ok(t, run([]string{"run", "-root", dir, "-mutants", sample, "-results", results, "-work", work, "-retry", survived + "," + unreached}))
 	for _, function := range []string{"Untested", "Careless"} {
@@ -124,8 +124,8 @@ func TestChangesAreKilledByTheTestsThatNoticeThem(t *testing.T) {
 
 func itoa(n int) string { return string(rune('0'+n/10)) + string(rune('0'+n%10)) }
 
-// A sample has as many changes as it was asked for, all compile, and the seed
-// makes it the same again.
+// A sample has the requested number of changes, all of them compile, and the same seed
+// gives the same sample.
 func TestASampleIsThatOfItsSeed(t *testing.T) {
 	dir := module(t)
 	var texts []string

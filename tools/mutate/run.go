@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// runner tries the changes of a sample, one after the other.
+// runner tries the changes of a sample one after the other.
 type runner struct {
 	root, work       string
 	mutants, results string
 	retry, only      []string
 	with             []string
 	short            bool
-	patience         time.Duration // beyond that, for a machine that has other things to do
+	patience         time.Duration // additional time, for a machine that is busy
 	deadline         time.Time
 
 	module   string
 	pkgs     []*pkg
 	changes  map[*pkg][]numbered
-	overlays [2]string // the one that runs, and the one that traces
+	overlays [2]string // the one to run, and the one that traces
 	tested   map[string]*testPackage
 	out      *os.File
 }
@@ -81,7 +81,7 @@ func (r *runner) run() error {
 			return err
 		}
 		if known && res.State != killed && res.State != timedOut {
-			res.State = before.State // what others cannot kill is still what it was
+			res.State = before.State // the tests given now cannot kill it, so its state stays
 			if before.State == unreached && res.Tests != 0 {
 				res.State = survived
 			}
@@ -94,7 +94,7 @@ func (r *runner) run() error {
 	return nil
 }
 
-// wanted reports whether a change is to be tried in this run.
+// wanted reports whether to try a change in this run.
 func (r *runner) wanted(m mutant, done map[int]result) bool {
 	if len(r.only) != 0 {
 		return slices.Contains(r.only, strconv.Itoa(m.ID))
@@ -113,7 +113,7 @@ func (r *runner) note(m mutant, res result) error {
 	return err
 }
 
-// prepare finds the changes in the code as it is now, and writes the overlays.
+// prepare finds the changes in the current code, and writes the overlays.
 func (r *runner) prepare(all []mutant, done map[int]result) error {
 	var paths []string
 	for _, m := range all {
@@ -162,11 +162,11 @@ func (r *runner) prepare(all []mutant, done map[int]result) error {
 	return nil
 }
 
-// slower is how many times what they take without a change tests may take with it.
+// slower is how many times their usual time tests may take with a change.
 const slower = 6
 
-// try runs the tests that reach a change, the ones first that reach little else
-// and are short.
+// try runs the tests that reach a change. Short tests that reach little else come
+// first.
 func (r *runner) try(m mutant, packages []string) (result, error) {
 	res := result{ID: m.ID, State: unreached}
 	begun := time.Now()
@@ -199,7 +199,7 @@ func (r *runner) try(m mutant, packages []string) (result, error) {
 				res.Secs = time.Since(begun).Seconds()
 				return res, nil
 			}
-			// It is the change that makes it fail if it does not fail without.
+			// The change is the cause if the test passes without it.
 			guilty := batch
 			if t := find(batch, outcome.test); t != nil {
 				guilty = []*test{t}
@@ -224,8 +224,8 @@ func (r *runner) try(m mutant, packages []string) (result, error) {
 	return res, nil
 }
 
-// batchOf takes the tests of the next process: short ones first, as most
-// changes fail one of those.
+// batchOf returns the tests for the next process. The first batch is short, because
+// most changes fail one of its tests.
 func batchOf(reach []*test, before int) []*test {
 	limit := 0.5
 	if before > 0 {
@@ -256,7 +256,7 @@ func names(list []*test) string {
 	return fmt.Sprintf("one of %d tests from %s on", len(list), list[0].Name)
 }
 
-// cost puts tests first that are about little and take little.
+// cost is low for tests that reach few changes and take little time.
 func (t *test) cost() float64 { return (t.Secs + 0.02) * math.Sqrt(float64(len(t.Hits))) }
 
 func moduleOf(root string) (string, error) {

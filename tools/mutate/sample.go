@@ -33,13 +33,13 @@ type mutant struct {
 type header struct {
 	Seed       uint64
 	Commit     string
-	Statements map[string]int // that can be changed, by package
-	Rejected   int            // changes that were drawn and do not compile
+	Statements map[string]int // statements that can be changed, by package
+	Rejected   int            // changes that were drawn but do not compile
 }
 
-// drawSample chooses n changes: statements with the same probability each, in
-// all packages, then one of the kinds that the statement has, then one of that
-// kind. Changes that do not compile are drawn again.
+// drawSample chooses n changes. It draws statements with equal probability from all
+// packages, then one of the statement's kinds of change, then one change of that kind.
+// It replaces changes that do not compile.
 func drawSample(root string, patterns []string, seed uint64, n int, file string) error {
 	if _, err := os.Stat(file); err == nil {
 		return fmt.Errorf("%s exists: a sample is drawn once", file)
@@ -62,8 +62,8 @@ func drawSample(root string, patterns []string, seed uint64, n int, file string)
 	shares := proportional(counts, n)
 	var all []mutant
 	for i, p := range pkgs {
-		// Each package has a sequence of its own, so that one which grows does
-		// not change what is drawn from the others.
+		// Each package has its own random sequence, so that the growth of one package
+		// does not affect what is drawn from the others.
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		sites, rejected, err := p.draw(lists[i], shares[i], random)
 		if err != nil {
@@ -79,7 +79,7 @@ func drawSample(root string, patterns []string, seed uint64, n int, file string)
 	return writeSample(file, head, all)
 }
 
-// listLines writes all changes of some lines as a sample: to see whether a test
+// listLines writes all changes of some lines as a sample, to check whether a test
 // notices what it was written for.
 func listLines(root string, patterns, lines []string, file string) error {
 	pkgs, err := load(root, patterns)
@@ -139,7 +139,7 @@ func sum(list []int) int {
 	return n
 }
 
-// proportional shares n among parts of these sizes, by largest remainder.
+// proportional divides n among parts of the given sizes, by largest remainder.
 func proportional(sizes []int, n int) []int {
 	total := sum(sizes)
 	shares := make([]int, len(sizes))
@@ -160,7 +160,7 @@ func proportional(sizes []int, n int) []int {
 	return shares
 }
 
-// draw chooses n changes of a package that compile, all of them together.
+// draw chooses n changes of a package that compile together.
 func (p *pkg) draw(list []*statement, n int, random *rand.Rand) (chosen []*site, rejected int, err error) {
 	order := random.Perm(len(list))
 	next := func() *site {
@@ -227,14 +227,14 @@ func readSample(file string) (header, []mutant, error) {
 	return head, all, nil
 }
 
-// result is what became of a change. The last one in the file counts.
+// result is the outcome of a change. The last one in the file counts.
 type result struct {
 	ID    int
 	State string
 	By    string  `json:",omitempty"` // the test that failed
 	Why   string  `json:",omitempty"` // the first line of its output
-	Tests int     // that were run with it
-	Secs  float64 // they took
+	Tests int     // number of tests that were run with it
+	Secs  float64 // time they took
 }
 
 // The states of a change.
@@ -242,8 +242,8 @@ const (
 	killed    = "killed"
 	survived  = "survived"
 	timedOut  = "timeout"
-	unreached = "unreached" // no test of the own package gets there
-	gone      = "gone"      // the code is another by now
+	unreached = "unreached" // no test of its own package reaches it
+	gone      = "gone"      // the code has changed since
 )
 
 func readResults(file string) (map[int]result, error) {

@@ -26,25 +26,25 @@ const (
 	early      = "early return"
 )
 
-// insertion is text that a change puts before, or after, what is there. A
-// change only inserts, so that those of nested code are independent.
+// insertion is text that a change inserts before or after existing code. A change only
+// inserts, so that changes of nested code are independent.
 type insertion struct {
 	at    int
-	after bool // it closes what begins before at
-	span  int  // bytes of the code that is enclosed
+	after bool // it closes what opens before at
+	span  int  // bytes of the enclosed code
 	text  string
 }
 
-// site is one change that could be made. In its insertions, "on" stands for
-// whether it is the one that is made.
+// site is one possible change. In its insertions, "on" stands for the condition that
+// selects it.
 type site struct {
-	Key  string // the same as long as the code of its function is
+	Key  string // stays the same as long as the code of its function does
 	Kind string
 	File string
 	Line int
 	Func string
-	Code string // what is changed,
-	To   string // and what to
+	Code string // the code that is changed
+	To   string // what it becomes
 
 	src  *source
 	from int
@@ -52,12 +52,12 @@ type site struct {
 	put  []insertion
 }
 
-// statement is one that can be drawn, with the changes there are for it.
+// statement is a statement that can be drawn, with its possible changes.
 type statement struct {
 	sites []*site
 }
 
-const on = "\x00" // replaced when the number is known
+const on = "\x00" // replaced once the number is known
 
 // finder lists the changes of one function.
 type finder struct {
@@ -136,7 +136,7 @@ func (f *finder) list(list []ast.Stmt, top bool) {
 	}
 }
 
-// statement lists the changes of s itself, and goes on with those inside.
+// statement lists the changes of s itself and of the statements inside.
 func (f *finder) statement(s ast.Stmt, canReturn bool) {
 	st := &statement{}
 	f.all = append(f.all, st)
@@ -232,7 +232,7 @@ func (f *finder) statement(s ast.Stmt, canReturn bool) {
 	f.now = outer
 }
 
-// simple lists the changes inside a statement that is part of another.
+// simple lists the changes in a statement that is part of another.
 func (f *finder) simple(s ast.Stmt) {
 	switch s := s.(type) {
 	case *ast.AssignStmt:
@@ -256,7 +256,7 @@ func isBlank(lhs []ast.Expr) bool {
 	return true
 }
 
-// leaves reports whether a block ends by leaving the code around it: then the
+// leaves reports whether a block ends by leaving the surrounding code. If so, the
 // condition before it is a check.
 func leaves(b *ast.BlockStmt) bool {
 	if len(b.List) == 0 {
@@ -277,7 +277,7 @@ func isPanic(call *ast.CallExpr) bool {
 	return ok && id.Name == "panic"
 }
 
-// add notes a change of the code of n.
+// add records a change of the code of n.
 func (f *finder) add(kind string, n ast.Node, to string, put ...insertion) {
 	from, end := f.p.offset(n.Pos()), f.p.offset(n.End())
 	for i := range put {
@@ -291,7 +291,7 @@ func (f *finder) add(kind string, n ast.Node, to string, put ...insertion) {
 
 func (f *finder) code(n ast.Node) string { return f.p.text(f.s, n.Pos(), n.End()) }
 
-// around notes a change that encloses n.
+// around records a change that encloses n.
 func (f *finder) around(kind string, n ast.Node, before, after, to string) {
 	f.add(kind, n, to, insertion{at: f.p.offset(n.Pos()), text: before}, insertion{at: f.p.offset(n.End()), after: true, text: after})
 }
@@ -312,7 +312,7 @@ func (f *finder) dropped(s *ast.ExprStmt) {
 	if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
 		switch name := sel.Sel.Name; {
 		case name == "KeepAlive":
-			return // nothing that a test could make certain of
+			return // a test cannot rely on the effect
 		case strings.HasSuffix(strings.ToLower(name), "lock"), strings.HasPrefix(name, "lock"), strings.HasPrefix(name, "unlock"):
 			kind = lock
 		}
@@ -320,7 +320,7 @@ func (f *finder) dropped(s *ast.ExprStmt) {
 	f.around(kind, s, "if !"+on+" { ", " }", "dropped")
 }
 
-// assignOp exchanges the operator of an assignment that has one.
+// assignOp replaces the operator of an assignment that has one.
 func (f *finder) assignOp(s *ast.AssignStmt) {
 	op, ok := assignments[s.Tok]
 	if !ok || len(s.Lhs) != 1 {
@@ -346,8 +346,8 @@ var shifted = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR, token.EQL: token.NEQ, token.NEQ: token.EQL,
 }
 
-// exprs lists the changes of operators and constants in an expression, and goes
-// on with the function literals there.
+// exprs lists the changes of operators and constants in an expression, and those in its
+// function literals.
 func (f *finder) exprs(e ast.Expr) {
 	if e == nil {
 		return
@@ -397,7 +397,7 @@ func (f *finder) literal(n *ast.BasicLit) {
 		return
 	}
 	if b, ok := tv.Type.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
-		return // a part of a larger constant
+		return // part of a larger constant
 	}
 	v := constant.BinaryOp(constant.ToInt(tv.Value), token.ADD, constant.MakeInt64(1))
 	if constant.Compare(constant.ToInt(tv.Value), token.GTR, constant.MakeInt64(1)) && n.Pos()%2 == 0 {
@@ -415,8 +415,8 @@ func (f *finder) truth(n *ast.Ident) {
 	f.choice(value, n, f.p.info.Types[n].Type, other, other)
 }
 
-// choice replaces an expression. A function literal that is called at once is
-// inlined by the compiler, and evaluates one of the two alone.
+// choice replaces an expression. The compiler inlines a function literal that is called
+// at once, so only one of the two is evaluated.
 func (f *finder) choice(kind string, n ast.Expr, t types.Type, other, to string) {
 	name, ok := f.typeName(t)
 	if !ok {
@@ -425,7 +425,7 @@ func (f *finder) choice(kind string, n ast.Expr, t types.Type, other, to string)
 	f.around(kind, n, "func() "+name+" { if "+on+" { return "+other+" }; return ", " }()", to)
 }
 
-// typeName writes a type as the file has it, if the file can.
+// typeName writes a type in the notation of the file, if that is possible.
 func (f *finder) typeName(t types.Type) (string, bool) {
 	if b, ok := t.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
 		t = types.Default(t)
@@ -451,7 +451,7 @@ func (f *finder) typeName(t types.Type) (string, bool) {
 	return name, ok
 }
 
-// swallowed returns no error where there is one.
+// swallowed returns no error instead of one.
 func (f *finder) swallowed(s *ast.ReturnStmt) {
 	n := f.sig.Results().Len()
 	if n == 0 || len(s.Results) != n {
@@ -464,7 +464,7 @@ func (f *finder) swallowed(s *ast.ReturnStmt) {
 	}
 	var b strings.Builder
 	if call, ok := last.(*ast.CallExpr); ok && !f.p.info.Types[call.Fun].IsType() {
-		fmt.Fprintf(&b, "_ = %s; ", f.code(call)) // what it does is still done
+		fmt.Fprintf(&b, "_ = %s; ", f.code(call)) // its effects still happen
 	}
 	b.WriteString("return ")
 	for _, r := range s.Results[:n-1] {
@@ -474,8 +474,8 @@ func (f *finder) swallowed(s *ast.ReturnStmt) {
 	f.around(swallow, s, "if "+on+" { "+b.String()+" }; ", "", b.String())
 }
 
-// noError is how code says that there is no error: nil, or what a function of
-// the driver returns.
+// noError returns the code's way to say that there is no error: nil, or what a function
+// of the driver returns.
 func noError(t types.Type) string {
 	if types.Identical(t, types.Universe.Lookup("error").Type()) {
 		return "nil"
@@ -490,8 +490,8 @@ func noError(t types.Type) string {
 	return ""
 }
 
-// returnsZero reports whether a statement returns what an early return would, or
-// only keeps something alive until here.
+// returnsZero reports whether a statement returns what an early return would, or only
+// keeps something alive until here.
 func (f *finder) returnsZero(s ast.Stmt) bool {
 	if e, ok := s.(*ast.ExprStmt); ok {
 		call, ok := e.X.(*ast.CallExpr)

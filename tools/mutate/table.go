@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// writeTable writes what became of the changes, by package and by kind, and
-// lists those that no test failed for.
+// writeTable writes the outcomes of the changes, by package and by kind, and lists
+// those for which no test failed.
 func writeTable(w io.Writer, mutants, results, same string) error {
 	head, all, err := readSample(mutants)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// testPackage is the tests of a package, compiled with all changes.
+// testPackage holds the tests of a package, compiled with all changes.
 type testPackage struct {
 	r      *runner
 	path   string
@@ -29,20 +29,20 @@ type testPackage struct {
 	tests  []*test
 }
 
-// test is one of them, and what was seen when it ran with no change.
+// test is one test, with what was seen when it ran without a change.
 type test struct {
 	Name       string
 	Secs       float64
 	Hits       []int // the changes that it reaches
-	Unreliable bool  // it fails without a change
+	Unreliable bool  // it fails even without a change
 }
 
-// dataLimit is the memory in KiB that tests get: a change can make a loop
-// allocate for ever.
+// dataLimit limits the memory of the tests, in KiB: a change can make a loop allocate
+// for ever.
 const dataLimit = 4 << 20
 
-// tests compiles the tests of a package and finds out what each reaches. What
-// was found out before is kept in the work folder.
+// tests compiles the tests of a package and finds out what each reaches. Earlier
+// results are kept in the work folder.
 func (r *runner) tests(path string) (*testPackage, error) {
 	if tp := r.tested[path]; tp != nil {
 		return tp, nil
@@ -162,8 +162,8 @@ func (tp *testPackage) trace(binary, name string) (*test, error) {
 		}
 	}
 	if outcome.failed {
-		// The code that notes what is reached may be too much for it, for
-		// instance if it counts allocations. What counts is how it is without.
+		// The tracing code may disturb the test, for instance if the test counts
+		// allocations. The result without it counts.
 		plain, err := tp.process(tp.binary, []*test{t}, 5*time.Minute, "MUTATE_ID=0")
 		if err != nil {
 			return nil, err
@@ -176,10 +176,10 @@ func (tp *testPackage) trace(binary, name string) (*test, error) {
 	return t, nil
 }
 
-// outcome is what became of a process with tests.
+// outcome is the result of a process that runs tests.
 type outcome struct {
 	failed, timeout bool
-	test            string // that failed
+	test            string // the test that failed
 	why             string
 }
 
@@ -223,7 +223,7 @@ func (tp *testPackage) process(binary string, tests []*test, limit time.Duration
 	return o, nil
 }
 
-// read finds the test that failed, and what it said.
+// read finds the test that failed and its message.
 func (o *outcome) read(out string) {
 	running := ""
 	for line := range strings.Lines(out) {
@@ -243,5 +243,5 @@ func (o *outcome) read(out string) {
 	}
 }
 
-// message is a line that a test logs.
+// message matches a line that a test logs.
 var message = regexp.MustCompile(`^\s+\w+_test\.go:\d+: `)

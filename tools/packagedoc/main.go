@@ -1,5 +1,5 @@
-// Command packagedoc writes docs/internals/packages.md: the packages of the library
-// and who imports whom, as a picture and as a table.
+// Command packagedoc writes docs/internals/packages.md: the packages of the library and
+// their imports, as a picture and as a table.
 //
 //	go run -C tools ./packagedoc -root ..
 //
@@ -36,14 +36,14 @@ func run(root string, check bool) error {
 	return doc.Write(filepath.Join(root, output), []byte(markdown(all)), check, "make docs")
 }
 
-// pkg is a package of the library, by its path below the module.
+// pkg is a package of the library, identified by its path below the module.
 type pkg struct {
 	path, about string
 	imports     []string // of the library, sorted
 }
 
-// list returns the packages that programs can import, and those that they import in
-// turn. Commands, examples and what only tests use are left out.
+// list returns the packages that programs can import, and the packages that those
+// import. Commands, examples and packages that only tests use are omitted.
 func list(root string) (map[string]pkg, error) {
 	cmd := exec.Command("go", "list", "-json=ImportPath,Doc,Imports,Name", "./...")
 	cmd.Dir = root
@@ -133,7 +133,7 @@ graph TD
 	return b.String()
 }
 
-// indirectly reports whether from reaches to by a package in between.
+// indirectly reports whether from also reaches to through another package.
 func indirectly(all map[string]pkg, from, to string) bool {
 	for _, i := range all[from].imports {
 		if i != to && reaches(all, i, to) {
@@ -147,7 +147,7 @@ func reaches(all map[string]pkg, from, to string) bool {
 	return from == to || slices.ContainsFunc(all[from].imports, func(i string) bool { return reaches(all, i, to) })
 }
 
-// id returns the name of a box: "graph" alone is a word of Mermaid's.
+// id returns the identifier of a box, because "graph" alone is a keyword in Mermaid.
 func id(path string) string {
 	return "p_" + strings.NewReplacer("/", "_", "-", "_").Replace(path)
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What a longer way shows has no arrow of its own, and is in the table all the same.
+// An import that a longer path already shows has no arrow of its own, but it is in the
+// table.
 func TestArrowsAreThoseThatNothingElseShows(t *testing.T) {
 	text := markdown(map[string]pkg{
 		"a":          {path: "a", about: "Package a is the first.", imports: []string{"b", "internal/c"}},

@@ -1,3 +1,3 @@
-// Package parts tests what the Makefile and the scripts say of parts that a
-// machine cannot run: they are counted as not run, never as passed.
+// Package parts tests how the Makefile and the scripts report parts that a machine
+// cannot run: as not run, never as passed.
 package parts

@@ -15,22 +15,22 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// crashed stands for an error where ptxas itself failed.
+// crashed stands for an error of ptxas itself.
 const crashed = "ptxas crashed"
 
-// verdict is what both say of one instruction or text.
+// verdict is what the library and ptxas say of one instruction or text.
 type verdict struct {
 	family string
 	what   string
-	theirs string // ptxas: why it refuses; "" where it accepts
+	theirs string // why ptxas refuses it; "" if it accepts it
 	ours   string
 }
 
 // tally counts verdicts.
 type tally struct {
 	valid, invalid int
-	accepted       []verdict // by us, and refused by ptxas
-	refused        []verdict // by us, and accepted by ptxas
+	accepted       []verdict // accepted by the library, refused by ptxas
+	refused        []verdict // refused by the library, accepted by ptxas
 }
 
 func (t *tally) add(v verdict) {
@@ -50,7 +50,7 @@ func (t *tally) add(v verdict) {
 	}
 }
 
-// report prints a table by family, and examples.
+// report prints a table by family, with examples.
 func report(all []verdict, examples int) (accepted, refused, valid, invalid int) {
 	by := map[string]*tally{}
 	for _, v := range all {
@@ -92,14 +92,14 @@ func percent(n, of int) float64 {
 	return 100 * float64(n) / float64(of)
 }
 
-// macroLines is more lines than the compiler's macros have: an error in one
-// names the macro's own line.
+// macroLines is larger than any line number in the compiler's macros. An error inside a
+// macro has the macro's own line number.
 const macroLines = 5000
 
-// batch is how many instructions one text holds.
+// batch is the number of instructions in one text.
 const batch = 90
 
-// instructions asks both of instructions in one kernel.
+// instructions gets both verdicts on instructions, all in one kernel.
 func (a *assembler) instructions(dir, version, target string, lines []string) ([]verdict, error) {
 	head := ".version " + version + "\n.target " + target + "\n" + surroundings
 	t, _ := ptx.ParseTarget(target)
@@ -112,9 +112,9 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 	for i := range lines {
 		open[i] = i
 	}
-	// An error of syntax hides what follows it, so what is refused is taken out
-	// until there is nothing more. The last instruction is wrong, which keeps
-	// ptxas from compiling what is right.
+	// A syntax error hides what follows it, so refused instructions are removed until
+	// none is left. The last instruction is always wrong, which keeps ptxas from
+	// compiling the right ones.
 	var ask func(open []int) error
 	ask = func(open []int) error {
 		var b strings.Builder
@@ -158,7 +158,7 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 			theirs[open[0]] = r.first()
 			return nil
 		}
-		// Some instructions are macros, whose errors have lines of their own.
+		// Some instructions are macros, whose errors have other line numbers.
 		return halve()
 	}
 	if err := ask(open); err != nil {
@@ -171,7 +171,7 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 	return out, nil
 }
 
-// ours is why the library refuses a text; "" where it does not.
+// ours returns why the library refuses a text, "" if it does not.
 func ours(text string) string {
 	m, err := ptx.Parse("", []byte(text))
 	if err == nil {
@@ -187,15 +187,15 @@ func ours(text string) string {
 	return err.Error()
 }
 
-// headers are versions with a target that they know.
+// headers are versions, each with a target that it knows.
 var headers = []struct{ version, target string }{
 	{"7.8", "sm_90"}, {"7.8", "sm_80"}, {"7.8", "sm_75"}, {"7.0", "sm_80"}, {"6.4", "sm_70"}, {"6.0", "sm_60"}, {"5.0", "sm_53"},
 	{"3.1", "sm_35"}, {"3.0", "sm_20"}, {"2.3", "sm_20"}, {"1.4", "sm_13"}, {"1.0", "sm_10"},
 	{"8.4", "sm_90a"}, {"8.4", "sm_90"}, {"8.4", "sm_89"}, {"8.1", "sm_90"}, {"8.0", "sm_90a"}, {"9.0", "sm_90a"}, {"9.0", "sm_90"}, {"9.0", "sm_75"}, {"8.8", "sm_90a"}, {"8.6", "sm_90"},
 }
 
-// forms compares n instructions of each name for each version and target, of
-// the versions after one if it is given.
+// forms compares n instructions of each name for each version and target. If after is
+// given, it uses only later versions.
 func forms(assemblers []*assembler, seed uint64, n, examples int, only, after string) error {
 	dir, err := os.MkdirTemp("", "ptxfuzz")
 	if err != nil {
@@ -286,8 +286,8 @@ func matches(only, name string) bool {
 	return false
 }
 
-// newestFor returns the assembler for a text of the version: the oldest that takes it,
-// since newer ones may have dropped what the text may use.
+// newestFor returns the assembler for a text of the version: the oldest that accepts
+// it, because newer ones may have dropped features that the text may use.
 func newestFor(list []*assembler, version string) *assembler {
 	v := parseVersion(version)
 	for _, a := range list {
@@ -298,7 +298,7 @@ func newestFor(list []*assembler, version string) *assembler {
 	return nil
 }
 
-// parseVersion reads 8.4; the version is 0.0 for what is not one.
+// parseVersion parses 8.4. The version is 0.0 if the text is not one.
 func parseVersion(s string) ptx.Version {
 	major, minor, _ := strings.Cut(s, ".")
 	return ptx.Version{Major: atoi(major), Minor: atoi(minor)}

@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// families group instructions by what they do.
+// families maps instructions to groups by what they do.
 var families = map[string]string{}
 
 func init() {

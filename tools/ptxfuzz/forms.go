@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// surroundings declare what made instructions use, several registers of each
-// type, and variables in each state space.
+// surroundings declare what generated instructions use: several registers of each type,
+// and variables in each state space.
 const surroundings = `.address_size 64
 .global .align 16 .b32 gv[8];
 .const .align 16 .b32 cv[8];
@@ -28,7 +28,7 @@ const surroundings = `.address_size 64
 	.reg .v4 .b16 %wh1, %wh2; .reg .v4 .b32 %wb1, %wb2; .reg .v4 .f32 %wf1, %wf2;
 `
 
-// halves are registers that only newer texts have.
+// halves are registers whose types only newer texts have.
 const halves = "\t.reg .f16 %hf<9>; .reg .f16x2 %hx<9>;\n"
 
 // registers by type.
@@ -40,7 +40,7 @@ var registers = map[ptx.Type]string{
 
 var prefixes = []string{"qb", "qu", "hb", "hu", "hs", "b", "u", "s", "f", "bd", "ud", "d", "p"}
 
-// maker makes instructions from the rules, some with a change.
+// maker generates instructions from the rules, some with a change.
 type maker struct {
 	rng   *rand.Rand
 	halfs bool
@@ -49,7 +49,7 @@ type maker struct {
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// instruction is one that a form allows.
+// instruction is an instruction that a form allows.
 type instruction struct {
 	name  string
 	mods  []string
@@ -66,7 +66,7 @@ func (i *instruction) String() string {
 	return op + " " + strings.Join(i.args, ", ") + ";"
 }
 
-// make makes an instruction of the form.
+// make generates an instruction of the form.
 func (m *maker) make(f *isa.Form) *instruction {
 	in := &instruction{name: f.Name()}
 	vector := 0
@@ -117,7 +117,7 @@ func wider(t ptx.Type) ptx.Type {
 	return map[ptx.Type]ptx.Type{ptx.U16: ptx.U32, ptx.S16: ptx.S32, ptx.U32: ptx.U64, ptx.S32: ptx.S64}[t]
 }
 
-// address is [a], in the space that the modifiers say.
+// address returns an address [a] in the state space of the modifiers.
 func (m *maker) address(mods []string, nth int) string {
 	for _, w := range mods {
 		s, ok := ptx.ParseSpace(w)
@@ -165,7 +165,7 @@ func (m *maker) operand(kind string, t ptx.Type, n int) string {
 	return m.register(t)
 }
 
-// register returns a register of the type, or of bits of its size.
+// register returns a register of the type, or one of bits of the same size.
 func (m *maker) register(t ptx.Type) string {
 	p, ok := registers[t]
 	if !ok || !m.halfs && (p == "hf" || p == "hx") || m.rng.IntN(3) == 0 && t != ptx.Pred {
@@ -177,12 +177,12 @@ func (m *maker) register(t ptx.Type) string {
 	return fmt.Sprintf("%%%s%d", p, m.rng.IntN(9))
 }
 
-// change breaks something, or so it may.
+// change makes a change that may make the instruction invalid.
 func (m *maker) change(in *instruction, f *isa.Form) {
 	switch m.rng.IntN(10) {
 	case 0, 1: // another modifier
 		in.mods = append(in.mods, m.word(f))
-	case 2: // one less
+	case 2: // one modifier fewer
 		if len(in.mods) > 0 {
 			i := m.rng.IntN(len(in.mods))
 			in.mods = append(in.mods[:i:i], in.mods[i+1:]...)
@@ -221,7 +221,7 @@ func (m *maker) other() string {
 	})
 }
 
-// word returns a modifier: mostly one that other forms of the instruction have.
+// word returns a modifier, usually one that other forms of the instruction have.
 func (m *maker) word(f *isa.Form) string {
 	if m.rng.IntN(3) > 0 {
 		first, _, _ := strings.Cut(f.Name(), ".")
@@ -232,7 +232,7 @@ func (m *maker) word(f *isa.Form) string {
 	return pick(m.rng, m.words)
 }
 
-// allWords returns the modifiers that there are.
+// allWords returns all modifiers.
 func allWords() []string {
 	seen := map[string]bool{}
 	var out []string

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// given compares the instructions in files, one on a line, behind the .version
-// and the .target of its text, and prints the verdict on each.
+// given compares the instructions in files and prints the verdict on each. Each line
+// has the .version and the .target of its text, then the instruction.
 func given(assemblers []*assembler, files []string) error {
 	dir, err := os.MkdirTemp("", "ptxfuzz")
 	if err != nil {

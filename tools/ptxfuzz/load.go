@@ -34,8 +34,9 @@ func newMachine() (*machine, error) {
 
 func (m *machine) close() error { return errors.Join(m.ctx.Close(), m.d.Close()) }
 
-// load is why a text is refused; "" where it is loaded, or where the emulator
-// says that it has not what the text asks for, which is no word on the text.
+// load returns why a text is refused, "" if it is loaded. If the emulator lacks a
+// feature that the text needs, that says nothing about the text, and unsupported is
+// set.
 func (m *machine) load(text string) (why string, unsupported bool) {
 	mod, err := m.ctx.LoadModule([]byte(text))
 	switch {

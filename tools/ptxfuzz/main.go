@@ -1,8 +1,9 @@
-// Command ptxfuzz compares the library's check of PTX with NVIDIA's ptxas. It
-// prints by family what is accepted though invalid and refused though valid.
+// Command ptxfuzz compares the library's check of PTX with NVIDIA's ptxas. It prints,
+// by family, what the library accepts although it is invalid and refuses although it is
+// valid.
 //
 //	-mode mutants ROOT   seeded changes of the project's kernels, loaded on the emulator
-//	-mode forms          instructions made from the rules, most with a change
+//	-mode forms          instructions generated from the rules, most with a change
 //	-mode cvt            every conversion with every rounding
 //	-mode texts DIR...   whole files: *.ptx, and PTX in string constants of *.go
 //	-mode lines FILE...  instructions, a line each: 8.4 sm_90a add.u32 %u1, %u2, %u3;

@@ -16,17 +16,17 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// base is a text that ptxas takes, with one kernel, and the instructions of a
-// family in it.
+// base is a text with one kernel that ptxas accepts, and the instructions of a family
+// in it.
 type base struct {
 	name, text, target string
 	places             []int // indices of instructions
 }
 
-// maxBase bounds the instructions of a base: ptxas compiles every mutant.
+// maxBase limits the instructions of a base, because ptxas compiles every mutant.
 const maxBase = 250
 
-// bases returns the project's kernels, one by one, by families of instructions. Where
+// bases returns the project's kernels, one by one, by families of instructions. If
 // raise is given, each text gets that .version, unless it has a newer one.
 func bases(root string, newest ptx.Version, raise string) (map[string][]base, error) {
 	out := map[string][]base{}
@@ -39,7 +39,7 @@ func bases(root string, newest ptx.Version, raise string) (map[string][]base, er
 			m.Version = v
 			text = m.String()
 		}
-		if isa.Check(m) != nil { // a form that came after the newest assembler, or that raise removed
+		if isa.Check(m) != nil { // a form newer than the newest assembler, or one that raise made invalid
 			return
 		}
 		places := map[string][]int{}
@@ -72,7 +72,7 @@ func bases(root string, newest ptx.Version, raise string) (map[string][]base, er
 			return nil, err
 		}
 		m, err := ptx.Parse(file, src)
-		if err != nil { // a template
+		if err != nil { // it is a template
 			continue
 		}
 		for _, one := range single(m) {
@@ -92,7 +92,7 @@ func bases(root string, newest ptx.Version, raise string) (map[string][]base, er
 	return out, nil
 }
 
-// single returns the module's kernels, each as a module with all else in it.
+// single returns the module's kernels, each as a module with everything else in it.
 func single(m *ptx.Module) []string {
 	var out []string
 	for _, d := range m.Decls {
@@ -135,7 +135,8 @@ type mutant struct {
 	family, what, text, target string
 }
 
-// mutants makes n of each family, each of which parses and differs from its base.
+// mutants returns n mutants of each family, each of which parses and differs from its
+// base.
 func mutants(root string, newest ptx.Version, seed uint64, n int, only, raise string) ([]mutant, error) {
 	all, err := bases(root, newest, raise)
 	if err != nil {
@@ -181,7 +182,7 @@ func mutants(root string, newest ptx.Version, seed uint64, n int, only, raise st
 	return out, nil
 }
 
-// compareMutants loads all mutants and assembles them, on all cores.
+// compareMutants loads and assembles all mutants, on all cores.
 func compareMutants(assemblers []*assembler, root string, seed uint64, n, examples int, only, raise string) error {
 	list, err := mutants(root, assemblers[len(assemblers)-1].newest, seed, n, only, raise)
 	if err != nil {
@@ -243,8 +244,8 @@ func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, 
 	}
 	r, err := a.assemble(dir, m.text, a.arch(m.target), "-O0")
 	if err == nil && !r.ok && strings.Contains(r.first(), "too much shared") {
-		// How much there is depends on the assembler and on the GPU: what the newest
-		// takes for the emulator's is right.
+		// The available resources depend on the assembler and on the GPU. The newest
+		// assembler, for the emulator's architecture, decides.
 		r, err = assemblers[len(assemblers)-1].assemble(dir, m.text, emulated, "-O0")
 	}
 	switch {
@@ -259,13 +260,13 @@ func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, 
 			v.theirs = "refused"
 		}
 		if strings.Contains(v.theirs, "Unresolved extern") || strings.Contains(v.theirs, "too much") && !strings.Contains(v.theirs, "shared") {
-			v.theirs = crashed // resources of one GPU, and what is linked later: no word on the text
+			v.theirs = crashed // limits of one GPU, or symbols that are linked later, say nothing about the text
 			return v, false, nil
 		}
 	}
 	why, unsupported := gpu.load(m.text)
 	if v.ours = why; unsupported {
-		v.ours = ours(m.text) // what the rules say: the emulator lacks the rest
+		v.ours = ours(m.text) // the rules' verdict, because the emulator lacks the rest
 		if v.theirs != "" && v.ours == "" {
 			v.ours = why
 		}
@@ -273,7 +274,8 @@ func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, 
 	return v, unsupported, nil
 }
 
-// within reports, and is an error where more than one in a hundred is wrong.
+// within prints a report, and returns an error if more than one verdict in a hundred is
+// wrong.
 func within(all []verdict, examples int) error {
 	accepted, refused, valid, invalid := report(all, examples)
 	if 100*accepted > invalid || 100*refused > valid {

@@ -17,7 +17,7 @@ type mutator struct {
 	m     *ptx.Module
 }
 
-// instruction changes the nth instruction and says how it reads then.
+// instruction changes the nth instruction and returns its new text.
 func (u *mutator) instruction(nth int) string {
 	var in *ptx.Instr
 	var others []ptx.Operand
@@ -59,7 +59,7 @@ func (u *mutator) instruction(nth int) string {
 			return ""
 		}
 		mods[pick(u.rng, at)] = pick(u.rng, typeWords)
-	case 4: // one operand less or more
+	case 4: // one operand fewer or more
 		if len(in.Args) == 0 {
 			return ""
 		}
@@ -68,7 +68,7 @@ func (u *mutator) instruction(nth int) string {
 		} else {
 			in.Args = append(in.Args, in.Args[at])
 		}
-	case 5: // two operands change places
+	case 5: // exchange two operands
 		if len(in.Args) < 2 {
 			return ""
 		}
@@ -190,8 +190,8 @@ func (u *mutator) declaration() string {
 	return ""
 }
 
-// tooOld reports a version older than the target: drivers refuse it, which
-// package ptx knows (Needs), and ptxas does not.
+// tooOld reports a version older than the target. Drivers refuse it, and so does
+// package ptx (Needs), but ptxas does not.
 func (u *mutator) tooOld() bool {
 	since, ok := u.m.Needs().Target.Since()
 	return ok && !u.m.Version.AtLeast(since.Major, since.Minor)
@@ -231,7 +231,7 @@ func (u *mutator) statements(visit func(ptx.Stmt)) {
 	}
 }
 
-// some names a text by one of its instructions.
+// some describes a text by one of its instructions.
 func (u *mutator) some() string {
 	out := ""
 	instructions(u.m, func(in *ptx.Instr) {

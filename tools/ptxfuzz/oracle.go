@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// assembler is a ptxas and the newest PTX version that it takes.
+// assembler is a ptxas and the newest PTX version that it accepts.
 type assembler struct {
 	path   string
 	newest ptx.Version
@@ -23,7 +23,7 @@ type assembler struct {
 
 var release = regexp.MustCompile(`release (\d+)\.(\d+)`)
 
-// newAssembler asks a ptxas for its version.
+// newAssembler queries a ptxas for its version.
 func newAssembler(path string) (*assembler, error) {
 	out, err := exec.Command(path, "--version").Output()
 	if err != nil {
@@ -49,11 +49,11 @@ func newAssembler(path string) (*assembler, error) {
 	return a, nil
 }
 
-// takes reports whether the assembler knows a text's version and target.
+// takes reports whether the assembler knows a text's version.
 func (a *assembler) takes(v ptx.Version) bool { return a.newest.AtLeast(v.Major, v.Minor) }
 
 // arch returns the architecture to compile for: the text's own, or the oldest that the
-// assembler has.
+// assembler supports.
 func (a *assembler) arch(target string) string {
 	t, ok := ptx.ParseTarget(target)
 	if !ok || 10*t.Major+t.Minor < a.oldest {
@@ -64,7 +64,7 @@ func (a *assembler) arch(target string) string {
 
 var message = regexp.MustCompile(`line (\d+); (?:error|fatal)\s*: (.*)`)
 
-// result is what ptxas says of a text.
+// result is ptxas's verdict on a text.
 type result struct {
 	ok    bool
 	lines map[int]string // errors by line
@@ -85,8 +85,8 @@ func (r result) first() string {
 	return r.rest
 }
 
-// errCrash is the error where ptxas ends by a signal, as some wrong instructions
-// make it: that says nothing of them.
+// errCrash is the error for a ptxas that was ended by a signal, as happens with some
+// wrong instructions. It says nothing about them.
 var errCrash = errors.New("ptxas crashed")
 
 // assemble compiles a text.

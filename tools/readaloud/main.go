@@ -1,11 +1,11 @@
-// Command readaloud draws comments of the Go code and sentences of the documentation
-// at random, for somebody who did not write them to read.
+// Command readaloud draws random comments from the Go code and random sentences from
+// the documentation, for somebody who did not write them to read.
 //
 //	go run -C tools ./readaloud -root .. -seed 1 -n 50
 //
-// Each comment and each sentence is equally likely, and a seed always draws the same
-// ones from the same files. Left out are generated files, testdata, the output that
-// examples compare, code in documents, and docs/results, which programs printed.
+// All comments are equally likely, and so are all sentences. For the same files, a seed
+// always draws the same ones. Generated files, testdata, the expected output of
+// examples, code in documents and docs/results, which programs printed, are left out.
 package main
 
 import (
@@ -29,9 +29,9 @@ func main() {
 	}
 }
 
-// A passage is a comment or a sentence, and where it begins.
+// A passage is a comment or a sentence, with its position.
 type passage struct {
-	file string // below the root, with slashes
+	file string // path below the root, with slashes
 	line int
 	text string
 }
@@ -41,8 +41,8 @@ func run(w io.Writer, root, under string, seed uint64, n int) error {
 	if err != nil {
 		return err
 	}
-	// Two generators, so that a change in the code does not change which sentences
-	// are drawn.
+	// Two generators, so that a change in the code does not affect which sentences are
+	// drawn.
 	print(w, "comments", comments, seed, n)
 	print(w, "sentences", sentences, seed, n)
 	return nil

@@ -131,8 +131,8 @@ func TestSeedDecides(t *testing.T) {
 	}
 }
 
-// Every passage is as likely as every other: in 40,000 draws of one of four, a count
-// is off by more than 500 once in 10^8 times, and the seeds are fixed.
+// Every passage is equally likely. In 40,000 draws of one of four, a count differs by
+// more than 500 once in 10^8 runs, and the seeds are fixed.
 func TestDrawIsUniform(t *testing.T) {
 	all := []passage{{text: "a"}, {text: "b"}, {text: "c"}, {text: "d"}}
 	counts := map[string]int{}

@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// passages returns all comments and all sentences of the files below root whose
-// paths begin with under, in the order of their paths.
+// passages returns all comments and sentences of the files below root whose paths begin
+// with under, in path order.
 func passages(root, under string) (comments, sentences []passage, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -65,8 +65,8 @@ func skipped(rel, name string) bool {
 	return strings.HasPrefix(name, ".") || name == "testdata" || rel == "build" || rel == "bundle" || rel == "docs/results"
 }
 
-// commentsOf returns the comments of a Go file without directives, none if the file
-// is generated.
+// commentsOf returns the comments of a Go file without directives, none if the file is
+// generated.
 func commentsOf(name string, text []byte) ([]passage, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, text, parser.ParseComments|parser.SkipObjectResolution)
@@ -87,7 +87,7 @@ func commentsOf(name string, text []byte) ([]passage, error) {
 	return all, nil
 }
 
-// output is the comment of an example that go test compares with what it prints.
+// output matches the comment of an example that go test compares with what it prints.
 var output = regexp.MustCompile(`(?i)^(unordered )?output:`)
 
 var (
@@ -98,16 +98,16 @@ var (
 )
 
 // sentencesOf returns the sentences of a Markdown document, none if it is generated.
-// Headings, code and comments are not sentences. A cell of a table and an item of a
-// list end one.
+// Headings, code and comments are not sentences. The end of a table cell or list item
+// ends a sentence.
 func sentencesOf(name, text string) []passage {
 	if generated.MatchString(text) {
 		return nil
 	}
 	var (
 		all  []passage
-		para []string // the lines of the paragraph so far
-		from int      // and the number of its first
+		para []string // lines of the paragraph so far
+		from int      // number of the first one
 	)
 	flush := func() {
 		all = append(all, split(name, from, para)...)
@@ -192,7 +192,7 @@ func ends(word, next string) bool {
 	return !unicode.IsLower(first) || strings.HasPrefix(next, "`") || strings.HasPrefix(next, "[")
 }
 
-// prose reports whether a text has enough words to be judged.
+// prose reports whether a text has enough words to judge.
 func prose(text string) bool {
 	n := 0
 	for _, word := range strings.Fields(text) {

@@ -1,2 +1,2 @@
-// Package robust has the tests that build and run the programs of this module.
+// Package robust tests programs of this module by building and running them.
 package robust

@@ -11,7 +11,8 @@ import (
 	"github.com/purecuda/cuda/tools/robust/work"
 )
 
-// gpuVariable is the environment variable that has the programs use the system's driver.
+// gpuVariable names the environment variable that makes the programs use the system's
+// driver.
 const gpuVariable = "PURECUDA_REQUIRE_GPU"
 
 func emulated() bool { return os.Getenv(gpuVariable) == "" }
@@ -22,8 +23,8 @@ type builder struct {
 	dir string
 }
 
-// withCgo returns a builder of programs that need cgo. A machine without a C compiler
-// cannot make them.
+// withCgo returns a builder of programs that need cgo, which takes a C compiler. It
+// skips the test if there is none.
 func withCgo(t *testing.T) builder {
 	if runtime.GOOS != "linux" {
 		t.Skip("these programs are for Linux")
@@ -41,7 +42,7 @@ func compiler() string {
 	return "cc"
 }
 
-// build builds a package and returns the path of what came out.
+// build builds a package and returns the path of the result.
 func (b builder) build(out, cgo string, flags ...string) string {
 	path := filepath.Join(b.dir, out)
 	cmd := exec.Command("go", append([]string{"build", "-o", path}, flags...)...)
@@ -50,7 +51,7 @@ func (b builder) build(out, cgo string, flags ...string) string {
 	return path
 }
 
-// run runs a program, which has to say what is wanted.
+// run runs a program and checks that it prints want.
 func (b builder) run(want, program string, args ...string) {
 	b.t.Helper()
 	if out := b.done(exec.Command(program, args...)); !strings.Contains(out, want) {
@@ -67,7 +68,7 @@ func (b builder) done(cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// device returns the argument of programs that take one.
+// device returns the argument for programs that take a device.
 func device() []string {
 	if emulated() {
 		return []string{"emulator"}

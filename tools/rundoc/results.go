@@ -12,16 +12,16 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// result is what one part printed in one run.
+// result is the output of one part in one run.
 type result struct {
 	file, part, commit, date, machine string
 	counts
 }
 
-// counts are the verdicts in an output.
+// counts has the verdicts in an output.
 type counts struct {
-	passed, failed, notRun int // lines of bundle/run.sh, rows held to a budget
-	tests, skipped         int // tests in them
+	passed, failed, notRun int // lines of bundle/run.sh, rows with a budget
+	tests, skipped         int // tests within them
 	failures               []string
 }
 
@@ -57,10 +57,10 @@ func results(file, text string) ([]*result, error) {
 	return runs, errors.Join(errs...)
 }
 
-// printed returns the next block of code or table.
+// printed returns the next code block or table.
 func printed(lines []string) []string {
 	for i, line := range lines {
-		if strings.HasPrefix(line, "<!--") { // of another run, or a comment
+		if strings.HasPrefix(line, "<!--") { // it belongs to another run, or is a comment
 			return nil
 		}
 		if fence, _, ok := doc.Fence(line); ok {
@@ -78,9 +78,9 @@ func printed(lines []string) []string {
 }
 
 func (r *result) count(lines []string) {
-	kept := -1 // the column of a table of budgets that says whether they are kept
+	kept := -1 // the column of a budget table that says whether the budget was kept
 	running, lacks := "", false
-	ended := func() { // an example: what prints its results has checked them
+	ended := func() { // an example checks its results before it prints them
 		switch {
 		case running == "":
 		case lacks:
@@ -128,7 +128,7 @@ func (r *result) testsOf(line string) {
 	}
 }
 
-// outcome says what a run came to.
+// outcome summarises a run.
 func (r *result) outcome() string {
 	s := fmt.Sprintf("%d of %d passed", r.passed, r.verdicts())
 	if r.tests > 0 {
@@ -146,8 +146,8 @@ func (r *result) outcome() string {
 	return s
 }
 
-// table shows the latest run of each part on each machine, and of what failed
-// the latest that passed.
+// table shows the latest run of each part on each machine and, if it failed, the latest
+// that passed.
 func table(runs []*result) string {
 	var order []string
 	latest := map[string][]*result{}

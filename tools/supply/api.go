@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// surface is an exported API: for each package, named below the module, its
-// lines in order.
+// surface is an exported API: the lines of each package, in order, by path below the
+// module.
 type surface map[string][]string
 
-// api writes api/*.txt, a file for each package, or with -check fails if they
-// would change. It fails too if what the last tag had is gone.
+// api writes api/*.txt, one file per package, or with -check fails if they would
+// change. It also fails if something that the last tag exported is gone.
 func api(o options) error {
 	now, err := surfaceOf(o.root)
 	if err != nil {
@@ -52,8 +52,8 @@ func surfaceOf(root string) (surface, error) {
 	return s, nil
 }
 
-// qualify gives a line that is not the same everywhere once for each platform
-// that has it.
+// qualify returns the line itself if it is the same on every platform, else one line
+// for each platform that has it.
 func qualify(line string, where []platform) []string {
 	if len(where) == len(platforms) {
 		return []string{line}
@@ -95,7 +95,7 @@ func collect(root string, p platform, on map[string]map[string][]platform) error
 	return nil
 }
 
-// public names a package below its module if others may import it.
+// public returns a package's path below its module, if other modules may import it.
 func public(l listed) (string, bool) {
 	if l.Module == nil || !l.Module.Main || l.Name == "main" {
 		return "", false
@@ -107,7 +107,7 @@ func public(l listed) (string, bool) {
 	return name, true
 }
 
-// fileOf is where a package's API is written.
+// fileOf returns the name of the file with a package's API.
 func fileOf(name string) string { return strings.ReplaceAll(name, "/", ".") + ".txt" }
 
 func (s surface) write(dir string) error {
@@ -128,7 +128,7 @@ func (s surface) write(dir string) error {
 	return nil
 }
 
-// stale are files of packages that there are not.
+// stale returns the files of packages that no longer exist.
 func (s surface) stale(dir string) []string {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.txt"))
 	return slices.DeleteFunc(files, func(f string) bool {
@@ -137,7 +137,7 @@ func (s surface) stale(dir string) []string {
 	})
 }
 
-// compareFiles fails if the files in dir are not this API.
+// compareFiles returns an error if the files in dir differ from this API.
 func (s surface) compareFiles(dir string) error {
 	was := make(surface)
 	for name := range s {

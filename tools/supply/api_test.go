@@ -76,7 +76,7 @@ func TestFilesHaveToBeUpToDate(t *testing.T) {
 	}
 }
 
-// A tag's API is made from its source; what is new is no harm.
+// A tag's API comes from its source; additions are allowed.
 func TestWhatATagExportedHasToStay(t *testing.T) {
 	root := t.TempDir()
 	git := func(args ...string) {
@@ -142,7 +142,7 @@ func TestTheLastTagIsTheHighestVersionBehindTheCommit(t *testing.T) {
 	}
 }
 
-// A check that took any of these for a source without tags would pass.
+// A check that treated any of these as a source without tags would pass.
 func TestASourceThatKnowsNoTagsIsAnError(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(root))

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// declarations writes what a package exports, a line for each thing that a user
-// can depend on: a constant with its value, a field, a method. Parameters have
-// no names, because these may change.
+// declarations lists what a package exports, one line for each thing that a user can
+// depend on, such as a constant with its value, a field or a method. Parameters have no
+// names, because names may change.
 func declarations(pkg *types.Package) []string {
 	var all []string
 	for _, name := range pkg.Scope().Names() {
@@ -36,7 +36,7 @@ func declarations(pkg *types.Package) []string {
 	return all
 }
 
-// value writes a constant; a long text in full.
+// value formats a constant, long strings in full.
 func value(c *types.Const) string {
 	if c.Val().Kind() == constant.String {
 		return c.Val().ExactString()
@@ -63,7 +63,7 @@ func typeLines(t *types.TypeName) []string {
 	return append(all, methods(t.Name(), named)...)
 }
 
-// comparable says so of a struct that cannot be compared, or be a key.
+// comparable returns a note if a struct cannot be compared or used as a key.
 func comparable(t types.Type) string {
 	if types.Comparable(t) {
 		return ""
@@ -86,8 +86,7 @@ func fields(head string, s *types.Struct) []string {
 	return all
 }
 
-// methods are those of a type that is no interface, with those of what it
-// embeds.
+// methods lists the methods of a type that is not an interface, embedded ones included.
 func methods(name string, t *types.Named) []string {
 	if types.IsInterface(t) {
 		return nil
@@ -125,12 +124,12 @@ func signature(t types.Type) string {
 	return parameters(s.TypeParams()) + strings.TrimPrefix(typeText(plain), "func")
 }
 
-// typeText writes a type, packages by their names and parameters without.
+// typeText formats a type, with package names and without parameter names.
 func typeText(t types.Type) string {
 	text := types.TypeString(t, (*types.Package).Name)
 	expr, err := parser.ParseExpr(text)
 	if err != nil {
-		return text // such as a constraint that stands for an interface
+		return text // such as the constraint that stands for an interface
 	}
 	ast.Inspect(expr, func(n ast.Node) bool {
 		if f, ok := n.(*ast.FuncType); ok {
@@ -146,7 +145,7 @@ func typeText(t types.Type) string {
 	return oneLine.Replace(strings.Join(strings.Fields(strings.ReplaceAll(b.String(), "\n", " ; ")), " "))
 }
 
-// oneLine tidies what is left of line ends.
+// oneLine removes what line ends leave behind.
 var oneLine = strings.NewReplacer("{ ; ", "{ ", " ; }", " }", " ; ", "; ")
 
 func unname(list *ast.FieldList) {

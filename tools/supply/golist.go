@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// listed is what the go command says of a package.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Name, Export string
 	Standard                 bool
@@ -25,10 +25,10 @@ type module struct {
 	Replace                 *module
 }
 
-// platform is what a build is for.
+// platform is a build target.
 type platform struct {
 	os, arch string
-	tags     string // with commas between them
+	tags     string // separated by commas
 }
 
 func (p platform) String() string {
@@ -38,15 +38,14 @@ func (p platform) String() string {
 	return p.os + "-" + p.arch
 }
 
-// platforms are those that are compiled; the first is the one that most of the
+// platforms are those that are compiled. The first is the one that most of the
 // documentation is about.
 var platforms = []platform{
 	{"linux", "amd64", ""}, {"linux", "arm64", ""}, {"windows", "amd64", ""},
 	{"windows", "arm64", ""}, {"darwin", "arm64", ""}, {"linux", "amd64", "static"},
 }
 
-// goList asks the go command in dir for packages, with the flags and patterns
-// in args.
+// goList runs go list in dir, with the flags and patterns in args.
 func goList(dir string, p platform, args ...string) ([]listed, error) {
 	args = append([]string{"list", "-tags", p.tags}, args...)
 	out, err := command(dir, []string{"GOOS=" + p.os, "GOARCH=" + p.arch, "CGO_ENABLED=0", "GOWORK=off"}, "go", args...)
@@ -65,7 +64,7 @@ func goList(dir string, p platform, args ...string) ([]listed, error) {
 	}
 }
 
-// command runs a program in dir and gives what it prints.
+// command runs a program in dir and returns its output.
 func command(dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir

@@ -13,20 +13,20 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// allowed are the licences (as SPDX names them) that what is linked into a
-// program may have: those that ask for no more than their text beside it.
+// allowed are the licences (SPDX identifiers) that code linked into a program may have:
+// those that require no more than including their text.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"}
 
-// dependency is a module and what it is needed for.
+// dependency is a module and its use.
 type dependency struct {
 	module
-	use     string // "programs", "tests" or a module of ours, such as tools
+	use     string // "programs", "tests" or one of our modules, such as tools
 	licence string
 	notice  bool
 }
 
-// licences writes the table of dependencies, or checks it. It fails if one that
-// goes into programs has a licence that is not allowed, or none that is known.
+// licences writes the table of dependencies, or checks it. It fails if a module that
+// goes into programs has no known licence or one that is not allowed.
 func licences(o options) error {
 	all, err := dependencies(o.root)
 	if err != nil {
@@ -43,8 +43,8 @@ func licences(o options) error {
 	return doc.Write(filepath.Join(o.root, "docs", "dependencies.md"), []byte(table(all)), o.check, "make licences")
 }
 
-// dependencies lists the modules that packages of this repository import, on
-// any platform.
+// dependencies lists the modules that packages of this repository import, on any
+// platform.
 func dependencies(root string) ([]dependency, error) {
 	dirs, err := ownModules(root)
 	if err != nil {
@@ -83,8 +83,8 @@ func ownModules(root string) ([]string, error) {
 	return dirs, nil
 }
 
-// merge leaves out what is there for a use that asks more of a licence, or for
-// the same module's programs.
+// merge leaves out modules that are already listed for a stricter use, or for the
+// programs of the same module.
 func merge(all, some []dependency) []dependency {
 	for _, d := range some {
 		if !slices.ContainsFunc(all, func(a dependency) bool {
@@ -100,7 +100,7 @@ func dependenciesOf(dir, use string, tests bool) ([]dependency, error) {
 	seen := make(map[string]dependency)
 	on := platforms
 	if use != "programs" {
-		on = on[:1] // tools run where we work
+		on = on[:1] // tools run only on our own platform
 	}
 	for _, p := range on {
 		list, err := goList(dir, p, "-deps", fmt.Sprint("-test=", tests), "-json=ImportPath,Standard,Module", "./...")
@@ -110,7 +110,7 @@ func dependenciesOf(dir, use string, tests bool) ([]dependency, error) {
 		for _, l := range list {
 			m := l.Module
 			if m == nil || m.Main || m.Replace != nil && m.Replace.Version == "" {
-				continue // the standard library's, and ours
+				continue // a package of the standard library, or ours
 			}
 			if seen[m.Path], err = licensed(*m, use); err != nil {
 				return nil, err
@@ -156,13 +156,13 @@ func licensed(m module, use string) (dependency, error) {
 
 var blanks = regexp.MustCompile(`[\s*#/]+`)
 
-// identify names a licence by the words that no other has.
+// identify recognises a licence by words that no other has.
 func identify(text []byte) string {
 	s := strings.ToLower(string(blanks.ReplaceAll(bytes.TrimSpace(text), []byte(" "))))
 	has := func(words string) bool { return strings.Contains(s, words) }
 	switch {
 	case has("gnu general public license") || has("gnu lesser general public license"):
-		return "" // never by accident
+		return "" // these never occur by accident
 	case has("apache license version 2.0"):
 		return "Apache-2.0"
 	case has("mozilla public license version 2.0"):

@@ -1,5 +1,5 @@
-// Supply says what is shipped: the exported API and whether it kept its
-// promises, the modules that go into a program, and their licences.
+// Supply reports what is shipped: the exported API and whether it kept its promises,
+// the modules that go into a program, and their licences.
 //
 //	go run -C tools ./supply api -root ..
 //
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// options are what the commands are told.
+// options are the flags of the commands.
 type options struct {
 	root  string
 	check bool

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// spdx is as much of SPDX 2.3 (spdx.github.io/spdx-spec/v2.3) as is said here.
+// spdx is the part of SPDX 2.3 (spdx.github.io/spdx-spec/v2.3) that is used here.
 type spdx struct {
 	Version       string         `json:"spdxVersion"`
 	DataLicence   string         `json:"dataLicense"`
@@ -57,8 +57,8 @@ type relationship struct {
 	To   string `json:"relatedSpdxElement"`
 }
 
-// sbom prints a bill of materials, which depends on nothing but what it is of
-// and the time in SOURCE_DATE_EPOCH.
+// sbom prints a bill of materials. The output depends only on its subject and on the
+// time in SOURCE_DATE_EPOCH.
 func sbom(o options) error {
 	bill, err := newBill()
 	if err != nil {
@@ -81,7 +81,7 @@ func sbom(o options) error {
 	return e.Encode(bill.finish())
 }
 
-// The module that this tool belongs to.
+// The module to which this tool belongs.
 const ours, oursLicence = "github.com/purecuda/cuda", "Apache-2.0"
 
 type bill struct {
@@ -98,7 +98,7 @@ func newBill() (*bill, error) {
 		Creation: creation{Created: time.Unix(seconds, 0).UTC().Format(time.RFC3339), Creators: []string{"Tool: github.com/purecuda/cuda/tools/supply"}}}}, nil
 }
 
-// library adds this module, and what its packages import.
+// library adds this module and what its packages import.
 func (b *bill) library(root string) error {
 	version, err := command(root, nil, "git", "describe", "--tags", "--always")
 	if err != nil {
@@ -115,7 +115,7 @@ func (b *bill) library(root string) error {
 	return nil
 }
 
-// program adds a program that the go command built, by what stands in it.
+// program adds a program built by the go command, from the information embedded in it.
 func (b *bill) program(root, file string) error {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
@@ -146,8 +146,8 @@ func (b *bill) program(root, file string) error {
 	return nil
 }
 
-// versionOf returns the version of a program's module, or the commit that it was built
-// at, or nothing.
+// versionOf returns the version of a program's module, or the commit from which it was
+// built, or "".
 func versionOf(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "(devel)" {
 		return v
@@ -160,7 +160,7 @@ func versionOf(info *debug.BuildInfo) string {
 	return ""
 }
 
-// target says what a program was built for.
+// target returns the platform that a program was built for.
 func target(info *debug.BuildInfo) string {
 	set := make(map[string]string)
 	for _, s := range info.Settings {
@@ -198,7 +198,7 @@ func purl(locator string) []external {
 
 var notInIDs = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// add adds a package once and gives its identifier.
+// add adds a package once and returns its identifier.
 func (b *bill) add(p spdxPackage) string {
 	p.ID = "SPDXRef-" + notInIDs.ReplaceAllString(strings.TrimSuffix(p.Name+"-"+p.Version, "-"), "-")
 	if b.has[p.ID] {
@@ -216,8 +216,8 @@ func (b *bill) relate(from, kind, to string) {
 	b.Relationships = append(b.Relationships, relationship{from, kind, to})
 }
 
-// finish names the document after what was added first. What it says is part
-// of its namespace, because that may not name two documents.
+// finish names the document after the first package. A hash of the contents is part of
+// its namespace, because a namespace must not be used for two documents.
 func (b *bill) finish() spdx {
 	first := b.Packages[0]
 	b.Name = strings.TrimPrefix(first.ID, "SPDXRef-")

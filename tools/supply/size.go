@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// maxZip is how many bytes "go get" may have to download for the module.
+// maxZip is the largest number of bytes that "go get" may have to download for the
+// module.
 const maxZip = 3_500_000
 
 // size prints the size of the module's zip and its largest folders, and fails
@@ -34,8 +35,8 @@ func size(o options) error {
 	return nil
 }
 
-// moduleFiles returns the files that git has or would have, without those of the
-// modules below and of vendored packages: what the go command puts in a zip.
+// moduleFiles returns the files that git tracks or would track, without those of nested
+// modules and vendored packages: the files that the go command puts in a zip.
 func moduleFiles(root string) ([]string, error) {
 	out, err := command(root, nil, "git", "ls-files", "-z", "-co", "--exclude-standard")
 	if err != nil {
@@ -67,8 +68,8 @@ type folder struct {
 	size int64
 }
 
-// zipped returns the size of a zip with the files, and what each folder adds to it, the
-// largest first.
+// zipped returns the size of a zip with the files, and what each folder contributes,
+// the largest first.
 func zipped(root string, files []string) (int64, []folder, error) {
 	var written counter
 	w := zip.NewWriter(&written)
@@ -102,7 +103,7 @@ func zipped(root string, files []string) (int64, []folder, error) {
 	return int64(written), folders, nil
 }
 
-// counter counts what is written to it.
+// counter counts the bytes written to it.
 type counter int64
 
 func (c *counter) Write(b []byte) (int, error) {

@@ -18,8 +18,8 @@ func TestTheZipIsSmallEnough(t *testing.T) {
 	}
 }
 
-// The zip has what git would have of the module: nothing that is ignored, no
-// module below it.
+// The zip has the files of the module that git would have: nothing ignored, and no
+// nested module.
 func TestModulesBelowAreNotInTheZip(t *testing.T) {
 	root := t.TempDir()
 	if out, err := exec.Command("git", "-C", root, "init", "-q").CombinedOutput(); err != nil {

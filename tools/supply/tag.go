@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// removedFile lists, as "package: line", what was removed or changed on purpose
-// since the last tag: with it, the next tag has to raise the minor version.
+// removedFile lists, as "package: line", what was removed or changed on purpose since
+// the last tag. If it is not empty, the next tag must raise the minor version.
 const removedFile = "removed.txt"
 
-// compareTag fails if something that the last tag exported is gone, and is not
-// in removedFile. The tag's API is made from its source.
+// compareTag returns an error if something that the last tag exported is gone and is
+// not in removedFile. The tag's API comes from its source.
 func (s surface) compareTag(o options) error {
 	tag, err := lastTag(o.root)
 	if err != nil {
@@ -37,8 +37,8 @@ func (s surface) compareTag(o options) error {
 	return s.promise(o, was, tag, lines(string(text)))
 }
 
-// lastTag names the highest version that the commit has behind it, "" if there is
-// none. A source without its history knows no tags, which is not the same.
+// lastTag returns the highest version tag in the commit's history, "" if there is none.
+// A source without history has no tags either, but that is an error.
 func lastTag(root string) (string, error) {
 	out, err := command(root, nil, "git", "rev-parse", "--is-shallow-repository", "--show-prefix")
 	if err != nil {
@@ -50,7 +50,7 @@ func lastTag(root string) (string, error) {
 	case shallow != "false":
 		return "", errors.New("this checkout is shallow, so its tags may be missing: git fetch --unshallow --tags")
 	}
-	// By version, and v1.0.0-rc.1 before v1.0.0.
+	// Sorted by version, v1.0.0-rc.1 before v1.0.0.
 	out, err = command(root, nil, "git", "-c", "versionsort.suffix=-", "tag", "--list", "v[0-9]*", "--merged", "HEAD", "--sort=-version:refname")
 	if err != nil {
 		return "", err

@@ -9,9 +9,9 @@ import (
 // Sizes of the picture in pixels.
 const (
 	width, height = 800, 330
-	left          = 80  // where time 0 is
-	right         = 770 // where the longest step ends
-	lane          = 30  // the height of a lane
+	left          = 80  // position of time 0
+	right         = 770 // end of the longest step
+	lane          = 30  // height of a lane
 )
 
 const (
@@ -86,8 +86,8 @@ func (c *canvas) lanes(y float64) {
 	}
 }
 
-// block draws something that takes time, with a gap at its end that tells it
-// from the next.
+// block draws something that takes time, with a gap at its end that separates it from
+// the next.
 func (c *canvas) block(begin, length, y float64, color string) {
 	w := length * c.perMicrosecond
 	c.rect(c.x(begin), y, math.Max(w-math.Min(1, w/3), 0.5), lane, color)

@@ -1,12 +1,12 @@
 // Command timeline draws docs/pictures/launches-and-graph.svg: one step of the
-// quickstart by stream launches and as a graph, on the host and on the device.
+// quickstart, by stream launches and as a graph, on the host and on the device.
 //
 //	go run -C tools ./timeline -root ..           # write the picture
 //	go run -C tools ./timeline -root .. -check    # fail if it would change
 //
-// It reads the times from docs/results/h200-driver-580.md. They say how long the
-// host is busy and when the step is done. How long one kernel takes was not
-// measured, so all of them are drawn equally long.
+// It reads the times from docs/results/h200-driver-580.md. They say how long the host
+// is busy and when the step is done. How long one kernel takes was not measured, so all
+// are drawn equally long.
 package main
 
 import (
@@ -39,7 +39,7 @@ func run(root string, check bool) error {
 	return doc.Write(filepath.Join(root, filepath.FromSlash(drawing)), []byte(draw(f)), check, "make docs")
 }
 
-// figures is what the quickstart printed.
+// figures has the times that the quickstart printed.
 type figures struct {
 	kernels, copies int
 	launches, graph way
@@ -47,7 +47,8 @@ type figures struct {
 
 func (f figures) operations() int { return f.kernels + f.copies }
 
-// A way to run a step takes the host and takes until the step is done, in µs.
+// A way is one way to run a step: how long the host is busy, and when the step is done,
+// in µs.
 type way struct{ host, wall float64 }
 
 var (
@@ -65,7 +66,7 @@ func read(text string) (f figures, err error) {
 	return f, errors.Join(err1, err2, err3)
 }
 
-// pair returns the two numbers that the first match of p has.
+// pair returns the two numbers in the first match of p.
 func pair(p *regexp.Regexp, text string) (a, b float64, err error) {
 	m := p.FindStringSubmatch(text)
 	if m == nil {

@@ -34,8 +34,8 @@ func TestMissingFiguresAreNamed(t *testing.T) {
 	}
 }
 
-// The picture has a block for each launch on the host and for each operation on
-// the device, by launches and in the graph.
+// The picture has a block for each launch on the host and for each operation on the
+// device, both for launches and for the graph.
 func TestThePictureIsXMLWithABlockForEachOperation(t *testing.T) {
 	f, err := read(printed)
 	if err != nil {

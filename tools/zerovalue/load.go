@@ -15,13 +15,13 @@ import (
 	"strings"
 )
 
-// listed is what the go command says of a package.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Name, Export string
 	DepOnly                  bool
 }
 
-// load returns the module's packages that others may import.
+// load returns the module's packages that other modules may import.
 func load(root string) ([]*types.Package, error) {
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...")
 	cmd.Dir = root

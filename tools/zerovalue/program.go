@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// names gives each package a name of its own in the program.
+// names gives each package a unique name in the program.
 type names map[string]string
 
 func (n names) of(p *types.Package) string {
@@ -18,8 +18,8 @@ func (n names) of(p *types.Package) string {
 	return name
 }
 
-// program returns the source of a program that hands every exported type with
-// methods and every exported function of the packages to package calls.
+// program returns the source of a program that passes every exported type with methods
+// and every exported function of the packages to package calls.
 func program(packages []*types.Package) (string, error) {
 	imported := make(names)
 	var list strings.Builder
@@ -55,7 +55,7 @@ func program(packages []*types.Package) (string, error) {
 	return b.String(), nil
 }
 
-// typeLine lists a type by a nil pointer to it, unless it has no methods.
+// typeLine lists a type as a nil pointer to it, unless it has no methods.
 func typeLine(o *types.TypeName, imported names) (string, error) {
 	if o.IsAlias() {
 		return "", nil
@@ -71,7 +71,7 @@ func typeLine(o *types.TypeName, imported names) (string, error) {
 	return fmt.Sprintf("\t{Name: %q, Type: (*%s.%s%s)(nil)},\n", o.Pkg().Name()+"."+o.Name(), imported.of(o.Pkg()), o.Name(), args), nil
 }
 
-// typeArgs chooses the first of a few types for each parameter that its
+// typeArgs chooses, for each type parameter, the first of a few types that its
 // constraint admits.
 func typeArgs(in *types.Package, params *types.TypeParamList, imported names) (string, error) {
 	if params.Len() == 0 {
@@ -89,8 +89,8 @@ func typeArgs(in *types.Package, params *types.TypeParamList, imported names) (s
 	return "[" + strings.Join(all, ", ") + "]", nil
 }
 
-// satisfying returns a type for a constraint: float32 if that will do, else one
-// that the constraint lists, else one of the package.
+// satisfying returns a type for a constraint: float32 if that is allowed, else one that
+// the constraint lists, else one of the package.
 func satisfying(in *types.Package, c *types.Interface) (types.Type, error) {
 	for _, k := range []types.BasicKind{types.Float32, types.Uint32, types.Int} {
 		if t := types.Typ[k]; types.Satisfies(t, c) {

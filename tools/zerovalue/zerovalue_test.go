@@ -17,8 +17,7 @@ import (
 	"github.com/purecuda/cuda/tools/zerovalue/calls"
 )
 
-// Calls that may panic, by the first words of their names, and why. All are
-// documented.
+// Calls that may panic, by prefix of their names, and why. All are documented.
 var mayPanic = map[string]string{
 	"loader.Args.":     "an index out of range, as of a slice",
 	"loader.Frame.":    "an index out of range, as of a slice; on the path of every node that is added",
@@ -26,7 +25,7 @@ var mayPanic = map[string]string{
 	"loader.Latch.":    "a nil lock, or one that is unlocked twice, as of a sync.Mutex",
 	"loader.Invoke":    "the native call itself, without a function",
 	"kernels.Layout.":  "a dimension out of range, as of a slice",
-	// Promoted from package cu, through a nil pointer.
+	// Promoted from package cu through a nil pointer.
 	"driver.Driver.Cu":          "a raw function",
 	"driver.Driver.BeforeClose": "for packages that make raw calls",
 	"driver.Driver.NewBatch":    "for packages that make raw calls",
@@ -40,11 +39,11 @@ var mayPanic = map[string]string{
 	"ptx.Module.":               "a nil writer, or a syntax tree that was put together wrongly",
 }
 
-// Methods that return no error for a nil or zero object: there is nothing to do,
+// Methods that return no error for a nil or zero object, because there is nothing to do
 // or nothing wrong.
 var mayReturnNil = regexp.MustCompile(`\.(Close|Abort|Unwrap|Err)$|^kernels\.|^ptx\.`)
 
-// Methods whose error is another one, and why.
+// Methods with a different error, and why.
 var otherError = map[string]string{
 	"driver.Driver.Cu":                  "a C function, whose error has a code and says that the Driver is zero",
 	"cu.Driver.Cu":                      "a C function, whose error has a code and says that the Driver is nil",
@@ -76,7 +75,7 @@ func TestNilAndZeroObjectsAreRefusedInWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := make(map[string]bool) // what errors may tell to call
+	made := make(map[string]bool) // constructors that errors may suggest
 	for _, p := range packages {
 		exported(p, made)
 	}
@@ -117,7 +116,7 @@ func TestNilAndZeroObjectsAreRefusedInWords(t *testing.T) {
 	t.Logf("%d calls", seen)
 }
 
-// where returns a panic's first line, and the line of the library that it is from.
+// where returns a panic's first line, and the library's line that caused it.
 func where(stack string) string {
 	lines := strings.Split(stack, "\n")
 	for _, l := range lines {
@@ -144,8 +143,8 @@ func exported(p *types.Package, to map[string]bool) {
 	}
 }
 
-// runCalls builds the program and runs it in an empty folder, again from the next
-// call on when one ended the process.
+// runCalls builds the program and runs it in an empty folder. If a call ends the
+// process, it runs the program again from the next call.
 func runCalls(t *testing.T, packages []*types.Package) []calls.Call {
 	t.Helper()
 	text, err := program(packages)
@@ -186,13 +185,13 @@ func runCalls(t *testing.T, packages []*types.Package) []calls.Call {
 	}
 }
 
-// parse reads the lines of calls, of which each is there when it begins and when
-// it has ended.
+// parse reads the lines of calls. Each call has a line when it begins and one when it
+// has ended.
 func parse(t *testing.T, from *bytes.Buffer) []calls.Call {
 	t.Helper()
 	var list []calls.Call
 	lines := bufio.NewScanner(from)
-	lines.Buffer(nil, 1<<20) // a panic has its stack in it
+	lines.Buffer(nil, 1<<20) // the stack of a panic is long
 	for lines.Scan() {
 		var c calls.Call
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {

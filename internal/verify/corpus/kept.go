@@ -29,8 +29,8 @@ type KeptResult struct {
 	Outputs []KeptOutput
 }
 
-// KeptOutput is a digest of an output. It also has the first bytes if the launch
-// changed the output, and if its tolerance or size requires it.
+// KeptOutput is a digest of an output. If the launch changed the output, it also has
+// the first bytes of one with a tolerance, or all bytes of a short one.
 type KeptOutput struct {
 	Name   string
 	Digest string `json:",omitempty"` // empty if the contents vary from run to run

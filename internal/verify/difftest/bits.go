@@ -26,7 +26,8 @@ func (t *table) logic() {
 	})
 }
 
-// lop3 has 256 functions, each an immediate table; one form tries four of them.
+// lop3 adds the 256 functions of lop3, each an immediate table. One form tries four of
+// them.
 func (t *table) lop3() {
 	for k := 0; k < 256; k += 4 {
 		body := ""

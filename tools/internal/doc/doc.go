@@ -1,5 +1,4 @@
-// Package doc is what the tools share that write or read the repository's
-// documents.
+// Package doc has what the tools that read or write the repository's documents share.
 package doc
 
 import (
@@ -12,8 +11,8 @@ import (
 	"strings"
 )
 
-// Main runs a generator of documents with its flags: where the repository is, and
-// whether to write nothing and fail if a document would change.
+// Main runs a document generator with its flags: where the repository is, and whether
+// to write nothing and fail if a document would change.
 func Main(name string, run func(root string, check bool) error) {
 	root := flag.String("root", "..", "the folder of the library's module")
 	check := flag.Bool("check", false, "write nothing, fail if a document would change")
@@ -24,8 +23,8 @@ func Main(name string, run func(root string, check bool) error) {
 	}
 }
 
-// Write writes a document, or with check fails if it would change and says which
-// command writes it.
+// Write writes a document. With check, it fails if the document would change, and names
+// the command that writes it.
 func Write(path string, text []byte, check bool, command string) error {
 	if !check {
 		return os.WriteFile(path, text, 0o644)
@@ -51,7 +50,7 @@ func firstDifference(a, b string) int {
 	return min(len(as), len(bs)) + 1
 }
 
-// Documents returns all Markdown files of the repository that a build does not make,
+// Documents returns all Markdown files of the repository that are not build output,
 // below root and with slashes.
 func Documents(root string) ([]string, error) {
 	var names []string
@@ -79,7 +78,7 @@ func made(folder string) bool {
 	return strings.HasPrefix(folder, ".") || folder == "build" || folder == "bundle"
 }
 
-// Fence reports whether a line opens a block of code, and in which language.
+// Fence reports whether a line opens a code block, and in which language.
 func Fence(line string) (fence, language string, ok bool) {
 	s := strings.TrimLeft(line, " ")
 	rest := strings.TrimLeft(s, "`")
@@ -91,7 +90,8 @@ func Fence(line string) (fence, language string, ok bool) {
 	return s[:n], language, true
 }
 
-// End returns the line that ends the block that begins at line begin, or -1.
+// End returns the index of the line that ends the block that begins at line begin, or
+// -1.
 func End(lines []string, begin int, fence string) int {
 	for i := begin + 1; i < len(lines); i++ {
 		s := strings.TrimSpace(lines[i])

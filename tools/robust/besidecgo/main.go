@@ -1,10 +1,10 @@
 //go:build cgo
 
-// Command besidecgo has C use CUDA in the same process, by cgo, with the same
-// primary context: memory of C is worked on by a graph of this module, and C
-// looks at it. With the argument "emulator" this module works on an emulated
-// device, and C only asks the system's driver how many devices there are, if
-// there is one.
+// Command besidecgo uses CUDA from C, by cgo, and from this module in the same process
+// with the same primary context. A graph of this module changes memory that C
+// allocated, and C checks it. With the argument "emulator" this module uses an emulated
+// device, and C only queries the system's driver, if there is one, for its number of
+// devices.
 package main
 
 // #cgo LDFLAGS: -ldl
@@ -102,9 +102,9 @@ func run(emulated bool) error {
 
 const words = 5000
 
-// share has both work on the same memory.
+// share makes both work on the same memory.
 func share(d *work.Device) error {
-	runtime.LockOSThread() // C's calls are of one thread
+	runtime.LockOSThread() // C's calls must come from one thread
 	defer runtime.UnlockOSThread()
 	var p C.ulonglong
 	if err := check("fill", C.fill(&p, words, 2)); err != nil {
@@ -118,7 +118,7 @@ func share(d *work.Device) error {
 	return errors.Join(err, work.Check(got, 42))
 }
 
-// many has goroutines do that at once.
+// many does so in many goroutines.
 func many(d *work.Device) error {
 	errs := make(chan error, 16)
 	for range cap(errs) {

@@ -1,7 +1,7 @@
 //go:build cgo
 
-// Command cshared is a C library in which Go uses CUDA. It needs cgo, as every
-// library of Go for C does.
+// Command cshared is a C library written in Go that uses CUDA. Like every Go library
+// for C, it needs cgo.
 //
 //	CGO_ENABLED=1 go build -buildmode=c-shared -o libadd.so ./cshared
 package main
@@ -21,7 +21,7 @@ var device struct {
 	*work.Device
 }
 
-// AddOpen opens a device, once; 0 if it could.
+// AddOpen opens a device once. It returns 0 on success.
 //
 //export AddOpen
 func AddOpen(emulated C.int) C.int {
@@ -37,12 +37,12 @@ func AddOpen(emulated C.int) C.int {
 	return answer(err)
 }
 
-// AddSelftest uses memory of the library's own. Any thread may call it.
+// AddSelftest works on memory of the library's own. Any thread may call it.
 //
 //export AddSelftest
 func AddSelftest() C.int { return answer(device.Selftest()) }
 
-// AddTo adds to memory of the caller, in the primary context of device 0.
+// AddTo adds to the caller's memory, in the primary context of device 0.
 //
 //export AddTo
 func AddTo(address C.ulonglong, n C.int, by C.uint, replays C.int) C.int {

@@ -5,7 +5,7 @@ package main
 
 import "github.com/purecuda/cuda/tools/robust/work"
 
-// Once is what the host looks up.
+// Once is the symbol that the host looks up.
 func Once(emulated bool) error { return work.Once(emulated) }
 
 func main() {}

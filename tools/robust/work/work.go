@@ -1,5 +1,5 @@
-// Package work is what the programs of this module do with a device: they add
-// to memory, which may be somebody else's, by a captured graph.
+// Package work is what the programs of this module do with a device: they add to
+// memory, possibly somebody else's, with a captured graph.
 package work
 
 import (
@@ -16,7 +16,7 @@ import (
 //go:embed add.ptx
 var ptx []byte
 
-// Device is the primary context of a device and the kernel in it.
+// Device is a device's primary context with the kernel in it.
 type Device struct {
 	driver  *driver.Driver
 	Context *driver.Context
@@ -60,13 +60,13 @@ func open(emulated bool) (*driver.Driver, error) {
 	return d, nil
 }
 
-// Close gives everything back.
+// Close releases everything.
 func (d *Device) Close() error {
 	return errors.Join(d.module.Close(), d.Context.Close(), d.driver.Close())
 }
 
-// Add adds by to n words at a device address, as often as a graph is replayed,
-// and waits.
+// Add adds by to n words at a device address, once for each replay of a graph, and
+// waits.
 func (d *Device) Add(address uint64, n int, by uint32, replays int) (err error) {
 	s, err := d.Context.NewStream()
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *Device) Add(address uint64, n int, by uint32, replays int) (err error) 
 	return s.Wait(context.Background())
 }
 
-// Selftest adds to memory of its own and looks at it.
+// Selftest adds to memory of its own and checks the result.
 func (d *Device) Selftest() (err error) {
 	const n = 1000
 	b, err := driver.AllocFrom(d.Context, make([]uint32, n))
@@ -113,7 +113,7 @@ func (d *Device) Selftest() (err error) {
 	return Check(got, 42)
 }
 
-// Check wants the same value everywhere.
+// Check checks that all values are want.
 func Check(got []uint32, want uint32) error {
 	for i, v := range got {
 		if v != want {

@@ -1,7 +1,7 @@
-// Package calls makes every call that a list of exported types and functions
-// allows: of methods on nil and on the zero value, of functions, each with
-// several sets of arguments that say nothing. What came of each call is a line
-// of JSON on standard output, written before the next one is made.
+// Package calls makes every call in a list of exported types and functions: methods on
+// nil and on the zero value, and functions, each with several sets of empty arguments.
+// The outcome of each call is a line of JSON on standard output. A line is also written
+// before the call.
 package calls
 
 import (
@@ -20,16 +20,16 @@ import (
 	"time"
 )
 
-// Exported is a type, by a nil pointer to it, or a function.
+// Exported is a type, represented by a nil pointer to it, or a function.
 type Exported struct {
 	Name  string
 	Type  any
 	Value any
 }
 
-// Call is what came of a call. A line without Done is one that was begun.
+// Call is the outcome of a call. A line without Done is a call that has begun.
 type Call struct {
-	Number   int    // in the order of calls
+	Number   int    // position in the sequence of calls
 	Name     string // graph.Graph.Add
 	Receiver string // nil, zero, or "" for a function
 	Args     string // the set of arguments
@@ -50,14 +50,14 @@ const (
 
 // caller knows the types whose values can stand for an interface.
 type caller struct {
-	types  []reflect.Type // pointers
+	types  []reflect.Type // pointer types
 	out    *json.Encoder
 	number int
-	from   int // calls before it are left out
+	from   int // earlier calls are skipped
 }
 
-// Main makes the calls and returns the process's status. An argument is the
-// number of the call to begin with, after one that ended the process.
+// Main makes the calls and returns the exit status. An argument is the number of the
+// first call to make, after one that ended the process.
 func Main(all []Exported) int {
 	c := &caller{out: json.NewEncoder(os.Stdout)}
 	if len(os.Args) > 1 {
@@ -89,13 +89,13 @@ func Main(all []Exported) int {
 	return 0
 }
 
-// isData reports whether a type is what C and Go call a struct, no object: all of
-// its fields are there to be set, and a nil pointer to it is one.
+// isData reports whether a type is a plain struct rather than an object: all of its
+// fields can be set, and a nil pointer to it is a valid value.
 func isData(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return true
 	}
-	if strings.HasPrefix(t.Name(), "CU") { // C's, some with a union inside
+	if strings.HasPrefix(t.Name(), "CU") { // C's own, some of which contain a union
 		return true
 	}
 	for i := range t.NumField() {
@@ -134,7 +134,7 @@ func (c *caller) one(call Call, f reflect.Value) {
 				call.Panic = fmt.Sprintf("%v\n%s", p, debug.Stack())
 			}
 		}()
-		call.Failed = true // unless it returns
+		call.Failed = true // set unless it returns
 		call.Err, call.CanFail = c.results(f, c.args(f.Type(), call.Args))
 		call.Failed = false
 	}()
@@ -156,8 +156,8 @@ func (c *caller) write(call Call) {
 	}
 }
 
-// results calls f and looks at what it returned: an error, or an iterator, which
-// is run.
+// results calls f and examines what it returned: an error, or an iterator, which is
+// run.
 func (c *caller) results(f reflect.Value, args []reflect.Value) (string, bool) {
 	results := f.Call(args)
 	text, canFail := "", false
@@ -170,7 +170,7 @@ func (c *caller) results(f reflect.Value, args []reflect.Value) (string, bool) {
 			}
 		}
 		if r.Kind() == reflect.Func && !r.IsNil() && (r.Type().CanSeq() || r.Type().CanSeq2()) {
-			for range 3 { // an iterator can be run again
+			for range 3 { // an iterator can be run more than once
 				if t, can := c.iterate(r); can {
 					text, canFail = t, true
 				}
@@ -254,8 +254,8 @@ func (c *caller) arg(t reflect.Type, set string) reflect.Value {
 	return reflect.Zero(t)
 }
 
-// implementation returns a value for an interface: a nil pointer or a pointer to
-// a zero value of the first type that has its methods.
+// implementation returns a value for an interface: a nil pointer, or a pointer to a
+// zero value, of the first type that has its methods.
 func (c *caller) implementation(t reflect.Type, set string) reflect.Value {
 	for _, p := range c.types {
 		if !p.Implements(t) {
@@ -272,7 +272,7 @@ func (c *caller) implementation(t reflect.Type, set string) reflect.Value {
 	return reflect.Zero(t)
 }
 
-// state is what a Format method prints to.
+// state is the fmt.State for calling Format methods.
 type state struct{}
 
 func (state) Write(b []byte) (int, error) { return len(b), nil }
@@ -280,7 +280,7 @@ func (state) Width() (int, bool)          { return 0, false }
 func (state) Precision() (int, bool)      { return 0, false }
 func (state) Flag(int) bool               { return true }
 
-// recorder is a test for functions that report to one.
+// recorder is a testing.TB for functions that report to one.
 type recorder struct{ testing.TB }
 
 func (*recorder) Helper()                  {}
