@@ -138,7 +138,7 @@ func run() error {
 type bench struct {
 	s             *C.setup
 	one, thousand C.CUgraphExec
-	nodes         []C.CUgraphNode // in C memory, as is fresh
+	nodes         []C.CUgraphNode // in C memory, like everything that the driver reads
 	fresh         []C.CUgraphNode
 	graph         C.CUgraph
 	waits         waits

@@ -15,11 +15,11 @@ import (
 
 // caller is one way of calling the driver: a program and its running process.
 type caller struct {
-	name string // as in the table's head
+	name string // its name in the tables' heads
 	path string
 	args []string
 
-	description string // what it said about itself and the device
+	description string // the caller's description of itself and the device
 	process     *exec.Cmd
 	in          io.WriteCloser
 	out         *bufio.Reader
@@ -31,7 +31,7 @@ const (
 	cgo  = "cgo"
 )
 
-// known are the callers that there can be, in a folder.
+// known returns the possible callers, whose programs are in a folder.
 var known = func(dir string) []*caller {
 	return []*caller{
 		{name: inC, path: filepath.Join(dir, "bench-c")},
@@ -42,7 +42,7 @@ var known = func(dir string) []*caller {
 	}
 }
 
-// startAll starts the callers that are there. C and the library must be.
+// startAll starts the callers that exist. C and the library must.
 func startAll(dir string) (started []*caller, err error) {
 	for _, c := range known(dir) {
 		_, err := os.Stat(c.path)
@@ -103,13 +103,13 @@ func (c *caller) stop() error {
 	return errors.Join(c.in.Close(), c.process.Wait())
 }
 
-// measurement is what a caller answered for one row.
+// measurement is a caller's result for one row.
 type measurement struct {
 	nanoseconds float64
 	allocs      float64
 }
 
-// ask has the caller run a row; ok is false when it has no such row.
+// ask makes the caller run a row; ok is false if it has no such row.
 func (c *caller) ask(r row) (m measurement, ok bool, err error) {
 	if _, err := fmt.Fprintln(c.in, r.name, r.operations, r.samples); err != nil {
 		return m, false, fmt.Errorf("%s: %s: %w", c.name, r.name, err)
@@ -128,7 +128,7 @@ func (c *caller) ask(r row) (m measurement, ok bool, err error) {
 	return m, true, nil
 }
 
-// first starts the program anew and takes the time until it has one kernel's result.
+// first starts the program anew and measures the time until it has one kernel's result.
 func (c *caller) first() (time.Duration, error) {
 	cmd := c.command("first")
 	out, err := cmd.StdoutPipe()

@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// maxLaunch is the budget of a generated launcher, as many times C.
+// maxLaunch is the budget of a generated launcher, relative to C.
 const maxLaunch = 1.10
 
-// runKernels compares the launches of all kernels of package launchers: the
-// callers are launchbench and launchbench-c, and there is a row for each kernel.
+// runKernels compares the launches of all kernels of package launchers. The callers are
+// launchbench and launchbench-c, and there is one row per kernel.
 func runKernels(dir, pattern, note string, p plan) (ok bool, err error) {
 	files, err := os.MkdirTemp("", "launchbench")
 	if err != nil {
@@ -47,8 +47,8 @@ func runKernels(dir, pattern, note string, p plan) (ok bool, err error) {
 	return kernelReport(os.Stdout, results), nil
 }
 
-// kernelRows makes a row of each line of the list; the title says how many
-// parameters there are.
+// kernelRows makes a row of each line of the list. The title states the number of
+// parameters.
 func kernelRows(list string) ([]row, error) {
 	text, err := os.ReadFile(list)
 	if err != nil {
@@ -65,7 +65,7 @@ func kernelRows(list string) ([]row, error) {
 	return rows, nil
 }
 
-// kernelRatio is what was found of one kernel.
+// kernelRatio is the result for one kernel.
 type kernelRatio struct {
 	row         row
 	c, g, ratio float64
@@ -73,13 +73,13 @@ type kernelRatio struct {
 	allocs      float64
 }
 
-// enoughTurns is how many turns it takes to judge single kernels. With fewer, the
-// interval reaches from the lowest ratio to the highest and blames nobody.
+// enoughTurns is the number of turns needed to judge single kernels. With fewer, the
+// interval reaches from the lowest ratio to the highest and proves nothing.
 const enoughTurns = 24
 
-// kernelReport prints the tables. A kernel has missed the budget when its
-// interval lies above, one that holds for all kernels at once: of hundreds of
-// medians some are off by chance. The median over the kernels has no such excuse.
+// kernelReport prints the tables. A kernel misses the budget if its whole interval is
+// above it. The intervals hold for all kernels at once, because among hundreds of
+// medians some are off by chance. The median over all kernels is compared directly.
 func kernelReport(w io.Writer, r *results) (ok bool) {
 	var all []kernelRatio
 	turns := math.MaxInt

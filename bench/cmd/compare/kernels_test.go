@@ -19,8 +19,8 @@ func TestKernelRowsAreTheLines(t *testing.T) {
 	}
 }
 
-// One kernel that is above its budget in almost every turn is enough to miss it,
-// and so is a run of too few turns to say so.
+// One kernel that is above its budget in almost every turn is enough to miss it. So is
+// a run with too few turns to tell.
 func TestKernelReportNamesTheBudget(t *testing.T) {
 	old := rows
 	defer func() { rows = old }()

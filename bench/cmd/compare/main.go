@@ -1,13 +1,12 @@
-// Command compare runs the same driver calls from C, from the library's typed
-// layer, from cgo and from purego, and prints the ratios as Markdown.
+// Command compare runs the same driver calls from C, from the library's typed layer,
+// from cgo and from purego, and prints the ratios as Markdown.
 //
-// The callers are processes of their own, started and then commanded one row at a
-// time in turn: a machine's speed drifts, so only measurements taken within the
-// same moment are set against each other. Where a process happens to have its
-// memory makes some percent, for better or worse, as long as it runs: with
-// -processes the callers are started anew that many times. What is printed is the
-// median of the ratios of all turns, with its confidence interval. It ends with 1
-// when a budget is missed.
+// Each caller is a process of its own. Compare starts all of them and then commands
+// them in turn, one row at a time. A machine's speed drifts, so only measurements taken
+// at the same moment are compared. Where a process happens to have its memory makes a
+// few percent of difference for as long as it runs, so -processes restarts the callers
+// that many times. The output is the median of the ratios of all turns, with its
+// confidence interval. The exit status is 1 if a budget is missed.
 package main
 
 import (
@@ -61,7 +60,7 @@ func main() {
 	}
 }
 
-// choose leaves the rows whose name matches.
+// choose keeps only the rows whose names match.
 func choose(pattern string) error {
 	name, err := regexp.Compile(pattern)
 	if err != nil {
@@ -85,7 +84,7 @@ func beside() string {
 // plan is how often things are measured.
 type plan struct {
 	rounds, turns, starts, processes int
-	limit                            time.Duration // of all rounds
+	limit                            time.Duration // time limit of all rounds
 }
 
 func run(dir, note string, p plan) (ok bool, err error) {
@@ -99,8 +98,8 @@ func run(dir, note string, p plan) (ok bool, err error) {
 	return report(os.Stdout, note, p, callers, results), nil
 }
 
-// measure has the callers run all rows; the plan it returns says how many rounds
-// that were.
+// measure makes the callers run all rows. The plan it returns has the actual number of
+// rounds.
 func (p plan) measure(dir string) (*results, []*caller, plan, error) {
 	if p.rounds < 1 || p.turns < 1 || p.processes < 1 {
 		return nil, nil, p, errors.New("-rounds, -turns and -processes must be at least 1")

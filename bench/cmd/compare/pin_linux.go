@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// pin holds this thread, and with it the callers that it starts, to the
-// processors of a list such as "2,3".
+// pin restricts this thread, and so the callers that it starts, to the processors in a
+// list such as "2,3".
 func pin(cpus string) error {
 	if cpus == "" {
 		return nil

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// results are the measurements of all turns: by row, then by caller. The i-th
-// measurements of two callers were taken in the same turn.
+// results holds the measurements of all turns, by row, then by caller. Measurements
+// with the same index were taken in the same turn.
 type results struct {
 	rows   map[string]map[string][]measurement
-	starts map[string][]float64 // ns
+	starts map[string][]float64 // in ns
 }
 
 func newResults() *results {
 	return &results{rows: map[string]map[string][]measurement{}, starts: map[string][]float64{}}
 }
 
-// alternate has the callers measure a row in turn: forwards, backwards, and
-// beginning with another one in each round, so that nobody is always first.
+// alternate makes the callers measure a row in turn, forwards and backwards. Each round
+// begins with a different caller, so that nobody is always first.
 func (r *results) alternate(callers []*caller, row row, round, turns int) error {
 	n := len(callers)
 	for turn := range turns {
@@ -63,8 +63,8 @@ func (r *results) times(row, caller string) []float64 {
 	return v
 }
 
-// allocs returns the largest count of all rounds: one that allocates sometimes
-// allocates.
+// allocs returns the largest count of all rounds, because a row that allocates
+// sometimes does allocate.
 func (r *results) allocs(row, caller string) float64 {
 	var most float64
 	for _, m := range r.rows[row][caller] {
@@ -73,7 +73,7 @@ func (r *results) allocs(row, caller string) float64 {
 	return most
 }
 
-// pairwise applies f to what two callers measured in the same turn.
+// pairwise applies f to the measurements that two callers took in the same turn.
 func pairwise(a, b []float64, f func(a, b float64) float64) []float64 {
 	v := make([]float64, min(len(a), len(b)))
 	for i := range v {
@@ -85,8 +85,8 @@ func pairwise(a, b []float64, f func(a, b float64) float64) []float64 {
 func ratio(a, b float64) float64 { return a / b }
 func extra(a, b float64) float64 { return a - b }
 
-// quantile of v, which must not be empty; it lies between two elements where
-// none is exactly there.
+// quantile returns the q-quantile of v, which must not be empty. It interpolates
+// between two elements.
 func quantile(v []float64, q float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	at := q * float64(len(v)-1)
@@ -97,17 +97,17 @@ func quantile(v []float64, q float64) float64 {
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }
 
-// interval has the median of what v is a sample of in it, with a probability of
-// 95 %, whatever the distribution: its ends are elements of v, so far from the
-// middle that the true median is beyond as rarely as a coin falls that unevenly.
+// interval returns an interval that contains the median of the distribution of v with a
+// probability of 95 %, whatever that distribution is. Its ends are elements of v: the
+// true median is outside as rarely as coin tosses are that uneven.
 func interval(v []float64) (low, high float64) { return intervalOf(v, 1) }
 
-// intervalOf is interval for so many medians that all of them hold at once with
-// that probability.
+// intervalOf is interval for several medians, such that all intervals hold together
+// with that probability.
 func intervalOf(v []float64, medians int) (low, high float64) {
 	v = slices.Sorted(slices.Values(v))
 	n := float64(len(v))
-	z := math.Sqrt2 * math.Erfinv(1-0.05/float64(medians)) // 1.96 for one
+	z := math.Sqrt2 * math.Erfinv(1-0.05/float64(medians)) // 1.96 for one median
 	k := max(int((n-z*math.Sqrt(n))/2), 0)
 	return v[k], v[len(v)-1-k]
 }

@@ -2,25 +2,25 @@ package main
 
 // row is one driver call that every caller measures.
 type row struct {
-	name       string // as in the commands
+	name       string // its name in the commands
 	title      string
 	operations int // per sample
 	samples    int // per turn
 
-	ratio  float64 // budget: at most this many times C; 0: none
-	extra  float64 // budget: at most this many ns over C; 0: none
-	atMost float64 // budget: at most this many ns; 0: none
+	ratio  float64 // budget: at most this many times C; 0 means none
+	extra  float64 // budget: at most this many ns more than C; 0 means none
+	atMost float64 // budget: at most this many ns; 0 means none
 	vsCgo  bool    // budget: not slower than cgo
-	allocs float64 // budget: at most this many allocations; 0: maxAllocs
+	allocs float64 // budget: at most this many allocations; 0 means maxAllocs
 
-	overCgo float64 // budget: at most this many times cgo; 0: none
+	overCgo float64 // budget: at most this many times cgo; 0 means none
 
-	lessThan string  // budget: times less than the row of that name,
-	times    float64 // this many
+	lessThan string  // budget: less time than the row of that name,
+	times    float64 // by at least this factor
 }
 
-// Launches are sampled in runs that fit the driver's queue of about a thousand
-// entries: beyond it a launch waits for the device.
+// Launches are sampled in runs that fit the driver's queue of about a thousand entries.
+// Beyond that, a launch waits for the device.
 var rows = []row{
 	{name: "ctx_get_current", title: "cuCtxGetCurrent", operations: 50_000, samples: 3, extra: 30, vsCgo: true},
 	{name: "node_add", title: "kernel node added", operations: 1000, samples: 3, overCgo: 1.10},
@@ -54,7 +54,7 @@ var rows = []row{
 	{name: "chain_100000", title: "kernel nodes added, 100,000 by AddChain (per node)", operations: 100_000, samples: 1, ratio: 1.05},
 	{name: "plan_100000", title: "kernel nodes added, 100,000 by AddPlan (per node)", operations: 100_000, samples: 1, ratio: 1.05},
 
-	// A wait is one operation of a sample, so that few of them are enough.
+	// Each operation of a sample is a wait, so a few are enough.
 	{name: "wait_100us", title: "launch and wait that can be cancelled, kernel of 100 µs", operations: 40, samples: 3, ratio: 1.10},
 	{name: "wait_1ms", title: "the same, kernel of 1 ms", operations: 8, samples: 3, ratio: 1.03},
 	{name: "wait_100us_background", title: "launch and wait, kernel of 100 µs", operations: 40, samples: 3, ratio: 1.10},
@@ -71,23 +71,25 @@ var rows = []row{
 	{name: table, title: "the whole function table resolved", operations: 1, samples: 5, atMost: 500_000},
 }
 
-// maxStart is what a process may need more than C's up to its first kernel's
-// result, in ns.
+// maxStart is how much longer than C, in ns, a process may take up to its first
+// kernel's result.
 const maxStart = 5e6
 
-// maxAllocs is what counts as 0 allocations per operation: what is made once
-// for a whole sample, as the tables of a new graph are, is not one of each.
+// maxAllocs is the number of allocations per operation that counts as 0. What is
+// created once for a whole sample, such as the tables of a new graph, is not counted
+// for each operation.
 const maxAllocs = 0.1
 
-// perGraph is what a graph may allocate however many nodes it has: itself, what
-// its lifetime needs, what watches over its capture.
+// perGraph is how much a graph may allocate regardless of its number of nodes: itself,
+// its lifetime, and what watches its capture.
 const perGraph = 20
 
-// What objects may allocate each time.
+// What objects may allocate each time they are created.
 const (
 	perPair   = 2   // memory: the buffer and its lifetime
-	perModule = 150 // a module of 100 kernels: one each, and itself
+	perModule = 150 // a module of 100 kernels: one for each, and for itself
 )
 
-// table is the row that makes a table each time, on which there is no bound.
+// table is the row that creates a function table each time, whose allocations are not
+// limited.
 const table = "table"

@@ -1,6 +1,6 @@
 // Command emubench runs saxpy on the emulator, one element per thread, as
-// numba/saxpy.py runs it on numba's simulator. It prints elements per second,
-// with one worker and with as many as there are processors.
+// numba/saxpy.py does on numba's simulator. It prints elements per second, with one
+// worker and with as many as there are processors.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// saxpy is what nvcc makes of
+// saxpy is nvcc's output for
 //
 //	int i = blockIdx.x * blockDim.x + threadIdx.x;
 //	if (i < n) y[i] = a * x[i] + y[i];
@@ -67,7 +67,7 @@ func main() {
 	}
 }
 
-// measure returns the best rate of all launches within the limit.
+// measure returns the best rate of the launches within the time limit.
 func measure(workers int) (best float64, err error) {
 	d, err := driver.New(emulator.New(emulator.Config{Workers: workers}))
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// graphRows is what graphs cost besides adding, setting and launching nodes:
-// captures, updates, instantiation, large graphs, and one executable graph that
-// many goroutines launch.
+// graphRows measures what graphs cost besides adding, setting and launching nodes:
+// captures, updates, instantiation, large graphs, and one executable graph that many
+// goroutines launch.
 func (b *bench) graphRows(to map[string]child.Row) {
 	settle := func() error { return b.stream.Wait(context.Background()) }
 	maps.Copy(to, map[string]child.Row{
@@ -30,7 +30,7 @@ func (b *bench) graphRows(to map[string]child.Row) {
 	})
 }
 
-// large is what the rows of large graphs build.
+// large is what the rows about large graphs build.
 type large struct {
 	ops   []driver.Op
 	nodes []graph.Node
@@ -72,10 +72,10 @@ func (b *bench) capture(record func(*graph.Scope) error) func(int) error {
 	}
 }
 
-// recordTyped records by a generated launcher, which takes a scope like a stream.
+// recordTyped records with a generated launcher, which accepts a scope like a stream.
 func (b *bench) recordTyped(sc *graph.Scope) error { return b.launchTyped(sc) }
 
-// recordTypedBurst does so by a Burst of the scope.
+// recordTypedBurst does the same through a Burst of the scope.
 func (b *bench) recordTypedBurst(sc *graph.Scope) error {
 	return sc.Burst(func(burst *graph.Burst) error { return b.launchTyped(burst) })
 }
@@ -91,8 +91,8 @@ func (b *bench) launchTyped(on driver.Doer) error {
 	return nil
 }
 
-// update gives the exec of the steps the parameters of two graphs by turns. They
-// are recorded by the first sample, which is not timed.
+// update updates the exec of the steps from two graphs in turn. The first sample, which
+// is not timed, records them.
 func (b *bench) update(n int) (err error) {
 	for i := range b.updates {
 		if b.updates[i] == nil {
@@ -152,7 +152,7 @@ func (b *bench) addLargeChain(n int) (err error) {
 	return err
 }
 
-// addLargePlan adds a plan that the first sample, which is not timed, made.
+// addLargePlan adds a plan that the first sample, which is not timed, created.
 func (b *bench) addLargePlan(n int) (err error) {
 	p := b.large.plans[n]
 	if p == nil {

@@ -1,5 +1,5 @@
-// Command gobench makes the benchmark's driver calls through this library's
-// typed layer, as a program would: no thread is locked, no context made current.
+// Command gobench makes the benchmark's driver calls through this library's typed
+// layer, as a program would: no thread is locked and no context is made current.
 package main
 
 import (
@@ -48,17 +48,17 @@ type bench struct {
 	copy           *driver.CopyOp
 	event, timed   *driver.Event
 	one, thousand  *graph.Exec
-	nodes          []graph.Node // of thousand
-	graph          *graph.Graph // the one that a sample builds
+	nodes          []graph.Node // nodes of thousand
+	graph          *graph.Graph // the graph that a sample builds
 	batch          []driver.Op
-	plans          map[int]*graph.Plan // of a chain, by length
-	changes        []graph.Change      // of nodes
+	plans          map[int]*graph.Plan // plans of chains, by length
+	changes        []graph.Change      // changes of nodes
 	added          []graph.Node
 	previous       [1]graph.Node
 	currentContext driver.CUcontext
 	steps          steps
 	large          large
-	execs          []*graph.Exec // of a sample
+	execs          []*graph.Exec // the execs of a sample
 	updates        [2]*graph.Graph
 	typed          typedSteps
 	module         *driver.Module

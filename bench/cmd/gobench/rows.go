@@ -41,7 +41,7 @@ func (b *bench) rows() map[string]child.Row {
 	return rows
 }
 
-// getCurrent is the raw layer: no typed object asks for the current context.
+// getCurrent calls the raw layer, because no typed object queries the current context.
 func (b *bench) getCurrent(n int) error {
 	for range n {
 		if err := b.driver.CuCtxGetCurrent(&b.currentContext); err != nil {
@@ -63,14 +63,14 @@ func (b *bench) addNodes(n int) (err error) {
 	return nil
 }
 
-// addChain builds the same chain in one crossing.
+// addChain builds the same chain in one batch.
 func (b *bench) addChain(n int) (err error) {
 	b.added, err = b.graph.AddChain(b.added[:0], b.batch[:n])
 	return err
 }
 
-// addPlan builds it as a program does that builds it again and again. The plan
-// of a length is made by the first sample, which is not timed.
+// addPlan builds the same chain like a program that builds it repeatedly. The first
+// sample, which is not timed, creates the plan for a length.
 func (b *bench) addPlan(n int) (err error) {
 	p := b.plans[n]
 	if p == nil {
@@ -83,12 +83,12 @@ func (b *bench) addPlan(n int) (err error) {
 	return err
 }
 
-// replayed launches the graph and waits: parameters are set between launches.
+// replayed launches the graph and waits, because parameters are set between launches.
 func (b *bench) replayed() error {
 	return b.thousand.Run(context.Background(), b.stream)
 }
 
-// updateNodes is exec.Set, on one node of the chain after the other.
+// updateNodes calls exec.Set for one node of the chain after the other.
 func (b *bench) updateNodes(n int) error {
 	for i := range n {
 		if err := b.thousand.Set(b.nodes[i%child.Chain], b.launch); err != nil {
@@ -98,7 +98,7 @@ func (b *bench) updateNodes(n int) error {
 	return nil
 }
 
-// updateBatch sets the same nodes in one crossing.
+// updateBatch sets the same nodes in one batch.
 func (b *bench) updateBatch(n int) error {
 	return b.thousand.SetBatch(b.changes[:n])
 }
@@ -136,7 +136,7 @@ func (b *bench) record(e *driver.Event) func(int) error {
 	}
 }
 
-// resolve makes the function table of another Driver on the open library.
+// resolve resolves the function table for another Driver on the open library.
 func (b *bench) resolve(n int) error {
 	for range n {
 		if _, err := driver.New(b.driver.Library()); err != nil {

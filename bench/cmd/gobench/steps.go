@@ -6,21 +6,20 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// steps is the graph whose parameters change: kernels that add amount to the
-// counter.
+// steps is a graph with changing parameters: kernels that add amount to the counter.
 type steps struct {
 	amount uint32
-	launch *driver.Launch     // for those who record one at a time
+	launch *driver.Launch     // for recording one launch at a time
 	arg    driver.Arg[uint32] // its amount
-	ops    []driver.Op        // for those who record all: one each
+	ops    []driver.Op        // for recording all launches: one each
 	all    []*driver.Launch
 	exec   *graph.Exec
 	nodes  []graph.Node
 
-	changes  []graph.Change // of every hundredth
+	changes  []graph.Change // changes of every hundredth node
 	bindings *graph.Bindings
 	scalar   *graph.Scalar[uint32]
-	amounts  []graph.Param[uint32] // of the same
+	amounts  []graph.Param[uint32] // parameters of the same nodes
 }
 
 const apart = child.Chain / 10
@@ -82,7 +81,7 @@ func (s *steps) next(l *driver.Launch) error {
 	return driver.SetArg(l, 1, s.amount)
 }
 
-// recordEach records one launch a thousand times, as a loop over layers does.
+// recordEach records one launch a thousand times, like a loop over layers.
 func (b *bench) recordEach(sc *graph.Scope) error {
 	s := &b.steps
 	for range child.Chain {
@@ -96,7 +95,7 @@ func (b *bench) recordEach(sc *graph.Scope) error {
 	return nil
 }
 
-// recordBurst does the same in few crossings.
+// recordBurst does the same in few batches.
 func (b *bench) recordBurst(sc *graph.Scope) error {
 	return sc.Burst(func(burst *graph.Burst) error {
 		s := &b.steps
@@ -113,7 +112,7 @@ func (b *bench) recordBurst(sc *graph.Scope) error {
 	})
 }
 
-// recordAll records a thousand launches that were prepared.
+// recordAll records a thousand prepared launches.
 func (b *bench) recordAll(sc *graph.Scope) error {
 	s := &b.steps
 	for _, l := range s.all {
@@ -142,7 +141,7 @@ func (b *bench) recapture(record func(*graph.Scope) error) func(int) error {
 	}
 }
 
-// setBound changes every hundredth node, and launches, in one crossing.
+// setBound changes every hundredth node and launches, in one native call.
 func (b *bench) setBound(n int) error {
 	s := &b.steps
 	for range n {
@@ -159,7 +158,7 @@ func (b *bench) setBound(n int) error {
 	return nil
 }
 
-// setScalar gives a word in device memory one value after the other.
+// setScalar sets a word in device memory to one value after another.
 func (b *bench) setScalar(n int) error {
 	s := &b.steps
 	for range n {
@@ -171,7 +170,7 @@ func (b *bench) setScalar(n int) error {
 	return nil
 }
 
-// setEach does so by a call for each node.
+// setEach changes the nodes with one call each.
 func (b *bench) setEach(n int) error {
 	s := &b.steps
 	for range n {
@@ -190,7 +189,7 @@ func (b *bench) setEach(n int) error {
 	return nil
 }
 
-// setBatch does so in two crossings.
+// setBatch changes the nodes as a batch, and launches.
 func (b *bench) setBatch(n int) error {
 	s := &b.steps
 	for range n {

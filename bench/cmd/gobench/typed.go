@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// typedSteps is the kernel with changing parameters as ptx2go has it.
+// typedSteps is the kernel with changing parameters and its launcher from ptx2go.
 type typedSteps struct {
 	kernels *typed.Kernels
 	cfg     driver.LaunchConfig
@@ -23,7 +23,7 @@ func (b *bench) prepareTyped() (err error) {
 	return err
 }
 
-// launchStep describes each launch anew.
+// launchStep passes all arguments at each launch.
 func (b *bench) launchStep(n int) error {
 	t := &b.typed
 	for range n {
@@ -35,7 +35,7 @@ func (b *bench) launchStep(n int) error {
 	return nil
 }
 
-// launchStepArgs changes one argument of a launch.
+// launchStepArgs changes one argument of a prepared launch.
 func (b *bench) launchStepArgs(n int) error {
 	t := &b.typed
 	for range n {

@@ -9,10 +9,10 @@ import (
 	"github.com/purecuda/cuda/graph/cache"
 )
 
-// waits are what the rows need that wait for the device or query it, and those of
-// memory and modules that come and go.
+// waits holds what is needed by rows that wait for the device or query it, and by rows
+// that allocate memory or load modules.
 type waits struct {
-	cancellable context.Context // of a request, say
+	cancellable context.Context // such as the context of a request
 	launch      *driver.Launch
 	nanoseconds driver.Arg[uint64]
 	stream      *driver.Stream
@@ -27,13 +27,13 @@ type waits struct {
 	names       []string
 }
 
-// allocBytes is the size of memory that comes and goes.
+// allocBytes is the size of the memory that is allocated and freed.
 const allocBytes = 1 << 16
 
 func (b *bench) prepareWaits(module *driver.Module) (err error) {
 	w := &b.waits
 	ctx, cancel := context.WithCancel(context.Background())
-	_ = cancel // when the process ends
+	_ = cancel // cancelled when the process ends
 	w.cancellable = ctx
 	spin, err := module.Kernel("spin")
 	if err != nil {
@@ -59,7 +59,7 @@ func (b *bench) prepareWaits(module *driver.Module) (err error) {
 	return errors.Join(err, w.stream.Record(w.event), pool.SetReleaseThreshold(64<<20))
 }
 
-// waiter returns a stream and a launch of a kernel that takes time.
+// waiter returns a stream and a launch of a kernel that takes a given time.
 func (b *bench) waiter(spin *driver.Kernel) (s *driver.Stream, l *driver.Launch, ns driver.Arg[uint64], err error) {
 	if s, err = b.context.NewStream(); err != nil {
 		return
@@ -161,7 +161,7 @@ func (b *bench) allocate(n int) error {
 	return nil
 }
 
-// allocateInto does so into a buffer that is kept.
+// allocateInto is allocate into a buffer that is reused.
 func (b *bench) allocateInto(n int) error {
 	w := &b.waits
 	for range n {
@@ -188,7 +188,7 @@ func (b *bench) allocateCached(n int) error {
 	return nil
 }
 
-// allocateKept does so into a buffer that is kept.
+// allocateKept is allocateCached into a buffer that is reused.
 func (b *bench) allocateKept(n int) error {
 	w := &b.waits
 	for range n {
@@ -202,7 +202,7 @@ func (b *bench) allocateKept(n int) error {
 	return nil
 }
 
-// load loads a module of many kernels, and finds them.
+// load loads a module of many kernels and finds all of them.
 func (b *bench) load(n int) error {
 	w := &b.waits
 	for range n {

@@ -1,8 +1,8 @@
-// Command launchbench launches every kernel of package launchers by its
-// generated launcher, all arguments anew, with nothing to do for the kernels.
+// Command launchbench launches every kernel of package launchers through its generated
+// launcher, with all arguments at each launch. The kernels have nothing to do.
 //
-// "launchbench list FOLDER" writes there what the C program needs to launch the
-// same: the texts, and a list of kernels, grids and parameters, list.txt.
+// "launchbench list FOLDER" writes the input of the C program for the same launches:
+// the texts, and list.txt with kernels, grids and parameters.
 package main
 
 import (

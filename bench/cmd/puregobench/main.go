@@ -1,6 +1,6 @@
-// Command puregobench makes the benchmark's driver calls through purego, the way
-// most Go programs without cgo do: "registerfunc" through functions made by
-// purego.RegisterFunc, "syscalln" through purego.SyscallN.
+// Command puregobench makes the benchmark's driver calls through purego, as most Go
+// programs without cgo do: "registerfunc" uses functions made by purego.RegisterFunc,
+// "syscalln" uses purego.SyscallN.
 package main
 
 import (
@@ -136,7 +136,7 @@ func (b *bench) description() string {
 		name[:max(0, slices.Index(name, 0))], driver/1000, driver%1000/10)
 }
 
-// version returns that of the purego this program was built with.
+// version returns the version of purego with which this program was built.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
@@ -148,7 +148,7 @@ func version() string {
 	return "of unknown version"
 }
 
-// steps stops at the first call that fails.
+// steps makes calls up to the first that fails.
 func steps(calls ...func() uint32) error {
 	for i, call := range calls {
 		if err := check(call()); err != nil {

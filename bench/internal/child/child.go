@@ -1,9 +1,9 @@
-// Package child is the common part of the Go programs that the benchmark
-// compares: the kernel they launch, the commands they obey and how they measure.
-// The C program, bench/c/bench.c, does the same in C.
+// Package child is the common part of the Go programs that the benchmark compares: the
+// kernel they launch, the commands they obey and how they measure. bench/c/bench.c does
+// the same in C.
 //
-// It imports the standard library only, so that each caller's way of reaching
-// the driver is its own.
+// It imports only the standard library, so that each caller has its own way of reaching
+// the driver.
 package child
 
 import (
@@ -37,10 +37,10 @@ type Row struct {
 	After  func() error
 }
 
-// Serve reads commands of the form "row operations samples" from standard input
-// and answers "row nanoseconds allocations", both per operation and the median
-// of the samples; "row -" for a row that this caller has not. It ends with the
-// input.
+// Serve reads commands of the form "row operations samples" from standard input. It
+// replies "row nanoseconds allocations", both per operation, with the median of the
+// samples. For a row that this caller does not have it replies "row -". It returns at
+// the end of the input.
 func Serve(description string, rows map[string]Row) error {
 	fmt.Printf("ready %s\n", description)
 	in := bufio.NewReader(os.Stdin)
@@ -72,8 +72,8 @@ func Serve(description string, rows map[string]Row) error {
 	}
 }
 
-// count is what a row allocates per operation: the most that was counted. It is
-// counted a few times only, because that takes longer than the samples.
+// count is what a row allocates per operation: the largest number counted. It is
+// counted only a few times, because counting takes longer than the samples.
 type count struct {
 	times int
 	most  float64
@@ -82,9 +82,9 @@ type count struct {
 const counts = 5
 
 func (r Row) median(n, samples int, c *count) (nanoseconds, allocs float64, err error) {
-	// The first sample warms up. It may also count allocations: reading the
-	// statistics stops the world, so that stays away from the samples that are
-	// timed, behind which is one more that warms up.
+	// The first sample is a warm-up, and may also count allocations. Reading the
+	// statistics stops the world, so counting must not be close to the timed samples,
+	// which another warm-up precedes.
 	if c.times < counts {
 		counted, err := r.allocations(n)
 		if err != nil {
@@ -122,7 +122,7 @@ func (r Row) allocations(n int) (float64, error) {
 	return float64(mallocs) / float64(n), err
 }
 
-// warmUp is how many operations at least go before those that are timed.
+// warmUp is the smallest number of operations before the timed ones.
 const warmUp = 4
 
 func (r Row) sample(n int) (float64, error) {
@@ -132,7 +132,7 @@ func (r Row) sample(n int) (float64, error) {
 		}
 	}
 	// After a wait or another program's turn the caches are cold, and often the
-	// goroutine is on another core: the first calls are not timed, in C neither.
+	// goroutine is on another core. So the first calls are not timed, in C either.
 	if err := r.Run(max(n/10, min(n, warmUp))); err != nil {
 		return 0, err
 	}
@@ -155,10 +155,10 @@ func median(v []float64) float64 {
 	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
-// First reports whether the program was asked for one kernel result only.
+// First reports whether the program was asked only for one kernel's result.
 func First() bool { return len(os.Args) > 1 && os.Args[1] == "first" }
 
-// Done checks the result of that kernel, which began with 41, and says so.
+// Done checks the result of that kernel, which began with 41, and reports it.
 func Done(value uint32) error {
 	if value != 42 {
 		return fmt.Errorf("the kernel gave %d, not 42", value)
@@ -167,7 +167,7 @@ func Done(value uint32) error {
 	return nil
 }
 
-// Main runs a caller and ends the program with its error, if any.
+// Main runs a caller, and ends the program if there is an error.
 func Main(run func() error) {
 	if err := run(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[0], strings.TrimSpace(err.Error()))

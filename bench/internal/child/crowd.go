@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// CrowdSize is how many goroutines, or threads in C, the rows of a crowd have.
+// CrowdSize is how many goroutines, or threads in C, a crowd has.
 const CrowdSize = 16
 
-// Crowd has each of CrowdSize goroutines do a share of n operations. The
-// goroutines are kept from one call to the next, as a service keeps its workers.
+// Crowd makes each of CrowdSize goroutines do a share of n operations. The goroutines
+// are kept between calls, as a service keeps its workers.
 type Crowd struct {
 	once  sync.Once
 	begin [CrowdSize]chan int
