@@ -28,6 +28,7 @@ type call struct {
 	d      *Driver        // that the block is for
 	args   reflect.Type   // the struct's
 	l      *Launch
+	one    [1]Op // l, as a list that another Doer takes without an allocation
 }
 
 // field says how to get one argument from the struct of arguments.
@@ -304,7 +305,8 @@ func (x *call) give(on Doer) error {
 		return nilError("stream")
 	}
 	was := x.l.accesses
-	err := on.Do(x.l)
+	x.one[0] = x.l
+	err := on.Do(x.one[:]...)
 	if x.l.accesses != was {
 		x.typ = nil
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Doer runs or records operations: a *Stream runs them, a scope of package graph records them.
-type Doer interface{ Do(op Op) error }
+// Doer runs or records operations in order: a *Stream runs them, a scope of package graph records
+// them.
+type Doer interface{ Do(ops ...Op) error }
 
 // Calls launches one kernel again and again with new arguments, without allocating. The launchers
 // that ptx2go generates use it.

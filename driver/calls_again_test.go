@@ -126,11 +126,11 @@ type within struct {
 	args  any
 }
 
-func (w within) Do(op driver.Op) error {
+func (w within) Do(ops ...driver.Op) error {
 	if err := w.calls.Do(w.s, &w.cfg, w.args); err != nil {
 		return err
 	}
-	return w.s.Do(op)
+	return w.s.Do(ops...)
 }
 
 func TestCallsAreMadeWithinCalls(t *testing.T) {

@@ -14,11 +14,11 @@ type takes struct {
 	look func(l *driver.Launch) error
 }
 
-func (x takes) Do(op driver.Op) error {
-	if err := x.s.Do(op); err != nil {
+func (x takes) Do(ops ...driver.Op) error {
+	if err := x.s.Do(ops...); err != nil {
 		return err
 	}
-	return x.look(op.(*driver.Launch))
+	return x.look(ops[0].(*driver.Launch))
 }
 
 func axpyCalls(w *work) *driver.Calls {

@@ -230,18 +230,32 @@ func (s *Stream) Close() error {
 	return err
 }
 
-// Do enqueues an operation in the stream, or records it if the stream is capturing. It does not
-// wait: if the operation fails when it runs, a later call returns the error, usually Wait.
-func (s *Stream) Do(op Op) error {
+// Do enqueues operations in the stream, in order, or records them if the stream is capturing. It
+// does not wait: if an operation fails when it runs, a later call returns the error, usually Wait.
+// If one of several cannot be enqueued, the error names it, and those before it are enqueued.
+func (s *Stream) Do(ops ...Op) error {
 	if !s.quiet() {
 		if err := s.ready(); err != nil {
 			return err
 		}
 	}
-	if op == nil {
-		return fmt.Errorf("%v: nil operation: %w", s, CUDA_ERROR_INVALID_VALUE)
+	for i, op := range ops {
+		if op == nil {
+			return ofSeveral(ops, i, fmt.Errorf("%v: nil operation: %w", s, CUDA_ERROR_INVALID_VALUE))
+		}
+		if err := op.Enqueue(s); err != nil {
+			return ofSeveral(ops, i, err)
+		}
 	}
-	return op.Enqueue(s)
+	return nil
+}
+
+// ofSeveral names the operation that an error belongs to, unless there is only one.
+func ofSeveral(ops []Op, i int, err error) error {
+	if len(ops) == 1 {
+		return err
+	}
+	return fmt.Errorf("operation %d: %w", i, err)
 }
 
 // Record makes e complete after all work already in the stream.

@@ -9,14 +9,14 @@ import (
 var (
 	aBinding = absent.Kind{Name: "Bindings", Make: "Exec.Bindings", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aBurst   = absent.Kind{Name: "Burst", Make: "Scope.Burst", Code: driver.CUDA_ERROR_INVALID_VALUE}
-	aCapture = absent.Kind{Name: "capture", Make: "graph.Begin or graph.BeginInto", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aCapture = absent.Kind{Name: "capture", Make: "graph.Begin", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aCond    = absent.Kind{Name: "Cond", Make: "Graph.NewCond or Scope.NewCond", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	anExec   = absent.Kind{Name: "executable graph", Make: "Graph.Instantiate", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aFlow    = absent.Kind{Name: "flow", Make: "graph.NewFlow of a context", Code: driver.CUDA_ERROR_INVALID_VALUE}
-	aGraph   = absent.Kind{Name: "graph", Make: "graph.New, graph.Capture or graph.Record", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aGraph   = absent.Kind{Name: "graph", Make: "graph.New or graph.Capture", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aNode    = absent.Kind{Name: "Node", Make: "Graph.Add or another method of Graph", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aParam   = absent.Kind{Name: "Param", Make: "graph.Bind or graph.BindName", Code: driver.CUDA_ERROR_INVALID_VALUE}
-	aPlan    = absent.Kind{Name: "graph plan", Make: "graph.NewPlan or graph.NewChainPlan", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aPlan    = absent.Kind{Name: "graph plan", Make: "graph.NewPlan", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aPool    = absent.Kind{Name: "keep-alive pool", Make: "graph.NewPool", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aScalar  = absent.Kind{Name: "scalar", Make: "graph.NewScalar", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aScope   = absent.Kind{Name: "Scope", Make: "graph.Capture or graph.Begin", Code: driver.CUDA_ERROR_INVALID_VALUE}

@@ -19,7 +19,7 @@ import (
 //
 // The launch of an Exec ([Exec.Op]) becomes a child graph.
 func (g *Graph) Add(op driver.Op, deps ...Node) (Node, error) {
-	if l, ok := op.(*LaunchOp); ok {
+	if l, ok := op.(*launchOp); ok {
 		return l.addTo(g, deps)
 	}
 	if err := g.lock(); err != nil {

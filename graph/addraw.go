@@ -35,7 +35,7 @@ func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, o
 }
 
 func unknown(op driver.Op) error {
-	if _, ok := op.(*LaunchOp); ok {
+	if _, ok := op.(*launchOp); ok {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
 			"the launch of a graph becomes a node by Graph.Add, Scope.Do or Exec.Set alone, not in a batch, a plan or a flow, or of a Node.Set")
 	}

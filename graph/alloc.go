@@ -174,30 +174,3 @@ func (g *Graph) freeError(op *driver.FreeOp, err error) error {
 	}
 	return fmt.Errorf("%v: a node of another graph frees it, or it was freed outside of graphs before: %w", op, err)
 }
-
-// AllocParams returns the parameters of an allocation node: its size, location and address (CUDA
-// 11.4).
-func (n Node) AllocParams() (cu.CUDA_MEM_ALLOC_NODE_PARAMS, error) {
-	var p cu.CUDA_MEM_ALLOC_NODE_PARAMS
-	if err := n.lock(); err != nil {
-		return p, err
-	}
-	defer n.g.mu.Unlock()
-	if err := n.g.d.CuGraphMemAllocNodeGetParams(n.handle(), &p); err != nil {
-		return p, fmt.Errorf("%v of %v: parameters of an allocation: %w", n, n.g, err)
-	}
-	return p, nil
-}
-
-// FreePtr returns the address that a free node frees (CUDA 11.4).
-func (n Node) FreePtr() (driver.CUdeviceptr, error) {
-	if err := n.lock(); err != nil {
-		return 0, err
-	}
-	defer n.g.mu.Unlock()
-	p := new(driver.CUdeviceptr)
-	if err := n.g.d.CuGraphMemFreeNodeGetParams(n.handle(), p); err != nil {
-		return 0, fmt.Errorf("%v of %v: address of a free node: %w", n, n.g, err)
-	}
-	return *p, nil
-}

@@ -100,17 +100,17 @@ func TestGraphAllocatesUsesAndFrees(t *testing.T) {
 			k.run(x)
 			k.expect(out, 42)
 		}
-		p, err := a.AllocParams()
+		p, err := graph.ParamsOf[cu.CUDA_MEM_ALLOC_NODE_PARAMS](a)
 		k.ok(err)
 		if p.Dptr != tmp.Ptr() || p.Bytesize < elems*4 {
 			t.Errorf("allocation node: %+v", p)
 		}
-		ptr, err := f.FreePtr()
+		ptr, err := graph.ParamsOf[driver.CUdeviceptr](f)
 		k.ok(err)
 		if ptr != tmp.Ptr() {
 			t.Errorf("free node: %#x, want %#x", ptr, tmp.Ptr())
 		}
-		if _, err := f.AllocParams(); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		if _, err := graph.ParamsOf[cu.CUDA_MEM_ALLOC_NODE_PARAMS](f); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("allocation parameters of a free node: %v", err)
 		}
 		// Nothing of it stays: the exec may still be launched.
@@ -302,7 +302,7 @@ func (k *kit) expectLimits(g *graph.Graph, from, to graph.Node) {
 	_, err = k.graph().AddChild(g)
 	k.expectReason("child", err, no, "copied into a node")
 	k.expectReason("removal of a node", to.Destroy(), no, "can be removed")
-	k.expectReason("removal of a dependency", g.RemoveDependencies([]graph.Node{from}, []graph.Node{to}), no, "can be removed")
+	k.expectReason("removal of a dependency", g.RemoveEdges(edgesOf([]graph.Node{from}, []graph.Node{to})...), no, "can be removed")
 	x := k.exec(g)
 	_, err = g.Instantiate()
 	k.expectReason("second exec", err, no, "only one executable graph")
@@ -516,7 +516,7 @@ func TestApplyFollowsTheMemoryOfTheNewGraph(t *testing.T) {
 		x := k.exec(first)
 		k.run(x)
 		k.expect(b, 1)
-		how, err := x.Apply(second)
+		how, err := x.Update(second, graph.WithReinstantiate())
 		k.ok(err)
 		if !how.Reinstantiated {
 			t.Fatalf("%v", how)

@@ -19,7 +19,7 @@ func eachStep(k *kit) {
 	a, b := k.memory(), k.memory()
 	g := k.graph()
 	l := k.launch(k.plus, a, 1)
-	nodes, err := g.AddChain(nil, []driver.Op{l, l, l})
+	nodes, err := g.AddBatch(nil, graph.Chain([]driver.Op{l, l, l}))
 	k.ok(err)
 	x := k.exec(g)
 	bs := x.Bindings()

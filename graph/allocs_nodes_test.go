@@ -33,9 +33,10 @@ func rareNodes(k *kit) {
 	fill, err := g.AddNode(p, nil)
 	k.ok(err)
 	k.none("Node.SetParams", func() { k.ok(fill.SetParams(p)) })
-	k.none("AddAfter, amortised", func() {
-		_, err = g.AddAfter(l, graph.Programmatic(kernel))
+	k.none("Add, then AddEdges with data, amortised", func() {
+		n, err := g.Add(l)
 		k.ok(err)
+		k.ok(g.AddEdges(graph.Programmatic(kernel, n)))
 	})
 	k.run(x)
 }

@@ -59,8 +59,9 @@ func steadyState(k *kit) {
 	none("Add with two dependencies, amortised", func() { k.add(g, toA, n, fillNode) })
 	ops := []driver.Op{toA, toB, fill, copyOp}
 	nodes := make([]graph.Node, 0, len(ops))
-	none("AddChain, amortised", func() {
-		nodes, err = g.AddChain(nodes[:0], ops)
+	chain := graph.Chain(ops)
+	none("AddBatch of a chain, amortised", func() {
+		nodes, err = g.AddBatch(nodes[:0], chain)
 		k.ok(err)
 	})
 	p := k.chainPlan(ops...)

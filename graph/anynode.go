@@ -8,13 +8,13 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2; deps with data 12.3). Use
-// it for nodes that this package has no operation for. The driver writes its results to p (an
+// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2). Use it for nodes that this
+// package has no operation for. The driver writes its results to p (an
 // allocation's address, the bodies of a conditional node).
 //
 // The graph does not know what p refers to. It keeps alive what keep names. A child graph is
 // copied: to move one, use AddChildMove.
-func (g *Graph) AddNode(p *cu.CUgraphNodeParams, deps []Dep, keep ...life.Ref) (Node, error) {
+func (g *Graph) AddNode(p *cu.CUgraphNodeParams, deps []Node, keep ...life.Ref) (Node, error) {
 	if !g.exists() {
 		return Node{}, aGraph.Error(g == nil)
 	}
@@ -34,11 +34,11 @@ func (g *Graph) AddNode(p *cu.CUgraphNodeParams, deps []Dep, keep ...life.Ref) (
 	return n, nil
 }
 
-func (g *Graph) addNode(p *cu.CUgraphNodeParams, deps []Dep, keep []life.Ref) (Node, error) {
+func (g *Graph) addNode(p *cu.CUgraphNodeParams, deps []Node, keep []life.Ref) (Node, error) {
 	if p.Type == cu.CU_GRAPH_NODE_TYPE_GRAPH && p.Graph().Ownership == cu.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE {
 		return Node{}, invalid("a child graph that is handed over belongs to a Graph, which would destroy it as well; use AddChildMove")
 	}
-	from, data, err := g.dependencyData(deps, p.Type)
+	from, err := g.dependencies(deps)
 	if err != nil {
 		return Node{}, err
 	}
@@ -47,7 +47,7 @@ func (g *Graph) addNode(p *cu.CUgraphNodeParams, deps []Dep, keep []life.Ref) (N
 		return Node{}, err
 	}
 	var raw cu.CUgraphNode
-	if err := g.addGeneric(&raw, from, data, uintptr(len(deps)), p); err != nil {
+	if err := g.addGeneric(&raw, from, nil, uintptr(len(deps)), p); err != nil {
 		o.abandon()
 		o.flush()
 		return Node{}, err

@@ -26,7 +26,7 @@ func TestNodesByTaggedParameters(t *testing.T) {
 		b, c := k.memory(), k.memoryOf(1)
 		g := k.graph()
 		first := k.add(g, k.launch(k.plus, b, 1))
-		n, err := g.AddNode(fillParams(c, 9), []graph.Dep{{Node: first}}, c.Ref())
+		n, err := g.AddNode(fillParams(c, 9), []graph.Node{first}, c.Ref())
 		k.ok(err)
 		if typ, err := n.Type(); err != nil || typ != cu.CU_GRAPH_NODE_TYPE_MEMSET {
 			k.Errorf("%v, %v", typ, err)

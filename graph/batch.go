@@ -8,11 +8,29 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Item is one node of a batch: its operation and its dependencies.
+// Item describes one node of a batch or a plan.
 type Item struct {
 	Op    driver.Op
-	After []int  // items of the same batch, by index, that come before this one
-	Deps  []Node // nodes that the graph has already
+	After []int             // items of the same list, by index, that come before this one
+	Deps  []Node            // nodes that the graph has already; not for a plan
+	Name  string            // of the node, see Node.SetName
+	Uses  []driver.Declared // further memory accesses of the node, see Node.Declare
+}
+
+// Chain returns items for operations that each run after the previous one, the first after deps. It
+// is for AddBatch, and without deps for NewPlan.
+func Chain(ops []driver.Op, deps ...Node) []Item {
+	items, before := make([]Item, len(ops)), make([]int, len(ops))
+	for i, op := range ops {
+		items[i].Op = op
+		if i == 0 {
+			items[i].Deps = deps
+		} else {
+			before[i] = i - 1
+			items[i].After = before[i : i+1 : i+1]
+		}
+	}
+	return items
 }
 
 // AddBatch adds a node for each item and appends the nodes to dst, in order. It makes many calls
@@ -29,23 +47,6 @@ func (g *Graph) AddBatch(dst []Node, items []Item) ([]Node, error) {
 	defer b.done()
 	err := b.build()
 	runtime.KeepAlive(items) // the batch has addresses in the operations
-	if err != nil {
-		return dst, err
-	}
-	return b.nodes(dst), nil
-}
-
-// AddChain adds a node for each operation. Each runs after the previous one, the first after deps.
-// It appends the nodes to dst.
-func (g *Graph) AddChain(dst []Node, ops []driver.Op, deps ...Node) ([]Node, error) {
-	if err := g.lock(); err != nil {
-		return dst, err
-	}
-	defer g.mu.Unlock()
-	b := newChain(g, ops, deps)
-	defer b.done()
-	err := b.build()
-	runtime.KeepAlive(ops)
 	if err != nil {
 		return dst, err
 	}

@@ -9,16 +9,13 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// builder is a batch on its way into a graph. The new nodes' handles come to
-// lie in made, one behind the other, where later calls of the same crossing
-// find them; lists of dependencies that are not a part of it are put in from.
-// Neither may move while the driver has addresses in them. Builders are used
-// again, for whatever graph.
+// builder adds a batch to a graph. The driver writes the handles of the new nodes into made, in
+// order, where later calls of the same native call find them. Lists of dependencies that are not a
+// part of made are put into from. Neither may move while the driver has addresses in them. Builders
+// are reused for any graph.
 type builder struct {
 	g     *Graph
 	items []Item
-	ops   []driver.Op // a chain, if there are no items
-	deps  []Node      // of the first of the chain
 
 	batch *cu.Batch
 	made  []cu.CUgraphNode
@@ -29,25 +26,23 @@ type builder struct {
 	first int            // the item of the first call in the batch
 	mark  mark           // of the owners, before
 	print footprintMark
+
+	described bool       // an item has a name or uses
+	uses      []declared // of the items that have any
 }
 
 var builders = sync.Pool{New: func() any { return new(builder) }}
 
 func newBuilder(g *Graph, items []Item) *builder {
 	b := builders.Get().(*builder)
-	b.items = items
+	b.items, b.described = items, false
 	room := 0
 	for i := range items {
-		room += len(items[i].After) + len(items[i].Deps)
+		it := &items[i]
+		room += len(it.After) + len(it.Deps)
+		b.described = b.described || it.Name != "" || len(it.Uses) > 0
 	}
 	b.prepare(g, len(items), room)
-	return b
-}
-
-func newChain(g *Graph, ops []driver.Op, deps []Node) *builder {
-	b := builders.Get().(*builder)
-	b.ops, b.deps = ops, deps
-	b.prepare(g, len(ops), len(deps))
 	return b
 }
 
@@ -65,8 +60,10 @@ func (b *builder) prepare(g *Graph, n, room int) {
 
 // done lets go of the caller's slices and keeps the builder for another time.
 func (b *builder) done() {
+	clear(b.uses)
+	b.uses = b.uses[:0]
 	batches.put(b.batch)
-	b.g, b.items, b.ops, b.deps, b.last, b.batch = nil, nil, nil, nil, nil, nil
+	b.g, b.items, b.last, b.batch = nil, nil, nil, nil
 	builders.Put(b)
 }
 
@@ -84,24 +81,23 @@ func (b *builder) nodes(dst []Node) []Node {
 			g.index[raw] = first + uint32(i)
 		}
 	}
+	if b.described {
+		b.describe(dst[n:])
+	}
 	return dst
 }
 
-func (b *builder) op(i int) driver.Op {
-	if b.items != nil {
-		return b.items[i].Op
-	}
-	return b.ops[i]
-}
-
 func (b *builder) build() error {
+	if b.described {
+		if i, err := b.readUses(); err != nil {
+			return b.undo(i, err)
+		}
+	}
 	for i := 0; i < len(b.made); i++ {
 		if err := b.add(i); err != nil {
 			return b.undo(i, err)
 		}
-		if b.items == nil {
-			i = b.repeat(i)
-		}
+		i = b.repeat(i)
 		if b.batch.Len() >= callsAtOnce {
 			if at, err := b.flush(); err != nil {
 				return b.undo(at, err)
@@ -110,6 +106,9 @@ func (b *builder) build() error {
 	}
 	if at, err := b.flush(); err != nil {
 		return b.undo(at, err)
+	}
+	if i, err := b.keepUses(); err != nil {
+		return b.undo(i, err)
 	}
 	return nil
 }
@@ -128,7 +127,7 @@ func (e *failedAt) Error() string { return e.err.Error() }
 
 // add adds one node to the batch.
 func (b *builder) add(i int) error {
-	op := b.op(i)
+	op := b.items[i].Op
 	l, _ := op.(*driver.Launch)
 	if l != nil && l == b.last && !b.g.part {
 		return b.addAgain(i, l)
@@ -152,24 +151,29 @@ func (b *builder) add(i int) error {
 	return b.call(i, op, from, n)
 }
 
-// repeat adds the items after item i of a chain as long as they do the same, and returns the last
-// of them. Most long chains consist of few different operations.
+// repeat adds the items after item i as long as each does the same and runs after the previous one
+// alone. It returns the last of them. Most long chains consist of few different operations.
 func (b *builder) repeat(i int) int {
 	l := b.last
 	if l == nil || b.g.part || len(l.Attributes()) > 0 {
 		return i
 	}
 	from, p, raw := i, l.KernelNodeParams(), b.g.raw
-	for i+1 < len(b.made) && b.batch.Len() < callsAtOnce {
-		if next, ok := b.ops[i+1].(*driver.Launch); !ok || next != l {
-			break
-		}
+	for i+1 < len(b.made) && b.batch.Len() < callsAtOnce && b.items[i+1].repeats(l, i) {
 		i++
 		b.batch.GraphAddKernelNode(&b.made[i], raw, &b.made[i-1], 1, p)
 	}
-	b.g.keep.own.commitAgain(i - from)
-	b.g.prints.again(i - from)
+	if i > from {
+		b.g.keep.own.commitAgain(i - from)
+		b.g.prints.again(i - from)
+	}
 	return i
+}
+
+// repeats reports whether the item launches l again, right after item i.
+func (it *Item) repeats(l *driver.Launch, i int) bool {
+	next, ok := it.Op.(*driver.Launch)
+	return ok && next == l && len(it.After) == 1 && it.After[0] == i && len(it.Deps) == 0
 }
 
 // addAgain adds a node like the previous item, which was already checked.
@@ -244,7 +248,7 @@ func (b *builder) undo(i int, err error) error {
 		i, err = f.item, f.err
 	}
 	g := b.g
-	errs := []error{fmt.Errorf("item %d: %w", i, g.addError(b.op(i), err))}
+	errs := []error{fmt.Errorf("item %d: %w", i, g.addError(b.items[i].Op, err))}
 	for n := b.count - 1; n >= 0; n-- {
 		errs = append(errs, g.d.CuGraphDestroyNode(b.made[n]))
 	}

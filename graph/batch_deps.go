@@ -5,9 +5,6 @@ import "github.com/purecuda/cuda/driver/cu"
 // dependencies returns where the handles of what item i runs after lie, or will
 // lie when the driver reads them.
 func (b *builder) dependencies(i int) (*cu.CUgraphNode, uintptr, error) {
-	if b.items == nil {
-		return b.chained(i)
-	}
 	it := &b.items[i]
 	for _, a := range it.After {
 		if a < 0 || a >= i {
@@ -21,13 +18,6 @@ func (b *builder) dependencies(i int) (*cu.CUgraphNode, uintptr, error) {
 		return &b.made[it.After[0]], uintptr(len(it.After)), nil
 	}
 	return b.gather(it)
-}
-
-func (b *builder) chained(i int) (*cu.CUgraphNode, uintptr, error) {
-	if i > 0 {
-		return &b.made[i-1], 1, nil
-	}
-	return b.gather(&Item{Deps: b.deps})
 }
 
 // consecutive reports whether the handles lie one behind the other.
@@ -62,4 +52,44 @@ func (b *builder) gather(it *Item) (*cu.CUgraphNode, uintptr, error) {
 		return nil, 0, nil
 	}
 	return &b.from[start], uintptr(len(b.from) - start), nil
+}
+
+// readUses reads the declared uses of items, before any node is added.
+func (b *builder) readUses() (item int, err error) {
+	b.uses = b.uses[:0]
+	for i := range b.items {
+		if len(b.items[i].Uses) == 0 {
+			continue
+		}
+		d, err := declaredOf(b.items[i].Uses)
+		if err != nil {
+			return i, err
+		}
+		d.item = i
+		b.uses = append(b.uses, d)
+	}
+	return 0, nil
+}
+
+// keepUses has the graph retain the memory of the declared uses.
+func (b *builder) keepUses() (item int, err error) {
+	for i := range b.uses {
+		if err := b.g.owners().holdLoose(b.uses[i].refs); err != nil {
+			return b.uses[i].item, err
+		}
+	}
+	return 0, nil
+}
+
+// describe names the new nodes and notes their declared accesses.
+func (b *builder) describe(nodes []Node) {
+	for i := range b.items {
+		if name := b.items[i].Name; name != "" {
+			b.g.names.set(nodes[i].i, name)
+		}
+	}
+	for i := range b.uses {
+		d := &b.uses[i]
+		b.g.prints.declare(nodes[d.item].i, d.list)
+	}
 }

@@ -53,7 +53,7 @@ func TestChainOfAThousand(t *testing.T) {
 			ops[i] = plus
 		}
 		g := k.graph()
-		nodes, err := g.AddChain(nil, ops)
+		nodes, err := g.AddBatch(nil, graph.Chain(ops))
 		k.ok(err)
 		if len(nodes) != 1000 {
 			k.Fatalf("%d nodes", len(nodes))
@@ -127,7 +127,7 @@ func TestLongBatchThatFailsLeavesNothing(t *testing.T) {
 		}
 		g := k.graph()
 		first := k.add(g, l)
-		_, chain := g.AddChain(nil, append(ops, bad), first)
+		_, chain := g.AddBatch(nil, graph.Chain(append(ops, bad), first))
 		_, batch := g.AddBatch(nil, append(items, graph.Item{Op: bad, Deps: []graph.Node{first}}))
 		for what, err := range map[string]error{"a chain": chain, "a batch": batch} {
 			if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "item 2500") {
@@ -137,7 +137,7 @@ func TestLongBatchThatFailsLeavesNothing(t *testing.T) {
 		if n, err := g.Len(); n != 1 || err != nil {
 			k.Errorf("%d nodes are left, %v; want 1", n, err)
 		}
-		nodes, err := g.AddChain(nil, ops, first)
+		nodes, err := g.AddBatch(nil, graph.Chain(ops, first))
 		k.ok(err)
 		for i, n := range nodes {
 			after, err := n.Dependencies()

@@ -27,7 +27,7 @@ func newStepBench(b *testing.B) *stepBench {
 	}
 	g := s.graph()
 	var err error
-	s.nodes, err = g.AddChain(nil, s.ops)
+	s.nodes, err = g.AddBatch(nil, graph.Chain(s.ops))
 	s.ok(err)
 	s.x = s.exec(g)
 	s.run(s.x)
@@ -64,7 +64,7 @@ func BenchmarkRecapture(b *testing.B) {
 			for _, l := range s.all {
 				s.next(l)
 			}
-			return sc.DoAll(s.ops...)
+			return sc.Do(s.ops...)
 		},
 	}
 	for name, way := range ways {

@@ -60,7 +60,7 @@ func (b graphBench) add(g *graph.Graph, op driver.Op, deps ...graph.Node) graph.
 func (b graphBench) execOf(n int) (*graph.Exec, *graph.Graph, []graph.Node) {
 	b.Helper()
 	g := b.graph()
-	nodes, err := g.AddChain(nil, b.chain[:n])
+	nodes, err := g.AddBatch(nil, graph.Chain(b.chain[:n]))
 	b.ok(err)
 	return b.exec(g), g, nodes
 }
@@ -111,9 +111,9 @@ func BenchmarkAdd(b *testing.B) {
 
 func BenchmarkAddChain(b *testing.B) {
 	gb := newGraphBench(b)
-	nodes := make([]graph.Node, 0, chainLength)
+	nodes, chain := make([]graph.Node, 0, chainLength), graph.Chain(gb.chain)
 	gb.inFreshGraph(func(g *graph.Graph) {
-		_, err := g.AddChain(nodes, gb.chain)
+		_, err := g.AddBatch(nodes, chain)
 		gb.ok(err)
 	})
 }

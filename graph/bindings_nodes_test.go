@@ -217,7 +217,7 @@ func TestBoundConfiguration(t *testing.T) {
 		}
 		k.ok(bs.Launch(k.s)) // three blocks add one after another, or at once: not what they add is looked at
 		k.ok(bs.Send())
-		p, err := plus.KernelParams()
+		p, err := graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](plus)
 		k.ok(err)
 		if p.GridDimX != 1 {
 			k.Errorf("the graph has a grid of %d", p.GridDimX)

@@ -175,7 +175,7 @@ func TestBindingsAreSentAgainAfterAnUpdate(t *testing.T) {
 		k.ok(bs.Launch(k.s))
 		k.expect(b, 3)
 		g := k.capture(func(sc *graph.Scope) error {
-			return sc.DoAll(k.launch(k.plus, b, 100), k.launch(k.times, b, 2))
+			return sc.Do(k.launch(k.plus, b, 100), k.launch(k.times, b, 2))
 		})
 		r, err := x.Update(g)
 		k.ok(err)
@@ -195,7 +195,7 @@ func TestBindingsOfAnExecThatWasMadeAnewSaySo(t *testing.T) {
 		add := bind[uint32](k, bs, plus, ops[0], "v")
 		k.ok(bs.Launch(k.s))
 		g := k.capture(func(sc *graph.Scope) error { return sc.Do(ops[0]) })
-		how, err := x.Apply(g)
+		how, err := x.Update(g, graph.WithReinstantiate())
 		k.ok(err)
 		if !how.Reinstantiated {
 			k.Fatalf("%v", how)

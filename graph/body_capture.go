@@ -78,14 +78,14 @@ func (b *body) close() error {
 	return join([]error{closeNested(b.nested), b.g.Close()})
 }
 
-// captureIntoBody is CaptureInto for the body of a conditional node.
+// captureIntoBody captures into the body of a conditional node.
 func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
 	b, err := captureBody(g.outermost(), s, mode, record)
 	if err != nil {
 		return nil, err
 	}
 	last, err := g.takeBody(b, deps)
-	b.g.endAs(fmt.Errorf("%v was recorded for %v, whose nodes are made anew: take those that CaptureInto returned, or that Nodes lists: %w", b.g, g, driver.ErrClosed))
+	b.g.endAs(fmt.Errorf("%v was recorded for %v, whose nodes are made anew: take those of WithLast, or that Nodes lists: %w", b.g, g, driver.ErrClosed))
 	if err := join([]error{err, b.close()}); err != nil {
 		return nil, fmt.Errorf("cannot capture %v into %v: %w", s, g, err)
 	}

@@ -19,7 +19,7 @@ func (k *kit) latest(sc *graph.Scope) graph.Node {
 	if len(nodes) != 1 {
 		k.Fatalf("%d nodes were recorded last, want 1", len(nodes))
 	}
-	return nodes[0]
+	return nodes[0].From
 }
 
 func (k *kit) bodiesOf(n graph.Node) []*graph.Graph {
@@ -189,14 +189,14 @@ func TestNodesOfACaptureIntoABodyNameTheBody(t *testing.T) {
 		_, body, err := g.AddIf(k.cond(g, graph.WithDefault(1)))
 		k.ok(err)
 		var taken graph.Node
-		last, err := graph.CaptureInto(body, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+		last, err := intoGraph(body, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
 			k.ok(sc.Do(k.launch(k.plus, b, 1)))
 			taken = k.latest(sc)
 			return nil
 		})
 		k.ok(err)
 		_, err = taken.Type()
-		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "take those that CaptureInto returned") {
+		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "take those of WithLast") {
 			k.Errorf("a node of the capture: %v", err)
 		}
 		if len(last) != 1 || last[0].Graph() != body {

@@ -10,8 +10,8 @@ import "github.com/purecuda/cuda/driver"
 //	...
 //	next, err := b.Next()            // the last thing in the body: one round more
 //
-// This makes a loop of exactly 100 rounds. With [StartWhen] and [NextWhen] instead of Start and
-// Next, the loop also ends when a comparison of a word fails.
+// This makes a loop of exactly 100 rounds. With a Predicate for Start and Next, the loop also ends
+// when that does not hold.
 type Bound struct {
 	c       Cond
 	counter driver.View[uint32]
@@ -38,23 +38,20 @@ func (b Bound) Cond() Cond { return b.c }
 func (b Bound) Rounds() uint32 { return b.rounds }
 
 // Start returns the operation that sets the counter to 0, and the condition to 1 unless the limit
-// is 0. Place it before the WHILE node.
-func (b Bound) Start() (*driver.Launch, error) {
-	return b.c.prepare("cond_count", b.c, b.counter, uint32(0), b.rounds)
-}
+// is 0 or while, if given, does not hold. Place it before the WHILE node.
+func (b Bound) Start(while ...Predicate) (*driver.Launch, error) { return b.count(0, while) }
 
 // Next returns the operation that counts a round, and sets the condition to 1 if there have been
-// fewer rounds than the limit, else to 0. Place it at the end of the body.
-func (b Bound) Next() (*driver.Launch, error) {
-	return b.c.prepare("cond_count", b.c, b.counter, uint32(1), b.rounds)
-}
+// fewer rounds than the limit and while, if given, holds, else to 0. Place it at the end of the
+// body.
+func (b Bound) Next(while ...Predicate) (*driver.Launch, error) { return b.count(1, while) }
 
-// StartWhen is Bound.Start for a loop that also depends on a word, see [SetWhen].
-func StartWhen[T CondWord](b Bound, word driver.MemoryOf[T], cmp Cmp, constant T) (*driver.Launch, error) {
-	return setWhen(b.c, word, cmp, constant, &b, 0, b.rounds)
-}
-
-// NextWhen is Bound.Next for a loop that also depends on a word, see [SetWhen].
-func NextWhen[T CondWord](b Bound, word driver.MemoryOf[T], cmp Cmp, constant T) (*driver.Launch, error) {
-	return setWhen(b.c, word, cmp, constant, &b, 1, b.rounds)
+func (b Bound) count(step uint32, while []Predicate) (*driver.Launch, error) {
+	switch len(while) {
+	case 0:
+		return b.c.prepare("cond_count", b.c, b.counter, step, b.rounds)
+	case 1:
+		return b.c.setWhen(while[0], b.counter, step, b.rounds)
+	}
+	return nil, b.c.opError(invalid("%d predicates; a loop tests one", len(while)))
 }

@@ -46,8 +46,9 @@ const unnoted = ^uint64(0)
 
 // Burst calls record with a Burst of the scope. Operations passed to Burst.Do are recorded in
 // order, like those of Scope.Do, but possibly only when record returns. So record must not use the
-// stream in other ways. To change numbers between launches cheaply, use [driver.Arg]. Burst returns
-// the first error of an operation, even if record does not, before the error of record.
+// stream in other ways. It is for one launch recorded many times with other arguments, which
+// [driver.Arg] changes cheaply. For a list of operations, use Scope.Do. Burst returns the first
+// error of an operation, even if record does not, before the error of record.
 func (sc *Scope) Burst(record func(*Burst) error) error {
 	b, err := sc.newBurst()
 	if err != nil {
@@ -65,22 +66,6 @@ func (sc *Scope) Burst(record func(*Burst) error) error {
 		return join([]error{b.err, err})
 	}
 	return err
-}
-
-// DoAll records operations in order, as a Burst does.
-func (sc *Scope) DoAll(ops ...driver.Op) error {
-	b, err := sc.newBurst()
-	if err != nil {
-		return err
-	}
-	defer b.end()
-	for _, op := range ops {
-		if err := b.Do(op); err != nil {
-			return err
-		}
-	}
-	b.flush()
-	return b.err
 }
 
 func (sc *Scope) newBurst() (*Burst, error) {
@@ -116,21 +101,27 @@ func (b *Burst) end() {
 // they are: a program that captures the same step again finds them ready.
 var groups = sync.Pool{New: func() any { return &group{places: driver.NewLaunches()} }}
 
-// Do records an operation. It reads the operation before it returns, so you may change and reuse
-// it. The error may be that of an earlier operation, which it names. After an error nothing is
+// Do records operations in order. It reads them before it returns, so you may change and reuse
+// them. The error may be that of an earlier operation, which it names. After an error nothing is
 // recorded. Only one goroutine at a time may use a Burst.
-func (b *Burst) Do(op driver.Op) error {
+func (b *Burst) Do(ops ...driver.Op) error {
 	if b == nil || b.launches == nil && !b.ended {
 		return aBurst.Error(b == nil)
 	}
-	l, ok := op.(*driver.Launch)
-	if !ok || l == nil || !(l.AccessesVersion() == b.version && len(l.Attributes()) == 0) && !b.takes(l) {
-		return b.doSlowly(op)
-	}
-	b.launches.Add(l)
-	if b.launches.Len() == driver.MaxLaunches {
-		b.flush()
-		return b.err
+	for _, op := range ops {
+		l, ok := op.(*driver.Launch)
+		if !ok || l == nil || !(l.AccessesVersion() == b.version && len(l.Attributes()) == 0) && !b.takes(l) {
+			if err := b.doSlowly(op); err != nil {
+				return err
+			}
+			continue
+		}
+		b.launches.Add(l)
+		if b.launches.Len() == driver.MaxLaunches {
+			if b.flush(); b.err != nil {
+				return b.err
+			}
+		}
 	}
 	return nil
 }
@@ -181,7 +172,7 @@ func (b *Burst) doSlowly(op driver.Op) error {
 	if b.flush(); b.err != nil {
 		return b.err
 	}
-	if err := b.sc.Do(op); err != nil {
+	if err := b.sc.doOne(op); err != nil {
 		b.fail(0, err)
 		return b.err
 	}

@@ -50,7 +50,7 @@ func TestBurstKeepsTheOrderOfAllSortsOfOperations(t *testing.T) {
 		from, err := driver.CopyDevice[uint32](b, c)
 		k.ok(err)
 		g := k.capture(func(sc *graph.Scope) error {
-			return sc.DoAll(k.launch(k.plus, c, 1), fill, k.launch(k.plus, c, 2), k.launch(k.times, c, 5), from, k.launch(k.plus, b, 1))
+			return sc.Do(k.launch(k.plus, c, 1), fill, k.launch(k.plus, c, 2), k.launch(k.times, c, 5), from, k.launch(k.plus, b, 1))
 		})
 		k.run(k.exec(g))
 		k.expect(b, 31)
@@ -89,10 +89,10 @@ func TestBurstOnAForkedScope(t *testing.T) {
 		g := k.capture(func(sc *graph.Scope) error {
 			f, err := sc.Fork(other)
 			k.ok(err)
-			k.ok(f.DoAll(k.launch(k.plus, c, 1), k.launch(k.times, c, 3)))
-			k.ok(sc.DoAll(k.launch(k.plus, b, 1)))
+			k.ok(f.Do(k.launch(k.plus, c, 1), k.launch(k.times, c, 3)))
+			k.ok(sc.Do(k.launch(k.plus, b, 1)))
 			k.ok(sc.Join(f))
-			return sc.DoAll(k.sumOf(b, b, c))
+			return sc.Do(k.sumOf(b, b, c))
 		})
 		k.run(k.exec(g))
 		k.expect(b, 8)
@@ -110,7 +110,7 @@ func TestBurstKeepsWhatItRecordsAlive(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.memory(), k.memoryOf(10)
 		g := k.capture(func(sc *graph.Scope) error {
-			return sc.DoAll(k.launch(k.plus, b, 5), k.sumOf(a, a, b), k.launch(k.times, a, 2))
+			return sc.Do(k.launch(k.plus, b, 5), k.sumOf(a, a, b), k.launch(k.times, a, 2))
 		})
 		k.ok(b.Close())
 		x := k.exec(g)
@@ -126,7 +126,7 @@ func TestBurstNamesTheOperationThatIsRefused(t *testing.T) {
 		k.ok(closed.Close())
 		l := k.launch(k.plus, b, 1)
 		_, err := graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
-			return sc.DoAll(l, l, late, l)
+			return sc.Do(l, l, late, l)
 		})
 		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "operation 2") {
 			k.Errorf("got %v", err)
@@ -163,9 +163,9 @@ func TestBurstIsRefusedAfterItsEnd(t *testing.T) {
 			if err := sc.Burst(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 				k.Errorf("without a function: %v", err)
 			}
-			return sc.DoAll()
+			return sc.Do()
 		})
-		if err := scope.DoAll(l); !errors.Is(err, graph.ErrEnded) {
+		if err := scope.Do(l); !errors.Is(err, graph.ErrEnded) {
 			k.Errorf("after the capture: %v", err)
 		}
 	})

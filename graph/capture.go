@@ -25,16 +25,27 @@ import (
 // If record records nothing, the graph has no nodes (Graph.Len), and launching it does nothing.
 // That is not an error. Calls that act at once are not recorded: Buffer.CopyTo, CopyFrom and Fill,
 // and work in streams that are not part of the capture.
-func Capture(s *driver.Stream, mode Mode, record func(*Scope) error) (*Graph, error) {
+//
+// WithTarget captures into an existing graph. To also return a value of record, see package
+// graph/callable.
+func Capture(s *driver.Stream, mode Mode, record func(*Scope) error, opts ...CaptureOption) (*Graph, error) {
 	if record == nil {
 		return nil, invalid("capture of %v: no function to record", s)
 	}
-	return capture(s, mode, record, entry(record))
-}
-
-// capture is Capture where the program passed in the function at pc.
-func capture(s *driver.Stream, mode Mode, record func(*Scope) error, pc uintptr) (*Graph, error) {
-	r, err := beginAt(target{}, s, mode, pc)
+	var into target
+	if len(opts) > 0 {
+		into = targetOf(opts)
+	}
+	if into.chosen {
+		part, err := into.g.inNode()
+		if err != nil {
+			return nil, fmt.Errorf("cannot capture %v: %w", s, err)
+		}
+		if part {
+			return into.captureIntoPart(s, mode, record)
+		}
+	}
+	r, err := beginAt(into, s, mode, entry(record))
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +99,22 @@ type branch struct {
 }
 
 // Begin starts capturing s. The same goroutine must call End or Abort, unless the mode is
-// ModeRelaxed.
-func Begin(s *driver.Stream, mode Mode) (*Recording, error) {
-	r, err := begin(target{}, s, mode)
+// ModeRelaxed. For a graph nested in a node, use Capture.
+func Begin(s *driver.Stream, mode Mode, opts ...CaptureOption) (*Recording, error) {
+	var into target
+	if len(opts) > 0 {
+		into = targetOf(opts)
+	}
+	if into.chosen {
+		part, err := into.g.inNode()
+		if err != nil {
+			return nil, fmt.Errorf("cannot capture %v: %w", s, err)
+		}
+		if part {
+			return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "cannot begin to capture %v into %v, which lies in a node: use Capture", s, into.g)
+		}
+	}
+	r, err := begin(into, s, mode)
 	if err != nil {
 		return nil, err
 	}

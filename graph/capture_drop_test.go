@@ -134,7 +134,7 @@ func TestDroppedRecordingIntoAGraph(t *testing.T) {
 		g := k.graph()
 		first := k.add(g, k.launch(k.plus, b, 2))
 		onAGoroutine(func() {
-			r, err := graph.BeginInto(g, k.s, graph.ModeRelaxed, first)
+			r, err := beginInto(g, k.s, graph.ModeRelaxed, first)
 			if err == nil {
 				err = r.Scope().Do(k.launch(k.times, b, 3))
 			}

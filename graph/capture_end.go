@@ -53,6 +53,14 @@ func (r *Recording) abandon() {
 // end ends the capture. With a cause there is no graph, and the cause is the
 // first of the errors.
 func (r *recording) end(cause error) (*Graph, error) {
+	if r.into.last != nil {
+		g, last, err := r.endNodes(cause)
+		if err != nil {
+			return nil, err
+		}
+		r.into.ended(last)
+		return g, nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.mayEnd(); err != nil {

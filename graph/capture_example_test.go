@@ -8,7 +8,7 @@ import (
 )
 
 // What is recorded and what is added by hand become one graph.
-func ExampleCaptureInto() {
+func ExampleWithTarget() {
 	c, s, plus, times, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
 	must(err)
@@ -20,9 +20,10 @@ func ExampleCaptureInto() {
 	defer g.Close()
 	before, err := g.Add(add)
 	must(err)
-	last, err := graph.CaptureInto(g, s, graph.ModeThreadLocal, []graph.Node{before}, func(sc *graph.Scope) error {
+	var last []graph.Node
+	_, err = graph.Capture(s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		return sc.Do(mul)
-	})
+	}, graph.WithTarget(g, before), graph.WithLast(&last))
 	must(err)
 	_, err = g.Add(add, last...)
 	must(err)

@@ -10,7 +10,7 @@ import (
 
 // Graph returns the graph that is being recorded, to inspect it and to add nodes to it. The capture
 // returns the same graph when it ends. Added nodes run where their dependencies say. To make later
-// recorded work run after them, use AddDependencies.
+// recorded work run after them, use SetDependencies.
 //
 // Until the capture ends the graph cannot be closed, and nodes cannot be destroyed. If the capture
 // fails, it is closed.

@@ -40,12 +40,12 @@ func byHandInside(k *kit) {
 			k.ok(err)
 			inside, err = sc.Graph()
 			k.ok(err)
-			byHand = k.add(inside, k.launch(k.times, b, 5), before...)
-			k.ok(sc.SetDependencies(byHand))
-			after, err := sc.Dependencies()
+			byHand = k.add(inside, k.launch(k.times, b, 5), froms(before)...)
+			k.ok(sc.SetDependencies(after(byHand)...))
+			deps, err := sc.Dependencies()
 			k.ok(err)
-			if !slices.Equal(after, []graph.Node{byHand}) {
-				k.Errorf("%v: dependencies %v after SetDependencies(%v)", mode, after, byHand)
+			if !slices.Equal(deps, after(byHand)) {
+				k.Errorf("%v: dependencies %v after SetDependencies(%v)", mode, deps, byHand)
 			}
 			return sc.Do(k.launch(k.plus, b, 1))
 		})
@@ -73,10 +73,10 @@ func TestAddDependenciesJoinsWhatWasAddedByHand(t *testing.T) {
 			k.ok(err)
 			n := k.add(inside, k.launch(k.plus, a, 9))
 			k.ok(sc.Do(k.launch(k.plus, b, 4)))
-			k.ok(sc.AddDependencies(n, n))
+			k.ok(alsoAfter(sc, n, n))
 			deps, err := sc.Dependencies()
 			k.ok(err)
-			if len(deps) != 2 || !slices.Contains(deps, n) {
+			if len(deps) != 2 || !slices.Contains(froms(deps), n) {
 				k.Errorf("dependencies %v", deps)
 			}
 			return sc.Do(sum)
@@ -104,7 +104,7 @@ func TestGraphDuringACaptureKeepsThingsAlive(t *testing.T) {
 			k.ok(err)
 			deps, err := sc.Dependencies()
 			k.ok(err)
-			k.ok(sc.SetDependencies(k.add(inside, ops[1], deps...)))
+			k.ok(sc.SetDependencies(after(k.add(inside, ops[1], froms(deps)...))...))
 			return sc.Do(ops[2])
 		})
 		k.ok(errors.Join(one.Close(), two.Close(), three.Close()))
@@ -174,7 +174,7 @@ func TestDependenciesRefuseNodesOfOtherGraphs(t *testing.T) {
 		k.ok(err)
 		g := k.capture(func(sc *graph.Scope) error {
 			for what, err := range map[string]error{
-				"another graph's": sc.SetDependencies(far), "none": sc.AddDependencies(graph.Node{}),
+				"another graph's": sc.SetDependencies(after(far)...), "none": alsoAfter(sc, graph.Node{}),
 			} {
 				if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 					k.Errorf("%s: %v", what, err)
@@ -196,7 +196,7 @@ func TestGraphAndDependenciesAreRefusedAfterTheCapture(t *testing.T) {
 		})
 		for what, err := range map[string]error{
 			"Graph": second(kept.Graph()), "Dependencies": second(kept.Dependencies()),
-			"SetDependencies": kept.SetDependencies(), "AddDependencies": kept.AddDependencies(),
+			"SetDependencies": kept.SetDependencies(), "AddDependencies": alsoAfter(kept),
 		} {
 			if !errors.Is(err, graph.ErrEnded) {
 				k.Errorf("%s: %v, want ErrEnded", what, err)

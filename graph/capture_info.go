@@ -58,15 +58,6 @@ func (i *captureInfo) edges(g *Graph) []Edge {
 	return edges
 }
 
-// Dependencies returns the nodes that the next operation of the scope will run after.
-func (sc *Scope) Dependencies() ([]Node, error) {
-	edges, err := sc.Pending()
-	if err != nil {
-		return nil, err
-	}
-	return froms(edges), nil
-}
-
 func froms(edges []Edge) []Node {
 	nodes := make([]Node, len(edges))
 	for i, e := range edges {
@@ -75,9 +66,9 @@ func froms(edges []Edge) []Node {
 	return nodes
 }
 
-// Pending returns Dependencies as edges, with the data of the edges to the next operation (CUDA
-// 12.3). Their To is the zero Node.
-func (sc *Scope) Pending() ([]Edge, error) {
+// Dependencies returns the edges to the next operation that the scope will record, with their data
+// (CUDA 12.3). Their From is the node that it runs after, their To the zero Node.
+func (sc *Scope) Dependencies() ([]Edge, error) {
 	r, err := sc.lockUsable()
 	if err != nil {
 		return nil, err
@@ -103,33 +94,12 @@ func (r *recording) pending(s *driver.Stream) ([]Edge, error) {
 	return i.edges(g), nil
 }
 
-// SetDependencies makes the next operation of the scope run after these nodes of the recorded graph
-// only, instead of the current dependencies. What was recorded in the scope then needs no join.
-func (sc *Scope) SetDependencies(nodes ...Node) error {
-	return sc.depend(cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES, plain(nodes))
-}
-
-// AddDependencies makes the next operation of the scope also run after these nodes of the recorded
-// graph.
-func (sc *Scope) AddDependencies(nodes ...Node) error {
-	return sc.depend(cu.CU_STREAM_ADD_CAPTURE_DEPENDENCIES, plain(nodes))
-}
-
-// SetPending is SetDependencies for edges with data, as Pending returns them (CUDA 12.3). It
-// ignores their To.
-func (sc *Scope) SetPending(edges ...Edge) error {
-	return sc.depend(cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES, edges)
-}
-
-func plain(nodes []Node) []Edge {
-	edges := make([]Edge, len(nodes))
-	for i, n := range nodes {
-		edges[i].From = n
-	}
-	return edges
-}
-
-func (sc *Scope) depend(how cu.CUstreamUpdateCaptureDependencies_flags, edges []Edge) error {
+// SetDependencies makes the next operation of the scope run after the From nodes of these edges
+// only, which must be of the recorded graph, instead of the current dependencies. What was recorded
+// in the scope then needs no join. It ignores To. Data needs CUDA 12.3.
+//
+// To let the next operation also run after n, pass the result of Dependencies and Edge{From: n}.
+func (sc *Scope) SetDependencies(edges ...Edge) error {
 	r, err := sc.lockUsable()
 	if err != nil {
 		return err
@@ -143,23 +113,23 @@ func (sc *Scope) depend(how cu.CUstreamUpdateCaptureDependencies_flags, edges []
 		return err
 	}
 	defer g.mu.Unlock()
-	if err := sc.update(g, how, edges); err != nil {
+	if err := sc.update(g, edges); err != nil {
 		return fmt.Errorf("dependencies of the capture of %v: %w", sc.s, err)
 	}
 	sc.b.open = true
 	return nil
 }
 
-func (sc *Scope) update(g *Graph, how cu.CUstreamUpdateCaptureDependencies_flags, edges []Edge) error {
+func (sc *Scope) update(g *Graph, edges []Edge) error {
 	nodes, data, err := g.rawEdges(edges)
 	if err != nil {
 		return err
 	}
-	d, n := sc.s.Driver(), uintptr(len(nodes))
+	d, n, how := sc.s.Driver(), uintptr(len(nodes)), uint32(cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES)
 	if d.Has(cu.FnCuStreamUpdateCaptureDependencies) || data != nil {
-		return d.CuStreamUpdateCaptureDependencies(sc.s.Raw(), unsafe.SliceData(nodes), unsafe.SliceData(data), n, uint32(how))
+		return d.CuStreamUpdateCaptureDependencies(sc.s.Raw(), unsafe.SliceData(nodes), unsafe.SliceData(data), n, how)
 	}
-	return d.CuStreamUpdateCaptureDependencies_v11030(sc.s.Raw(), unsafe.SliceData(nodes), n, uint32(how))
+	return d.CuStreamUpdateCaptureDependencies_v11030(sc.s.Raw(), unsafe.SliceData(nodes), n, how)
 }
 
 // rawEdges returns dependencies as C takes them, each once: the driver refuses

@@ -2,71 +2,62 @@ package graph
 
 import (
 	"fmt"
-	"runtime"
 
-	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
 )
 
-// target is a graph that exists before the capture into it.
+// target is where a capture records to, as the options say: a new graph, or one that exists.
 type target struct {
 	g      *Graph
+	chosen bool // WithTarget was given, if only with a nil graph
 	deps   []Node
-	before map[cu.CUgraphNode]bool // its nodes
+	last   *[]Node                 // see WithLast
+	before map[cu.CUgraphNode]bool // the nodes of g
 }
 
-// CaptureInto is Capture into an existing graph, which may be nested in a node of another (CUDA
-// 12.3). The recorded work runs after deps. CaptureInto returns the last nodes: depend on them to
-// run after all recorded work.
+// CaptureOption changes how Capture and Begin capture.
+type CaptureOption func(*target)
+
+// WithTarget captures into an existing graph, which may be nested in a node of another (CUDA 12.3).
+// The recorded work runs after deps, and the capture returns g. WithLast returns the last nodes.
 //
-// If record fails, or leaves a fork that was not joined, the graph is unchanged. An exception is a
-// graph with memory nodes: CUDA cannot remove nodes from it, so the recorded work stays and the
+// If the capture fails, or leaves a fork that was not joined, the graph is unchanged. An exception
+// is a graph with memory nodes: CUDA cannot remove nodes from it, so the recorded work stays and the
 // error says so. If the capture is invalidated, CUDA destroys the graph with everything in it. To
-// risk nothing, use Capture and AddChild. CaptureInto does so itself for a graph in a child graph
-// node, because there CUDA would destroy what the node still refers to.
+// risk nothing, capture a new graph and use AddChild. A capture into a graph in a child graph node
+// does so itself, because there CUDA would destroy what the node still refers to.
 //
 // A capture into the body of a conditional node creates the nodes in the body once it has ended
 // well. It supports kernels, copies, fills, empty nodes, child graphs, and conditional nodes by
 // Scope.If, IfElse, While and Switch. Nodes taken from its scope become invalid when it ends: use
-// the returned ones.
+// those of WithLast.
 //
 // Until the capture ends the graph cannot be closed or captured into again, and its nodes cannot be
 // destroyed.
-func CaptureInto(g *Graph, s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
-	if record == nil {
-		return nil, invalid("capture of %v: no function to record", s)
-	}
-	part, err := g.inNode()
-	if err != nil {
-		return nil, fmt.Errorf("cannot capture %v: %w", s, err)
-	}
-	if part {
-		return g.captureIntoPart(s, mode, deps, record)
-	}
-	r, err := beginAt(target{g: g, deps: deps}, s, mode, entry(record))
-	if err != nil {
-		return nil, err
-	}
-	defer r.abandon()
-	_, last, err := r.endNodes(record(&r.scope))
-	return last, err
+func WithTarget(g *Graph, deps ...Node) CaptureOption {
+	return func(t *target) { t.g, t.chosen, t.deps = g, true, deps }
 }
 
-// BeginInto is Begin for a capture into an existing graph: see CaptureInto. End returns that graph,
-// EndNodes also the last nodes. For a graph nested in a node, use CaptureInto.
-func BeginInto(g *Graph, s *driver.Stream, mode Mode, deps ...Node) (*Recording, error) {
-	part, err := g.inNode()
-	if err != nil {
-		return nil, fmt.Errorf("cannot capture %v: %w", s, err)
+// WithLast stores the last nodes when the capture ends without an error: depend on them to run
+// after all recorded work.
+func WithLast(nodes *[]Node) CaptureOption {
+	return func(t *target) { t.last = nodes }
+}
+
+// targetOf applies options. Applying moves the target to the heap, so Capture calls this only if
+// there are options.
+func targetOf(opts []CaptureOption) target {
+	var t target
+	absent.Apply(opts, &t)
+	return t
+}
+
+// ended stores the last nodes of a capture that ended well.
+func (t *target) ended(last []Node) {
+	if t.last != nil {
+		*t.last = last
 	}
-	if part {
-		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "cannot begin to capture %v into %v, which lies in a node: use CaptureInto", s, g)
-	}
-	r, err := begin(target{g: g, deps: deps}, s, mode)
-	if err != nil {
-		return nil, err
-	}
-	return r.watched()
 }
 
 // inNode reports whether the graph lies in a node.
@@ -78,15 +69,7 @@ func (g *Graph) inNode() (bool, error) {
 	return g.part, nil
 }
 
-// EndNodes is End that also returns the nodes to depend on to run after the recorded work.
-func (r *Recording) EndNodes() (*Graph, []Node, error) {
-	if !r.exists() {
-		return nil, nil, aCapture.Error(r == nil)
-	}
-	defer runtime.KeepAlive(r)
-	return r.endNodes(nil)
-}
-
+// endNodes is end that also returns the nodes to depend on to run after the recorded work.
 func (r *recording) endNodes(cause error) (*Graph, []Node, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

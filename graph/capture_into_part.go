@@ -6,26 +6,32 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// captureIntoPart is CaptureInto for a graph that lies in a node. If CUDA
-// captured into it and failed, it would destroy a graph that the node refers to,
-// and whatever touches the node next would crash the process (seen on driver
-// 580). So what is recorded becomes a child graph in the part.
-func (g *Graph) captureIntoPart(s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
-	if err := g.takes(s, deps); err != nil {
+// captureIntoPart captures into a graph that lies in a node. If CUDA captured into it and failed, it
+// would destroy a graph that the node refers to, and the next use of the node would crash the
+// process (seen on driver 580). So what is recorded becomes a child graph in the part.
+func (t *target) captureIntoPart(s *driver.Stream, mode Mode, record func(*Scope) error) (*Graph, error) {
+	g := t.g
+	if err := g.takes(s, t.deps); err != nil {
 		return nil, fmt.Errorf("cannot capture %v into %v: %w", s, g, err)
 	}
 	if g.isBody() {
-		return g.captureIntoBody(s, mode, deps, record)
+		last, err := g.captureIntoBody(s, mode, t.deps, record)
+		if err != nil {
+			return nil, err
+		}
+		t.ended(last)
+		return g, nil
 	}
 	child, err := Capture(s, mode, record)
 	if err != nil {
 		return nil, err
 	}
-	n, err := g.AddChild(child, deps...)
+	n, err := g.AddChild(child, t.deps...)
 	if err := join([]error{err, child.Close()}); err != nil {
 		return nil, err
 	}
-	return []Node{n}, nil
+	t.ended([]Node{n})
+	return g, nil
 }
 
 // takes says before anything is recorded what would be in the way of it.

@@ -18,7 +18,7 @@ func TestCaptureIntoAGraphRunsBehindTheDependencies(t *testing.T) {
 			b := k.memory()
 			g := k.graph()
 			first := k.add(g, k.launch(k.plus, b, 2))
-			last, err := graph.CaptureInto(g, k.s, mode, []graph.Node{first}, func(sc *graph.Scope) error {
+			last, err := intoGraph(g, k.s, mode, []graph.Node{first}, func(sc *graph.Scope) error {
 				return errors.Join(sc.Do(k.launch(k.times, b, 5)), sc.Do(k.launch(k.plus, b, 1)))
 			})
 			k.ok(err)
@@ -39,7 +39,7 @@ func TestCaptureIntoAGraphWithoutWorkGoesOnFromTheDependencies(t *testing.T) {
 		b := k.memory()
 		g := k.graph()
 		first := k.add(g, k.launch(k.plus, b, 2))
-		last, err := graph.CaptureInto(g, k.s, graph.ModeThreadLocal, []graph.Node{first}, func(*graph.Scope) error { return nil })
+		last, err := intoGraph(g, k.s, graph.ModeThreadLocal, []graph.Node{first}, func(*graph.Scope) error { return nil })
 		k.ok(err)
 		if !slices.Equal(last, []graph.Node{first}) {
 			k.Errorf("last nodes %v, want %v", last, first)
@@ -54,7 +54,7 @@ func TestCaptureIntoAGraphIsUndoneWhenTheFunctionFails(t *testing.T) {
 		g := k.graph()
 		first := k.add(g, k.launch(k.plus, b, 2))
 		var added graph.Node
-		last, err := graph.CaptureInto(g, k.s, graph.ModeGlobal, []graph.Node{first}, func(sc *graph.Scope) error {
+		last, err := intoGraph(g, k.s, graph.ModeGlobal, []graph.Node{first}, func(sc *graph.Scope) error {
 			k.ok(sc.Do(k.launch(k.times, b, 5)))
 			inside, err := sc.Graph()
 			k.ok(err)
@@ -83,7 +83,7 @@ func TestCaptureIntoAGraphThatIsInvalidatedDestroysIt(t *testing.T) {
 		g := k.graph()
 		first := k.add(g, k.launch(k.plus, b, 2))
 		x := k.exec(g)
-		_, err := graph.CaptureInto(g, k.s, graph.ModeGlobal, nil, func(sc *graph.Scope) error {
+		_, err := intoGraph(g, k.s, graph.ModeGlobal, nil, func(sc *graph.Scope) error {
 			_, _ = driver.Alloc[byte](k.c, 64)
 			return sc.Do(k.launch(k.plus, b, 1))
 		})
@@ -111,7 +111,7 @@ func TestCaptureIntoAGraphIsUndoneWhenAStreamIsNotJoined(t *testing.T) {
 		b, other := k.memory(), k.stream()
 		g := k.graph()
 		first := k.add(g, k.launch(k.plus, b, 2))
-		_, err := graph.CaptureInto(g, k.s, graph.ModeGlobal, []graph.Node{first}, func(sc *graph.Scope) error {
+		_, err := intoGraph(g, k.s, graph.ModeGlobal, []graph.Node{first}, func(sc *graph.Scope) error {
 			f, err := sc.Fork(other)
 			k.ok(err)
 			return f.Do(k.launch(k.times, b, 5))
@@ -134,19 +134,20 @@ func TestBeginIntoAGraph(t *testing.T) {
 		b := k.memory()
 		g := k.graph()
 		first := k.add(g, k.launch(k.plus, b, 2))
-		r, err := graph.BeginInto(g, k.s, graph.ModeThreadLocal, first)
+		var last []graph.Node
+		r, err := graph.Begin(k.s, graph.ModeThreadLocal, graph.WithTarget(g, first), graph.WithLast(&last))
 		k.ok(err)
 		defer r.Abort()
 		k.ok(r.Scope().Do(k.launch(k.times, b, 5)))
 		for what, err := range map[string]error{
 			"Close": g.Close(), "Destroy": first.Destroy(),
-			"BeginInto": second(graph.BeginInto(g, k.stream(), graph.ModeThreadLocal)),
+			"BeginInto": second(beginInto(g, k.stream(), graph.ModeThreadLocal)),
 		} {
 			if !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) || !strings.Contains(err.Error(), "capture_into_test.go") {
 				k.Errorf("%s during the capture: %v, want a refusal that names this file", what, err)
 			}
 		}
-		same, last, err := r.EndNodes()
+		same, err := r.End()
 		k.ok(err)
 		if same != g || len(last) != 1 {
 			k.Errorf("got %v, %v", same, last)
@@ -161,18 +162,18 @@ func TestCaptureIntoAGraphInANode(t *testing.T) {
 		b := k.memory()
 		g := k.graph()
 		n, inner, deps := k.inNode(g, k.launch(k.plus, b, 1))
-		last, err := graph.CaptureInto(inner, k.s, graph.ModeThreadLocal, deps, func(sc *graph.Scope) error {
+		last, err := intoGraph(inner, k.s, graph.ModeThreadLocal, deps, func(sc *graph.Scope) error {
 			return errors.Join(sc.Do(k.launch(k.times, b, 6)), sc.Do(k.launch(k.plus, b, 1)))
 		})
 		k.ok(err)
 		k.add(inner, k.launch(k.times, b, 2), last...)
-		if _, err := graph.BeginInto(inner, k.s, graph.ModeRelaxed); !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) {
+		if _, err := beginInto(inner, k.s, graph.ModeRelaxed); !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) {
 			k.Errorf("BeginInto: %v", err)
 		}
 		k.run(k.exec(g))
 		k.expect(b, 26)
 		k.ok(n.Destroy())
-		if _, err := graph.CaptureInto(inner, k.s, graph.ModeRelaxed, nil, func(*graph.Scope) error { return nil }); !errors.Is(err, driver.ErrClosed) {
+		if _, err := intoGraph(inner, k.s, graph.ModeRelaxed, nil, func(*graph.Scope) error { return nil }); !errors.Is(err, driver.ErrClosed) {
 			k.Errorf("into a graph that is gone: %v", err)
 		}
 	})
@@ -199,7 +200,7 @@ func (k *kit) inNode(g *graph.Graph, op driver.Op) (graph.Node, *graph.Graph, []
 func TestCaptureIntoAGraphSaysWhatItCannotUndo(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.graph()
-		_, err := graph.CaptureInto(g, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+		_, err := intoGraph(g, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
 			var p driver.CUdeviceptr
 			k.ok(k.c.Driver().CuMemAllocAsync(&p, 64, sc.Stream().Raw()))
 			return errRecord
@@ -220,7 +221,7 @@ func TestCaptureIntoAGraphInANodeThatFails(t *testing.T) {
 		b := k.memory()
 		g := k.graph()
 		_, inner, deps := k.inNode(g, k.launch(k.plus, b, 1))
-		_, err := graph.CaptureInto(inner, k.s, graph.ModeGlobal, deps, func(sc *graph.Scope) error {
+		_, err := intoGraph(inner, k.s, graph.ModeGlobal, deps, func(sc *graph.Scope) error {
 			k.ok(sc.Do(k.launch(k.times, b, 6)))
 			_, err := driver.Alloc[byte](k.c, 64)
 			return err
@@ -258,11 +259,11 @@ func TestCaptureIntoRefusesWrongGraphs(t *testing.T) {
 			{"no node", g, make([]graph.Node, 1), driver.CUDA_ERROR_INVALID_VALUE},
 			{"another driver", far, nil, driver.CUDA_ERROR_INVALID_VALUE},
 		} {
-			if _, err := graph.CaptureInto(wrong.g, k.s, graph.ModeGlobal, wrong.deps, nothing); !errors.Is(err, wrong.want) {
+			if _, err := intoGraph(wrong.g, k.s, graph.ModeGlobal, wrong.deps, nothing); !errors.Is(err, wrong.want) {
 				k.Errorf("%s: %v, want %v", wrong.what, err, wrong.want)
 			}
 		}
-		if _, err := graph.CaptureInto(g, k.s, graph.ModeGlobal, nil, nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		if _, err := intoGraph(g, k.s, graph.ModeGlobal, nil, nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("nil function: %v", err)
 		}
 		k.usable(k.s)
@@ -273,7 +274,7 @@ func TestCaptureIntoNeedsCUDA123(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 12020}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
 		g := k.graph()
-		_, err := graph.CaptureInto(g, k.s, graph.ModeGlobal, nil, func(*graph.Scope) error { return nil })
+		_, err := intoGraph(g, k.s, graph.ModeGlobal, nil, func(*graph.Scope) error { return nil })
 		if !errors.Is(err, driver.ErrNotSupported) || !strings.Contains(err.Error(), "12.3") || !strings.Contains(err.Error(), g.String()) {
 			k.Errorf("got %v", err)
 		}
@@ -291,7 +292,7 @@ func TestCaptureIntoABodyNamesIt(t *testing.T) {
 		s, err := k.c.NewStream()
 		k.ok(err)
 		k.ok(s.Close())
-		_, err = graph.CaptureInto(body, s, graph.ModeThreadLocal, nil, func(*graph.Scope) error {
+		_, err = intoGraph(body, s, graph.ModeThreadLocal, nil, func(*graph.Scope) error {
 			k.Error("recorded on a closed stream")
 			return nil
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/callable"
 	"github.com/purecuda/cuda/internal/faulty"
 	"github.com/purecuda/cuda/internal/gputest"
 )
@@ -32,14 +33,14 @@ var forms = []form{
 		return errors.Join(err, g.Close())
 	}},
 	{"CaptureValue", func(k *kit, s *driver.Stream, mode graph.Mode, record func(*graph.Scope) error) error {
-		g, out, err := graph.CaptureValue(s, mode, func(sc *graph.Scope) (int, error) { return 1, record(sc) })
+		g, out, err := callable.CaptureValue(s, mode, func(sc *graph.Scope) (int, error) { return 1, record(sc) })
 		if err != nil && (g != nil || out != nil) {
 			k.Errorf("a graph or an output, and an error: %v", err)
 		}
 		return errors.Join(err, g.Close())
 	}},
 	{"CaptureReady", func(k *kit, s *driver.Stream, mode graph.Mode, record func(*graph.Scope) error) error {
-		c, err := graph.CaptureReady(background, s, mode, func(sc *graph.Scope) (int, error) { return 1, record(sc) })
+		c, err := callable.CaptureReady(background, s, mode, func(sc *graph.Scope) (int, error) { return 1, record(sc) })
 		if err != nil && c != nil {
 			k.Errorf("something captured, and an error: %v", err)
 		}
@@ -51,7 +52,7 @@ var forms = []form{
 			return err
 		}
 		defer g.Close()
-		last, err := graph.CaptureInto(g, s, mode, nil, record)
+		last, err := intoGraph(g, s, mode, nil, record)
 		if err != nil && last != nil {
 			k.Errorf("nodes and an error: %v", err)
 		}
@@ -75,7 +76,7 @@ var forms = []form{
 			return err
 		}
 		defer g.Close()
-		r, err := graph.BeginInto(g, s, mode)
+		r, err := beginInto(g, s, mode)
 		if err != nil {
 			return err
 		}
@@ -344,7 +345,7 @@ func readyFails(t *testing.T, symbol string, opts func(k *kit) []graph.Option) {
 	b := k.memory()
 	more := opts(k)
 	lib.FailCall(symbol, 1, uint32(injected))
-	c, err := graph.CaptureReady(background, k.s, graph.ModeGlobal, func(sc *graph.Scope) (int, error) {
+	c, err := callable.CaptureReady(background, k.s, graph.ModeGlobal, func(sc *graph.Scope) (int, error) {
 		return 1, sc.Do(k.launch(k.plus, b, 1))
 	}, more...)
 	lib.Stop()
@@ -387,7 +388,7 @@ func TestMatrixTheWaitIsCancelled(t *testing.T) {
 		release := func() { once.Do(func() { close(hold) }) }
 		defer time.AfterFunc(20*time.Second, release).Stop()
 		k.ok(k.s.HostFunc(func() { <-hold }))
-		c, err := graph.CaptureReady(ctx, k.s, graph.ModeThreadLocal, func(sc *graph.Scope) (int, error) {
+		c, err := callable.CaptureReady(ctx, k.s, graph.ModeThreadLocal, func(sc *graph.Scope) (int, error) {
 			return 1, sc.Do(k.launch(k.plus, b, 1))
 		})
 		release()

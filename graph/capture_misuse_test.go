@@ -111,7 +111,6 @@ func TestCaptureCallsFromAHostFunctionAreRefused(t *testing.T) {
 		k.ok(err)
 		refused := make(chan map[string]error, 1)
 		k.ok(busy.HostFunc(func() {
-			_, _, nodes := r.EndNodes()
 			active := errors.New("active")
 			if !sc.Active() {
 				active = driver.CUDA_ERROR_NOT_PERMITTED
@@ -121,7 +120,7 @@ func TestCaptureCallsFromAHostFunctionAreRefused(t *testing.T) {
 				"Do":    sc.Do(op), "Fork": second(sc.Fork(free)), "Join": sc.Join(f), "Graph": second(sc.Graph()),
 				"Dependencies": second(sc.Dependencies()), "SetDependencies": sc.SetDependencies(),
 				"Relaxed": sc.Relaxed(func() error { return nil }), "ID": second(sc.ID()), "Active": active,
-				"End": second(r.End()), "Abort": r.Abort(), "EndNodes": nodes,
+				"End": second(r.End()), "Abort": r.Abort(),
 			}
 		}))
 		for what, err := range <-refused {
@@ -294,7 +293,7 @@ func sideBySide(s *driver.Stream, op driver.Op, mode graph.Mode, base *graph.Gra
 	if err != nil {
 		return err
 	}
-	_, err = graph.CaptureInto(base, s, mode, nil, func(sc *graph.Scope) error { return sc.Do(op) })
+	_, err = intoGraph(base, s, mode, nil, func(sc *graph.Scope) error { return sc.Do(op) })
 	return errors.Join(err, g.Close())
 }
 

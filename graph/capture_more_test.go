@@ -10,6 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/callable"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -158,7 +159,7 @@ func TestCaptureIDAndStatus(t *testing.T) {
 func TestCaptureOutputIsHandedOutOnce(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory()
-		g, out, err := graph.CaptureValue(k.s, graph.ModeRelaxed, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
+		g, out, err := callable.CaptureValue(k.s, graph.ModeRelaxed, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
 			return b, sc.Do(k.launch(k.plus, b, 1))
 		})
 		k.ok(err)
@@ -183,7 +184,7 @@ func TestCaptureOutputIsHandedOutOnce(t *testing.T) {
 		if taken != 1 {
 			k.Errorf("handed out %d times", taken)
 		}
-		if v, ok := (*graph.Output[int])(nil).Take(); v != 0 || ok {
+		if v, ok := (*callable.Output[int])(nil).Take(); v != 0 || ok {
 			k.Errorf("nil output: %v, %v", v, ok)
 		}
 	})
@@ -196,7 +197,7 @@ func TestCaptureReadyMayBeReadAndLaunchedAtOnce(t *testing.T) {
 			b := k.memory()
 			warm := k.launch(k.plus, b, 10)
 			k.ok(k.s.Do(warm)) // what was sent before is over, too
-			c, err := graph.CaptureReady(background, k.s, graph.ModeThreadLocal, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
+			c, err := callable.CaptureReady(background, k.s, graph.ModeThreadLocal, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
 				return b, sc.Do(k.launch(k.plus, b, 1))
 			}, opts...)
 			k.ok(err)
@@ -349,11 +350,8 @@ func TestRecordByHandWhileTheStreamIsCaptured(t *testing.T) {
 		ops := []driver.Op{k.launch(k.plus, b, 1), k.launch(k.times, b, 6)}
 		var byHand *graph.Graph
 		captured := k.capture(func(sc *graph.Scope) error {
-			g, way, err := graph.Record(k.s, ops...)
-			if err == nil && way != graph.ByHand {
-				k.Errorf("made %v", way)
-			}
-			byHand = g
+			var err error
+			byHand, err = sequence(k.c, ops...)
 			return err
 		})
 		k.closeLater(byHand)
@@ -370,10 +368,11 @@ func TestRecordReturnsTheErrorOfAnOperation(t *testing.T) {
 		b, gone := k.memory(), k.memoryOf(1)
 		ops := []driver.Op{k.launch(k.plus, b, 1), k.launch(k.times, gone, 6)}
 		k.ok(gone.Close())
-		for _, s := range []*driver.Stream{k.s, k.c.LegacyStream()} {
-			if g, _, err := graph.Record(s, ops...); g != nil || !errors.Is(err, driver.ErrClosed) {
-				k.Errorf("%v: %v, %v", s, g, err)
-			}
+		if g, err := graphOf(k.s, ops...); g != nil || !errors.Is(err, driver.ErrClosed) {
+			k.Errorf("captured: %v, %v", g, err)
+		}
+		if g, err := sequence(k.c, ops...); g != nil || !errors.Is(err, driver.ErrClosed) {
+			k.Errorf("by hand: %v, %v", g, err)
 		}
 		k.usable(k.s)
 	})
@@ -422,7 +421,7 @@ func recordingAllocs(k *kit) {
 	g := k.graph()
 	for name, begin := range map[string]func() (*graph.Recording, error){
 		"Begin":     func() (*graph.Recording, error) { return graph.Begin(k.s, graph.ModeThreadLocal) },
-		"BeginInto": func() (*graph.Recording, error) { return graph.BeginInto(g, k.s, graph.ModeThreadLocal) },
+		"BeginInto": func() (*graph.Recording, error) { return beginInto(g, k.s, graph.ModeThreadLocal) },
 	} {
 		r, err := begin()
 		k.ok(err)
@@ -462,10 +461,7 @@ func TestNilRecording(t *testing.T) {
 	if err := r.Abort(); err != nil {
 		t.Errorf("Abort: %v", err)
 	}
-	_, _, nodes := r.EndNodes()
-	for what, err := range map[string]error{"End": second(r.End()), "EndNodes": nodes} {
-		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
-			t.Errorf("%s: %v", what, err)
-		}
+	if _, err := r.End(); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		t.Errorf("End: %v", err)
 	}
 }

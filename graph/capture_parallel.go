@@ -36,7 +36,7 @@ func (sc *Scope) ForkJoin(streams []*driver.Stream, record func(i int, branch *S
 // starts after the work recorded in the scope so far. What the scope records afterwards runs after
 // all branches. Nothing else may record in the scope until Parallel returns.
 func (sc *Scope) Parallel(branches ...func(*Scope) error) error {
-	start, err := sc.Pending()
+	start, err := sc.Dependencies()
 	if err != nil || len(branches) == 0 {
 		return err
 	}
@@ -51,7 +51,7 @@ func (sc *Scope) Parallel(branches ...func(*Scope) error) error {
 		}
 		ends = append(ends, end...)
 	}
-	if err := sc.SetPending(ends...); err != nil {
+	if err := sc.SetDependencies(ends...); err != nil {
 		return fmt.Errorf("join of %d branches: %w", len(branches), err)
 	}
 	return nil
@@ -59,11 +59,11 @@ func (sc *Scope) Parallel(branches ...func(*Scope) error) error {
 
 // branch returns where what record records ends.
 func (sc *Scope) branch(start []Edge, record func(*Scope) error) ([]Edge, error) {
-	if err := sc.SetPending(start...); err != nil {
+	if err := sc.SetDependencies(start...); err != nil {
 		return nil, err
 	}
 	if err := record(sc); err != nil {
 		return nil, err
 	}
-	return sc.Pending()
+	return sc.Dependencies()
 }

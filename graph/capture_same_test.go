@@ -9,8 +9,8 @@ import (
 
 // ways are those of recording launches one after the other.
 var ways = map[string]func(sc *graph.Scope, ops ...driver.Op) error{
-	"Do":    func(sc *graph.Scope, ops ...driver.Op) error { return does(ops...)(sc) },
-	"DoAll": (*graph.Scope).DoAll,
+	"Do":         func(sc *graph.Scope, ops ...driver.Op) error { return does(ops...)(sc) },
+	"Do of many": (*graph.Scope).Do,
 	"Burst": func(sc *graph.Scope, ops ...driver.Op) error {
 		return sc.Burst(func(b *graph.Burst) error {
 			for _, op := range ops {

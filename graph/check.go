@@ -132,22 +132,38 @@ func (n Node) Declare(uses ...driver.Declared) error {
 		return fmt.Errorf("cannot declare memory of %v: %w", n, err)
 	}
 	defer n.g.mu.Unlock()
-	list := make([]driver.Access, 0, len(uses))
-	refs := make([]life.Ref, 0, len(uses))
+	d, err := declaredOf(uses)
+	if err != nil {
+		return fmt.Errorf("cannot declare memory of node %d: %w", n.i, err)
+	}
+	if err := n.g.owners().holdLoose(d.refs); err != nil {
+		return err
+	}
+	n.g.prints.declare(n.i, d.list)
+	return nil
+}
+
+// declared are declared accesses, and the memory that they refer to.
+type declared struct {
+	item int // of a batch
+	list []driver.Access
+	refs []life.Ref
+}
+
+func declaredOf(uses []driver.Declared) (d declared, err error) {
 	for i, u := range uses {
 		a, err := declaredAccess(u, i)
 		if err != nil {
-			return fmt.Errorf("cannot declare memory of node %d: %w", n.i, err)
+			return declared{}, err
 		}
-		list, refs = append(list, a), append(refs, u.Ref())
+		d.list, d.refs = append(d.list, a), append(d.refs, u.Ref())
 	}
-	if err := n.g.owners().holdLoose(refs); err != nil {
-		return err
-	}
-	p := n.g.prints
+	return d, nil
+}
+
+func (p *footprints) declare(i uint32, list []driver.Access) {
 	if p.declared == nil {
 		p.declared = make(map[uint32][]driver.Access)
 	}
-	p.declared[n.i] = append(p.declared[n.i], list...)
-	return nil
+	p.declared[i] = append(p.declared[i], list...)
 }

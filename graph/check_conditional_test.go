@@ -16,7 +16,7 @@ func TestCheckLooksIntoBodies(t *testing.T) {
 		g := k.graph()
 		c, err := g.NewCond()
 		k.ok(err)
-		set, err := graph.SetWhen(c, b.View(0, 1), graph.Greater, 0)
+		set, err := c.SetWhen(graph.When(b.View(0, 1), graph.Greater, 0))
 		k.ok(err)
 		first := k.add(g, set)
 		n, bodies, err := g.AddSwitch(c, 2, first)
@@ -29,7 +29,7 @@ func TestCheckLooksIntoBodies(t *testing.T) {
 		if c := k.check(g); len(c.Conflicts) != 3 || len(c.Unknown) > 0 {
 			t.Errorf("each node of the bodies is in conflict with the one beside, got %v", c)
 		}
-		k.ok(g.AddDependencies([]graph.Node{n}, []graph.Node{beside}))
+		k.ok(g.AddEdges(edgesOf([]graph.Node{n}, []graph.Node{beside})...))
 		k.clean(g)
 		k.add(bodies[0], onA)
 		if c := k.check(g); len(c.Conflicts) != 1 || c.Conflicts[0].A.Graph() != bodies[0] {

@@ -46,16 +46,18 @@ func TestFlowsHaveNoConflictUntilAnEdgeIsMissing(t *testing.T) {
 			ops := newRandomWork(k, seed).ops(30)
 			f := k.flow(ops...)
 			g := k.graph()
-			nodes, err := f.AddTo(g)
+			items, err := f.Items()
+			k.ok(err)
+			nodes, err := g.AddBatch(nil, items)
 			k.ok(err)
 			k.clean(g)
-			for i, it := range f.Items() {
+			for i, it := range items {
 				for _, a := range it.After {
-					k.ok(g.RemoveDependencies(nodes[a:a+1], nodes[i:i+1]))
+					k.ok(g.RemoveEdges(edgesOf(nodes[a:a+1], nodes[i:i+1])...))
 					if c := k.check(g); !slices.Contains(pairs(c, nodes), fmt.Sprint(a, "-", i)) {
 						t.Fatalf("seed %d: without the edge from %d (%v) to %d (%v): %v", seed, a, ops[a], i, ops[i], c)
 					}
-					k.ok(g.AddDependencies(nodes[a:a+1], nodes[i:i+1]))
+					k.ok(g.AddEdges(edgesOf(nodes[a:a+1], nodes[i:i+1])...))
 				}
 			}
 			k.clean(g)
@@ -209,7 +211,7 @@ func TestFootprintsAreThoseOfTheTime(t *testing.T) {
 		})
 		for e, err := range recorded.Edges() {
 			k.ok(err)
-			k.ok(recorded.RemoveDependencies([]graph.Node{e.From}, []graph.Node{e.To}))
+			k.ok(recorded.RemoveEdges(edgesOf([]graph.Node{e.From}, []graph.Node{e.To})...))
 		}
 		k.clean(recorded)
 		k.ok(driver.SetArg(l, 0, a.View(7, 9)))
@@ -310,12 +312,12 @@ func TestCheckLooksIntoChildren(t *testing.T) {
 		k.ok(err)
 		after := k.add(g, onB, child)
 		k.clean(g)
-		k.ok(g.RemoveDependencies([]graph.Node{child}, []graph.Node{after}))
+		k.ok(g.RemoveEdges(edgesOf([]graph.Node{child}, []graph.Node{after})...))
 		c := k.check(g)
 		if len(c.Conflicts) != 1 || len(c.Unknown) > 0 || c.Conflicts[0].A.Graph() == c.Conflicts[0].B.Graph() {
 			t.Errorf("the node behind the child is in conflict with one inside, got %v", c)
 		}
-		k.ok(g.AddDependencies([]graph.Node{before}, []graph.Node{after}))
+		k.ok(g.AddEdges(edgesOf([]graph.Node{before}, []graph.Node{after})...))
 		in, err := child.ChildGraph()
 		k.ok(err)
 		k.add(in, onB)
@@ -330,7 +332,7 @@ func TestCheckSaysWhatItDoesNotKnow(t *testing.T) {
 		a := k.memory()
 		l := k.launch(k.plus, a, 1)
 		past := k.capture(func(sc *graph.Scope) error {
-			k.ok(sc.Keep(l.Refs()...))
+			k.ok(sc.Keep(l.Refs()))
 			return k.s.Do(l)
 		})
 		number, err := k.plus.Prepare(config, a.Ptr(), uint32(elems), uint32(1))
@@ -458,7 +460,7 @@ func TestCheckOfLargeGraphs(t *testing.T) {
 			ops[i] = k.launch(k.plus, a, 1)
 		}
 		g := k.graph()
-		nodes, err := g.AddChain(nil, ops)
+		nodes, err := g.AddBatch(nil, graph.Chain(ops))
 		k.ok(err)
 		k.clean(g)
 		k.add(g, ops[0], nodes[8000])
@@ -479,13 +481,13 @@ func TestCheckFindsUseBeforeAllocationAndAfterFree(t *testing.T) {
 		if got := pairs(k.check(g), []graph.Node{alloc, unordered}); !slices.Equal(got, []string{"0-1"}) {
 			t.Errorf("a fill that is not after the allocation: conflicts %v", got)
 		}
-		k.ok(g.AddDependencies([]graph.Node{alloc}, []graph.Node{unordered}))
+		k.ok(g.AddEdges(edgesOf([]graph.Node{alloc}, []graph.Node{unordered})...))
 		k.clean(g)
 		free := k.free(g, b, alloc)
 		if got := pairs(k.check(g), []graph.Node{alloc, unordered, free}); !slices.Equal(got, []string{"1-2"}) {
 			t.Errorf("a fill that is not before the free: conflicts %v", got)
 		}
-		k.ok(g.AddDependencies([]graph.Node{unordered}, []graph.Node{free}))
+		k.ok(g.AddEdges(edgesOf([]graph.Node{unordered}, []graph.Node{free})...))
 		k.clean(g)
 	})
 }

@@ -16,7 +16,7 @@ func (k *kit) handed(ops ...driver.Op) (*graph.Graph, []graph.Node) {
 	k.Helper()
 	c, err := graph.New(k.c)
 	k.ok(err)
-	nodes, err := c.AddChain(nil, ops)
+	nodes, err := c.AddBatch(nil, graph.Chain(ops))
 	k.ok(err)
 	return c, nodes
 }
@@ -211,7 +211,7 @@ func TestSetChildOfANode(t *testing.T) {
 			for i := range ops {
 				ops[i] = k.launch(k.plus, b, v)
 			}
-			_, err := c.AddChain(nil, ops)
+			_, err := c.AddBatch(nil, graph.Chain(ops))
 			k.ok(err)
 			return c
 		}

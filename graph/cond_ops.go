@@ -69,29 +69,42 @@ func (c Cond) SetTo(word driver.MemoryOf[uint32]) (*driver.Launch, error) {
 	return c.prepare("cond_word", c, driver.In(w))
 }
 
-// SetWhen returns the operation that sets a condition to 1 if the comparison cmp of the first
-// element of word with the constant holds, else to 0.
-func SetWhen[T CondWord](c Cond, word driver.MemoryOf[T], cmp Cmp, constant T) (*driver.Launch, error) {
-	return setWhen(c, word, cmp, constant, nil, 0, 0)
+// Predicate is a comparison of a word in device memory with a constant, made on the device each
+// time that an operation with it runs. See When.
+type Predicate struct {
+	word     any // a driver.View of one element, declared to be read
+	constant any
+	cmp      Cmp
+	err      error
 }
 
-// setWhen is SetWhen, bounded if there is a counter.
-func setWhen[T CondWord](c Cond, word driver.MemoryOf[T], cmp Cmp, constant T, b *Bound, step, rounds uint32) (*driver.Launch, error) {
+// When returns the predicate that compares the first element of word with the constant by cmp.
+// Operations with it return its errors.
+func When[T CondWord](word driver.MemoryOf[T], cmp Cmp, constant T) Predicate {
+	w, err := wordOf(word)
+	if _, known := cmpNames[cmp]; !known {
+		err = invalid("%v is no comparison", cmp)
+	}
+	return Predicate{driver.In(w), constant, cmp, err}
+}
+
+// SetWhen returns the operation that sets the condition to 1 if p holds, else to 0.
+func (c Cond) SetWhen(p Predicate) (*driver.Launch, error) {
+	return c.setWhen(p, driver.CUdeviceptr(0), 0, 0)
+}
+
+// setWhen is SetWhen, bounded if counter is memory.
+func (c Cond) setWhen(p Predicate, counter any, step, rounds uint32) (*driver.Launch, error) {
 	if c.IsZero() {
 		return nil, aCond.Error(false)
 	}
-	if _, known := cmpNames[cmp]; !known {
-		return nil, c.opError(invalid("%v is no comparison", cmp))
+	if p.err == nil && p.word == nil {
+		p.err = invalid("a zero Predicate; take one of When")
 	}
-	w, err := wordOf(word)
-	if err != nil {
-		return nil, c.opError(err)
+	if p.err != nil {
+		return nil, c.opError(p.err)
 	}
-	var counter any = driver.CUdeviceptr(0)
-	if b != nil {
-		counter = b.counter
-	}
-	return c.prepare("cond_when_"+ptxType(constant), c, driver.In(w), uint32(cmp), constant, counter, step, rounds)
+	return c.prepare("cond_when_"+ptxType(p.constant), c, p.word, uint32(p.cmp), p.constant, counter, step, rounds)
 }
 
 func ptxType(v any) string {

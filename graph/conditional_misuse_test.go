@@ -104,7 +104,7 @@ func TestGraphWithConditionalsHasOneExecAtATime(t *testing.T) {
 		k.run(x)
 		// An Exec cannot take its own place.
 		k.add(body, k.launch(k.plus, b, 1), n)
-		_, err = x.Apply(g)
+		_, err = x.Update(g, graph.WithReinstantiate())
 		k.refused("instantiating anew", err, driver.CUDA_ERROR_NOT_SUPPORTED, "one at a time")
 		k.run(x)
 		k.expect(b, 3)
@@ -115,7 +115,7 @@ func TestGraphWithConditionalsHasOneExecAtATime(t *testing.T) {
 		// It can take that of another graph's, which is free then.
 		plain := k.graph()
 		k.add(plain, k.launch(k.plus, b, 1))
-		how, err := x.Apply(plain)
+		how, err := x.Update(plain, graph.WithReinstantiate())
 		k.ok(err)
 		if !how.Reinstantiated {
 			k.Errorf("%v", how)
@@ -157,7 +157,7 @@ func TestBodyRefusesWhatCUDADoesNotTakeThere(t *testing.T) {
 			_, err = body.AddBatch(nil, []graph.Item{{Op: k.launch(k.plus, b, 1)}, {Op: op}})
 			k.refused(op.String(), err, driver.CUDA_ERROR_NOT_SUPPORTED, "body")
 		}
-		p, err := graph.NewChainPlan(k.c, []driver.Op{k.launch(k.plus, b, 1), host})
+		p, err := graph.NewPlan(k.c, graph.Chain([]driver.Op{k.launch(k.plus, b, 1), host}))
 		k.ok(err)
 		k.closeLater(p)
 		_, err = body.AddPlan(p)
@@ -197,7 +197,7 @@ func TestOperationsOfConditionsRefuseBadArguments(t *testing.T) {
 		k.refused("the zero condition", err, driver.CUDA_ERROR_INVALID_VALUE)
 		_, err = graph.Cond{}.Within(b, 1)
 		k.refused("a loop of the zero condition", err, driver.CUDA_ERROR_INVALID_VALUE)
-		_, err = graph.SetWhen(c, b, graph.Cmp(0), 1)
+		_, err = c.SetWhen(graph.When(b, graph.Cmp(0), 1))
 		k.refused("no comparison", err, driver.CUDA_ERROR_INVALID_VALUE, "comparison")
 		_, err = c.SetTo(b.View(0, 0))
 		k.refused("no word", err, driver.CUDA_ERROR_INVALID_VALUE, "element")

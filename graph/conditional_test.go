@@ -136,7 +136,7 @@ func TestIfElseRunsOneOfItsBodies(t *testing.T) {
 		in, yes, no := k.words(0), k.memory(), k.memory()
 		g := k.graph()
 		c := k.cond(g)
-		set := k.add(g, k.op(graph.SetWhen(c, in, graph.Greater, 10)))
+		set := k.add(g, k.op(c.SetWhen(graph.When(in, graph.Greater, 10))))
 		_, then, otherwise, err := g.AddIfElse(c, set)
 		k.ok(err)
 		k.add(then, k.launch(k.plus, yes, 1))
@@ -243,7 +243,7 @@ func TestSwitchInsideAWhile(t *testing.T) {
 			k.add(c, k.launch([]*driver.Kernel{k.plus, k.times}[i%2], b, uint32(i+2)))
 		}
 		dec := k.add(body, k.op(k.plus.Prepare(one, step, uint32(1), ^uint32(0))), sw)
-		k.add(body, k.op(graph.SetWhen(more, op[driver.View[int32]](k)(driver.ViewAs[int32](step)), graph.GreaterOrEqual, 0)), dec)
+		k.add(body, k.op(more.SetWhen(graph.When(op[driver.View[int32]](k)(driver.ViewAs[int32](step)), graph.GreaterOrEqual, 0))), dec)
 		k.run(k.exec(g))
 		// 3: times 5, 2: plus 4, 1: times 3, 0: plus 2
 		k.expect(b, (1*5+4)*3+2)
@@ -474,7 +474,7 @@ func compareAll[T graph.CondWord](k *kit, words []T, constant T) {
 	g := k.graph()
 	for i, cmp := range cmps {
 		c := k.cond(g)
-		n := k.add(g, k.op(graph.SetWhen(c, in, cmp, constant)))
+		n := k.add(g, k.op(c.SetWhen(graph.When(in, cmp, constant))))
 		_, body := k.addIf(g, c, n)
 		k.add(body, k.op(k.plus.Prepare(one, out.View(i, i+1), uint32(1), uint32(1))))
 	}
@@ -500,11 +500,11 @@ func TestBoundedLoop(t *testing.T) {
 		c := k.cond(g)
 		loop, err := c.Within(counter, 10)
 		k.ok(err)
-		start := k.add(g, k.op(graph.StartWhen(loop, word, graph.Less, 5)))
+		start := k.add(g, k.op(loop.Start(graph.When(word, graph.Less, 5))))
 		_, body := k.addWhile(g, c, start)
 		add := k.add(body, k.launch(k.plus, b, 1))
 		inc := k.add(body, k.op(k.plus.Prepare(one, word, uint32(1), uint32(1))), add)
-		k.add(body, k.op(graph.NextWhen(loop, word, graph.Less, 5)), inc)
+		k.add(body, k.op(loop.Next(graph.When(word, graph.Less, 5))), inc)
 		x := k.exec(g)
 		k.run(x) // the word ends it
 		k.want("rounds", counter, 5)
@@ -533,10 +533,10 @@ func TestLoopOfAGivenNumberOfRounds(t *testing.T) {
 			// The limit ends a loop whose word never would.
 			again, err := d.Within(counter, rounds)
 			k.ok(err)
-			start = k.add(g, k.op(graph.StartWhen(again, word, graph.Equal, 0)), n)
+			start = k.add(g, k.op(again.Start(graph.When(word, graph.Equal, 0))), n)
 			_, body = k.addWhile(g, d, start)
 			add = k.add(body, k.launch(k.plus, b, 1))
-			k.add(body, k.op(graph.NextWhen(again, word, graph.Equal, 0)), add)
+			k.add(body, k.op(again.Next(graph.When(word, graph.Equal, 0))), add)
 			k.run(k.exec(g))
 			k.want("rounds", counter, rounds)
 			k.expect(a, 1+rounds)
@@ -620,10 +620,10 @@ func TestUpdateTakesOverKernelsThatSetConditions(t *testing.T) {
 		build := func(in, out *driver.Buffer[uint32]) *graph.Graph {
 			g := k.graph()
 			inner, outer := k.cond(g), k.cond(g)
-			set := k.add(g, k.op(graph.SetWhen(outer, in, graph.GreaterOrEqual, 1)))
+			set := k.add(g, k.op(outer.SetWhen(graph.When(in, graph.GreaterOrEqual, 1))))
 			_, body := k.addIf(g, outer, set)
 			n := k.add(body, k.op(k.plus.Prepare(one, out, uint32(1), uint32(1))))
-			set = k.add(body, k.op(graph.SetWhen(inner, in, graph.Equal, 2)), n)
+			set = k.add(body, k.op(inner.SetWhen(graph.When(in, graph.Equal, 2))), n)
 			_, then := k.addIf(body, inner, set)
 			k.add(then, k.op(k.plus.Prepare(one, out, uint32(1), uint32(100))))
 			return g

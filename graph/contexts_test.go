@@ -70,7 +70,7 @@ func copyBetween(k, there *kit) {
 	move, err := driver.CopyDevice[uint32](here, b)
 	k.ok(err)
 	ops := []driver.Op{there.launch(there.plus, b, 4), move, k.launch(k.times, here, 3)}
-	p, err := graph.NewChainPlan(k.c, ops)
+	p, err := graph.NewPlan(k.c, graph.Chain(ops))
 	k.ok(err)
 	k.closeLater(p)
 	want := uint32(1)
@@ -81,7 +81,7 @@ func copyBetween(k, there *kit) {
 			_, err := g.Add(ops[2], n)
 			return err
 		},
-		func(g *graph.Graph) error { _, err := g.AddChain(nil, ops); return err },
+		func(g *graph.Graph) error { _, err := g.AddBatch(nil, graph.Chain(ops)); return err },
 		func(g *graph.Graph) error { _, err := g.AddPlan(p); return err },
 	} {
 		g := k.graph()
@@ -158,9 +158,9 @@ func TestOperationsOfAnotherDriverAreRefused(t *testing.T) {
 		x := k.exec(g)
 		for name, err := range map[string]error{
 			"Add":          second(g.Add(theirs)),
-			"AddAfter":     second(g.AddAfter(theirs, graph.Dep{Node: n})),
-			"AddChain":     second(g.AddChain(nil, []driver.Op{theirs})),
-			"NewChainPlan": second(graph.NewChainPlan(k.c, []driver.Op{theirs})),
+			"AddAfter":     second(addAfter(g, theirs, graph.Edge{From: n})),
+			"AddChain":     second(g.AddBatch(nil, graph.Chain([]driver.Op{theirs}))),
+			"NewChainPlan": second(graph.NewPlan(k.c, graph.Chain([]driver.Op{theirs}))),
 			"AddChild":     second(g.AddChild(other)),
 			"AddChildMove": second(g.AddChildMove(other)),
 			"SetChild":     in.SetChild(other),

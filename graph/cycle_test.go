@@ -19,7 +19,7 @@ func TestCycleIsNamedByItsNodes(t *testing.T) {
 			k.ok(n.SetName(name))
 			nodes = append(nodes, n)
 		}
-		k.ok(nodes[1].DependOn(nodes[3])) // load runs after store
+		k.ok(dependOn(nodes[1], nodes[3])) // load runs after store
 		_, err := g.Instantiate()
 		var e *graph.InstantiateError
 		if !errors.As(err, &e) {
@@ -34,7 +34,7 @@ func TestCycleIsNamedByItsNodes(t *testing.T) {
 		if strings.Contains(text, "(before)") || strings.Contains(text, "(after)") {
 			k.Errorf("%v names nodes beside the cycle", err)
 		}
-		k.ok(g.RemoveDependencies(nodes[3:4], nodes[1:2]))
+		k.ok(g.RemoveEdges(edgesOf(nodes[3:4], nodes[1:2])...))
 		k.run(k.exec(g))
 	})
 }
@@ -50,7 +50,7 @@ func TestCheckNamesTheNodesOfACycle(t *testing.T) {
 				k.ok(n.SetName(name))
 				nodes = append(nodes, n)
 			}
-			k.ok(nodes[1].DependOn(nodes[2]))
+			k.ok(dependOn(nodes[1], nodes[2]))
 		}
 		flat, outer := k.graph(), k.graph()
 		circle(flat)
@@ -82,10 +82,10 @@ func TestNodeDoesNotRunAfterItself(t *testing.T) {
 		k.ok(err)
 		b, err := g.AddEmpty()
 		k.ok(err)
-		if err := b.DependOn(a, b); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "after itself") {
+		if err := dependOn(b, a, b); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "after itself") {
 			k.Errorf("got %v", err)
 		}
-		if err := (graph.Node{}).DependOn(a); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "zero Node") {
+		if err := g.AddEdges(graph.Edge{From: a}); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "zero Node") {
 			k.Errorf("the zero Node: %v", err)
 		}
 	})

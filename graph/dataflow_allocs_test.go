@@ -37,10 +37,11 @@ func noteMemory(k *kit) {
 	})
 	ops := []driver.Op{l, l, k.launch(k.plus, b, 1)}
 	nodes := make([]graph.Node, 0, len(ops))
-	none("AddChain with other memory, amortised", func() {
+	chain := graph.Chain(ops)
+	none("AddBatch of a chain with other memory, amortised", func() {
 		other()
 		var err error
-		nodes, err = g.AddChain(nodes[:0], ops)
+		nodes, err = g.AddBatch(nodes[:0], chain)
 		k.ok(err)
 	})
 	r, err := graph.Begin(k.s, graph.ModeRelaxed)

@@ -161,7 +161,7 @@ func TestGraphOverTwoDevicesIsUpdated(t *testing.T) {
 		if result, err = x.Update(other); result.Result == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS {
 			k.Errorf("kernels changed their devices in an update: %v, %v", result, err)
 		}
-		applied, err := x.Apply(other)
+		applied, err := x.Update(other, graph.WithReinstantiate())
 		k.ok(err)
 		if !strings.Contains(applied.String(), "instantiated anew") {
 			k.Errorf("apply: %v", applied)

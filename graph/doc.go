@@ -6,7 +6,7 @@
 // added by hand, or used to change a graph.
 //
 //	g, err := graph.Capture(s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
-//		return sc.DoAll(upload, kernel, download)
+//		return sc.Do(upload, kernel, download)
 //	})
 //	x, err := g.Instantiate()
 //	for range steps {
@@ -19,13 +19,11 @@
 //   - Record the work of a stream with [Capture]. If you cannot put the recorded code in one
 //     function, use [Begin] and [Recording.End]. A [Scope] records on one stream. [Scope.Fork] and
 //     [Scope.Join] add others, [Scope.Parallel] records branches without other streams,
-//     [Scope.Burst] and [Scope.DoAll] record many operations at the cost of C, and [Scope.Add]
-//     returns the node. [CaptureInto] extends an existing graph. [CaptureValue] and [CaptureReady]
-//     also return a value of the recording function.
+//     [Scope.Do] records one or many operations, [Scope.Burst] one launch many times with other
+//     arguments, and [Scope.Add] returns the node. [WithTarget] extends an existing graph.
 //   - By hand, if the work cannot be captured or its structure is known: [New], [Graph.Add] and
-//     similar methods. To add many nodes at once, use [Graph.AddBatch] and [Graph.AddChain]. To add
-//     the same nodes repeatedly, use a [Plan].
-//   - From a list: [Record] captures it or adds it by hand, whichever is possible.
+//     similar methods. To add many nodes at once, use [Graph.AddBatch], for a sequence with
+//     [Chain]. To add the same nodes repeatedly, use a [Plan].
 //   - From what operations read and write: a [Flow] derives the fewest dependencies that give the
 //     same results as running the operations in order.
 //
@@ -33,7 +31,7 @@
 //
 // A [Node] is a small value. It can be set ([Node.Set]), named and destroyed, and it has a type,
 // parameters, launch attributes, identifiers and neighbours. [Graph.Nodes] and [Graph.Edges] list
-// the graph. [Graph.AddAfter] and [Graph.AddEdges] create dependencies with data, such as
+// the graph. [ParamsOf] reads parameters. [Graph.AddEdges] adds dependencies, also with data, such as
 // [Programmatic] ones. [Graph.AddChild] puts a copy of a graph into a node, [Graph.AddChildMove]
 // the graph itself. [Graph.AddNode], [Node.SetParams] and [Exec.SetParams] take CUDA's own
 // parameters for nodes that have no operation here.
@@ -43,20 +41,21 @@
 // A conditional node runs its nested graphs, the bodies, depending on a [Cond], which kernels set:
 // [Graph.AddIf], [Graph.AddIfElse], [Graph.AddWhile] and [Graph.AddSwitch], or within a capture
 // [Scope.If], [Scope.IfElse], [Scope.While] and [Scope.Switch]. [Cond.Set], [Cond.SetTo] and
-// [SetWhen] return operations that set a condition, and [Cond.Within] limits the rounds of a loop.
+// [Cond.SetWhen] return operations that set a condition, and [Cond.Within] limits the rounds of a
+// loop.
 //
 // # Launching and changing
 //
 // Between launches an [Exec] can be changed node by node ([Exec.Set], [Exec.SetBatch],
 // [Exec.Enable]) or as a whole. [Exec.Update] returns whether that is possible, and if not, why and
-// at which node. [Exec.Apply] instantiates anew if necessary. Bind arguments that change with every
+// at which node, and [WithReinstantiate] instantiates anew then. Bind arguments that change with every
 // launch once ([Bind], [BindName], [BindConfig]). [Bindings.Launch] then sends the changed ones
 // together with the launch in one native call. [Exec.Stage] prepares the next launch, [Exec.Run]
 // and [Exec.Wait] wait.
 //
 // Package graph/callable does all of that for a function of its inputs. It copies each call's
 // input, replays, returns the output, records again when constants changed and keeps a graph for
-// each shape.
+// each shape. It also captures functions that return a value.
 //
 // # Memory
 //

@@ -75,8 +75,8 @@ func TestProgrammaticDependencies(t *testing.T) {
 			k.ok(b.Fill(1))
 			g := k.graph()
 			n := k.add(g, first)
-			dep := graph.Programmatic(n, port)
-			m, err := g.AddAfter(second, dep)
+			dep := graph.Programmatic(n, graph.Node{}, port)
+			m, err := addAfter(g, second, dep)
 			k.ok(err)
 			in, err := m.Incoming()
 			k.ok(err)
@@ -98,9 +98,9 @@ func TestEdgesWithDataAreAddedAndRemoved(t *testing.T) {
 		first, second := k.dependents(b)
 		g := k.graph()
 		n, m := k.add(g, first), k.add(g, second)
-		last, err := g.AddAfter(k.launch(k.plus, b, 3), graph.Dep{Node: m}) // plain
+		last, err := addAfter(g, k.launch(k.plus, b, 3), graph.Edge{From: m}) // plain
 		k.ok(err)
-		e := graph.Edge{From: n, To: m, Data: graph.Programmatic(n).Data}
+		e := graph.Edge{From: n, To: m, Data: graph.Programmatic(n, graph.Node{}).Data}
 		plain := graph.Edge{From: n, To: last}
 		k.ok(g.AddEdges(e, plain))
 		k.run(k.exec(g))
@@ -132,14 +132,14 @@ func TestEdgeDataThatCannotBe(t *testing.T) {
 		g, other := k.graph(), k.graph()
 		n, f := k.add(g, first), k.add(g, fill)
 		foreign := k.add(other, first)
-		programmatic := graph.Programmatic(n).Data
+		programmatic := graph.Programmatic(n, graph.Node{}).Data
 		for name, err := range map[string]error{
-			"from a fill":            second(g.AddAfter(first, graph.Programmatic(f))),
-			"to a fill":              second(g.AddAfter(fill, graph.Programmatic(n))),
-			"port 0":                 second(g.AddAfter(first, graph.Programmatic(n, 0))),
-			"port 9":                 second(g.AddAfter(first, graph.Programmatic(n, 9))),
-			"node of another graph":  second(g.AddAfter(first, graph.Programmatic(foreign))),
-			"zero node":              second(g.AddAfter(first, graph.Dep{})),
+			"from a fill":            second(addAfter(g, first, graph.Programmatic(f, graph.Node{}))),
+			"to a fill":              second(addAfter(g, fill, graph.Programmatic(n, graph.Node{}))),
+			"port 0":                 second(addAfter(g, first, graph.Programmatic(n, graph.Node{}, 0))),
+			"port 9":                 second(addAfter(g, first, graph.Programmatic(n, graph.Node{}, 9))),
+			"node of another graph":  second(addAfter(g, first, graph.Programmatic(foreign, graph.Node{}))),
+			"zero node":              second(addAfter(g, first, graph.Edge{})),
 			"edge to a fill":         g.AddEdges(graph.Edge{From: n, To: f, Data: programmatic}),
 			"edge to itself":         g.AddEdges(graph.Edge{From: n, To: n, Data: programmatic}),
 			"edge of another graph":  g.AddEdges(graph.Edge{From: foreign, To: n}),
@@ -175,14 +175,14 @@ func TestEveryOperationIsAddedAfterOthers(t *testing.T) {
 		k.ok(err)
 		g := k.graph()
 		first := k.add(g, k.launch(k.plus, b, 1))
-		last := graph.Dep{Node: first}
+		last := graph.Edge{From: first}
 		for _, op := range []driver.Op{fill, nothing, write, driver.RecordOp(e), driver.WaitOp(e), call, copied, k.launch(k.times, b, 2)} {
-			n, err := g.AddAfter(op, last)
+			n, err := addAfter(g, op, last)
 			k.ok(err)
-			last = graph.Dep{Node: n}
+			last = graph.Edge{From: n}
 		}
 		_, second := k.dependents(b)
-		_, err = g.AddAfter(second, graph.Programmatic(last.Node), graph.Dep{Node: first})
+		_, err = addAfter(g, second, graph.Programmatic(last.From, graph.Node{}), graph.Edge{From: first})
 		k.ok(err)
 		k.run(k.exec(g))
 		got, moved := make([]uint32, elems), make([]uint32, elems)
@@ -200,11 +200,11 @@ func TestEdgeDataNeedsItsCUDA(t *testing.T) {
 		b := k.memory()
 		g := k.graph()
 		n := k.add(g, k.launch(k.plus, b, 1))
-		m, err := g.AddAfter(k.launch(k.plus, b, 1), graph.Dep{Node: n})
+		m, err := addAfter(g, k.launch(k.plus, b, 1), graph.Edge{From: n})
 		k.ok(err)
-		e := graph.Edge{From: n, To: m, Data: graph.Programmatic(n).Data}
+		e := graph.Edge{From: n, To: m, Data: graph.Programmatic(n, graph.Node{}).Data}
 		for name, err := range map[string]error{
-			"AddAfter":    second(g.AddAfter(k.launch(k.plus, b, 1), graph.Programmatic(n))),
+			"AddAfter":    second(addAfter(g, k.launch(k.plus, b, 1), graph.Programmatic(n, graph.Node{}))),
 			"AddEdges":    g.AddEdges(e),
 			"RemoveEdges": g.RemoveEdges(e),
 		} {
@@ -232,15 +232,15 @@ func TestDependenciesOfOneCallKeepTheirData(t *testing.T) {
 		for _, programmaticFirst := range []bool{true, false} {
 			g := k.graph()
 			n, m := k.add(g, first), k.add(g, k.launch(k.plus, k.memory(), 1))
-			deps := []graph.Dep{graph.Programmatic(n), {Node: m}}
+			deps := []graph.Edge{graph.Programmatic(n, graph.Node{}), {From: m}}
 			if !programmaticFirst {
 				deps[0], deps[1] = deps[1], deps[0]
 			}
-			last, err := g.AddAfter(second, deps...)
+			last, err := addAfter(g, second, deps...)
 			k.ok(err)
 			in, err := last.Incoming()
 			k.ok(err)
-			want := map[graph.Node]cu.CUgraphEdgeData{n: graph.Programmatic(n).Data, m: {}}
+			want := map[graph.Node]cu.CUgraphEdgeData{n: graph.Programmatic(n, graph.Node{}).Data, m: {}}
 			for _, e := range in {
 				if want[e.From] != e.Data {
 					k.Errorf("programmatic first %v: edge from %v has %+v", programmaticFirst, e.From, e.Data)

@@ -4,50 +4,65 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// AddDependencies makes to[i] run after from[i].
-func (g *Graph) AddDependencies(from, to []Node) error {
-	return g.changeEdges("add dependencies to", from, to, (*Graph).addEdges)
+// Programmatic returns the edge of a programmatic dependency between two kernel nodes (CUDA 12.3).
+// to may start before from has ended, and must wait with griddepcontrol for the results it needs.
+// port says when it may start: once all blocks of from have triggered or ended
+// (CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, the default), or once all have begun
+// (CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER).
+func Programmatic(from, to Node, port ...byte) Edge {
+	e := Edge{From: from, To: to, Data: cu.CUgraphEdgeData{
+		Type:      byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC),
+		From_port: cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+	}}
+	if len(port) > 0 {
+		e.Data.From_port = port[0]
+	}
+	return e
 }
 
-// RemoveDependencies removes plain dependencies.
-func (g *Graph) RemoveDependencies(from, to []Node) error {
-	return g.changeEdges("remove dependencies from", from, to, (*Graph).removeEdges)
+var plainEdge cu.CUgraphEdgeData
+
+// AddEdges adds dependencies, each with its data, if any. Data needs CUDA 12.3. A node cannot run
+// after itself. Longer cycles are accepted, as in CUDA, but Instantiate and Check return errors that
+// name their nodes. On error, none of the edges or those before the rejected one may have been
+// added.
+func (g *Graph) AddEdges(edges ...Edge) error {
+	return g.changeEdgeData("add edges to", edges, (*Graph).addEdges, (*driver.Driver).CuGraphAddDependencies, true)
 }
 
-// DependOn makes n run after each of the nodes. A node cannot depend on itself. Longer cycles are
-// accepted, as in CUDA, but Instantiate and Check return errors that name their nodes.
-func (n Node) DependOn(nodes ...Node) error {
-	if n.g == nil {
-		return errNoNode
-	}
-	if slices.Contains(nodes, n) {
-		return invalid("%v of %v cannot run after itself", n, n.g)
-	}
-	to := make([]Node, len(nodes))
-	for i := range to {
-		to[i] = n
-	}
-	return n.g.AddDependencies(nodes, to)
+// RemoveEdges removes dependencies. The data of each must be that of AddEdges or Edges, because two
+// nodes may have several edges with different data. Data needs CUDA 12.3.
+func (g *Graph) RemoveEdges(edges ...Edge) error {
+	return g.changeEdgeData("remove edges from", edges, (*Graph).removeEdges, (*driver.Driver).CuGraphRemoveDependencies, false)
 }
 
-func (g *Graph) changeEdges(what string, from, to []Node, change func(*Graph) error) error {
+type edgeCall func(d *driver.Driver, g driver.CUgraph, from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) error
+
+func (g *Graph) changeEdgeData(what string, edges []Edge, plain func(*Graph) error, call edgeCall, check bool) error {
 	if err := g.lock(); err != nil {
 		return err
 	}
 	defer g.mu.Unlock()
-	if len(from) != len(to) {
-		return invalid("cannot %s %v: %d nodes to depend on and %d that depend", what, g, len(from), len(to))
-	}
-	if len(from) == 0 {
+	if len(edges) == 0 {
 		return nil
 	}
-	if err := g.gatherEdges(from, to); err != nil {
-		return fmt.Errorf("cannot %s %v: %w", what, g, err)
+	special, err := g.gatherEdgeData(edges, check)
+	if err == nil && !check && g.d.Has(cu.FnCuGraphRemoveDependencies) {
+		err = g.haveEdges(edges)
 	}
-	err := change(g)
+	switch {
+	case err != nil:
+	case special:
+		err = byData(g.from, g.to, g.data, func(from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) error {
+			return call(g.d, g.raw, from, to, data, n)
+		})
+	default:
+		err = plain(g)
+	}
 	g.alive()
 	if err != nil {
 		return fmt.Errorf("cannot %s %v: %w", what, g, g.memoryLimit(err, noRemoval))
@@ -55,23 +70,70 @@ func (g *Graph) changeEdges(what string, from, to []Node, change func(*Graph) er
 	return nil
 }
 
-// gatherEdges fills g.from and g.to.
-func (g *Graph) gatherEdges(from, to []Node) error {
-	g.from, g.to = g.from[:0], g.to[:0]
-	for i, f := range from {
-		t := to[i]
-		if err := g.check(f); err != nil {
+// byData makes a call for each run of edges with the same data: driver 580 takes
+// the data of the first edge of a call for that of all.
+func byData(from, to []cu.CUgraphNode, data []cu.CUgraphEdgeData, call func(from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) error) error {
+	for first := 0; first < len(data); {
+		n := 1
+		for first+n < len(data) && data[first+n] == data[first] {
+			n++
+		}
+		if err := call(&from[first], &to[first], &data[first], uintptr(n)); err != nil {
 			return err
 		}
-		if err := g.check(t); err != nil {
-			return err
-		}
-		if f == t {
-			return invalid("node %d would wait for itself", f.i)
-		}
-		g.from, g.to = append(g.from, f.handle()), append(g.to, t.handle())
+		first += n
 	}
 	return nil
+}
+
+// haveEdges reports edges that are not there with the data they are said to have:
+// driver 580, given no data, removes an edge whatever its data is.
+func (g *Graph) haveEdges(edges []Edge) error {
+	for i := range edges {
+		e := &edges[i]
+		in, err := e.To.edgesLocked(e.To.dependencyList, func(from Node, data cu.CUgraphEdgeData) Edge { return Edge{from, e.To, data} })
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(in, *e) {
+			return fmt.Errorf("edge %d: %w", i, invalid("there is no edge from %v to %v with data %+v", e.From, e.To, e.Data))
+		}
+	}
+	return nil
+}
+
+// gatherEdgeData fills g.from, g.to and g.data, and reports whether there is data.
+func (g *Graph) gatherEdgeData(edges []Edge, check bool) (special bool, err error) {
+	g.from, g.to, g.data = g.from[:0], g.to[:0], g.data[:0]
+	for i := range edges {
+		e := &edges[i]
+		if err := g.checkEdge(e, check); err != nil {
+			return false, fmt.Errorf("edge %d: %w", i, err)
+		}
+		special = special || e.Data != plainEdge
+		g.from, g.to, g.data = append(g.from, e.From.handle()), append(g.to, e.To.handle()), append(g.data, e.Data)
+	}
+	return special, nil
+}
+
+func (g *Graph) checkEdge(e *Edge, data bool) error {
+	if err := g.check(e.From); err != nil {
+		return err
+	}
+	if err := g.check(e.To); err != nil {
+		return err
+	}
+	if e.From == e.To {
+		return invalid("%v cannot run after itself", e.From)
+	}
+	if !data || e.Data == plainEdge {
+		return nil
+	}
+	var to Type
+	if err := g.d.CuGraphNodeGetType(e.To.handle(), &to); err != nil {
+		return err
+	}
+	return g.checkData(e.From, e.Data, to)
 }
 
 // addEdges and removeEdges pick the ABI: edges have data since CUDA 12.3.
@@ -89,4 +151,23 @@ func (g *Graph) removeEdges() error {
 		return g.d.CuGraphRemoveDependencies(g.raw, &g.from[0], &g.to[0], nil, n)
 	}
 	return g.d.CuGraphRemoveDependencies_v10000(g.raw, &g.from[0], &g.to[0], n)
+}
+
+// checkData explains what the driver would only call invalid.
+func (g *Graph) checkData(from Node, data cu.CUgraphEdgeData, to Type) error {
+	if data.Type != byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC) {
+		return nil // the driver's to judge
+	}
+	if p := data.From_port; p != cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && p != cu.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER {
+		return invalid("a programmatic dependency leaves %v by port %d; it is port %d (programmatic) or %d (launch order)",
+			from, p, cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, cu.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER)
+	}
+	var t Type
+	if err := g.d.CuGraphNodeGetType(from.handle(), &t); err != nil {
+		return err
+	}
+	if t != cu.CU_GRAPH_NODE_TYPE_KERNEL || to != cu.CU_GRAPH_NODE_TYPE_KERNEL {
+		return invalid("a programmatic dependency is between two kernels, and %v is a %v and what depends on it a %v", from, t, to)
+	}
+	return nil
 }

@@ -25,16 +25,16 @@ func ExampleGraph_AddWhile() {
 	must(err)
 	loop, err := more.Within(counter, 100)
 	must(err)
-	begin, err := graph.StartWhen(loop, b, graph.Less, 1000)
+	begin, err := loop.Start(graph.When(b, graph.Less, 1000))
 	must(err)
-	again, err := graph.NextWhen(loop, b, graph.Less, 1000)
+	again, err := loop.Next(graph.When(b, graph.Less, 1000))
 	must(err)
 
 	start, err := g.Add(begin)
 	must(err)
 	_, body, err := g.AddWhile(more, start)
 	must(err)
-	_, err = body.AddChain(nil, []driver.Op{double, add, again})
+	_, err = body.AddBatch(nil, graph.Chain([]driver.Op{double, add, again}))
 	must(err)
 
 	x, err := g.Instantiate()
@@ -62,7 +62,7 @@ func ExampleScope_IfElse() {
 		if err != nil {
 			return err
 		}
-		look, err := graph.SetWhen(big, word, graph.Greater, 10)
+		look, err := big.SetWhen(graph.When(word, graph.Greater, 10))
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ func ExampleScalar() {
 	defer seen.Close()
 	look, err := driver.CopyDevice[uint64](seen, step)
 	must(err)
-	g, _, err := graph.Record(s, look)
+	g, err := graphOf(s, look)
 	must(err)
 	defer g.Close()
 	x, err := g.Instantiate()

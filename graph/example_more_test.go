@@ -28,51 +28,6 @@ func ExampleRecording() {
 	// Output: 1 true
 }
 
-// A capture that returns memory besides, ready to be launched.
-func ExampleCaptureReady() {
-	c, s, plus, _, b := open()
-	type output = *driver.Buffer[uint32]
-	ready, err := graph.CaptureReady(context.Background(), s, graph.ModeThreadLocal, func(sc *graph.Scope) (out output, err error) {
-		err = sc.Relaxed(func() (err error) {
-			out, err = driver.Alloc[uint32](c, elems)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
-		must(err)
-		copied, err := driver.CopyDevice(out, b)
-		must(err)
-		return out, sc.DoAll(add, copied)
-	})
-	must(err)
-	out, ok := ready.Output.Take()
-	must(ready.Exec.Run(context.Background(), s))
-	_, again := ready.Output.Take()
-	fmt.Println(first(out), ok, again)
-	must(ready.Close())
-	must(out.Close())
-	// Output: 3 true false
-}
-
-// A value that a capture returned has one owner.
-func ExampleOutput() {
-	_, s, plus, _, b := open()
-	g, output, err := graph.CaptureValue(s, graph.ModeThreadLocal, func(sc *graph.Scope) (string, error) {
-		add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
-		must(err)
-		return "adds 2", sc.Do(add)
-	})
-	must(err)
-	fmt.Println(output.Take())
-	fmt.Println(output.Take())
-	must(g.Close())
-	// Output:
-	// adds 2 true
-	//  false
-}
-
 // Arguments that change with each launch are bound once, and sent with it.
 func ExampleBindings() {
 	c, s, plus, _, b := open()
@@ -129,7 +84,7 @@ func ExampleCond() {
 	must(err)
 	cond, err := g.NewCond()
 	must(err)
-	look, err := graph.SetWhen(cond, b, graph.Less, 10) // 1 if b[0] < 10
+	look, err := cond.SetWhen(graph.When(b, graph.Less, 10)) // 1 if b[0] < 10
 	must(err)
 	set, err := g.Add(look)
 	must(err)
@@ -170,7 +125,7 @@ func ExampleBound() {
 	must(err)
 	_, body, err := g.AddWhile(cond, begin)
 	must(err)
-	_, err = body.AddChain(nil, []driver.Op{add, next})
+	_, err = body.AddBatch(nil, graph.Chain([]driver.Op{add, next}))
 	must(err)
 	x, err := g.Instantiate()
 	must(err)
@@ -244,7 +199,7 @@ func ExampleGraph_Check() {
 	must(err)
 	fmt.Println(found.OK(), len(found.Conflicts))
 
-	must(g.AddDependencies([]graph.Node{one}, []graph.Node{two}))
+	must(g.AddEdges(graph.Edge{From: one, To: two}))
 	found, err = g.Check()
 	must(err)
 	fmt.Println(found.OK(), found.Err())
@@ -260,7 +215,7 @@ func ExampleGraph_Snapshot() {
 	must(err)
 	mul, err := times.Prepare(config, b, uint32(elems), uint32(10))
 	must(err)
-	g, _, err := graph.Record(s, add, mul)
+	g, err := graphOf(s, add, mul)
 	must(err)
 	p, err := g.Snapshot()
 	must(err)
@@ -281,9 +236,9 @@ func ExampleGraph_Profile() {
 	_, s, plus, _, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
 	must(err)
-	g, _, err := graph.Record(s, add)
+	g, err := graphOf(s, add)
 	must(err)
-	p, err := g.Profile(context.Background(), s, graph.ProfileRounds(3))
+	p, err := g.Profile(context.Background(), s, graph.WithRounds(3))
 	must(err)
 	fmt.Println(p.Profile.Rounds, "rounds;", p.Profile.Run > 0, p.Nodes[0].Timed)
 	// Output: 3 rounds; true true
@@ -299,7 +254,7 @@ func ExampleExec_Update() {
 		for i := range ops {
 			ops[i] = add
 		}
-		g, _, err := graph.Record(s, ops...)
+		g, err := graphOf(s, ops...)
 		must(err)
 		return g
 	}
@@ -340,12 +295,12 @@ func ExampleExec_Op() {
 	_, s, plus, _, b := open() // b holds ones
 	addTwo, err := plus.Prepare(config, b, uint32(elems), uint32(2))
 	must(err)
-	inner, _, err := graph.Record(s, addTwo, addTwo)
+	inner, err := graphOf(s, addTwo, addTwo)
 	must(err)
 	step, err := inner.Instantiate()
 	must(err)
 	must(s.Do(step.Op()))
-	outer, _, err := graph.Record(s, step.Op(), addTwo)
+	outer, err := graphOf(s, step.Op(), addTwo)
 	must(err)
 	twice, err := outer.Instantiate()
 	must(err)
@@ -364,7 +319,7 @@ func ExampleNodes() {
 	must(err)
 	mul, err := times.Prepare(config, b, uint32(elems), uint32(10))
 	must(err)
-	plan, err := graph.NewChainPlan(c, []driver.Op{add, mul})
+	plan, err := graph.NewPlan(c, graph.Chain([]driver.Op{add, mul}))
 	must(err)
 	defer plan.Close()
 	g, err := graph.New(c)

@@ -79,7 +79,7 @@ func ExampleExec_Set() {
 
 // Bring an executable graph to whatever the next step needs: by an update
 // where that is possible, else by making it anew.
-func ExampleExec_Apply() {
+func ExampleWithReinstantiate() {
 	_, s, plus, _, b := open()
 	step := func(values ...uint32) *graph.Graph {
 		var ops []driver.Op
@@ -88,14 +88,14 @@ func ExampleExec_Apply() {
 			must(err)
 			ops = append(ops, op)
 		}
-		g, _, err := graph.Record(s, ops...)
+		g, err := graphOf(s, ops...)
 		must(err)
 		return g
 	}
 	x, err := step(1, 2).Instantiate()
 	must(err)
 	for _, values := range [][]uint32{{3, 4}, {5, 6, 7}} {
-		how, err := x.Apply(step(values...))
+		how, err := x.Update(step(values...), graph.WithReinstantiate())
 		must(err)
 		must(x.Run(context.Background(), s))
 		fmt.Println(how, first(b))

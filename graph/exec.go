@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Exec is an executable graph. Set, Enable, Update and Apply change it between launches, without
+// Exec is an executable graph. Set, Enable and Update change it between launches, without
 // affecting launches in flight.
 //
 // One Exec never runs concurrently with itself: CUDA runs each launch after the previous one,
@@ -78,7 +78,7 @@ func (k *execKeep) Destroy(d *cu.Driver) error {
 	return join([]error{err, k.close()})
 }
 
-// Raw returns the driver's handle, 0 for nil. Apply may change it.
+// Raw returns the driver's handle, 0 for nil. Update may change it.
 func (x *Exec) Raw() cu.CUgraphExec {
 	if !x.exists() {
 		return 0
@@ -241,18 +241,24 @@ func (x *Exec) settle(n uint64) {
 }
 
 // Wait waits until the last launch and later work in its stream have ended, or returns the cause of
-// ctx's end, and the launch continues. Without a launch it returns at once. If the stream was
-// closed since, or is the per-thread stream, Wait waits for the launch alone.
+// ctx's end, and the launch continues. Before the first launch it waits for the upload of
+// WithUpload, if any. If the stream of the launch was closed since, or is the per-thread stream, Wait
+// waits for the launch alone.
 func (x *Exec) Wait(ctx context.Context) error {
 	if !x.exists() {
 		return anExec.Error(x == nil)
 	}
 	x.keep.mu.Lock()
-	err, s, n := x.life.Check(), x.keep.stream, x.keep.replays
+	err, s, n, up := x.life.Check(), x.keep.stream, x.keep.replays, x.opts.upload
 	x.keep.mu.Unlock()
 	switch {
-	case err != nil || s == nil:
+	case err != nil:
 		return err
+	case s == nil:
+		if up != nil {
+			return up.Wait(ctx)
+		}
+		return nil
 	case s.Raw() == cu.CU_STREAM_PER_THREAD:
 		return x.waitForLaunch(ctx)
 	}

@@ -175,7 +175,7 @@ func TestSetBatchChangesManyNodes(t *testing.T) {
 		for i := range ops {
 			ops[i] = k.launch(k.plus, b, uint32(i))
 		}
-		nodes, err := g.AddChain(nil, ops)
+		nodes, err := g.AddBatch(nil, graph.Chain(ops))
 		k.ok(err)
 		x := k.exec(g)
 		changes := make([]graph.Change, len(nodes))

@@ -5,8 +5,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// AddTagged adds an operation by the parameters that edges with data need, though
-// there are none.
+// AddTagged adds an operation by the parameters for nodes of any type.
 func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 	if err := g.lock(); err != nil {
 		return Node{}, err
@@ -21,8 +20,13 @@ func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 		return Node{}, err
 	}
 	var raw cu.CUgraphNode
-	if err := g.addTagged(&raw, from, nil, uintptr(len(deps)), &p, op); err != nil {
+	if err := g.addGeneric(&raw, from, nil, uintptr(len(deps)), &p); err != nil {
 		return Node{}, err
+	}
+	if l, ok := op.(*driver.Launch); ok {
+		if err := g.setAttributes(raw, l.Attributes()); err != nil {
+			return Node{}, err
+		}
 	}
 	o := g.owners()
 	if err := o.hold(op.Refs()); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/callable"
 )
 
 func init() {
@@ -28,7 +29,7 @@ func init() {
 			return errors.Join(replay(k, g), g.Close())
 		}},
 		flow{"capture made ready, with a relaxed section", func(k *kit, b *driver.Buffer[uint32]) error {
-			c, err := graph.CaptureReady(background, k.s, graph.ModeGlobal, func(sc *graph.Scope) (n int, err error) {
+			c, err := callable.CaptureReady(background, k.s, graph.ModeGlobal, func(sc *graph.Scope) (n int, err error) {
 				return 1, sc.Relaxed(func() error {
 					l, err := k.plus.Prepare(config, b, uint32(elems), uint32(1))
 					if err != nil {
@@ -52,7 +53,7 @@ func init() {
 			if err != nil {
 				return err
 			}
-			byHand, _, err = graph.Record(k.s, l, l)
+			byHand, err = sequence(k.c, l, l)
 			if err != nil {
 				return errors.Join(err, r.Abort())
 			}
@@ -74,7 +75,7 @@ func captureInto(k *kit, b *driver.Buffer[uint32], g *graph.Graph) error {
 	if err != nil {
 		return err
 	}
-	last, err := graph.CaptureInto(g, k.s, graph.ModeThreadLocal, []graph.Node{first}, func(sc *graph.Scope) error {
+	last, err := intoGraph(g, k.s, graph.ModeThreadLocal, []graph.Node{first}, func(sc *graph.Scope) error {
 		return errors.Join(sc.Do(l), sc.Do(l))
 	})
 	if err != nil {
@@ -95,7 +96,7 @@ func byHandAndParallel(sc *graph.Scope, l *driver.Launch) error {
 	if err != nil {
 		return err
 	}
-	if err := sc.AddDependencies(n); err != nil {
+	if err := alsoAfter(sc, n); err != nil {
 		return err
 	}
 	do := func(sc *graph.Scope) error { return sc.Do(l) }

@@ -160,7 +160,7 @@ func captureBody(k *kit, g *graph.Graph, b *driver.Buffer[uint32]) error {
 	if err != nil {
 		return err
 	}
-	n, err := graph.CaptureInto(body, k.s, graph.ModeThreadLocal, nil, does(fill, l))
+	n, err := intoGraph(body, k.s, graph.ModeThreadLocal, nil, does(fill, l))
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func checkNested(k *kit, b *driver.Buffer[uint32]) error {
 	if err != nil {
 		return err
 	}
-	g, _, err := graph.Record(k.s, l, l)
+	g, err := graphOf(k.s, l, l)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func boundFlow(k *kit, b *driver.Buffer[uint32]) error {
 	if err != nil {
 		return err
 	}
-	nodes, err := g.AddChain(nil, []driver.Op{l, l, l})
+	nodes, err := g.AddBatch(nil, graph.Chain([]driver.Op{l, l, l}))
 	if err != nil {
 		return errors.Join(err, g.Close())
 	}
@@ -75,7 +75,7 @@ func burstFlow(k *kit, b *driver.Buffer[uint32]) error {
 		return err
 	}
 	capture := func(ops ...driver.Op) (*graph.Graph, error) {
-		return graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error { return sc.DoAll(ops...) })
+		return graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error { return sc.Do(ops...) })
 	}
 	g, err := capture(l, l, fill, l)
 	if err != nil {
@@ -107,7 +107,7 @@ func stageFlow(k *kit, b *driver.Buffer[uint32]) error {
 	if err != nil {
 		return err
 	}
-	g, _, err := graph.Record(k.s, l)
+	g, err := graphOf(k.s, l)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func deviceLaunchFlow(k *kit, b *driver.Buffer[uint32]) error {
 	if err != nil {
 		return err
 	}
-	g, _, err := graph.Record(k.s, l, l)
+	g, err := graphOf(k.s, l, l)
 	if err != nil {
 		return err
 	}

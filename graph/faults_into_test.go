@@ -60,7 +60,7 @@ func TestCapturesIntoABodyReportEachFailure(t *testing.T) {
 		if err != nil {
 			return errors.Join(err, g.Close())
 		}
-		last, err := graph.CaptureInto(body, k.s, graph.ModeThreadLocal, []graph.Node{first}, func(sc *graph.Scope) error {
+		last, err := intoGraph(body, k.s, graph.ModeThreadLocal, []graph.Node{first}, func(sc *graph.Scope) error {
 			return errors.Join(sc.Do(l), sc.Do(l))
 		})
 		if err != nil {

@@ -39,15 +39,15 @@ func edges(k *kit, g *graph.Graph, l *driver.Launch, write *driver.MemOp) error 
 	if err != nil {
 		return err
 	}
-	m, err := g.AddAfter(l, graph.Programmatic(n))
+	m, err := addAfter(g, l, graph.Programmatic(n, graph.Node{}))
 	if err != nil {
 		return err
 	}
-	w, err := g.AddAfter(write, graph.Dep{Node: m})
+	w, err := addAfter(g, write, graph.Edge{From: m})
 	if err != nil {
 		return err
 	}
-	e := graph.Edge{From: n, To: m, Data: graph.Programmatic(n).Data}
+	e := graph.Edge{From: n, To: m, Data: graph.Programmatic(n, graph.Node{}).Data}
 	if err := g.RemoveEdges(e); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func setTagged(k *kit, g *graph.Graph, n graph.Node, b *driver.Buffer[uint32]) e
 	if err := n.SetParams(fillParams(b, 8), b.Ref()); err != nil {
 		return err
 	}
-	if _, err := n.FillParams(); err != nil {
+	if _, err := graph.ParamsOf[cu.CUDA_MEMSET_NODE_PARAMS](n); err != nil {
 		return err
 	}
 	x, err := g.Instantiate()
@@ -146,7 +146,7 @@ func retune(k *kit, g *graph.Graph, l, plain *driver.Launch) error {
 	if err != nil {
 		return err
 	}
-	m, err := g.AddAfter(l, graph.Programmatic(n))
+	m, err := addAfter(g, l, graph.Programmatic(n, graph.Node{}))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func init() {
 		}},
 		flow{"profile", func(k *kit, b *driver.Buffer[uint32]) error {
 			return withNest(k, b, func(g *graph.Graph) error {
-				return errorOf(g.Profile(background, k.s, graph.ProfileRounds(1)))
+				return errorOf(g.Profile(background, k.s, graph.WithRounds(1)))
 			})
 		}},
 	)

@@ -110,7 +110,7 @@ var flows = []flow{
 		if err != nil {
 			return err
 		}
-		g, _, err := graph.Record(k.s, l, l)
+		g, err := graphOf(k.s, l, l)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func changeExec(k *kit, g *graph.Graph, x *graph.Exec, n graph.Node, l *driver.L
 	if _, err := g.Add(l, n); err != nil {
 		return err
 	}
-	if _, err := x.Apply(g); err != nil {
+	if _, err := x.Update(g, graph.WithReinstantiate()); err != nil {
 		return err
 	}
 	return x.Run(context.Background(), k.s)

@@ -79,60 +79,39 @@ func (f *Flow) enter(s flowStep) Step {
 	return Step{f, i}
 }
 
-// Len returns the number of steps.
-func (f *Flow) Len() int {
-	if f == nil {
-		return 0
-	}
-	return len(f.steps)
-}
-
-// Items returns the steps as a batch for AddBatch or NewPlan.
-func (f *Flow) Items() []Item {
-	items := make([]Item, f.Len())
-	for i := range items {
-		s := &f.steps[i]
-		items[i] = Item{Op: s.op, After: append([]int(nil), s.after...)}
-	}
-	return items
-}
-
-// Build returns a new graph of the steps.
-func (f *Flow) Build() (*Graph, error) {
-	if !f.exists() {
-		return nil, aFlow.Error(f == nil)
-	}
-	g, err := New(f.ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := f.AddTo(g); err != nil {
-		return nil, join([]error{err, g.Close()})
-	}
-	return g, nil
-}
-
-// AddTo adds a node for each step to a graph, in order. Steps that run after no other step run
-// after deps. It can be called any number of times. Between Add and AddTo, numbers among the
-// arguments of launches may change, but not the memory.
-func (f *Flow) AddTo(g *Graph, deps ...Node) ([]Node, error) {
+// Items returns the steps as items for AddBatch, in order, with their names and declared uses. Give
+// Deps to those without After to run the steps after other nodes. Without names and declared uses
+// they also make a plan. Items can be called any number of times. Between Add and Items, numbers
+// among the arguments of launches may change, but not the memory.
+func (f *Flow) Items() ([]Item, error) {
 	if !f.exists() {
 		return nil, aFlow.Error(f == nil)
 	}
 	if err := f.unchanged(); err != nil {
 		return nil, err
 	}
-	items := f.Items()
+	items := make([]Item, len(f.steps))
 	for i := range items {
-		if len(items[i].After) == 0 {
-			items[i].Deps = deps
-		}
+		s := &f.steps[i]
+		items[i] = Item{Op: s.op, After: append([]int(nil), s.after...), Name: s.name, Uses: s.extra}
 	}
-	nodes, err := g.AddBatch(make([]Node, 0, len(items)), items)
+	return items, nil
+}
+
+// Build returns a new graph of the steps.
+func (f *Flow) Build() (*Graph, error) {
+	items, err := f.Items()
 	if err != nil {
-		return nil, fmt.Errorf("cannot build a flow: %w", err)
+		return nil, err
 	}
-	return nodes, f.describe(nodes)
+	g, err := New(f.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := g.AddBatch(nil, items); err != nil {
+		return nil, fmt.Errorf("cannot build a flow: %w", join([]error{err, g.Close()}))
+	}
+	return g, nil
 }
 
 // unchanged refuses launches that use other memory now than when the order was
@@ -142,24 +121,6 @@ func (f *Flow) unchanged() error {
 		s := &f.steps[i]
 		if l, ok := s.op.(*driver.Launch); ok && l.AccessesVersion() != s.version {
 			return invalid("cannot build a flow: the memory of step %d, %v, was changed after it was added; take a launch for each step", i, l)
-		}
-	}
-	return nil
-}
-
-// describe tells the graph what is known of the steps beside their operations.
-func (f *Flow) describe(nodes []Node) error {
-	for i, n := range nodes {
-		s := &f.steps[i]
-		if s.name != "" {
-			if err := n.SetName(s.name); err != nil {
-				return err
-			}
-		}
-		if len(s.extra) > 0 {
-			if err := n.Declare(s.extra...); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

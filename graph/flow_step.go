@@ -37,14 +37,6 @@ const declaredUse = -1
 // Index returns the index of the step, and of its node in the graph from Build.
 func (s Step) Index() int { return s.i }
 
-// Operation returns the step's operation, nil for the zero Step.
-func (s Step) Operation() driver.Op {
-	if s.f == nil {
-		return nil
-	}
-	return s.f.steps[s.i].op
-}
-
 // Dependencies returns the indices of the steps that it directly runs after, in ascending order.
 func (s Step) Dependencies() []int {
 	if s.f == nil {

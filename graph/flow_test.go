@@ -204,7 +204,9 @@ func TestFlowHasExactlyTheNeededEdges(t *testing.T) {
 		for seed := range uint64(10) {
 			ops := newRandomWork(k, seed).ops(60)
 			before := make([]map[int]bool, len(ops))
-			for i, it := range k.flow(ops...).Items() {
+			items, err := k.flow(ops...).Items()
+			k.ok(err)
+			for i, it := range items {
 				var want []int
 				before[i] = make(map[int]bool)
 				for j := i - 1; j >= 0; j-- {
@@ -255,7 +257,7 @@ func TestFlowOrdersByDeclarations(t *testing.T) {
 			last: {other.Index(), looked.Index()},
 		} {
 			if got := s.Dependencies(); !slices.Equal(got, want) {
-				t.Errorf("step %d, %v, runs after %v, want %v", s.Index(), s.Operation(), got, want)
+				t.Errorf("step %d runs after %v, want %v", s.Index(), got, want)
 			}
 		}
 		looked.SetName("look")
@@ -263,7 +265,14 @@ func TestFlowOrdersByDeclarations(t *testing.T) {
 		k.ok(err)
 		k.closeLater(g)
 		first := k.add(g, k.launch(k.plus, a, 10))
-		nodes, err := f.AddTo(g, first)
+		items, err := f.Items()
+		k.ok(err)
+		for i := range items {
+			if len(items[i].After) == 0 {
+				items[i].Deps = []graph.Node{first}
+			}
+		}
+		nodes, err := g.AddBatch(nil, items)
 		k.ok(err)
 		if name := nodes[looked.Index()].Name(); name != "look" {
 			t.Errorf("the node's name is %q", name)

@@ -207,17 +207,20 @@ func (g *Graph) String() string {
 	return fmt.Sprintf("graph %#x", uintptr(g.raw))
 }
 
-// Keep keeps refs alive until the graph, and every Exec instantiated from now on, is closed. It is
+// Keep keeps things alive until the graph, and every Exec instantiated from now on, is closed. It is
 // for nodes whose parameters the graph does not know, such as those that other libraries captured.
-func (g *Graph) Keep(refs ...life.Ref) error {
+// A thing is an object of this module such as a Pool, the list of an operation's Refs, a value with a
+// method Ref, such as a buffer, or any other Go value, which stays reachable.
+func (g *Graph) Keep(things ...any) error {
 	if err := g.lock(); err != nil {
 		return err
 	}
 	defer g.mu.Unlock()
-	if err := takesGraphs(refs); err != nil {
+	refs, values, err := kept(things)
+	if err != nil {
 		return err
 	}
-	return g.owners().holdLoose(refs)
+	return g.owners().holdThings(refs, values)
 }
 
 // owners returns what the graph keeps alive, to be changed.

@@ -36,7 +36,7 @@ func TestGoroutinesOnOneGraphAndOneExec(t *testing.T) {
 		run(func(i int, l *driver.Launch) error { return n.Set(l) })
 		run(func(i int, l *driver.Launch) error { return x.Enable(n, i%2 == 0) })
 		run(func(i int, l *driver.Launch) error { return second(x.Update(g)) })
-		run(func(i int, l *driver.Launch) error { return second(x.Apply(g)) })
+		run(func(i int, l *driver.Launch) error { return second(x.Update(g, graph.WithReinstantiate())) })
 		run(func(i int, l *driver.Launch) error {
 			m, err := g.Add(l, n)
 			return errors.Join(err, m.Destroy())

@@ -176,7 +176,7 @@ func (f *faulted) use() {
 	ctx := context.Background()
 	l := f.launch(f.plus, f.b, 1)
 	_, captured := graph.Capture(f.s, graph.ModeGlobal, func(sc *graph.Scope) error { return sc.Do(l) })
-	_, _, recorded := graph.Record(f.s, l)
+	_, recorded := graphOf(f.s, l, l)
 	_, called := f.call.Call(ctx, 2)
 	_, alloc := cache.Alloc[uint64](f.cache, f.s, 4096)
 	_, profile := f.g.Profile(ctx, f.s)

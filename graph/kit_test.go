@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
@@ -197,4 +198,92 @@ func (k *kit) blocked() (release func()) {
 func (k *kit) blockedOn(s *driver.Stream) (release func()) {
 	k.Helper()
 	return graphtest.Block(k.TB, s)
+}
+
+// graphOf captures operations that run one after the other.
+func graphOf(s *driver.Stream, ops ...driver.Op) (*graph.Graph, error) {
+	return graph.Capture(s, graph.ModeRelaxed, func(sc *graph.Scope) error { return sc.Do(ops...) })
+}
+
+// intoGraph captures into a graph and returns the last nodes.
+func intoGraph(g *graph.Graph, s *driver.Stream, mode graph.Mode, deps []graph.Node, record func(*graph.Scope) error) (last []graph.Node, err error) {
+	_, err = graph.Capture(s, mode, record, graph.WithTarget(g, deps...), graph.WithLast(&last))
+	return last, err
+}
+
+func beginInto(g *graph.Graph, s *driver.Stream, mode graph.Mode, deps ...graph.Node) (*graph.Recording, error) {
+	return graph.Begin(s, mode, graph.WithTarget(g, deps...))
+}
+
+// edgesOf returns plain edges from each node to the one at the same place.
+func edgesOf(from, to []graph.Node) []graph.Edge {
+	list := make([]graph.Edge, len(from))
+	for i := range list {
+		list[i] = graph.Edge{From: from[i], To: to[i]}
+	}
+	return list
+}
+
+// dependOn makes n run after each of the others.
+func dependOn(n graph.Node, others ...graph.Node) error {
+	list := make([]graph.Edge, len(others))
+	for i, o := range others {
+		list[i] = graph.Edge{From: o, To: n}
+	}
+	return n.Graph().AddEdges(list...)
+}
+
+// addAfter adds a node and edges with data to it. Their To is set.
+func addAfter(g *graph.Graph, op driver.Op, deps ...graph.Edge) (graph.Node, error) {
+	n, err := g.Add(op)
+	if err != nil {
+		return n, err
+	}
+	list := append([]graph.Edge(nil), deps...)
+	for i := range list {
+		list[i].To = n
+	}
+	if err := g.AddEdges(list...); err != nil {
+		return graph.Node{}, errors.Join(err, n.Destroy())
+	}
+	return n, nil
+}
+
+// froms returns the nodes at the beginning of edges.
+func froms(edges []graph.Edge) []graph.Node {
+	nodes := make([]graph.Node, len(edges))
+	for i, e := range edges {
+		nodes[i] = e.From
+	}
+	return nodes
+}
+
+// after returns edges from nodes to what a scope records next.
+func after(nodes ...graph.Node) []graph.Edge {
+	list := make([]graph.Edge, len(nodes))
+	for i, n := range nodes {
+		list[i].From = n
+	}
+	return list
+}
+
+// alsoAfter makes the next operation of a scope also run after nodes.
+func alsoAfter(sc *graph.Scope, nodes ...graph.Node) error {
+	now, err := sc.Dependencies()
+	if err != nil {
+		return err
+	}
+	return sc.SetDependencies(append(now, after(nodes...)...)...)
+}
+
+// sequence builds a graph of operations that run one after the other, by hand.
+func sequence(c *driver.Context, ops ...driver.Op) (*graph.Graph, error) {
+	g, err := graph.New(c)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := g.AddBatch(nil, graph.Chain(ops)); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
 }

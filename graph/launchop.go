@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// LaunchOp is the launch of an Exec as an operation; see [Exec.Op].
-type LaunchOp struct {
+// launchOp is the launch of an Exec as an operation.
+type launchOp struct {
 	driver.OpBase
 	x    *Exec
 	refs [1]life.Ref
@@ -20,45 +20,37 @@ type LaunchOp struct {
 // graph it becomes a child graph: a copy of x's graph as it is when added. That is an error if x
 // itself was changed since (by Set, Enable, bindings or an update), because the copy would differ
 // from what x runs.
-func (x *Exec) Op() *LaunchOp {
-	l := &LaunchOp{x: x}
+func (x *Exec) Op() driver.Op {
+	l := &launchOp{x: x}
 	if x != nil {
 		l.refs[0] = x
 	}
 	return l
 }
 
-// Exec returns the Exec that is launched.
-func (l *LaunchOp) Exec() *Exec {
-	if l == nil {
-		return nil
-	}
-	return l.x
-}
-
 // Enqueue implements driver.Op with Exec.Launch.
-func (l *LaunchOp) Enqueue(s *driver.Stream) error { return l.Exec().Launch(s) }
+func (l *launchOp) Enqueue(s *driver.Stream) error { return l.x.Launch(s) }
 
 // Context implements driver.Op.
-func (l *LaunchOp) Context() *driver.Context { return l.Exec().Context() }
+func (l *launchOp) Context() *driver.Context { return l.x.Context() }
 
 // Refs implements driver.Op.
-func (l *LaunchOp) Refs() []life.Ref {
-	if l.Exec() == nil {
+func (l *launchOp) Refs() []life.Ref {
+	if l.x == nil {
 		return nil
 	}
 	return l.refs[:]
 }
 
 // Accesses implements driver.Op. It returns nil: the accesses of the graph's nodes are not listed.
-func (l *LaunchOp) Accesses() []driver.Access { return nil }
+func (l *launchOp) Accesses() []driver.Access { return nil }
 
 // String implements driver.Op.
-func (l *LaunchOp) String() string { return "launch of " + l.Exec().String() }
+func (l *launchOp) String() string { return "launch of " + l.x.String() }
 
 // child is the graph whose copy does what the launch would.
-func (l *LaunchOp) child() (*Graph, error) {
-	x := l.Exec()
+func (l *launchOp) child() (*Graph, error) {
+	x := l.x
 	if err := x.lock(); err != nil {
 		return nil, err
 	}
@@ -70,7 +62,7 @@ func (l *LaunchOp) child() (*Graph, error) {
 	return x.g, nil
 }
 
-func (l *LaunchOp) addTo(g *Graph, deps []Node) (Node, error) {
+func (l *launchOp) addTo(g *Graph, deps []Node) (Node, error) {
 	child, err := l.child()
 	if err != nil {
 		return Node{}, g.addError(l, err)
@@ -82,7 +74,7 @@ func (l *LaunchOp) addTo(g *Graph, deps []Node) (Node, error) {
 	return n, nil
 }
 
-func (l *LaunchOp) setIn(x *Exec, n Node) error {
+func (l *launchOp) setIn(x *Exec, n Node) error {
 	child, err := l.child()
 	if err != nil {
 		return setError(n, x, l, err)
@@ -92,7 +84,7 @@ func (l *LaunchOp) setIn(x *Exec, n Node) error {
 
 // recordIn adds the child graph behind what the next operation of the scope would
 // run after: a capture does not take launches of graphs.
-func (l *LaunchOp) recordIn(sc *Scope) error {
+func (l *launchOp) recordIn(sc *Scope) error {
 	child, err := l.child()
 	if err == nil {
 		err = sc.addChild(child)

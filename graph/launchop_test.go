@@ -44,7 +44,7 @@ func TestTheLaunchOfAChangedExecIsNoChildGraph(t *testing.T) {
 			other := k.graph()
 			k.add(other, op)
 			k.add(other, op)
-			applied, err := x.Apply(other)
+			applied, err := x.Update(other, graph.WithReinstantiate())
 			k.ok(err)
 			if _, err := k.graph().Add(x.Op()); err != nil || !applied.Reinstantiated {
 				t.Errorf("after %s, and instantiated anew: %v, %v", what, applied, err)

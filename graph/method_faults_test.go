@@ -70,7 +70,7 @@ var ofGraph = []struct {
 	run  func(o *subject) error
 }{
 	{"Node.Type", func(o *subject) error { return errorOf(o.kernel.Type()) }},
-	{"Node.KernelParams", func(o *subject) error { return errorOf(o.kernel.KernelParams()) }},
+	{"Node.KernelParams", func(o *subject) error { return errorOf(graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](o.kernel)) }},
 	{"Node.KernelArgs", func(o *subject) error { return errorOf(o.kernel.KernelArgs()) }},
 	{"Node.Attribute", func(o *subject) error {
 		return errorOf(o.kernel.Attribute(cu.CU_LAUNCH_ATTRIBUTE_PRIORITY))
@@ -80,12 +80,12 @@ var ofGraph = []struct {
 		return o.kernel.SetAttribute(cu.CU_LAUNCH_ATTRIBUTE_PRIORITY, v)
 	}},
 	{"Node.CopyAttributes", func(o *subject) error { return o.second.CopyAttributes(o.kernel) }},
-	{"Node.FillParams", func(o *subject) error { return errorOf(o.fill.FillParams()) }},
-	{"Node.CopyParams", func(o *subject) error { return errorOf(o.copied.CopyParams()) }},
-	{"Node.MemOpParams", func(o *subject) error { return errorOf(o.words.MemOpParams()) }},
-	{"Node.HostParams", func(o *subject) error { return errorOf(o.host.HostParams()) }},
-	{"Node.Event of a record", func(o *subject) error { return errorOf(o.record.Event()) }},
-	{"Node.Event of a wait", func(o *subject) error { return errorOf(o.wait.Event()) }},
+	{"Node.FillParams", func(o *subject) error { return errorOf(graph.ParamsOf[cu.CUDA_MEMSET_NODE_PARAMS](o.fill)) }},
+	{"Node.CopyParams", func(o *subject) error { return errorOf(graph.ParamsOf[cu.CUDA_MEMCPY3D](o.copied)) }},
+	{"Node.MemOpParams", func(o *subject) error { return errorOf(graph.ParamsOf[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS](o.words)) }},
+	{"Node.HostParams", func(o *subject) error { return errorOf(graph.ParamsOf[cu.CUDA_HOST_NODE_PARAMS](o.host)) }},
+	{"Node.Event of a record", func(o *subject) error { return errorOf(graph.ParamsOf[driver.CUevent](o.record)) }},
+	{"Node.Event of a wait", func(o *subject) error { return errorOf(graph.ParamsOf[driver.CUevent](o.wait)) }},
 	{"Node.ChildGraph", func(o *subject) error { return errorOf(o.child.ChildGraph()) }},
 	{"Node.Dependencies", func(o *subject) error { return errorOf(o.second.Dependencies()) }},
 	{"Node.Dependents", func(o *subject) error { return errorOf(o.second.Dependents()) }},
@@ -136,7 +136,7 @@ var ofExec = []struct {
 	{"Exec.Run", func(o *subject) error { return o.x.Run(context.Background(), o.k.s) }},
 	{"Exec.Wait", func(o *subject) error { return o.x.Wait(context.Background()) }},
 	{"Exec.Update", func(o *subject) error { return errorOf(o.x.Update(o.g)) }},
-	{"Exec.Apply", func(o *subject) error { return errorOf(o.x.Apply(o.g)) }},
+	{"Exec.Apply", func(o *subject) error { return errorOf(o.x.Update(o.g, graph.WithReinstantiate())) }},
 }
 
 // onlyAsked are calls whose failure is no error: the update was made by then, and

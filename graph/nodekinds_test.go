@@ -21,7 +21,7 @@ func TestKernelNodesAreAddedReadAndSet(t *testing.T) {
 		b := k.memory()
 		g := k.graph()
 		n := k.add(g, k.launch(k.plus, b, 5))
-		p, err := n.KernelParams()
+		p, err := graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](n)
 		k.ok(err)
 		if p.GridDimX != 1 || p.BlockDimX != elems || (p.Func == 0) == (p.Kern == 0) {
 			k.Errorf("parameters %+v", p)
@@ -92,13 +92,13 @@ func TestCopyNodesAreAddedReadAndSet(t *testing.T) {
 		x := k.exec(g)
 		k.run(x)
 		k.expect(to, 3)
-		p, err := n.CopyParams()
+		p, err := graph.ParamsOf[cu.CUDA_MEMCPY3D](n)
 		k.ok(err)
 		if p.DstDevice != to.Ptr() || p.SrcDevice != from.Ptr() || p.WidthInBytes != 4*elems {
 			k.Errorf("parameters %+v", p)
 		}
 		k.ok(n.Set(half))
-		p, err = n.CopyParams()
+		p, err = graph.ParamsOf[cu.CUDA_MEMCPY3D](n)
 		k.ok(err)
 		if p.WidthInBytes != 2*elems {
 			k.Errorf("parameters after Set %+v", p)
@@ -152,7 +152,7 @@ func TestCopiesWithTheHostAreAddedReadAndSet(t *testing.T) {
 		if !slices.Equal(down.Slice(), up.Slice()) {
 			k.Errorf("%v", down.Slice())
 		}
-		p, err := out.CopyParams()
+		p, err := graph.ParamsOf[cu.CUDA_MEMCPY3D](out)
 		k.ok(err)
 		if p.DstMemoryType != cu.CU_MEMORYTYPE_HOST || p.DstHost != down.HostPtr() || p.SrcDevice != b.Ptr() {
 			k.Errorf("parameters %+v", p)
@@ -213,7 +213,7 @@ func TestTwoDimensionalCopies(t *testing.T) {
 		x := k.exec(g)
 		k.run(x)
 		k.expectBox(to, 5)
-		p, err := n.CopyParams()
+		p, err := graph.ParamsOf[cu.CUDA_MEMCPY3D](n)
 		k.ok(err)
 		if p.Height != boxRows || p.WidthInBytes != boxBytes || p.SrcPitch != rowBytes {
 			k.Errorf("parameters %+v", p)
@@ -261,7 +261,7 @@ func TestThreeDimensionalCopies(t *testing.T) {
 			}
 		}
 		check(5)
-		p, err := n.CopyParams()
+		p, err := graph.ParamsOf[cu.CUDA_MEMCPY3D](n)
 		k.ok(err)
 		if p.Depth != 2 || p.Height != 2 {
 			k.Errorf("parameters %+v", p)
@@ -287,7 +287,7 @@ func TestCopiesWithArrays(t *testing.T) {
 		g := k.graph()
 		n := k.add(g, in)
 		last := k.add(g, out, n)
-		p, err := last.CopyParams()
+		p, err := graph.ParamsOf[cu.CUDA_MEMCPY3D](last)
 		k.ok(err)
 		if p.SrcMemoryType != cu.CU_MEMORYTYPE_ARRAY || p.SrcArray != a.Raw() {
 			k.Errorf("parameters %+v", p)
@@ -328,7 +328,7 @@ func TestArraysCopyToTheHostAndOneAnother(t *testing.T) {
 			ops = append(ops, op)
 		}
 		g := k.graph()
-		_, err = g.AddChain(nil, ops)
+		_, err = g.AddBatch(nil, graph.Chain(ops))
 		k.ok(err)
 		k.run(k.exec(g))
 		if !slices.Equal(down.Slice(), up.Slice()) {
@@ -388,7 +388,7 @@ func fillNodes[T uint8 | uint16 | uint32](k *kit, v, w T) {
 	}
 	g := k.graph()
 	node := k.add(g, flat(v))
-	p, err := node.FillParams()
+	p, err := graph.ParamsOf[cu.CUDA_MEMSET_NODE_PARAMS](node)
 	k.ok(err)
 	if p.Dst != b.Ptr() || p.ElementSize != size || p.Width != n || p.Height != 1 {
 		k.Errorf("parameters %+v", p)
@@ -400,7 +400,7 @@ func fillNodes[T uint8 | uint16 | uint32](k *kit, v, w T) {
 	k.run(x)
 	look(all(w))
 	k.ok(node.Set(boxed(v)))
-	p, err = node.FillParams()
+	p, err = graph.ParamsOf[cu.CUDA_MEMSET_NODE_PARAMS](node)
 	k.ok(err)
 	if p.Pitch != pitch*uintptr(size) || p.Width != width || p.Height != height {
 		k.Errorf("parameters of several rows %+v", p)
@@ -427,7 +427,7 @@ func TestHostNodesAreAddedReadAndSet(t *testing.T) {
 		first, second, third := f(0), f(1), f(2)
 		g := k.graph()
 		n := k.add(g, first)
-		p, err := n.HostParams()
+		p, err := graph.ParamsOf[cu.CUDA_HOST_NODE_PARAMS](n)
 		k.ok(err)
 		if p != first.NodeParams() {
 			k.Errorf("parameters %+v", p)
@@ -456,7 +456,7 @@ func TestEventNodesAreAddedReadAndSet(t *testing.T) {
 		n := k.add(g, driver.RecordOp(events[0]))
 		w := k.add(g, driver.WaitOp(events[0]), n)
 		for _, node := range []graph.Node{n, w} {
-			if e, err := node.Event(); err != nil || e != events[0].Raw() {
+			if e, err := graph.ParamsOf[driver.CUevent](node); err != nil || e != events[0].Raw() {
 				k.Errorf("%v is about %v, %v", node, e, err)
 			}
 		}
@@ -469,7 +469,7 @@ func TestEventNodesAreAddedReadAndSet(t *testing.T) {
 		k.ok(n.Set(driver.RecordOp(events[2])))
 		k.ok(w.Set(driver.WaitOp(events[2])))
 		for _, node := range []graph.Node{n, w} {
-			if e, err := node.Event(); err != nil || e != events[2].Raw() {
+			if e, err := graph.ParamsOf[driver.CUevent](node); err != nil || e != events[2].Raw() {
 				k.Errorf("%v is about %v, %v", node, e, err)
 			}
 		}
@@ -504,10 +504,10 @@ func TestMemoryOperationNodesAreAddedReadAndSet(t *testing.T) {
 		g := k.graph()
 		n := k.add(g, op(17))
 		k.add(g, k.launch(k.plus, b, 1), n)
-		p, err := n.MemOpParams()
+		p, err := graph.ParamsOf[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS](n)
 		k.ok(err)
-		if len(p.Steps) != 3 || p.Context != k.c.Raw() || p.Steps[0].WriteValue().Address != b.Ptr()+12 ||
-			*p.Steps[0].WriteValue().Value64()&0xffffffff != 17 {
+		if p.Count != 3 || p.Ctx != k.c.Raw() || p.ParamArray.WriteValue().Address != b.Ptr()+12 ||
+			*p.ParamArray.WriteValue().Value64()&0xffffffff != 17 {
 			k.Errorf("parameters %+v", p)
 		}
 		x := k.exec(g)
@@ -543,7 +543,7 @@ func TestMemoryOperationsInBatchesAndPlans(t *testing.T) {
 		k.ok(err)
 		ops := []driver.Op{write, k.launch(k.plus, b, 1)}
 		g := k.graph()
-		nodes, err := g.AddChain(nil, ops)
+		nodes, err := g.AddBatch(nil, graph.Chain(ops))
 		k.ok(err)
 		k.addPlan(g, k.chainPlan(ops...), nodes[1])
 		k.run(k.exec(g))
@@ -563,14 +563,14 @@ func TestParametersOfAnotherTypeAreRefusedByName(t *testing.T) {
 		empty, err := g.AddEmpty()
 		k.ok(err)
 		for name, err := range map[string]error{
-			"KernelParams":          second(empty.KernelParams()),
-			"CopyParams":            second(kernel.CopyParams()),
-			"FillParams":            second(kernel.FillParams()),
-			"HostParams":            second(kernel.HostParams()),
-			"Event":                 second(kernel.Event()),
-			"MemOpParams":           second(kernel.MemOpParams()),
-			"SemaphoreSignalParams": second(kernel.SemaphoreSignalParams()),
-			"SemaphoreWaitParams":   second(kernel.SemaphoreWaitParams()),
+			"KernelParams":          second(graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](empty)),
+			"CopyParams":            second(graph.ParamsOf[cu.CUDA_MEMCPY3D](kernel)),
+			"FillParams":            second(graph.ParamsOf[cu.CUDA_MEMSET_NODE_PARAMS](kernel)),
+			"HostParams":            second(graph.ParamsOf[cu.CUDA_HOST_NODE_PARAMS](kernel)),
+			"Event":                 second(graph.ParamsOf[driver.CUevent](kernel)),
+			"MemOpParams":           second(graph.ParamsOf[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS](kernel)),
+			"SemaphoreSignalParams": second(graph.ParamsOf[cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS](kernel)),
+			"SemaphoreWaitParams":   second(graph.ParamsOf[cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS](kernel)),
 		} {
 			if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "it is of type") {
 				k.Errorf("%s: %v", name, err)

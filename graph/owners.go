@@ -33,6 +33,8 @@ type owners struct {
 
 	pending int // slots[pending:] are held for a change that is not made yet
 	gone    []keeper
+
+	values []any // Go values that the program asked to keep reachable
 }
 
 // held is one thing that is kept alive.
@@ -98,6 +100,7 @@ func (o *owners) release() {
 func (o *owners) reset() {
 	clear(o.held)
 	clear(o.gone)
+	o.values = nil
 	o.held, o.free, o.gone = o.held[:0], o.free[:0], o.gone[:0]
 	o.nodes, o.sets, o.slots, o.pending = o.nodes[:0], o.sets[:0], o.slots[:0], 0
 	o.plan, o.mem = nil, nil
@@ -118,6 +121,7 @@ func (o *owners) writable() *owners {
 	c.nodes = append(c.nodes, o.nodes...)
 	c.sets = append(c.sets, o.sets...)
 	c.slots = append(c.slots, o.slots...)
+	c.values = append(c.values, o.values...)
 	c.pending, c.plan, c.mem = o.pending, o.plan, o.mem.clone()
 	for i := range c.held {
 		c.held[i].retainAgain()
@@ -413,6 +417,15 @@ func (o *owners) holdLoose(refs []life.Ref) error {
 		return err
 	}
 	o.commitLoose()
+	return nil
+}
+
+// holdThings is holdLoose for things of the driver and other Go values.
+func (o *owners) holdThings(refs []life.Ref, values []any) error {
+	if err := o.holdLoose(refs); err != nil {
+		return err
+	}
+	o.values = append(o.values, values...)
 	return nil
 }
 

@@ -23,12 +23,89 @@ func (n Node) get(want Type, call func(d *driver.Driver) error) error {
 	return nil
 }
 
-// KernelParams returns the parameters of a kernel node. Either Func or Kern is set. The arguments
-// that KernelParams points to belong to the node and stay valid until it is changed or destroyed.
-// To copy them, use KernelArgs.
-func (n Node) KernelParams() (p cu.CUDA_KERNEL_NODE_PARAMS, err error) {
-	err = n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error { return n.kernelParams(d, &p) })
-	return p, err
+// NodeParams are the parameters of the types of nodes, as CUDA's structs.
+type NodeParams interface {
+	cu.CUDA_KERNEL_NODE_PARAMS | cu.CUDA_MEMCPY3D | cu.CUDA_MEMSET_NODE_PARAMS | cu.CUDA_HOST_NODE_PARAMS |
+		cu.CUDA_MEM_ALLOC_NODE_PARAMS | cu.CUDA_BATCH_MEM_OP_NODE_PARAMS |
+		cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS | cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS |
+		driver.CUevent | driver.CUdeviceptr
+}
+
+// ParamsOf returns the parameters of a node of the type that P belongs to:
+//
+//   - cu.CUDA_KERNEL_NODE_PARAMS, a kernel. Either Func or Kern is set. The arguments that
+//     KernelParams points to belong to the node and stay valid until it is changed or destroyed. To
+//     copy them, use Node.KernelArgs.
+//   - cu.CUDA_MEMCPY3D, a copy
+//   - cu.CUDA_MEMSET_NODE_PARAMS, a fill. Width counts elements of ElementSize bytes.
+//   - cu.CUDA_HOST_NODE_PARAMS, a host function: for a driver.HostFunc what its NodeParams returns
+//   - driver.CUevent, the event of an event record or event wait node (CUDA 11.1)
+//   - cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS and cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS, external semaphores
+//     (CUDA 11.2). The arrays are copies.
+//   - cu.CUDA_MEM_ALLOC_NODE_PARAMS, an allocation, with its address, and driver.CUdeviceptr, the
+//     address that a free node frees (CUDA 11.4)
+//   - cu.CUDA_BATCH_MEM_OP_NODE_PARAMS, memory operations (CUDA 11.7). The array is a copy.
+func ParamsOf[P NodeParams](n Node) (P, error) {
+	p := new(P)
+	err := n.params(p)
+	return *p, err
+}
+
+// params reads the parameters to where p points.
+func (n Node) params(p any) error {
+	switch p := p.(type) {
+	case *cu.CUDA_KERNEL_NODE_PARAMS:
+		return n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error { return n.kernelParams(d, p) })
+	case *cu.CUDA_MEMCPY3D:
+		return n.get(cu.CU_GRAPH_NODE_TYPE_MEMCPY, func(d *driver.Driver) error { return d.CuGraphMemcpyNodeGetParams(n.handle(), p) })
+	case *cu.CUDA_MEMSET_NODE_PARAMS:
+		return n.get(cu.CU_GRAPH_NODE_TYPE_MEMSET, func(d *driver.Driver) error { return d.CuGraphMemsetNodeGetParams(n.handle(), p) })
+	case *cu.CUDA_HOST_NODE_PARAMS:
+		return n.get(cu.CU_GRAPH_NODE_TYPE_HOST, func(d *driver.Driver) error { return d.CuGraphHostNodeGetParams(n.handle(), p) })
+	case *cu.CUDA_MEM_ALLOC_NODE_PARAMS:
+		return n.get(cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC, func(d *driver.Driver) error { return d.CuGraphMemAllocNodeGetParams(n.handle(), p) })
+	case *driver.CUdeviceptr:
+		return n.get(cu.CU_GRAPH_NODE_TYPE_MEM_FREE, func(d *driver.Driver) error { return d.CuGraphMemFreeNodeGetParams(n.handle(), p) })
+	case *driver.CUevent:
+		return n.event(p)
+	case *cu.CUDA_BATCH_MEM_OP_NODE_PARAMS:
+		return n.get(cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, func(d *driver.Driver) error {
+			err := d.CuGraphBatchMemOpNodeGetParams(n.handle(), p)
+			p.ParamArray = copied(p.ParamArray, p.Count)
+			return err
+		})
+	case *cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS:
+		return n.get(cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, func(d *driver.Driver) error {
+			err := d.CuGraphExternalSemaphoresSignalNodeGetParams(n.handle(), p)
+			p.ExtSemArray, p.ParamsArray = copied(p.ExtSemArray, p.NumExtSems), copied(p.ParamsArray, p.NumExtSems)
+			return err
+		})
+	}
+	w := p.(*cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS)
+	return n.get(cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, func(d *driver.Driver) error {
+		err := d.CuGraphExternalSemaphoresWaitNodeGetParams(n.handle(), w)
+		w.ExtSemArray, w.ParamsArray = copied(w.ExtSemArray, w.NumExtSems), copied(w.ParamsArray, w.NumExtSems)
+		return err
+	})
+}
+
+func (n Node) event(e *driver.CUevent) error {
+	t, err := n.Type()
+	if err != nil {
+		return err
+	}
+	if t == cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT {
+		return n.get(t, func(d *driver.Driver) error { return d.CuGraphEventWaitNodeGetEvent(n.handle(), e) })
+	}
+	return n.get(cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD, func(d *driver.Driver) error { return d.CuGraphEventRecordNodeGetEvent(n.handle(), e) })
+}
+
+// copied returns a copy of an array that belongs to a node.
+func copied[T any](at *T, n uint32) *T {
+	if at == nil || n == 0 {
+		return nil
+	}
+	return unsafe.SliceData(append([]T(nil), unsafe.Slice(at, n)...))
 }
 
 // kernelParams picks the ABI.
@@ -72,112 +149,4 @@ func argsOf(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) (args [][]byte, err
 		at := *(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(p.KernelParams), uintptr(i)*unsafe.Sizeof(p.KernelParams)))
 		args = append(args, append([]byte(nil), unsafe.Slice((*byte)(at), size)...))
 	}
-}
-
-// CopyParams returns the parameters of a copy node.
-func (n Node) CopyParams() (p cu.CUDA_MEMCPY3D, err error) {
-	err = n.get(cu.CU_GRAPH_NODE_TYPE_MEMCPY, func(d *driver.Driver) error { return d.CuGraphMemcpyNodeGetParams(n.handle(), &p) })
-	return p, err
-}
-
-// FillParams returns the parameters of a fill node. Width counts elements of
-// ElementSize bytes.
-func (n Node) FillParams() (p cu.CUDA_MEMSET_NODE_PARAMS, err error) {
-	err = n.get(cu.CU_GRAPH_NODE_TYPE_MEMSET, func(d *driver.Driver) error { return d.CuGraphMemsetNodeGetParams(n.handle(), &p) })
-	return p, err
-}
-
-// HostParams returns the parameters of a host function node. For one that came
-// from a driver.HostFunc they are what its NodeParams returns.
-func (n Node) HostParams() (p cu.CUDA_HOST_NODE_PARAMS, err error) {
-	err = n.get(cu.CU_GRAPH_NODE_TYPE_HOST, func(d *driver.Driver) error { return d.CuGraphHostNodeGetParams(n.handle(), &p) })
-	return p, err
-}
-
-// Event returns the driver's handle of the event of an event record or event wait node (CUDA 11.1).
-func (n Node) Event() (e driver.CUevent, err error) {
-	t, err := n.Type()
-	if err != nil {
-		return 0, err
-	}
-	if t == cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT {
-		err = n.get(t, func(d *driver.Driver) error { return d.CuGraphEventWaitNodeGetEvent(n.handle(), &e) })
-		return e, err
-	}
-	err = n.get(cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD, func(d *driver.Driver) error { return d.CuGraphEventRecordNodeGetEvent(n.handle(), &e) })
-	return e, err
-}
-
-// MemOpParams are the parameters of a node of memory operations.
-type MemOpParams struct {
-	Context driver.CUcontext
-	Steps   []cu.CUstreamBatchMemOpParams
-	Flags   uint32
-}
-
-// MemOpParams returns a copy of the parameters of a node of memory operations
-// (CUDA 11.7).
-func (n Node) MemOpParams() (MemOpParams, error) {
-	var m MemOpParams
-	err := n.get(cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, func(d *driver.Driver) error {
-		var p cu.CUDA_BATCH_MEM_OP_NODE_PARAMS
-		if err := d.CuGraphBatchMemOpNodeGetParams(n.handle(), &p); err != nil {
-			return err
-		}
-		m = MemOpParams{p.Ctx, copied(p.ParamArray, p.Count), p.Flags}
-		return nil
-	})
-	return m, err
-}
-
-// copied is a copy of an array that belongs to a node.
-func copied[T any](at *T, n uint32) []T {
-	if at == nil || n == 0 {
-		return nil
-	}
-	return append([]T(nil), unsafe.Slice(at, n)...)
-}
-
-// SemaphoreSignalParams are the parameters of a node that signals external semaphores. Params[i]
-// belongs to Semaphores[i].
-type SemaphoreSignalParams struct {
-	Semaphores []driver.CUexternalSemaphore
-	Params     []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-}
-
-// SemaphoreWaitParams are the parameters of a node that waits for external semaphores. Params[i]
-// belongs to Semaphores[i].
-type SemaphoreWaitParams struct {
-	Semaphores []driver.CUexternalSemaphore
-	Params     []cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
-}
-
-// SemaphoreSignalParams returns a copy of the parameters of a node that signals
-// external semaphores (CUDA 11.2).
-func (n Node) SemaphoreSignalParams() (SemaphoreSignalParams, error) {
-	var s SemaphoreSignalParams
-	err := n.get(cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, func(d *driver.Driver) error {
-		var p cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-		if err := d.CuGraphExternalSemaphoresSignalNodeGetParams(n.handle(), &p); err != nil {
-			return err
-		}
-		s = SemaphoreSignalParams{copied(p.ExtSemArray, p.NumExtSems), copied(p.ParamsArray, p.NumExtSems)}
-		return nil
-	})
-	return s, err
-}
-
-// SemaphoreWaitParams returns a copy of the parameters of a node that waits for
-// external semaphores (CUDA 11.2).
-func (n Node) SemaphoreWaitParams() (SemaphoreWaitParams, error) {
-	var w SemaphoreWaitParams
-	err := n.get(cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, func(d *driver.Driver) error {
-		var p cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS
-		if err := d.CuGraphExternalSemaphoresWaitNodeGetParams(n.handle(), &p); err != nil {
-			return err
-		}
-		w = SemaphoreWaitParams{copied(p.ExtSemArray, p.NumExtSems), copied(p.ParamsArray, p.NumExtSems)}
-		return nil
-	})
-	return w, err
 }

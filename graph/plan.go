@@ -63,24 +63,27 @@ type planKind struct {
 // of items without After.
 func NewPlan(c *driver.Context, items []Item) (*Plan, error) {
 	ops, after := make([]driver.Op, len(items)), make([][]int, len(items))
+	chain := true
 	for i := range items {
 		it := &items[i]
 		if len(it.Deps) > 0 {
 			return nil, planError(i, it.Op, invalid("a plan is for any graph and takes no Deps; give nodes to AddPlan"))
+		}
+		if it.Name != "" || len(it.Uses) > 0 {
+			return nil, planError(i, it.Op, invalid("a plan takes no names and no declared uses; use AddBatch, or Node.SetName and Node.Declare"))
 		}
 		for _, a := range it.After {
 			if a < 0 || a >= i {
 				return nil, planError(i, it.Op, notBefore(a))
 			}
 		}
+		chain = chain && len(it.After) == min(i, 1) && (i == 0 || it.After[0] == i-1)
 		ops[i], after[i] = it.Op, append([]int(nil), it.After...)
 	}
+	if chain {
+		after = nil
+	}
 	return newPlan(c, ops, after)
-}
-
-// NewChainPlan creates a plan of operations that each run after the previous one.
-func NewChainPlan(c *driver.Context, ops []driver.Op) (*Plan, error) {
-	return newPlan(c, append([]driver.Op(nil), ops...), nil)
 }
 
 func newPlan(c *driver.Context, ops []driver.Op, after [][]int) (*Plan, error) {

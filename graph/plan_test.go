@@ -23,7 +23,7 @@ func (k *kit) plan(items ...graph.Item) *graph.Plan {
 
 func (k *kit) chainPlan(ops ...driver.Op) *graph.Plan {
 	k.Helper()
-	p, err := graph.NewChainPlan(k.c, ops)
+	p, err := graph.NewPlan(k.c, graph.Chain(ops))
 	k.ok(err)
 	k.closeLater(p)
 	return p
@@ -185,7 +185,7 @@ func TestPlanKeepsWhatItsOperationsReferTo(t *testing.T) {
 		out := k.memory()
 		l, err := k.sum.Prepare(config, out, b, b, uint32(elems))
 		k.ok(err)
-		p, err := graph.NewChainPlan(k.c, []driver.Op{l, l})
+		p, err := graph.NewPlan(k.c, graph.Chain([]driver.Op{l, l}))
 		k.ok(err)
 		g, err := graph.New(k.c)
 		k.ok(err)

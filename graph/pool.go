@@ -74,24 +74,35 @@ func length(v reflect.Value) int {
 
 // heldOf is a thing as a pool keeps it.
 func heldOf(thing any) (pooled, error) {
-	var r life.Ref
+	r, err := refOf(thing)
+	if err != nil {
+		return pooled{}, err
+	}
+	if r == nil {
+		return pooled{value: thing, key: valueKey(thing)}, nil
+	}
+	l := r.Lifetime()
+	return pooled{life: l, key: l}, l.Check()
+}
+
+// refOf returns the reference to a thing of the driver, nil for any other Go value.
+func refOf(thing any) (r life.Ref, err error) {
 	switch t := thing.(type) {
 	case nil:
-		return pooled{}, invalid("it is nil")
+		return nil, invalid("it is nil")
 	case life.Ref:
 		r = t
 	case interface{ Ref() life.Ref }:
 		if r = t.Ref(); r == nil {
-			return pooled{}, invalid("a nil or zero %T", thing)
+			return nil, invalid("a nil or zero %T", thing)
 		}
 	default:
-		return pooled{value: thing, key: valueKey(thing)}, nil
+		return nil, nil
 	}
 	if v := reflect.ValueOf(r); v.Kind() == reflect.Pointer && v.IsNil() {
-		return pooled{}, invalid("a nil %T", r)
+		return nil, invalid("a nil %T", r)
 	}
-	l := r.Lifetime()
-	return pooled{life: l, key: l}, l.Check()
+	return r, nil
 }
 
 // NewPool creates an empty pool. It accepts things of any context of c's driver.
@@ -121,7 +132,7 @@ func (p *Pool) check() error {
 }
 
 // Register adds things to the pool: all of them, or none if one is closed or nil. Things already in
-// the pool are not added twice. A thing is a life.Ref, a value with a method Ref, such as a
+// the pool are not added twice. A thing is an object of this module, such as an event, a value with a method Ref, such as a
 // buffer or a view, or any other value, which stays reachable. The pool does not call the Close
 // method of such other values.
 func (p *Pool) Register(things ...any) error {
@@ -204,14 +215,26 @@ func letGoOf(things []pooled) {
 	}
 }
 
-// takesGraphs refuses to have a sealed pool kept by a graph.
-func takesGraphs(refs []life.Ref) error {
-	for _, r := range refs {
-		if p, ok := r.(*Pool); ok && p.Sealed() {
-			return fmt.Errorf("%v takes no further graph: %w", p, ErrSealed)
+// kept sorts things that a program asks a graph to keep alive. It rejects a sealed pool.
+func kept(things []any) (refs []life.Ref, values []any, err error) {
+	for i, t := range things {
+		if list, ok := t.([]life.Ref); ok {
+			refs = append(refs, list...)
+			continue
+		}
+		r, err := refOf(t)
+		switch p, ok := t.(*Pool); {
+		case err != nil:
+			return nil, nil, fmt.Errorf("cannot keep thing %d: %w", i, err)
+		case ok && p.Sealed():
+			return nil, nil, fmt.Errorf("%v takes no further graph: %w", p, ErrSealed)
+		case r == nil:
+			values = append(values, t)
+		default:
+			refs = append(refs, r)
 		}
 	}
-	return nil
+	return refs, values, nil
 }
 
 // Has reports whether a thing is registered.
@@ -307,13 +330,12 @@ func (p *Pool) String() string {
 	return fmt.Sprintf("pool of %d things", p.Len())
 }
 
-// Close makes the pool reject registrations and graphs, and ends its handles. Its contents are
+// Close makes the pool reject registrations and graphs. Its contents are
 // released with the last graph that retains it, possibly at once.
 func (p *Pool) Close() error {
 	if !p.exists() {
 		return nil
 	}
-	shared.forget(p)
 	err := p.life.Close()
 	runtime.KeepAlive(p)
 	return err

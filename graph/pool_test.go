@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
@@ -128,69 +129,65 @@ func TestPoolTakesAllOrNothing(t *testing.T) {
 	})
 }
 
-func TestPoolsAreSharedByHandle(t *testing.T) {
-	each(t, func(k *kit) {
-		p, err := graph.NewPool(k.c)
-		k.ok(err)
-		a, err := graph.SharePool(p)
-		k.ok(err)
-		b, err := graph.SharePool(p)
-		k.ok(err)
-		if a == 0 || a == b {
-			t.Errorf("handles %d and %d", a, b)
-		}
-		for _, h := range []graph.PoolHandle{a, b} {
-			if q, ok := graph.PoolByHandle(h); !ok || q != p {
-				t.Errorf("handle %d gives %v", h, q)
-			}
-		}
-		graph.ReleasePool(a)
-		graph.ReleasePool(a)
-		graph.ReleasePool(0)
-		graph.ReleasePool(b + 1000)
-		for _, h := range []graph.PoolHandle{0, a, b + 1000} {
-			if q, ok := graph.PoolByHandle(h); ok || q != nil {
-				t.Errorf("handle %d gives %v", h, q)
-			}
-		}
-		k.ok(p.Close())
-		if q, ok := graph.PoolByHandle(b); ok || q != nil {
-			t.Errorf("the handle of a closed pool gives %v", q)
-		}
-		if _, err := graph.SharePool(p); !errors.Is(err, driver.ErrClosed) {
-			t.Errorf("closed pool: %v", err)
-		}
-		if _, err := graph.SharePool(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
-			t.Errorf("nil pool: %v", err)
-		}
-	})
-}
-
-// A handle is enough for a pool to stay; dropped without one it is a leak that
-// is reported, and what it kept goes.
-func TestPoolIsKeptByItsHandle(t *testing.T) {
+// A pool is shared by its pointer. Dropped by everybody it is a leak that is reported, and what it
+// kept is released.
+func TestDroppedPoolIsReported(t *testing.T) {
 	d := gputest.Emulator(t, emulator.Config{})
 	k := newKit(t, gputest.Context(t, d))
-	h, err := graph.SharePool(func() *graph.Pool {
-		p, err := graph.NewPool(k.c)
-		k.ok(err)
-		b := k.memoryOf(1)
-		k.ok(p.Register(b.Ref()))
-		k.ok(b.Close())
-		return p
-	}())
+	p, err := graph.NewPool(k.c)
 	k.ok(err)
+	b := k.memoryOf(1)
+	k.ok(p.Register(b.Ref()))
+	k.ok(b.Close())
 	runtime.GC()
 	runtime.GC()
-	p, ok := graph.PoolByHandle(h)
-	if !ok || p.Len() != 1 {
+	if p.Len() != 1 {
 		t.Fatalf("got %v", p)
 	}
-	graph.ReleasePool(h)
 	p = nil
 	if leaks := gputest.ExpectDropped(t, d, 1); len(leaks) != 1 || leaks[0].Kind != "keep-alive pool" {
 		t.Errorf("dropped: %v", leaks)
 	}
+}
+
+// Graphs keep Go values, memory and pools. They go when the graph and its execs are closed.
+func TestGraphsKeepAnyGoValue(t *testing.T) {
+	each(t, func(k *kit) {
+		gone := make(chan string, 3)
+		keep := func(name string) *[64]byte {
+			v := new([64]byte)
+			runtime.AddCleanup(v, func(name string) { gone <- name }, name)
+			return v
+		}
+		b := k.memoryOf(1)
+		g, err := graph.Capture(k.s, graph.ModeRelaxed, func(sc *graph.Scope) error {
+			return sc.Keep(keep("of the scope"), b, k.launch(k.plus, b, 1).Refs())
+		})
+		k.ok(err)
+		k.ok(g.Keep(keep("of the graph")))
+		x, err := g.Instantiate()
+		k.ok(err)
+		k.ok(x.Run(background, k.s))
+		k.ok(errors.Join(b.Close(), g.Close()))
+		runtime.GC()
+		runtime.GC()
+		if len(gone) > 0 {
+			t.Errorf("the value %s is gone while an exec is open", <-gone)
+		}
+		k.ok(x.Close())
+		for range 2 {
+			for end := time.Now().Add(5 * time.Second); len(gone) == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+				runtime.GC()
+			}
+			if len(gone) == 0 {
+				t.Fatal("a value stays when graph and exec are closed")
+			}
+			<-gone
+		}
+		if err := k.graph().Keep(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+			t.Errorf("nil: %v", err)
+		}
+	})
 }
 
 func TestPoolIsForAllGoroutines(t *testing.T) {

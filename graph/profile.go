@@ -27,15 +27,15 @@ type Profile struct {
 // ProfileOption changes how Profile measures.
 type ProfileOption func(*profiling)
 
-// ProfileRounds sets the number of measured runs. The default is 5.
-func ProfileRounds(n int) ProfileOption {
+// WithRounds sets the number of measured runs. The default is 5.
+func WithRounds(n int) ProfileOption {
 	return func(p *profiling) { p.rounds = n }
 }
 
-// ProfileOneByOne runs the nodes one after the other while they are measured, so that concurrent
+// WithOneByOne runs the nodes one after the other while they are measured, so that concurrent
 // nodes do not slow each other down. Do not use it for graphs in which a node waits for what
 // another writes without depending on it: it would wait forever.
-func ProfileOneByOne() ProfileOption {
+func WithOneByOne() ProfileOption {
 	return func(p *profiling) { p.oneByOne = true }
 }
 
@@ -52,7 +52,7 @@ func ProfileOneByOne() ProfileOption {
 // times unchanged, and as often with the events. The graph is changed while the measured Exec is
 // instantiated, and then restored.
 //
-// The times of concurrent nodes include waiting for room on the device: see [ProfileOneByOne]. The
+// The times of concurrent nodes include waiting for room on the device: see [WithOneByOne]. The
 // events keep kernels with programmatic edges from overlapping.
 //
 // A graph that allocates or frees cannot be measured (CUDA_ERROR_NOT_SUPPORTED), because the driver

@@ -78,7 +78,7 @@ func TestProfileRunsTheGraphSoManyTimes(t *testing.T) {
 		b := k.memory()
 		g := k.graph()
 		k.add(g, k.launch(k.plus, b, 1))
-		if p := k.profile(g, graph.ProfileRounds(3)); p.Profile.Rounds != 3 {
+		if p := k.profile(g, graph.WithRounds(3)); p.Profile.Rounds != 3 {
 			k.Errorf("%d rounds", p.Profile.Rounds)
 		}
 		k.expect(b, 1+2*(3+1))
@@ -116,7 +116,7 @@ func TestProfileOfAConditionalMeasuresTheWhole(t *testing.T) {
 		n, body, err := g.AddIf(k.cond(g, graph.WithDefault(1)), first)
 		k.ok(err)
 		in := k.add(body, k.launch(k.plus, b, 1))
-		p := k.profile(g, graph.ProfileRounds(1))
+		p := k.profile(g, graph.WithRounds(1))
 		if !timeOf(p, n).Timed {
 			k.Errorf("%v was not measured", n)
 		}
@@ -144,7 +144,7 @@ func TestProfileOnOlderDrivers(t *testing.T) {
 			gputest.OnEmulator(t, emulator.Config{DriverVersion: version}, func(t *testing.T, c *driver.Context) {
 				k := newKit(t, c)
 				s := k.scene()
-				p := k.profile(s.G, graph.ProfileRounds(1), graph.ProfileOneByOne())
+				p := k.profile(s.G, graph.WithRounds(1), graph.WithOneByOne())
 				if !timeOf(p, s.End).Timed {
 					k.Errorf("%v was not measured", s.End)
 				}
@@ -199,7 +199,7 @@ func TestProfileRefusesBadInput(t *testing.T) {
 			{"nil stream", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := s.G.Profile(background, nil); return err }},
 			{"closed stream", driver.ErrClosed, func() error { _, err := s.G.Profile(background, gone); return err }},
 			{"no rounds", driver.CUDA_ERROR_INVALID_VALUE, func() error {
-				_, err := s.G.Profile(background, k.s, graph.ProfileRounds(0))
+				_, err := s.G.Profile(background, k.s, graph.WithRounds(0))
 				return err
 			}},
 			{"graph in a node", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := child.Profile(background, k.s); return err }},

@@ -55,7 +55,7 @@ func TestCopiesKnowTheirKernelsAfterTheOriginalIsGone(t *testing.T) {
 		a, b := k.memory(), k.memory()
 		for range 8 {
 			g, err := graph.Capture(k.s, graph.ModeRelaxed, func(sc *graph.Scope) error {
-				return sc.DoAll(k.launch(k.plus, a, 1), k.launch(k.times, a, 2))
+				return sc.Do(k.launch(k.plus, a, 1), k.launch(k.times, a, 2))
 			})
 			k.ok(err)
 			outer := k.graph()
@@ -68,7 +68,7 @@ func TestCopiesKnowTheirKernelsAfterTheOriginalIsGone(t *testing.T) {
 			}
 			k.ok(g.Close())
 			k.capture(func(sc *graph.Scope) error { // takes the lists, if they are to be had
-				return sc.DoAll(k.sumOf(b, a, a), k.sumOf(b, a, b))
+				return sc.Do(k.sumOf(b, a, a), k.sumOf(b, a, b))
 			})
 			k.clean(outer)
 		}

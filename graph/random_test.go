@@ -307,7 +307,7 @@ func (p *player) addEdge() {
 	if a == nil || g.extra[[2]int{a.id, b.id}] {
 		return
 	}
-	p.must(b.n.DependOn(a.n))
+	p.must(dependOn(b.n, a.n))
 	g.extra[[2]int{a.id, b.id}] = true
 	p.did("%v: edge %d to %d", g.g, a.id, b.id)
 }
@@ -317,7 +317,7 @@ func (p *player) removeEdge() {
 	for i, a := range g.nodes {
 		for _, b := range g.nodes[i+1:] {
 			if g.extra[[2]int{a.id, b.id}] && p.r.IntN(2) == 0 {
-				p.must(g.g.RemoveDependencies([]graph.Node{a.n}, []graph.Node{b.n}))
+				p.must(g.g.RemoveEdges(edgesOf([]graph.Node{a.n}, []graph.Node{b.n})...))
 				delete(g.extra, [2]int{a.id, b.id})
 				p.did("%v: no edge %d to %d", g.g, a.id, b.id)
 				return
@@ -344,7 +344,7 @@ func (p *player) destroy() {
 		if g.extra[[2]int{a.id, b.id}] {
 			delete(g.extra, [2]int{a.id, b.id})
 		} else {
-			p.must(b.n.DependOn(a.n))
+			p.must(dependOn(b.n, a.n))
 		}
 	}
 	for e := range g.extra {
@@ -574,7 +574,7 @@ func (p *player) captureInto() {
 	}
 	o := p.randomOp()
 	op := p.real(&o)
-	nodes, err := graph.CaptureInto(g.g, p.s, graph.ModeThreadLocal, g.last(), func(sc *graph.Scope) error { return sc.Do(op) })
+	nodes, err := intoGraph(g.g, p.s, graph.ModeThreadLocal, g.last(), func(sc *graph.Scope) error { return sc.Do(op) })
 	p.must(err)
 	if len(nodes) != 1 {
 		p.fatal("step %d: capture of one operation ended at %v", p.step, nodes)
@@ -591,7 +591,7 @@ func (p *player) failedCapture() {
 	fail := func(sc *graph.Scope) error { return errors.Join(sc.Do(op), errOfTheFunction) }
 	_, err := graph.Capture(p.s, graph.ModeGlobal, fail)
 	p.mustFail(err, errOfTheFunction)
-	_, err = graph.CaptureInto(g.g, p.s, graph.ModeGlobal, g.last(), fail)
+	_, err = intoGraph(g.g, p.s, graph.ModeGlobal, g.last(), fail)
 	p.mustFail(err, errOfTheFunction)
 	_, err = graph.Capture(p.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		return second(graph.Begin(p.s, graph.ModeRelaxed))
@@ -743,11 +743,11 @@ func (p *player) apply() {
 	if g.g == nil || g.conditional() {
 		return
 	}
-	a, err := x.x.Apply(g.g)
+	a, err := x.x.Update(g.g, graph.WithReinstantiate())
 	p.must(err)
 	p.did("%v follows %v: %v", x.x, g.g, a)
-	p.follow(x, g, a.Update)
-	if a.Reinstantiated == a.Update.Updated() {
+	p.follow(x, g, a)
+	if a.Reinstantiated == a.Updated() {
 		p.fatal("step %d: %v", p.step, a)
 	}
 	if a.Reinstantiated {
@@ -845,7 +845,7 @@ func (p *player) mistakes() {
 		p.mustFail(err, driver.CUDA_ERROR_INVALID_VALUE)
 	}
 	if len(g.nodes) > 0 {
-		p.mustFail(g.nodes[0].n.DependOn(g.nodes[0].n), driver.CUDA_ERROR_INVALID_VALUE)
+		p.mustFail(dependOn(g.nodes[0].n, g.nodes[0].n), driver.CUDA_ERROR_INVALID_VALUE)
 	}
 	if count, err := g.g.Len(); err != nil || count != len(g.nodes) {
 		p.fatal("step %d: %d nodes, %v, want %d", p.step, count, err, len(g.nodes))

@@ -13,8 +13,11 @@ import (
 func TestRecordGivesTheSameEitherWay(t *testing.T) {
 	each(t, func(k *kit) {
 		var shown []string
-		for s, want := range map[*driver.Stream]graph.Way{k.s: graph.ByCapture, k.c.LegacyStream(): graph.ByHand} {
-			shown = append(shown, k.madeOf(s, want, k.everyKind()))
+		for _, make := range []func(ops ...driver.Op) (*graph.Graph, error){
+			func(ops ...driver.Op) (*graph.Graph, error) { return graphOf(k.s, ops...) },
+			func(ops ...driver.Op) (*graph.Graph, error) { return sequence(k.c, ops...) },
+		} {
+			shown = append(shown, k.madeOf(make, k.everyKind()))
 		}
 		if shown[0] != shown[1] {
 			k.Errorf("by capture and by hand differ:\n%s\n%s", shown[0], shown[1])
@@ -22,34 +25,25 @@ func TestRecordGivesTheSameEitherWay(t *testing.T) {
 	})
 }
 
-// A capture would take events for orders between streams: a replay has to record
-// them, whatever the stream.
+// A capture would take events for orders between streams. A list that is added by hand records them
+// in each replay.
 func TestRecordedEventsHappenInReplays(t *testing.T) {
 	each(t, func(k *kit) {
-		var shown []string
-		for _, s := range []*driver.Stream{k.s, k.c.LegacyStream()} {
-			l := k.everyKind()
-			l.ops = append(l.ops, driver.RecordOp(l.event), driver.WaitOp(l.event))
-			shown = append(shown, k.madeOf(s, graph.ByHand, l))
-			if done, err := l.event.Query(); err != nil || !done {
-				k.Errorf("on %v: the event has happened: %v, %v", s, done, err)
-			}
-		}
-		if shown[0] != shown[1] {
-			k.Errorf("two streams differ:\n%s\n%s", shown[0], shown[1])
+		l := k.everyKind()
+		l.ops = append(l.ops, driver.RecordOp(l.event), driver.WaitOp(l.event))
+		k.madeOf(func(ops ...driver.Op) (*graph.Graph, error) { return sequence(k.c, ops...) }, l)
+		if done, err := l.event.Query(); err != nil || !done {
+			k.Errorf("the event has happened: %v, %v", done, err)
 		}
 	})
 }
 
 // madeOf runs a graph of a list twice and says what it is and did.
-func (k *kit) madeOf(s *driver.Stream, want graph.Way, l *everyKind) string {
+func (k *kit) madeOf(make func(...driver.Op) (*graph.Graph, error), l *everyKind) string {
 	k.Helper()
-	g, way, err := graph.Record(s, l.ops...)
+	g, err := make(l.ops...)
 	k.ok(err)
 	k.closeLater(g)
-	if way != want {
-		k.Errorf("on %v: made %v, want %v", s, way, want)
-	}
 	x := k.exec(g)
 	k.run(x)
 	k.run(x)

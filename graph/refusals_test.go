@@ -36,13 +36,13 @@ func TestWhatCannotTakePartIsRefused(t *testing.T) {
 			"a child that is closed":                   errorOf(g.AddChild(closed)),
 			"a child for a closed graph":               errorOf(closed.AddChild(g)),
 			"handing over to a closed graph":           errorOf(closed.AddChildMove(other)),
-			"a capture into a closed graph":            errorOf(graph.CaptureInto(closed, k.s, graph.ModeRelaxed, nil, record)),
-			"a capture of a closed stream":             errorOf(graph.CaptureInto(g, stream, graph.ModeRelaxed, nil, record)),
-			"a capture of a closed stream, begun":      errorOf(graph.BeginInto(g, stream, graph.ModeRelaxed)),
-			"a capture into a closed graph, begun":     errorOf(graph.BeginInto(closed, k.s, graph.ModeRelaxed)),
+			"a capture into a closed graph":            errorOf(intoGraph(closed, k.s, graph.ModeRelaxed, nil, record)),
+			"a capture of a closed stream":             errorOf(intoGraph(g, stream, graph.ModeRelaxed, nil, record)),
+			"a capture of a closed stream, begun":      errorOf(beginInto(g, stream, graph.ModeRelaxed)),
+			"a capture into a closed graph, begun":     errorOf(beginInto(closed, k.s, graph.ModeRelaxed)),
 			"attributes from a node of a closed graph": n.CopyAttributes(graph.Node{}),
 			"a plan in a closed graph":                 errorOf(closed.AddPlan(nil)),
-			"an edge in a closed graph":                closed.AddDependencies([]graph.Node{n}, []graph.Node{n}),
+			"an edge in a closed graph":                closed.AddEdges(edgesOf([]graph.Node{n}, []graph.Node{n})...),
 			"a clone of a closed graph":                errorOf(closed.Clone()),
 		} {
 			if err == nil {
@@ -82,7 +82,7 @@ func TestAClosedStreamRecordsNothingIntoAChild(t *testing.T) {
 		k.ok(err)
 		s := k.stream()
 		k.ok(s.Close())
-		if _, err := graph.CaptureInto(part, s, graph.ModeRelaxed, nil, func(*graph.Scope) error {
+		if _, err := intoGraph(part, s, graph.ModeRelaxed, nil, func(*graph.Scope) error {
 			t.Error("it was recorded")
 			return nil
 		}); !errors.Is(err, driver.ErrClosed) {

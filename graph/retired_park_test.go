@@ -211,7 +211,7 @@ func TestLaunchesBeforeAndAfterApplyDoNotOverlap(t *testing.T) {
 		for range 3 {
 			release := k.blocked()
 			k.ok(x.Launch(k.s))
-			applied, err := x.Apply(longer)
+			applied, err := x.Update(longer, graph.WithReinstantiate())
 			k.ok(err)
 			if !applied.Reinstantiated {
 				t.Fatal("the graph was updated in place")
@@ -219,7 +219,7 @@ func TestLaunchesBeforeAndAfterApplyDoNotOverlap(t *testing.T) {
 			k.ok(x.Launch(other))
 			time.AfterFunc(10*time.Millisecond, release)
 			k.wait(other)
-			applied, err = x.Apply(g)
+			applied, err = x.Update(g, graph.WithReinstantiate())
 			k.ok(err)
 			if !applied.Reinstantiated {
 				t.Fatal("the graph was updated in place")

@@ -57,9 +57,28 @@ func (sc *Scope) Mode() Mode {
 	return sc.r.mode
 }
 
-// Do records an operation. The graph keeps alive what the operation refers to.
-func (sc *Scope) Do(op driver.Op) error {
-	if l, ok := op.(*LaunchOp); ok && sc.exists() {
+// Do records operations in order. The graph keeps alive what they refer to. Kernels among many
+// operations are recorded in batches, each with one native call, at nearly the cost of the same
+// calls in C. If one of several operations fails, the error names it, and nothing after it is
+// recorded.
+func (sc *Scope) Do(ops ...driver.Op) error {
+	if len(ops) == 1 {
+		return sc.doOne(ops[0])
+	}
+	b, err := sc.newBurst()
+	if err != nil {
+		return err
+	}
+	defer b.end()
+	if err := b.Do(ops...); err != nil {
+		return err
+	}
+	b.flush()
+	return b.err
+}
+
+func (sc *Scope) doOne(op driver.Op) error {
+	if l, ok := op.(*launchOp); ok && sc.exists() {
 		return l.recordIn(sc) // which takes the capture itself
 	}
 	r, err := sc.lock()
@@ -119,17 +138,19 @@ func (sc *Scope) do(o *owners, op driver.Op) error {
 	return nil
 }
 
-// Keep makes the graph keep alive what work refers to that was recorded without the Scope.
-func (sc *Scope) Keep(refs ...life.Ref) error {
+// Keep makes the graph keep alive what work refers to that was recorded without the Scope: see
+// Graph.Keep.
+func (sc *Scope) Keep(things ...any) error {
 	r, err := sc.lock()
 	if err != nil {
 		return err
 	}
 	defer r.mu.Unlock()
-	if err := takesGraphs(refs); err != nil {
+	refs, values, err := kept(things)
+	if err != nil {
 		return err
 	}
-	return r.owning(func(o *owners) error { return o.holdLoose(refs) })
+	return r.owning(func(o *owners) error { return o.holdThings(refs, values) })
 }
 
 // keep has the graph to be keep what an operation refers to.

@@ -96,3 +96,13 @@ func (sc *Scope) addEmpty() (Node, error) {
 		return g.added(raw), nil
 	})
 }
+
+// aboutEvent reports whether op records or waits for an event. A capture takes such operations for
+// orders between its streams, so they create no nodes.
+func aboutEvent(op driver.Op) bool {
+	switch op.(type) {
+	case *driver.EventRecordOp, *driver.EventWaitOp:
+		return true
+	}
+	return false
+}

@@ -206,7 +206,7 @@ func (sc *Scope) addPending(add adder) (Node, error) {
 		return Node{}, err
 	}
 	sc.b.open = true
-	return n, r.doom(sc.update(g, cu.CU_STREAM_SET_CAPTURE_DEPENDENCIES, plain([]Node{n})))
+	return n, r.doom(sc.update(g, []Edge{{From: n}}))
 }
 
 // doom has the capture fail for a reason that the driver does not see: a node

@@ -52,8 +52,8 @@ func TestConditionalNodesAreCaptured(t *testing.T) {
 			k.ok(err)
 			e, err := sc.NewCond()
 			k.ok(err)
-			k.ok(sc.Do(k.op(graph.SetWhen(c, in, graph.GreaterOrEqual, 1))))
-			k.ok(sc.Do(k.op(graph.SetWhen(d, in, graph.Equal, 2))))
+			k.ok(sc.Do(k.op(c.SetWhen(graph.When(in, graph.GreaterOrEqual, 1)))))
+			k.ok(sc.Do(k.op(d.SetWhen(graph.When(in, graph.Equal, 2)))))
 			k.ok(sc.Do(k.op(e.SetTo(in))))
 			k.ok(sc.Do(k.launch(k.plus, b, 1)))
 			k.ok(sc.If(c, does(k.launch(k.times, b, 10), k.launch(k.plus, b, 3))))
@@ -96,7 +96,7 @@ func TestNestedLoopIsCaptured(t *testing.T) {
 					k.ok(cell.Do(k.launch(k.plus, b, 1)))
 					even, err := cell.NewCond()
 					k.ok(err)
-					k.ok(cell.Do(k.op(graph.SetWhen(even, columns, graph.Equal, 2))))
+					k.ok(cell.Do(k.op(even.SetWhen(graph.When(columns, graph.Equal, 2)))))
 					k.ok(cell.If(even, does(k.launch(k.plus, b, 100))))
 					return cell.Do(k.op(within.Next()))
 				}))
@@ -143,16 +143,16 @@ func TestCapturedBodyOfCopiesFillsAndChildGraphs(t *testing.T) {
 		g := k.graph()
 		c := k.cond(g, graph.WithDefault(1))
 		_, body := k.addIf(g, c)
-		last, err := graph.CaptureInto(body, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+		last, err := intoGraph(body, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
 			k.ok(sc.Do(op[*driver.FillOp](k)(driver.Fill[uint32](a, 5))))
 			k.ok(sc.Do(op[*driver.CopyOp](k)(driver.CopyDevice[uint32](b.View(0, 16), a.View(16, 32)))))
 			inner, err := sc.Graph()
 			k.ok(err)
 			deps, err := sc.Dependencies()
 			k.ok(err)
-			n, err := inner.AddChild(child, deps...)
+			n, err := inner.AddChild(child, froms(deps)...)
 			k.ok(err)
-			k.ok(sc.SetDependencies(n))
+			k.ok(sc.SetDependencies(after(n)...))
 			return sc.Do(k.launch(k.times, a, 2))
 		})
 		k.ok(err)
@@ -176,13 +176,13 @@ func TestCaptureIntoABodyGoesOnBehindItsNodes(t *testing.T) {
 		c := k.cond(g, graph.WithDefault(1))
 		_, body := k.addIf(g, c)
 		first := k.add(body, k.launch(k.plus, a, 1))
-		last, err := graph.CaptureInto(body, k.s, graph.ModeRelaxed, []graph.Node{first}, does(k.launch(k.times, a, 5)))
+		last, err := intoGraph(body, k.s, graph.ModeRelaxed, []graph.Node{first}, does(k.launch(k.times, a, 5)))
 		k.ok(err)
-		_, err = graph.CaptureInto(body, k.s, graph.ModeRelaxed, last, does(k.launch(k.plus, a, 2)))
+		_, err = intoGraph(body, k.s, graph.ModeRelaxed, last, does(k.launch(k.plus, a, 2)))
 		k.ok(err)
 		k.run(k.exec(g))
 		k.expect(a, 12)
-		if _, err := graph.BeginInto(body, k.s, graph.ModeRelaxed); !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) {
+		if _, err := beginInto(body, k.s, graph.ModeRelaxed); !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) {
 			k.Errorf("BeginInto a body: %v", err)
 		}
 	})
@@ -385,7 +385,7 @@ func TestFailedCaptureIntoAGraphInANodeLeavesIt(t *testing.T) {
 		_, body := k.addIf(g, k.cond(g, graph.WithDefault(1)), n)
 		k.add(body, k.launch(k.times, b, 2))
 		for _, into := range []*graph.Graph{inner, body} {
-			_, err = graph.CaptureInto(into, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+			_, err = intoGraph(into, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
 				k.ok(sc.Do(k.launch(k.plus, b, 100)))
 				if err := sc.Stream().Wait(background); err == nil {
 					k.Errorf("a capturing stream was waited for")
@@ -393,13 +393,13 @@ func TestFailedCaptureIntoAGraphInANodeLeavesIt(t *testing.T) {
 				return nil
 			})
 			k.refused("an invalidated capture", err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
-			_, err = graph.CaptureInto(into, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+			_, err = intoGraph(into, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
 				f, err := sc.Fork(other)
 				k.ok(err)
 				return f.Do(k.launch(k.plus, b, 100))
 			})
 			k.refused("an unjoined capture", err, driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
-			_, err = graph.CaptureInto(into, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+			_, err = intoGraph(into, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
 				k.ok(sc.Do(k.launch(k.plus, b, 100)))
 				return errBody
 			})
@@ -427,7 +427,7 @@ func TestCapturedBodyKeepsEdgesAndAttributes(t *testing.T) {
 		k.ok(err)
 		g := k.graph()
 		_, body := k.addIf(g, k.cond(g, graph.WithDefault(1)))
-		last, err := graph.CaptureInto(body, k.s, graph.ModeRelaxed, nil, func(sc *graph.Scope) error {
+		last, err := intoGraph(body, k.s, graph.ModeRelaxed, nil, func(sc *graph.Scope) error {
 			k.ok(sc.Do(together))
 			f, err := sc.Fork(s)
 			k.ok(err)
@@ -497,8 +497,8 @@ func TestBodyIsRecordedAndBuiltByHand(t *testing.T) {
 				k.ok(err)
 				deps, err := body.Dependencies()
 				k.ok(err)
-				n = k.add(recorded, k.launch(k.times, b, 4), deps...)
-				k.ok(body.SetDependencies(n))
+				n = k.add(recorded, k.launch(k.times, b, 4), froms(deps)...)
+				k.ok(body.SetDependencies(after(n)...))
 				d := k.cond(recorded, graph.WithDefault(1))
 				return body.If(d, does(k.launch(k.plus, b, 2)))
 			})

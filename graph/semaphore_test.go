@@ -69,12 +69,12 @@ func TestSemaphoreNodesAreAddedReadAndSet(t *testing.T) {
 	w := k.add(g, k.await(ours, 3))
 	n := k.add(g, k.launch(k.plus, b, 1), w)
 	s := k.add(g, k.signal(ours, 4), n)
-	wait, err := w.SemaphoreWaitParams()
+	wait, err := graph.ParamsOf[cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS](w)
 	k.ok(err)
-	signal, err := s.SemaphoreSignalParams()
+	signal, err := graph.ParamsOf[cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS](s)
 	k.ok(err)
-	if len(wait.Semaphores) != 1 || wait.Semaphores[0] != ours.Raw() || wait.Params[0].Params.Fence.Value != 3 ||
-		len(signal.Semaphores) != 1 || signal.Semaphores[0] != ours.Raw() || signal.Params[0].Params.Fence.Value != 4 {
+	if wait.NumExtSems != 1 || *wait.ExtSemArray != ours.Raw() || wait.ParamsArray.Params.Fence.Value != 3 ||
+		signal.NumExtSems != 1 || *signal.ExtSemArray != ours.Raw() || signal.ParamsArray.Params.Fence.Value != 4 {
 		k.Errorf("parameters %+v and %+v", wait, signal)
 	}
 	x := k.exec(g)
@@ -140,7 +140,7 @@ func TestSemaphoresInStreamsAndCaptures(t *testing.T) {
 	k.run(x)
 	k.expect(b, 3)
 	h := k.graph()
-	_, err := h.AddChain(nil, ops)
+	_, err := h.AddBatch(nil, graph.Chain(ops))
 	k.ok(err)
 	_, err = graph.AddTagged(h, ops[2])
 	k.ok(err)

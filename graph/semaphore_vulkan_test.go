@@ -61,7 +61,7 @@ func TestSemaphoreNodesMeetVulkan(t *testing.T) {
 		k.expect(b, 4)
 
 		k.ok(errors.Join(wait.SetValue(0, 12), signal.SetValue(0, 13)))
-		captured := k.capture(func(sc *graph.Scope) error { return sc.DoAll(wait, l, signal) })
+		captured := k.capture(func(sc *graph.Scope) error { return sc.Do(wait, l, signal) })
 		k.types(captured, []graph.Type{cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL})
 		vulkanAnswers(k, k.exec(captured), theirs, 12, 13)
 		k.expect(b, 5)

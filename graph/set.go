@@ -17,7 +17,7 @@ import (
 // The driver limits what can change: not the context and the launch attributes of a kernel, and not
 // the kinds of memory of a copy.
 func (x *Exec) Set(n Node, op driver.Op) error {
-	if l, ok := op.(*LaunchOp); ok {
+	if l, ok := op.(*launchOp); ok {
 		return l.setIn(x, n)
 	}
 	if err := x.lock(); err != nil {

@@ -50,7 +50,7 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 	var failed error
 	send := func() error {
 		for i, op := range ops {
-			if l, ok := op.(*LaunchOp); ok && l.x != nil && l.x.keep == k {
+			if l, ok := op.(*launchOp); ok && l.x != nil && l.x.keep == k {
 				failed = invalid("operation %d launches the executable graph that it is staged for", i)
 				return failed
 			}
@@ -84,24 +84,4 @@ func (k *execKeep) awaitStaged(s *driver.Stream) error {
 // the other because they are the same. The per-thread stream may be another one now.
 func isOrdered(before, after *driver.Stream) bool {
 	return before == after && after.Raw() != cu.CU_STREAM_PER_THREAD
-}
-
-// StageValue is Exec.Stage of a function that also returns a value, such as the buffer that the
-// next launch reads. stage calls do to enqueue operations. If stage or an operation fails, there is
-// no value, and the next launch still runs after the operations that were enqueued.
-func StageValue[T any](x *Exec, s *driver.Stream, stage func(do func(...driver.Op) error) (T, error)) (T, error) {
-	var none T
-	if stage == nil {
-		return none, invalid("cannot stage for %v: no function", x)
-	}
-	var failed error
-	value, err := stage(func(ops ...driver.Op) error {
-		err := x.Stage(s, ops...)
-		failed = cmp.Or(failed, err)
-		return err
-	})
-	if err = cmp.Or(err, failed); err != nil {
-		return none, err
-	}
-	return value, nil
 }

@@ -15,7 +15,7 @@ func TestStreamsAreOrderedInACapture(t *testing.T) {
 			b, side := k.memory(), k.stream()
 			plus, times := k.launch(k.plus, b, 1), k.launch(k.times, b, 5)
 			g, err := graph.Capture(k.s, mode, func(sc *graph.Scope) error {
-				return errors.Join(sc.Do(plus), side.After(k.s), side.Do(times), sc.Keep(times.Refs()...), k.s.After(side), sc.Do(plus))
+				return errors.Join(sc.Do(plus), side.After(k.s), side.Do(times), sc.Keep(times.Refs()), k.s.After(side), sc.Do(plus))
 			})
 			k.ok(err)
 			k.closeLater(g)

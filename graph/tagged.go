@@ -7,10 +7,9 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// tagged is an operation as the functions for nodes of any type take it (CUDA
-// 12.2): the only ones that take edge data with a new node, and for copies and
-// fills the only ones that change the context. The collector does not see what
-// it points at, so whoever passes it on keeps op reachable.
+// tagged returns an operation as the functions for nodes of any type take it (CUDA 12.2). For copies
+// and fills only these can change the context. The collector does not see what the parameters point
+// to, so the caller must keep op reachable.
 func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
 	switch op := op.(type) {
 	case *driver.Launch:

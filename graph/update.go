@@ -5,10 +5,11 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
 )
 
 // UpdateResult is the result of an update: done, or why an update cannot do it. An Exec that was
-// not updated is unchanged.
+// neither updated nor instantiated anew is unchanged.
 type UpdateResult struct {
 	Result cu.CUgraphExecUpdateResult
 	// Node is the first node of the new graph that does not fit, zero if the driver did not name
@@ -18,6 +19,10 @@ type UpdateResult struct {
 	FromNode Node
 	// Name is the name of Node, else of its kernel (drivers since CUDA 12.3), else "".
 	Name string
+	// Reinstantiated is set when the Exec was instantiated anew (WithReinstantiate), because an
+	// update failed as the other fields describe. Set then takes the nodes of the new graph, and the
+	// graph must be uploaded again.
+	Reinstantiated bool
 }
 
 // Updated reports whether the update was done.
@@ -48,6 +53,10 @@ func (r UpdateResult) Reason() string {
 
 // String returns one line: updated, or the reason and the node.
 func (r UpdateResult) String() string {
+	if r.Reinstantiated {
+		r.Reinstantiated = false
+		return r.String() + "; instantiated anew"
+	}
 	switch {
 	case r.Updated():
 		return "updated"
@@ -61,15 +70,71 @@ func (r UpdateResult) String() string {
 
 // Update sets the parameters of the Exec to those of g. g must have the same nodes with the same
 // dependencies, added in the same order, as the graph that the Exec was instantiated from. If it
-// does not, the UpdateResult says so, and the error is nil.
+// does not, the UpdateResult says so, and the error is nil. WithReinstantiate then instantiates g
+// instead.
 //
-// Set still takes the nodes of the graph that the Exec was instantiated from.
-func (x *Exec) Update(g *Graph) (UpdateResult, error) {
+// After an update, Set still takes the nodes of the graph that the Exec was instantiated from.
+func (x *Exec) Update(g *Graph, opts ...UpdateOption) (UpdateResult, error) {
 	if err := x.lockWith(g); err != nil {
 		return UpdateResult{Result: cu.CU_GRAPH_EXEC_UPDATE_ERROR}, err
 	}
 	defer x.unlockWith(g)
-	return x.update(g)
+	r, err := x.update(g)
+	if err != nil || r.Updated() || len(opts) == 0 || !updateOptionsOf(opts).reinstantiate {
+		return r, err
+	}
+	if x.keep.borrowed {
+		return r, refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
+			"%v is borrowed, so it cannot be instantiated anew from %v: it was %v", x, g, r)
+	}
+	if err := x.reinstantiate(g); err != nil {
+		return r, err
+	}
+	r.Reinstantiated = true
+	return r, nil
+}
+
+// UpdateOption changes what Update does.
+type UpdateOption func(*updateOptions)
+
+type updateOptions struct{ reinstantiate bool }
+
+// WithReinstantiate makes Update instantiate the graph anew, with the Exec's options, if the graphs
+// are not similar enough for an update. If that fails, the Exec is unchanged.
+func WithReinstantiate() UpdateOption {
+	return func(o *updateOptions) { o.reinstantiate = true }
+}
+
+func updateOptionsOf(opts []UpdateOption) updateOptions {
+	var o updateOptions
+	absent.Apply(opts, &o)
+	return o
+}
+
+// reinstantiate replaces the driver's object.
+func (x *Exec) reinstantiate(g *Graph) error {
+	raw, err := g.instantiate(x.opts)
+	if err != nil {
+		return err
+	}
+	k := x.keep
+	old := k.raw
+	k.raw = raw
+	k.retire(keeper{sub: k.own})
+	k.own = g.keep.own.share()
+	k.mem = g.keep.own.mem.launches(x.opts.flags)
+	departed := k.depart()
+	x.g, x.foreign = g, false
+	x.uploaded, x.changed = x.opts.upload != nil, false
+	x.updates++
+	lone := k.lone
+	k.lone = g.loneExec()
+	err = x.ctx.Guarded().CuGraphExecDestroy(old)
+	lone.gone()
+	if err := join([]error{err, departed}); err != nil {
+		return fmt.Errorf("the executable graph that was replaced: %w", err)
+	}
+	return nil
 }
 
 // lockWith takes the exec, then a graph; nothing takes them the other way.
@@ -153,4 +218,12 @@ func (x *Exec) adopt(g *Graph) {
 	k.own = g.keep.own.share()
 	x.foreign = g != x.g
 	k.sweep()
+}
+
+// node names the node as it is called.
+func (r UpdateResult) node() string {
+	if r.Name == "" || r.Name == r.Node.Name() {
+		return r.Node.String()
+	}
+	return fmt.Sprintf("%v (%s)", r.Node, r.Name)
 }

@@ -85,22 +85,22 @@ func TestApplyUpdatesOrInstantiatesAnewAndSaysWhich(t *testing.T) {
 			for _, v := range vs {
 				ops = append(ops, k.launch(k.plus, b, v))
 			}
-			_, err := g.AddChain(nil, ops)
+			_, err := g.AddBatch(nil, graph.Chain(ops))
 			k.ok(err)
 			return g
 		}
 		x := k.exec(chain(1, 2))
-		a, err := x.Apply(chain(3, 4))
+		a, err := x.Update(chain(3, 4), graph.WithReinstantiate())
 		k.ok(err)
-		if a.Reinstantiated || !a.Update.Updated() {
+		if a.Reinstantiated || !a.Updated() {
 			k.Errorf("same topology: %v", a)
 		}
 		k.run(x)
 		k.expect(b, 8)
 		longer := chain(10, 20, 30)
-		a, err = x.Apply(longer)
+		a, err = x.Update(longer, graph.WithReinstantiate())
 		k.ok(err)
-		if !a.Reinstantiated || a.Update.Updated() || !strings.Contains(a.String(), "anew") {
+		if !a.Reinstantiated || a.Updated() || !strings.Contains(a.String(), "anew") {
 			k.Errorf("another topology: %v", a)
 		}
 		if x.Graph() != longer {
@@ -172,7 +172,7 @@ func TestUpdateFromAGraphOfAnotherContextIsRefused(t *testing.T) {
 		if _, err := x.Update(far); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("Update: %v", err)
 		}
-		if _, err := x.Apply(far); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		if _, err := x.Update(far, graph.WithReinstantiate()); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("Apply: %v", err)
 		}
 		k.run(x)

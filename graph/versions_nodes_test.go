@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -29,7 +30,7 @@ func TestRareNodesOnOldDrivers(t *testing.T) {
 		child := k.graph()
 		inner, err := g.AddChild(child, n)
 		k.ok(err)
-		p, err := n.KernelParams() // by the form of that time
+		p, err := graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](n) // by the form of that time
 		k.ok(err)
 		if p.GridDimX != 1 || p.BlockDimX != elems || p.Func == 0 {
 			k.Errorf("parameters %+v", p)
@@ -38,14 +39,14 @@ func TestRareNodesOnOldDrivers(t *testing.T) {
 		k.ok(err)
 		_, err = g.Add(write)
 		k.tooOld("a node of memory operations", "11.7", err)
-		_, err = g.AddChain(nil, []driver.Op{l, write})
+		_, err = g.AddBatch(nil, graph.Chain([]driver.Op{l, write}))
 		k.tooOld("a node of memory operations in a chain", "11.7", err)
 		_, err = g.AddPlan(k.chainPlan(l, write))
 		k.tooOld("a node of memory operations in a plan", "11.7", err)
 		_, err = n.KernelArgs()
 		k.tooOld("a kernel's arguments", "12.4", err)
 		k.tooOld("a child that is set", "12.2", inner.SetChild(child))
-		_, err = g.AddAfter(l, graph.Programmatic(n))
+		_, err = addAfter(g, l, graph.Programmatic(n, graph.Node{}))
 		k.tooOld("a programmatic dependency", "12.3", err)
 		if count, err := g.Len(); count != 2 || err != nil {
 			k.Errorf("%d nodes after the refusals, %v", count, err)

@@ -63,27 +63,27 @@ var capabilities = []capability{
 		k.ok(err)
 		return inner.SetChild(child)
 	}},
-	{"AddAfter with data", 12030, func(k *kit, b *driver.Buffer[uint32], g *graph.Graph, n graph.Node) error {
-		return second(g.AddAfter(k.launch(k.plus, b, 1), graph.Programmatic(n)))
+	{"Add, then AddEdges with data", 12030, func(k *kit, b *driver.Buffer[uint32], g *graph.Graph, n graph.Node) error {
+		return second(addAfter(g, k.launch(k.plus, b, 1), graph.Programmatic(n, graph.Node{})))
 	}},
 	{"AddEdges with data", 12030, func(k *kit, b *driver.Buffer[uint32], g *graph.Graph, n graph.Node) error {
 		m := k.add(g, k.launch(k.plus, b, 1))
-		return g.AddEdges(graph.Edge{From: n, To: m, Data: graph.Programmatic(n).Data})
+		return g.AddEdges(graph.Programmatic(n, m))
 	}},
-	{"CaptureInto", 12030, func(k *kit, b *driver.Buffer[uint32], g *graph.Graph, n graph.Node) error {
-		return second(graph.CaptureInto(g, k.s, graph.ModeRelaxed, nil, func(*graph.Scope) error { return nil }))
+	{"Capture WithTarget", 12030, func(k *kit, b *driver.Buffer[uint32], g *graph.Graph, n graph.Node) error {
+		return second(intoGraph(g, k.s, graph.ModeRelaxed, nil, func(*graph.Scope) error { return nil }))
 	}},
-	{"BeginInto", 12030, func(k *kit, b *driver.Buffer[uint32], g *graph.Graph, n graph.Node) error {
-		r, err := graph.BeginInto(g, k.s, graph.ModeRelaxed)
+	{"Begin WithTarget", 12030, func(k *kit, b *driver.Buffer[uint32], g *graph.Graph, n graph.Node) error {
+		r, err := beginInto(g, k.s, graph.ModeRelaxed)
 		return errors.Join(err, r.Abort())
 	}},
-	{"Scope.SetPending with data", 12030, func(k *kit, b *driver.Buffer[uint32], g *graph.Graph, n graph.Node) error {
+	{"Scope.SetDependencies with data", 12030, func(k *kit, b *driver.Buffer[uint32], g *graph.Graph, n graph.Node) error {
 		var answer error
 		recorded, err := graph.Capture(k.s, graph.ModeRelaxed, func(sc *graph.Scope) error {
 			k.ok(sc.Do(k.launch(k.plus, b, 1)))
 			nodes, err := sc.Dependencies()
 			k.ok(err)
-			answer = sc.SetPending(graph.Edge{From: nodes[0], Data: graph.Programmatic(nodes[0]).Data})
+			answer = sc.SetDependencies(graph.Programmatic(nodes[0].From, graph.Node{}))
 			return nil
 		})
 		k.ok(err)

@@ -32,7 +32,7 @@ func everything(k *kit) {
 	k.expect(b, 9)
 
 	g := k.graph()
-	nodes, err := g.AddChain(nil, []driver.Op{plus, times})
+	nodes, err := g.AddBatch(nil, graph.Chain([]driver.Op{plus, times}))
 	k.ok(err)
 	k.ok(nodes[0].Set(k.launch(k.plus, b, 1)))
 	k.ok(x.Upload(k.s))
@@ -61,9 +61,9 @@ func everything(k *kit) {
 		}
 	}
 	third := k.add(g, plus)
-	k.ok(third.DependOn(nodes...))
-	k.ok(g.RemoveDependencies(nodes[:1], []graph.Node{third}))
-	how, err := y.Apply(g)
+	k.ok(dependOn(third, nodes...))
+	k.ok(g.RemoveEdges(edgesOf(nodes[:1], []graph.Node{third})...))
+	how, err := y.Update(g, graph.WithReinstantiate())
 	k.ok(err)
 	if !how.Reinstantiated {
 		k.Errorf("%v", how)

@@ -157,7 +157,7 @@ func ExampleCostModel() {
 		return
 	}
 	defer g.Close()
-	if _, err := g.AddChain(nil, []driver.Op{p.double, p.double, p.double}); err != nil {
+	if _, err := g.AddBatch(nil, graph.Chain([]driver.Op{p.double, p.double, p.double})); err != nil {
 		fmt.Println(err)
 	}
 	x, err := g.Instantiate()

@@ -107,7 +107,7 @@ func (e *example) anotherGraph(exec *graph.Exec) error {
 	if result.Updated() {
 		return fmt.Errorf("a graph with another number of nodes was taken for an update")
 	}
-	applied, err := exec.Apply(g)
+	applied, err := exec.Update(g, graph.WithReinstantiate())
 	if err != nil {
 		return err
 	}

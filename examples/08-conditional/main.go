@@ -49,7 +49,7 @@ func (e *example) loop() error {
 		if err != nil {
 			return err
 		}
-		test, err := graph.SetWhen(notOne, e.x, graph.NotEqual, 1)
+		test, err := notOne.SetWhen(graph.When(e.x, graph.NotEqual, 1))
 		if err != nil {
 			return err
 		}

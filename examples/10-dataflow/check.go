@@ -38,7 +38,7 @@ func (e *example) check() error {
 	if len(found.Conflicts) != 1 {
 		return errors.New("one conflict should be found")
 	}
-	if err := scale.DependOn(fill); err != nil {
+	if err := g.AddEdges(graph.Edge{From: fill, To: scale}); err != nil {
 		return err
 	}
 	if found, err = g.Check(); err != nil {

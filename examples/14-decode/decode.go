@@ -51,7 +51,7 @@ func (m *model) launches() error {
 // capture records the same operations into a graph.
 func (m *model) capture() (*graph.Exec, error) {
 	g, err := graph.Capture(m.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
-		return sc.DoAll(m.ops...)
+		return sc.Do(m.ops...)
 	})
 	if err != nil {
 		return nil, err

@@ -161,7 +161,7 @@ func (t *training) launches(c *driver.Context, w, gradient, target *driver.Buffe
 }
 
 // target is a stream, or the scope of a capture.
-type target interface{ Do(op driver.Op) error }
+type target interface{ Do(ops ...driver.Op) error }
 
 // step sends one step of the training to the streams of all devices, or into
 // their capture. NCCL is told the streams themselves.

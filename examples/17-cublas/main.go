@@ -160,7 +160,7 @@ func (l *layer) prepare() error {
 }
 
 // target is a stream, or the scope of a capture.
-type target interface{ Do(op driver.Op) error }
+type target interface{ Do(ops ...driver.Op) error }
 
 // enqueue sends the work to the stream or into its capture. cuBLAS knows its
 // stream itself.

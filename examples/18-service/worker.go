@@ -98,7 +98,7 @@ func (w *worker) instantiate(d *demo.Demo, ops []driver.Op) error {
 		return err
 	}
 	d.Close(g)
-	nodes, err := g.AddChain(nil, ops)
+	nodes, err := g.AddBatch(nil, graph.Chain(ops))
 	if err != nil {
 		return err
 	}

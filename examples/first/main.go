@@ -28,7 +28,7 @@ func main() {
 	double := must(kernels.MulScalar(x, x, float32(2)))
 	addOne := must(kernels.AddScalar(x, x, float32(1)))
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
-		return s.DoAll(double, addOne) // recorded; nothing runs yet
+		return s.Do(double, addOne) // recorded; nothing runs yet
 	}))
 	exec := must(g.Instantiate())
 	for range 10 {

@@ -162,7 +162,7 @@ func (s *stack) set(p scalars) error {
 }
 
 // taker takes operations: a stream runs them, a capture's scope records them.
-type taker interface{ Do(driver.Op) error }
+type taker interface{ Do(...driver.Op) error }
 
 // enqueue hands the step's operations over, one by one.
 func (s *stack) enqueue(to taker) error {

@@ -23,7 +23,7 @@ func TestBlocksOfClosedGraphsServeLaterCaptures(t *testing.T) {
 				k.OK(err)
 				read, err := driver.CopyDevice[uint32](out, b)
 				k.OK(err)
-				k.OK(sc.DoAll(fill, read))
+				k.OK(sc.Do(fill, read))
 				return c.Free(sc.Stream(), b)
 			})
 			x, err := g.Instantiate()

@@ -23,7 +23,7 @@ func TestCallableMayLoopOnTheDevice(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			test, err := graph.SetWhen(below, x, graph.Less, limit)
+			test, err := below.SetWhen(graph.When(x, graph.Less, limit))
 			if err != nil {
 				return nil, err
 			}

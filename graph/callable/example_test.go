@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/callable"
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
@@ -61,6 +62,53 @@ func ExampleCallable_Start() {
 	must(err)
 	fmt.Println(out.Slice())
 	// Output: [8 8]
+}
+
+// A capture that also returns memory, ready to be launched.
+func ExampleCaptured() {
+	c, s, plus, _, b := graphtest.Open()
+	type output = *driver.Buffer[uint32]
+	ready, err := callable.CaptureReady(context.Background(), s, graph.ModeThreadLocal, func(sc *graph.Scope) (out output, err error) {
+		err = sc.Relaxed(func() (err error) {
+			out, err = driver.Alloc[uint32](c, graphtest.Elems)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		add, err := plus.Prepare(config, b, uint32(graphtest.Elems), uint32(2))
+		must(err)
+		copied, err := driver.CopyDevice(out, b)
+		must(err)
+		return out, sc.Do(add, copied)
+	})
+	must(err)
+	out, ok := ready.Output.Take()
+	must(ready.Exec.Run(context.Background(), s))
+	_, again := ready.Output.Take()
+	v := make([]uint32, out.Len())
+	must(out.CopyTo(v))
+	fmt.Println(v[0], ok, again)
+	must(ready.Close())
+	must(out.Close())
+	// Output: 3 true false
+}
+
+// A value that a capture returned has one owner.
+func ExampleOutput() {
+	_, s, plus, _, b := graphtest.Open()
+	g, output, err := callable.CaptureValue(s, graph.ModeThreadLocal, func(sc *graph.Scope) (string, error) {
+		add, err := plus.Prepare(config, b, uint32(graphtest.Elems), uint32(2))
+		must(err)
+		return "adds 2", sc.Do(add)
+	})
+	must(err)
+	fmt.Println(output.Take())
+	fmt.Println(output.Take())
+	must(g.Close())
+	// Output:
+	// adds 2 true
+	//  false
 }
 
 func must(err error) {

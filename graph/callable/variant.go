@@ -94,7 +94,7 @@ func (c *Callable[In, Out]) refresh(v *variant[In, Out], in In) error {
 	if err != nil {
 		return refusal.Join([]error{err, closeAll(t.owned)})
 	}
-	a, err := v.exec.Apply(g)
+	a, err := v.exec.Update(g, graph.WithReinstantiate())
 	if err != nil {
 		return refusal.Join([]error{err, g.Close(), closeAll(t.owned)})
 	}

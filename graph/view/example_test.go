@@ -112,7 +112,7 @@ func ExampleCriticalPath() {
 	g := branches()
 	stream, err := g.Context().NewStream()
 	must(err)
-	s, err := g.Profile(context.Background(), stream, graph.ProfileRounds(3))
+	s, err := g.Profile(context.Background(), stream, graph.WithRounds(3))
 	must(err)
 	path, total := view.CriticalPath(s)
 	fmt.Println("from node", path[0].ID, len(path) > 1, total > 0)

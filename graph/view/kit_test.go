@@ -39,5 +39,5 @@ func (k *kit) cond(g *graph.Graph, opts ...graph.CondOption) graph.Cond {
 
 // does returns a function that records operations.
 func does(ops ...driver.Op) func(sc *graph.Scope) error {
-	return func(sc *graph.Scope) error { return sc.DoAll(ops...) }
+	return func(sc *graph.Scope) error { return sc.Do(ops...) }
 }

@@ -235,7 +235,7 @@ func TestCriticalPathOfAProfile(t *testing.T) {
 		fast := k.Add(g, k.Launch(k.Plus, b, 1), first)
 		long := k.Add(g, slow, first)
 		last := k.Add(g, k.Launch(k.Plus, b, 1), fast, long)
-		p, err := g.Profile(context.Background(), k.S, graph.ProfileOneByOne())
+		p, err := g.Profile(context.Background(), k.S, graph.WithOneByOne())
 		k.OK(err)
 		path, total := view.CriticalPath(p)
 		var nodes []graph.Node
@@ -267,7 +267,7 @@ func TestDrawingOfNodesThatWereNotMeasured(t *testing.T) {
 		_, body, err := g.AddIf(k.cond(g, graph.WithDefault(1)))
 		k.OK(err)
 		k.Add(body, k.Launch(k.Plus, k.Memory(), 1))
-		p, err := g.Profile(context.Background(), k.S, graph.ProfileRounds(1))
+		p, err := g.Profile(context.Background(), k.S, graph.WithRounds(1))
 		k.OK(err)
 		if text := k.text(view.WriteMermaid, p); !strings.Contains(text, "n0_0_0[\"0.0.0: plus<br/>kernel\"]") || !strings.Contains(text, "IF<br/>") {
 			k.Errorf("drawn as\n%s", text)

@@ -65,7 +65,7 @@ func (s *step) capture(stream *driver.Stream) *graph.Graph {
 		); err != nil {
 			return err
 		}
-		return s.DoAll(add, download) // x = a + b, out = x
+		return s.Do(add, download) // x = a + b, out = x
 	}))
 	// [end]
 	return g
@@ -121,7 +121,7 @@ func Example_cudaGraphsChain() {
 	double := must(kernels.MulScalar(x, x, float32(2))) // x = x · 2
 	addOne := must(kernels.AddScalar(x, x, float32(1))) // x = x + 1
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
-		return s.DoAll(double, addOne)
+		return s.Do(double, addOne)
 	}))
 	check(view.WriteMermaid(os.Stdout, must(g.Snapshot()), view.Titled("two kernels")))
 	// [end]
@@ -209,7 +209,7 @@ func Example_cudaGraphsUpdate() {
 	}
 	exec := must(record(1, 2).Instantiate())
 	for _, values := range [][]float32{{3, 4}, {5, 6, 7}} {
-		how := must(exec.Apply(record(values...)))
+		how := must(exec.Update(record(values...), graph.WithReinstantiate()))
 		fmt.Println(how)
 		check(exec.Run(context.Background(), stream))
 	}
@@ -257,7 +257,7 @@ func Example_cudaGraphsIf() {
 	large := must(kernels.MulScalar(x, x, float32(0)))
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
 		good := must(s.NewCond())
-		look := must(graph.SetWhen(good, loss, graph.Less, 1)) // a kernel: good = loss[0] < 1
+		look := must(good.SetWhen(graph.When(loss, graph.Less, 1))) // a kernel: good = loss[0] < 1
 		if err := s.Do(look); err != nil {
 			return err
 		}
@@ -297,9 +297,9 @@ func Example_cudaGraphsWhile() {
 	double := must(kernels.MulScalar(x, x, float32(2)))
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
 		again := must(s.NewCond(graph.WithDefault(1))) // 1 at each launch: the loop is entered
-		look := must(graph.SetWhen(again, x, graph.Less, 1000))
+		look := must(again.SetWhen(graph.When(x, graph.Less, 1000)))
 		return s.While(again, func(body *graph.Scope) error {
-			return body.DoAll(double, look) // once more while x[0] < 1000
+			return body.Do(double, look) // once more while x[0] < 1000
 		})
 	}))
 	// [end]
@@ -379,7 +379,7 @@ func Example_cudaGraphsMemory() {
 		}
 		sum := must(kernels.Add(tmp, x, x))    // tmp = x + x
 		back := must(kernels.Mul(x, tmp, tmp)) // x = tmp · tmp
-		return errors.Join(s.DoAll(sum, back), s.Free(must(driver.NewFree(tmp))))
+		return errors.Join(s.Do(sum, back), s.Free(must(driver.NewFree(tmp))))
 	}))
 	// [end]
 	once(stream, g)

@@ -20,7 +20,7 @@ func Example_graphsCapture() {
 	addOne := must(kernels.AddScalar(x, x, float32(1))) // x = x + 1
 
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
-		return s.DoAll(double, addOne) // recorded; nothing runs yet
+		return s.Do(double, addOne) // recorded; nothing runs yet
 	}))
 	defer g.Close()
 	exec := must(g.Instantiate())
@@ -203,7 +203,7 @@ func Example_graphsApply() {
 	// [apply]
 	exec := must(record(1, 2).Instantiate())
 	for _, values := range [][]float32{{3, 4}, {5, 6, 7}} {
-		how := must(exec.Apply(record(values...))) // updated, or instantiated anew
+		how := must(exec.Update(record(values...), graph.WithReinstantiate())) // updated, or instantiated anew
 		fmt.Println(how)
 		check(exec.Run(context.Background(), stream))
 	}
@@ -221,9 +221,9 @@ func Example_graphsWhile() {
 	double := must(kernels.MulScalar(x, x, uint32(2)))
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
 		small := must(s.NewCond(graph.WithDefault(1))) // enter the loop
-		look := must(graph.SetWhen(small, x, graph.Less, 1000))
+		look := must(small.SetWhen(graph.When(x, graph.Less, 1000)))
 		return s.While(small, func(body *graph.Scope) error {
-			return body.DoAll(double, look) // once more if x[0] < 1000
+			return body.Do(double, look) // once more if x[0] < 1000
 		})
 	}))
 	// [end]
@@ -240,7 +240,7 @@ func Example_graphsScalar() {
 	defer factor.Close()
 	square := must(kernels.Mul(factor, factor, factor)) // of one element each
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
-		return s.DoAll(square, must(driver.CopyDevice(x.View(0, 1), factor.All())))
+		return s.Do(square, must(driver.CopyDevice(x.View(0, 1), factor.All())))
 	}))
 	exec := must(g.Instantiate())
 	for _, v := range []float32{3, 5} {
@@ -267,7 +267,7 @@ func Example_graphsAlloc() {
 		}
 		sum := must(kernels.Add(tmp, x, x))
 		back := must(driver.CopyDevice(x, tmp))
-		return errors.Join(s.DoAll(sum, back), s.Free(must(driver.NewFree(tmp))))
+		return errors.Join(s.Do(sum, back), s.Free(must(driver.NewFree(tmp))))
 	}))
 	// [end]
 	check(must(g.Instantiate()).Run(context.Background(), stream))
@@ -316,7 +316,8 @@ func Example_graphsCheck() {
 func Example_graphsDraw() {
 	_, ctx, stream := open()
 	x := ones(ctx)
-	g, _ := must2(graph.Record(stream, must(kernels.MulScalar(x, x, float32(2)))))
+	double := must(kernels.MulScalar(x, x, float32(2)))
+	g := must(graph.Capture(stream, graph.ModeRelaxed, func(s *graph.Scope) error { return s.Do(double) }))
 	// [draw]
 	check(view.WriteMermaid(os.Stdout, must(g.Snapshot()))) // or WriteDOT, WriteTable
 	p := must(g.Profile(context.Background(), stream))      // a snapshot with times

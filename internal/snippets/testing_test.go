@@ -38,7 +38,8 @@ func TestStep(t *testing.T) {
 // prepare makes a step, which is closed when the test ends.
 func prepare(t *testing.T, c *driver.Context) (*driver.Stream, *driver.Buffer[float32], *graph.Exec) {
 	stream, x := must(c.NewStream()), ones(c)
-	g, _ := must2(graph.Record(stream, must(kernels.MulScalar(x, x, float32(2)))))
+	double := must(kernels.MulScalar(x, x, float32(2)))
+	g := must(graph.Capture(stream, graph.ModeRelaxed, func(s *graph.Scope) error { return s.Do(double) }))
 	exec := must(g.Instantiate())
 	t.Cleanup(func() { check(exec.Close(), g.Close(), x.Close(), stream.Close()) })
 	return stream, x, exec

@@ -18,7 +18,7 @@ func SetCond(c graph.Cond, word driver.MemoryOf[uint32]) (*driver.Launch, error)
 // SetCondWhen returns the operation that compares the first element of word with a
 // constant. It sets the condition to 1 if the comparison holds, else to 0. The element
 // can be a sum, a norm or a maximum that another kernel computed. It is
-// [graph.SetWhen], which also has forms that end a loop after a number of rounds.
+// [graph.Cond.SetWhen]. [graph.Bound] has forms that end a loop after a number of rounds.
 func SetCondWhen[T graph.CondWord](c graph.Cond, word driver.MemoryOf[T], cmp graph.Cmp, constant T) (*driver.Launch, error) {
-	return graph.SetWhen(c, word, cmp, constant)
+	return c.SetWhen(graph.When(word, cmp, constant))
 }

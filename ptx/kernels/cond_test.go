@@ -24,7 +24,7 @@ func TestALoopEndsByWhatAKernelComputed(t *testing.T) {
 		k.ok(err)
 		_, body, err := g.AddWhile(more, start)
 		k.ok(err)
-		_, err = body.AddChain(nil, []driver.Op{halve, again})
+		_, err = body.AddBatch(nil, graph.Chain([]driver.Op{halve, again}))
 		k.ok(err)
 		e, err := g.Instantiate()
 		k.ok(err)

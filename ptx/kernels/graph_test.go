@@ -37,7 +37,7 @@ func TestOperationsAreMadeInACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		x, y, z, half := alloc[float32](k, 32), alloc[float32](k, 32), alloc[float32](k, 32), alloc[kernels.F16](k, 32)
 		g, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error {
-			return sc.DoAll(chain(k, x, y, z, half)...)
+			return sc.Do(chain(k, x, y, z, half)...)
 		})
 		k.ok(err)
 		k.closeLater(g)

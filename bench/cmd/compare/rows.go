@@ -25,7 +25,7 @@ var rows = []row{
 	{name: "ctx_get_current", title: "cuCtxGetCurrent", operations: 50_000, samples: 3, extra: 30, vsCgo: true},
 	{name: "node_add", title: "kernel node added", operations: 1000, samples: 3, overCgo: 1.10},
 	{name: "node_add_batch", title: "kernel nodes added, 1,000 by AddPlan (per node)", operations: 1000, samples: 3, ratio: 1.03},
-	{name: "node_add_chain", title: "kernel nodes added, 1,000 by AddChain (per node)", operations: 1000, samples: 3},
+	{name: "node_add_chain", title: "kernel nodes added, 1,000 by AddBatch (per node)", operations: 1000, samples: 3},
 	{name: "node_update", title: "kernel node's parameters set in an exec, after a launch", operations: 1000, samples: 3, overCgo: 1.10},
 	{name: "node_update_batch", title: "kernel nodes' parameters set, 1,000 in a batch (per node)", operations: 1000, samples: 3, ratio: 1.15},
 	{name: "launch", title: "kernel launch", operations: 500, samples: 3, ratio: 1.05, vsCgo: true},
@@ -35,7 +35,7 @@ var rows = []row{
 	{name: "graph_launch_1000", title: "graph launch, 1,000 nodes", operations: 20, samples: 2, ratio: 1.05, vsCgo: true},
 	{name: "recapture", title: "1,000 launches recaptured one by one, exec updated, graph closed", operations: 4, samples: 3, ratio: 1.30, allocs: perGraph},
 	{name: "recapture_burst", title: "the same, recorded in a Burst", operations: 4, samples: 3, ratio: 1.10, allocs: perGraph},
-	{name: "recapture_all", title: "the same, 1,000 prepared launches recorded by DoAll", operations: 4, samples: 3, allocs: perGraph},
+	{name: "recapture_all", title: "the same, 1,000 prepared launches recorded by one Do", operations: 4, samples: 3, allocs: perGraph},
 	{name: "set_10", title: "10 of 1,000 nodes' parameters changed, and launch (bound)", operations: 20, samples: 2, ratio: 1.10, lessThan: "recapture_burst", times: 20},
 	{name: "set_10_batch", title: "the same by SetBatch and Launch", operations: 20, samples: 2},
 	{name: "set_10_each", title: "the same by Set and Launch", operations: 20, samples: 2, ratio: 1.15},
@@ -51,7 +51,7 @@ var rows = []row{
 	{name: "capture_1000_typed_each", title: "the same, by a generated launcher into the Scope", operations: 4, samples: 3, allocs: perGraph},
 	{name: "update_1000", title: "exec updated from a graph of 1,000 nodes", operations: 10, samples: 3, ratio: 1.05},
 	{name: "instantiate_1", title: "graph of 1 node instantiated", operations: 50, samples: 3, ratio: 1.15, allocs: 7},
-	{name: "chain_100000", title: "kernel nodes added, 100,000 by AddChain (per node)", operations: 100_000, samples: 1, ratio: 1.05},
+	{name: "chain_100000", title: "kernel nodes added, 100,000 by AddBatch (per node)", operations: 100_000, samples: 1, ratio: 1.05},
 	{name: "plan_100000", title: "kernel nodes added, 100,000 by AddPlan (per node)", operations: 100_000, samples: 1, ratio: 1.05},
 
 	// Each operation of a sample is a wait, so a few are enough.

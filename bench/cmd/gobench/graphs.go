@@ -34,6 +34,7 @@ func (b *bench) graphRows(to map[string]child.Row) {
 type large struct {
 	ops   []driver.Op
 	nodes []graph.Node
+	items []graph.Item // the chain of ops
 	graph *graph.Graph
 	plans map[int]*graph.Plan
 }
@@ -148,7 +149,10 @@ func (b *bench) largeOps(n int) []driver.Op {
 }
 
 func (b *bench) addLargeChain(n int) (err error) {
-	b.large.nodes, err = b.large.graph.AddChain(b.large.nodes[:0], b.largeOps(n))
+	if len(b.large.items) != n {
+		b.large.items = graph.Chain(b.largeOps(n))
+	}
+	b.large.nodes, err = b.large.graph.AddBatch(b.large.nodes[:0], b.large.items)
 	return err
 }
 
@@ -156,7 +160,7 @@ func (b *bench) addLargeChain(n int) (err error) {
 func (b *bench) addLargePlan(n int) (err error) {
 	p := b.large.plans[n]
 	if p == nil {
-		if p, err = graph.NewChainPlan(b.context, b.largeOps(n)); err != nil {
+		if p, err = graph.NewPlan(b.context, graph.Chain(b.largeOps(n))); err != nil {
 			return err
 		}
 		if b.large.plans == nil {

@@ -54,6 +54,7 @@ type bench struct {
 	plans          map[int]*graph.Plan // plans of chains, by length
 	changes        []graph.Change      // changes of nodes
 	added          []graph.Node
+	items          []graph.Item // the chain of batch
 	previous       [1]graph.Node
 	currentContext driver.CUcontext
 	steps          steps

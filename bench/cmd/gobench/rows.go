@@ -63,9 +63,12 @@ func (b *bench) addNodes(n int) (err error) {
 	return nil
 }
 
-// addChain builds the same chain in one batch.
+// addChain builds the same chain with one native call.
 func (b *bench) addChain(n int) (err error) {
-	b.added, err = b.graph.AddChain(b.added[:0], b.batch[:n])
+	if len(b.items) != n {
+		b.items = graph.Chain(b.batch[:n])
+	}
+	b.added, err = b.graph.AddBatch(b.added[:0], b.items)
 	return err
 }
 
@@ -74,7 +77,7 @@ func (b *bench) addChain(n int) (err error) {
 func (b *bench) addPlan(n int) (err error) {
 	p := b.plans[n]
 	if p == nil {
-		if p, err = graph.NewChainPlan(b.context, b.batch[:n]); err != nil {
+		if p, err = graph.NewPlan(b.context, graph.Chain(b.batch[:n])); err != nil {
 			return err
 		}
 		b.plans[n] = p

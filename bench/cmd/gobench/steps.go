@@ -120,7 +120,7 @@ func (b *bench) recordAll(sc *graph.Scope) error {
 			return err
 		}
 	}
-	return sc.DoAll(s.ops...)
+	return sc.Do(s.ops...)
 }
 
 func (b *bench) recapture(record func(*graph.Scope) error) func(int) error {

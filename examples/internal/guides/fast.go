@@ -42,7 +42,7 @@ func chain(ctx *driver.Context, ops []driver.Op) (*graph.Graph, []graph.Node, er
 	if err != nil {
 		return nil, nil, err
 	}
-	nodes, err := g.AddChain(nil, ops)
+	nodes, err := g.AddBatch(nil, graph.Chain(ops))
 	if err != nil {
 		return nil, nil, errors.Join(err, g.Close())
 	}

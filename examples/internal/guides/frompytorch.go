@@ -13,7 +13,7 @@ import (
 // replayStatic is the pattern with static inputs: page-locked memory that the
 // program writes before each replay, and memory that it reads behind it.
 func replayStatic(s *driver.Stream, in, out *driver.HostBuffer[float32], ops []driver.Op, batches [][]float32) (sum float32, err error) {
-	g, err := graph.Capture(s, graph.ModeThreadLocal, func(sc *graph.Scope) error { return sc.DoAll(ops...) })
+	g, err := graph.Capture(s, graph.ModeThreadLocal, func(sc *graph.Scope) error { return sc.Do(ops...) })
 	if err != nil {
 		return 0, err
 	}

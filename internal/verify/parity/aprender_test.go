@@ -51,7 +51,7 @@ func TestAprenderGraphByHand(t *testing.T) {
 			k.add(g, k.launch(k.times, b, 5), first)
 			k.run(k.exec(g))
 			k.expect(b, 15)
-			p := must[cu.CUDA_KERNEL_NODE_PARAMS](k)(first.KernelParams())
+			p := must[cu.CUDA_KERNEL_NODE_PARAMS](k)(graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](first))
 			if p.GridDimX != 1 || p.BlockDimX != elems || p.SharedMemBytes != 0 {
 				k.Errorf("parameters %+v", p)
 			}
@@ -75,13 +75,13 @@ func TestAprenderGraphByHand(t *testing.T) {
 		each(t, func(k *kit) {
 			b := k.memory(1)
 			ops := []driver.Op{k.launch(k.plus, b, 2), k.launch(k.times, b, 5)}
-			for s, want := range map[*driver.Stream]graph.Way{k.s: graph.ByCapture, k.c.LegacyStream(): graph.ByHand} {
-				g, way, err := graph.Record(s, ops...)
-				k.ok(err)
-				k.closeLater(g)
-				if way != want {
-					k.Errorf("%v: recorded %v, want %v", s, way, want)
-				}
+			if _, err := graph.Capture(k.c.LegacyStream(), graph.ModeRelaxed, func(sc *graph.Scope) error { return sc.Do(ops...) }); err == nil {
+				k.Error("the legacy stream was captured")
+			}
+			g := k.graph() // the same list, by hand
+			_, err := g.AddBatch(nil, graph.Chain(ops))
+			k.ok(err)
+			for _, g := range []*graph.Graph{g, k.capture(ops...)} {
 				k.ok(b.Fill(1))
 				k.run(k.exec(g))
 				k.expect(b, 15)
@@ -134,10 +134,10 @@ func TestAprenderUpdate(t *testing.T) {
 		}
 		k.run(x) // unchanged
 		k.expect(b, 59)
-		if a := must[graph.Applied](k)(x.Apply(longer)); !a.Reinstantiated {
+		if a := must[graph.UpdateResult](k)(x.Update(longer, graph.WithReinstantiate())); !a.Reinstantiated {
 			k.Errorf("%v", a)
 		}
-		if a := must[graph.Applied](k)(x.Apply(step(4, 5, 6))); a.Reinstantiated {
+		if a := must[graph.UpdateResult](k)(x.Update(step(4, 5, 6), graph.WithReinstantiate())); a.Reinstantiated {
 			k.Errorf("%v", a)
 		}
 		k.run(x)
@@ -250,12 +250,12 @@ func TestAprenderHandlesFromElsewhere(t *testing.T) {
 		// An executable graph is updated as a whole or not at all.
 		again := k.graph()
 		k.add(again, must[*driver.Launch](k)(plus.Prepare(config, x.Ptr(), uint32(elems), uint32(100))))
-		if how, err := exec.Apply(again); err != nil || how.Reinstantiated {
+		if how, err := exec.Update(again, graph.WithReinstantiate()); err != nil || how.Reinstantiated {
 			k.Errorf("%v, %v", how, err)
 		}
 		k.ok(exec.Run(background, s)) // 121
 		k.add(again, step)
-		_, err := exec.Apply(again)
+		_, err := exec.Update(again, graph.WithReinstantiate())
 		k.want("another structure", err, driver.ErrNotSupported, "borrowed", "instantiated anew")
 
 		k.ok(errors.Join(exec.Close(), g.Close(), e.Close(), s.Close()))

@@ -135,7 +135,7 @@ func TestBaracudaNodes(t *testing.T) {
 			k.ok(e.Record(k.s))
 			n := k.add(g, driver.WaitOp(e))
 			return n, func() {
-				if raw := must[driver.CUevent](k)(n.Event()); raw != e.Raw() {
+				if raw := must[driver.CUevent](k)(graph.ParamsOf[driver.CUevent](n)); raw != e.Raw() {
 					k.Errorf("it waits for %v", raw)
 				}
 			}
@@ -152,10 +152,10 @@ func TestBaracudaNodes(t *testing.T) {
 			k.closeLater(tmp)
 			use := k.add(g, k.copy(out, tmp), k.add(g, k.fill(tmp, 4), alloc))
 			free := must[graph.Node](k)(g.AddFree(must[*driver.FreeOp](k)(driver.NewFree(tmp)), use))
-			if p := must[cu.CUDA_MEM_ALLOC_NODE_PARAMS](k)(alloc.AllocParams()); p.Dptr != tmp.Ptr() || p.Dptr == 0 {
+			if p := must[cu.CUDA_MEM_ALLOC_NODE_PARAMS](k)(graph.ParamsOf[cu.CUDA_MEM_ALLOC_NODE_PARAMS](alloc)); p.Dptr != tmp.Ptr() || p.Dptr == 0 {
 				k.Errorf("allocated at %#x, the buffer is at %#x", p.Dptr, tmp.Ptr())
 			}
-			if at := must[driver.CUdeviceptr](k)(free.FreePtr()); at != tmp.Ptr() {
+			if at := must[driver.CUdeviceptr](k)(graph.ParamsOf[driver.CUdeviceptr](free)); at != tmp.Ptr() {
 				k.Errorf("frees %#x", at)
 			}
 			return alloc, func() { k.expect(out, 4) }
@@ -258,7 +258,8 @@ func TestBaracudaDependencies(t *testing.T) {
 		g := k.graph()
 		from := []graph.Node{k.add(g, k.launch(k.plus, b, 2)), k.add(g, k.launch(k.times, b, 5))}
 		to := []graph.Node{from[1], must[graph.Node](k)(g.AddEmpty())}
-		k.ok(g.AddDependencies(from, to)) // from[i] before to[i]
+		added := []graph.Edge{{From: from[0], To: to[0]}, {From: from[1], To: to[1]}}
+		k.ok(g.AddEdges(added...))
 		if n := k.length(g); n != 3 {
 			k.Errorf("%d nodes", n)
 		}
@@ -281,11 +282,11 @@ func TestBaracudaDependencies(t *testing.T) {
 		}
 		k.run(k.exec(g))
 		k.expect(b, 15)
-		k.ok(g.RemoveDependencies(from[1:], to[1:]))
+		k.ok(g.RemoveEdges(added[1]))
 		if deps := must[[]graph.Node](k)(to[1].Dependencies()); len(deps) != 0 {
 			k.Errorf("left: %v", deps)
 		}
-		k.want("lists that do not match", g.AddDependencies(from, to[:1]), driver.CUDA_ERROR_INVALID_VALUE)
+		k.want("an edge to no node", g.AddEdges(graph.Edge{From: from[0]}), driver.CUDA_ERROR_INVALID_VALUE)
 	})
 }
 

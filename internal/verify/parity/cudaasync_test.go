@@ -28,7 +28,7 @@ func (k *kit) captureReady(mode graph.Mode) {
 	before, out := k.memory(0), k.memory(0)
 	k.ok(k.s.Do(k.fill(before, 6)))
 	runs := 0
-	c := made[*graph.Captured[*driver.Buffer[uint32]]](k)(graph.CaptureReady(background, k.s, mode,
+	c := made[*callable.Captured[*driver.Buffer[uint32]]](k)(callable.CaptureReady(background, k.s, mode,
 		func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
 			runs++
 			if sc.Mode() != mode {
@@ -162,7 +162,7 @@ func TestCudaAsyncFailedInstantiateOrUpload(t *testing.T) {
 				b := k.memory(1)
 				op := k.launch(k.plus, b, 1)
 				on(true)
-				c, err := graph.CaptureReady(background, k.s, graph.ModeGlobal, func(sc *graph.Scope) (int, error) {
+				c, err := callable.CaptureReady(background, k.s, graph.ModeGlobal, func(sc *graph.Scope) (int, error) {
 					return 1, sc.Do(op)
 				})
 				on(false)
@@ -415,7 +415,7 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 	each(t, func(k *kit) {
 		x := k.memory(1)
 		inner := made[*graph.Graph](k)(graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
-			return sc.DoAll(k.launch(k.plus, x, 1), k.launch(k.times, x, 2))
+			return sc.Do(k.launch(k.plus, x, 1), k.launch(k.times, x, 2))
 		}))
 		exec := k.exec(inner)
 		op := exec.Op()
@@ -444,8 +444,7 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 		if edges := must[int](k)(recorded.Len()); edges != 3 {
 			k.Errorf("%d nodes were recorded", edges)
 		}
-		listed, _, err := graph.Record(k.s, op, k.launch(k.plus, x, 1)) // 64, 65
-		k.run(k.exec(made[*graph.Graph](k)(listed, err)))
+		k.run(k.exec(k.capture(op, k.launch(k.plus, x, 1)))) // 64, 65
 		k.expect(x, 65)
 
 		// The node of an executable graph takes another one of the same structure.
@@ -463,7 +462,7 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 			k.ok(exec.Set(node, k.launch(k.plus, x, 7)))
 			break
 		}
-		_, err = g.Add(op)
+		_, err := g.Add(op)
 		k.want("an executable graph that was changed", err, driver.ErrNotSupported, "was changed", "AddChild")
 		_, err = g.AddBatch(nil, []graph.Item{{Op: other.Op()}})
 		k.want("in a batch", err, driver.ErrNotSupported, "Graph.Add")
@@ -477,7 +476,7 @@ func TestCudaAsyncUpdateReturnsItsOutput(t *testing.T) {
 	each(t, func(k *kit) {
 		x, in := k.memory(1), k.memory(5)
 		exec := k.exec(k.capture(k.launch(k.plus, x, 1)))
-		staged := must[*driver.Buffer[uint32]](k)(graph.StageValue(exec, k.s, func(do func(...driver.Op) error) (*driver.Buffer[uint32], error) {
+		staged := must[*driver.Buffer[uint32]](k)(callable.StageValue(exec, k.s, func(do func(...driver.Op) error) (*driver.Buffer[uint32], error) {
 			return x, do(k.copy(x, in), k.launch(k.times, x, 2))
 		}))
 		if staged != x {
@@ -485,7 +484,7 @@ func TestCudaAsyncUpdateReturnsItsOutput(t *testing.T) {
 		}
 		k.run(exec) // 5·2 + 1
 		k.expect(staged, 11)
-		none, err := graph.StageValue(exec, k.s, func(do func(...driver.Op) error) (*driver.Buffer[uint32], error) {
+		none, err := callable.StageValue(exec, k.s, func(do func(...driver.Op) error) (*driver.Buffer[uint32], error) {
 			return x, errors.Join(do(k.copy(x, in)), errOwn)
 		})
 		if none != nil || !errors.Is(err, errOwn) {
@@ -494,7 +493,7 @@ func TestCudaAsyncUpdateReturnsItsOutput(t *testing.T) {
 		closed := must[*driver.Buffer[uint32]](k)(driver.Alloc[uint32](k.c, elems))
 		op := k.fill(closed, 1)
 		k.ok(closed.Close())
-		none, err = graph.StageValue(exec, k.s, func(do func(...driver.Op) error) (*driver.Buffer[uint32], error) {
+		none, err = callable.StageValue(exec, k.s, func(do func(...driver.Op) error) (*driver.Buffer[uint32], error) {
 			_ = do(op) // an error that is ignored here
 			return x, nil
 		})
@@ -503,7 +502,7 @@ func TestCudaAsyncUpdateReturnsItsOutput(t *testing.T) {
 		}
 
 		// A capture's output comes with its graph.
-		g, out, err := graph.CaptureValue(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
+		g, out, err := callable.CaptureValue(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
 			return x, sc.Do(k.launch(k.plus, x, 1))
 		})
 		k.run(k.exec(made[*graph.Graph](k)(g, err)))

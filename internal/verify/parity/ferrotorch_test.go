@@ -233,31 +233,25 @@ func TestFerrotorchSealedPool(t *testing.T) {
 	})
 }
 
-func TestFerrotorchPoolHandles(t *testing.T) {
+// There are no numbers for pools: a *Pool is passed on itself, also to other goroutines.
+func TestFerrotorchPoolsAreShared(t *testing.T) {
 	each(t, func(k *kit) {
-		p := must[*graph.Pool](k)(graph.NewPool(k.c))
-		a := must[graph.PoolHandle](k)(graph.SharePool(p))
-		b := must[graph.PoolHandle](k)(graph.SharePool(p))
+		p, b := must[*graph.Pool](k)(graph.NewPool(k.c)), k.memory(1)
+		shared := make(chan *graph.Pool, 1)
+		shared <- p
 		onAGoroutine(func() {
-			if q, ok := graph.PoolByHandle(a); !ok || q != p {
-				k.Errorf("handle %d gives %v", a, q)
+			q := <-shared
+			if err := q.Register(b, "any value"); err != nil {
+				k.Errorf("register: %v", err)
 			}
 		})
-		for range 2 { // twice is allowed
-			graph.ReleasePool(a)
+		if !p.Has(b) || !p.Has("any value") || p.Len() != 2 {
+			k.Errorf("got %v", p)
 		}
-		for _, h := range []graph.PoolHandle{0, a, b + 1000} {
-			if q, ok := graph.PoolByHandle(h); ok || q != nil {
-				k.Errorf("handle %d gives %v", h, q)
-			}
-		}
-		if q, ok := graph.PoolByHandle(b); !ok || q != p {
-			k.Errorf("the other handle gives %v", q)
-		}
+		g := k.graph()
+		k.ok(g.Keep(p))
 		k.ok(p.Close())
-		if q, ok := graph.PoolByHandle(b); ok || q != nil {
-			k.Errorf("the handle of a closed pool gives %v", q)
-		}
+		k.want("a closed pool", p.Register(b), driver.ErrClosed)
 	})
 }
 

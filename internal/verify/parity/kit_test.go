@@ -189,7 +189,7 @@ func (k *kit) add(g *graph.Graph, op driver.Op, deps ...graph.Node) graph.Node {
 func (k *kit) capture(ops ...driver.Op) *graph.Graph {
 	k.Helper()
 	return made[*graph.Graph](k)(graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
-		return sc.DoAll(ops...)
+		return sc.Do(ops...)
 	}))
 }
 

@@ -257,7 +257,7 @@ func (w *graphWorker) hand(steps []step) (*graph.Graph, []graph.Node, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	nodes, err := g.AddChain(nil, ops)
+	nodes, err := g.AddBatch(nil, graph.Chain(ops))
 	if err != nil {
 		return nil, nil, errors.Join(err, g.Close())
 	}
@@ -304,7 +304,7 @@ func (w *graphWorker) apply(x *graph.Exec, steps []step) error {
 		return err
 	}
 	w.soak.counts.graphs.updates.Add(1)
-	_, err = x.Apply(g)
+	_, err = x.Update(g, graph.WithReinstantiate())
 	return errors.Join(err, g.Close())
 }
 
@@ -387,7 +387,7 @@ func (w *graphWorker) callback() error {
 	if err != nil {
 		return err
 	}
-	if _, err := g.AddChain(nil, []driver.Op{ops[0], w.count, ops[1]}); err != nil {
+	if _, err := g.AddBatch(nil, graph.Chain([]driver.Op{ops[0], w.count, ops[1]})); err != nil {
 		return errors.Join(err, g.Close())
 	}
 	return with(g, func(x *graph.Exec) error {

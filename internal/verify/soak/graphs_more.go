@@ -64,7 +64,7 @@ func (w *graphWorker) addLoop(g *graph.Graph, ops []driver.Op, rounds uint32) er
 	if err != nil {
 		return err
 	}
-	_, err = body.AddChain(nil, append(ops, next))
+	_, err = body.AddBatch(nil, graph.Chain(append(ops, next)))
 	return err
 }
 
@@ -82,7 +82,7 @@ func (w *graphWorker) decision() error {
 		if err != nil {
 			return err
 		}
-		look, err := graph.SetWhen(c, w.choice, graph.Greater, 10)
+		look, err := c.SetWhen(graph.When(w.choice, graph.Greater, 10))
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (w *graphWorker) burst() error {
 	if err != nil {
 		return err
 	}
-	g, err := graph.Capture(w.stream, w.mode(), func(sc *graph.Scope) error { return sc.DoAll(ops...) })
+	g, err := graph.Capture(w.stream, w.mode(), func(sc *graph.Scope) error { return sc.Do(ops...) })
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (w *graphWorker) addMemory(g *graph.Graph, v uint32) error {
 	if err != nil {
 		return errors.Join(err, b.Close())
 	}
-	nodes, err := g.AddChain(nil, []driver.Op{fill, out}, n)
+	nodes, err := g.AddBatch(nil, graph.Chain([]driver.Op{fill, out}, n))
 	if err == nil {
 		_, err = g.AddFree(free, nodes[1])
 	}
@@ -238,5 +238,5 @@ func (w *graphWorker) recordCached(sc *graph.Scope, v uint32) error {
 	if err != nil {
 		return errors.Join(err, b.Close())
 	}
-	return errors.Join(sc.DoAll(fill, out), w.soak.cache.Free(sc.Stream(), b))
+	return errors.Join(sc.Do(fill, out), w.soak.cache.Free(sc.Stream(), b))
 }
