@@ -1,111 +1,14 @@
 package driver
 
 import (
-	"errors"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
-	"github.com/purecuda/cuda/internal/hostthread"
+	"github.com/purecuda/cuda/internal/hostcall"
 	"github.com/purecuda/cuda/internal/life"
-	"github.com/purecuda/cuda/loader"
 )
-
-// callbacks maps calls from C to Go functions. The driver calls the same C function for all of
-// them, because C callbacks are few and cannot be freed. userData distinguishes them: it is the
-// address of a hostCall, which stays registered, and so allocated, for as long as the driver may
-// call it.
-var callbacks struct {
-	once sync.Once
-	addr CUhostFn
-
-	mu      sync.Mutex
-	byToken map[uintptr]*hostCall
-}
-
-// hostCall is one entry of the registry.
-type hostCall struct {
-	run    func()
-	once   bool           // the driver calls it exactly once: then it is unregistered
-	core   *contextCore   // whose streams report a panic
-	life   *life.Lifetime // of the stream that it is in; nil: it is in graphs
-	stream CUstream
-}
-
-// callbackAddr returns the C function that runs a hostCall.
-func callbackAddr() CUhostFn {
-	callbacks.once.Do(func() { callbacks.addr = CUhostFn(loader.NewCallback(fireHostCall)) })
-	return callbacks.addr
-}
-
-// token returns the userData that identifies h: a pointer to Go memory that C only hands back.
-func (h *hostCall) token() unsafe.Pointer { return unsafe.Pointer(h) }
-
-func (h *hostCall) register() {
-	callbacks.mu.Lock()
-	defer callbacks.mu.Unlock()
-	if callbacks.byToken == nil {
-		callbacks.byToken = make(map[uintptr]*hostCall)
-	}
-	callbacks.byToken[uintptr(h.token())] = h
-}
-
-func (h *hostCall) unregister() {
-	callbacks.mu.Lock()
-	defer callbacks.mu.Unlock()
-	delete(callbacks.byToken, uintptr(h.token()))
-}
-
-// fireHostCall runs on a driver thread, where no CUDA function may be called. With an emulated
-// driver it runs on a separate goroutine.
-func fireHostCall(token uintptr) {
-	h := beginHostCall(token)
-	if h == nil {
-		return // unregistered, although its owner must keep it while it can fire
-	}
-	runtime.LockOSThread() // C's thread is anyway; an emulator's goroutine is not
-	defer runtime.UnlockOSThread()
-	defer hostthread.Mark(loader.ThreadID())()
-	defer h.recycle()
-	ended := false
-	defer h.recovered(&ended)
-	h.run()
-	ended = true
-}
-
-// onceCalls recycles the entries of functions that were enqueued in streams.
-var onceCalls = sync.Pool{New: func() any { return new(hostCall) }}
-
-func (h *hostCall) recycle() {
-	if h.once {
-		*h = hostCall{}
-		onceCalls.Put(h)
-	}
-}
-
-// cancel makes a registered call do nothing.
-func (h *hostCall) cancel() {
-	callbacks.mu.Lock()
-	defer callbacks.mu.Unlock()
-	h.run = func() {}
-}
-
-func beginHostCall(token uintptr) *hostCall {
-	callbacks.mu.Lock()
-	defer callbacks.mu.Unlock()
-	h := callbacks.byToken[token]
-	if h != nil && h.once {
-		delete(callbacks.byToken, token)
-	}
-	return h
-}
-
-// errGoexit reports a host function that neither returned nor panicked.
-var errGoexit = errors.New("host function ended its goroutine (runtime.Goexit, as t.Fatal does), which has no effect there: return instead")
 
 // HostPanic is the error of a host function that panicked, or that ended its goroutine with
 // runtime.Goexit. Later work in the stream still ran.
@@ -119,8 +22,8 @@ func (p *HostPanic) Error() string {
 	if p == nil {
 		return "nil panic of a host function"
 	}
-	if p.Value == error(errGoexit) {
-		return errGoexit.Error()
+	if p.Value == error(hostcall.ErrGoexit) {
+		return hostcall.ErrGoexit.Error()
 	}
 	return fmt.Sprintf("host function panicked: %v", p.Value)
 }
@@ -132,23 +35,6 @@ func (p *HostPanic) Unwrap() error {
 	}
 	err, _ := p.Value.(error)
 	return err
-}
-
-// recovered turns a panic into a fault. On a thread without a Go caller a panic would end the
-// process. Goexit also becomes a fault, and the function's caller survives it.
-func (h *hostCall) recovered(ended *bool) {
-	v := recover()
-	if v == nil && *ended {
-		return
-	}
-	if v == nil {
-		v = errGoexit
-	}
-	fault := &HostPanic{Value: v, Stack: debug.Stack()}
-	if h.core == nil {
-		panic(fault) // a function of this module
-	}
-	h.core.addFault(h.life, h.stream, fault)
 }
 
 // faults are the panics of host functions that have not been reported yet. A wait, query or
@@ -169,6 +55,11 @@ type fault struct {
 
 // maxFaults limits the list, because a graph may call a panicking function forever.
 const maxFaults = 64
+
+// HostCallFailed implements hostcall.Reporter.
+func (core *contextCore) HostCallFailed(l *life.Lifetime, stream CUstream, value any, stack []byte) {
+	core.addFault(l, stream, &HostPanic{Value: value, Stack: stack})
+}
 
 // addFault keeps a panic for the stream. If the stream no longer exists, the panic goes to
 // CleanupErrors.

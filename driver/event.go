@@ -215,19 +215,5 @@ func (e *Event) Lifetime() *life.Lifetime {
 	return e.life
 }
 
-// Retain implements Ref: it delays the destruction until Done. It returns an error if the event is
-// closed.
-func (e *Event) Retain() error {
-	if e == nil || e.life == nil {
-		return absentError(e == nil, "event")
-	}
-	return e.life.Retain()
-}
-
-// Done releases one Retain.
-func (e *Event) Done() {
-	if e == nil || e.life == nil {
-		return
-	}
-	e.life.Done()
-}
+// done gives back the reference of a wait.
+func (e *Event) done() { e.life.Done() }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/ptx"
 )
@@ -144,9 +145,9 @@ func ExampleContext_CanLoad() {
 // The compiler has something to say where nothing is wrong, too: for each kernel
 // the registers and the memory that it takes. An emulator makes no machine code,
 // so it has none to report.
-func ExampleJITVerbose() {
+func ExampleWithJIT() {
 	c := exampleContext()
-	m, err := c.LoadModule([]byte(workPTX), driver.JITVerbose())
+	m, err := c.LoadModule([]byte(workPTX), driver.WithJIT(cu.CU_JIT_LOG_VERBOSE, 1))
 	check(err)
 	if log := m.Log(); log != "" {
 		fmt.Println(log)

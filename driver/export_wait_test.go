@@ -1,5 +1,9 @@
 package driver
 
+import (
+	"github.com/purecuda/cuda/internal/hostcall"
+)
+
 // SetBlockingSlots changes how many waits may block a thread, for tests of the
 // other way to wait.
 func SetBlockingSlots(n int) (restore func()) {
@@ -20,11 +24,7 @@ func SetFewWaits(n int) (restore func()) {
 func Waits() int { return int(waits.now.Load()) }
 
 // RegisteredHostCalls counts what the driver could still call.
-func RegisteredHostCalls() int {
-	callbacks.mu.Lock()
-	defer callbacks.mu.Unlock()
-	return len(callbacks.byToken)
-}
+func RegisteredHostCalls() int { return hostcall.Registered() }
 
 // FreeBlockingSlots is how many more waits may block a thread.
 func FreeBlockingSlots() int { return int(blockingSlots.free.Load()) }

@@ -23,14 +23,14 @@ type HostOption func(*hostOptions)
 
 type hostOptions struct{ alloc, register uint32 }
 
-// WriteCombined makes the memory faster for the device to read and very slow for the host to read.
+// WithWriteCombined makes the memory faster for the device to read and very slow for the host to read.
 // Use it for buffers that the host only writes.
-func WriteCombined() HostOption {
+func WithWriteCombined() HostOption {
 	return func(o *hostOptions) { o.alloc |= cu.CU_MEMHOSTALLOC_WRITECOMBINED }
 }
 
-// ReadOnlyHost declares that the device only reads the registered memory.
-func ReadOnlyHost() HostOption {
+// WithReadOnly declares that the device only reads the registered memory.
+func WithReadOnly() HostOption {
 	return func(o *hostOptions) { o.register |= cu.CU_MEMHOSTREGISTER_READ_ONLY }
 }
 

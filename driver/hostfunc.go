@@ -1,12 +1,12 @@
 package driver
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/hostcall"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -25,7 +25,7 @@ type HostFunc struct {
 	life *life.Lifetime
 	ctx  *Context
 	fn   func()
-	node *hostCall // for graphs: called any number of times
+	node *hostcall.Call // for graphs: called any number of times
 	refs []life.Ref
 }
 
@@ -37,11 +37,11 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 	if fn == nil {
 		return nil, fmt.Errorf("nil host function: %w", CUDA_ERROR_INVALID_VALUE)
 	}
-	node := &hostCall{run: fn, core: c.core}
+	node := &hostcall.Call{Run: fn, Report: c.core}
 	// A HostFunc normally ends by becoming unreachable. It is therefore not tracked as a leak, and
 	// does not hold the context open until the collector finds it.
-	l := life.Loose(&c.core.home, "host function", 0, func(*cu.Driver) error { node.unregister(); return nil })
-	node.register()
+	l := life.Loose(&c.core.home, "host function", 0, func(*cu.Driver) error { node.Unregister(); return nil })
+	node.Register()
 	h := &HostFunc{life: l, ctx: c, fn: fn, node: node}
 	h.refs = []life.Ref{h}
 	runtime.AddCleanup(h, func(l *life.Lifetime) { _ = l.Close() }, l) // unregister cannot fail
@@ -118,31 +118,22 @@ func (h *HostFunc) Enqueue(s *Stream) error {
 // send registers an entry that lives until the driver calls it. If the context fails, the driver
 // never does, and its entries stay until the process ends.
 func (h *HostFunc) send(s *Stream) error {
-	call := onceCalls.Get().(*hostCall)
-	*call = hostCall{run: h.fn, once: true, core: s.core, life: s.life, stream: s.raw}
-	call.register()
-	err := s.d.CuLaunchHostFunc(s.raw, callbackAddr(), call.token())
+	call := hostcall.Spare.Get().(*hostcall.Call)
+	*call = hostcall.Call{Run: h.fn, Once: true, Report: s.core, Life: s.life, Stream: s.raw}
+	call.Register()
+	err := s.d.CuLaunchHostFunc(s.raw, hostcall.Addr(), call.Token())
 	if err != nil {
-		call.unregister()
+		call.Unregister()
 	}
 	return err
 }
 
 // capture records a node and makes the graph, with all its clones, own the entry.
 func (h *HostFunc) capture(s *Stream, graph CUgraph) error {
-	if err := h.RetainIn(graph); err != nil {
+	if err := h.retainIn(graph); err != nil {
 		return err
 	}
-	return s.d.CuLaunchHostFunc(s.raw, callbackAddr(), h.node.token())
-}
-
-// NodeParams returns the parameters of a graph node that calls the function. They are valid while h
-// is reachable or its Lifetime is retained.
-func (h *HostFunc) NodeParams() cu.CUDA_HOST_NODE_PARAMS {
-	if h == nil || h.node == nil {
-		return cu.CUDA_HOST_NODE_PARAMS{}
-	}
-	return cu.CUDA_HOST_NODE_PARAMS{Fn: callbackAddr(), UserData: h.node.token()}
+	return s.d.CuLaunchHostFunc(s.raw, hostcall.Addr(), h.node.Token())
 }
 
 // Lifetime returns the function's ownership record. While it is retained the driver can call the
@@ -154,58 +145,24 @@ func (h *HostFunc) Lifetime() *life.Lifetime {
 	return h.life
 }
 
-// Retain implements Ref: it keeps the function callable until Done. It returns an error if the
-// function can no longer be retained.
-func (h *HostFunc) Retain() error {
-	if h == nil || h.life == nil {
-		return absentError(h == nil, "host function")
+// NodeParams returns the parameters of a graph node that calls the function. They are valid while h
+// is reachable or its Lifetime is retained.
+func (h *HostFunc) NodeParams() cu.CUDA_HOST_NODE_PARAMS {
+	if h == nil {
+		return cu.CUDA_HOST_NODE_PARAMS{}
 	}
-	return h.life.Retain()
+	return h.node.NodeParams()
 }
 
-// Done releases one Retain.
-func (h *HostFunc) Done() {
-	if h == nil || h.life == nil {
-		return
-	}
-	h.life.Done()
-}
-
-// RetainIn keeps the function callable for as long as graph, its clones and their executable graphs
+// retainIn keeps the function callable for as long as graph, its clones and their executable graphs
 // exist.
-func (h *HostFunc) RetainIn(graph CUgraph) error {
-	if h == nil || h.life == nil {
-		return absentError(h == nil, "host function")
-	}
+func (h *HostFunc) retainIn(graph CUgraph) error {
 	if err := h.life.Retain(); err != nil {
 		return err
 	}
-	if err := h.ctx.OnGraphDestroy(graph, h.life.Done); err != nil {
+	if err := hostcall.OnGraphDestroy(&h.ctx.core.guarded.Driver, graph, h.life.Done); err != nil {
 		h.life.Done()
 		return err
-	}
-	return nil
-}
-
-// OnGraphDestroy calls fn when graph, its clones and their executable graphs no longer exist, so
-// that graphs can keep alive what their nodes refer to. fn runs on a driver thread, must not call
-// CUDA and must not panic. It should only release things, or hand them to another goroutine.
-func (c *Context) OnGraphDestroy(graph CUgraph, fn func()) error {
-	if c == nil || c.core == nil {
-		return absentError(c == nil, "context")
-	}
-	call := &hostCall{run: fn, once: true}
-	call.register()
-	d := c.core.guarded
-	var object CUuserObject
-	err := d.CuUserObjectCreate(&object, call.token(), callbackAddr(), 1, uint32(cu.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC))
-	if err != nil {
-		call.unregister()
-		return err
-	}
-	if err := d.CuGraphRetainUserObject(graph, object, 1, uint32(cu.CU_GRAPH_USER_OBJECT_MOVE)); err != nil {
-		call.cancel() // the destructor runs, but nothing was handed over
-		return errors.Join(err, d.CuUserObjectRelease(object, 1))
 	}
 	return nil
 }

@@ -252,7 +252,7 @@ func TestLazyModuleIsLoadedDuringACapture(t *testing.T) {
 
 func TestLazyModuleTriesAgain(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		l := must(driver.NewImageSet(parsed(t, "mark", markedPTX("7.0", "sm_52", 7))))(t).Lazy(c, driver.JITOptLevel(9))
+		l := must(driver.NewImageSet(parsed(t, "mark", markedPTX("7.0", "sm_52", 7))))(t).Lazy(c, driver.WithJIT(cu.CU_JIT_OPTIMIZATION_LEVEL, 9))
 		for range 2 {
 			_, err := l.Kernel("mark")
 			wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "OPTIMIZATION_LEVEL", "0 to 4")

@@ -10,28 +10,51 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// JITOption changes how the driver compiles PTX. Options have no effect on compiled code.
+// JITOption changes how the driver compiles and links code: [WithJIT], [WithTarget], [WithJITTime].
 type JITOption func(*jit)
 
-// JITMaxRegisters limits the registers per thread, 1 to 255. The compiler raises a limit that is
-// too low for the architecture and says so in the log.
-func JITMaxRegisters(n int) JITOption {
-	return jitNumber(cu.CU_JIT_MAX_REGISTERS, n, 1, 255)
+// WithJIT passes an option of the driver's compiler whose value is a number. Compiler options have
+// no effect on compiled code. An older driver rejects options that it does not know.
+//
+//	CU_JIT_MAX_REGISTERS              registers per thread at most, 1 to 255
+//	CU_JIT_THREADS_PER_BLOCK          leave registers for blocks of so many threads, 1 to 1024
+//	CU_JIT_OPTIMIZATION_LEVEL         0 to 4, the default
+//	CU_JIT_FALLBACK_STRATEGY          for a fat binary without an exact match: a CUjit_fallback
+//	CU_JIT_GENERATE_DEBUG_INFO        1: debug information
+//	CU_JIT_GENERATE_LINE_INFO         1: line numbers for profilers and compute-sanitizer
+//	CU_JIT_LOG_VERBOSE                1: registers and memory of each kernel in the log (Module.Log)
+//	CU_JIT_CACHE_MODE                 how loads are cached: a CUjit_cacheMode
+//	CU_JIT_POSITION_INDEPENDENT_CODE  1: position-independent code
+//	CU_JIT_MAX_THREADS_PER_BLOCK      blocks have at most so many threads, 1 to 1024
+//	CU_JIT_MIN_CTA_PER_SM             room for so many blocks on each multiprocessor, from 1; it
+//	                                  requires the option before or the PTX's .maxntid
+//	CU_JIT_OVERRIDE_DIRECTIVE_VALUES  1: these override directives in the PTX
+//	CU_JIT_SPLIT_COMPILE              threads per image; 0: all processors; default 1 (CUDA 13.0)
+func WithJIT(option cu.CUjit_option, value int) JITOption {
+	return func(j *jit) {
+		if r, ok := jitRanges[option]; ok && (value < r.least || value > r.most) {
+			j.refuse(invalidf("the JIT option %v is %d; it goes from %d to %d", option, value, r.least, r.most))
+			return
+		}
+		j.set(option, uintptr(value))
+	}
 }
 
-// JITThreadsPerBlock makes the compiler leave enough registers for blocks of at least n threads, 1
-// to 1024. It cannot be combined with JITTarget.
-func JITThreadsPerBlock(n int) JITOption {
-	return jitNumber(cu.CU_JIT_THREADS_PER_BLOCK, n, 1, 1024)
+// jitRanges are the values that options accept. The compiler raises a limit of registers that is too
+// low for the architecture and says so in the log.
+var jitRanges = map[cu.CUjit_option]struct{ least, most int }{
+	cu.CU_JIT_MAX_REGISTERS:         {1, 255},
+	cu.CU_JIT_THREADS_PER_BLOCK:     {1, 1024},
+	cu.CU_JIT_OPTIMIZATION_LEVEL:    {0, 4},
+	cu.CU_JIT_MIN_CTA_PER_SM:        {1, math.MaxInt32},
+	cu.CU_JIT_MAX_THREADS_PER_BLOCK: {1, 1024},
+	cu.CU_JIT_SPLIT_COMPILE:         {0, math.MaxInt32},
 }
 
-// JITOptLevel sets the optimisation level, 0 to 4. The default is 4.
-func JITOptLevel(level int) JITOption { return jitNumber(cu.CU_JIT_OPTIMIZATION_LEVEL, level, 0, 4) }
-
-// JITTarget compiles for the given architecture. The zero Arch, the default, is the context's. The
+// WithTarget compiles for the given architecture. The zero Arch, the default, is the context's. The
 // result does not load on other devices, so the option is for a Linker whose image is stored. It
-// cannot be combined with JITThreadsPerBlock.
-func JITTarget(a image.Arch) JITOption {
+// cannot be combined with CU_JIT_THREADS_PER_BLOCK.
+func WithTarget(a image.Arch) JITOption {
 	if a == (image.Arch{}) {
 		return func(j *jit) {
 			j.drop(cu.CU_JIT_TARGET)
@@ -45,58 +68,7 @@ func JITTarget(a image.Arch) JITOption {
 	case 'f':
 		target += cu.CU_TARGET_COMPUTE_100F - cu.CU_TARGET_COMPUTE_100
 	}
-	return JITRaw(cu.CU_JIT_TARGET, uintptr(target))
-}
-
-// JITFallback selects what to do with a fat binary without an exact match.
-func JITFallback(f cu.CUjit_fallback) JITOption {
-	return JITRaw(cu.CU_JIT_FALLBACK_STRATEGY, uintptr(f))
-}
-
-// JITDebugInfo generates debug information.
-func JITDebugInfo() JITOption { return JITRaw(cu.CU_JIT_GENERATE_DEBUG_INFO, 1) }
-
-// JITLineInfo generates line numbers for profilers and compute-sanitizer.
-func JITLineInfo() JITOption { return JITRaw(cu.CU_JIT_GENERATE_LINE_INFO, 1) }
-
-// JITVerbose makes the compiler report registers and memory of each kernel in the log (Module.Log).
-func JITVerbose() JITOption { return JITRaw(cu.CU_JIT_LOG_VERBOSE, 1) }
-
-// JITCacheMode selects how loads are cached.
-func JITCacheMode(m cu.CUjit_cacheMode) JITOption { return JITRaw(cu.CU_JIT_CACHE_MODE, uintptr(m)) }
-
-// JITPositionIndependent generates position-independent code.
-func JITPositionIndependent() JITOption { return JITRaw(cu.CU_JIT_POSITION_INDEPENDENT_CODE, 1) }
-
-// JITMinBlocksPerMultiprocessor makes the compiler leave room for n blocks on each multiprocessor.
-// It requires JITMaxThreadsPerBlock or the PTX's .maxntid.
-func JITMinBlocksPerMultiprocessor(n int) JITOption {
-	return jitNumber(cu.CU_JIT_MIN_CTA_PER_SM, n, 1, math.MaxInt32)
-}
-
-// JITMaxThreadsPerBlock declares that blocks have at most n threads.
-func JITMaxThreadsPerBlock(n int) JITOption {
-	return jitNumber(cu.CU_JIT_MAX_THREADS_PER_BLOCK, n, 1, 1024)
-}
-
-// JITOverrideDirectives makes the options above override directives in the PTX.
-func JITOverrideDirectives() JITOption { return JITRaw(cu.CU_JIT_OVERRIDE_DIRECTIVE_VALUES, 1) }
-
-// JITRaw passes any option whose value is a number. An older driver rejects options that it does
-// not know.
-func JITRaw(option cu.CUjit_option, value uintptr) JITOption {
-	return func(j *jit) { j.set(option, value) }
-}
-
-// jitNumber is an option with a range. A value outside it is an error of the load.
-func jitNumber(o cu.CUjit_option, n, least, most int) JITOption {
-	return func(j *jit) {
-		if n < least || n > most {
-			j.refuse(invalidf("the JIT option %v is %d; it goes from %d to %d", o, n, least, most))
-			return
-		}
-		j.set(o, uintptr(n))
-	}
+	return WithJIT(cu.CU_JIT_TARGET, int(target))
 }
 
 // jit is the option list of one load. The driver writes the logs while it compiles, which for a
@@ -130,7 +102,7 @@ func (j *jit) apply(opts []JITOption) error {
 		}
 	}
 	if j.fault == nil && j.has(cu.CU_JIT_TARGET) && j.has(cu.CU_JIT_THREADS_PER_BLOCK) {
-		j.refuse(invalidf("the JIT options JITTarget and JITThreadsPerBlock cannot be combined"))
+		j.refuse(invalidf("the JIT options CU_JIT_TARGET and CU_JIT_THREADS_PER_BLOCK cannot be combined"))
 	}
 	return j.fault
 }

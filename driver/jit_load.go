@@ -26,7 +26,7 @@ func withJIT(img loadable, opts []JITOption, call func(j *jit) error) (*jit, err
 // withLogs calls the compiler or the linker. text is the PTX that an error refers to. The driver
 // cuts a log that exceeds its buffer, and only shows it in full when it compiles again. A call that
 // fails with a cut log is therefore repeated with larger buffers. One that succeeds is not: with
-// JITVerbose it has a large buffer from the start.
+// CU_JIT_LOG_VERBOSE it has a large buffer from the start.
 func withLogs(opts []JITOption, text func() []byte, call func(j *jit) error) (*jit, error) {
 	size := firstLog
 	if verbose(opts) {

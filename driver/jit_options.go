@@ -8,13 +8,9 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// JITSplitCompile compiles the kernels of one image with n threads, 0 for as many as the host has
-// processors. The default, 1, does not split. A driver older than CUDA 13.0 rejects it.
-func JITSplitCompile(n int) JITOption { return jitNumber(cu.CU_JIT_SPLIT_COMPILE, n, 0, math.MaxInt32) }
-
-// JITWallTime stores how long the driver's compiler and linker took, whether or not they succeed.
+// WithJITTime stores how long the driver's compiler and linker took, whether or not they succeed.
 // For a Library it only covers what was compiled by the load.
-func JITWallTime(t *time.Duration) JITOption {
+func WithJITTime(t *time.Duration) JITOption {
 	return func(j *jit) {
 		j.set(cu.CU_JIT_WALL_TIME, 0)
 		j.done = append(j.done, func() {

@@ -51,15 +51,15 @@ func TestLongLogsOfLibrariesAreWhole(t *testing.T) {
 func TestMistakenJITOptionsAreRefused(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		for word, opts := range map[string][]driver.JITOption{
-			"MAX_REGISTERS is 0":          {driver.JITMaxRegisters(0)},
-			"MAX_REGISTERS is 256":        {driver.JITMaxRegisters(256)},
-			"OPTIMIZATION_LEVEL is -1":    {driver.JITOptLevel(-1)},
-			"OPTIMIZATION_LEVEL is 5":     {driver.JITOptLevel(5)},
-			"THREADS_PER_BLOCK is 1025":   {driver.JITThreadsPerBlock(1025)},
-			"MIN_CTA_PER_SM is 0":         {driver.JITMinBlocksPerMultiprocessor(0)},
-			"MAX_THREADS_PER_BLOCK is -5": {driver.JITMaxThreadsPerBlock(-5)},
-			"SPLIT_COMPILE is -1":         {driver.JITSplitCompile(-1)},
-			"cannot be combined":          {driver.JITTarget(image.Arch{Major: 9}), driver.JITThreadsPerBlock(64)},
+			"MAX_REGISTERS is 0":          {driver.WithJIT(cu.CU_JIT_MAX_REGISTERS, 0)},
+			"MAX_REGISTERS is 256":        {driver.WithJIT(cu.CU_JIT_MAX_REGISTERS, 256)},
+			"OPTIMIZATION_LEVEL is -1":    {driver.WithJIT(cu.CU_JIT_OPTIMIZATION_LEVEL, -1)},
+			"OPTIMIZATION_LEVEL is 5":     {driver.WithJIT(cu.CU_JIT_OPTIMIZATION_LEVEL, 5)},
+			"THREADS_PER_BLOCK is 1025":   {driver.WithJIT(cu.CU_JIT_THREADS_PER_BLOCK, 1025)},
+			"MIN_CTA_PER_SM is 0":         {driver.WithJIT(cu.CU_JIT_MIN_CTA_PER_SM, 0)},
+			"MAX_THREADS_PER_BLOCK is -5": {driver.WithJIT(cu.CU_JIT_MAX_THREADS_PER_BLOCK, -5)},
+			"SPLIT_COMPILE is -1":         {driver.WithJIT(cu.CU_JIT_SPLIT_COMPILE, -1)},
+			"cannot be combined":          {driver.WithTarget(image.Arch{Major: 9}), driver.WithJIT(cu.CU_JIT_THREADS_PER_BLOCK, 64)},
 		} {
 			_, err := c.LoadModule([]byte(linkKernel), opts...)
 			wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, word)
@@ -72,16 +72,16 @@ func TestMistakenJITOptionsAreRefused(t *testing.T) {
 func TestJITOptionsAreTaken(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		took := time.Duration(-1)
-		m := must(c.LoadModule([]byte(linkKernel), nil, driver.JITTarget(image.Arch{Major: 8}), driver.JITTarget(image.Arch{}),
-			driver.JITMaxRegisters(64), driver.JITOptLevel(1), driver.JITLineInfo(), driver.JITCacheMode(cu.CU_JIT_CACHE_OPTION_CA),
-			driver.JITWallTime(&took), driver.JITVerbose()))(t)
+		m := must(c.LoadModule([]byte(linkKernel), nil, driver.WithTarget(image.Arch{Major: 8}), driver.WithTarget(image.Arch{}),
+			driver.WithJIT(cu.CU_JIT_MAX_REGISTERS, 64), driver.WithJIT(cu.CU_JIT_OPTIMIZATION_LEVEL, 1), driver.WithJIT(cu.CU_JIT_GENERATE_LINE_INFO, 1), driver.WithJIT(cu.CU_JIT_CACHE_MODE, int(cu.CU_JIT_CACHE_OPTION_CA)),
+			driver.WithJITTime(&took), driver.WithJIT(cu.CU_JIT_LOG_VERBOSE, 1)))(t)
 		must(m.Kernel("k2"))(t)
 		if took < 0 || took > time.Minute {
 			t.Errorf("compiling took %v", took)
 		}
 		noError(t, m.Close())
 		if v := c.Device().Driver().Version(); v >= 13000 {
-			m = must(c.LoadModule([]byte(linkKernel), driver.JITSplitCompile(2)))(t)
+			m = must(c.LoadModule([]byte(linkKernel), driver.WithJIT(cu.CU_JIT_SPLIT_COMPILE, 2)))(t)
 			noError(t, m.Close())
 		}
 	})
@@ -95,14 +95,14 @@ func TestTargetsAreNumbersOfTheDriver(t *testing.T) {
 		var got uintptr
 		f := newFakeDevice()
 		c := f.open(t)
-		noError(t, must(c.LoadModule([]byte(axpyPTX), driver.JITTarget(must(image.ParseArch(name))(t))))(t).Close())
+		noError(t, must(c.LoadModule([]byte(axpyPTX), driver.WithTarget(must(image.ParseArch(name))(t))))(t).Close())
 		if got = f.options[cu.CU_JIT_TARGET]; cu.CUjit_target(got) != want {
 			t.Errorf("%s is %#x", name, got)
 		}
 	}
 	f := newFakeDevice()
 	c := f.open(t)
-	noError(t, must(c.LoadModule([]byte(axpyPTX), driver.JITTarget(image.Arch{Major: 9}), driver.JITTarget(image.Arch{})))(t).Close())
+	noError(t, must(c.LoadModule([]byte(axpyPTX), driver.WithTarget(image.Arch{Major: 9}), driver.WithTarget(image.Arch{})))(t).Close())
 	if got, set := f.options[cu.CU_JIT_TARGET]; set {
 		t.Errorf("the context's target is %#x", got)
 	}

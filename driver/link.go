@@ -29,8 +29,8 @@ type Linker struct {
 	closed bool
 }
 
-// NewLinker creates a linker for the context's device, or with JITTarget for another. The options
-// apply to all inputs. JITFallback is not allowed.
+// NewLinker creates a linker for the context's device, or with WithTarget for another. The options
+// apply to all inputs. CU_JIT_FALLBACK_STRATEGY is not allowed.
 func (c *Context) NewLinker(opts ...JITOption) (*Linker, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot make a linker: %w", err)
@@ -47,7 +47,7 @@ func checkLinkOptions(opts []JITOption) error {
 		return err
 	}
 	if j.has(cu.CU_JIT_FALLBACK_STRATEGY) {
-		return invalidf("JITFallback is no option of a linker, which takes code for exactly its target")
+		return invalidf("CU_JIT_FALLBACK_STRATEGY is no option of a linker, which takes code for exactly its target")
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (l *Linker) signatures() map[string]*ptx.Signature {
 }
 
 // Log returns what compiler and linker printed at the last Complete without failing: warnings, and
-// with JITVerbose the registers and memory of each kernel.
+// with CU_JIT_LOG_VERBOSE the registers and memory of each kernel.
 func (l *Linker) Log() string {
 	if l == nil {
 		return ""

@@ -221,7 +221,7 @@ func TestClosedLinkersRefuse(t *testing.T) {
 
 func TestLinkerIsCompleteUntilItIsAddedTo(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		l := must(c.NewLinker(driver.JITVerbose()))(t)
+		l := must(c.NewLinker(driver.WithJIT(cu.CU_JIT_LOG_VERBOSE, 1)))(t)
 		noError(t, l.Add("k", []byte(linkKernel)))
 		first := must(l.Complete())(t)
 		if again := must(l.Complete())(t); &again[0] != &first[0] {
@@ -290,13 +290,13 @@ func TestLinkerWithoutInputsGivesAnEmptyImage(t *testing.T) {
 
 func TestLinkerOptionsAreChecked(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		_, err := c.NewLinker(driver.JITFallback(cu.CU_PREFER_PTX))
-		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "JITFallback")
-		_, err = c.NewLinker(driver.JITMaxRegisters(0))
+		_, err := c.NewLinker(driver.WithJIT(cu.CU_JIT_FALLBACK_STRATEGY, int(cu.CU_PREFER_PTX)))
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "CU_JIT_FALLBACK_STRATEGY")
+		_, err = c.NewLinker(driver.WithJIT(cu.CU_JIT_MAX_REGISTERS, 0))
 		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "MAX_REGISTERS", "1 to 255")
-		l := must(c.NewLinker(driver.JITOptLevel(1), driver.JITLineInfo()))(t)
-		noError(t, l.Add("f", []byte(linkFunc), driver.JITMaxRegisters(32)))
-		wantError(t, l.Add("v", []byte(linkVar), driver.JITOptLevel(5)), driver.CUDA_ERROR_INVALID_VALUE, `"v"`, "0 to 4")
+		l := must(c.NewLinker(driver.WithJIT(cu.CU_JIT_OPTIMIZATION_LEVEL, 1), driver.WithJIT(cu.CU_JIT_GENERATE_LINE_INFO, 1)))(t)
+		noError(t, l.Add("f", []byte(linkFunc), driver.WithJIT(cu.CU_JIT_MAX_REGISTERS, 32)))
+		wantError(t, l.Add("v", []byte(linkVar), driver.WithJIT(cu.CU_JIT_OPTIMIZATION_LEVEL, 5)), driver.CUDA_ERROR_INVALID_VALUE, `"v"`, "0 to 4")
 		noError(t, l.Close())
 		l = must(c.NewLinker())(t)
 		wantError(t, l.Add("none", nil), driver.CUDA_ERROR_INVALID_VALUE, `"none"`, "empty")

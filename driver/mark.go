@@ -126,7 +126,7 @@ func (m *mark) block() error        { return m.core.guarded.CuEventSynchronize(m
 func (m *mark) sleeps() (bool, error) { return m.core.sleeps() }
 
 // Done ends the wait that took the mark.
-func (m *mark) Done() {
+func (m *mark) done() {
 	holder := m.holder
 	m.holder = nil
 	m.core.marks.put(m)

@@ -145,7 +145,7 @@ func (m *Module) Global(name string) (View[byte], error) {
 }
 
 // Log returns what the compiler printed without failing: warnings, and with
-// JITVerbose the registers and memory of each kernel.
+// CU_JIT_LOG_VERBOSE the registers and memory of each kernel.
 func (m *Module) Log() string {
 	if m = m.loaded(); m == nil || m.code == nil {
 		return ""

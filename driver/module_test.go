@@ -60,8 +60,8 @@ func TestImagesThatAreNoneAreRefused(t *testing.T) {
 
 func TestJITOptionsReachTheDriver(t *testing.T) {
 	f := newFakeDevice()
-	must(f.open(t).LoadModule([]byte(axpyPTX), driver.JITMaxRegisters(32), driver.JITOptLevel(2), driver.JITLineInfo(),
-		driver.JITTarget(image.Arch{Major: 9}), driver.JITCacheMode(cu.CU_JIT_CACHE_OPTION_CA)))(t)
+	must(f.open(t).LoadModule([]byte(axpyPTX), driver.WithJIT(cu.CU_JIT_MAX_REGISTERS, 32), driver.WithJIT(cu.CU_JIT_OPTIMIZATION_LEVEL, 2), driver.WithJIT(cu.CU_JIT_GENERATE_LINE_INFO, 1),
+		driver.WithTarget(image.Arch{Major: 9}), driver.WithJIT(cu.CU_JIT_CACHE_MODE, int(cu.CU_JIT_CACHE_OPTION_CA))))(t)
 	for o, want := range map[cu.CUjit_option]uintptr{
 		cu.CU_JIT_MAX_REGISTERS: 32, cu.CU_JIT_OPTIMIZATION_LEVEL: 2, cu.CU_JIT_GENERATE_LINE_INFO: 1,
 		cu.CU_JIT_TARGET: 90, cu.CU_JIT_CACHE_MODE: 2,

@@ -21,10 +21,10 @@ func TestNumbersOfJITOptionsReachTheDriver(t *testing.T) {
 		}
 	})
 	m := must(c.LoadModule([]byte(".version 7.0\n.target sm_50\n.address_size 64\n"),
-		driver.JITMaxRegisters(32), driver.JITThreadsPerBlock(64), driver.JITOptLevel(2), driver.JITDebugInfo(),
-		driver.JITLineInfo(), driver.JITVerbose(), driver.JITPositionIndependent(),
-		driver.JITFallback(cu.CU_PREFER_BINARY), driver.JITCacheMode(cu.CU_JIT_CACHE_OPTION_CG),
-		driver.JITMinBlocksPerMultiprocessor(3), driver.JITMaxThreadsPerBlock(128), driver.JITOverrideDirectives()))(t)
+		driver.WithJIT(cu.CU_JIT_MAX_REGISTERS, 32), driver.WithJIT(cu.CU_JIT_THREADS_PER_BLOCK, 64), driver.WithJIT(cu.CU_JIT_OPTIMIZATION_LEVEL, 2), driver.WithJIT(cu.CU_JIT_GENERATE_DEBUG_INFO, 1),
+		driver.WithJIT(cu.CU_JIT_GENERATE_LINE_INFO, 1), driver.WithJIT(cu.CU_JIT_LOG_VERBOSE, 1), driver.WithJIT(cu.CU_JIT_POSITION_INDEPENDENT_CODE, 1),
+		driver.WithJIT(cu.CU_JIT_FALLBACK_STRATEGY, int(cu.CU_PREFER_BINARY)), driver.WithJIT(cu.CU_JIT_CACHE_MODE, int(cu.CU_JIT_CACHE_OPTION_CG)),
+		driver.WithJIT(cu.CU_JIT_MIN_CTA_PER_SM, 3), driver.WithJIT(cu.CU_JIT_MAX_THREADS_PER_BLOCK, 128), driver.WithJIT(cu.CU_JIT_OVERRIDE_DIRECTIVE_VALUES, 1)))(t)
 	noError(t, m.Close())
 	for option, want := range map[cu.CUjit_option]uintptr{
 		cu.CU_JIT_MAX_REGISTERS:             32,
@@ -52,12 +52,12 @@ func TestHostMemoryOptionsReachTheDriver(t *testing.T) {
 	var flags uint32
 	see := func(a loader.Args) { flags = a.Uint32(2) }
 	c := gputest.Watched(t, cu.FnCuMemHostAlloc, see)
-	noError(t, must(driver.AllocHost[byte](c, 64, driver.WriteCombined()))(t).Close())
+	noError(t, must(driver.AllocHost[byte](c, 64, driver.WithWriteCombined()))(t).Close())
 	if flags&cu.CU_MEMHOSTALLOC_WRITECOMBINED == 0 {
 		t.Errorf("flags %#x have no write-combining", flags)
 	}
 	c = gputest.Watched(t, cu.FnCuMemHostRegister, see)
-	noError(t, must(driver.RegisterHost(c, make([]byte, 4096), driver.ReadOnlyHost()))(t).Close())
+	noError(t, must(driver.RegisterHost(c, make([]byte, 4096), driver.WithReadOnly()))(t).Close())
 	if flags&cu.CU_MEMHOSTREGISTER_READ_ONLY == 0 {
 		t.Errorf("flags %#x are not read-only", flags)
 	}

@@ -39,17 +39,17 @@ func TestObjectsAreNamedByKindAndSize(t *testing.T) {
 func TestJITOptionsHaveTheirWholeRange(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 	for name, o := range map[string]struct {
-		make      func(int) driver.JITOption
+		option    cu.CUjit_option
 		low, high int
 	}{
-		"JITMaxRegisters":               {driver.JITMaxRegisters, 1, 255},
-		"JITOptLevel":                   {driver.JITOptLevel, 0, 4},
-		"JITThreadsPerBlock":            {driver.JITThreadsPerBlock, 1, 1024},
-		"JITMaxThreadsPerBlock":         {driver.JITMaxThreadsPerBlock, 1, 1024},
-		"JITMinBlocksPerMultiprocessor": {driver.JITMinBlocksPerMultiprocessor, 1, math.MaxInt32},
+		"JITMaxRegisters":               {cu.CU_JIT_MAX_REGISTERS, 1, 255},
+		"JITOptLevel":                   {cu.CU_JIT_OPTIMIZATION_LEVEL, 0, 4},
+		"JITThreadsPerBlock":            {cu.CU_JIT_THREADS_PER_BLOCK, 1, 1024},
+		"JITMaxThreadsPerBlock":         {cu.CU_JIT_MAX_THREADS_PER_BLOCK, 1, 1024},
+		"JITMinBlocksPerMultiprocessor": {cu.CU_JIT_MIN_CTA_PER_SM, 1, math.MaxInt32},
 	} {
 		for n, ok := range map[int]bool{o.low - 1: false, o.low: true, o.high: true, o.high + 1: false} {
-			m, err := c.LoadModule([]byte(linkKernel), o.make(n))
+			m, err := c.LoadModule([]byte(linkKernel), driver.WithJIT(o.option, n))
 			if refused := errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE); refused == ok {
 				t.Errorf("%s(%d): %v", name, n, err)
 			}

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/hostcall"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -46,11 +47,11 @@ func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 		return nil, err
 	}
 	core := c.core
-	call := &hostCall{once: true, run: func() { go core.destroyUser(destroy) }}
-	call.register()
-	u, err := c.newUserObject(call.token(), callbackAddr())
+	call := &hostcall.Call{Once: true, Run: func() { go core.destroyUser(destroy) }}
+	call.Register()
+	u, err := c.newUserObject(call.Token(), hostcall.Addr())
 	if err != nil {
-		call.unregister()
+		call.Unregister()
 	}
 	return u, err
 }

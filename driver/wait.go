@@ -112,7 +112,7 @@ type waitable interface {
 	poll() (done bool, err error)
 	block() error
 	sleeps() (bool, error) // whether block sleeps instead of spinning
-	Done()                 // gives back what the wait holds
+	done()                 // gives back what the wait holds
 }
 
 // await returns when w is done or ctx is cancelled; done takes precedence. It calls w.Done exactly
@@ -121,7 +121,7 @@ func await(ctx context.Context, w waitable) error {
 	cancelled := cancellation(ctx)
 	sleepy, err := w.sleeps()
 	if err != nil {
-		w.Done()
+		w.done()
 		return err
 	}
 	over := false
@@ -130,10 +130,10 @@ func await(ctx context.Context, w waitable) error {
 	}
 	switch {
 	case over || err != nil:
-		w.Done()
+		w.done()
 		return err
 	case cancelled == nil && (sleepy || !crowded()) && blockingSlots.take():
-		defer w.Done()
+		defer w.done()
 		defer blockingSlots.give()
 		return w.block()
 	case cancelled != nil && sleepy && blockingSlots.take():
@@ -198,7 +198,7 @@ func isClosed(c <-chan struct{}) bool {
 func awaitElsewhere(ctx context.Context, w waitable, taken *slots) error {
 	answer := make(chan error, 1)
 	go func() {
-		defer w.Done()
+		defer w.done()
 		defer taken.give()
 		answer <- w.block()
 	}()

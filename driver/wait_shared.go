@@ -62,7 +62,7 @@ func awaitShared(ctx context.Context, w waitable) error {
 			err = <-e.answer
 		}
 	}
-	w.Done()
+	w.done()
 	e.recycle()
 	return err
 }
@@ -155,7 +155,7 @@ func pass(list []*sharedWait) []*sharedWait {
 	left := list[:0]
 	for _, e := range list {
 		if e.state.Load() == waitAbandoned {
-			e.w.Done()
+			e.w.done()
 			e.recycle()
 			continue
 		}
@@ -166,7 +166,7 @@ func pass(list []*sharedWait) []*sharedWait {
 		case e.state.CompareAndSwap(waitPending, waitAnswered):
 			e.answer <- err // from here on it is the waiting goroutine's
 		default:
-			e.w.Done()
+			e.w.done()
 			e.recycle()
 		}
 	}

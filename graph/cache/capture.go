@@ -7,6 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/hostcall"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -44,7 +45,7 @@ func holdBlocks(s *driver.Stream, at captured, o *ownBlocks) error {
 	if err := o.life.Retain(); err != nil {
 		return err
 	}
-	if err := s.Context().OnGraphDestroy(at.graph, o.life.Done); err != nil {
+	if err := hostcall.OnGraphDestroy(&s.Context().Guarded().Driver, at.graph, o.life.Done); err != nil {
 		o.life.Done()
 		return err
 	}

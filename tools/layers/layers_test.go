@@ -40,7 +40,7 @@ var layers = []layer{
 	{"driver/emulator/internal/vm", list(nil, "driver/emulator/internal/lazymem", "ptx"), list(nil, "ptx/isa")},
 	{"driver/anywhere", list(typed, "driver/emulator", "driver/emulator/internal/", "ptx/isa"), all},
 	{"driver/cudatest", list(typed, "driver/trace", "driver/emulator", "driver/emulator/internal/", "ptx/isa"), all},
-	{"driver", list(leaves, "loader", "driver/cu", "driver/image", "ptx"), all},
+	{"driver", list(list(leaves, shared...), "loader", "driver/cu", "driver/image", "ptx"), all},
 
 	{strings.TrimSuffix(module, "/"), typed, nil}, // the root
 
@@ -62,6 +62,10 @@ var layers = []layer{
 	{"ptx/cmd/", list(nil, "ptx", "ptx/isa"), all},
 
 	{"internal/absent", nil, nil},
+	{"internal/hostcall", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/life"), all},
+	{"internal/life", list(leaves, "loader", "driver/cu", "internal/hostthread"), all},
+	{"internal/hostthread", list(leaves, "loader", "driver/cu"), all},
+	{"internal/launch", list(leaves, "loader", "driver/cu", "internal/life"), all},
 	{"internal/launchers", list(typed, "ptx/num"), all},
 	{"internal/hint", nil, nil},
 	{"internal/zstd", nil, nil},
@@ -76,7 +80,9 @@ var (
 	// the module.
 	leaves = []string{"internal/absent", "internal/hint", "internal/zstd"}
 	// typed is package driver and what it depends on.
-	typed = list(leaves, "loader", "driver/cu", "driver/image", "driver", "ptx")
+	typed = list(list(leaves, shared...), "loader", "driver/cu", "driver/image", "driver", "ptx")
+	// shared has the types that package driver shares with the packages that build objects on it.
+	shared = []string{"internal/hostcall", "internal/hostthread", "internal/launch", "internal/life"}
 )
 
 func list(first []string, more ...string) []string { return slices.Concat(first, more) }

@@ -36,7 +36,7 @@ func TestPrintedTextCompilesToTheSameCodeOnGPU(t *testing.T) {
 // machineCode returns the cubin that the driver compiles PTX to for the build's target.
 func machineCode(t *testing.T, c *driver.Context, b corpus.Build, text string) []byte {
 	t.Helper()
-	l, err := c.NewLinker(driver.JITTarget(image.Arch{Major: b.SM / 10, Minor: b.SM % 10}))
+	l, err := c.NewLinker(driver.WithTarget(image.Arch{Major: b.SM / 10, Minor: b.SM % 10}))
 	if err != nil {
 		t.Fatal(err)
 	}
