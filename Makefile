@@ -171,7 +171,7 @@ test-wasm:
 # Everything that reads bytes of strangers, for FUZZTIME each. The minimiser would
 # take most of the time where an input is large.
 FUZZTIME ?= 30s
-FUZZ     := ./ptx:FuzzParse ./ptx:FuzzSignatures ./ptx:FuzzRoundTrip ./ptx:FuzzInspect ./driver/image:FuzzImage ./driver/image:FuzzLZ4 ./internal/zstd:FuzzDecode ./ptx/ptx2go/internal/gen:FuzzSources ./examples/internal/safetensors:FuzzSafetensors ./driver/emulator:FuzzModule ./driver/emulator:FuzzBinary ./ptx/nvrtc:FuzzEntry ./loader:FuzzEnvironment
+FUZZ     := ./ptx:FuzzParse ./ptx:FuzzSignatures ./ptx:FuzzRoundTrip ./ptx:FuzzInspect ./driver/image:FuzzImage ./driver/image:FuzzLZ4 ./internal/zstd:FuzzDecode ./ptx/ptx2go/internal/gen:FuzzSources ./examples/internal/safetensors:FuzzSafetensors ./driver/emulator/internal/hostile:FuzzModule ./driver/emulator/internal/hostile:FuzzBinary ./ptx/nvrtc:FuzzEntry ./loader:FuzzEnvironment
 
 fuzz:
 	set -e; for f in $(FUZZ); do echo "fuzz: $$f"; \
@@ -181,7 +181,7 @@ fuzz:
 # with two processors and nothing else to do. bench/numba/compare.sh adds numba.
 bench-emulator:
 	@grep -m 1 'model name' /proc/cpuinfo || true
-	PURECUDA_BENCH=1 $(GO) test -count=1 -v -run '^TestSpeed' ./driver/emulator
+	PURECUDA_BENCH=1 $(GO) test -count=1 -v -run '^TestSpeed' ./driver/emulator/internal/speed
 	PURECUDA_BENCH=1 $(GO) test -C internal/verify -count=1 -v -run '^TestSpeed' ./corpus
 	$(GO) test -run '^$$' -bench 'Mma|Matmul|Saxpy|Arithmetic|Compile|Launch' ./driver/emulator/internal/vm ./driver/emulator
 	$(GO) run -C bench ./cmd/emubench

@@ -1,6 +1,10 @@
 package emulator
 
-import "time"
+import (
+	"time"
+
+	"github.com/purecuda/cuda/driver/emulator/internal/clock"
+)
 
 // Simulated time, if Config.CostModel is set. Every task of a stream has a time at which it ends,
 // and the host has a clock. The emulator's lock guards both.
@@ -73,7 +77,7 @@ func (x *execution) time() time.Duration {
 	if x.e.simulated() {
 		return x.now
 	}
-	return clock()
+	return clock.Now()
 }
 
 // timeline records when the steps of a plan end in one launch.

@@ -1,4 +1,4 @@
-package emulator_test
+package speed_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package emulator_test
+package hostile_test
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 // FuzzModule loads untrusted PTX. Either loading fails with one of the codes for invalid code, or
 // the kernels can be queried.
 func FuzzModule(f *testing.F) {
-	for _, pattern := range []string{"../testdata/*/*.ptx", "internal/vm/testdata/*/*.ptx", "../../examples/*/*.ptx"} {
+	for _, pattern := range []string{"../../../testdata/*/*.ptx", "../vm/testdata/*/*.ptx", "../../../../examples/*/*.ptx"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			f.Fatal(err)
@@ -44,7 +44,7 @@ func FuzzModule(f *testing.F) {
 // FuzzBinary loads untrusted binaries. Nothing outside of them may be read, and a binary that is
 // accepted contains PTX that can be queried.
 func FuzzBinary(f *testing.F) {
-	files, err := filepath.Glob("../testdata/images/*.*")
+	files, err := filepath.Glob("../../../testdata/images/*.*")
 	if err != nil || len(files) == 0 {
 		f.Fatal("there are no images:", err)
 	}
@@ -116,4 +116,14 @@ func TestCodeIsNotRefusedForAnyReason(t *testing.T) {
 			t.Errorf("%v is said to be about code", r)
 		}
 	}
+}
+func code(err error) cu.CUresult {
+	if err == nil {
+		return 0
+	}
+	var e *cu.Error
+	if errors.As(err, &e) && !e.Missing {
+		return e.Result
+	}
+	return 0xffff
 }

@@ -1,4 +1,4 @@
-package emulator
+package clock
 
 import (
 	"syscall"
@@ -21,8 +21,8 @@ func ticks(of *syscall.LazyProc) int64 {
 	return n
 }
 
-// clock returns the time that events record.
-func clock() time.Duration {
+// Now returns the time since some moment before the first call.
+func Now() time.Duration {
 	t := ticks(counter)
 	return time.Duration(t/ticksPerSec)*time.Second + time.Duration(t%ticksPerSec)*time.Second/time.Duration(ticksPerSec)
 }

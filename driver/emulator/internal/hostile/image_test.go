@@ -1,4 +1,4 @@
-package emulator_test
+package hostile_test
 
 import (
 	"bytes"
@@ -10,10 +10,42 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/gputest"
 )
+
+const linkPTX = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry linked()\n{\n\tret;\n}\n"
+
+// opened returns a driver on an emulator, with a current context on the test's thread.
+func opened(t *testing.T) *driver.Driver {
+	t.Helper()
+	runtime.LockOSThread()
+	t.Cleanup(runtime.UnlockOSThread)
+	e := emulator.New(emulator.Config{})
+	t.Cleanup(func() { ok(t, e.Close()) })
+	d, err := driver.New(gputest.Record(t, e))
+	ok(t, err)
+	var ctx cu.CUcontext
+	ok(t, d.CuInit(0))
+	ok(t, d.CuCtxCreate(&ctx, nil, 0, 0))
+	return d
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expect(t *testing.T, what string, err error, want cu.CUresult) {
+	t.Helper()
+	if got := code(err); got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
 
 // linkedImage returns the linked image of one kernel.
 func linkedImage(t testing.TB) []byte {
@@ -80,40 +112,35 @@ func hostileImages(t testing.TB) map[string][]byte {
 // An image cannot make the emulator read outside of it, whether or not the typed API checks it
 // first.
 func TestImagesStayWithinTheirBytes(t *testing.T) {
-	if onGPU {
-		t.Skip("what a driver does with such images is not for this process to find out")
-	}
-	r := newRig(t)
+	d := opened(t)
 	var m cu.CUmodule
 	for name, image := range hostileImages(t) {
-		if err := r.CuModuleLoadData(&m, unsafe.Pointer(&image[0])); err == nil {
+		if err := d.CuModuleLoadData(&m, unsafe.Pointer(&image[0])); err == nil {
 			t.Errorf("%s: it was loaded", name)
 		} else {
-			r.want(name, err, cu.CUDA_ERROR_NO_BINARY_FOR_GPU)
+			expect(t, name, err, cu.CUDA_ERROR_NO_BINARY_FOR_GPU)
 		}
 		file := filepath.Join(gputest.TempDir(t), "image")
-		r.ok(os.WriteFile(file, image[:len(image)-1], 0o600))
-		r.want(name+" from a file", r.CuModuleLoad(&m, cstr(file)), cu.CUDA_ERROR_NO_BINARY_FOR_GPU)
+		ok(t, os.WriteFile(file, image[:len(image)-1], 0o600))
+		path := unsafe.StringData(file + "\x00")
+		expect(t, name+" from a file", d.CuModuleLoad(&m, path), cu.CUDA_ERROR_NO_BINARY_FOR_GPU)
 		var l cu.CUlibrary
-		r.want(name+" as a library", r.CuLibraryLoadData(&l, unsafe.Pointer(&image[0]), nil, nil, 0, nil, nil, 0), cu.CUDA_ERROR_NO_BINARY_FOR_GPU)
+		expect(t, name+" as a library", d.CuLibraryLoadData(&l, unsafe.Pointer(&image[0]), nil, nil, 0, nil, nil, 0), cu.CUDA_ERROR_NO_BINARY_FOR_GPU)
 		c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 		if _, err := c.LoadModule(image); err == nil || !noGood(err) {
 			t.Errorf("%s: the typed API returns %v", name, err)
 		}
 	}
 	image := linkedImage(t)
-	r.ok(r.CuModuleLoadData(&m, unsafe.Pointer(&image[0])))
-	r.ok(r.CuModuleUnload(m))
+	ok(t, d.CuModuleLoadData(&m, unsafe.Pointer(&image[0])))
+	ok(t, d.CuModuleUnload(m))
 	runtime.KeepAlive(image)
 }
 
 // A text of one byte is not read beyond its end.
 func TestShortestTextIsRefused(t *testing.T) {
-	if onGPU {
-		t.Skip("what a driver does with such images is not for this process to find out")
-	}
-	r := newRig(t)
+	d := opened(t)
 	var m cu.CUmodule
 	text := []byte{'.', 0}
-	r.want("a dot", r.CuModuleLoadData(&m, unsafe.Pointer(&text[0])), cu.CUDA_ERROR_INVALID_IMAGE)
+	expect(t, "a dot", d.CuModuleLoadData(&m, unsafe.Pointer(&text[0])), cu.CUDA_ERROR_INVALID_IMAGE)
 }

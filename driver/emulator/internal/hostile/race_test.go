@@ -1,6 +1,6 @@
 //go:build race
 
-package emulator_test
+package hostile_test
 
 // underRace reports whether the race detector is on. It uses memory of its own, and device memory
 // then lies on Go's heap.

@@ -1,6 +1,6 @@
 //go:build !race && !purecuda_syscall
 
-package emulator_test
+package speed_test
 
 import (
 	"context"
