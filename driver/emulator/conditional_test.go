@@ -243,3 +243,142 @@ func TestSettingWhatIsNoConditionalHandleIsAFault(t *testing.T) {
 	}
 	r.forgive = true
 }
+
+// conditionalPTX counts down p[0] and sets a conditional handle to the remaining count.
+const conditionalPTX = `
+.version 8.3
+.target sm_90
+.address_size 64
+.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
+.visible .entry countdown(.param .u64 p, .param .u64 handle)
+{
+	.reg .b32 %r<3>;
+	.reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [p];
+	ld.param.u64 %rd2, [handle];
+	ld.global.u32 %r1, [%rd1];
+	add.u32 %r2, %r1, -1;
+	st.global.u32 [%rd1], %r2;
+	{
+		.param .b64 param0;
+		st.param.b64 [param0], %rd2;
+		.param .b32 param1;
+		st.param.b32 [param1], %r2;
+		call.uni cudaGraphSetConditional, (param0, param1);
+	}
+	ret;
+}
+.visible .entry set(.param .u64 p, .param .u64 handle)
+{
+	.reg .b32 %r<3>;
+	.reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [p];
+	ld.param.u64 %rd2, [handle];
+	ld.global.u32 %r1, [%rd1];
+	{
+		.param .b64 param0;
+		st.param.b64 [param0], %rd2;
+		.param .b32 param1;
+		st.param.b32 [param1], %r1;
+		call.uni cudaGraphSetConditional, (param0, param1);
+	}
+	ret;
+}
+`
+
+// conditional adds a node of the form after a node, with its body graphs.
+func (r *rig) conditional(g cu.CUgraph, form cu.CUgraphConditionalNodeType, size int, h cu.CUgraphConditionalHandle, after ...cu.CUgraphNode) []cu.CUgraph {
+	r.t.Helper()
+	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_CONDITIONAL}
+	*p.Conditional() = cu.CUDA_CONDITIONAL_NODE_PARAMS{Handle: h, Type: form, Size: uint32(size), Ctx: r.ctx}
+	var n cu.CUgraphNode
+	r.ok(r.CuGraphAddNode(&n, g, first(after), nil, uintptr(len(after)), p))
+	return append([]cu.CUgraph(nil), unsafe.Slice(p.Conditional().PhGraph_out, size)...)
+}
+
+// setter returns a kernel node with arguments (p, handle).
+func (r *rig) setter(g cu.CUgraph, f cu.CUfunction, p cu.CUdeviceptr, h cu.CUgraphConditionalHandle) cu.CUgraphNode {
+	r.t.Helper()
+	params := &struct {
+		p, h uint64
+		list [2]unsafe.Pointer
+	}{p: uint64(p), h: uint64(h)}
+	params.list = [2]unsafe.Pointer{unsafe.Pointer(&params.p), unsafe.Pointer(&params.h)}
+	var n cu.CUgraphNode
+	r.ok(r.CuGraphAddKernelNode(&n, g, nil, 0, &cu.CUDA_KERNEL_NODE_PARAMS{
+		Func: f, GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1, KernelParams: &params.list[0],
+	}))
+	return n
+}
+
+func TestWhileNodeRepeatsItsBody(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(8), r.stream(), r.kernel("add")
+	countdown := r.function(r.module(conditionalPTX), "countdown")
+	g := r.graph()
+	var h cu.CUgraphConditionalHandle
+	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 1, cu.CU_GRAPH_COND_ASSIGN_DEFAULT))
+	body := r.conditional(g, cu.CU_GRAPH_COND_TYPE_WHILE, 1, h)[0]
+	r.setter(body, countdown, p, h)
+	r.addKernel(body, add, p, 1, 1)
+	x := r.instantiate(g)
+	for range 2 {
+		r.ok(r.CuMemsetD32(p, 50, 1))
+		r.ok(r.CuCtxSynchronize())
+		r.ok(r.CuGraphLaunch(x, s))
+		r.ok(r.CuStreamSynchronize(s))
+	}
+	r.wantWords("iterations", p, 0, 100)
+}
+
+func TestIfElseAndSwitchNodes(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(32), r.stream(), r.kernel("add")
+	set := r.function(r.module(conditionalPTX), "set")
+	g := r.graph()
+	var hi, hs cu.CUgraphConditionalHandle
+	r.ok(r.CuGraphConditionalHandleCreate(&hi, g, r.ctx, 0, 0))
+	r.ok(r.CuGraphConditionalHandleCreate(&hs, g, r.ctx, 0, 0))
+	ifBodies := r.conditional(g, cu.CU_GRAPH_COND_TYPE_IF, 2, hi, r.setter(g, set, p, hi))
+	cases := r.conditional(g, cu.CU_GRAPH_COND_TYPE_SWITCH, 3, hs, r.setter(g, set, p+4, hs))
+	for i, b := range append(ifBodies, cases...) {
+		r.addKernel(b, add, p, uint32(2+i), 1)
+	}
+	x := r.instantiate(g)
+	for _, in := range [][2]uint32{{1, 0}, {0, 2}, {5, 3}} {
+		r.ok(r.CuMemsetD32(p, in[0], 1))
+		r.ok(r.CuMemsetD32(p+4, in[1], 1))
+		r.ok(r.CuCtxSynchronize())
+		r.ok(r.CuGraphLaunch(x, s))
+		r.ok(r.CuStreamSynchronize(s))
+	}
+	r.wantWords("branches", p, 5, 3, 2, 1, 1, 0, 1)
+}
+
+func TestBadConditionals(t *testing.T) {
+	r := newRig(t)
+	g, other := r.graph(), r.graph()
+	var h cu.CUgraphConditionalHandle
+	r.want("flags", r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 0, 8), invalidValue)
+	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 0, 0))
+	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_CONDITIONAL}
+	try := func(what string, g cu.CUgraph, form cu.CUgraphConditionalNodeType, size uint32) {
+		t.Helper()
+		*p.Conditional() = cu.CUDA_CONDITIONAL_NODE_PARAMS{Handle: h, Type: form, Size: size, Ctx: r.ctx}
+		r.want(what, r.CuGraphAddNode(new(cu.CUgraphNode), g, nil, nil, 0, p), invalidValue)
+	}
+	try("IF with three bodies", g, cu.CU_GRAPH_COND_TYPE_IF, 3)
+	try("WHILE with two bodies", g, cu.CU_GRAPH_COND_TYPE_WHILE, 2)
+	try("no bodies", g, cu.CU_GRAPH_COND_TYPE_IF, 0)
+	try("handle of another graph", other, cu.CU_GRAPH_COND_TYPE_IF, 1)
+	var x cu.CUgraphExec
+	params := cu.CUDA_GRAPH_INSTANTIATE_PARAMS{}
+	r.want("handle without a node", r.CuGraphInstantiateWithParams(&x, g, &params), invalidValue)
+	if params.Result_out != cu.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED {
+		t.Errorf("reason %v", params.Result_out)
+	}
+	r.conditional(g, cu.CU_GRAPH_COND_TYPE_IF, 1, h)
+	try("second node for a handle", g, cu.CU_GRAPH_COND_TYPE_IF, 1)
+	var twin cu.CUgraph
+	r.want("clone", r.CuGraphClone(&twin, g), cu.CUDA_ERROR_NOT_SUPPORTED)
+}

@@ -394,3 +394,159 @@ func cuCtxGetStreamPriorityRange(c call) result {
 	}
 	return success
 }
+
+var primaryFunctions = functions{
+	"cuDevicePrimaryCtxRetain":      {cuDevicePrimaryCtxRetain, afterInit},
+	"cuDevicePrimaryCtxRelease":     {cuDevicePrimaryCtxRelease, afterInit},
+	"cuDevicePrimaryCtxRelease_v2":  {cuDevicePrimaryCtxRelease, afterInit},
+	"cuDevicePrimaryCtxSetFlags":    {cuDevicePrimaryCtxSetFlags, afterInit},
+	"cuDevicePrimaryCtxSetFlags_v2": {cuDevicePrimaryCtxSetFlags, afterInit},
+	"cuDevicePrimaryCtxGetState":    {cuDevicePrimaryCtxGetState, afterInit},
+	"cuDevicePrimaryCtxReset":       {cuDevicePrimaryCtxReset, afterInit},
+	"cuDevicePrimaryCtxReset_v2":    {cuDevicePrimaryCtxReset, afterInit},
+}
+
+func cuDevicePrimaryCtxRetain(c call) result {
+	if c.Ptr(0) == nil {
+		return errInvalidValue
+	}
+	d := deviceAt(c, 1)
+	if d == nil {
+		return errInvalidDevice
+	}
+	if d.fault != success {
+		return d.fault
+	}
+	if !d.primary.alive {
+		d.primary.open(d.primaryFlags)
+	}
+	d.primaryRefs++
+	return put(c, 0, d.primary.handle)
+}
+
+func cuDevicePrimaryCtxRelease(c call) result {
+	d := deviceAt(c, 0)
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case d.primaryRefs == 0:
+		return errInvalidContext
+	}
+	if d.primaryRefs--; d.primaryRefs == 0 && d.primary.alive {
+		d.primary.close("cuDevicePrimaryCtxRelease")
+	}
+	return success
+}
+
+func cuDevicePrimaryCtxReset(c call) result {
+	d := deviceAt(c, 0)
+	if d == nil {
+		return errInvalidDevice
+	}
+	if d.primary.alive {
+		d.primary.close("cuDevicePrimaryCtxReset")
+	}
+	return success
+}
+
+func cuDevicePrimaryCtxSetFlags(c call) result {
+	d := deviceAt(c, 0)
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case !validContextFlags(c.Uint32(1)):
+		return errInvalidValue
+	}
+	d.primaryFlags = c.Uint32(1)
+	if d.primary.alive {
+		d.primary.flags = d.primaryFlags
+	}
+	return success
+}
+
+func cuDevicePrimaryCtxGetState(c call) result {
+	d := deviceAt(c, 0)
+	flags, active := at[uint32](c, 1), at[int32](c, 2)
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case flags == nil || active == nil:
+		return errInvalidValue
+	}
+	*flags, *active = d.primaryFlags, flag(d.primary.alive)
+	return success
+}
+
+func cuCtxGetCacheConfig(c call) result { return put(c, 0, c.ctx.cache) }
+
+func cuCtxSetCacheConfig(c call) result {
+	v := cu.CUfunc_cache(c.Uint32(0))
+	if v > cu.CU_FUNC_CACHE_PREFER_EQUAL {
+		return errInvalidValue
+	}
+	c.ctx.cache = v
+	return success
+}
+
+func cuCtxGetSharedMemConfig(c call) result {
+	return put(c, 0, cu.CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE)
+}
+
+func cuCtxSetSharedMemConfig(c call) result {
+	v := cu.CUsharedconfig(c.Uint32(0))
+	if v > cu.CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE {
+		return errInvalidValue
+	}
+	return success // banks have had 4 bytes since compute capability 5.0
+}
+
+// cuCtxGetExecAffinity: every context has all of the device.
+func cuCtxGetExecAffinity(c call) result {
+	if cu.CUexecAffinityType(c.Uint32(1)) != cu.CU_EXEC_AFFINITY_TYPE_SM_COUNT {
+		return cu.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
+	}
+	p := cu.CUexecAffinityParam{Type: cu.CU_EXEC_AFFINITY_TYPE_SM_COUNT}
+	p.Param.SmCount().Val = uint32(c.e.cfg.Multiprocessors)
+	return put(c, 0, p)
+}
+
+func cuCtxSetLimit(c call) result {
+	limit, value := cu.CUlimit(c.Uint32(0)), c.Word(1)
+	if _, ok := c.ctx.limits[limit]; !ok {
+		return unknownLimit(limit)
+	}
+	switch limit {
+	case cu.CU_LIMIT_STACK_SIZE:
+		if value > spec.MaxStack {
+			return errInvalidValue
+		}
+	case cu.CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
+		if value > 128 {
+			return errInvalidValue
+		}
+	case cu.CU_LIMIT_SHMEM_SIZE, cu.CU_LIMIT_CIG_ENABLED:
+		return errNotPermitted
+	}
+	c.ctx.limits[limit] = value
+	if limit == cu.CU_LIMIT_MALLOC_HEAP_SIZE {
+		c.ctx.newHeap()
+	}
+	return success
+}
+
+func cuCtxGetLimit(c call) result {
+	limit := cu.CUlimit(c.Uint32(1))
+	v, ok := c.ctx.limits[limit]
+	if !ok {
+		return unknownLimit(limit)
+	}
+	return put(c, 0, v)
+}
+
+// unknownLimit distinguishes a limit that the device lacks from an invalid one.
+func unknownLimit(limit cu.CUlimit) result {
+	if limit < cu.CU_LIMIT_MAX {
+		return errUnsupportedLim
+	}
+	return errInvalidValue
+}

@@ -2,8 +2,11 @@ package emulator
 
 import (
 	"time"
+	"unsafe"
 
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
 // reachable reports whether the memory of one side exists, or will exist when a graph runs.
@@ -146,4 +149,406 @@ func enqueueCopy(s *stream, dst, src *transfer.Side, n transfer.Extent) {
 	op.dst = transfer.Side{Staged: dst.Staged, Addr: dst.Addr, Pitch: dst.Pitch, Height: dst.Height, X: dst.X, Y: dst.Y, Z: dst.Z}
 	op.src = transfer.Side{Staged: src.Staged, Addr: src.Addr, Pitch: src.Pitch, Height: src.Height, X: src.X, Y: src.Y, Z: src.Z}
 	s.enqueue(op)
+}
+
+var copyFunctions = functions{
+	"cuMemcpy":              {cuMemcpy, current},
+	"cuMemcpyHtoD_v2":       {cuMemcpyHtoD, current},
+	"cuMemcpyDtoH_v2":       {cuMemcpyDtoH, current},
+	"cuMemcpyDtoD_v2":       {cuMemcpyDtoD, current},
+	"cuMemcpyPeer":          {cuMemcpyPeer, current},
+	"cuMemcpyAsync":         {cuMemcpyAsync, afterInit},
+	"cuMemcpyHtoDAsync_v2":  {cuMemcpyHtoDAsync, afterInit},
+	"cuMemcpyDtoHAsync_v2":  {cuMemcpyDtoHAsync, afterInit},
+	"cuMemcpyDtoDAsync_v2":  {cuMemcpyDtoDAsync, afterInit},
+	"cuMemcpyPeerAsync":     {cuMemcpyPeerAsync, afterInit},
+	"cuMemcpyBatchAsync":    {cuMemcpyBatchAsyncV1, afterInit},
+	"cuMemcpyBatchAsync_v2": {cuMemcpyBatchAsyncV2, afterInit},
+}
+
+// missing reports whether either side of a non-empty copy is NULL.
+func missing(c call, i, j int, n uint64) bool { return n != 0 && (c.Word(i) == 0 || c.Word(j) == 0) }
+
+func cuMemcpyHtoD(c call) result {
+	n := c.Uint64(2)
+	if missing(c, 0, 1, n) {
+		return errInvalidValue
+	}
+	dst, src := transfer.Device(c.Uint64(0)), transfer.Host(c.Ptr(1))
+	return copyNow(c, &dst, &src, transfer.Line(n))
+}
+
+func cuMemcpyDtoH(c call) result {
+	n := c.Uint64(2)
+	if missing(c, 0, 1, n) {
+		return errInvalidValue
+	}
+	dst, src := transfer.Host(c.Ptr(0)), transfer.Device(c.Uint64(1))
+	return copyNow(c, &dst, &src, transfer.Line(n))
+}
+
+func cuMemcpyDtoD(c call) result {
+	n := c.Uint64(2)
+	if missing(c, 0, 1, n) {
+		return errInvalidValue
+	}
+	dst, src := transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(1))
+	return copyNow(c, &dst, &src, transfer.Line(n))
+}
+
+// cuMemcpy infers the kind of both sides from the addresses. Pageable host memory must be passed to
+// the functions that take a pointer.
+func cuMemcpy(c call) result { return cuMemcpyDtoD(c) }
+
+func cuMemcpyPeer(c call) result {
+	n := c.Uint64(4)
+	if missing(c, 0, 2, n) {
+		return errInvalidValue
+	}
+	if handleAt[cudaContext](c, 1) == nil || handleAt[cudaContext](c, 3) == nil {
+		return errInvalidContext
+	}
+	dst, src := transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(2))
+	return copyNow(c, &dst, &src, transfer.Line(n))
+}
+
+func cuMemcpyHtoDAsync(c call) result {
+	s, r := streamAt(c, 3)
+	if r != success {
+		return r
+	}
+	n := c.Uint64(2)
+	if missing(c, 0, 1, n) {
+		return errInvalidValue
+	}
+	dst, src := transfer.Device(c.Uint64(0)), transfer.Host(c.Ptr(1))
+	return copyLater(c, s, &dst, &src, transfer.Line(n))
+}
+
+func cuMemcpyDtoHAsync(c call) result {
+	s, r := streamAt(c, 3)
+	if r != success {
+		return r
+	}
+	n := c.Uint64(2)
+	if missing(c, 0, 1, n) {
+		return errInvalidValue
+	}
+	dst, src := transfer.Host(c.Ptr(0)), transfer.Device(c.Uint64(1))
+	return copyLater(c, s, &dst, &src, transfer.Line(n))
+}
+
+func cuMemcpyDtoDAsync(c call) result {
+	s, r := streamAt(c, 3)
+	if r != success {
+		return r
+	}
+	n := c.Uint64(2)
+	if missing(c, 0, 1, n) {
+		return errInvalidValue
+	}
+	dst, src := transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(1))
+	return copyLater(c, s, &dst, &src, transfer.Line(n))
+}
+
+func cuMemcpyAsync(c call) result { return cuMemcpyDtoDAsync(c) }
+
+func cuMemcpyPeerAsync(c call) result {
+	s, r := streamAt(c, 5)
+	if r != success {
+		return r
+	}
+	n := c.Uint64(4)
+	if missing(c, 0, 2, n) {
+		return errInvalidValue
+	}
+	if handleAt[cudaContext](c, 1) == nil || handleAt[cudaContext](c, 3) == nil {
+		return errInvalidContext
+	}
+	if s.cap != nil { // observed on driver 580
+		return s.cap.invalidate(errUnsupported)
+	}
+	dst, src := transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(2))
+	return copyLater(c, s, &dst, &src, transfer.Line(n))
+}
+
+// cuMemcpyBatchAsyncV1 also took a pointer for the index of the copy that failed.
+func cuMemcpyBatchAsyncV1(c call) result {
+	return copyBatch(c, 8, at[uintptr](c, 7))
+}
+
+func cuMemcpyBatchAsyncV2(c call) result { return copyBatch(c, 7, nil) }
+
+// copyBatch makes the copies one after the other. The attributes are hints about order, and the
+// order of a single queue always satisfies them.
+func copyBatch(c call, streamArg int, failed *uintptr) result {
+	n := int(c.Word(3))
+	dsts, srcs, sizes := list[uint64](c, 0, n), list[uint64](c, 1, n), list[uintptr](c, 2, n)
+	if n == 0 || dsts == nil || srcs == nil || sizes == nil || c.Ptr(4) == nil || c.Word(6) == 0 {
+		return errInvalidValue
+	}
+	s, r := streamAt(c, streamArg)
+	switch {
+	case r != success:
+		return r
+	case s.isLegacy() || s.cap != nil:
+		return errNotSupported
+	}
+	for i := range n {
+		dst, src := transfer.Device(dsts[i]), transfer.Device(srcs[i])
+		if r := c.e.checkCopy(&dst, &src, transfer.Line(uint64(sizes[i]))); r != success {
+			if failed != nil {
+				*failed = uintptr(i)
+			}
+			return r
+		}
+	}
+	for i := range n {
+		dst, src := transfer.Device(dsts[i]), transfer.Device(srcs[i])
+		enqueueCopy(s, &dst, &src, transfer.Line(uint64(sizes[i])))
+	}
+	return success
+}
+
+var copy3DFunctions = functions{
+	"cuMemcpy2D_v2":          {cuMemcpy2D, current},
+	"cuMemcpy2DUnaligned_v2": {cuMemcpy2D, current},
+	"cuMemcpy3D_v2":          {cuMemcpy3D, current},
+	"cuMemcpy3DPeer":         {cuMemcpy3DPeer, current},
+	"cuMemcpy2DAsync_v2":     {cuMemcpy2DAsync, afterInit},
+	"cuMemcpy3DAsync_v2":     {cuMemcpy3DAsync, afterInit},
+	"cuMemcpy3DPeerAsync":    {cuMemcpy3DPeerAsync, afterInit},
+}
+
+func placesPeer(c call, dst, src *transfer.Side) (transfer.Extent, result) {
+	p := at[cu.CUDA_MEMCPY3D_PEER](c, 0)
+	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 {
+		return transfer.Extent{}, errInvalidValue
+	}
+	if find[cudaContext](c.e, uintptr(p.SrcContext)) == nil || find[cudaContext](c.e, uintptr(p.DstContext)) == nil {
+		return transfer.Extent{}, errInvalidContext
+	}
+	return transfer.OfPeer(c.e.arrayOf, p, dst, src)
+}
+
+func cuMemcpy2D(c call) result {
+	var dst, src transfer.Side
+	n, r := transfer.Of2D(c.e.arrayOf, at[cu.CUDA_MEMCPY2D](c, 0), &dst, &src)
+	if r != success {
+		return r
+	}
+	return copyNow(c, &dst, &src, n)
+}
+
+func cuMemcpy3D(c call) result {
+	var dst, src transfer.Side
+	n, r := transfer.Of3D(c.e.arrayOf, at[cu.CUDA_MEMCPY3D](c, 0), &dst, &src)
+	if r != success {
+		return r
+	}
+	return copyNow(c, &dst, &src, n)
+}
+
+func cuMemcpy3DPeer(c call) result {
+	var dst, src transfer.Side
+	n, r := placesPeer(c, &dst, &src)
+	if r != success {
+		return r
+	}
+	return copyNow(c, &dst, &src, n)
+}
+
+func cuMemcpy2DAsync(c call) result {
+	s, r := streamAt(c, 1)
+	if r != success {
+		return r
+	}
+	var dst, src transfer.Side
+	n, r := transfer.Of2D(c.e.arrayOf, at[cu.CUDA_MEMCPY2D](c, 0), &dst, &src)
+	if r != success {
+		return r
+	}
+	return copyLater(c, s, &dst, &src, n)
+}
+
+func cuMemcpy3DAsync(c call) result {
+	s, r := streamAt(c, 1)
+	if r != success {
+		return r
+	}
+	var dst, src transfer.Side
+	n, r := transfer.Of3D(c.e.arrayOf, at[cu.CUDA_MEMCPY3D](c, 0), &dst, &src)
+	if r != success {
+		return r
+	}
+	return copyLater(c, s, &dst, &src, n)
+}
+
+func cuMemcpy3DPeerAsync(c call) result {
+	s, r := streamAt(c, 1)
+	if r != success {
+		return r
+	}
+	var dst, src transfer.Side
+	n, r := placesPeer(c, &dst, &src)
+	if r != success {
+		return r
+	}
+	if s.cap != nil { // observed on driver 580
+		return s.cap.invalidate(errUnsupported)
+	}
+	return copyLater(c, s, &dst, &src, n)
+}
+
+var copyBatch3DFunctions = functions{
+	"cuMemcpy3DBatchAsync":    {cuMemcpy3DBatchAsyncV1, afterInit},
+	"cuMemcpy3DBatchAsync_v2": {cuMemcpy3DBatchAsyncV2, afterInit},
+}
+
+// cuMemcpy3DBatchAsyncV1 also took a pointer for the index of the copy that failed.
+func cuMemcpy3DBatchAsyncV1(c call) result {
+	failed := at[uintptr](c, 2)
+	if failed != nil {
+		*failed = ^uintptr(0)
+	}
+	return copyBatch3D(c, 3, failed)
+}
+
+func cuMemcpy3DBatchAsyncV2(c call) result { return copyBatch3D(c, 2, nil) }
+
+// copyBatch3D reads (count, copies) and, from flagsArg on, flags and stream.
+func copyBatch3D(c call, flagsArg int, failed *uintptr) result {
+	ops := list[cu.CUDA_MEMCPY3D_BATCH_OP](c, 1, int(c.Word(0)))
+	s, r := streamAt(c, flagsArg+1)
+	switch {
+	case r != success:
+		return r
+	case ops == nil || c.Uint64(flagsArg) != 0 || s.isLegacy():
+		return errInvalidValue
+	case s.cap != nil:
+		return errNotSupported
+	}
+	pairs := make([]copyOp, len(ops))
+	for i := range ops {
+		op := &pairs[i]
+		var r result
+		if op.extent, r = transfer.OfBatch(c.e.arrayOf, &ops[i], &op.dst, &op.src); r == success {
+			r = c.e.checkCopy(&op.dst, &op.src, op.extent)
+		}
+		if r != success {
+			if failed != nil {
+				*failed = uintptr(i)
+			}
+			return r
+		}
+	}
+	for i := range pairs {
+		enqueueCopy(s, &pairs[i].dst, &pairs[i].src, pairs[i].extent)
+	}
+	return success
+}
+
+// copyNode is a copy with the parameters of CUDA_MEMCPY3D. It refers to the user's memory for as
+// long as it exists, as a driver's node does.
+type copyNode struct {
+	copyOp
+	ctx    *cudaContext
+	params cu.CUDA_MEMCPY3D
+	made   *vm.Trace // for CheckGraphPointers
+}
+
+func (*copyNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEMCPY }
+
+// newCopyNode checks the parameters of a copy.
+func (e *Emulator) newCopyNode(p *cu.CUDA_MEMCPY3D, ctx *cudaContext) (*copyNode, result) {
+	if p == nil {
+		return nil, errInvalidValue
+	}
+	n := &copyNode{ctx: ctx, params: *p}
+	if e.checks(CheckGraphPointers) {
+		n.made = vm.Here()
+	}
+	var r result
+	if n.extent, r = transfer.Of3D(e.arrayOf, &n.params, &n.dst, &n.src); r != success {
+		return nil, r
+	}
+	if n.extent.Bytes() == 0 {
+		return nil, errInvalidValue
+	}
+	e.pinned(&n.dst, n.extent)
+	e.pinned(&n.src, n.extent)
+	return n, e.checkCopy(&n.dst, &n.src, n.extent)
+}
+
+// captureCopy records an asynchronous copy as a node.
+func captureCopy(c call, s *stream, dst, src *transfer.Side, n transfer.Extent) result {
+	p := cu.CUDA_MEMCPY3D{
+		SrcXInBytes: uintptr(src.X), SrcY: uintptr(src.Y), SrcZ: uintptr(src.Z),
+		SrcPitch: uintptr(src.Pitch), SrcHeight: uintptr(src.Height),
+		DstXInBytes: uintptr(dst.X), DstY: uintptr(dst.Y), DstZ: uintptr(dst.Z),
+		DstPitch: uintptr(dst.Pitch), DstHeight: uintptr(dst.Height),
+		WidthInBytes: uintptr(n.Width), Height: uintptr(n.Height), Depth: uintptr(n.Depth),
+	}
+	p.SrcMemoryType, p.SrcHost, p.SrcDevice = c.e.sideOf(src)
+	p.DstMemoryType, p.DstHost, p.DstDevice = c.e.sideOf(dst)
+	if n.Bytes() == 0 {
+		return s.capturable()
+	}
+	node, r := c.e.newCopyNode(&p, s.ctx)
+	if r != success {
+		return r
+	}
+	return s.record(node)
+}
+
+// sideOf describes a place the way CUDA_MEMCPY3D does.
+func (e *Emulator) sideOf(p *transfer.Side) (cu.CUmemorytype, unsafe.Pointer, cu.CUdeviceptr) {
+	if p.Host != nil {
+		return cu.CU_MEMORYTYPE_HOST, p.Host, 0
+	}
+	if a := e.allocationAt(p.Addr); a != nil && a.isHost() {
+		b, err := e.mem.Bytes(p.Addr, 1)
+		if err == nil {
+			return cu.CU_MEMORYTYPE_HOST, unsafe.Pointer(&b[0]), 0
+		}
+	}
+	return cu.CU_MEMORYTYPE_DEVICE, nil, cu.CUdeviceptr(p.Addr)
+}
+
+// contextFor returns the context in argument i of a copy or fill node. 0 means the current one.
+func contextFor(c call, i int) (*cudaContext, result) {
+	ctx := contextAt(c, i)
+	return ctx, ctx.usable()
+}
+
+func cuGraphAddMemcpyNode(c call) result {
+	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
+		ctx, r := contextFor(c, 5)
+		if r != success {
+			return nil, r
+		}
+		n, r := c.e.newCopyNode(at[cu.CUDA_MEMCPY3D](c, 4), ctx)
+		return n, r
+	})
+}
+
+func cuGraphMemcpyNodeGetParams(c call) result {
+	_, n, r := nodeOf[*copyNode](c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, n.params)
+}
+
+func cuGraphMemcpyNodeSetParams(c call) result {
+	n, old, r := nodeOf[*copyNode](c, 0)
+	if r != success {
+		return r
+	}
+	p, r := c.e.newCopyNode(at[cu.CUDA_MEMCPY3D](c, 1), old.ctx)
+	if r != success {
+		return r
+	}
+	n.params = p
+	return success
 }

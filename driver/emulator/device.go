@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
 type device struct {
@@ -219,4 +221,247 @@ func cuDeviceGetTexture1DLinearMaxWidth(c call) result {
 func sizeOf[T any]() uintptr {
 	var v T
 	return unsafe.Sizeof(v)
+}
+
+var moreDeviceFunctions = functions{
+	"cuDeviceGetHostAtomicCapabilities":   {cuDeviceGetHostAtomicCapabilities, afterInit},
+	"cuDeviceGetP2PAtomicCapabilities":    {cuDeviceGetP2PAtomicCapabilities, afterInit},
+	"cuDeviceRegisterAsyncNotification":   {cuDeviceRegisterAsyncNotification, afterInit},
+	"cuDeviceUnregisterAsyncNotification": {cuDeviceUnregisterAsyncNotification, afterInit},
+	"cuFlushGPUDirectRDMAWrites":          {cuFlushGPUDirectRDMAWrites, current},
+}
+
+// cuDeviceGetHostAtomicCapabilities: over PCI Express there are none.
+func cuDeviceGetHostAtomicCapabilities(c call) result {
+	caps := list[uint32](c, 0, int(c.Uint32(2)))
+	switch {
+	case deviceAt(c, 3) == nil:
+		return errInvalidDevice
+	case caps == nil || c.Ptr(1) == nil:
+		return errInvalidValue
+	}
+	clear(caps)
+	return success
+}
+
+// allAtomics lists the atomics that a device can perform in the memory of another device.
+const allAtomics = cu.CU_ATOMIC_CAPABILITY_SIGNED | cu.CU_ATOMIC_CAPABILITY_UNSIGNED |
+	cu.CU_ATOMIC_CAPABILITY_REDUCTION | cu.CU_ATOMIC_CAPABILITY_SCALAR_32 | cu.CU_ATOMIC_CAPABILITY_SCALAR_64
+
+// cuDeviceGetP2PAtomicCapabilities: an emulated device can perform all atomics in the memory of its
+// peers.
+func cuDeviceGetP2PAtomicCapabilities(c call) result {
+	caps := list[uint32](c, 0, int(c.Uint32(2)))
+	a, b := deviceAt(c, 3), deviceAt(c, 4)
+	switch {
+	case a == nil || b == nil || a == b:
+		return errInvalidDevice
+	case caps == nil || c.Ptr(1) == nil:
+		return errInvalidValue
+	}
+	for i := range caps {
+		caps[i] = uint32(allAtomics)
+	}
+	return success
+}
+
+// notification is a function registered for events of a device. No such events occur here.
+type notification struct {
+	handle uintptr
+	dev    *device
+}
+
+func cuDeviceRegisterAsyncNotification(c call) result {
+	d := deviceAt(c, 0)
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case c.Word(1) == 0 || c.Ptr(3) == nil:
+		return errInvalidValue
+	}
+	n := &notification{dev: d}
+	n.handle = c.e.register(n)
+	return put(c, 3, n.handle)
+}
+
+func cuDeviceUnregisterAsyncNotification(c call) result {
+	d, n := deviceAt(c, 0), handleAt[notification](c, 1)
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case n == nil || n.dev != d:
+		return errInvalidValue
+	}
+	c.e.forget(n.handle)
+	return success
+}
+
+// cuFlushGPUDirectRDMAWrites: nothing else writes to a device's memory.
+func cuFlushGPUDirectRDMAWrites(c call) result {
+	scope := cu.CUflushGPUDirectRDMAWritesScope(c.Uint32(1))
+	if cu.CUflushGPUDirectRDMAWritesTarget(c.Uint32(0)) != cu.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
+		scope != cu.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER && scope != cu.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES {
+		return errInvalidValue
+	}
+	return success
+}
+
+var peerFunctions = functions{
+	"cuDeviceCanAccessPeer":   {cuDeviceCanAccessPeer, afterInit},
+	"cuDeviceGetP2PAttribute": {cuDeviceGetP2PAttribute, afterInit},
+	"cuCtxEnablePeerAccess":   {cuCtxEnablePeerAccess, current},
+	"cuCtxDisablePeerAccess":  {cuCtxDisablePeerAccess, current},
+}
+
+// peerMask returns a bit for each device whose memory kernels of the context may access.
+func (ctx *cudaContext) peerMask() uint64 {
+	ctx.e.mu.Lock()
+	defer ctx.e.mu.Unlock()
+	var mask uint64
+	for peer := range ctx.peers {
+		mask |= 1 << peer.dev.ordinal
+	}
+	return mask
+}
+
+func cuDeviceCanAccessPeer(c call) result {
+	a, b := deviceAt(c, 1), deviceAt(c, 2)
+	if a == nil || b == nil {
+		return errInvalidDevice
+	}
+	return put(c, 0, flag(a != b))
+}
+
+func cuDeviceGetP2PAttribute(c call) result {
+	a, b := deviceAt(c, 2), deviceAt(c, 3)
+	switch {
+	case a == nil || b == nil || a == b:
+		return errInvalidDevice
+	case c.Ptr(0) == nil:
+		return errInvalidValue
+	}
+	switch cu.CUdevice_P2PAttribute(c.Uint32(1)) {
+	case cu.CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+		return put(c, 0, int32(0))
+	case cu.CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED,
+		cu.CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+		return put(c, 0, int32(1))
+	case cu.CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED,
+		cu.CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED:
+		return put(c, 0, int32(0))
+	}
+	return errInvalidValue
+}
+
+// peerAt returns the context of argument 0, which must be alive.
+func peerAt(c call) (*cudaContext, result) {
+	peer := handleAt[cudaContext](c, 0)
+	if peer == nil || !peer.alive {
+		return nil, errInvalidContext
+	}
+	return peer, success
+}
+
+func cuCtxEnablePeerAccess(c call) result {
+	peer, r := peerAt(c)
+	switch {
+	case r != success:
+		return r
+	case c.Uint32(1) != 0:
+		return errInvalidValue
+	case peer.dev == c.ctx.dev:
+		return errPeerUnsupported
+	}
+	if _, ok := c.ctx.peers[peer]; ok {
+		return cu.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+	}
+	c.ctx.peers[peer] = struct{}{}
+	return success
+}
+
+func cuCtxDisablePeerAccess(c call) result {
+	peer, r := peerAt(c)
+	if r != success {
+		return r
+	}
+	if _, ok := c.ctx.peers[peer]; !ok {
+		return cu.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED
+	}
+	delete(c.ctx.peers, peer)
+	return success
+}
+
+// deviceMask returns a bit for each device that a node runs on or whose memory it accesses.
+func (e *Emulator) deviceMask(p nodeParams) (mask uint64) {
+	with := func(d *device) { mask |= 1 << d.ordinal }
+	switch n := p.(type) {
+	case *kernelNode:
+		with(n.fn.mod.ctx.dev)
+	case *fillNode:
+		with(n.ctx.dev)
+	case *copyNode:
+		with(n.ctx.dev)
+		for _, at := range []*transfer.Side{&n.dst, &n.src} {
+			if r, ok := e.mem.Find(at.Addr); ok && r.Device != vm.HostDevice {
+				with(e.deviceOf(r))
+			}
+		}
+	}
+	return mask
+}
+
+// strays returns the first node that works with devices other than home. It also looks in nested
+// graphs.
+func (e *Emulator) strays(g *graph, home *device) *node {
+	for _, n := range g.nodes {
+		if e.deviceMask(n.params)&^(1<<home.ordinal) != 0 {
+			return n
+		}
+		inner, ok := n.params.(nested)
+		if !ok {
+			continue
+		}
+		for _, g := range inner.graphs() {
+			if bad := e.strays(g, home); bad != nil {
+				return bad
+			}
+		}
+	}
+	return nil
+}
+
+// manyDevices rejects bodies of conditional nodes with work on a device other than that of the
+// condition, as driver 580 does.
+func (e *Emulator) manyDevices(g *graph) *refusal {
+	for _, n := range g.nodes {
+		inner, ok := n.params.(nested)
+		if !ok {
+			continue
+		}
+		cond, isCond := inner.(*conditionalNode)
+		for _, body := range inner.graphs() {
+			if isCond && e.strays(body, cond.cond.ctx.dev) != nil {
+				return &refusal{result: errInvalidValue, reason: cu.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED}
+			}
+			if bad := e.manyDevices(body); bad != nil {
+				return bad
+			}
+		}
+	}
+	return nil
+}
+
+// oneDevice rejects a graph for device launch that works with several devices.
+func (e *Emulator) oneDevice(g *graph) *refusal {
+	var first uint64
+	for _, n := range g.nodes {
+		mask := e.deviceMask(n.params)
+		if first == 0 {
+			first = mask
+		}
+		if mask != 0 && mask != first {
+			return &refusal{errInvalidValue, cu.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED, n}
+		}
+	}
+	return nil
 }

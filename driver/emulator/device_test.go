@@ -1,8 +1,11 @@
 package emulator_test
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
@@ -194,4 +197,199 @@ func TestDeviceAttributesThatAreNotTold(t *testing.T) {
 	r.want("a device that is none", r.CuDeviceGetAttribute(&v, cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE, 99), cu.CUDA_ERROR_INVALID_DEVICE)
 	r.want("no place for the value", r.CuDeviceGetAttribute(nil, cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE, r.dev), cu.CUDA_ERROR_INVALID_VALUE)
 	r.want("no place and no device", r.CuDeviceGetAttribute(nil, cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE, 99), cu.CUDA_ERROR_INVALID_VALUE)
+}
+
+// The device queries of early CUDA versions agree with the device's attributes.
+func TestOldQueriesOfADeviceAgreeWithItsAttributes(t *testing.T) {
+	r := newRig(t)
+	attr := func(a cu.CUdevice_attribute) (v int32) {
+		t.Helper()
+		r.ok(r.CuDeviceGetAttribute(&v, a, r.dev))
+		return v
+	}
+	var major, minor int32
+	r.ok(r.CuDeviceComputeCapability(&major, &minor, r.dev))
+	if major != attr(cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) || minor != attr(cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) {
+		t.Errorf("compute capability %d.%d", major, minor)
+	}
+	var p cu.CUdevprop
+	r.ok(r.CuDeviceGetProperties(&p, r.dev))
+	want := cu.CUdevprop{
+		MaxThreadsPerBlock: attr(cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+		MaxThreadsDim: [3]int32{attr(cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X), attr(cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
+			attr(cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)},
+		MaxGridSize: [3]int32{attr(cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X), attr(cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
+			attr(cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)},
+		SharedMemPerBlock: attr(cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK), TotalConstantMemory: attr(cu.CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
+		SIMDWidth: attr(cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE), MemPitch: attr(cu.CU_DEVICE_ATTRIBUTE_MAX_PITCH),
+		RegsPerBlock: attr(cu.CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK), ClockRate: attr(cu.CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+		TextureAlign: attr(cu.CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT),
+	}
+	if p != want {
+		t.Errorf("properties %+v, want %+v", p, want)
+	}
+	var affinity int32
+	r.ok(r.CuDeviceGetExecAffinitySupport(&affinity, cu.CU_EXEC_AFFINITY_TYPE_SM_COUNT, r.dev))
+	const none = cu.CUDA_ERROR_INVALID_DEVICE
+	r.want("the capability of no device", r.CuDeviceComputeCapability(&major, &minor, 77), none)
+	r.want("the properties of no device", r.CuDeviceGetProperties(&p, 77), none)
+	r.want("the affinity of no device", r.CuDeviceGetExecAffinitySupport(&affinity, cu.CU_EXEC_AFFINITY_TYPE_SM_COUNT, 77), none)
+	id := make([]byte, 32)
+	r.want("the bus of no device", r.CuDeviceGetPCIBusId(&id[0], int32(len(id)), 77), none)
+	r.ok(r.CuDeviceGetPCIBusId(&id[0], int32(len(id)), r.dev))
+	var again cu.CUdevice = -1
+	r.ok(r.CuDeviceGetByPCIBusId(&again, &id[0]))
+	if again != r.dev || !bytes.Contains(id, []byte(":")) {
+		t.Errorf("bus %q is of device %d", id, again)
+	}
+}
+
+// The device of a context can be queried whichever context is current.
+func TestADeviceOfAContextIsTold(t *testing.T) {
+	r := newRigWith(t, emulator.Config{Devices: 2})
+	if r.emu == nil {
+		t.Skip("about two devices of the emulator")
+	}
+	var second cu.CUdevice
+	r.ok(r.CuDeviceGet(&second, 1))
+	var ctx cu.CUcontext
+	r.ok(r.CuDevicePrimaryCtxRetain(&ctx, second))
+	for of, want := range map[cu.CUcontext]cu.CUdevice{r.ctx: r.dev, ctx: second} {
+		var dev cu.CUdevice = -1
+		r.ok(r.CuCtxGetDevice_v2(&dev, of))
+		if dev != want {
+			t.Errorf("context %#x is of device %d, want %d", of, dev, want)
+		}
+	}
+	var pool, other cu.CUmemoryPool
+	at := cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE}
+	at.Id = int32(second)
+	props := cu.CUmemPoolProps{AllocType: cu.CU_MEM_ALLOCATION_TYPE_PINNED, Location: at}
+	r.ok(r.CuMemPoolCreate(&pool, &props))
+	r.ok(r.CuMemSetMemPool(&at, cu.CU_MEM_ALLOCATION_TYPE_PINNED, pool))
+	r.ok(r.CuMemGetMemPool(&other, &at, cu.CU_MEM_ALLOCATION_TYPE_PINNED))
+	if other != pool {
+		t.Errorf("the pool of device 1 is %#x, want %#x", other, pool)
+	}
+	at.Id = 0
+	r.want("the pool of another device", r.CuMemSetMemPool(&at, cu.CU_MEM_ALLOCATION_TYPE_PINNED, pool), cu.CUDA_ERROR_INVALID_VALUE)
+	r.ok(r.CuMemGetMemPool(&other, &at, cu.CU_MEM_ALLOCATION_TYPE_PINNED))
+	if other == pool {
+		t.Error("device 0 has the pool of device 1")
+	}
+	r.ok(r.CuMemPoolDestroy(pool))
+	r.ok(r.CuDevicePrimaryCtxRelease(second))
+}
+
+// The first version of instantiation has a log, which is cut if it does not fit.
+func TestTheFirstInstantiationExplainsInALog(t *testing.T) {
+	r := newRig(t)
+	if r.emu == nil {
+		t.Skip("the words are the emulator's")
+	}
+	g := r.graph()
+	r.handle(g, 0) // that no node uses
+	for _, size := range []int{0, 1, 5, 200} {
+		log := bytes.Repeat([]byte{0xee}, size+8)
+		var x cu.CUgraphExec
+		var bad cu.CUgraphNode
+		err := r.CuGraphInstantiate_v11000(&x, g, &bad, &log[0], uintptr(size))
+		if code(err) == 0 || x != 0 {
+			t.Fatalf("a graph with a handle for nothing: %v", err)
+		}
+		if !bytes.Equal(log[size:], bytes.Repeat([]byte{0xee}, 8)) || size > 0 && !slices.Contains(log[:size], 0) {
+			t.Errorf("a log of %d bytes holds %q", size, log)
+		}
+	}
+}
+
+// A handle in a nested graph counts too.
+func TestAHandleForNothingInABodyIsRefused(t *testing.T) {
+	r := newRig(t)
+	g := r.graph()
+	body := r.conditional(g, ifNode, 1, r.handle(g, 0))[0]
+	var x cu.CUgraphExec
+	r.ok(r.CuGraphInstantiate(&x, g, 0))
+	r.ok(r.CuGraphExecDestroy(x))
+	r.handle(body, 0)
+	if err := r.CuGraphInstantiate(&x, g, 0); code(err) == 0 {
+		t.Error("instantiated")
+	}
+}
+
+func TestHandlesThatAreNoneAreRefusedByEnqueueing(t *testing.T) {
+	r := newRig(t)
+	if r.emu == nil {
+		t.Skip("a driver does not survive these")
+	}
+	p, s := r.alloc(64), r.stream()
+	g := r.graph()
+	n := r.addKernel(g, r.kernel("add"), p, 0, 1)
+	x := r.instantiate(g)
+	const none = 0xdead0
+	b := make([]byte, 64)
+	for what, err := range map[string]error{
+		"a fill in no stream":            r.CuMemsetD8Async(p, 0, 64, none),
+		"a copy in no stream":            r.CuMemcpyDtoHAsync(unsafe.Pointer(&b[0]), p, 64, none),
+		"an upload of nothing":           r.CuGraphUpload(none, s),
+		"an upload in no stream":         r.CuGraphUpload(x, none),
+		"a launch of nothing":            r.CuGraphLaunch(none, s),
+		"a launch in no stream":          r.CuGraphLaunch(x, none),
+		"a kernel in no stream":          r.launch(r.kernel("add"), none, p, 0, 1),
+		"a parameter of no kernel":       r.CuParamSetv(none, 0, unsafe.Pointer(&b[0]), 4),
+		"the state of a node of nothing": r.CuGraphNodeGetEnabled(none, n, new(uint32)),
+		"an allocation in no stream":     r.CuMemAllocAsync(new(cu.CUdeviceptr), 64, none),
+		"a free in no stream":            r.CuMemFreeAsync(p, none),
+	} {
+		if c := code(err); c != cu.CUDA_ERROR_INVALID_HANDLE && c != cu.CUDA_ERROR_INVALID_VALUE && c != cu.CUDA_ERROR_CONTEXT_IS_DESTROYED {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestNodesOfAnExecutableTellWhetherTheyAreEnabled(t *testing.T) {
+	r := newRig(t)
+	p, s := r.alloc(8), r.stream()
+	g := r.graph()
+	first := r.addKernel(g, r.kernel("add"), p, 0, 1)
+	second := r.addKernel(g, r.kernel("add"), p, 1, 1, first)
+	x := r.instantiate(g)
+	enabled := func(n cu.CUgraphNode) uint32 {
+		v := uint32(7)
+		r.ok(r.CuGraphNodeGetEnabled(x, n, &v))
+		return v
+	}
+	if enabled(first) != 1 || enabled(second) != 1 {
+		t.Error("a node is disabled from the beginning")
+	}
+	r.ok(r.CuGraphNodeSetEnabled(x, second, 0))
+	if enabled(first) != 1 || enabled(second) != 0 {
+		t.Errorf("enabled %d and %d, want 1 and 0", enabled(first), enabled(second))
+	}
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("with one of two", p, 1, 0)
+	r.ok(r.CuGraphNodeSetEnabled(x, second, 1))
+	if enabled(second) != 1 {
+		t.Error("it is not enabled again")
+	}
+}
+
+func TestEdgesThatCannotBeAreRefused(t *testing.T) {
+	r := newRig(t)
+	p := r.alloc(8)
+	g := r.graph()
+	a := r.addKernel(g, r.kernel("add"), p, 0, 1)
+	var empty, n cu.CUgraphNode
+	r.ok(r.CuGraphAddEmptyNode(&empty, g, nil, 0))
+	for _, e := range []cu.CUgraphEdgeData{{Type: 9}, {Type: 1}, {To_port: 1}, {From_port: 9}, {Reserved: [5]byte{1}}} {
+		params := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_EMPTY}
+		r.want("a node", r.CuGraphAddNode(&n, g, &a, &e, 1, params), cu.CUDA_ERROR_INVALID_VALUE)
+		r.want("a dependency", r.CuGraphAddDependencies(g, &a, &empty, &e, 1), cu.CUDA_ERROR_INVALID_VALUE)
+	}
+	count := uintptr(99)
+	r.ok(r.CuGraphGetNodes(g, nil, &count))
+	if count != 2 {
+		t.Errorf("%d nodes, want 2", count)
+	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -154,4 +157,235 @@ func (e *Emulator) Close() error {
 	e.callbacks.stop()
 	e.findLeaks()
 	return nil
+}
+
+// Config describes the emulated machine. The zero value is one device of compute capability 9.0
+// with 8 GiB of memory.
+type Config struct {
+	// Devices is the number of devices. 0 means 1. A negative number means none, so that cuInit
+	// returns "no device".
+	Devices int
+	// Name is the name of every device. If it is empty, the device gets a name that says
+	// "emulator".
+	Name string
+	// ComputeCapability is major and minor. Zero means 9.0.
+	ComputeCapability [2]int
+	// Multiprocessors is the number of SMs. 0 means 132.
+	Multiprocessors int
+	// MemorySize is the amount of memory that each device reports. 0 means 8 GiB. It is reserved,
+	// not allocated: the process uses only as much as is written. (On Linux, this holds for
+	// allocations of 1 MiB and more. Elsewhere, Go may clear memory that it reuses.)
+	MemorySize uint64
+	// LimitMemory, if not 0, is how much of MemorySize can be allocated before
+	// CUDA_ERROR_OUT_OF_MEMORY. It is for tests of that case.
+	LimitMemory uint64
+	// DriverVersion is the version that cuDriverGetVersion returns. 0 means 13000.
+	DriverVersion int
+	// Log receives one record for each failed call, kernel fault, finding and rejected module. If
+	// nil, they are discarded. The handler may query the emulator and call CUDA. Records about a
+	// kernel arrive while the kernel still runs, and a handler that then waits for this kernel
+	// deadlocks.
+	Log *slog.Logger
+	// Stdout receives what kernels print. If nil, they print to the program's own standard output,
+	// as with a driver. io.Discard drops it.
+	Stdout io.Writer
+	// Workers limits how many thread blocks run concurrently. 0 means GOMAXPROCS, and 1 makes every
+	// execution deterministic.
+	Workers int
+	// Profile counts instructions by opcode, and the transactions of memory accesses. See
+	// Emulator.Profile. Kernels run several times slower.
+	Profile bool
+	// CostModel, if not nil, simulates the times of events. It counts instructions as Profile does.
+	CostModel *CostModel
+	// Seed, if not 0, permutes the order of thread blocks and warps. It also delays the
+	// asynchronous copies of kernels (cp.async and the like) until the kernel waits for them.
+	Seed uint64
+	// Limits bound what modules and kernels may take from the process, for programs that run
+	// untrusted code.
+	Limits Limits
+	// ReuseAddresses gives the address of freed memory to the next allocation of its size (in units
+	// of 512 bytes), as drivers do, for programs that rely on it. By default an address is used
+	// only once. Every access to freed memory is then an error, even if a later allocation would
+	// otherwise hide it.
+	ReuseAddresses bool
+	// Check is the set of the sanitizer's optional checks, for Emulator.Findings.
+	Check Check
+}
+
+// Limits are the bounds that go beyond LimitMemory. LimitMemory covers everything that is device
+// memory: allocations, the variables of modules, the local and shared memory of the blocks that
+// run, and the heap of malloc in kernels. The stack of one thread is 512 KiB, as on devices.
+type Limits struct {
+	// Variables limits how many variables a module may declare by declarations that stand for
+	// several, like x<100>. 0 means 1,048,576. A module with more fails with
+	// CUDA_ERROR_OUT_OF_MEMORY.
+	Variables int
+	// HostMemory limits how much page-locked memory may be allocated at a time. 0 means 64 GiB.
+	// Beyond that, allocations fail with CUDA_ERROR_OUT_OF_MEMORY.
+	HostMemory uint64
+	// KernelTime is how long one kernel may run. A kernel that takes longer ends with
+	// CUDA_ERROR_LAUNCH_TIMEOUT, as on a device that drives a display, and the error has its line.
+	// 0 means no limit. Then closing an object that an endless kernel uses waits forever, and only
+	// Emulator.Close ends the kernel.
+	KernelTime time.Duration
+	// Print is how many bytes kernels may print in all. 0 means no limit, as with a driver. Further
+	// output is dropped.
+	Print int64
+}
+
+const (
+	defaultHost    = 64 << 30
+	defaultMemory  = 8 << 30
+	defaultVersion = 13000
+	defaultSMs     = 132
+)
+
+// withDefaults fills in defaults for fields that are zero.
+func (c Config) withDefaults() Config {
+	if c.Devices == 0 {
+		c.Devices = 1
+	}
+	c.Devices = max(c.Devices, 0)
+	if c.ComputeCapability == [2]int{} {
+		c.ComputeCapability = [2]int{9, 0}
+	}
+	if c.Name == "" {
+		c.Name = fmt.Sprintf("purecuda emulator (sm_%d%d)", c.ComputeCapability[0], c.ComputeCapability[1])
+	}
+	if c.Multiprocessors == 0 {
+		c.Multiprocessors = defaultSMs
+	}
+	if c.MemorySize == 0 {
+		c.MemorySize = defaultMemory
+	}
+	if c.LimitMemory == 0 || c.LimitMemory > c.MemorySize {
+		c.LimitMemory = c.MemorySize
+	}
+	if c.Limits.HostMemory == 0 {
+		c.Limits.HostMemory = defaultHost
+	}
+	if c.DriverVersion == 0 {
+		c.DriverVersion = defaultVersion
+	}
+	if c.Stdout == nil {
+		c.Stdout = os.Stdout
+	}
+	if c.Limits.Print > 0 {
+		c.Stdout = &limitedWriter{w: c.Stdout, left: c.Limits.Print}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// limitedWriter passes on a fixed number of bytes and then fails.
+type limitedWriter struct {
+	mu   sync.Mutex
+	w    io.Writer
+	left int64
+}
+
+var errPrinted = errors.New("emulator: kernels have printed as much as Config.Limits.Print allows")
+
+func (l *limitedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := min(int64(len(b)), l.left)
+	if n > 0 {
+		written, err := l.w.Write(b[:n])
+		l.left -= int64(written)
+		if err != nil {
+			return written, err
+		}
+	}
+	if n < int64(len(b)) {
+		return int(n), errPrinted
+	}
+	return int(n), nil
+}
+
+// Handles are numbers that are never reused, so that the handle of a destroyed object is
+// recognised. They start well above the special stream handles and the small integers that a caller
+// may pass by mistake.
+const (
+	firstHandle = 0x10000
+	handleStep  = 0x10
+)
+
+// register assigns a handle to an object.
+func (e *Emulator) register(object any) uintptr {
+	e.nextHandle += handleStep
+	e.handles[e.nextHandle] = object
+	if e.checks(CheckLeaks) {
+		e.made[e.nextHandle] = vm.Here()
+	}
+	return e.nextHandle
+}
+
+// forget makes a handle invalid.
+func (e *Emulator) forget(h uintptr) {
+	delete(e.handles, h)
+	delete(e.kept, h)
+	delete(e.made, h)
+}
+
+// keep makes an array that was handed out live as long as a handle.
+func (e *Emulator) keep(h uintptr, array any) { e.kept[h] = array }
+
+// find returns the object of a handle, or nil if it is not of type T.
+func find[T any](e *Emulator, h uintptr) *T {
+	p, _ := e.handles[h].(*T)
+	return p
+}
+
+// handleAt returns the object whose handle is argument i.
+func handleAt[T any](c call, i int) *T { return find[T](c.e, c.Word(i)) }
+
+// id returns a number for objects that need an identity but have no handle.
+func (e *Emulator) id() uint64 {
+	e.nextID++
+	return e.nextID
+}
+
+// thread is the driver's record of an operating-system thread: its stack of contexts and its
+// capture interaction mode.
+type thread struct {
+	id       uint64
+	stack    []*cudaContext
+	mode     cu.CUstreamCaptureMode // default 0, GLOBAL
+	callback bool                   // runs host functions; may not call CUDA
+}
+
+// thread returns the calling thread's record.
+func (e *Emulator) thread() *thread {
+	id := loader.ThreadID()
+	th := e.threads[id]
+	if th == nil {
+		th = &thread{id: id}
+		e.threads[id] = th
+	}
+	return th
+}
+
+// current returns the context on top of the stack.
+func (th *thread) current() *cudaContext {
+	if n := len(th.stack); n > 0 {
+		return th.stack[n-1]
+	}
+	return nil
+}
+
+// setCurrent replaces the top of the stack; nil pops it.
+func (th *thread) setCurrent(ctx *cudaContext) {
+	n := len(th.stack)
+	switch {
+	case ctx == nil && n > 0:
+		th.stack = th.stack[:n-1]
+	case ctx == nil:
+	case n > 0:
+		th.stack[n-1] = ctx
+	default:
+		th.stack = append(th.stack, ctx)
+	}
 }

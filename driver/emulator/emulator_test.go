@@ -2,10 +2,13 @@ package emulator_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -178,4 +181,256 @@ func work(d *driver.Driver, s cu.CUstream, add cu.CUfunction, v uint32) error {
 		return errors.New("wrong result")
 	}
 	return err
+}
+
+// journalData stays at the same address for the life of the program.
+var journalData byte
+
+func journalRig(t *testing.T) *rig {
+	t.Helper()
+	if onGPU {
+		t.Skip("what a driver writes a line about is its own")
+	}
+	return newRig(t)
+}
+
+func (r *rig) listen(f func()) cu.CUlogsCallbackHandle {
+	r.t.Helper()
+	fn := loader.NewCallback(func(uintptr) { f() })
+	var h cu.CUlogsCallbackHandle
+	r.ok(r.CuLogsRegisterCallback(cu.CUlogsCallback(fn), nil, &h))
+	return h
+}
+
+func (r *rig) fail() {
+	r.t.Helper()
+	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
+}
+
+// hostFunc enqueues a host function, after everything already queued for its thread.
+func (r *rig) hostFunc(f func()) {
+	r.t.Helper()
+	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(loader.NewCallback(func(uintptr) { f() })), nil))
+}
+
+func TestTheJournalTellsOfEachFailure(t *testing.T) {
+	r := journalRig(t)
+	told := make(chan uintptr, 8)
+	fn := loader.NewCallback(func(userData uintptr) { told <- userData })
+	data := unsafe.Pointer(&journalData)
+	var h cu.CUlogsCallbackHandle
+	r.ok(r.CuLogsRegisterCallback(cu.CUlogsCallback(fn), data, &h))
+	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
+	if got := <-told; got != uintptr(data) {
+		t.Errorf("told with %#x", got)
+	}
+	r.ok(r.CuLogsUnregisterCallback(h))
+	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
+	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(fn), nil)) // after everything queued for the same thread
+	if got := <-told; got != 0 {
+		t.Errorf("told with %#x after the end", got)
+	}
+}
+
+func TestAListenerIsNotToldAfterItsEnd(t *testing.T) {
+	r := journalRig(t)
+	busy, goOn := make(chan bool), make(chan bool)
+	r.hostFunc(func() { busy <- true; <-goOn })
+	<-busy
+	told := false
+	h := r.listen(func() { told = true })
+	r.fail()
+	r.ok(r.CuLogsUnregisterCallback(h))
+	close(goOn)
+	r.hostFunc(func() {})
+	r.settle()
+	if told {
+		t.Error("told of a call before its end, but after it")
+	}
+}
+
+func TestTheEndOfAListenerWaitsForIt(t *testing.T) {
+	r := journalRig(t)
+	begun := make(chan bool)
+	var ended atomic.Bool
+	h := r.listen(func() {
+		begun <- true
+		time.Sleep(50 * time.Millisecond)
+		ended.Store(true)
+	})
+	r.fail()
+	<-begun
+	r.ok(r.CuLogsUnregisterCallback(h))
+	if !ended.Load() {
+		t.Error("it still runs")
+	}
+}
+
+func TestAListenerMayEndItself(t *testing.T) {
+	r := journalRig(t)
+	var h cu.CUlogsCallbackHandle
+	done := make(chan error)
+	h = r.listen(func() { done <- r.CuLogsUnregisterCallback(h) })
+	r.fail()
+	r.ok(<-done)
+	r.want("again", r.CuLogsUnregisterCallback(h), cu.CUDA_ERROR_INVALID_VALUE)
+}
+
+func TestAListenerIsNotToldOfItsOwnFailures(t *testing.T) {
+	r := journalRig(t)
+	told := 0
+	h := r.listen(func() {
+		told++
+		r.want("a call in a listener", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_NOT_PERMITTED)
+	})
+	r.fail()
+	for range 3 {
+		r.hostFunc(func() {})
+		r.settle()
+	}
+	r.ok(r.CuLogsUnregisterCallback(h))
+	if told != 1 {
+		t.Errorf("told %d times of one failure", told)
+	}
+}
+
+// asking is a handler of log records that queries the emulator and calls CUDA.
+type asking struct {
+	slog.Handler
+	ask func()
+}
+
+func (h *asking) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h *asking) Handle(context.Context, slog.Record) error {
+	if ask := h.ask; ask != nil {
+		ask()
+	}
+	return nil
+}
+
+// askingRig is a rig whose log handler makes every query, and copies. A test with it that hangs has
+// deadlocked on itself.
+func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
+	t.Helper()
+	h := &asking{}
+	r := checkedRigWith(t, emulator.Config{Check: check, Log: slog.New(h)})
+	var s cu.CUstream
+	r.ok(r.CuStreamCreate(&s, uint32(cu.CU_STREAM_NON_BLOCKING)))
+	from, to := r.pinned(4), r.alloc(4)
+	var asks atomic.Bool
+	h.ask = func() {
+		told.Add(1)
+		r.emu.Findings()
+		r.emu.Leaks()
+		if !asks.CompareAndSwap(false, true) { // the copy itself may fail and be logged
+			return
+		}
+		defer asks.Store(false)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var old cu.CUcontext
+		if r.CuCtxGetCurrent(&old) != nil || r.CuCtxSetCurrent(r.ctx) != nil {
+			return // on the thread of host functions, or after the end
+		}
+		r.CuMemcpyHtoDAsync(to, unsafe.Pointer(&from[0]), 4, s)
+		r.CuStreamSynchronize(s)
+		r.CuCtxSetCurrent(old)
+	}
+	t.Cleanup(func() { r.CuStreamDestroy(s) })
+	watch := time.AfterFunc(time.Minute, func() { panic("the log's handler waits for a lock that is held") })
+	t.Cleanup(func() { watch.Stop() })
+	return r
+}
+
+func TestTheLogMayAskTheEmulator(t *testing.T) {
+	for _, p := range plants {
+		t.Run(p.name, func(t *testing.T) {
+			var told atomic.Int32
+			r := askingRig(t, p.check, &told)
+			p.run(r, false)
+			code(r.CuCtxSynchronize())
+			r.forgive = true
+			if told.Load() == 0 {
+				t.Error("nothing was logged")
+			}
+		})
+	}
+}
+
+func TestTheLogMayAskTheEmulatorAfterAFailedCall(t *testing.T) {
+	var told atomic.Int32
+	r := askingRig(t, 0, &told)
+	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
+	var m cu.CUmodule
+	text := cstr("no PTX")
+	if code(r.CuModuleLoadData(&m, unsafe.Pointer(text))) == 0 {
+		t.Error("loaded")
+	}
+	var tex cu.CUtexObject
+	r.want("a texture", r.CuTexObjectCreate(&tex, nil, nil, nil), cu.CUDA_ERROR_NOT_SUPPORTED)
+	if n := told.Load(); n < 4 {
+		t.Errorf("%d records", n)
+	}
+}
+
+// The loops are empty. Where goroutines share one thread, the queries themselves must let the
+// device work.
+func TestAskingAgainAndAgainEnds(t *testing.T) {
+	r := newRig(t)
+	s, start, end := r.stream(), r.event(0), r.event(0)
+	p := r.unwritten(1 << 20)
+	for name, ask := range map[string]func() cu.CUresult{
+		"stream":       func() cu.CUresult { return code(r.CuStreamQuery(s)) },
+		"event":        func() cu.CUresult { return code(r.CuEventQuery(end)) },
+		"elapsed time": func() cu.CUresult { var ms float32; return code(r.CuEventElapsedTime(&ms, start, end)) },
+	} {
+		r.ok(r.CuEventRecord(start, s))
+		r.ok(r.CuMemsetD8Async(p, 1, 1<<20, s))
+		r.ok(r.CuEventRecord(end, s))
+		got := cu.CUDA_ERROR_NOT_READY
+		for got == cu.CUDA_ERROR_NOT_READY {
+			got = ask()
+		}
+		if got != cu.CUDA_SUCCESS {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+const waiter = `.version 7.8
+.target sm_70
+.address_size 64
+.visible .entry waits(.param .u64 p, .param .u32 a, .param .u32 b)
+{
+	.reg .u64 %p;
+	.reg .u32 %v;
+	.reg .pred %again;
+	ld.param.u64 %p, [p];
+again:
+	ld.volatile.global.u32 %v, [%p];
+	setp.eq.u32 %again, %v, 0;
+	@%again bra again;
+	st.volatile.global.u32 [%p+4], 7;
+	ret;
+}`
+
+// A kernel that waits for the host yields to it.
+func TestAKernelMayWaitForTheHost(t *testing.T) {
+	r := newRig(t)
+	f, s, words := r.function(r.module(waiter), "waits"), r.stream(), r.pinned(8)
+	flag, answer := (*uint32)(unsafe.Pointer(&words[0])), (*uint32)(unsafe.Pointer(&words[4]))
+	atomic.StoreUint32(flag, 0)
+	atomic.StoreUint32(answer, 0)
+	var p cu.CUdeviceptr
+	r.ok(r.CuMemHostGetDevicePointer(&p, unsafe.Pointer(flag), 0))
+	r.ok(r.launch(f, s, p, 0, 0))
+	for range 10 {
+		r.want("while it waits", r.CuStreamQuery(s), cu.CUDA_ERROR_NOT_READY)
+	}
+	atomic.StoreUint32(flag, 1)
+	r.ok(r.CuStreamSynchronize(s))
+	if got := atomic.LoadUint32(answer); got != 7 {
+		t.Errorf("the kernel wrote %d", got)
+	}
 }

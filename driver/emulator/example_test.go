@@ -210,3 +210,16 @@ func ExampleSemaphore() {
 	fmt.Println(errors.Join(p.s.Do(signal), theirs.Wait(context.Background(), 3)), theirs.Value())
 	// Output: <nil> 3
 }
+
+func ExampleRefused() {
+	for _, f := range []cu.Function{cu.FnCuMemAlloc, cu.FnCuIpcGetMemHandle} {
+		if what, refused := emulator.Refused(f.Symbol()); refused {
+			fmt.Printf("%v is refused: there is no emulation of %s\n", f, what)
+		} else {
+			fmt.Printf("%v is implemented\n", f)
+		}
+	}
+	// Output:
+	// cuMemAlloc is implemented
+	// cuIpcGetMemHandle is refused: there is no emulation of memory and events of other processes
+}

@@ -230,113 +230,6 @@ func TestDestroyedExecutableFinishesItsLaunch(t *testing.T) {
 	}
 }
 
-func TestUpdateTakesOverParameters(t *testing.T) {
-	r := newRig(t)
-	p, s := r.alloc(16), r.stream()
-	m := r.module(testPTX)
-	store, add := r.function(m, "store"), r.function(m, "add")
-	build := func(f cu.CUfunction, v uint32, fill byte) cu.CUgraph {
-		return r.captured(s, func() {
-			r.ok(r.CuMemsetD8Async(p, fill, 8, s))
-			r.ok(r.launch(f, s, p, 0, v))
-		})
-	}
-	x := r.instantiate(build(store, 1, 0))
-	var info cu.CUgraphExecUpdateResultInfo
-	r.ok(r.CuGraphExecUpdate(x, build(add, 2, 1), &info))
-	r.ok(r.CuGraphLaunch(x, s))
-	r.ok(r.CuStreamSynchronize(s))
-	r.wantWords("updated", p, 0x01010103, 0x01010101)
-}
-
-func TestUpdateOfFills(t *testing.T) {
-	r := newRig(t)
-	p := r.alloc(256)
-	build := func(height, width uintptr) cu.CUgraph {
-		g := r.graph()
-		var n cu.CUgraphNode
-		set := cu.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: width, Height: height, Pitch: 64, Value: 3}
-		r.ok(r.CuGraphAddMemsetNode(&n, g, nil, 0, &set, r.ctx))
-		return g
-	}
-	var info cu.CUgraphExecUpdateResultInfo
-	flat := r.instantiate(build(1, 4))
-	r.want("1D width", r.CuGraphExecUpdate(flat, build(1, 8), &info), 0)
-	r.want("1D to 2D", r.CuGraphExecUpdate(flat, build(2, 4), &info), cu.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
-	if info.Result != cu.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED {
-		t.Errorf("reason %v", info.Result)
-	}
-	square := r.instantiate(build(2, 4))
-	r.want("2D the same", r.CuGraphExecUpdate(square, build(2, 4), &info), 0)
-	r.want("2D width", r.CuGraphExecUpdate(square, build(2, 8), &info), cu.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
-}
-
-func TestParametersOfOtherNodesOfAnExecutable(t *testing.T) {
-	r := newRig(t)
-	p, q, s := r.alloc(64), r.alloc(64), r.stream()
-	g := r.graph()
-	var fill, cp, host cu.CUgraphNode
-	set := cu.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: 4, Height: 1, Value: 3}
-	r.ok(r.CuGraphAddMemsetNode(&fill, g, nil, 0, &set, r.ctx))
-	move := cu.CUDA_MEMCPY3D{
-		SrcMemoryType: cu.CU_MEMORYTYPE_DEVICE, SrcDevice: p, DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: q,
-		WidthInBytes: 8, Height: 1, Depth: 1,
-	}
-	r.ok(r.CuGraphAddMemcpyNode(&cp, g, &fill, 1, &move, r.ctx))
-	var calls []uintptr
-	fn := cu.CUhostFn(loader.NewCallback(func(data uintptr) { calls = append(calls, data) }))
-	tokens := make([]byte, 2)
-	r.ok(r.CuGraphAddHostNode(&host, g, &cp, 1, &cu.CUDA_HOST_NODE_PARAMS{Fn: fn, UserData: unsafe.Pointer(&tokens[0])}))
-	x := r.instantiate(g)
-	set.Value = 4
-	r.ok(r.CuGraphExecMemsetNodeSetParams(x, fill, &set, r.ctx))
-	move.DstDevice = q + 8
-	r.ok(r.CuGraphExecMemcpyNodeSetParams(x, cp, &move, r.ctx))
-	r.ok(r.CuGraphExecHostNodeSetParams(x, host, &cu.CUDA_HOST_NODE_PARAMS{Fn: fn, UserData: unsafe.Pointer(&tokens[1])}))
-	r.ok(r.CuGraphLaunch(x, s))
-	r.ok(r.CuStreamSynchronize(s))
-	r.wantWords("changed", q, 0, 0, 4, 4)
-	if len(calls) != 1 || calls[0] != uintptr(unsafe.Pointer(&tokens[1])) {
-		t.Errorf("host calls %x", calls)
-	}
-	move.Height = 2
-	move.SrcPitch, move.DstPitch = 16, 16
-	r.want("2D copy", r.CuGraphExecMemcpyNodeSetParams(x, cp, &move, r.ctx), invalidValue)
-	var got cu.CUDA_MEMSET_NODE_PARAMS
-	r.ok(r.CuGraphMemsetNodeGetParams(fill, &got))
-	if got.Value != 3 || got.Width != 4 {
-		t.Errorf("the graph's node has %+v", got)
-	}
-	var back cu.CUDA_MEMCPY3D
-	r.ok(r.CuGraphMemcpyNodeGetParams(cp, &back))
-	if back.DstDevice != q || back.WidthInBytes != 8 {
-		t.Errorf("the graph's node has %+v", back)
-	}
-}
-
-func TestDisabledNodesDoNothing(t *testing.T) {
-	r := newRig(t)
-	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
-	g := r.graph()
-	a := r.addKernel(g, add, p, 0, 1)
-	r.addKernel(g, add, p, 0, 10, a)
-	var e cu.CUgraphNode
-	r.ok(r.CuGraphAddEmptyNode(&e, g, nil, 0))
-	x := r.instantiate(g)
-	r.ok(r.CuGraphNodeSetEnabled(x, a, 0))
-	var on uint32
-	r.ok(r.CuGraphNodeGetEnabled(x, a, &on))
-	if on != 0 {
-		t.Error("still enabled")
-	}
-	r.ok(r.CuGraphLaunch(x, s))
-	r.ok(r.CuGraphNodeSetEnabled(x, a, 1))
-	r.ok(r.CuGraphLaunch(x, s))
-	r.ok(r.CuStreamSynchronize(s))
-	r.wantWords("launches", p, 21)
-	r.want("an empty node", r.CuGraphNodeSetEnabled(x, e, 0), invalidValue)
-}
-
 func TestChildGraphs(t *testing.T) {
 	r := newRig(t)
 	p, s, shift := r.alloc(4), r.stream(), r.kernel("shift")
@@ -604,145 +497,6 @@ func TestTaggedNodes(t *testing.T) {
 	r.want("reserved field", r.CuGraphAddNode(&n, g, nil, nil, 0, m), invalidValue)
 }
 
-// conditionalPTX counts down p[0] and sets a conditional handle to the remaining count.
-const conditionalPTX = `
-.version 8.3
-.target sm_90
-.address_size 64
-.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
-.visible .entry countdown(.param .u64 p, .param .u64 handle)
-{
-	.reg .b32 %r<3>;
-	.reg .b64 %rd<3>;
-	ld.param.u64 %rd1, [p];
-	ld.param.u64 %rd2, [handle];
-	ld.global.u32 %r1, [%rd1];
-	add.u32 %r2, %r1, -1;
-	st.global.u32 [%rd1], %r2;
-	{
-		.param .b64 param0;
-		st.param.b64 [param0], %rd2;
-		.param .b32 param1;
-		st.param.b32 [param1], %r2;
-		call.uni cudaGraphSetConditional, (param0, param1);
-	}
-	ret;
-}
-.visible .entry set(.param .u64 p, .param .u64 handle)
-{
-	.reg .b32 %r<3>;
-	.reg .b64 %rd<3>;
-	ld.param.u64 %rd1, [p];
-	ld.param.u64 %rd2, [handle];
-	ld.global.u32 %r1, [%rd1];
-	{
-		.param .b64 param0;
-		st.param.b64 [param0], %rd2;
-		.param .b32 param1;
-		st.param.b32 [param1], %r1;
-		call.uni cudaGraphSetConditional, (param0, param1);
-	}
-	ret;
-}
-`
-
-// conditional adds a node of the form after a node, with its body graphs.
-func (r *rig) conditional(g cu.CUgraph, form cu.CUgraphConditionalNodeType, size int, h cu.CUgraphConditionalHandle, after ...cu.CUgraphNode) []cu.CUgraph {
-	r.t.Helper()
-	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_CONDITIONAL}
-	*p.Conditional() = cu.CUDA_CONDITIONAL_NODE_PARAMS{Handle: h, Type: form, Size: uint32(size), Ctx: r.ctx}
-	var n cu.CUgraphNode
-	r.ok(r.CuGraphAddNode(&n, g, first(after), nil, uintptr(len(after)), p))
-	return append([]cu.CUgraph(nil), unsafe.Slice(p.Conditional().PhGraph_out, size)...)
-}
-
-// setter returns a kernel node with arguments (p, handle).
-func (r *rig) setter(g cu.CUgraph, f cu.CUfunction, p cu.CUdeviceptr, h cu.CUgraphConditionalHandle) cu.CUgraphNode {
-	r.t.Helper()
-	params := &struct {
-		p, h uint64
-		list [2]unsafe.Pointer
-	}{p: uint64(p), h: uint64(h)}
-	params.list = [2]unsafe.Pointer{unsafe.Pointer(&params.p), unsafe.Pointer(&params.h)}
-	var n cu.CUgraphNode
-	r.ok(r.CuGraphAddKernelNode(&n, g, nil, 0, &cu.CUDA_KERNEL_NODE_PARAMS{
-		Func: f, GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1, KernelParams: &params.list[0],
-	}))
-	return n
-}
-
-func TestWhileNodeRepeatsItsBody(t *testing.T) {
-	r := newRig(t)
-	p, s, add := r.alloc(8), r.stream(), r.kernel("add")
-	countdown := r.function(r.module(conditionalPTX), "countdown")
-	g := r.graph()
-	var h cu.CUgraphConditionalHandle
-	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 1, cu.CU_GRAPH_COND_ASSIGN_DEFAULT))
-	body := r.conditional(g, cu.CU_GRAPH_COND_TYPE_WHILE, 1, h)[0]
-	r.setter(body, countdown, p, h)
-	r.addKernel(body, add, p, 1, 1)
-	x := r.instantiate(g)
-	for range 2 {
-		r.ok(r.CuMemsetD32(p, 50, 1))
-		r.ok(r.CuCtxSynchronize())
-		r.ok(r.CuGraphLaunch(x, s))
-		r.ok(r.CuStreamSynchronize(s))
-	}
-	r.wantWords("iterations", p, 0, 100)
-}
-
-func TestIfElseAndSwitchNodes(t *testing.T) {
-	r := newRig(t)
-	p, s, add := r.alloc(32), r.stream(), r.kernel("add")
-	set := r.function(r.module(conditionalPTX), "set")
-	g := r.graph()
-	var hi, hs cu.CUgraphConditionalHandle
-	r.ok(r.CuGraphConditionalHandleCreate(&hi, g, r.ctx, 0, 0))
-	r.ok(r.CuGraphConditionalHandleCreate(&hs, g, r.ctx, 0, 0))
-	ifBodies := r.conditional(g, cu.CU_GRAPH_COND_TYPE_IF, 2, hi, r.setter(g, set, p, hi))
-	cases := r.conditional(g, cu.CU_GRAPH_COND_TYPE_SWITCH, 3, hs, r.setter(g, set, p+4, hs))
-	for i, b := range append(ifBodies, cases...) {
-		r.addKernel(b, add, p, uint32(2+i), 1)
-	}
-	x := r.instantiate(g)
-	for _, in := range [][2]uint32{{1, 0}, {0, 2}, {5, 3}} {
-		r.ok(r.CuMemsetD32(p, in[0], 1))
-		r.ok(r.CuMemsetD32(p+4, in[1], 1))
-		r.ok(r.CuCtxSynchronize())
-		r.ok(r.CuGraphLaunch(x, s))
-		r.ok(r.CuStreamSynchronize(s))
-	}
-	r.wantWords("branches", p, 5, 3, 2, 1, 1, 0, 1)
-}
-
-func TestBadConditionals(t *testing.T) {
-	r := newRig(t)
-	g, other := r.graph(), r.graph()
-	var h cu.CUgraphConditionalHandle
-	r.want("flags", r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 0, 8), invalidValue)
-	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, 0, 0))
-	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_CONDITIONAL}
-	try := func(what string, g cu.CUgraph, form cu.CUgraphConditionalNodeType, size uint32) {
-		t.Helper()
-		*p.Conditional() = cu.CUDA_CONDITIONAL_NODE_PARAMS{Handle: h, Type: form, Size: size, Ctx: r.ctx}
-		r.want(what, r.CuGraphAddNode(new(cu.CUgraphNode), g, nil, nil, 0, p), invalidValue)
-	}
-	try("IF with three bodies", g, cu.CU_GRAPH_COND_TYPE_IF, 3)
-	try("WHILE with two bodies", g, cu.CU_GRAPH_COND_TYPE_WHILE, 2)
-	try("no bodies", g, cu.CU_GRAPH_COND_TYPE_IF, 0)
-	try("handle of another graph", other, cu.CU_GRAPH_COND_TYPE_IF, 1)
-	var x cu.CUgraphExec
-	params := cu.CUDA_GRAPH_INSTANTIATE_PARAMS{}
-	r.want("handle without a node", r.CuGraphInstantiateWithParams(&x, g, &params), invalidValue)
-	if params.Result_out != cu.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED {
-		t.Errorf("reason %v", params.Result_out)
-	}
-	r.conditional(g, cu.CU_GRAPH_COND_TYPE_IF, 1, h)
-	try("second node for a handle", g, cu.CU_GRAPH_COND_TYPE_IF, 1)
-	var twin cu.CUgraph
-	r.want("clone", r.CuGraphClone(&twin, g), cu.CUDA_ERROR_NOT_SUPPORTED)
-}
-
 func TestLaunchOfAGraphIsNotCaptured(t *testing.T) {
 	r := newRig(t)
 	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
@@ -757,4 +511,51 @@ func TestLaunchOfAGraphIsNotCaptured(t *testing.T) {
 		r.want(what, call(), unsupported)
 		r.want(what+": end", r.endCapture(s), invalidated)
 	}
+}
+
+// User objects are reference-counted. The last release destroys an object, and releasing more
+// references than exist fails.
+func TestReferencesOfUserObjectsAreCounted(t *testing.T) {
+	r := newRig(t)
+	destroyed := make(chan uintptr, 4)
+	fn := cu.CUhostFn(loader.NewCallback(func(data uintptr) { destroyed <- data }))
+	data := new([4]byte)
+	var u cu.CUuserObject
+	r.ok(r.CuUserObjectCreate(&u, unsafe.Pointer(data), fn, 1, uint32(cu.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)))
+	r.ok(r.CuUserObjectRetain(u, 2))
+	r.ok(r.CuUserObjectRelease(u, 2))
+	g := r.graph()
+	r.ok(r.CuGraphRetainUserObject(g, u, 2, 0))
+	r.ok(r.CuUserObjectRelease(u, 1))
+	select {
+	case <-destroyed:
+		t.Fatal("destroyed while a graph holds it")
+	default:
+	}
+	r.ok(r.CuGraphReleaseUserObject(g, u, 1))
+	r.ok(r.CuGraphReleaseUserObject(g, u, 1))
+	last := func() {
+		t.Helper()
+		select {
+		case got := <-destroyed:
+			if got != uintptr(unsafe.Pointer(data)) {
+				t.Errorf("destroyed with %#x", got)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("not destroyed with its last reference in 20 s")
+		}
+	}
+	last()
+	if r.emu != nil { // a driver does not survive these
+		r.want("a reference too many", r.CuUserObjectRelease(u, 1), cu.CUDA_ERROR_INVALID_VALUE)
+	}
+	var other cu.CUuserObject
+	r.ok(r.CuUserObjectCreate(&other, unsafe.Pointer(data), fn, 2, uint32(cu.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)))
+	r.want("none", r.CuUserObjectRelease(other, 0), cu.CUDA_ERROR_INVALID_VALUE)
+	if r.emu != nil {
+		r.want("more than there are", r.CuUserObjectRelease(other, 3), cu.CUDA_ERROR_INVALID_VALUE)
+	}
+	r.ok(r.CuUserObjectRelease(other, 1))
+	r.ok(r.CuUserObjectRelease(other, 1))
+	last()
 }

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"encoding/binary"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
@@ -190,4 +191,247 @@ func fromExtra(block []byte, extra *unsafe.Pointer) result {
 			return errInvalidValue
 		}
 	}
+}
+
+// launchAttrs are the attributes of a launch or a kernel node. Attributes that only steer the
+// hardware of a real device are stored and returned, but have no effect.
+type launchAttrs struct {
+	cooperative   int32
+	cluster       vm.Dim3
+	priority      int32
+	hasPriority   bool
+	serialization int32
+	others        map[cu.CUlaunchAttributeID]cu.CUlaunchAttributeValue
+
+	atStart, atEnd *event // programmatic and launch completion events
+}
+
+func (a *launchAttrs) set(c call, id cu.CUlaunchAttributeID, v *cu.CUlaunchAttributeValue) result {
+	switch id {
+	case cu.CU_LAUNCH_ATTRIBUTE_IGNORE:
+	case cu.CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+		if *v.Cooperative() < 0 || *v.Cooperative() > 1 {
+			return errInvalidValue
+		}
+		a.cooperative = *v.Cooperative()
+	case cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+		d := v.ClusterDim()
+		a.cluster = vm.Dim3{X: d.X, Y: d.Y, Z: d.Z}
+	case cu.CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		a.priority, a.hasPriority = *v.Priority(), true
+	case cu.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+		a.serialization = *v.ProgrammaticStreamSerializationAllowed()
+	case cu.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+		return eventAttribute(c, uintptr(v.ProgrammaticEvent().Event), &a.atStart)
+	case cu.CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+		return eventAttribute(c, uintptr(v.LaunchCompletionEvent().Event), &a.atEnd)
+	case cu.CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+		return errNotSupported
+	default:
+		if !keptAttribute(id) {
+			return errInvalidValue
+		}
+		others := map[cu.CUlaunchAttributeID]cu.CUlaunchAttributeValue{id: *v}
+		for k, old := range a.others {
+			if k != id {
+				others[k] = old
+			}
+		}
+		a.others = others // never changed in place: copies of a share it
+	}
+	return success
+}
+
+func eventAttribute(c call, h uintptr, to **event) result {
+	ev := find[event](c.e, h)
+	if ev == nil {
+		return errInvalidHandle
+	}
+	*to = ev
+	return success
+}
+
+// keptAttribute reports whether an attribute is stored but has no effect here.
+func keptAttribute(id cu.CUlaunchAttributeID) bool {
+	switch id {
+	case cu.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+		cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+		cu.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
+		cu.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
+		cu.CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION,
+		cu.CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+		cu.CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING,
+		cu.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+		return true
+	}
+	return false
+}
+
+func (a *launchAttrs) get(id cu.CUlaunchAttributeID, out *cu.CUlaunchAttributeValue) result {
+	*out = cu.CUlaunchAttributeValue{}
+	switch id {
+	case cu.CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+		*out.Cooperative() = a.cooperative
+	case cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+		d := out.ClusterDim()
+		d.X, d.Y, d.Z = a.cluster.X, a.cluster.Y, a.cluster.Z
+	case cu.CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		*out.Priority() = a.priority
+	case cu.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+		*out.ProgrammaticStreamSerializationAllowed() = a.serialization
+	default:
+		if !keptAttribute(id) {
+			return errInvalidValue
+		}
+		*out = a.others[id]
+	}
+	return success
+}
+
+// events records the events of the launch. A kernel starts and ends as one step here, so both
+// events are recorded after it.
+func (a *launchAttrs) events(s *stream) result {
+	for _, ev := range []*event{a.atStart, a.atEnd} {
+		if ev != nil {
+			ev.record(s)
+		}
+	}
+	return success
+}
+
+// The launches of CUDA before 4.0: block, shared memory and parameters are state of the function.
+
+// oldLaunch is that state.
+type oldLaunch struct {
+	block  vm.Dim3
+	shared uint32
+	size   uint32 // of the parameters
+	params [oldParameters]byte
+}
+
+// oldParameters is the size of the parameter buffer.
+const oldParameters = 4096
+
+var oldLaunchFunctions = functions{
+	"cuFuncSetBlockShape": {cuFuncSetBlockShape, current},
+	"cuFuncSetSharedSize": {cuFuncSetSharedSize, current},
+	"cuParamSetSize":      {cuParamSetSize, current},
+	"cuParamSeti":         {cuParamSeti, current},
+	"cuParamSetf":         {cuParamSeti, current}, // the same bits
+	"cuParamSetv":         {cuParamSetv, current},
+	"cuLaunch":            {cuLaunch, current},
+	"cuLaunchGrid":        {cuLaunchGrid, current},
+	"cuLaunchGridAsync":   {cuLaunchGridAsync, current},
+}
+
+// oldAt returns the function of argument 0 with its state.
+func oldAt(c call) (*kernelFunc, *oldLaunch, result) {
+	f, r := functionAt(c, 0)
+	if r != success {
+		return nil, nil, r
+	}
+	if f.old == nil {
+		f.old = &oldLaunch{block: vm.Dim3{X: 1, Y: 1, Z: 1}}
+	}
+	return f, f.old, success
+}
+
+func cuFuncSetBlockShape(c call) result {
+	f, old, r := oldAt(c)
+	if r != success {
+		return r
+	}
+	n := kernelNode{fn: f, grid: vm.Dim3{X: 1, Y: 1, Z: 1}, block: vm.Dim3{X: c.Uint32(1), Y: c.Uint32(2), Z: c.Uint32(3)}}
+	if r := n.check(); r != success {
+		return r
+	}
+	old.block = n.block
+	return success
+}
+
+func cuFuncSetSharedSize(c call) result {
+	f, old, r := oldAt(c)
+	switch {
+	case r != success:
+		return r
+	case int64(c.Uint32(1)) > int64(f.settings.maxDynamicShared):
+		return errInvalidValue
+	}
+	old.shared = c.Uint32(1)
+	return success
+}
+
+func cuParamSetSize(c call) result {
+	_, old, r := oldAt(c)
+	switch {
+	case r != success:
+		return r
+	case c.Uint32(1) > oldParameters:
+		return errInvalidValue
+	}
+	old.size = c.Uint32(1)
+	return success
+}
+
+// bytes returns the parameter buffer's n bytes at the offset in argument 1.
+func (old *oldLaunch) bytes(c call, n uint64) ([]byte, result) {
+	at := int64(c.Int32(1))
+	if at < 0 || uint64(at)+n > oldParameters {
+		return nil, errInvalidValue
+	}
+	return old.params[at : uint64(at)+n], success
+}
+
+func cuParamSeti(c call) result {
+	_, old, r := oldAt(c)
+	if r != success {
+		return r
+	}
+	b, r := old.bytes(c, 4)
+	if r != success {
+		return r
+	}
+	binary.LittleEndian.PutUint32(b, c.Uint32(2))
+	return success
+}
+
+func cuParamSetv(c call) result {
+	_, old, r := oldAt(c)
+	if r != success {
+		return r
+	}
+	n := c.Uint32(3)
+	b, r := old.bytes(c, uint64(n))
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(2) == nil:
+		return errInvalidValue
+	}
+	copy(b, unsafe.Slice((*byte)(c.Ptr(2)), n))
+	return success
+}
+
+func cuLaunch(c call) result { return launchOld(c, 1, 1, 0) }
+
+func cuLaunchGrid(c call) result { return launchOld(c, c.Int32(1), c.Int32(2), 0) }
+
+func cuLaunchGridAsync(c call) result {
+	return launchOld(c, c.Int32(1), c.Int32(2), c.Word(3))
+}
+
+// launchOld launches with the function's state.
+func launchOld(c call, width, height int32, stream uintptr) result {
+	f, old, r := oldAt(c)
+	switch {
+	case r != success:
+		return r
+	case width <= 0 || height <= 0:
+		return errInvalidValue
+	}
+	spec := launchSpec{
+		fn: f.handle, block: old.block, shared: old.shared, packed: old.params[:old.size],
+		grid: vm.Dim3{X: uint32(width), Y: uint32(height), Z: 1},
+	}
+	return launch(c, stream, &spec, launchAttrs{})
 }

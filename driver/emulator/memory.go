@@ -1,6 +1,8 @@
 package emulator
 
 import (
+	"unsafe"
+
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/advice"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
@@ -210,5 +212,328 @@ func cuMemGetAddressRange(c call) result {
 	if p := at[uintptr](c, 1); p != nil {
 		*p = uintptr(r.Size)
 	}
+	return success
+}
+
+// Page-locked memory is ordinary Go memory that does not move. With unified addressing, a kernel
+// reaches it at its host address. It is therefore a region of the device's address space like any
+// other, and the region keeps it alive.
+
+var hostMemoryFunctions = functions{
+	"cuMemHostAlloc":               {cuMemHostAlloc, currentUnsafe},
+	"cuMemAllocHost_v2":            {cuMemAllocHost, currentUnsafe},
+	"cuMemFreeHost":                {cuMemFreeHost, currentUnsafe},
+	"cuMemHostRegister_v2":         {cuMemHostRegister, currentUnsafe},
+	"cuMemHostUnregister":          {cuMemHostUnregister, currentUnsafe},
+	"cuMemHostGetDevicePointer_v2": {cuMemHostGetDevicePointer, current},
+	"cuMemHostGetFlags":            {cuMemHostGetFlags, current},
+}
+
+var managedFunctions = functions{
+	"cuMemAllocManaged": {cuMemAllocManaged, currentUnsafe},
+}
+
+const (
+	pageSize          = 4096
+	hostAllocFlags    = cu.CU_MEMHOSTALLOC_PORTABLE | cu.CU_MEMHOSTALLOC_DEVICEMAP | cu.CU_MEMHOSTALLOC_WRITECOMBINED
+	hostRegisterFlags = cu.CU_MEMHOSTREGISTER_PORTABLE | cu.CU_MEMHOSTREGISTER_DEVICEMAP |
+		cu.CU_MEMHOSTREGISTER_IOMEMORY | cu.CU_MEMHOSTREGISTER_READ_ONLY
+)
+
+// newPages makes zeroed memory that is aligned to a page.
+func newPages(size uint64) ([]byte, bool) {
+	b, err := vm.NewBuffer(size + pageSize)
+	if err != nil || size == 0 {
+		return nil, false
+	}
+	skip := -uintptr(unsafe.Pointer(&b[0])) % pageSize
+	return b[skip : uint64(skip)+size : uint64(skip)+size], true
+}
+
+// mapHost makes host memory known to the device.
+func (e *Emulator) mapHost(b []byte, a *allocation, kind vm.RegionKind) result {
+	addr, err := e.mem.MapHost(b, vm.AllocOptions{Kind: kind, Tag: a.by, User: a})
+	if err != nil {
+		return cu.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+	}
+	a.addr, a.size, a.id = addr, uint64(len(b)), e.id()
+	return success
+}
+
+func cuMemHostAlloc(c call) result { return allocHost(c, c.Uint32(2), "cuMemHostAlloc") }
+
+func cuMemAllocHost(c call) result { return allocHost(c, 0, "cuMemAllocHost") }
+
+func allocHost(c call, flags uint32, by string) result {
+	out, size := at[unsafe.Pointer](c, 0), c.Uint64(1)
+	if out == nil || flags&^uint32(hostAllocFlags) != 0 {
+		return errInvalidValue
+	}
+	if size == 0 {
+		*out = nil
+		return success
+	}
+	if size > c.e.cfg.Limits.HostMemory || c.e.hostBytes > c.e.cfg.Limits.HostMemory-size {
+		return errOutOfMemory
+	}
+	b, ok := newPages(size)
+	if !ok {
+		return errOutOfMemory
+	}
+	a := &allocation{kind: pageLocked, ctx: c.ctx, dev: c.ctx.dev, hostFlags: flags | cu.CU_MEMHOSTALLOC_DEVICEMAP, by: by}
+	if r := c.e.mapHost(b, a, vm.RegionHost); r != success {
+		return r
+	}
+	c.e.hostBytes += size
+	*out = unsafe.Pointer(&b[0])
+	return success
+}
+
+// hostAt returns the page-locked allocation that contains the pointer of argument i.
+func hostAt(c call, i int) *allocation {
+	a := c.e.allocationAt(c.Uint64(i))
+	if a == nil || (a.kind != pageLocked && a.kind != registered) {
+		return nil
+	}
+	return a
+}
+
+func cuMemFreeHost(c call) result {
+	if c.Word(0) == 0 {
+		return success
+	}
+	a := hostAt(c, 0)
+	if a == nil || a.kind != pageLocked || a.addr != c.Uint64(0) {
+		return errInvalidValue
+	}
+	a.dev.wait()
+	c.e.release(a, "cuMemFreeHost")
+	return c.ctx.dev.fault
+}
+
+// cuMemHostRegister keeps a reference to the caller's memory until it is unregistered, which is the
+// purpose of the function.
+func cuMemHostRegister(c call) result {
+	p, size, flags := c.Ptr(0), c.Uint64(1), c.Uint32(2)
+	if p == nil || size == 0 || flags&^uint32(hostRegisterFlags) != 0 {
+		return errInvalidValue
+	}
+	if old := hostAt(c, 0); old != nil && old.kind == pageLocked {
+		return errInvalidValue
+	}
+	a := &allocation{kind: registered, ctx: c.ctx, dev: c.ctx.dev, hostFlags: flags | cu.CU_MEMHOSTREGISTER_DEVICEMAP, by: "cuMemHostRegister"}
+	return c.e.mapHost(unsafe.Slice((*byte)(p), size), a, vm.RegionHost)
+}
+
+func cuMemHostUnregister(c call) result {
+	a := hostAt(c, 0)
+	switch {
+	case c.Word(0) == 0:
+		return errInvalidValue
+	case a != nil && (a.kind == pageLocked || a.addr != c.Uint64(0)):
+		return errInvalidValue
+	case a == nil:
+		return cu.CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
+	}
+	a.dev.wait()
+	c.e.release(a, "cuMemHostUnregister")
+	return c.ctx.dev.fault
+}
+
+func cuMemHostGetDevicePointer(c call) result {
+	if c.Ptr(0) == nil || c.Uint32(2) != 0 || hostAt(c, 1) == nil {
+		return errInvalidValue
+	}
+	return put(c, 0, cu.CUdeviceptr(c.Uint64(1)))
+}
+
+func cuMemHostGetFlags(c call) result {
+	a := hostAt(c, 1)
+	if a == nil {
+		return errInvalidValue
+	}
+	return put(c, 0, a.hostFlags)
+}
+
+// cuMemAllocManaged makes memory that host and device see at one address. There is nothing to
+// migrate.
+func cuMemAllocManaged(c call) result {
+	size, flags := c.Uint64(1), c.Uint32(2)
+	if c.Ptr(0) == nil || size == 0 ||
+		(flags != uint32(cu.CU_MEM_ATTACH_GLOBAL) && flags != uint32(cu.CU_MEM_ATTACH_HOST)) {
+		return errInvalidValue
+	}
+	if !c.ctx.dev.charge(size) {
+		return errOutOfMemory
+	}
+	b, ok := newPages(size)
+	if !ok {
+		c.ctx.dev.refund(size)
+		return errOutOfMemory
+	}
+	a := &allocation{kind: managedMemory, ctx: c.ctx, dev: c.ctx.dev, by: "cuMemAllocManaged"}
+	if r := c.e.mapHost(b, a, vm.RegionManaged); r != success {
+		return r
+	}
+	return put(c, 0, cu.CUdeviceptr(a.addr))
+}
+
+var pointerFunctions = functions{
+	"cuPointerGetAttribute":  {cuPointerGetAttribute, afterInit},
+	"cuPointerGetAttributes": {cuPointerGetAttributes, afterInit},
+	"cuPointerSetAttribute":  {cuPointerSetAttribute, afterInit},
+}
+
+func cuPointerGetAttribute(c call) result {
+	if c.Ptr(0) == nil {
+		return errInvalidValue
+	}
+	return c.pointerAttribute(c.Ptr(0), cu.CUpointer_attribute(c.Uint32(1)), c.Uint64(2))
+}
+
+// cuPointerGetAttributes returns zeros for an unknown pointer.
+func cuPointerGetAttributes(c call) result {
+	n := int(c.Uint32(0))
+	attrs, data := list[cu.CUpointer_attribute](c, 1, n), list[unsafe.Pointer](c, 2, n)
+	if n == 0 || attrs == nil || data == nil {
+		return errInvalidValue
+	}
+	addr := c.Uint64(3)
+	for i, attr := range attrs {
+		if data[i] == nil {
+			return errInvalidValue
+		}
+		if c.pointerAttribute(data[i], attr, addr) != success {
+			clear(unsafe.Slice((*byte)(data[i]), attributeSize(attr)))
+			if attr == cu.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL {
+				*(*int32)(data[i]) = -2
+			}
+		}
+	}
+	return success
+}
+
+// attributeSize returns the size of the value that a pointer attribute writes.
+func attributeSize(attr cu.CUpointer_attribute) int {
+	switch attr {
+	case cu.CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+		return 16
+	case cu.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, cu.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+		cu.CU_POINTER_ATTRIBUTE_IS_MANAGED, cu.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+		cu.CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, cu.CU_POINTER_ATTRIBUTE_MAPPED,
+		cu.CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, cu.CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
+		cu.CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+		return 4
+	}
+	return 8
+}
+
+// isHost reports whether the memory is in the host's address space.
+func (a *allocation) isHost() bool { return a.kind == pageLocked || a.kind == registered }
+
+// pointerAttribute stores one attribute of the memory at addr.
+func (c call) pointerAttribute(out unsafe.Pointer, attr cu.CUpointer_attribute, addr uint64) result {
+	region, ok := c.e.mem.Find(addr)
+	if !ok {
+		return errInvalidValue
+	}
+	a, _ := region.User.(*allocation)
+	if a == nil {
+		a = &allocation{addr: region.Addr, size: region.Size, dev: c.e.deviceOf(region)}
+	}
+	word := func(v uint32) { *(*uint32)(out) = v }
+	long := func(v uint64) { *(*uint64)(out) = v }
+	switch attr {
+	case cu.CU_POINTER_ATTRIBUTE_CONTEXT:
+		if a.ctx == nil {
+			long(0)
+		} else {
+			long(uint64(a.ctx.handle))
+		}
+	case cu.CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+		if a.isHost() {
+			word(uint32(cu.CU_MEMORYTYPE_HOST))
+		} else {
+			word(uint32(cu.CU_MEMORYTYPE_DEVICE))
+		}
+	case cu.CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+		if !c.reaches(region) {
+			return errInvalidValue
+		}
+		long(addr)
+	case cu.CU_POINTER_ATTRIBUTE_HOST_POINTER:
+		if !a.isHost() && a.kind != managedMemory {
+			return errInvalidValue
+		}
+		long(addr)
+	case cu.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+		word(uint32(flag(!a.asyncMemOp)))
+	case cu.CU_POINTER_ATTRIBUTE_BUFFER_ID:
+		long(a.id)
+	case cu.CU_POINTER_ATTRIBUTE_IS_MANAGED:
+		word(uint32(flag(a.kind == managedMemory)))
+	case cu.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+		*(*int32)(out) = int32(a.dev.ordinal)
+	case cu.CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, cu.CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+		long(region.Addr)
+	case cu.CU_POINTER_ATTRIBUTE_RANGE_SIZE, cu.CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+		long(region.Size)
+	case cu.CU_POINTER_ATTRIBUTE_MAPPED:
+		word(1)
+	case cu.CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+		long(0)
+	case cu.CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+		*(*[2]uint64)(out) = [2]uint64{a.id, uint64(a.dev.ordinal)}
+	case cu.CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+		cu.CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
+		cu.CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+		word(0)
+	case cu.CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+		word(uint32(cu.CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE))
+	case cu.CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		if a.pool == nil {
+			long(0)
+		} else {
+			long(uint64(a.pool.handle))
+		}
+	case cu.CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+		long(a.id)
+	default:
+		return errInvalidValue
+	}
+	return success
+}
+
+// reaches reports whether kernels of the current context may access the region.
+func (c call) reaches(r *vm.Region) bool {
+	if c.ctx == nil || r.Device == vm.HostDevice || r.Device == c.ctx.dev.ordinal {
+		return true
+	}
+	if r.Reach != nil {
+		read, _ := r.Reach.May(c.ctx.dev.ordinal)
+		return read
+	}
+	for peer := range c.ctx.peers {
+		if peer.dev.ordinal == r.Device {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Emulator) deviceOf(r *vm.Region) *device {
+	if r.Device >= 0 && r.Device < len(e.devices) {
+		return e.devices[r.Device]
+	}
+	return e.devices[0]
+}
+
+func cuPointerSetAttribute(c call) result {
+	v := at[uint32](c, 0)
+	a := c.e.allocationAt(c.Uint64(2))
+	if v == nil || a == nil || cu.CUpointer_attribute(c.Uint32(1)) != cu.CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
+		return errInvalidValue
+	}
+	a.asyncMemOp = *v == 0
 	return success
 }

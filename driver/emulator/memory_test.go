@@ -1,11 +1,14 @@
 package emulator_test
 
 import (
+	"strings"
 	"testing"
 	"unsafe"
 
+	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 func TestAllocationErrors(t *testing.T) {
@@ -278,4 +281,172 @@ func TestPointersTellTheirDevice(t *testing.T) {
 		r.ok(r.CuDevicePrimaryCtxRelease(dev))
 	}
 	r.ok(r.CuCtxSetCurrent(r.ctx))
+}
+
+// mapped returns physical memory that is mapped at an address, without access.
+func (r *rig) mapped() (p cu.CUdeviceptr, size uintptr) {
+	r.t.Helper()
+	prop := cu.CUmemAllocationProp{Type: cu.CU_MEM_ALLOCATION_TYPE_PINNED}
+	prop.Location.Type = cu.CU_MEM_LOCATION_TYPE_DEVICE
+	r.ok(r.CuMemGetAllocationGranularity(&size, &prop, cu.CU_MEM_ALLOC_GRANULARITY_MINIMUM))
+	var h cu.CUmemGenericAllocationHandle
+	r.ok(r.CuMemCreate(&h, size, &prop, 0))
+	r.ok(r.CuMemAddressReserve(&p, size, 0, 0, 0))
+	r.ok(r.CuMemMap(p, size, 0, h, 0))
+	r.ok(r.CuMemRelease(h))
+	r.t.Cleanup(func() { r.CuMemUnmap(p, size); r.CuMemAddressFree(p, size) })
+	return p, size
+}
+
+func (r *rig) allow(p cu.CUdeviceptr, size uintptr, how cu.CUmemAccess_flags) {
+	r.t.Helper()
+	d := cu.CUmemAccessDesc{Flags: how}
+	d.Location.Type = cu.CU_MEM_LOCATION_TYPE_DEVICE
+	r.ok(r.CuMemSetAccess(p, size, &d, 1))
+}
+
+func TestKernelsReachWhatIsMapped(t *testing.T) {
+	r := newRig(t)
+	p, size := r.mapped()
+	r.allow(p, size, cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+	last := p + cu.CUdeviceptr(size) - 4
+	r.ok(r.CuMemsetD32(last, 30, 1))
+	r.ok(r.launch(r.kernel("add"), 0, last, 0, 12))
+	r.ok(r.CuCtxSynchronize())
+	var got uint32
+	r.ok(r.CuMemcpyDtoH(unsafe.Pointer(&got), last, 4))
+	if got != 42 {
+		t.Errorf("got %d", got)
+	}
+}
+
+// A list with an invalid entry changes nothing.
+func TestAccessIsSetAsAWhole(t *testing.T) {
+	r := newRig(t)
+	p, size := r.mapped()
+	var list [2]cu.CUmemAccessDesc
+	for i := range list {
+		list[i].Flags = cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+		list[i].Location.Type = cu.CU_MEM_LOCATION_TYPE_DEVICE
+	}
+	list[1].Location.Id = 99
+	if code(r.CuMemSetAccess(p, size, &list[0], 2)) == 0 {
+		t.Error("there is a device 99")
+	}
+	var flags uint64
+	r.ok(r.CuMemGetAccess(&flags, &list[0].Location, p))
+	if flags != uint64(cu.CU_MEM_ACCESS_FLAGS_PROT_NONE) {
+		t.Errorf("access %d after a call that failed", flags)
+	}
+}
+
+func TestKernelsDoNotReachWhatIsNotMapped(t *testing.T) {
+	if onGPU {
+		t.Skip("a fault ends a driver's context")
+	}
+	for what, change := range map[string]func(r *rig, p cu.CUdeviceptr, size uintptr){
+		"without access":   func(*rig, cu.CUdeviceptr, uintptr) {},
+		"to read only":     func(r *rig, p cu.CUdeviceptr, n uintptr) { r.allow(p, n, cu.CU_MEM_ACCESS_FLAGS_PROT_READ) },
+		"without a memory": func(r *rig, p cu.CUdeviceptr, n uintptr) { r.ok(r.CuMemUnmap(p, n)) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRig(t)
+			r.forgive = true
+			p, size := r.mapped()
+			change(r, p, size)
+			r.ok(r.launch(r.kernel("add"), 0, p, 0, 1))
+			if c := code(r.CuCtxSynchronize()); c != cu.CUDA_ERROR_ILLEGAL_ADDRESS {
+				t.Errorf("got %v", c)
+			}
+			if f := r.emu.LastFault(); !strings.Contains(f, "kernel add") {
+				t.Errorf("report: %s", f)
+			}
+		})
+	}
+}
+
+// readMostly queries one attribute of a range.
+func (r *rig) readMostly(p cu.CUdeviceptr, size uintptr) (v int32) {
+	r.t.Helper()
+	r.ok(r.CuMemRangeGetAttribute(unsafe.Pointer(&v), 4, cu.CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, size))
+	return v
+}
+
+func TestAdviceIsOfThePagesItWasGivenFor(t *testing.T) {
+	r := newRig(t)
+	const page, size = 2 << 20, 8 << 20
+	var m cu.CUdeviceptr
+	r.ok(r.CuMemAllocManaged(&m, size, uint32(cu.CU_MEM_ATTACH_GLOBAL)))
+	defer r.CuMemFree(m)
+	r.ok(r.CuMemAdvise(m+page, 2*page, cu.CU_MEM_ADVISE_SET_READ_MOSTLY, device0))
+	r.ok(r.CuMemAdvise(m+2*page, page, cu.CU_MEM_ADVISE_UNSET_READ_MOSTLY, device0))
+	for i, want := range []int32{0, 1, 0, 0} {
+		if got := r.readMostly(m+cu.CUdeviceptr(i*page), page); got != want {
+			t.Errorf("part %d: %d", i, got)
+		}
+	}
+	if got := r.readMostly(m, size); got != 0 {
+		t.Errorf("of all: %d", got)
+	}
+	r.ok(r.CuMemAdvise(m, size, cu.CU_MEM_ADVISE_SET_READ_MOSTLY, device0))
+	if got := r.readMostly(m, size); got != 1 {
+		t.Errorf("of all, advised: %d", got)
+	}
+}
+
+func TestAPrefetchBreaksACapture(t *testing.T) {
+	if onGPU {
+		t.Skip("drivers were not asked")
+	}
+	r := newRig(t)
+	var m cu.CUdeviceptr
+	r.ok(r.CuMemAllocManaged(&m, 4096, uint32(cu.CU_MEM_ATTACH_GLOBAL)))
+	defer r.CuMemFree(m)
+	s := r.stream()
+	r.ok(r.CuStreamBeginCapture(s, cu.CU_STREAM_CAPTURE_MODE_RELAXED))
+	r.want("prefetch", r.CuMemPrefetchAsync(m, 4096, device0, 0, s), cu.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+	var g cu.CUgraph
+	r.want("end", r.CuStreamEndCapture(s, &g), cu.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+}
+
+// The second location applies to all ranges from its index on.
+func TestABatchFetchesToItsLocations(t *testing.T) {
+	r := newRig(t)
+	const page = 2 << 20
+	var m cu.CUdeviceptr
+	r.ok(r.CuMemAllocManaged(&m, 3*page, uint32(cu.CU_MEM_ATTACH_GLOBAL)))
+	defer r.CuMemFree(m)
+	ptrs := [3]cu.CUdeviceptr{m, m + page, m + 2*page}
+	sizes := [3]uintptr{page, page, page}
+	locs, from := [2]cu.CUmemLocation{device0, host}, [2]uintptr{0, 1}
+	r.ok(r.CuMemPrefetchBatchAsync(&ptrs[0], &sizes[0], 3, &locs[0], &from[0], 2, 0, r.stream()))
+	r.settle()
+	for i, want := range []int32{0, -1, -1} {
+		var got int32
+		r.ok(r.CuMemRangeGetAttribute(unsafe.Pointer(&got), 4, cu.CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, ptrs[i], page))
+		if got != want {
+			t.Errorf("range %d was fetched to %d, not to %d", i, got, want)
+		}
+	}
+}
+
+// The address of freed memory is reused only on request.
+func TestReuseAddresses(t *testing.T) {
+	for _, reuse := range []bool{false, true} {
+		c := gputest.Context(t, gputest.Emulator(t, emulator.Config{ReuseAddresses: reuse}))
+		seen := map[cu.CUdeviceptr]bool{}
+		for range 5 {
+			b, err := driver.Alloc[byte](c, 3<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[b.Ptr()] = true
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := map[bool]int{false: 5, true: 1}[reuse]; len(seen) != want {
+			t.Errorf("ReuseAddresses %v: 5 allocations have %d addresses, want %d", reuse, len(seen), want)
+		}
+	}
 }

@@ -1,8 +1,11 @@
 package emulator
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -203,5 +206,179 @@ func putGlobal(c call, m *module) result {
 	if p := at[uintptr](c, 1); p != nil {
 		*p = uintptr(v.Size)
 	}
+	return success
+}
+
+// readImage copies the PTX that a load function was given.
+func (e *Emulator) readImage(image jit.Image, o *jit.Options) ([]jit.Source, result) {
+	sources, err := image.Sources(e.target(e.devices[0]).Engine.ComputeCapability)
+	switch {
+	case err == nil:
+		return sources, success
+	case errors.Is(err, jit.ErrNotCode):
+		return nil, errInvalidImage
+	}
+	msg := err.Error() + ": the emulator executes PTX text only; compile with nvcc -ptx or keep the PTX"
+	o.Fail(msg)
+	e.say(slog.LevelError, "module refused", "reason", msg)
+	return nil, cu.CUDA_ERROR_NO_BINARY_FOR_GPU
+}
+
+// compile compiles sources for the context. Compiling takes time, so the lock is released
+// meanwhile.
+func (ctx *cudaContext) compile(sources []jit.Source, o *jit.Options) (code *vm.Module, r result) {
+	e := ctx.e
+	var err error
+	target := e.target(ctx.dev)
+	e.unlocked(func() { code, r, err = target.Compile(sources) })
+	if err == nil {
+		return code, success
+	}
+	log := jit.Text(err)
+	o.Fail(log)
+	e.say(slog.LevelError, "module refused", "result", uint32(r), "log", log)
+	return nil, r
+}
+
+// target describes a device to the compiler.
+func (e *Emulator) target(d *device) jit.Target {
+	return jit.Target{
+		DriverVersion: e.cfg.DriverVersion,
+		Capability:    e.cfg.ComputeCapability,
+		Engine: vm.CompileOptions{
+			Memory:            e.mem,
+			Device:            d.ordinal,
+			ComputeCapability: e.cfg.ComputeCapability[0]*10 + e.cfg.ComputeCapability[1],
+			Externs:           map[string]vm.Extern{"cudaGraphSetConditional": setConditional},
+			Tag:               "a module's variable",
+			MemoryLimit:       max(d.left(), 1),
+			VariableLimit:     e.cfg.Limits.Variables,
+		},
+	}
+}
+
+// linkState is a linker: a CUlinkState.
+type linkState struct {
+	*jit.Linker
+	handle uintptr
+	ctx    *cudaContext
+	count  int // of calls that add
+}
+
+func (l *linkState) owner() *cudaContext { return l.ctx }
+
+func (l *linkState) destroy() {}
+
+var linkFunctions = functions{
+	"cuLinkCreate_v2":  {cuLinkCreate, current},
+	"cuLinkAddData_v2": {cuLinkAddData, current},
+	"cuLinkAddFile_v2": {cuLinkAddFile, current},
+	"cuLinkComplete":   {cuLinkComplete, current},
+	"cuLinkDestroy":    {cuLinkDestroy, current},
+}
+
+func cuLinkCreate(c call) result {
+	n := int(c.Uint32(0))
+	options := list[cu.CUjit_option](c, 1, n)
+	opts, r := jit.ReadOptions(options, list[unsafe.Pointer](c, 2, n), n)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(3) == nil:
+		return errInvalidValue
+	}
+	for _, o := range options {
+		if o == cu.CU_JIT_FALLBACK_STRATEGY {
+			return errInvalidValue
+		}
+	}
+	l := &linkState{Linker: jit.NewLinker(opts), ctx: c.ctx}
+	l.handle = c.e.register(l)
+	return put(c, 3, l.handle)
+}
+
+func cuLinkAddData(c call) result {
+	l := handleAt[linkState](c, 0)
+	if l == nil {
+		return errInvalidHandle
+	}
+	data, size := c.Ptr(2), int(c.Uint64(3))
+	if r := addOptions(c, 5); r != success {
+		return r
+	}
+	if data == nil || size == 0 {
+		return errInvalidValue
+	}
+	l.count++
+	name, ok := c.text(4)
+	if !ok {
+		name = fmt.Sprintf("Input %d", l.count)
+	}
+	return l.Add(l.target(), cu.CUjitInputType(c.Uint32(1)), name, strings.Clone(unsafe.String((*byte)(data), size)))
+}
+
+func cuLinkAddFile(c call) result {
+	l := handleAt[linkState](c, 0)
+	if l == nil {
+		return errInvalidHandle
+	}
+	name, ok := c.text(2)
+	if r := addOptions(c, 3); r != success || !ok {
+		return errInvalidValue
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return cu.CUDA_ERROR_FILE_NOT_FOUND
+	}
+	return l.Add(l.target(), cu.CUjitInputType(c.Uint32(1)), name, string(data))
+}
+
+// addOptions reads the options of one input. Argument i is their number. Log buffers are options of
+// the linker.
+func addOptions(c call, i int) result {
+	n := int(c.Uint32(i))
+	opts, r := jit.ReadOptions(list[cu.CUjit_option](c, i+1, n), list[unsafe.Pointer](c, i+2, n), n)
+	if opts.HasLogs() {
+		return errInvalidValue
+	}
+	return r
+}
+
+// target returns what the linker compiles for.
+func (l *linkState) target() jit.LinkTarget {
+	e := l.ctx.e
+	return jit.LinkTarget{
+		Target: e.target(l.ctx.dev),
+		Slowly: e.unlocked,
+		Refused: func(input, reason string) {
+			e.say(slog.LevelError, "input refused", "input", input, "reason", reason)
+		},
+	}
+}
+
+func cuLinkComplete(c call) result {
+	l := handleAt[linkState](c, 0)
+	switch {
+	case l == nil:
+		return errInvalidHandle
+	case c.Ptr(1) == nil:
+		return errInvalidValue
+	}
+	image, r := l.Complete(l.target())
+	if r != success {
+		return r
+	}
+	if size := at[uintptr](c, 2); size != nil {
+		*size = uintptr(len(image))
+	}
+	return put(c, 1, unsafe.Pointer(&image[0]))
+}
+
+func cuLinkDestroy(c call) result {
+	l := handleAt[linkState](c, 0)
+	if l == nil {
+		return errInvalidHandle
+	}
+	c.e.forget(l.handle)
 	return success
 }

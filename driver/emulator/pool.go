@@ -1,6 +1,8 @@
 package emulator
 
 import (
+	"unsafe"
+
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
@@ -241,4 +243,280 @@ func cuMemFreeAsync(c call) result {
 	a.releasing = true
 	s.enqueue(&freeOp{a, "cuMemFreeAsync"})
 	return success
+}
+
+func cuMemPoolCreate(c call) result {
+	props := at[cu.CUmemPoolProps](c, 1)
+	if c.Ptr(0) == nil || props == nil {
+		return errInvalidValue
+	}
+	d, r := c.e.poolDevice(props)
+	if r != success {
+		return r
+	}
+	p := d.newPool(false)
+	p.maxSize = uint64(props.MaxSize)
+	return put(c, 0, p.handle)
+}
+
+// poolDevice returns the device where memory with these properties lies.
+func (e *Emulator) poolDevice(props *cu.CUmemPoolProps) (*device, result) {
+	loc := props.Location
+	switch {
+	case props.AllocType != cu.CU_MEM_ALLOCATION_TYPE_PINNED:
+		return nil, errInvalidValue
+	case props.HandleTypes != cu.CU_MEM_HANDLE_TYPE_NONE:
+		return nil, errNotSupported
+	case loc.Type == cu.CU_MEM_LOCATION_TYPE_HOST || loc.Type == cu.CU_MEM_LOCATION_TYPE_HOST_NUMA:
+		return nil, errNotSupported
+	case loc.Type != cu.CU_MEM_LOCATION_TYPE_DEVICE:
+		return nil, errInvalidValue
+	case loc.Id < 0 || int(loc.Id) >= len(e.devices):
+		return nil, errInvalidDevice
+	}
+	return e.devices[loc.Id], success
+}
+
+// cuMemPoolDestroy destroys the pool. Memory allocated from it stays until it is freed.
+func cuMemPoolDestroy(c call) result {
+	p := handleAt[pool](c, 0)
+	if p == nil || p.fixed {
+		return errInvalidValue
+	}
+	if p.dev.pools.current == p {
+		p.dev.pools.current = p.dev.pools.standard
+	}
+	p.threshold = 0
+	p.trim(0)
+	c.e.forget(p.handle)
+	return success
+}
+
+func cuMemPoolTrimTo(c call) result {
+	p := handleAt[pool](c, 0)
+	if p == nil {
+		return errInvalidValue
+	}
+	p.trim(c.Uint64(1))
+	return success
+}
+
+func cuMemPoolSetAttribute(c call) result {
+	p := handleAt[pool](c, 0)
+	if p == nil || c.Ptr(2) == nil {
+		return errInvalidValue
+	}
+	switch a := cu.CUmemPool_attribute(c.Uint32(1)); a {
+	case cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
+		cu.CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+		cu.CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		p.reuse[a-cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] = *at[int32](c, 2)
+	case cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		p.threshold = *at[uint64](c, 2)
+	case cu.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		if *at[uint64](c, 2) != 0 {
+			return errInvalidValue
+		}
+		if a == cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH {
+			p.usedHigh = p.used
+		} else {
+			p.reservedHigh = p.reserved
+		}
+	default:
+		return errInvalidValue
+	}
+	return success
+}
+
+func cuMemPoolGetAttribute(c call) result {
+	p := handleAt[pool](c, 0)
+	if p == nil || c.Ptr(2) == nil {
+		return errInvalidValue
+	}
+	switch a := cu.CUmemPool_attribute(c.Uint32(1)); a {
+	case cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
+		cu.CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+		cu.CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+		return put(c, 2, p.reuse[a-cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES])
+	case cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+		return put(c, 2, p.threshold)
+	case cu.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+		return put(c, 2, p.reserved)
+	case cu.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+		return put(c, 2, p.reservedHigh)
+	case cu.CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+		return put(c, 2, p.used)
+	case cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+		return put(c, 2, p.usedHigh)
+	}
+	return errInvalidValue
+}
+
+// cuMemPoolSetAccess sets nothing if one of the descriptions is invalid.
+func cuMemPoolSetAccess(c call) result {
+	p := handleAt[pool](c, 0)
+	descs := list[cu.CUmemAccessDesc](c, 1, int(c.Word(2)))
+	if p == nil || descs == nil {
+		return errInvalidValue
+	}
+	if r := c.e.checkAccess(p.dev, descs); r != success {
+		return r
+	}
+	for _, d := range descs {
+		if d.Flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READ {
+			return errNotSupported // observed on driver 580
+		}
+	}
+	setAccess(&p.reach, descs)
+	return success
+}
+
+func cuMemPoolGetAccess(c call) result {
+	p, loc := handleAt[pool](c, 1), at[cu.CUmemLocation](c, 2)
+	if p == nil || loc == nil {
+		return errInvalidValue
+	}
+	return put(c, 0, accessFlags(p.reach.May(int(loc.Id))))
+}
+
+func cuDeviceGetDefaultMemPool(c call) result {
+	d := deviceAt(c, 1)
+	if d == nil {
+		return errInvalidDevice
+	}
+	return put(c, 0, d.standardPool().handle)
+}
+
+func cuDeviceGetMemPool(c call) result {
+	d := deviceAt(c, 1)
+	if d == nil {
+		return errInvalidDevice
+	}
+	return put(c, 0, d.currentPool().handle)
+}
+
+func cuDeviceSetMemPool(c call) result {
+	d, p := deviceAt(c, 0), handleAt[pool](c, 1)
+	switch {
+	case d == nil:
+		return errInvalidDevice
+	case p == nil || p.dev != d:
+		return errInvalidValue
+	}
+	d.standardPool()
+	d.pools.current = p
+	return success
+}
+
+// poolOwner returns the device whose pools are used for a location and an allocation type. These
+// are argument i and the next one.
+func poolOwner(c call, i int) (*device, result) {
+	loc := at[cu.CUmemLocation](c, i)
+	if loc == nil {
+		return nil, errInvalidValue
+	}
+	props := cu.CUmemPoolProps{AllocType: cu.CUmemAllocationType(c.Uint32(i + 1)), Location: *loc}
+	return c.e.poolDevice(&props)
+}
+
+func cuMemGetDefaultMemPool(c call) result {
+	d, r := poolOwner(c, 1)
+	if r != success {
+		return r
+	}
+	return put(c, 0, d.standardPool().handle)
+}
+
+func cuMemGetMemPool(c call) result {
+	d, r := poolOwner(c, 1)
+	if r != success {
+		return r
+	}
+	return put(c, 0, d.currentPool().handle)
+}
+
+func cuMemSetMemPool(c call) result {
+	d, r := poolOwner(c, 0)
+	if r != success {
+		return r
+	}
+	p := handleAt[pool](c, 2)
+	if p == nil || p.dev != d {
+		return errInvalidValue
+	}
+	d.standardPool()
+	d.pools.current = p
+	return success
+}
+
+// rights returns the rights that flags grant.
+func rights(flags cu.CUmemAccess_flags) (read, write bool) {
+	write = flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+	return write || flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READ, write
+}
+
+// accessFlags is the inverse of rights.
+func accessFlags(read, write bool) cu.CUmemAccess_flags {
+	switch {
+	case write:
+		return cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+	case read:
+		return cu.CU_MEM_ACCESS_FLAGS_PROT_READ
+	}
+	return cu.CU_MEM_ACCESS_FLAGS_PROT_NONE
+}
+
+// checkAccess checks a request to set the access rights of devices to memory of d. Access by d
+// itself cannot be revoked.
+func (e *Emulator) checkAccess(d *device, descs []cu.CUmemAccessDesc) result {
+	for i, a := range descs {
+		if r := e.checkAccessors(descs[i : i+1]); r != success {
+			return r
+		}
+		if int(a.Location.Id) == d.ordinal && a.Flags != cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
+			return errInvalidValue
+		}
+	}
+	return success
+}
+
+// checkAccessors checks that all locations are devices that exist.
+func (e *Emulator) checkAccessors(descs []cu.CUmemAccessDesc) result {
+	for _, a := range descs {
+		switch {
+		case a.Location.Type != cu.CU_MEM_LOCATION_TYPE_DEVICE:
+			return errInvalidValue
+		case a.Location.Id < 0 || int(a.Location.Id) >= len(e.devices):
+			return errInvalidDevice
+		}
+	}
+	return success
+}
+
+func setAccess(r *vm.Reach, descs []cu.CUmemAccessDesc) {
+	for _, a := range descs {
+		read, write := rights(a.Flags)
+		r.Set(int(a.Location.Id), read, write)
+	}
+}
+
+// accessDescs returns the list of descriptions in a node's parameters.
+func accessDescs(p *cu.CUmemAccessDesc, n uintptr) []cu.CUmemAccessDesc {
+	if p == nil {
+		return nil
+	}
+	return unsafe.Slice(p, n)
+}
+
+// descs returns what other devices may do with the pool's memory.
+func (p *pool) descs(e *Emulator) (list []cu.CUmemAccessDesc) {
+	for i := range e.devices {
+		flags := accessFlags(p.reach.May(i))
+		if i == p.dev.ordinal || flags == cu.CU_MEM_ACCESS_FLAGS_PROT_NONE {
+			continue
+		}
+		loc := cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(i)}
+		list = append(list, cu.CUmemAccessDesc{Location: loc, Flags: flags})
+	}
+	return list
 }

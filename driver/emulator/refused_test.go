@@ -2,12 +2,19 @@ package emulator_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/ptxforms"
+	"github.com/purecuda/cuda/internal/ptxtest"
+	"github.com/purecuda/cuda/ptx/isa"
 )
 
 func TestNoFunctionOfTheDriverIsMissing(t *testing.T) {
@@ -85,5 +92,148 @@ func TestTheJournalKeepsTheLastFailures(t *testing.T) {
 	}
 	if text := r.dump(&at); strings.Count(text, "\n") != 100 || strings.Count(text, "cuMemAlloc_v2") != 30 {
 		t.Errorf("of all: %q", text)
+	}
+}
+
+func TestAContextEndsWithItsLastUser(t *testing.T) {
+	if onGPU {
+		t.Skip("drivers were asked about primary contexts alone")
+	}
+	r := newRig(t)
+	var ctx, again cu.CUcontext
+	r.ok(r.CuCtxCreate(&ctx, nil, 0, r.dev))
+	r.ok(r.CuCtxAttach(&again, 0))
+	r.ok(r.CuCtxDetach(ctx))
+	r.ok(r.CuCtxSynchronize())
+	r.ok(r.CuCtxDetach(ctx))
+	r.want("once more", r.CuCtxDetach(ctx), cu.CUDA_ERROR_INVALID_CONTEXT)
+	r.ok(r.CuCtxSetCurrent(r.ctx))
+}
+
+// loads loads a module and unloads it again. It returns the JIT's error log.
+func (r *rig) loads(text string) (says string, err error) {
+	image, log := append([]byte(text), 0), make([]byte, 4096)
+	options := []cu.CUjit_option{cu.CU_JIT_ERROR_LOG_BUFFER, cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}
+	values := []unsafe.Pointer{unsafe.Pointer(&log[0]), nil}
+	*(*uintptr)(unsafe.Pointer(&values[1])) = uintptr(len(log))
+	var m cu.CUmodule
+	if err = r.CuModuleLoadDataEx(&m, unsafe.Pointer(&image[0]), uint32(len(options)), &options[0], &values[0]); err == nil {
+		r.ok(r.CuModuleUnload(m))
+	}
+	log, _, _ = bytes.Cut(log, []byte{0})
+	return string(log), err
+}
+
+// notEmulated lists the sections of the list that the emulator rejects, and the prefixes of
+// rejected instructions in other sections. docs/emulator-instructions.md has the forms.
+var notEmulated = []string{"multimem", "textures and surfaces", "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.prefetch.tensor", "tensormap.", "wgmma.",
+	"vadd.", "vsub.", "vabsdiff.", "vmin.", "vmax.", "vshl.", "vmad.", "vset."}
+
+func isEmulated(section, form string) bool {
+	for _, no := range notEmulated {
+		if section == no || strings.HasPrefix(form, no) {
+			return false
+		}
+	}
+	// Of vshr, the forms for which devices follow the ISA.
+	return !strings.HasPrefix(form, "vshr.") || !strings.Contains(form, ".min ") && !strings.Contains(form, ".max ") && !strings.Contains(form, ".h") && !strings.Contains(form, ".b")
+}
+
+// A driver accepts all forms of the list. The emulator rejects what it lacks when the module is
+// loaded, and reports the line.
+func TestInstructionFormsOfTheISA(t *testing.T) {
+	r := newRig(t)
+	for _, p := range ptxtest.Instructions() {
+		forms := p.Forms()
+		if _, err := r.loads(p.Module(forms...)); err == nil && (onGPU || isEmulated(p.Section, p.Text)) {
+			continue
+		}
+		for _, form := range forms {
+			says, err := r.loads(p.Module(form))
+			switch {
+			case onGPU || isEmulated(p.Section, form):
+				if err != nil {
+					t.Errorf("instructions.txt:%d: %s: %v: %s", p.Line, form, err, says)
+				}
+			case code(err) != cu.CUDA_ERROR_NOT_SUPPORTED:
+				t.Errorf("instructions.txt:%d: %s: got %v", p.Line, form, err)
+			default:
+				name := strings.FieldsFunc(form, func(c rune) bool { return c == ' ' || c == ';' })[0]
+				at := strings.Count(strings.Split(p.Module(form), form)[0], "\n") + 1
+				if want := fmt.Sprintf("line %d; error   : %s: instruction is not supported", at, name); !strings.Contains(says, want) {
+					t.Errorf("instructions.txt:%d: said %q, want %q", p.Line, says, want)
+				}
+			}
+		}
+	}
+}
+
+// unasked lists forms whose operands are names of functions and labels, which other tests cover,
+// and forms for GPUs newer than the emulator's.
+var unasked = map[string]bool{
+	"call": true, "brx.idx": true, "multimem.cp.async.bulk": true, "multimem.cp.reduce.async.bulk": true,
+}
+
+// A form that the rules of package isa allow is either executed, or listed as missing and rejected
+// with CUDA_ERROR_NOT_SUPPORTED. PURECUDA_UPDATE=1 writes the list. docs/ptx-instructions.md prints
+// it.
+func TestTheListOfMissingForms(t *testing.T) {
+	if onGPU {
+		t.Skip("a GPU executes every form")
+	}
+	r := newRig(t)
+	var found []string
+	loaded := 0
+	load := func(text string) (string, bool) {
+		loaded++
+		says, err := r.loads(text)
+		switch {
+		case err == nil:
+			return "", false
+		case code(err) != cu.CUDA_ERROR_NOT_SUPPORTED:
+			t.Errorf("the rules allow it, the emulator says %v: %s\n%s", err, says, text)
+		}
+		_, why, _ := strings.Cut(says, "which has no ")
+		why, _, _ = strings.Cut(why, "\n")
+		return why, true
+	}
+	nth := 0
+	for _, name := range isa.Names() {
+		for _, f := range isa.Forms(name) {
+			if nth++; testing.Short() && nth%7 != 0 {
+				continue
+			}
+			before := loaded
+			m, there := ptxforms.Find(f, load)
+			if loaded == before && !strings.HasSuffix(f.Since(), "sm_100") && !unasked[f.Name()] {
+				t.Errorf("there is no instruction of the form %v", f)
+			}
+			if !there {
+				found = append(found, m.String())
+			}
+		}
+	}
+	var want []string
+	for _, m := range ptxforms.List() {
+		want = append(want, m.String())
+	}
+	if os.Getenv("PURECUDA_UPDATE") != "" && !testing.Short() {
+		if err := os.WriteFile("../../internal/ptxforms/missing.txt", []byte(strings.Join(found, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for _, m := range found {
+		if !slices.Contains(want, m) {
+			t.Errorf("the emulator lacks it, and internal/ptxforms/missing.txt does not say so: %q", m)
+		}
+	}
+	for _, m := range want {
+		if !slices.Contains(found, m) && !testing.Short() {
+			t.Errorf("internal/ptxforms/missing.txt says that the emulator lacks it, which is not so: %q", m)
+		}
+	}
+	if least := 8000; !testing.Short() && loaded < least {
+		t.Errorf("%d instructions are loaded, fewer than %d", loaded, least)
 	}
 }

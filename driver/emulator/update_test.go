@@ -153,3 +153,110 @@ func updateCases() []updateCase {
 		{"child with more nodes", func(b *builder) nodes { return nodes{b.child(1)} }, func(b *builder) nodes { return nodes{b.child(2)} }, topology, -1, -1},
 	}
 }
+
+func TestUpdateTakesOverParameters(t *testing.T) {
+	r := newRig(t)
+	p, s := r.alloc(16), r.stream()
+	m := r.module(testPTX)
+	store, add := r.function(m, "store"), r.function(m, "add")
+	build := func(f cu.CUfunction, v uint32, fill byte) cu.CUgraph {
+		return r.captured(s, func() {
+			r.ok(r.CuMemsetD8Async(p, fill, 8, s))
+			r.ok(r.launch(f, s, p, 0, v))
+		})
+	}
+	x := r.instantiate(build(store, 1, 0))
+	var info cu.CUgraphExecUpdateResultInfo
+	r.ok(r.CuGraphExecUpdate(x, build(add, 2, 1), &info))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("updated", p, 0x01010103, 0x01010101)
+}
+
+func TestUpdateOfFills(t *testing.T) {
+	r := newRig(t)
+	p := r.alloc(256)
+	build := func(height, width uintptr) cu.CUgraph {
+		g := r.graph()
+		var n cu.CUgraphNode
+		set := cu.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: width, Height: height, Pitch: 64, Value: 3}
+		r.ok(r.CuGraphAddMemsetNode(&n, g, nil, 0, &set, r.ctx))
+		return g
+	}
+	var info cu.CUgraphExecUpdateResultInfo
+	flat := r.instantiate(build(1, 4))
+	r.want("1D width", r.CuGraphExecUpdate(flat, build(1, 8), &info), 0)
+	r.want("1D to 2D", r.CuGraphExecUpdate(flat, build(2, 4), &info), cu.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+	if info.Result != cu.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED {
+		t.Errorf("reason %v", info.Result)
+	}
+	square := r.instantiate(build(2, 4))
+	r.want("2D the same", r.CuGraphExecUpdate(square, build(2, 4), &info), 0)
+	r.want("2D width", r.CuGraphExecUpdate(square, build(2, 8), &info), cu.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+}
+
+func TestParametersOfOtherNodesOfAnExecutable(t *testing.T) {
+	r := newRig(t)
+	p, q, s := r.alloc(64), r.alloc(64), r.stream()
+	g := r.graph()
+	var fill, cp, host cu.CUgraphNode
+	set := cu.CUDA_MEMSET_NODE_PARAMS{Dst: p, ElementSize: 4, Width: 4, Height: 1, Value: 3}
+	r.ok(r.CuGraphAddMemsetNode(&fill, g, nil, 0, &set, r.ctx))
+	move := cu.CUDA_MEMCPY3D{
+		SrcMemoryType: cu.CU_MEMORYTYPE_DEVICE, SrcDevice: p, DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: q,
+		WidthInBytes: 8, Height: 1, Depth: 1,
+	}
+	r.ok(r.CuGraphAddMemcpyNode(&cp, g, &fill, 1, &move, r.ctx))
+	var calls []uintptr
+	fn := cu.CUhostFn(loader.NewCallback(func(data uintptr) { calls = append(calls, data) }))
+	tokens := make([]byte, 2)
+	r.ok(r.CuGraphAddHostNode(&host, g, &cp, 1, &cu.CUDA_HOST_NODE_PARAMS{Fn: fn, UserData: unsafe.Pointer(&tokens[0])}))
+	x := r.instantiate(g)
+	set.Value = 4
+	r.ok(r.CuGraphExecMemsetNodeSetParams(x, fill, &set, r.ctx))
+	move.DstDevice = q + 8
+	r.ok(r.CuGraphExecMemcpyNodeSetParams(x, cp, &move, r.ctx))
+	r.ok(r.CuGraphExecHostNodeSetParams(x, host, &cu.CUDA_HOST_NODE_PARAMS{Fn: fn, UserData: unsafe.Pointer(&tokens[1])}))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("changed", q, 0, 0, 4, 4)
+	if len(calls) != 1 || calls[0] != uintptr(unsafe.Pointer(&tokens[1])) {
+		t.Errorf("host calls %x", calls)
+	}
+	move.Height = 2
+	move.SrcPitch, move.DstPitch = 16, 16
+	r.want("2D copy", r.CuGraphExecMemcpyNodeSetParams(x, cp, &move, r.ctx), invalidValue)
+	var got cu.CUDA_MEMSET_NODE_PARAMS
+	r.ok(r.CuGraphMemsetNodeGetParams(fill, &got))
+	if got.Value != 3 || got.Width != 4 {
+		t.Errorf("the graph's node has %+v", got)
+	}
+	var back cu.CUDA_MEMCPY3D
+	r.ok(r.CuGraphMemcpyNodeGetParams(cp, &back))
+	if back.DstDevice != q || back.WidthInBytes != 8 {
+		t.Errorf("the graph's node has %+v", back)
+	}
+}
+
+func TestDisabledNodesDoNothing(t *testing.T) {
+	r := newRig(t)
+	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
+	g := r.graph()
+	a := r.addKernel(g, add, p, 0, 1)
+	r.addKernel(g, add, p, 0, 10, a)
+	var e cu.CUgraphNode
+	r.ok(r.CuGraphAddEmptyNode(&e, g, nil, 0))
+	x := r.instantiate(g)
+	r.ok(r.CuGraphNodeSetEnabled(x, a, 0))
+	var on uint32
+	r.ok(r.CuGraphNodeGetEnabled(x, a, &on))
+	if on != 0 {
+		t.Error("still enabled")
+	}
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuGraphNodeSetEnabled(x, a, 1))
+	r.ok(r.CuGraphLaunch(x, s))
+	r.ok(r.CuStreamSynchronize(s))
+	r.wantWords("launches", p, 21)
+	r.want("an empty node", r.CuGraphNodeSetEnabled(x, e, 0), invalidValue)
+}

@@ -1,0 +1,455 @@
+package emulator
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+// Finding is an error in a program: one that ended a kernel, or one that a check of Config.Check
+// detected.
+type Finding struct {
+	Kind   string // "illegal address", "data race", "leak", ...
+	Report string // all that is known, on one line
+	Fatal  bool   // it ended the kernel or the copy, and broke the context
+	// At lists the program's calls that submitted the work, or made the object, innermost first. It
+	// is empty unless Config.Check requires it.
+	At string
+
+	// For findings in kernels. Zero in others.
+	Kernel  string
+	File    string // the module
+	Line    int    // in the PTX text, from 1
+	Source  string // "file.cu:12" where the PTX has .loc
+	Instr   string // the instruction's line
+	Block   [3]uint32
+	Thread  [3]uint32
+	Address uint64
+	Size    int    // bytes of the access, 0 if the finding is not about an access
+	Space   string // "global", "shared", "local", "generic", ...
+	Write   bool
+}
+
+// String returns the report.
+func (f Finding) String() string { return f.Report }
+
+// The kinds of findings outside of kernels.
+const (
+	kindRace     = "data race"
+	kindHost     = "host access during a copy"
+	kindPageable = "pageable memory in a graph"
+	kindLeak     = "leak"
+	kindCopy     = "illegal address"
+)
+
+// findings are kept for the lifetime of the emulator, each once.
+type findings struct {
+	mu   sync.Mutex
+	list []Finding
+	seen map[string]bool
+}
+
+// Findings returns the findings so far, in the order of their detection. A finding at the same
+// place of the same program is kept once.
+func (e *Emulator) Findings() []Finding {
+	if e == nil {
+		return nil
+	}
+	e.found.mu.Lock()
+	defer e.found.mu.Unlock()
+	return slices.Clone(e.found.list)
+}
+
+// add stores a finding, unless one with the same key is already stored.
+func (l *findings) add(key string, f Finding) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen[key] {
+		return false
+	}
+	if l.seen == nil {
+		l.seen = make(map[string]bool)
+	}
+	l.seen[key] = true
+	l.list = append(l.list, f)
+	return true
+}
+
+// find stores and logs a finding. The caller must not hold a lock: see say.
+func (e *Emulator) find(key string, f Finding) {
+	if e.found.add(key, f) {
+		e.cfg.Log.Warn("finding", "kind", f.Kind, "report", f.Report)
+	}
+}
+
+// plain returns a finding outside of kernels, and its key.
+func plain(kind, key, report, made string) (string, Finding) {
+	return kind + key, Finding{Kind: kind, Report: kind + ": " + report, At: made}
+}
+
+// findPlain stores a finding outside of kernels. The caller must not hold a lock.
+func (e *Emulator) findPlain(kind, key, report, made string) {
+	e.find(plain(kind, key, report, made))
+}
+
+// findLocked is findPlain with the emulator's lock held.
+func (e *Emulator) findLocked(kind, key, report, made string) {
+	key, f := plain(kind, key, report, made)
+	if e.found.add(key, f) {
+		e.say(slog.LevelWarn, "finding", "kind", f.Kind, "report", f.Report)
+	}
+}
+
+// findInKernel receives the engine's findings. Findings of one kernel are duplicates if they have
+// the same kind and instruction.
+func (x *execution) findInKernel(f *vm.Fault) {
+	found := findingOf(f, false)
+	found.At = x.made.String()
+	x.e.find(keyOf(f), found)
+}
+
+func keyOf(f *vm.Fault) string { return fmt.Sprint(f.Kind, f.Kernel, f.File, f.Line, f.Instr, f.Space) }
+
+func findingOf(f *vm.Fault, fatal bool) Finding {
+	dim := func(d vm.Dim3) [3]uint32 { return [3]uint32{d.X, d.Y, d.Z} }
+	return Finding{
+		Kind: f.Kind.String(), Report: f.Error(), Fatal: fatal,
+		Kernel: f.Kernel, File: f.File, Line: f.Line, Source: f.Source, Instr: f.Instr,
+		Block: dim(f.Block), Thread: dim(f.Thread),
+		Address: f.Addr, Size: f.Size, Space: f.Space, Write: f.Write,
+	}
+}
+
+// findFatal stores an error that ended a kernel. Each one counts, so its number is its key.
+func (e *Emulator) findFatal(n uint64, f Finding) {
+	f.Fatal = true
+	e.find(fmt.Sprint("fatal", n), f)
+}
+
+// Check is a set of the sanitizer's optional checks, for Config.Check. Accesses that are outside of
+// allocations, after free, misaligned or in the wrong space always end a kernel, as on a device.
+//
+// CheckSharedRaces, CheckGlobalRaces and CheckUninitialized make kernels about 20 times slower and
+// run the blocks of a launch one at a time. What they find then depends on Config.Seed alone.
+// Without these three, nothing is slower.
+type Check uint32
+
+// The optional checks. None of them changes what a program computes.
+const (
+	// CheckBarriers finds barriers that some threads of a block never reach because they have
+	// exited, and barriers that the threads of one warp reach at different places.
+	CheckBarriers Check = 1 << iota
+	// CheckSharedRaces finds pairs of accesses to shared memory that no barrier orders, where at
+	// least one is a write. Atomic and volatile accesses count as if they ordered the whole block,
+	// so races across them are not found.
+	CheckSharedRaces
+	// CheckGlobalRaces finds unordered accesses to global memory by threads, warps and blocks of a
+	// launch, by launches and copies in different streams, and by nodes of a graph. A fence
+	// followed by an atomic or volatile access orders one block before another whose atomic or
+	// volatile access reads the value. Streams are ordered by events, by the rules of the legacy
+	// stream, and by what the host waited for.
+	CheckGlobalRaces
+	// CheckUninitialized finds reads of shared, local and device memory that was never written.
+	CheckUninitialized
+	// CheckHostMemory finds page-locked memory that the host writes while an asynchronous copy from
+	// or to it is in flight. It compares contents, so it detects neither reads nor writes that
+	// leave the contents as they were. It skips memory that the device may also write: by other
+	// copies, fills and graphs, and by kernels with a pointer to that memory among their arguments.
+	// The host may rely on a word that a stream writes, but not on one that a kernel writes.
+	CheckHostMemory
+	// CheckGraphPointers finds copy nodes that refer to pageable host memory. A graph reads or
+	// writes that memory at each launch, long after the call that passed the pointer.
+	CheckGraphPointers
+	// CheckLeaks records where each object was made, and reports a finding for each object still
+	// open when the emulator is closed.
+	CheckLeaks
+
+	// CheckAll enables all of them.
+	CheckAll = CheckLeaks<<1 - 1
+)
+
+// engine converts the checks to those of the engine that runs kernels.
+func (c Check) engine() vm.Checks {
+	var v vm.Checks
+	for from, to := range map[Check]vm.Checks{
+		CheckBarriers: vm.CheckBarriers, CheckSharedRaces: vm.CheckSharedRaces,
+		CheckGlobalRaces: vm.CheckGlobalRaces, CheckUninitialized: vm.CheckUninitialized,
+	} {
+		if c&from != 0 {
+			v |= to
+		}
+	}
+	return v
+}
+
+// checks reports whether any of the given checks is on.
+func (e *Emulator) checks(c Check) bool { return e.cfg.Check&c != 0 }
+
+// ordering is the set of checks that need to know what is ordered.
+const ordering = CheckGlobalRaces | CheckHostMemory
+
+const errIllegalAddress = cu.CUDA_ERROR_ILLEGAL_ADDRESS
+
+// noteFault logs the error that ended a kernel or a copy and stores it for LastFault and Explain.
+// It returns the code.
+func (x *execution) noteFault(f Finding, code result) result {
+	e := x.e
+	f.At = x.made.String()
+	n := e.stats.faults.Add(1)
+	e.cfg.Log.Error("kernel fault", "report", f.Report)
+	e.findFatal(n, f)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lastFault = f.Report
+	if e.faultOf == nil {
+		e.faultOf = make(map[result]string)
+	}
+	e.faultOf[code] = f.Report
+	return code
+}
+
+// noteMissing is noteFault for memory that did not exist when a copy or a fill ran.
+func (x *execution) noteMissing(what string, addr uint64) result {
+	return x.noteFault(Finding{Kind: kindCopy, Report: what + ": " + x.e.mem.Nearest(addr), Address: addr}, errIllegalAddress)
+}
+
+// LastFault returns the report of the last kernel that failed: kernel, PTX line, block, thread,
+// address and the nearest allocation. It is empty if no kernel failed.
+func (e *Emulator) LastFault() string {
+	if e == nil {
+		return ""
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.lastFault
+}
+
+// Explain returns the report of the last kernel or copy that failed with the given code. It is
+// empty if none did. Package driver includes it in its errors.
+func (e *Emulator) Explain(code cu.CUresult) string {
+	if e == nil {
+		return ""
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.faultOf[code]
+}
+
+// reportCopyFault reports which side of a copy did not exist when the copy ran.
+func (x *execution) reportCopyFault(op *copyOp) result {
+	for _, p := range []*transfer.Side{&op.dst, &op.src} {
+		if _, ok := p.Row(x.e.mem, p.Offset(0, 0), op.extent.Width); !ok {
+			x.noteMissing("copy", p.Addr+p.Offset(0, 0))
+		}
+	}
+	return errIllegalAddress
+}
+
+// Leak is an object that a program made and did not release.
+type Leak struct {
+	Kind    string  // "stream", "memory", ...
+	Handle  uintptr // 0 for memory
+	Address uint64  // of memory
+	Size    uint64  // of memory
+	MadeBy  string  // of memory: the function that allocated it
+	By      string  // the call that reclaimed it with its context; empty: it is still open
+	At      string  // the calls of the program that made it; for handles, with CheckLeaks only
+}
+
+// String names the leaked object, and says who made it where that is known.
+func (l Leak) String() string {
+	var b strings.Builder
+	b.WriteString(l.Kind)
+	switch {
+	case l.Handle != 0:
+		fmt.Fprintf(&b, " %#x", l.Handle)
+	default:
+		fmt.Fprintf(&b, " %#x of %d bytes", l.Address, l.Size)
+	}
+	if l.MadeBy != "" {
+		fmt.Fprintf(&b, " from %s", l.MadeBy)
+	}
+	if l.At != "" {
+		fmt.Fprintf(&b, ", made at %s", l.At)
+	}
+	if l.By != "" {
+		fmt.Fprintf(&b, ", reclaimed by %s", l.By)
+	}
+	return b.String()
+}
+
+// Leaks lists what is open: handles, memory, references to primary contexts, and what a context
+// still contained when it was destroyed. The list is empty if the program released everything.
+func (e *Emulator) Leaks() []Leak {
+	if !e.exists() {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.leaks()
+}
+
+// leaks is Leaks with the lock held.
+func (e *Emulator) leaks() []Leak {
+	leaks := slices.Clone(e.reclaimed)
+	for h, object := range e.handles {
+		if kind := leakKind(object); kind != "" && !lost(object) {
+			leaks = append(leaks, Leak{Kind: kind, Handle: h, At: e.made[h].String()})
+		}
+	}
+	for _, d := range e.devices {
+		if d.primaryRefs > 0 {
+			leaks = append(leaks, Leak{Kind: "primary context", Handle: d.primary.handle})
+		}
+	}
+	for addr, size := range e.reserved {
+		leaks = append(leaks, Leak{Kind: "address range", Address: addr, Size: size})
+	}
+	for _, r := range e.mem.All() {
+		if a, ok := r.User.(*allocation); ok && !a.releasing && !a.array && a.dev.fault == success {
+			leaks = append(leaks, e.leakOf(a, ""))
+		}
+	}
+	slices.SortStableFunc(leaks, func(a, b Leak) int {
+		if d := strings.Compare(a.Kind, b.Kind); d != 0 {
+			return d
+		}
+		return int(a.Handle) - int(b.Handle)
+	})
+	return leaks
+}
+
+// lost reports whether an object belongs to a device that has a fault. A driver releases such
+// objects only when the process ends.
+func lost(object any) bool {
+	o, ok := object.(owned)
+	return ok && o.owner().dev.fault != success
+}
+
+func (e *Emulator) leakOf(a *allocation, by string) Leak {
+	l := Leak{Kind: "memory", Address: a.addr, Size: a.size, MadeBy: a.by, By: by}
+	if r, ok := e.mem.Find(a.addr); ok {
+		l.At = r.Made.String()
+	}
+	return l
+}
+
+// findLeaks reports a finding for each object still open when the emulator is closed.
+func (e *Emulator) findLeaks() {
+	if !e.checks(CheckLeaks) {
+		return
+	}
+	for _, l := range e.leaks() {
+		e.findLocked(kindLeak, fmt.Sprint(l.Kind, l.Handle, l.Address), l.String(), l.At)
+	}
+}
+
+// leakKind names an object that the program must release. It returns "" for an object that is part
+// of another object.
+func leakKind(object any) string {
+	switch o := object.(type) {
+	case *cudaContext:
+		if !o.primary {
+			return "context"
+		}
+	case *stream:
+		return "stream"
+	case *event:
+		return "event"
+	case *module:
+		if o.library == nil {
+			return "module"
+		}
+	case *library:
+		return "library"
+	case *linkState:
+		return "linker"
+	case *graph:
+		if o.parent == nil && !o.capturing && !o.destroyed {
+			return "graph"
+		}
+		if o.capturing {
+			return "capture"
+		}
+	case *array:
+		return "array"
+	case *physical:
+		return "physical memory"
+	case *exec:
+		return "executable graph"
+	case *pool:
+		if !o.fixed {
+			return "memory pool"
+		}
+	case *userObject:
+		return "user object"
+	case *extSem:
+		return "external semaphore"
+	}
+	return ""
+}
+
+// ScheduleError says which schedule made a program fail. An emulator with that Seed and one worker
+// repeats the failure.
+type ScheduleError struct {
+	Seed uint64
+	Err  error
+}
+
+// Error returns a message with the configuration that repeats the failure.
+func (e *ScheduleError) Error() string {
+	if e == nil {
+		return "no schedule failed"
+	}
+	return fmt.Sprintf("with Config{Seed: %d, Workers: 1}: %v", e.Seed, e.Err)
+}
+
+// Unwrap returns the error that the program failed with.
+func (e *ScheduleError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
+
+// Schedules runs a program on n emulators, each of which runs blocks and warps in a different
+// order: first the usual order, then those of the seeds 1 to n-1. It stops at the first failure,
+// which is the program's own error or a finding of cfg.Check, and returns a *ScheduleError. Each
+// emulator is closed after its run, so leaks are among the findings if CheckLeaks is set.
+//
+// A program whose result depends on the order fails only for some seeds. The seed in the error
+// repeats the failure.
+func Schedules(n int, cfg Config, run func(*Emulator) error) error {
+	if run == nil {
+		return fmt.Errorf("no program to run: %w", cu.CUDA_ERROR_INVALID_VALUE)
+	}
+	cfg.Workers = 1
+	for seed := range uint64(n) {
+		cfg.Seed = seed
+		if err := runSchedule(cfg, run); err != nil {
+			return &ScheduleError{seed, err}
+		}
+	}
+	return nil
+}
+
+func runSchedule(cfg Config, run func(*Emulator) error) error {
+	e := New(cfg)
+	defer e.Close()
+	if err := run(e); err != nil {
+		return err
+	}
+	if err := e.Close(); err != nil {
+		return err
+	}
+	if found := e.Findings(); len(found) > 0 {
+		return fmt.Errorf("%d findings, the first: %v", len(found), found[0])
+	}
+	return nil
+}

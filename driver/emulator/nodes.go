@@ -1,0 +1,510 @@
+package emulator
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/vm"
+)
+
+var graphNodeFunctions = functions{
+	"cuGraphAddKernelNode":            {cuGraphAddKernelNodeV1, afterInit},
+	"cuGraphAddKernelNode_v2":         {cuGraphAddKernelNodeV2, afterInit},
+	"cuGraphKernelNodeGetParams":      {cuGraphKernelNodeGetParamsV1, afterInit},
+	"cuGraphKernelNodeGetParams_v2":   {cuGraphKernelNodeGetParamsV2, afterInit},
+	"cuGraphKernelNodeSetParams":      {cuGraphKernelNodeSetParamsV1, afterInit},
+	"cuGraphKernelNodeSetParams_v2":   {cuGraphKernelNodeSetParamsV2, afterInit},
+	"cuGraphKernelNodeCopyAttributes": {cuGraphKernelNodeCopyAttributes, afterInit},
+	"cuGraphKernelNodeGetAttribute":   {cuGraphKernelNodeGetAttribute, afterInit},
+	"cuGraphKernelNodeSetAttribute":   {cuGraphKernelNodeSetAttribute, afterInit},
+	"cuGraphAddMemcpyNode":            {cuGraphAddMemcpyNode, afterInit},
+	"cuGraphMemcpyNodeGetParams":      {cuGraphMemcpyNodeGetParams, afterInit},
+	"cuGraphMemcpyNodeSetParams":      {cuGraphMemcpyNodeSetParams, afterInit},
+	"cuGraphAddMemsetNode":            {cuGraphAddMemsetNode, afterInit},
+	"cuGraphMemsetNodeGetParams":      {cuGraphMemsetNodeGetParams, afterInit},
+	"cuGraphMemsetNodeSetParams":      {cuGraphMemsetNodeSetParams, afterInit},
+	"cuGraphAddHostNode":              {cuGraphAddHostNode, afterInit},
+	"cuGraphHostNodeGetParams":        {cuGraphHostNodeGetParams, afterInit},
+	"cuGraphHostNodeSetParams":        {cuGraphHostNodeSetParams, afterInit},
+	"cuGraphAddChildGraphNode":        {cuGraphAddChildGraphNode, afterInit},
+	"cuGraphChildGraphNodeGetGraph":   {cuGraphChildGraphNodeGetGraph, afterInit},
+	"cuGraphAddEmptyNode":             {cuGraphAddEmptyNode, afterInit},
+	"cuGraphAddEventRecordNode":       {cuGraphAddEventRecordNode, afterInit},
+	"cuGraphEventRecordNodeGetEvent":  {cuGraphEventRecordNodeGetEvent, afterInit},
+	"cuGraphEventRecordNodeSetEvent":  {cuGraphEventRecordNodeSetEvent, afterInit},
+	"cuGraphAddEventWaitNode":         {cuGraphAddEventWaitNode, afterInit},
+	"cuGraphEventWaitNodeGetEvent":    {cuGraphEventWaitNodeGetEvent, afterInit},
+	"cuGraphEventWaitNodeSetEvent":    {cuGraphEventWaitNodeSetEvent, afterInit},
+	"cuGraphAddBatchMemOpNode":        {cuGraphAddBatchMemOpNode, afterInit},
+	"cuGraphBatchMemOpNodeGetParams":  {cuGraphBatchMemOpNodeGetParams, afterInit},
+	"cuGraphBatchMemOpNodeSetParams":  {cuGraphBatchMemOpNodeSetParams, afterInit},
+	"cuGraphAddNode":                  {cuGraphAddNodeV1, afterInit},
+	"cuGraphAddNode_v2":               {cuGraphAddNodeV2, afterInit},
+	"cuGraphNodeSetParams":            {cuGraphNodeSetParams, afterInit},
+}
+
+// addNode is the common part of the functions that add a node. Their arguments begin with (node *,
+// graph, dependencies, [data,] count). It calls make after it has resolved the graph and checked
+// the dependencies.
+func addNode(c call, dataArg, countArg int, make func(g *graph) (nodeParams, result)) result {
+	g, r := graphAt(c, 1)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(0) == nil:
+		return errInvalidValue
+	}
+	deps, r := edgesAt(c, g, 2, dataArg, countArg)
+	if r != success {
+		return r
+	}
+	p, r := make(g)
+	if r != success {
+		return r
+	}
+	if r := checkTarget(p, deps...); r != success {
+		return r
+	}
+	return put(c, 0, g.add(p, deps).handle)
+}
+
+// nodeOf returns the node of argument i if it has parameters of type P.
+func nodeOf[P nodeParams](c call, i int) (*node, P, result) {
+	var none P
+	n, r := nodeAt(c, i)
+	if r != success {
+		return nil, none, r
+	}
+	p, ok := n.params.(P)
+	if !ok {
+		return nil, none, errInvalidValue
+	}
+	return n, p, success
+}
+
+func cuGraphAddEmptyNode(c call) result {
+	return addNode(c, -1, 3, func(*graph) (nodeParams, result) { return &emptyNode{}, success })
+}
+
+// emptyNode does nothing except join dependencies.
+type emptyNode struct{}
+
+func (*emptyNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_EMPTY }
+
+func (*emptyNode) run(*execution) result { return success }
+
+func cuGraphAddNodeV1(c call) result { return addTagged(c, -1, 3, 4) }
+
+func cuGraphAddNodeV2(c call) result { return addTagged(c, 3, 4, 5) }
+
+// addTagged adds a node of any type.
+func addTagged(c call, dataArg, countArg, paramsArg int) result {
+	p := at[cu.CUgraphNodeParams](c, paramsArg)
+	if p == nil || p.Reserved0 != [3]int32{} || p.Reserved2 != 0 {
+		return errInvalidValue
+	}
+	return addNode(c, dataArg, countArg, func(g *graph) (nodeParams, result) { return c.tagged(g, p, nil) })
+}
+
+// tagged makes parameters from the tagged union. old is the parameters that they replace, or nil
+// for a new node.
+func (c call) tagged(g *graph, p *cu.CUgraphNodeParams, old nodeParams) (nodeParams, result) {
+	if old != nil && old.kind() != p.Type {
+		return nil, errInvalidValue
+	}
+	switch p.Type {
+	case cu.CU_GRAPH_NODE_TYPE_KERNEL:
+		var attrs launchAttrs
+		if k, ok := old.(*kernelNode); ok {
+			attrs = k.attrs
+		}
+		v2 := kernelParamsV2(*p.Kernel())
+		return checked(c.kernelNodeFrom(&v2, attrs))
+	case cu.CU_GRAPH_NODE_TYPE_MEMCPY:
+		m := p.Memcpy()
+		ctx, r := c.contextOr(m.CopyCtx)
+		if r != success {
+			return nil, r
+		}
+		return checked(c.e.newCopyNode(&m.CopyParams, ctx))
+	case cu.CU_GRAPH_NODE_TYPE_MEMSET:
+		m := p.Memset()
+		ctx, r := c.contextOr(m.Ctx)
+		if r != success {
+			return nil, r
+		}
+		v1 := cu.CUDA_MEMSET_NODE_PARAMS{Dst: m.Dst, Pitch: m.Pitch, Value: m.Value, ElementSize: m.ElementSize, Width: m.Width, Height: m.Height}
+		return checked(c.e.fillNodeFrom(&v1, ctx))
+	case cu.CU_GRAPH_NODE_TYPE_HOST:
+		return checked(hostNodeFrom((*hostParams)(unsafe.Pointer(p.Host()))))
+	case cu.CU_GRAPH_NODE_TYPE_EMPTY:
+		return &emptyNode{}, success
+	case cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+		ev, r := eventOf(c, uintptr(p.EventRecord().Event))
+		return &eventRecordNode{ev}, r
+	case cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+		ev, r := eventOf(c, uintptr(p.EventWait().Event))
+		return &eventWaitNode{ev}, r
+	case cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+		return checked(c.memOpFrom(p.MemOp()))
+	case cu.CU_GRAPH_NODE_TYPE_GRAPH:
+		child := p.Graph()
+		return childFrom(c, g, uintptr(child.Graph), child.Ownership == cu.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
+	case cu.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		if old != nil {
+			return nil, errNotSupported
+		}
+		return checked(c.conditionalFrom(g, p.Conditional()))
+	case cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+		if old != nil {
+			return nil, errNotSupported
+		}
+		a := p.Alloc()
+		n, r := c.allocFrom(&a.PoolProps, accessDescs(a.AccessDescs, a.AccessDescCount), a.Bytesize, &a.Dptr)
+		if r == success {
+			n.graph = g
+		}
+		return checked(n, r)
+	case cu.CU_GRAPH_NODE_TYPE_MEM_FREE:
+		if old != nil {
+			return nil, errNotSupported
+		}
+		return checked(c.freeFrom(g, p.Free().Dptr))
+	case cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+		s := signalNodeArgs(*p.ExtSemSignal())
+		return checked(c.e.signalFrom(&s))
+	case cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+		w := waitNodeArgs(*p.ExtSemWait())
+		return checked(c.e.waitFrom(&w))
+	}
+	return nil, errInvalidValue
+}
+
+// checked converts a typed result to the interface, and avoids a typed nil.
+func checked[P nodeParams](p P, r result) (nodeParams, result) {
+	if r != success {
+		return nil, r
+	}
+	return p, success
+}
+
+func (c call) contextOr(h cu.CUcontext) (*cudaContext, result) {
+	ctx := c.ctx
+	if h != 0 {
+		ctx = find[cudaContext](c.e, uintptr(h))
+	}
+	return ctx, ctx.usable()
+}
+
+func cuGraphNodeSetParams(c call) result {
+	n, r := nodeAt(c, 0)
+	p := at[cu.CUgraphNodeParams](c, 1)
+	switch {
+	case r != success:
+		return r
+	case p == nil:
+		return errInvalidValue
+	}
+	params, r := c.tagged(n.graph, p, n.params)
+	if r != success {
+		return r
+	}
+	n.replace(params)
+	return success
+}
+
+// replace replaces the parameters of a node, and the graph of a child graph node.
+func (n *node) replace(p nodeParams) {
+	if o, ok := n.params.(*childNode); ok {
+		o.graph.destroy()
+	}
+	n.params = p
+	if o, ok := p.(*childNode); ok {
+		o.graph.parent = n
+	}
+}
+
+// childNode runs a nested graph.
+type childNode struct{ graph *graph }
+
+func (*childNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_GRAPH }
+
+// run is never called: an executable graph has the child's steps instead.
+func (*childNode) run(*execution) result { return errLaunchFailed }
+
+func (n *childNode) graphs() []*graph { return []*graph{n.graph} }
+
+// childFrom embeds a copy of a graph, or the graph itself if it is moved.
+func childFrom(c call, parent *graph, h uintptr, move bool) (nodeParams, result) {
+	g := find[graph](c.e, h)
+	switch {
+	case g == nil:
+		return nil, errInvalidValue
+	case g == parent.root() || g.parent != nil && move:
+		return nil, errInvalidValue
+	case g.hasConditional():
+		return nil, errNotSupported
+	case move:
+		g.moved = true
+		return &childNode{graph: g}, success
+	case g.hasMemory(), g.parent != nil: // a graph in a node is not copied into another (driver 580)
+		return nil, errNotSupported
+	}
+	return &childNode{graph: g.clone()}, success
+}
+
+func cuGraphAddChildGraphNode(c call) result {
+	return addNode(c, -1, 3, func(g *graph) (nodeParams, result) { return childFrom(c, g, c.Word(4), false) })
+}
+
+func cuGraphChildGraphNodeGetGraph(c call) result {
+	_, n, r := nodeOf[*childNode](c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, n.graph.handle)
+}
+
+// condition is a conditional handle: a value that kernels set and a
+// conditional node reads.
+type condition struct {
+	handle  uintptr
+	e       *Emulator
+	graph   *graph
+	ctx     *cudaContext
+	initial uint32
+	assign  bool             // initial is assigned at each launch
+	node    *conditionalNode // the node that uses it
+	value   atomic.Uint32
+}
+
+var conditionalFunctions = functions{
+	"cuGraphConditionalHandleCreate": {cuGraphConditionalHandleCreate, afterInit},
+}
+
+func cuGraphConditionalHandleCreate(c call) result {
+	g, r := graphAt(c, 1)
+	if r != success {
+		return r
+	}
+	ctx := find[cudaContext](c.e, c.Word(2)) // here 0 does not mean the current context
+	r = ctx.usable()
+	flags := c.Uint32(4)
+	switch {
+	case r != success:
+		return r
+	case c.Ptr(0) == nil || flags&^uint32(cu.CU_GRAPH_COND_ASSIGN_DEFAULT) != 0:
+		return errInvalidValue
+	}
+	h := &condition{e: c.e, graph: g, ctx: ctx, initial: c.Uint32(3), assign: flags != 0}
+	h.handle = c.e.register(h)
+	g.handles = append(g.handles, h)
+	return put(c, 0, uint64(h.handle))
+}
+
+// unusedCondition reports whether the graph, or a graph in it, has a handle that no node uses.
+func (g *graph) unusedCondition() bool {
+	for _, h := range g.handles {
+		if h.node == nil {
+			return true
+		}
+	}
+	for _, n := range g.nodes {
+		if o, ok := n.params.(nested); ok {
+			for _, inner := range o.graphs() {
+				if inner.unusedCondition() {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// conditionalNode runs its bodies depending on the value of a handle.
+type conditionalNode struct {
+	cond   *condition
+	form   cu.CUgraphConditionalNodeType
+	bodies []*graph
+}
+
+func (*conditionalNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_CONDITIONAL }
+
+// run is never called: an executable graph has the steps of the bodies instead.
+func (*conditionalNode) run(*execution) result { return errLaunchFailed }
+
+func (n *conditionalNode) graphs() []*graph { return n.bodies }
+
+// conditionalFrom makes a conditional node and its empty body graphs. It returns the handles of the
+// bodies in an array that belongs to the node.
+func (c call) conditionalFrom(g *graph, p *cu.CUDA_CONDITIONAL_NODE_PARAMS) (*conditionalNode, result) {
+	h := find[condition](c.e, uintptr(p.Handle))
+	if h == nil || h.node != nil || h.graph.root() != g.root() || (p.Ctx != 0 && uintptr(p.Ctx) != h.ctx.handle) {
+		return nil, errInvalidValue
+	}
+	switch {
+	case p.Type > cu.CU_GRAPH_COND_TYPE_SWITCH, p.Size == 0,
+		p.Type == cu.CU_GRAPH_COND_TYPE_WHILE && p.Size != 1,
+		p.Type == cu.CU_GRAPH_COND_TYPE_IF && p.Size > 2,
+		c.e.cfg.DriverVersion < moreForms && (p.Type > cu.CU_GRAPH_COND_TYPE_WHILE || p.Size > 1):
+		return nil, errInvalidValue
+	}
+	n := &conditionalNode{cond: h, form: p.Type}
+	handles := make([]cu.CUgraph, p.Size)
+	for i := range handles {
+		body := c.e.newGraph()
+		n.bodies = append(n.bodies, body)
+		handles[i] = cu.CUgraph(body.handle)
+	}
+	h.node = n
+	p.PhGraph_out = &handles[0]
+	c.e.keep(h.handle, handles)
+	return n, success
+}
+
+// resetConditions assigns the default values at the beginning of a launch.
+func (run *graphRun) resetConditions(e *Emulator, p *plan) {
+	for i := range p.steps {
+		if n, ok := p.steps[i].params.(*conditionalNode); ok && n.cond.assign {
+			n.cond.value.Store(n.cond.initial)
+		}
+		for _, inner := range p.steps[i].inner {
+			run.resetConditions(e, inner)
+		}
+	}
+}
+
+// conditional runs the bodies of a conditional node.
+func (run *graphRun) conditional(x *execution, n *conditionalNode, bodies []*plan) result {
+	switch v := n.cond.value.Load(); n.form {
+	case cu.CU_GRAPH_COND_TYPE_IF:
+		if v != 0 {
+			return run.body(x, bodies[0])
+		}
+		if len(bodies) > 1 {
+			return run.body(x, bodies[1])
+		}
+	case cu.CU_GRAPH_COND_TYPE_SWITCH:
+		if v < uint32(len(bodies)) {
+			return run.body(x, bodies[v])
+		}
+	case cu.CU_GRAPH_COND_TYPE_WHILE:
+		for n.cond.value.Load() != 0 {
+			if x.e.running.Err() != nil {
+				return errLaunchFailed
+			}
+			if r := run.body(x, bodies[0]); r != success {
+				return r
+			}
+		}
+	}
+	return success
+}
+
+// setConditional is the device function of that name: (handle, value). Only a kernel that is a node
+// of a graph may call it. For any other kernel, driver 580 returns 700.
+func setConditional(call *vm.ExternCall) {
+	run, ok := call.Options.User.(*graphRun)
+	if !ok || len(call.Args) < 12 {
+		call.Fault = "cudaGraphSetConditional in a kernel that is no node of a graph"
+		return
+	}
+	h := binary.LittleEndian.Uint64(call.Args)
+	v := binary.LittleEndian.Uint32(call.Args[8:])
+	if c := run.condition(uintptr(h)); c != nil {
+		c.value.Store(v)
+		return
+	}
+	call.Fault = fmt.Sprintf("cudaGraphSetConditional: %#x is no conditional handle", h)
+}
+
+// condition resolves a handle for the executable graph, or otherwise for a graph.
+func (run *graphRun) condition(h uintptr) *condition {
+	x := run.exec
+	x.e.mu.Lock()
+	defer x.e.mu.Unlock()
+	if c := x.conds[h]; c != nil {
+		return c
+	}
+	return find[condition](x.e, h)
+}
+
+// enterConditions registers the conditions of a plan. They outlive the graph that they were made
+// for.
+func (x *exec) enterConditions(p *plan) {
+	for i := range p.steps {
+		if n, ok := p.steps[i].params.(*conditionalNode); ok {
+			x.conds[n.cond.handle] = n.cond
+		}
+		for _, inner := range p.steps[i].inner {
+			x.enterConditions(inner)
+		}
+	}
+}
+
+// translate makes the handles of a graph refer to the conditions of the plan that took over the
+// graph's parameters.
+func (x *exec) translate(p *plan, m *pairing) {
+	for i := range p.steps {
+		n, ok := m.byStep[i].params.(nested)
+		if !ok {
+			continue
+		}
+		if c, ok := n.(*conditionalNode); ok {
+			x.conds[c.cond.handle] = p.steps[i].params.(*conditionalNode).cond
+		}
+		for j, inner := range n.graphs() {
+			if q, bad := p.steps[i].inner[j].pair(inner); bad == nil {
+				x.translate(p.steps[i].inner[j], q)
+			}
+		}
+	}
+}
+
+// moreForms is the CUDA version that added IF-ELSE, SWITCH and bodies without nodes. Before it, a
+// launch that reaches an empty body hangs.
+const moreForms = 12080
+
+// body runs a body of a conditional node.
+func (run *graphRun) body(x *execution, p *plan) result {
+	if len(p.steps) == 0 && x.e.cfg.DriverVersion < moreForms {
+		return cu.CUDA_ERROR_LAUNCH_TIMEOUT // what a watchdog would return
+	}
+	return run.steps(x, p)
+}
+
+// inBodies reports whether bodies may have nodes of this type.
+func inBodies(t cu.CUgraphNodeType) bool {
+	switch t {
+	case cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_MEMCPY, cu.CU_GRAPH_NODE_TYPE_MEMSET,
+		cu.CU_GRAPH_NODE_TYPE_EMPTY, cu.CU_GRAPH_NODE_TYPE_GRAPH, cu.CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return true
+	}
+	return false
+}
+
+// misplaced returns a node that is not allowed where it is. inBody tells whether the graph is part
+// of a body.
+func (g *graph) misplaced(inBody bool) *node {
+	for _, n := range g.nodes {
+		if inBody && !inBodies(n.params.kind()) {
+			return n
+		}
+		o, ok := n.params.(nested)
+		if !ok {
+			continue
+		}
+		_, cond := o.(*conditionalNode)
+		for _, inner := range o.graphs() {
+			if bad := inner.misplaced(inBody || cond); bad != nil {
+				return bad
+			}
+		}
+	}
+	return nil
+}
+
+func (g *graph) hasConditional() bool { return g.any(cu.CU_GRAPH_NODE_TYPE_CONDITIONAL) }
