@@ -1,3 +1,3 @@
-// Package speed has the tests of the emulator's speed: how long kernels take against recorded times,
-// and that launches allocate the same however long they are.
+// Package speed has the tests of the emulator's speed: kernels against recorded times, and launches
+// that must allocate the same however long they are.
 package speed
