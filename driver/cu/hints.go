@@ -17,23 +17,23 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_PROFILER_DISABLED:
 		return "a profiling tool already controls this process"
 	case CUDA_ERROR_PROFILER_NOT_INITIALIZED, CUDA_ERROR_PROFILER_ALREADY_STARTED, CUDA_ERROR_PROFILER_ALREADY_STOPPED:
-		return "only drivers before CUDA 5.0 answer this"
+		return "only drivers before CUDA 5.0 return this"
 	case CUDA_ERROR_STUB_LIBRARY:
-		return "the library is the CUDA toolkit's stub; take its stubs folder out of the library path, so that the driver's own is found"
+		return "the library is the CUDA toolkit's stub; remove its stubs folder from the library path so that the real driver is found"
 	case CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER:
-		return "the kernel driver is older than this call needs; install a newer one"
+		return "the kernel driver is too old for this call; install a newer one"
 	case CUDA_ERROR_DEVICE_UNAVAILABLE:
-		return "another process has the device for itself, or its compute mode forbids use; see the compute mode in nvidia-smi"
+		return "another process uses the device exclusively, or the compute mode forbids use; nvidia-smi shows the compute mode"
 
 	case CUDA_ERROR_NO_DEVICE:
 		return "the driver sees no usable GPU"
 	case CUDA_ERROR_INVALID_DEVICE:
-		return "no device has this ordinal or handle, or it cannot do what is asked"
+		return "no device has this ordinal or handle, or the device cannot do this"
 	case CUDA_ERROR_DEVICE_NOT_LICENSED:
 		return "the virtual GPU has no licence"
 
 	case CUDA_ERROR_INVALID_IMAGE:
-		return "the module is no PTX, cubin or fatbin that this driver can read; PTX text must end in a zero byte"
+		return "the module is not PTX, a cubin or a fat binary that this driver can read; PTX text must end in a zero byte"
 	case CUDA_ERROR_INVALID_CONTEXT:
 		return "no context is current on the thread, or it was destroyed; use a bound view of the driver"
 	case CUDA_ERROR_CONTEXT_ALREADY_CURRENT:
@@ -43,19 +43,19 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_ARRAY_IS_MAPPED:
 		return "the array is mapped and cannot be destroyed"
 	case CUDA_ERROR_ALREADY_MAPPED:
-		return "the resource is mapped already"
+		return "the resource is already mapped"
 	case CUDA_ERROR_NO_BINARY_FOR_GPU:
-		return "the module has code for other GPUs only and no PTX to compile from; build it for this device's compute capability, or with PTX"
+		return "the module only has code for other GPUs, and no PTX to compile; build it for this device's compute capability, or include PTX"
 	case CUDA_ERROR_ALREADY_ACQUIRED:
-		return "the resource is acquired already"
+		return "the resource is already acquired"
 	case CUDA_ERROR_NOT_MAPPED, CUDA_ERROR_NOT_MAPPED_AS_ARRAY, CUDA_ERROR_NOT_MAPPED_AS_POINTER:
-		return "the resource is not mapped, or not in the form asked for"
+		return "the resource is not mapped, or mapped in another form"
 	case CUDA_ERROR_ECC_UNCORRECTABLE:
-		return "the GPU's memory had an error that ECC could not repair; " + lostHint + "; the GPU may need a reset"
+		return "the GPU's memory had an error that ECC could not correct; " + lostHint + "; the GPU may need a reset"
 	case CUDA_ERROR_UNSUPPORTED_LIMIT:
 		return "the device has no such limit"
 	case CUDA_ERROR_CONTEXT_ALREADY_IN_USE:
-		return "the context is current on another thread and cannot be on two"
+		return "the context is current on another thread, and can be current on only one"
 	case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
 		return "the two devices cannot access each other's memory"
 	case CUDA_ERROR_INVALID_PTX:
@@ -63,56 +63,56 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_INVALID_GRAPHICS_CONTEXT:
 		return "the OpenGL or Direct3D context is not valid"
 	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-		return "NVLink had an error that could not be repaired; " + lostHint
+		return "NVLink had an error that could not be corrected; " + lostHint
 	case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
 		return "the driver's PTX compiler library (libnvidia-ptxjitcompiler) is not installed"
 	case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
-		return "the PTX is newer than the driver; lower its .version (the toolkit it was made with), or install a newer driver"
+		return "the PTX is newer than the driver; use a lower .version (an older toolkit), or install a newer driver"
 	case CUDA_ERROR_JIT_COMPILATION_DISABLED:
-		return "compiling PTX is switched off, for example by CUDA_DISABLE_PTX_JIT; provide a cubin"
+		return "compiling PTX is disabled, for example by CUDA_DISABLE_PTX_JIT; provide a cubin"
 	case CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY:
 		return "the device cannot restrict a context to some of its multiprocessors"
 	case CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC:
-		return "the module calls cudaDeviceSynchronize on the device, which this device no longer has"
+		return "the module calls cudaDeviceSynchronize on the device, which this device does not support"
 	case CUDA_ERROR_CONTAINED:
-		return "an error of the device was contained; " + lostHint
+		return "the device contained an error; " + lostHint
 
 	case CUDA_ERROR_INVALID_SOURCE:
 		return "the device code cannot be compiled"
 	case CUDA_ERROR_FILE_NOT_FOUND:
 		return "there is no such file"
 	case CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND:
-		return "the driver's libraries do not fit each other; reinstall the driver"
+		return "the driver's libraries do not match; reinstall the driver"
 	case CUDA_ERROR_SHARED_OBJECT_INIT_FAILED:
-		return "a library of the driver could not be started"
+		return "a library of the driver could not be initialized"
 	case CUDA_ERROR_OPERATING_SYSTEM:
-		return "the operating system refused a call of the driver; check device permissions and limits (ulimit -l, shared memory)"
+		return "a system call of the driver failed; check device permissions and limits (ulimit -l, shared memory)"
 
 	case CUDA_ERROR_INVALID_HANDLE:
 		return "a handle is zero, was destroyed, or belongs to another context"
 	case CUDA_ERROR_ILLEGAL_STATE:
 		return "the object is not in a state that allows this"
 	case CUDA_ERROR_LOSSY_QUERY:
-		return "the answer would leave out what this form of the query cannot express; use the newer form"
+		return "the result has more than this form of the query can express; use the newer form"
 	case CUDA_ERROR_NOT_FOUND:
 		return "nothing has this name; a kernel in C++ needs extern \"C\" or its mangled name"
 	case CUDA_ERROR_NOT_READY:
-		return "work that was sent earlier is not done yet"
+		return "earlier work is not complete yet"
 
 	case CUDA_ERROR_ILLEGAL_ADDRESS:
-		return "a kernel or copy touched memory that is not mapped for it; " + lostHint
+		return "a kernel or copy accessed memory that is not mapped for it; " + lostHint
 	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
 		return "a block needs more registers, shared memory or threads than a multiprocessor has; use smaller blocks, or check the arguments' total size"
 	case CUDA_ERROR_LAUNCH_TIMEOUT:
 		return "the kernel ran longer than the display's watchdog allows; " + lostHint
 	case CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING:
-		return "the kernel's textures do not fit this launch"
+		return "the kernel's textures do not match this launch"
 	case CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED:
-		return "access to that context is on already"
+		return "access to that context is already enabled"
 	case CUDA_ERROR_PEER_ACCESS_NOT_ENABLED:
-		return "access to that context is not on"
+		return "access to that context is not enabled"
 	case CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE:
-		return "the primary context is active already, and its flags are fixed until it is released"
+		return "the primary context is already active, and its flags cannot change until it is released"
 	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
 		return "the thread's context was destroyed"
 	case CUDA_ERROR_ASSERT:
@@ -120,17 +120,17 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_TOO_MANY_PEERS:
 		return "no more connections between these devices are possible"
 	case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
-		return "this host memory, or part of it, is page-locked already"
+		return "this host memory, or part of it, is already page-locked"
 	case CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED:
-		return "this host memory was not page-locked by a call"
+		return "this host memory was not registered as page-locked"
 	case CUDA_ERROR_HARDWARE_STACK_ERROR:
-		return "a kernel's call stack broke, most often by too deep a recursion; " + lostHint
+		return "a kernel's call stack is corrupt, most often from too deep a recursion; " + lostHint
 	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-		return "a kernel ran into an instruction that the device does not have; " + lostHint
+		return "a kernel reached an instruction that the device does not have; " + lostHint
 	case CUDA_ERROR_MISALIGNED_ADDRESS:
 		return "a kernel accessed an address that is not a multiple of the access size; " + lostHint
 	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-		return "a kernel used an address with an instruction for another memory (global, shared, local); " + lostHint
+		return "a kernel used an address with an instruction for another address space (global, shared, local); " + lostHint
 	case CUDA_ERROR_INVALID_PC:
 		return "a kernel jumped out of its code; " + lostHint
 	case CUDA_ERROR_LAUNCH_FAILED:
@@ -138,7 +138,7 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
 		return "a cooperative launch needs all its blocks on the device at once; use fewer blocks (see the kernel's occupancy)"
 	case CUDA_ERROR_TENSOR_MEMORY_LEAK:
-		return "a kernel ended without giving its tensor memory back; " + lostHint
+		return "a kernel ended without freeing its tensor memory; " + lostHint
 
 	case CUDA_ERROR_NOT_PERMITTED:
 		return "not allowed here, for example a CUDA call inside a host callback"
@@ -147,9 +147,9 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_SYSTEM_NOT_READY:
 		return "the system is still starting, or the NVLink fabric manager is not running"
 	case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
-		return "libcuda and the kernel driver are of different versions; reboot after a driver update, and in a container use the host's libcuda"
+		return "libcuda and the kernel driver have different versions; reboot after a driver update, and in a container use the host's libcuda"
 	case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
-		return "the forward-compatibility libcuda works on data centre GPUs only; take it out of the library path"
+		return "the forward-compatibility libcuda works only on data center GPUs; remove it from the library path"
 	case CUDA_ERROR_MPS_CONNECTION_FAILED:
 		return "the MPS control daemon cannot be reached; start it, or unset CUDA_MPS_PIPE_DIRECTORY"
 	case CUDA_ERROR_MPS_RPC_FAILURE:
@@ -157,50 +157,50 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_MPS_SERVER_NOT_READY:
 		return "the MPS server is starting or recovering; try again"
 	case CUDA_ERROR_MPS_MAX_CLIENTS_REACHED:
-		return "the MPS server has as many clients as it can"
+		return "the MPS server has the maximum number of clients"
 	case CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED:
-		return "the device has as many connections as it can"
+		return "the device has the maximum number of connections"
 	case CUDA_ERROR_MPS_CLIENT_TERMINATED:
 		return "the MPS server ended this client; " + lostHint
 	case CUDA_ERROR_CDP_NOT_SUPPORTED:
-		return "the module launches kernels from kernels, which this device or mode does not have"
+		return "the module launches kernels from kernels, which this device or mode does not support"
 	case CUDA_ERROR_CDP_VERSION_MISMATCH:
-		return "the module mixes two incompatible versions of launching kernels from kernels; build all of it with one toolkit"
+		return "the module mixes two incompatible versions of dynamic parallelism; build all of it with one toolkit"
 
 	case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
 		return "this call cannot be captured, and a stream capture is open; make it before or after, or on a stream that is not part of it"
 	case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
-		return "an earlier call has made this stream capture useless; end it and look for the first error"
+		return "an earlier call invalidated this stream capture; end it and look for the first error"
 	case CUDA_ERROR_STREAM_CAPTURE_MERGE:
 		return "this would join two separate stream captures"
 	case CUDA_ERROR_STREAM_CAPTURE_UNMATCHED:
-		return "the stream does not capture, or the capture began on another stream"
+		return "the stream is not capturing, or the capture began on another stream"
 	case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
-		return "a stream that was forked into the capture was not joined again; let the first stream wait for an event on it before the end"
+		return "a stream that was forked into the capture was not joined; make the first stream wait for an event on it before the end"
 	case CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
 		return "a captured call would depend on work outside the capture"
 	case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
 		return "the legacy default stream would wait for a capturing stream; use streams that were created non-blocking"
 	case CUDA_ERROR_CAPTURED_EVENT:
-		return "the event was last recorded inside a stream capture and means nothing outside it"
+		return "the event was last recorded in a stream capture and is not valid outside it"
 	case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
-		return "a capture that is not relaxed must end on the thread that began it; lock the goroutine to its thread meanwhile"
+		return "a capture that is not relaxed must end on the thread that began it; lock the goroutine to its thread until then"
 	case CUDA_ERROR_TIMEOUT:
-		return "the time given was not enough"
+		return "the time limit was exceeded"
 	case CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE:
-		return "the graph differs from the instantiated one in more than parameters; instantiate it anew"
+		return "the graph differs from the instantiated one in more than parameters; instantiate it again"
 	case CUDA_ERROR_EXTERNAL_DEVICE:
-		return "another device than a GPU failed while it worked for this context; " + lostHint
+		return "a device other than a GPU failed while it worked for this context; " + lostHint
 	case CUDA_ERROR_INVALID_CLUSTER_SIZE:
-		return "the cluster does not fit the device, the grid or the kernel"
+		return "the cluster size does not suit the device, the grid or the kernel"
 	case CUDA_ERROR_FUNCTION_NOT_LOADED:
 		return "the kernel is not loaded yet, and this call does not load it; use cuFuncLoad first"
 	case CUDA_ERROR_INVALID_RESOURCE_TYPE, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION:
-		return "the resources of a green context are not of a kind or number that is possible"
+		return "the kind or number of a green context's resources is not possible"
 	case CUDA_ERROR_KEY_ROTATION:
 		return "the keys of confidential computing are being changed; " + lostHint
 	case CUDA_ERROR_UNKNOWN:
-		return "the driver gives no reason; look at the kernel log (dmesg) for NVRM or Xid lines, and ask Context.Lost whether anything still works"
+		return "the driver gives no reason; look at the kernel log (dmesg) for NVRM or Xid lines, and call Context.Lost to find out whether anything still works"
 	}
 	return ""
 }

@@ -1,6 +1,6 @@
-// Command 01-devices lists the devices: what each is, how much of its memory is
-// free, what it supports, which other devices it reaches, and what the installed
-// driver can do.
+// Command 01-devices lists the devices: what each one is, how much of its memory
+// is free, what it supports and which other devices it can access. It also prints
+// what the installed driver supports.
 package main
 
 import (
@@ -38,8 +38,8 @@ func run(d *demo.Demo) error {
 	return nil
 }
 
-// describe says which driver this is and what came with its version. A function
-// that it lacks answers driver.ErrNotSupported and says which version has it.
+// describe prints the driver's version and which newer functions it has. A function
+// that it lacks returns driver.ErrNotSupported and names the version that has it.
 func describe(d *demo.Demo, drv *driver.Driver) {
 	d.Printf("%s, a driver for CUDA %s", drv.LibraryName(), version(drv.Version()))
 	for _, f := range []struct {
@@ -55,8 +55,6 @@ func describe(d *demo.Demo, drv *driver.Driver) {
 	}
 }
 
-func version(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
-
 func show(d *demo.Demo, dev driver.Device) error {
 	p, err := dev.Properties()
 	if err != nil {
@@ -68,7 +66,7 @@ func show(d *demo.Demo, dev driver.Device) error {
 		p.MaxThreadsPerBlock, p.SharedMemPerBlockOptin>>10, p.MaxThreadsPerMultiprocessor, p.SharedMemPerMultiprocessor>>10)
 	d.Printf("  supports %s", strings.Join(supported(p), ", "))
 
-	// Properties has what programs commonly ask for; the rest has C's names.
+	// Properties has what most programs need. Attribute takes any of cuda.h's names.
 	engines, err := dev.Attribute(cu.CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT)
 	if err != nil {
 		return err
@@ -77,42 +75,7 @@ func show(d *demo.Demo, dev driver.Device) error {
 	return errors.Join(same(dev, p), memory(d, dev), peers(d, dev))
 }
 
-func clock(p driver.Properties) string {
-	return fmt.Sprintf("%d MHz, L2 cache of %.1f MiB", p.ClockKHz/1000, float64(p.L2Cache)/(1<<20))
-}
-
-func supported(p driver.Properties) (list []string) {
-	for _, f := range []struct {
-		what string
-		has  bool
-	}{
-		{"cooperative launches", p.CooperativeLaunch},
-		{"clusters", p.ClusterLaunch},
-		{"memory pools", p.MemoryPools},
-		{"managed memory", p.ManagedMemory},
-		{"stream priorities", p.StreamPriorities},
-		{"mapped host memory", p.CanMapHostMemory},
-	} {
-		if f.has {
-			list = append(list, f.what)
-		}
-	}
-	return list
-}
-
-// same finds the device again by what stays the same when ordinals change.
-func same(dev driver.Device, p driver.Properties) error {
-	again, err := dev.Driver().DeviceByUUID(p.UUID)
-	if err != nil {
-		return err
-	}
-	if again != dev {
-		return fmt.Errorf("%v has the UUID of %v", dev, again)
-	}
-	return nil
-}
-
-// memory asks for what is free, which takes a context.
+// memory prints how much memory is free. That takes a context.
 func memory(d *demo.Demo, dev driver.Device) (err error) {
 	c, err := dev.PrimaryContext()
 	if err != nil {
@@ -130,9 +93,7 @@ func memory(d *demo.Demo, dev driver.Device) (err error) {
 	return nil
 }
 
-func gib(bytes uint64) float64 { return float64(bytes) / (1 << 30) }
-
-// peers says which other devices the device reaches without the host.
+// peers prints which other devices the device can access without the host.
 func peers(d *demo.Demo, dev driver.Device) error {
 	for peer, err := range dev.Driver().Devices() {
 		if err != nil {

@@ -1,5 +1,5 @@
-// Command 02-vecadd adds two vectors: memory on the device, copies to and from
-// it, a kernel from embedded PTX, and what an argument of the wrong type gives.
+// Command 02-vecadd adds two vectors. It shows memory on the device, copies to and from
+// it, a kernel from embedded PTX, and the error for an argument of the wrong type.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 //go:embed kernels.ptx
 var ptx []byte
 
-// elements is no multiple of a block's threads, so the kernel looks where it ends.
+// elements is not a multiple of the block size, so the kernel must check its index.
 const elements = 100_000
 
 func main() { demo.Main("02-vecadd", run) }
@@ -40,7 +40,7 @@ func run(d *demo.Demo) error {
 
 // add returns a + b, computed on the device.
 func add(d *demo.Demo, a, b []float32) (c []float32, err error) {
-	// A module is PTX that the driver compiled for the device.
+	// A module is code that the driver has loaded, here PTX that it compiles.
 	module, err := d.Context.LoadModule(ptx)
 	if err != nil {
 		return nil, err
@@ -76,8 +76,7 @@ func add(d *demo.Demo, a, b []float32) (c []float32, err error) {
 	}
 	d.Printf("an argument of the wrong type: %v", err)
 
-	// The stream runs the launch when it gets there; the results are there when
-	// it was waited for.
+	// Do enqueues the launch and returns. Wait returns when the results are there.
 	if err := d.Stream.Do(launch); err != nil {
 		return nil, err
 	}

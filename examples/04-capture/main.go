@@ -1,5 +1,5 @@
-// Command 04-capture records twenty kernels from a stream, by the function form
-// and by the begin and end form, and replays them.
+// Command 04-capture records twenty kernels from a stream and replays them. It shows
+// both ways to capture: with a function, and with Begin and End.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run(d *demo.Demo) error {
 		return err
 	}
 
-	// The function form. Whatever happens inside, the capture ends with it.
+	// With a function. Whatever happens in it, the capture ends when it returns.
 	g, err := graph.Capture(d.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		for range kernels {
 			if err := sc.Do(plusOne); err != nil {
@@ -60,7 +60,7 @@ func run(d *demo.Demo) error {
 		return err
 	}
 
-	// An executable graph is uploaded once and launched as often as you like.
+	// An executable graph is uploaded once and launched any number of times.
 	exec, err := g.Instantiate(graph.WithUpload(d.Stream))
 	if err != nil {
 		return err
@@ -87,8 +87,7 @@ func run(d *demo.Demo) error {
 	return byHand(d, plusOne, x)
 }
 
-// byHand is the begin and end form. Abort ends the capture on every path where
-// End did not.
+// byHand uses Begin and End. Abort ends the capture where End is not reached.
 func byHand(d *demo.Demo, op driver.Op, x *driver.Buffer[float32]) error {
 	r, err := graph.Begin(d.Stream, graph.ModeGlobal)
 	if err != nil {

@@ -1,10 +1,9 @@
-// Command 06-update changes an executable graph without making it anew: one
-// node, the whole graph, and a graph that has become another one.
+// Command 06-update changes an executable graph without instantiating it again:
+// the arguments of one node, then the whole graph. If the graph has another form,
+// the update is refused, and the graph is instantiated again.
 package main
 
 import (
-	"context"
-	_ "embed"
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
@@ -12,20 +11,10 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-//go:embed kernels.ptx
-var ptx []byte
-
-const elements = 1000
-
 func main() { demo.Main("06-update", run) }
 
-// example is x = a*x + b, some times over.
-type example struct {
-	*demo.Demo
-	kernel *driver.Kernel
-	x      *driver.Buffer[float32]
-}
-
+// run computes x = 2*x + step on every element, once for each step of a graph. A
+// step is an argument of a kernel.
 func run(d *demo.Demo) error {
 	e := example{Demo: d}
 	err := d.Kernels(ptx, map[string]**driver.Kernel{"affine": &e.kernel})
@@ -35,8 +24,7 @@ func run(d *demo.Demo) error {
 	if e.x, err = demo.Memory[float32](d, elements, 1); err != nil {
 		return err
 	}
-	// Each step is one argument of a kernel: x = 2*x + step.
-	g, err := e.graph(1, 10)
+	g, err := e.graph(1, 10) // a kernel with step 1, then one with step 10
 	if err != nil {
 		return err
 	}
@@ -57,7 +45,7 @@ func run(d *demo.Demo) error {
 	return e.anotherGraph(exec)
 }
 
-// oneNode gives one kernel other arguments.
+// oneNode gives the first kernel other arguments.
 func (e *example) oneNode(g *graph.Graph, exec *graph.Exec) error {
 	var first graph.Node
 	for n, err := range g.Roots() {
@@ -76,7 +64,7 @@ func (e *example) oneNode(g *graph.Graph, exec *graph.Exec) error {
 	return e.replay(exec, "one node changed", 1, 24) // 2*(2*1+5)+10
 }
 
-// wholeGraph brings the Exec to what a graph of the same form says.
+// wholeGraph takes all parameters from a new graph of the same form.
 func (e *example) wholeGraph(exec *graph.Exec) error {
 	g, err := e.graph(3, 4)
 	if err != nil {
@@ -92,8 +80,8 @@ func (e *example) wholeGraph(exec *graph.Exec) error {
 	return e.replay(exec, "the whole graph updated", 1, 14) // 2*(2*1+3)+4
 }
 
-// anotherGraph has one kernel more. That cannot be an update, which is an answer
-// and no error; Apply does what is necessary.
+// anotherGraph has one kernel more. Update reports that this is not possible, in its
+// result and not as an error. With WithReinstantiate it instantiates the graph instead.
 func (e *example) anotherGraph(exec *graph.Exec) error {
 	g, err := e.graph(1, 1, 1)
 	if err != nil {
@@ -115,43 +103,4 @@ func (e *example) anotherGraph(exec *graph.Exec) error {
 		return fmt.Errorf("applied without instantiating: %v", applied)
 	}
 	return e.replay(exec, "instantiated anew", 1, 15) // ((1*2+1)*2+1)*2+1
-}
-
-// graph captures a kernel for each step.
-func (e *example) graph(steps ...float32) (*graph.Graph, error) {
-	g, err := graph.Capture(e.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
-		for _, s := range steps {
-			op, err := e.launch(s)
-			if err != nil {
-				return err
-			}
-			if err := sc.Do(op); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		e.Close(g)
-	}
-	return g, err
-}
-
-func (e *example) launch(step float32) (*driver.Launch, error) {
-	return e.kernel.Prepare(demo.PerElement(elements), e.x, uint32(elements), float32(2), step)
-}
-
-// replay runs the graph on elements of value from.
-func (e *example) replay(exec *graph.Exec, what string, from, want float32) error {
-	if err := e.x.Fill(from); err != nil {
-		return err
-	}
-	if err := exec.Run(context.Background(), e.Stream); err != nil {
-		return err
-	}
-	if err := demo.All(e.x, want); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	e.Printf("%s: every element is %v", what, want)
-	return nil
 }

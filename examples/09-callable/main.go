@@ -1,13 +1,12 @@
-// Command 09-callable decodes with a model of one attention layer. The model is
-// a function that is recorded once and called for each token: the token and its
-// growing position are staged, the graph is replayed, the next token comes back.
+// Command 09-callable decodes with a model of one attention layer. The model is a
+// function that is recorded once and then called for each token. A call copies the
+// token and its position to the device, replays the graph and returns the next token.
 //
-// A batch of another size gets memory and a graph of its own; another
-// temperature, which is an argument of a kernel, updates the graph.
+// A batch of another size gets its own memory and graph. Another temperature, which
+// is an argument of a kernel, updates the graph.
 package main
 
 import (
-	"context"
 	_ "embed"
 	"fmt"
 
@@ -19,37 +18,37 @@ import (
 //go:embed kernels.ptx
 var ptx []byte
 
-const rows = 64 // positions that the caches have room for
+const rows = 64 // the number of positions that fit in the caches
 
-// step is the input of a call: a token for each sequence of a batch, at one
-// position.
+// step is the input of a call: one token for each sequence of a batch, all at the
+// same position.
 type step struct {
 	tokens      []uint32
 	position    uint32
 	temperature float32
 }
 
-// choice is the output: page-locked memory that the next call writes again.
+// choice is the output, in page-locked memory that the next call overwrites.
 type choice struct {
 	next   *driver.HostBuffer[uint32]
 	logits *driver.HostBuffer[float32]
 }
 
-// model is the weights on the device, and its kernels.
+// model has the weights on the device, and the kernels.
 type model struct {
 	project, attend, choose *driver.Kernel
 	embedding, q, k, v, out *driver.Buffer[float32]
 }
 
-// forward is the module. It is not told the input itself: what it asks for is
-// what later calls bring.
+// forward records a call. It does not get the input itself. It says which parts of
+// the input it needs, and every call copies these to the device.
 func (m *model) forward(t *callable.Trace[step]) (choice, error) {
 	tokens := callable.StageSlice(t, func(s step) []uint32 { return s.tokens })
 	position := callable.StageScalar(t, func(s step) uint32 { return s.position })
 	temperature := callable.Constant(t, func(s step) float32 { return s.temperature })
 
 	batch := tokens.Len()
-	var cache [3]*driver.Buffer[float32] // they keep what earlier calls left
+	var cache [3]*driver.Buffer[float32] // they keep what earlier calls wrote
 	for i, w := range []*driver.Buffer[float32]{m.q, m.k, m.v} {
 		cache[i] = callable.Scratch[float32](t, batch*rows*width)
 		t.Launch(m.project, perSequence(batch), cache[i], w, m.embedding, tokens, position, uint32(rows))
@@ -65,7 +64,7 @@ func (m *model) forward(t *callable.Trace[step]) (choice, error) {
 	return choice{callable.Result(t, next), callable.Result(t, logits)}, nil
 }
 
-// perSequence is a block for each sequence, a thread for each element.
+// perSequence has a block for each sequence and a thread for each element.
 func perSequence(batch int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.D1(batch), Block: driver.D1(width)}
 }
@@ -110,62 +109,4 @@ func run(d *demo.Demo) error {
 		return fmt.Errorf("the callable did %+v, expected %+v", got, want)
 	}
 	return nil
-}
-
-// work says what a callable did.
-func work(c *callable.Callable[step, choice]) string {
-	s := c.Stats()
-	return fmt.Sprintf("so far: %d calls, %d runs of the function, %d graphs, %d updates of one", s.Calls, s.Recorded, s.Instantiated, s.Updated)
-}
-
-// comparison decodes with a module and compares each step with the reference.
-type comparison struct {
-	weights  *weights
-	model    callable.Module[step, choice]
-	compared int
-	worst    float64
-}
-
-// decode returns the tokens that follow the first one of each sequence. Which
-// token is next the model says, so it is what goes into the next step.
-func (c *comparison) decode(first []uint32, n int, temperature float32) ([][]uint32, error) {
-	tokens := append([]uint32(nil), first...)
-	sequences := make([][]uint32, len(first))
-	refs := make([]*reference, len(first))
-	for i := range refs {
-		refs[i] = &reference{weights: c.weights, temperature: float64(temperature)}
-	}
-	for pos := range n {
-		out, err := c.model.Forward(context.Background(), step{tokens, uint32(pos), temperature})
-		if err != nil {
-			return nil, err
-		}
-		for i, ref := range refs {
-			logits := out.logits.Slice()[i*width : (i+1)*width]
-			if err := c.compare(logits, ref.step(tokens[i]), out.next.Slice()[i]); err != nil {
-				return nil, fmt.Errorf("sequence %d, position %d: %w", i, pos, err)
-			}
-			sequences[i] = append(sequences[i], out.next.Slice()[i])
-		}
-		copy(tokens, out.next.Slice())
-	}
-	return sequences, nil
-}
-
-func upload(d *demo.Demo, w *weights) (*model, error) {
-	m := new(model)
-	if err := d.Kernels(ptx, map[string]**driver.Kernel{"project": &m.project, "attend": &m.attend, "choose": &m.choose}); err != nil {
-		return nil, err
-	}
-	for _, u := range []struct {
-		to   **driver.Buffer[float32]
-		from []float32
-	}{{&m.embedding, w.embedding}, {&m.q, w.q}, {&m.k, w.k}, {&m.v, w.v}, {&m.out, w.out}} {
-		b, err := demo.MemoryFrom(d, u.from)
-		if err != nil {
-			return nil, err
-		}
-		*u.to = b
-	}
-	return m, nil
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// check builds a part of the program by hand and forgets that the kernel needs
-// what the fill writes, which Check finds; with the edge there is nothing to
-// find.
+// check builds a part of the program by hand and forgets an edge: the kernel reads
+// what the fill writes. Check finds that. With the edge it finds nothing.
 func (e *example) check() error {
 	ops, err := e.program()
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 
 const replays = 3
 
-// scratch: a graph that allocates what it needs in between, and frees it. The
-// addresses are fixed when the nodes are made; there is memory behind them while
-// the graph runs between the two nodes.
+// scratch makes a graph that allocates and frees its temporary memory. The addresses
+// are fixed when the nodes are added. They are backed by memory only while the graph
+// runs between the two nodes.
 func (e *example) scratch() error {
 	g, err := graph.Capture(e.Stream, graph.ModeThreadLocal, e.record)
 	if err != nil {
@@ -43,7 +43,7 @@ func (e *example) scratch() error {
 	return nil
 }
 
-// record is what a stream was sent before, as a capture.
+// record captures the work that pools.go enqueued in a stream.
 func (e *example) record(sc *graph.Scope) error {
 	var tmp [2]*driver.Buffer[float32]
 	for i := range tmp {
@@ -54,7 +54,7 @@ func (e *example) record(sc *graph.Scope) error {
 		if tmp[i], err = graph.Allocate(sc, op); err != nil {
 			return err
 		}
-		e.Close(tmp[i]) // ends the handle; the memory is the graph's
+		e.Close(tmp[i]) // closes the handle; the memory belongs to the graph
 	}
 	ops, err := e.program(tmp[0], tmp[1])
 	if err != nil {
@@ -77,8 +77,8 @@ func (e *example) record(sc *graph.Scope) error {
 	return nil
 }
 
-// output: a graph that allocates its result and leaves it to the program. With
-// WithAutoFree each launch frees what the one before left.
+// output makes a graph that allocates its result and leaves it allocated for the
+// program. With WithAutoFree each launch frees what the previous launch left.
 func (e *example) output() error {
 	g, err := graph.New(e.Context)
 	if err != nil {
@@ -123,9 +123,8 @@ func (e *example) output() error {
 	return e.afterwards(result)
 }
 
-// afterwards: what graphs have allocated is counted apart from pools, in blocks
-// of the driver's size, and stays with the graphs for the next launch until it is
-// trimmed.
+// afterwards frees the result and trims. The memory of graphs is counted apart from
+// pools, in blocks of the driver's size. It is kept for the next launch until trimmed.
 func (e *example) afterwards(result *driver.Buffer[float32]) error {
 	dev := e.Context.Device()
 	left, err := dev.GraphMemStats()

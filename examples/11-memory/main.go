@@ -1,7 +1,7 @@
-// Command 11-memory shows memory that is allocated in the order of work: in a
-// stream, from a pool that keeps what was freed until it is trimmed; by nodes of
-// a graph, for what it needs in between and for its output; and what each costs
-// and holds.
+// Command 11-memory shows memory that is allocated and freed in stream order. In
+// pools.go a stream allocates from a pool, which keeps freed memory until it is
+// trimmed. In graphs.go nodes of a graph allocate temporary memory and the output. The
+// program prints what each way costs and how much memory it holds.
 package main
 
 import (
@@ -19,7 +19,7 @@ const elements = 10_000
 
 func main() { demo.Main("11-memory", run) }
 
-// example computes 2*3 + 1, with memory for what comes in between.
+// example computes 2*3 + 1, with temporary memory for the two terms.
 type example struct {
 	*demo.Demo
 	scale, add *driver.Kernel
@@ -42,7 +42,7 @@ func run(d *demo.Demo) (err error) {
 	return nil
 }
 
-// program is the work, on memory that lives as long as it runs.
+// program returns the work, which uses a and b as temporary memory.
 func (e *example) program(a, b *driver.Buffer[float32]) ([]driver.Op, error) {
 	cfg, n := demo.PerElement(elements), uint32(elements)
 	two, err := driver.Fill(a, float32(2))

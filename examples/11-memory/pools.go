@@ -10,23 +10,22 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// pools: memory that is allocated and freed in the order of a stream, from a
-// pool of the program's own.
+// pools allocates and frees memory in stream order, from a pool of its own.
 func (e *example) pools() error {
 	pool, err := e.Context.NewMemPool()
 	if err != nil {
 		return err
 	}
 	e.Close(pool)
-	// Without a threshold a pool gives everything back at each wait.
+	// Without a threshold a pool releases all unused memory at each wait.
 	if err := pool.SetReleaseThreshold(math.MaxUint64); err != nil {
 		return err
 	}
 	if err := e.inOrder(pool); err != nil {
 		return err
 	}
-	// Memory counts as unused when a call that synchronises saw the stream get
-	// to where it was freed.
+	// Memory counts as unused once a synchronizing call has found that the stream
+	// reached the free.
 	if err := e.Context.Synchronize(context.Background()); err != nil {
 		return err
 	}
@@ -49,8 +48,8 @@ func (e *example) pools() error {
 	return e.costs(pool)
 }
 
-// inOrder uses two pieces of memory for one result. Nothing waits: each is there
-// when the stream gets to its use, and gone behind its last.
+// inOrder computes one result with two temporary buffers. The host does not wait: a
+// buffer exists in stream order, from its allocation until it is freed.
 func (e *example) inOrder(pool *driver.MemPool) error {
 	var tmp [2]*driver.Buffer[float32]
 	for i := range tmp {
@@ -58,7 +57,7 @@ func (e *example) inOrder(pool *driver.MemPool) error {
 		if tmp[i], err = driver.AllocFromPool[float32](e.Stream, pool, elements); err != nil {
 			return err
 		}
-		e.Close(tmp[i]) // for the ways out before FreeAsync; after it, nothing is left to do
+		e.Close(tmp[i]) // for returns before FreeAsync; after that it does nothing
 	}
 	ops, err := e.program(tmp[0], tmp[1])
 	if err != nil {
@@ -80,7 +79,7 @@ func (e *example) inOrder(pool *driver.MemPool) error {
 	return e.is(7)
 }
 
-// costs compares an allocation that goes to the system with one that a pool has.
+// costs compares an allocation from the driver with one that a pool can serve.
 func (e *example) costs(pool *driver.MemPool) error {
 	rounds, large := 100, 16<<20 // elements of 64 MiB
 	if e.Emulated {
@@ -103,7 +102,7 @@ func (e *example) costs(pool *driver.MemPool) error {
 		if err != nil {
 			return err
 		}
-		if err := b.Close(); err != nil { // frees in the stream it was allocated in
+		if err := b.Close(); err != nil { // frees in the stream that allocated it
 			return err
 		}
 	}

@@ -1,7 +1,7 @@
-// Command 12-pipeline sends data through a device in chunks: while a kernel works
-// on one, the next is uploaded and the result of the one before is downloaded.
-// Each has a stream, events keep them in step, and two buffers on each side of
-// the kernel are used in turn.
+// Command 12-pipeline processes data in chunks. While a kernel works on one chunk,
+// the next one is uploaded and the result of the previous one is downloaded. Each of
+// the three stages has its own stream, and events keep the stages in order. Two
+// input and two output buffers are used in turn.
 package main
 
 import (
@@ -51,8 +51,7 @@ func (e *example) timed(name string, work func() error) (took time.Duration, err
 	for range 2 {
 		clear(e.result.Slice())
 		begin := time.Now()
-		// All streams are waited for on every path: work that is under way uses
-		// the buffers.
+		// Wait for all streams on every path: work in flight uses the buffers.
 		if err := errors.Join(work(), e.wait()); err != nil {
 			return 0, err
 		}
@@ -65,7 +64,7 @@ func (e *example) timed(name string, work func() error) (took time.Duration, err
 	return took.Round(time.Microsecond), nil
 }
 
-// serial is the work in one stream: each step begins when the one before ended.
+// serial does the work in one stream. Each step starts when the previous one ended.
 func (e *example) serial() error {
 	for i := range e.chunks {
 		for _, op := range []driver.Op{e.upload[i], e.step[i%2], e.download[i]} {
@@ -77,10 +76,10 @@ func (e *example) serial() error {
 	return nil
 }
 
-// pipelined is the same work in three streams. An event is recorded behind each
-// step, and the others wait for what they need: the kernel for its input and for
-// a free buffer to write, the upload for a free buffer, the download for the
-// result. The streams wait on the device; the host is through at once.
+// pipelined does the same work in three streams. An event is recorded after each
+// step. The kernel waits for its input and for a free output buffer, the upload for a
+// free input buffer, and the download for the result. The streams wait on the device,
+// so the host enqueues everything without waiting.
 func (e *example) pipelined() error {
 	for i := range e.chunks {
 		slot := i % 2
@@ -97,8 +96,8 @@ func (e *example) pipelined() error {
 	return nil
 }
 
-// stage sends an operation behind events, and records one behind it. An event
-// that was never recorded holds nothing up.
+// stage enqueues an operation after the events that it needs, and records one after
+// it. Waiting for an event that was never recorded does nothing.
 func (e *example) stage(s *driver.Stream, op driver.Op, done *driver.Event, needs ...*driver.Event) error {
 	for _, n := range needs {
 		if err := s.WaitEvent(n); err != nil {
@@ -109,27 +108,4 @@ func (e *example) stage(s *driver.Stream, op driver.Op, done *driver.Event, need
 		return err
 	}
 	return s.Record(done)
-}
-
-// stages is the time of each kind of step alone, and the longest of them, which
-// no pipeline can be faster than.
-func (e *example) stages() (alone [3]time.Duration, longest time.Duration, err error) {
-	for k, op := range []func(i int) driver.Op{
-		func(i int) driver.Op { return e.upload[i] },
-		func(i int) driver.Op { return e.step[i%2] },
-		func(i int) driver.Op { return e.download[i] },
-	} {
-		begin := time.Now()
-		for i := range e.chunks {
-			if err := e.Stream.Do(op(i)); err != nil {
-				return alone, 0, errors.Join(err, e.wait())
-			}
-		}
-		if err := e.wait(); err != nil {
-			return alone, 0, err
-		}
-		alone[k] = time.Since(begin).Round(time.Microsecond)
-		longest = max(longest, alone[k])
-	}
-	return alone, longest, nil
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
 
-// example has the data on the host, in memory that is page-locked (copies of
-// other memory would not go on beside anything), two buffers on each side of the
-// kernel, and a stream and events for each stage.
+// example has the data in page-locked memory, because copies of other memory do not
+// run beside anything else. It has two buffers on each side of the kernel, and a
+// stream and events for each stage.
 type example struct {
 	*demo.Demo
 	chunks, chunk int // the number of chunks, elements of one
@@ -58,7 +58,7 @@ func (e *example) memory() (err error) {
 	return nil
 }
 
-// operations are made once and sent any number of times.
+// operations makes the operations once. They are enqueued any number of times.
 func (e *example) operations() error {
 	var step *driver.Kernel
 	if err := e.Kernels(ptx, map[string]**driver.Kernel{"step": &step}); err != nil {
@@ -112,8 +112,8 @@ func (e *example) wait() error {
 	return errors.Join(errs...)
 }
 
-// check compares the results with what the rounds make of the data: as they are
-// all the same step, together they are one step of that kind.
+// check compares the results with what the rounds make of the data. All rounds
+// compute the same step, so together they are one step with other constants.
 func (e *example) check() error {
 	factor, sum := uint32(1), uint32(0)
 	for range e.rounds {

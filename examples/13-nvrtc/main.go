@@ -1,7 +1,7 @@
-// Command 13-nvrtc compiles CUDA C++ while it runs: a template for two types,
-// with a header that is made on the spot, so that numbers which are known only
-// now become constants in the code. NVRTC, NVIDIA's run-time compiler, is opened
-// where it is installed; where it is not, the program says what to install.
+// Command 13-nvrtc compiles CUDA C++ at run time: a template for two types, with a
+// header that the program generates, so that numbers known only now become constants
+// in the code. It needs NVRTC, NVIDIA's run-time compiler, and says so if it is not
+// installed.
 package main
 
 import (
@@ -9,7 +9,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -21,14 +20,12 @@ import (
 //go:embed polynomial.cu
 var source string
 
-const elements = 1000
-
 var coefficients = []float64{1, -0.5, 0.25, 3, -2}
 
 func main() { demo.Main("13-nvrtc", run) }
 
 func run(d *demo.Demo) error {
-	// A driver refuses PTX of a compiler that is newer than itself.
+	// A driver rejects PTX of a compiler that is newer than the driver.
 	compiler, err := nvrtc.Open(nvrtc.UpTo(d.Context.Driver().Version()))
 	if errors.Is(err, nvrtc.ErrNotInstalled) {
 		d.Printf("There is nothing to compile with. %v.", err)
@@ -48,21 +45,18 @@ func run(d *demo.Demo) error {
 	if err != nil {
 		return err
 	}
-	single, double := new(driver.Kernel), new(driver.Kernel)
-	if err := load(d, result, map[string]**driver.Kernel{"polynomial<float>": &single, "polynomial<double>": &double}); err != nil {
+	single, double, err := load(d, result)
+	if err != nil {
 		return err
 	}
-	if err := check[float32](d, single, 1e-5); err != nil {
-		return err
-	}
-	if err := check[float64](d, double, 1e-14); err != nil {
+	if err := errors.Join(check[float32](d, single, 1e-5), check[float64](d, double, 1e-14)); err != nil {
 		return err
 	}
 	d.Printf("both kernels compute the polynomial that the header names")
 	return mistaken(d, compiler, program)
 }
 
-// describe says what to compile, and for which architecture.
+// describe returns what to compile, and for which architecture.
 func describe(d *demo.Demo, c *nvrtc.Compiler) (nvrtc.Program, error) {
 	major, minor, err := d.Context.Device().ComputeCapability()
 	if err != nil {
@@ -76,13 +70,13 @@ func describe(d *demo.Demo, c *nvrtc.Compiler) (nvrtc.Program, error) {
 		Name:            "polynomial.cu",
 		Source:          source,
 		Headers:         map[string]string{"coefficients.h": header()},
-		Options:         []string{"--std=c++14"}, // for constexpr: NVRTC 11 takes an older C++ if it is not told
+		Options:         []string{"--std=c++14"}, // for constexpr, which NVRTC 11 does not accept by default
 		Arch:            arch,
 		NameExpressions: []string{"polynomial<float>", "polynomial<double>"},
 	}, nil
 }
 
-// header is the part of the program that depends on what is known only now.
+// header returns the part of the source that is not known until run time.
 func header() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#define DEGREE %d\nconstexpr double coefficients[] = {", len(coefficients)-1)
@@ -92,12 +86,10 @@ func header() string {
 	return b.String() + "};\n"
 }
 
-// compile compiles twice: the second result is in the cache.
-func compile(d *demo.Demo, c *nvrtc.Compiler, p nvrtc.Program) (*nvrtc.Result, error) {
-	var result *nvrtc.Result
+// compile compiles twice. The second result comes from the cache.
+func compile(d *demo.Demo, c *nvrtc.Compiler, p nvrtc.Program) (result *nvrtc.Result, err error) {
 	for range 2 {
 		begin := time.Now()
-		var err error
 		if result, err = c.Compile(context.Background(), p); err != nil {
 			return nil, err
 		}
@@ -110,72 +102,17 @@ func compile(d *demo.Demo, c *nvrtc.Compiler, p nvrtc.Program) (*nvrtc.Result, e
 	return result, nil
 }
 
-// load finds the kernels by the names that the compiler gave them.
-func load(d *demo.Demo, r *nvrtc.Result, kernels map[string]**driver.Kernel) error {
-	byName := make(map[string]**driver.Kernel)
-	for expression, k := range kernels {
+// load loads the compiled code and finds the kernels by the names that the compiler
+// gave them.
+func load(d *demo.Demo, r *nvrtc.Result) (single, double *driver.Kernel, err error) {
+	kernels := make(map[string]**driver.Kernel)
+	for expression, k := range map[string]**driver.Kernel{"polynomial<float>": &single, "polynomial<double>": &double} {
 		name, err := r.LoweredName(expression)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		byName[name] = k
+		kernels[name] = k
 	}
-	return d.Kernels(r.Image(), byName)
-}
-
-// check runs a kernel and compares each element with the same sum in Go.
-func check[T float32 | float64](d *demo.Demo, k *driver.Kernel, tolerance float64) error {
-	in := make([]T, elements)
-	for i := range in {
-		in[i] = T(i)/elements*2 - 1
-	}
-	x, err := demo.MemoryFrom(d, in)
-	if err != nil {
-		return err
-	}
-	y, err := demo.Memory[T](d, elements, 0)
-	if err != nil {
-		return err
-	}
-	launch, err := k.Prepare(demo.PerElement(elements), y, x, uint32(elements))
-	if err != nil {
-		return err
-	}
-	if err := d.Stream.Do(launch); err != nil {
-		return err
-	}
-	if err := d.Stream.Wait(context.Background()); err != nil {
-		return err
-	}
-	out := make([]T, elements)
-	if err := y.CopyTo(out); err != nil {
-		return err
-	}
-	for i, got := range out {
-		if want := polynomial(float64(in[i])); !(math.Abs(float64(got)-want) <= tolerance*7) { // so that no number fails
-			return fmt.Errorf("wrong result: element %d is %v, it should be %v", i, got, want)
-		}
-	}
-	return nil
-}
-
-// polynomial is what the kernels compute. For arguments of at most 1 it is at
-// most 6.75, the sum of the coefficients' sizes.
-func polynomial(x float64) float64 {
-	v := 0.0
-	for i := len(coefficients) - 1; i >= 0; i-- {
-		v = v*x + coefficients[i]
-	}
-	return v
-}
-
-// mistaken shows what an error looks like.
-func mistaken(d *demo.Demo, c *nvrtc.Compiler, p nvrtc.Program) error {
-	p.Source = strings.Replace(p.Source, "y[i] = v", "y[j] = v", 1)
-	_, err := c.Compile(context.Background(), p)
-	if !errors.Is(err, nvrtc.NVRTC_ERROR_COMPILATION) {
-		return fmt.Errorf("a program with a mistake gave %v", err)
-	}
-	d.Printf("a mistake in the source: %v", err)
-	return nil
+	err = d.Kernels(r.Image(), kernels)
+	return single, double, err
 }

@@ -21,8 +21,8 @@ type config struct {
 // threads is the size of a block of the kernel attend.
 const threads = 256
 
-// small is for the emulator, launchBound for a GPU: so little work in each kernel
-// that what counts is how kernels are started.
+// small is for the emulator. launchBound is for a GPU: its kernels do so little work
+// that the cost of launching them dominates.
 var (
 	small       = config{vocabulary: 96, dim: 48, layers: 2, heads: 6, pairs: 2, hidden: 72, base: 10000, epsilon: 1e-5}
 	launchBound = config{vocabulary: 1024, dim: 256, layers: 12, heads: 4, pairs: 2, hidden: 512, base: 10000, epsilon: 1e-5}
@@ -34,7 +34,7 @@ func (c config) head() int { return c.dim / c.heads }
 // projected is the length of a token's queries, keys and values together.
 func (c config) projected() int { return (c.heads + 2*c.pairs) * c.head() }
 
-// with is c with what is not zero in o.
+// with returns c with the fields of o that are not zero.
 func (c config) with(o config) config {
 	c.vocabulary, c.dim, c.layers = cmp.Or(o.vocabulary, c.vocabulary), cmp.Or(o.dim, c.dim), cmp.Or(o.layers, c.layers)
 	c.heads, c.pairs, c.hidden = cmp.Or(o.heads, c.heads), cmp.Or(o.pairs, c.pairs), cmp.Or(o.hidden, c.hidden)
@@ -42,13 +42,13 @@ func (c config) with(o config) config {
 	return c
 }
 
-// check says whether the kernels can compute a model of that shape.
+// check returns an error if the kernels cannot compute a model of this shape.
 func (c config) check() error {
 	if min(c.vocabulary, c.dim, c.layers, c.heads, c.pairs, c.hidden) < 1 {
 		return fmt.Errorf("a model needs at least one of everything: %v", c)
 	}
 	if c.dim%c.heads != 0 || c.heads%c.pairs != 0 {
-		return fmt.Errorf("%d heads do not divide dim %d, or are no multiple of the %d of keys", c.heads, c.dim, c.pairs)
+		return fmt.Errorf("%d heads do not divide dim %d, or are not a multiple of the %d of keys", c.heads, c.dim, c.pairs)
 	}
 	if c.head()%4 != 0 || threads%c.head() != 0 {
 		return fmt.Errorf("heads have %d elements; it must be a power of two from 4 to %d", c.head(), threads)

@@ -154,7 +154,7 @@ func TestBadModelsAreRefused(t *testing.T) {
 			}
 			return true
 		}},
-		"no multiple": {text("6"), func(x *safetensors.Tensor) bool {
+		"not a multiple": {text("6"), func(x *safetensors.Tensor) bool {
 			if x.Name == name(0, "self_attn.k_proj") {
 				x.Shape, x.Data = []int{32, 48}, make([]byte, 32*48*4)
 			}

@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// agreement is how far logits are from those of the reference.
+// agreement says how close the logits are to the reference.
 type agreement struct {
 	logits int
 	worst  float64 // relative to the largest of a token's logits
 }
 
-// tolerance is some hundred times what float32 costs; a key of another position,
-// or an angle that is wrong, costs far more than that.
+// tolerance is about a hundred times the rounding error of float32. A key of another
+// position, or a wrong angle, gives a far larger error.
 const tolerance = 1e-4
 
 // follow decodes by launches and compares each logit of the first n tokens with
@@ -43,8 +43,8 @@ func (m *model) follow(n int) (a agreement, err error) {
 	return a, nil
 }
 
-// compare looks at the logits, and that the token after them is the best: of two
-// that are equal but for rounding either may be.
+// compare checks the logits, and that the next token is the best one. Of two tokens
+// that differ only by rounding, either is accepted.
 func (m *model) compare(a *agreement, position int, got []float32, want []float64) error {
 	largest := 0.0
 	for _, w := range want {
@@ -52,7 +52,7 @@ func (m *model) compare(a *agreement, position int, got []float32, want []float6
 	}
 	for i, w := range want {
 		diff := math.Abs(float64(got[i])-w) / largest
-		if !(diff <= tolerance) { // so that no number fails
+		if !(diff <= tolerance) { // written so that a NaN fails
 			return fmt.Errorf("logit %d is %v, the reference says %v", i, got[i], w)
 		}
 		a.worst = max(a.worst, diff)
@@ -75,7 +75,7 @@ func (m *model) compare(a *agreement, position int, got []float32, want []float6
 	return nil
 }
 
-// score is what is compared between tokens.
+// score returns the value by which tokens are compared.
 func (m *model) score(position, token int, logit float64) float64 {
 	if m.temperature == 0 {
 		return logit

@@ -1,138 +1,100 @@
-// Command 14-decode decodes with a transformer of the Llama family: each step is
-// a token, some 160 small kernels. They are handed to a stream one by one, and
-// replayed as a graph that was recorded once; it prints tokens per second and what
-// a token costs the host either way.
+// Command 14-decode decodes with a transformer of the Llama family. Each token takes
+// about 160 small kernels. The program launches them one by one, and then replays
+// them as a graph that it recorded once. It prints tokens per second, and the host
+// time per token, for both ways.
 //
-// One graph serves all positions, because position, token and the growing caches
-// stay in the device's memory: a step reads where it is, chooses the next token
-// and goes on. It ends with copying the tokens to page-locked memory, so the host
-// has those so far whenever it waits.
+// One graph serves all positions, because the position, the token and the growing
+// caches stay in the device's memory. A step reads its position there, chooses the
+// next token and increments the position. It ends by copying the tokens to
+// page-locked memory, so the host has all tokens so far whenever it waits.
 //
-// The weights are made from a seed or read from a safetensors file with the
-// tensors of Hugging Face's Llama models (no scaling of positions), which it
-// computes in float32. Tokens are numbers here. Logits are compared with a
-// reference in float64.
+// The weights are made from a seed, or read from a safetensors file with the tensors
+// of Hugging Face's Llama models (without scaling of positions). All computation is
+// in float32. Tokens are numbers. A reference in float64 checks the logits.
 package main
 
 import (
-	"errors"
-	"flag"
+	"context"
 	"fmt"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/graph"
 )
 
-// options are the flags; what is zero depends on the device.
-type options struct {
-	file, save  string
-	shape       config
-	seed        uint64
-	prompt      []int32
-	tokens      int
-	checked     int
-	temperature float64
-	bars        bool
-}
-
 func main() {
-	o := options{prompt: []int32{1}}
-	flag.StringVar(&o.file, "weights", "", "a safetensors `file` with a model of the Llama family")
-	flag.StringVar(&o.save, "save", "", "write the weights to a safetensors `file`")
-	flag.IntVar(&o.shape.dim, "dim", 0, "length of the vectors; 0: 256 on a GPU")
-	flag.IntVar(&o.shape.layers, "layers", 0, "number of layers; 0: 12 on a GPU")
-	flag.IntVar(&o.shape.heads, "heads", 0, "number of heads; with -weights needed if the file does not say it")
-	flag.IntVar(&o.shape.hidden, "hidden", 0, "length of the vectors inside a layer; 0: 512 on a GPU")
-	flag.IntVar(&o.shape.vocabulary, "vocabulary", 0, "number of tokens; 0: 1,024 on a GPU")
-	flag.Float64Var(&o.shape.base, "base", 0, "of the position embedding's frequencies; 0: 10,000, or what the file says")
-	flag.Float64Var(&o.shape.epsilon, "epsilon", 0, "of the norms; 0: 1e-5, or what the file says")
-	flag.Uint64Var(&o.seed, "seed", 1, "of the weights and of the samples")
-	flag.Func("prompt", "the first tokens, as `numbers` (1,2,3)", func(s string) (err error) { o.prompt, err = numbers(s); return })
-	flag.IntVar(&o.tokens, "tokens", 0, "length of the sequence; 0: 256 on a GPU")
-	flag.IntVar(&o.checked, "check", -1, "tokens whose logits are compared with the reference; -1: all, or 4 of a file's")
-	flag.Float64Var(&o.temperature, "temperature", 0.8, "of the samples; 0: the most likely token")
-	flag.BoolVar(&o.bars, "bench", false, "fail unless the graph makes enough of a difference on a GPU")
-	demo.Main("14-decode", func(d *demo.Demo) error { return o.run(d) }) // as flags have it then
-}
-
-func numbers(s string) (list []int32, err error) {
-	for _, word := range strings.Split(s, ",") {
-		n, err := strconv.ParseInt(strings.TrimSpace(word), 10, 32)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, int32(n))
-	}
-	return list, nil
+	o := flags()
+	demo.Main("14-decode", func(d *demo.Demo) error { return o.run(d) }) // after the flags are parsed
 }
 
 func (o options) run(d *demo.Demo) error {
-	w, err := o.weights(d.Emulated)
+	w, err := o.load(d.Emulated)
 	if err != nil {
 		return err
-	}
-	if o.save != "" {
-		if err := w.save(o.save); err != nil {
-			return err
-		}
 	}
 	o.complete(d.Emulated)
 	if err := o.check(w, d.Emulated); err != nil {
 		return err
 	}
-	m, err := newModel(d, w, o)
+	m, err := newModel(d, w, o) // m.ops are the operations of one step, from step.go
 	if err != nil {
 		return err
 	}
 	return m.compareWays()
 }
 
-// weights are those of the file, or made.
-func (o options) weights(emulated bool) (*weights, error) {
-	if o.file != "" {
-		return readWeights(o.file, o.shape)
-	}
-	c := launchBound
-	if emulated {
-		c = small
-	}
-	c = c.with(o.shape)
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	return newWeights(c, o.seed), nil
-}
-
-func (o *options) complete(emulated bool) {
-	if o.tokens == 0 {
-		o.tokens = 256
-		if emulated {
-			o.tokens = 8
-		}
-	}
-	if o.checked < 0 {
-		o.checked = o.tokens
-		if o.file != "" {
-			o.checked = 4
-		}
-	}
-}
-
-func (o options) check(w *weights, emulated bool) error {
-	if o.bars && emulated {
-		return errors.New("-bench: the emulator's times say nothing about a GPU")
-	}
-	if o.tokens < 1 || len(o.prompt) < 1 || len(o.prompt) > o.tokens {
-		return fmt.Errorf("a sequence of %d tokens cannot begin with a prompt of %d", o.tokens, len(o.prompt))
-	}
-	if !(o.temperature >= 0) {
-		return errors.New("-temperature must not be negative")
-	}
-	for _, t := range o.prompt {
-		if t < 0 || int(t) >= w.vocabulary {
-			return fmt.Errorf("token %d of the prompt is none of the %d", t, w.vocabulary)
+// launches enqueues the operations of a step one by one.
+func (m *model) launches() error {
+	for _, op := range m.ops {
+		if err := m.Stream.Do(op); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// capture records the same operations into a graph.
+func (m *model) capture() (*graph.Exec, error) {
+	g, err := graph.Capture(m.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+		return sc.Do(m.ops...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.Close(g)
+	exec, err := g.Instantiate(graph.WithUpload(m.Stream))
+	if err != nil {
+		return nil, err
+	}
+	m.Close(exec)
+	return exec, nil
+}
+
+// decode decodes the sequence from its beginning. enqueue enqueues one step: launches
+// does, and so does a launch of the graph. The host waits after every `every` tokens.
+func (m *model) decode(every int, enqueue func() error) (t timing, err error) {
+	if err := m.reset(); err != nil {
+		return t, err
+	}
+	begin := time.Now()
+	for i := range m.tokens {
+		before := time.Now()
+		if err := enqueue(); err != nil {
+			return t, fmt.Errorf("token %d: %w", i, err)
+		}
+		t.host += time.Since(before)
+		if (i+1)%every == 0 || i+1 == m.tokens {
+			if err := m.Stream.Wait(context.Background()); err != nil {
+				return t, fmt.Errorf("token %d: %w", i, err)
+			}
+		}
+	}
+	n := time.Duration(m.tokens)
+	return timing{t.host / n, time.Since(begin) / n}, nil
+}
+
+// timing is the time of a token, for one of the ways.
+type timing struct {
+	host time.Duration // to enqueue its work, without waiting
+	wall time.Duration // from begin to end
 }

@@ -21,12 +21,12 @@ type model struct {
 
 	append, attend, perturb, advance *driver.Kernel
 
-	token    *driver.Buffer[int64]     // the one to feed in, then the one that was chosen
+	token    *driver.Buffer[int64]     // the input of a step, then the token that it chose
 	position *driver.Buffer[int32]     // of that token
 	sequence *driver.Buffer[int32]     // all tokens
-	seen     *driver.HostBuffer[int32] // the sequence again, as the host last saw it
+	seen     *driver.HostBuffer[int32] // the host's copy of the sequence
 
-	frequencies, x, normed, back, mean vector // dim; frequencies are fewer
+	frequencies, x, normed, back, mean vector // of length dim, except frequencies
 	projected, both                    vector // queries, keys and values; gate and up
 	logits, scores                     vector // vocabulary
 	work                               *kernels.Workspace
@@ -34,8 +34,8 @@ type model struct {
 	ops []driver.Op // a step, as prepare made it
 }
 
-// newModel brings weights to the device and prepares the operations of a step.
-// Everything is closed with the demo.
+// newModel copies the weights to the device and prepares the operations of a step.
+// The demo closes everything.
 func newModel(d *demo.Demo, w *weights, o options) (*model, error) {
 	m := &model{Demo: d, weights: w, options: o}
 	if err := d.Kernels(ptx, map[string]**driver.Kernel{
@@ -89,8 +89,8 @@ func (m *model) allocateSequence() (err error) {
 	return err
 }
 
-// reset begins the sequence again. Nothing of it may be under way. What the
-// caches hold of the old one is written again before it is read.
+// reset starts a new sequence. No work may be in flight. The caches keep values of the
+// old sequence, which are overwritten before they are read.
 func (m *model) reset() error {
 	tokens := make([]int32, m.tokens+1)
 	copy(tokens, m.prompt)
@@ -103,8 +103,8 @@ func (m *model) reset() error {
 	return m.token.Fill(int64(tokens[0]))
 }
 
-// memory is a block's on the device: its weights, and the keys and values of all
-// positions.
+// memory is the device memory of one block: its weights, and the keys and values of
+// all positions.
 type memory struct {
 	attentionNorm, projections, output, mlpNorm, gateUp, down vector
 	keys, values                                              vector

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// step collects the operations of a step until one cannot be made.
+// step collects the operations of a step and keeps the first error.
 type step struct {
 	*model
 	err error
@@ -31,19 +31,19 @@ type array interface {
 	Len() int
 }
 
-// multiply is y = matrix · x.
+// multiply adds y = matrix · x.
 func (s *step) multiply(y array, matrix vector, x array) {
 	s.do(kernels.Gemv(y, kernels.MatrixOf(matrix, y.Len(), x.Len()), x))
 }
 
-// norm is normed = x, normed, times weight.
+// norm adds normed = norm(x) * weight.
 func (s *step) norm(weight vector) {
 	s.do(kernels.RMSNorm(kernels.MatrixOf(s.normed, 1, s.dim), kernels.MatrixOf(s.x, 1, s.dim), weight, float32(s.epsilon)))
 }
 
-// prepare makes the operations of a step: a token goes in, the next one comes
-// out. They are the same at every position. What differs is in the device's
-// memory, where the step before left it.
+// prepare makes the operations of a step, which computes the next token from a token.
+// They are the same at every position. The previous step left the token and the
+// position in the device's memory.
 func (m *model) prepare() error {
 	embedding, err := demo.MemoryFrom(m.Demo, m.embedding)
 	if err != nil {
@@ -74,7 +74,7 @@ func (m *model) prepare() error {
 	return s.err
 }
 
-// attention is x += output · attention(norm(x)).
+// attention adds x += output · attention(norm(x)).
 func (s *step) attention(w memory) {
 	d, queries, keys := s.head(), s.dim, s.pairs*s.head()
 	query, key := s.projected.View(0, queries), s.projected.View(queries, queries+keys)
@@ -93,7 +93,7 @@ func (s *step) attention(w memory) {
 	s.do(kernels.Add(s.x, s.x, s.back))
 }
 
-// mlp is x += down · (silu(gate · norm(x)) * up · norm(x)).
+// mlp adds x += down · (silu(gate · norm(x)) * up · norm(x)).
 func (s *step) mlp(w memory) {
 	gate, up := s.both.View(0, s.hidden), s.both.View(s.hidden, 2*s.hidden)
 	s.norm(w.mlpNorm)
@@ -104,8 +104,8 @@ func (s *step) mlp(w memory) {
 	s.do(kernels.Add(s.x, s.x, s.back))
 }
 
-// choose takes the token with the largest logit or, at a temperature, a sample of
-// their softmax, and goes to the next position.
+// choose selects the token with the largest logit or, with a temperature, a sample of
+// their softmax. It also increments the position.
 func (s *step) choose() {
 	from := s.logits
 	if s.temperature > 0 {

@@ -11,8 +11,8 @@ type weights struct {
 	last      []float32 // vocabulary × dim; it may be the embedding
 }
 
-// layer is one block: attention, then an MLP. Matrices that are multiplied with
-// the same vector lie below each other, so that one kernel does it.
+// layer is one block: attention, then an MLP. Matrices that are multiplied by the same
+// vector are stacked, so one kernel does it.
 type layer struct {
 	attentionNorm []float32 // dim
 	projections   []float32 // queries, keys, values: projected × dim
@@ -22,7 +22,7 @@ type layer struct {
 	down          []float32 // dim × hidden
 }
 
-// newWeights makes weights from a seed: the same on every machine.
+// newWeights makes weights from a seed, which are the same on every machine.
 func newWeights(c config, seed uint64) *weights {
 	r := random(seed)
 	w := &weights{config: c, embedding: r.vector(c.vocabulary*c.dim, 0, 1)}
@@ -62,8 +62,8 @@ func (r *random) vector(n int, mean, spread float64) []float32 {
 	return v
 }
 
-// matrix has elements of variance 1/columns: a product with it leaves a vector's
-// magnitude as it is.
+// matrix has elements of variance 1/columns, so a product with it keeps a vector's
+// magnitude.
 func (r *random) matrix(rows, columns int) []float32 {
 	return r.vector(rows*columns, 0, math.Sqrt(3/float64(columns)))
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// The library as it is called. It exists for Linux.
+// nccl names the library's file. NCCL exists for Linux only.
 var nccl = loader.Toolkit{Variable: "PURECUDA_NCCL", Linux: []string{"libnccl.so.2"}}
 
-// oldest is the first version whose collectives can be captured, as
-// ncclGetVersion writes it: 2.9.0. Older ones write theirs with fewer digits.
+// oldest is the first version whose collectives can be captured: 2.9.0, as
+// ncclGetVersion returns it. Older versions return fewer digits.
 const oldest = 20900
 
 // openNCCL opens NCCL and returns its version.
@@ -39,7 +39,7 @@ const (
 	ncclFloat32 = 7
 )
 
-// functions are those of NCCL that the example calls, with C's parameters.
+// functions are the NCCL functions that the example calls, with C's parameters.
 type functions struct {
 	NcclCommInitAll func(comms *uintptr, n int32, devices *int32) int32
 	NcclCommDestroy func(comm uintptr) int32
@@ -51,14 +51,14 @@ type functions struct {
 	NcclGetLastError   func(comm uintptr) string `symbol:",optional"` // since 2.13
 }
 
-// world is a communicator for each of several devices, all in this process. One
-// goroutine uses it at a time.
+// world has a communicator for each device of this process. Only one goroutine at a
+// time may use it.
 type world struct {
 	comms   []uintptr
-	devices []functions // of each device: calls run with its context current
+	devices []functions // for each device, whose context is current during a call
 }
 
-// newWorld connects the devices of the contexts, which are the first of the
+// newWorld connects the devices of the contexts. They must be the first devices of the
 // machine, in order.
 func newWorld(lib loader.Library, contexts []*driver.Context) (*world, error) {
 	w := &world{devices: make([]functions, len(contexts))}
@@ -75,8 +75,8 @@ func newWorld(lib loader.Library, contexts []*driver.Context) (*world, error) {
 	return w, nil
 }
 
-// Close takes the communicators apart. NCCL waits until no graph has work of
-// theirs any more, so graphs are closed before.
+// Close destroys the communicators. NCCL waits until no graph uses them any more, so
+// close the graphs first.
 func (w *world) Close() error {
 	var errs []error
 	for i, c := range w.comms {
@@ -86,9 +86,9 @@ func (w *world) Close() error {
 	return errors.Join(errs...)
 }
 
-// sum replaces what is in every buffer by the sum of all of them, in the order
-// of the streams, one of each device. NCCL keeps what belongs to a group with the
-// thread, so the goroutine stays on one.
+// sum replaces every buffer by the sum of all buffers, in stream order. There is one
+// buffer and one stream for each device. NCCL keeps the open group per thread, so the
+// goroutine is locked to its thread.
 func (w *world) sum(buffers []*driver.Buffer[float32], streams []*driver.Stream) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -100,15 +100,15 @@ func (w *world) sum(buffers []*driver.Buffer[float32], streams []*driver.Stream)
 		errs = append(errs, w.failure("ncclAllReduce", w.devices[i].NcclAllReduce(
 			b.Ptr(), b.Ptr(), uintptr(b.Len()), ncclFloat32, ncclSum, w.comms[i], streams[i].Raw())))
 	}
-	// It ends in any case: otherwise everything that follows would be in the group.
+	// End the group after an error as well. Otherwise later calls would belong to it.
 	errs = append(errs, w.failure("ncclGroupEnd", w.devices[0].NcclGroupEnd()))
 	runtime.KeepAlive(buffers)
 	runtime.KeepAlive(streams)
 	return errors.Join(errs...)
 }
 
-// failure is the error of a status other than success, with what NCCL says about
-// the latest error.
+// failure returns an error unless the status is success. It includes NCCL's text about
+// its last error.
 func (w *world) failure(name string, status int32) error {
 	if status == 0 {
 		return nil

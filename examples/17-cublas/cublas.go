@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// The libraries as they are called. cuBLAS needs cuBLASLt, which is beside it.
+// The names of the libraries' files. cuBLAS needs cuBLASLt, which is in the same folder.
 var (
 	cublasLt = loader.Toolkit{
 		Linux:   []string{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"},
@@ -31,15 +31,15 @@ func openCUBLAS(c *driver.Context) (loader.Library, error) {
 		if err := loader.LookupAll(l, nil, &version); err != nil {
 			return err
 		}
-		var v int32 // 0, which stays if cuBLAS knows no such property, is refused by nobody
+		var v int32 // stays 0, which is accepted, if cuBLAS does not know the property
 		version.CublasGetProperty(majorVersion, &v)
 		if int(v) > major {
 			return fmt.Errorf("cuBLAS %d needs a driver for CUDA %d or newer", v, v)
 		}
 		return nil
 	}
-	// It is left open: cuBLAS finds it because it is in the process then. Without
-	// it, opening cuBLAS says what is missing.
+	// cuBLASLt stays open, because cuBLAS looks for it in the process. If it is missing,
+	// opening cuBLAS returns the error.
 	_, _ = loader.OpenToolkit(cublasLt, nil)
 	return loader.OpenToolkit(cublas, accept)
 }
@@ -47,8 +47,8 @@ func openCUBLAS(c *driver.Context) (loader.Library, error) {
 // majorVersion is MAJOR_VERSION of library_types.h.
 const majorVersion = 0
 
-// functions are those of cuBLAS that the example calls, with C's parameters. Pointers
-// to the device's memory are addresses.
+// functions are the cuBLAS functions that the example calls, with C's parameters.
+// Pointers to device memory are addresses.
 type functions struct {
 	CublasCreate          func(handle *uintptr) int32                                      `symbol:"cublasCreate_v2"`
 	CublasDestroy         func(handle uintptr) int32                                       `symbol:"cublasDestroy_v2"`
@@ -61,8 +61,8 @@ type functions struct {
 		b driver.CUdeviceptr, typeB, ldb int32, beta *float32, c driver.CUdeviceptr, typeC, ldc, compute, algorithm int32) int32
 }
 
-// blas is a handle of cuBLAS: for one context, and used by one goroutine at a
-// time. Its work goes to the stream that it was given.
+// blas is a cuBLAS handle of one context. It enqueues its work in the stream that use
+// sets. Only one goroutine at a time may use it.
 type blas struct {
 	functions
 	handle uintptr
@@ -77,29 +77,29 @@ func newBLAS(lib loader.Library, c *driver.Context) (*blas, error) {
 	return b, b.failure("cublasCreate", b.CublasCreate(&b.handle))
 }
 
-// Close gives the handle back.
+// Close destroys the handle.
 func (b *blas) Close() error { return b.failure("cublasDestroy", b.CublasDestroy(b.handle)) }
 
-// use has the work go to a stream. The workspace is set after it, because
-// setting a stream takes it away; without one, cuBLAS would use memory of its
-// own, which it may allocate while a capture is open.
+// use sets the stream and then the workspace, because setting a stream resets the
+// workspace. Without one, cuBLAS uses memory of its own, and may allocate it while a
+// capture is open.
 func (b *blas) use(s *driver.Stream, workspace *driver.Buffer[byte]) error {
 	return errors.Join(
 		b.failure("cublasSetStream", b.CublasSetStream(b.handle, s.Raw())),
 		b.failure("cublasSetWorkspace", b.CublasSetWorkspace(b.handle, workspace.Ptr(), workspace.Bytes())))
 }
 
-// shape is that of a product of row-major matrices: C (m×n) = A (m×k) × B (k×n).
+// shape describes a product of row-major matrices: C (m×n) = A (m×k) × B (k×n).
 type shape struct{ m, n, k int }
 
-// cuBLAS's matrices are column-major, that is, the transposes of ours: it is asked
-// for Cᵀ = Bᵀ × Aᵀ.
+// cuBLAS's matrices are column-major, that is, the transposes of ours. So the calls
+// compute Cᵀ = Bᵀ × Aᵀ.
 const noTranspose = 0 // CUBLAS_OP_N
 
-// The factors of the product and of what C held, which cuBLAS reads during the call.
+// The factors of the product and of the old C. cuBLAS reads them during the call.
 var one, zero float32 = 1, 0
 
-// product32 is C = A × B in single precision.
+// product32 computes C = A × B in single precision.
 func (b *blas) product32(s shape, c, a, x *driver.Buffer[float32]) error {
 	m, n, k := int32(s.m), int32(s.n), int32(s.k)
 	return b.failure("cublasSgemm", b.CublasSgemm(b.handle, noTranspose, noTranspose, n, m, k,
@@ -118,7 +118,7 @@ const (
 // half is a number in half precision.
 type half uint16
 
-// product16 is C = A × B of half-precision matrices, summed in single precision.
+// product16 computes C = A × B of half-precision matrices, summed in single precision.
 func (b *blas) product16(s shape, c *driver.Buffer[float32], a, x *driver.Buffer[half]) error {
 	m, n, k := int32(s.m), int32(s.n), int32(s.k)
 	return b.failure("cublasGemmEx", b.CublasGemmEx(b.handle, noTranspose, noTranspose, n, m, k,
@@ -126,7 +126,7 @@ func (b *blas) product16(s shape, c *driver.Buffer[float32], a, x *driver.Buffer
 		&zero, c.Ptr(), float32Type, n, compute32, defaultAlgorithm))
 }
 
-// failure is the error of a status other than success.
+// failure returns an error unless the status is success.
 func (b *blas) failure(name string, status int32) error {
 	if status == 0 {
 		return nil

@@ -1,9 +1,9 @@
-// Command 18-service is an HTTP service whose requests share graphs: each of a
-// few workers has a stream, an instantiated graph and page-locked memory, takes
-// as many requests as are waiting, and answers them by one launch.
+// Command 18-service is an HTTP service whose requests share graphs. Each of a few
+// workers has a stream, an executable graph and page-locked memory. A worker takes all
+// waiting requests, up to the size of its graph, and computes them in one launch.
 //
 // Without -listen it tests itself: it serves on a local port, sends requests from
-// many goroutines, checks every answer and shuts down. With it, it serves until
+// many goroutines, checks every response and shuts down. With -listen it serves until
 // SIGTERM or an interrupt:
 //
 //	18-service -listen :8080
@@ -56,7 +56,7 @@ func run(d *demo.Demo) error {
 	return s.serve(ctx, l)
 }
 
-// newServer makes a service and everything it needs; d closes it.
+// newServer makes a service and everything that it needs. d closes it.
 func newServer(d *demo.Demo, log *slog.Logger) (*server, *model, error) {
 	m, err := newModel(d)
 	if err != nil {
@@ -67,7 +67,7 @@ func newServer(d *demo.Demo, log *slog.Logger) (*server, *model, error) {
 	return s, m, err
 }
 
-// loseGPU launches a kernel that writes where there is no memory.
+// loseGPU launches a kernel that writes to an address without memory.
 func (m *model) loseGPU(s *driver.Stream) error {
 	launch, err := m.lose.Prepare(driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// metrics are what the service counts. It writes them in Prometheus's text
-// format (https://prometheus.io/docs/instrumenting/exposition_formats/).
+// metrics are the counters of the service, written in Prometheus's text format
+// (https://prometheus.io/docs/instrumenting/exposition_formats/).
 type metrics struct {
 	inFlight atomic.Int64
 	launches atomic.Uint64
@@ -31,7 +31,7 @@ func (m *metrics) launched(rows int) {
 	m.rows.Add(uint64(rows))
 }
 
-// answered counts a request that ended with an HTTP status after some time.
+// answered counts a request by its HTTP status and its time.
 func (m *metrics) answered(code int, took time.Duration) {
 	s := took.Seconds()
 	i, _ := slices.BinarySearch(bounds[:], s)
@@ -45,7 +45,7 @@ func (m *metrics) answered(code int, took time.Duration) {
 	m.seconds += s
 }
 
-// gauge is a number that is asked for when the metrics are.
+// gauge is a number that is read when the metrics are.
 type gauge struct {
 	name, help string
 	value      uint64

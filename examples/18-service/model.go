@@ -16,10 +16,10 @@ const (
 	inputs  = 64 // numbers of a request
 	hidden  = 128
 	outputs = 16 // scores of an answer
-	maxRows = 32 // requests that one launch takes
+	maxRows = 32 // requests in one launch
 )
 
-// model is what all workers read: kernels and weights, on the device and, to
+// model is shared by all workers: the kernels, and the weights on the device and, to
 // check results, in Go.
 type model struct {
 	dense, lose    *driver.Kernel
@@ -27,7 +27,7 @@ type model struct {
 	onFirst, onSec deviceLayer
 }
 
-// layer is weights[in][out] and bias[out].
+// layer has weights[in][out] and bias[out].
 type layer struct{ weights, bias []float32 }
 
 type deviceLayer struct{ weights, bias *driver.Buffer[float32] }
@@ -49,7 +49,7 @@ func newLayer(random *rand.Rand, in, out int) layer {
 	return layer{numbers(random, in*out, float32(math.Sqrt(6/float64(in)))), numbers(random, out, 0.5)}
 }
 
-// numbers are n values between -bound and bound.
+// numbers returns n values between -bound and bound.
 func numbers(random *rand.Rand, n int, bound float32) []float32 {
 	list := make([]float32, n)
 	for i := range list {
@@ -66,8 +66,8 @@ func (l layer) upload(d *demo.Demo) (up deviceLayer, err error) {
 	return up, err
 }
 
-// reference is the whole network in double precision: what the answer to input
-// has to be, but for rounding.
+// reference computes the whole network in double precision. The service's scores must
+// agree with it except for rounding.
 func (m *model) reference(input []float32) []float64 {
 	x := make([]float64, len(input))
 	for i, v := range input {

@@ -18,12 +18,12 @@ var (
 	errNotFinite = errors.New("the scores of this input are not finite numbers")
 )
 
-// stuckAfter is how long a batch may take before the service says that it is not
-// well.
+// stuckAfter is how long a batch may take before the service reports that it is
+// unhealthy.
 const stuckAfter = 30 * time.Second
 
-// job is a request that waits. done has room for its answer: who gave up waiting
-// holds up nobody.
+// job is a waiting request. done is buffered, so a worker does not block on a request
+// that was abandoned.
 type job struct {
 	ctx   context.Context
 	input []float32
@@ -35,15 +35,14 @@ type answer struct {
 	err    error
 }
 
-// pool is the workers and the queue in front of them. A worker takes as many
-// requests as are waiting when it has time, so a busy service has large batches
-// and an idle one answers at once.
+// pool has the workers and their queue. A free worker takes all waiting requests, so a
+// busy service has large batches and an idle one responds at once.
 type pool struct {
 	workers []*worker
 	metrics *metrics
 	running sync.WaitGroup
 
-	mu    sync.RWMutex // held by senders: who closes the queue has it alone
+	mu    sync.RWMutex // read-locked by senders, locked to close the queue
 	queue chan *job    // nil after close
 
 	gone   chan struct{} // closed when the GPU is lost
@@ -53,8 +52,7 @@ type pool struct {
 	first  atomic.Pointer[error]
 }
 
-// newPool starts n workers. Demo closes what they have after the pool, which has
-// to be closed before.
+// newPool starts n workers. Close the pool before Demo closes the workers' objects.
 func newPool(d *demo.Demo, m *model, ms *metrics, n, depth int) (*pool, error) {
 	p := &pool{metrics: ms, queue: make(chan *job, depth), gone: make(chan struct{})}
 	for range n {
@@ -72,7 +70,7 @@ func newPool(d *demo.Demo, m *model, ms *metrics, n, depth int) (*pool, error) {
 	return p, nil
 }
 
-// score sends a request to the workers and waits for the answer, or for ctx.
+// score queues a request and waits for its result, or for ctx.
 func (p *pool) score(ctx context.Context, input []float32) ([]float32, error) {
 	j := &job{ctx, input, make(chan answer, 1)}
 	if err := p.send(j); err != nil {
@@ -86,7 +84,7 @@ func (p *pool) score(ctx context.Context, input []float32) ([]float32, error) {
 	}
 }
 
-// send never waits: what does not fit into the queue is turned away.
+// send does not wait. It returns an error if the queue is full.
 func (p *pool) send(j *job) error {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -113,8 +111,7 @@ func (p *pool) work(w *worker, queue <-chan *job) {
 	}
 }
 
-// gather adds what waits to a batch. Requests whose clients have gone are left
-// out.
+// gather adds waiting requests to a batch, except those whose clients have gone.
 func gather(batch []*job, queue <-chan *job) []*job {
 	if batch[0].ctx.Err() != nil {
 		batch = batch[:0]
@@ -152,10 +149,10 @@ func (p *pool) run(w *worker, batch []*job) {
 	}
 }
 
-// note keeps the first error of the driver, which clients are not told.
+// note keeps the driver's first error, which clients do not see.
 func (p *pool) note(err error) { p.first.CompareAndSwap(nil, &err) }
 
-// firstError is nil if there was none.
+// firstError returns the first error, or nil.
 func (p *pool) firstError() error {
 	if err := p.first.Load(); err != nil {
 		return *err
@@ -163,7 +160,7 @@ func (p *pool) firstError() error {
 	return nil
 }
 
-// lose notes, once, that nothing will work any more and why.
+// lose records, once, that the GPU is lost, and why.
 func (p *pool) lose(err error) {
 	p.lost.Do(func() {
 		p.why = fmt.Errorf("%w: %w", errLost, err)
@@ -171,7 +168,7 @@ func (p *pool) lose(err error) {
 	})
 }
 
-// isLost is nil as long as the GPU is there, as far as anybody noticed.
+// isLost returns nil unless the GPU is known to be lost.
 func (p *pool) isLost() error {
 	select {
 	case <-p.gone:
@@ -181,7 +178,7 @@ func (p *pool) isLost() error {
 	}
 }
 
-// health asks the device, which notices a lost GPU before a request does.
+// health queries the device, to detect a lost GPU before the next request does.
 func (p *pool) health() error {
 	for _, w := range p.workers {
 		if err := p.isLost(); err != nil {
@@ -197,7 +194,7 @@ func (p *pool) health() error {
 	return p.isLost()
 }
 
-// Close answers what waits, ends the goroutines and waits for them.
+// Close completes the waiting requests, ends the goroutines and waits for them.
 func (p *pool) Close() error {
 	p.mu.Lock()
 	queue := p.queue

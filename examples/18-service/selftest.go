@@ -23,13 +23,13 @@ import (
 
 const tolerance = 1e-5 // scores are at most 1
 
-// load is what the test sends: so many requests from each client.
+// load is the number of requests that each client sends in the test.
 type load struct{ clients, each int }
 
 var selfLoad = load{clients: 200, each: 5}
 
-// selfTest serves on a local port and is its own client. It ends the service the
-// way SIGTERM does.
+// selfTest serves on a local port and is its own client. It ends the service as SIGTERM
+// does.
 func selfTest(d *demo.Demo) (err error) {
 	s, m, err := newServer(d, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -49,7 +49,7 @@ func selfTest(d *demo.Demo) (err error) {
 	return errors.Join(err, <-served, s.pool.firstError())
 }
 
-// test sends the load and shows what came of it.
+// test sends the load and prints the results.
 func (c *client) test(d *demo.Demo, s *server) error {
 	begin := time.Now()
 	if err := c.send(selfLoad); err != nil {
@@ -90,7 +90,7 @@ func (c *client) look(d *demo.Demo) error {
 	return nil
 }
 
-// client sends requests and compares the answers with the reference.
+// client sends requests and compares the responses with the reference.
 type client struct {
 	*http.Client
 	base  string
@@ -101,14 +101,14 @@ type client struct {
 	took []time.Duration
 }
 
-// newClient makes a client with connections of its own. That it dials itself is
-// for browsers' WebAssembly, where HTTP would go through the browser.
+// newClient makes a client with its own connections. It dials them itself because in
+// browsers' WebAssembly HTTP would go through the browser.
 func newClient(base string, m *model) *client {
 	t := &http.Transport{DialContext: new(net.Dialer).DialContext, MaxIdleConnsPerHost: selfLoad.clients}
 	return &client{Client: &http.Client{Transport: t, Timeout: time.Minute}, base: base, model: m}
 }
 
-// send has clients send their requests, all at once.
+// send makes all clients send their requests concurrently.
 func (c *client) send(l load) error {
 	var wg sync.WaitGroup
 	errs := make([]error, l.clients)
@@ -126,7 +126,7 @@ func (c *client) send(l load) error {
 	return errors.Join(errs...)
 }
 
-// one sends a request until it is not turned away.
+// one sends a request until the service accepts it.
 func (c *client) one(input []float32) error {
 	for {
 		begin := time.Now()

@@ -17,7 +17,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// server is the service: its HTTP side in front of the pool.
+// server is the HTTP side of the service, in front of the pool.
 type server struct {
 	pool    *pool
 	context *driver.Context
@@ -25,7 +25,7 @@ type server struct {
 	log     *slog.Logger
 
 	timeout  time.Duration // of a request
-	drain    time.Duration // for requests that are under way when it ends
+	drain    time.Duration // for requests in flight when it ends
 	draining atomic.Bool
 }
 
@@ -37,7 +37,7 @@ type (
 	}
 )
 
-// statusClientGone is nginx's code for a client that did not wait.
+// statusClientGone is nginx's code for a client that closed the connection.
 const statusClientGone = 499
 
 func (s *server) handler() http.Handler {
@@ -56,7 +56,7 @@ func (s *server) serveScore(w http.ResponseWriter, r *http.Request) {
 	answer, err := s.score(w, r)
 	var body []byte
 	if err == nil {
-		body, err = json.Marshal(answer) // before the status, which can say then that it failed
+		body, err = json.Marshal(answer) // before the status is written, so that it can report an error
 	}
 	code := statusOf(err)
 	s.metrics.answered(code, time.Since(begin))
@@ -86,22 +86,22 @@ func (s *server) score(w http.ResponseWriter, r *http.Request) (response, error)
 	}
 	for _, v := range scores {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return response{}, errNotFinite // which JSON has no numbers for
+			return response{}, errNotFinite // JSON cannot represent it
 		}
 	}
 	return response{scores, largest(scores)}, nil
 }
 
-// read takes the whole body: of what it left, the server would wait for the rest.
-// How long a body may take is the server's ReadTimeout. It is lifted afterwards,
-// because the server goes on reading, to notice when the client leaves.
+// read reads the whole body, because the server would wait for the rest. The server's
+// ReadTimeout limits the time. It is lifted afterwards, because the server goes on
+// reading to notice when the client leaves.
 func read(w http.ResponseWriter, r *http.Request) ([]float32, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<16))
 	if err != nil {
 		return nil, err
 	}
 	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return nil, err // and what has no deadline needs none lifted
+		return nil, err // without a deadline there is none to lift
 	}
 	var in request
 	if err := json.Unmarshal(body, &in); err != nil {
@@ -126,7 +126,7 @@ type badRequest struct{ error }
 
 func (e *badRequest) Unwrap() error { return e.error }
 
-// statusOf is the HTTP status for the error of a request.
+// statusOf returns the HTTP status for the error of a request.
 func statusOf(err error) int {
 	var bad *badRequest
 	var large *http.MaxBytesError
@@ -135,7 +135,7 @@ func statusOf(err error) int {
 		return http.StatusOK
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, os.ErrDeadlineExceeded): // of the body, which did not come
+	case errors.Is(err, os.ErrDeadlineExceeded): // the body did not arrive
 		return http.StatusRequestTimeout
 	case errors.As(err, &bad):
 		return http.StatusBadRequest
@@ -153,7 +153,7 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// refuse answers an error. What the driver said goes to the log, not to clients.
+// refuse responds with an error. The driver's message goes to the log, not to clients.
 func (s *server) refuse(w http.ResponseWriter, code int, err error) {
 	text := err.Error()
 	switch code {
@@ -173,7 +173,7 @@ func (s *server) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 			{"service_device_memory_free_bytes", "Device memory that is free.", free},
 			{"service_device_memory_total_bytes", "Device memory in all.", total},
 		}
-	} else { // the rest is what tells of a GPU that is lost
+	} else { // the other metrics still show that the GPU is lost
 		s.pool.note(err)
 		s.log.Warn("metrics without the device's memory", "error", err)
 	}
@@ -185,7 +185,7 @@ func (s *server) serveHealth(w http.ResponseWriter, err error) {
 	if err != nil {
 		s.log.Warn("not well", "error", err)
 		text := err.Error()
-		if errors.Is(err, errLost) { // behind it is what the driver said
+		if errors.Is(err, errLost) { // it wraps the driver's error
 			text = errLost.Error()
 		}
 		http.Error(w, text, http.StatusServiceUnavailable)
@@ -194,7 +194,8 @@ func (s *server) serveHealth(w http.ResponseWriter, err error) {
 	fmt.Fprintln(w, "ok")
 }
 
-// ready: a service that shuts down is well, but wants no requests.
+// ready reports whether to send requests. A service that shuts down is healthy but not
+// ready.
 func (s *server) ready() error {
 	if s.draining.Load() {
 		return errDraining
@@ -202,11 +203,11 @@ func (s *server) ready() error {
 	return s.pool.health()
 }
 
-// serve serves until ctx ends, or until the GPU is lost, which is its error.
-// Requests that are under way then are answered.
+// serve serves until ctx ends, or until the GPU is lost, and then returns that error.
+// Requests in flight are completed.
 func (s *server) serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{Handler: s.handler(), IdleTimeout: time.Minute,
-		// Clients that send or read slowly would hold up the end, too.
+		// Clients that send or read slowly would also delay the shutdown.
 		ReadHeaderTimeout: s.timeout, ReadTimeout: s.timeout, WriteTimeout: 2 * s.timeout,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	ended := make(chan error, 1)

@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// worker is a stream, an instantiated graph for up to maxRows requests, and the
+// worker has a stream, an executable graph for up to maxRows requests, and the
 // page-locked memory that the graph copies from and to. One goroutine uses it.
 type worker struct {
 	stream  *driver.Stream
@@ -21,7 +21,7 @@ type worker struct {
 	launch  *graph.Bindings
 	rows    [2]graph.Param[uint32] // of both layers
 
-	began atomic.Int64 // when the batch that is under way did, in ns; 0: none
+	began atomic.Int64 // when the batch in flight began, in ns; 0: none
 }
 
 func newWorker(d *demo.Demo, m *model) (w *worker, err error) {
@@ -47,9 +47,9 @@ func hostMemory(d *demo.Demo, n int) (*driver.HostBuffer[float32], error) {
 	return b, nil
 }
 
-// build makes the graph: what came in goes to the device, through both layers,
-// and the scores come back. How many rows count is all that changes from one
-// launch to the next; the copies always move the whole batch, which is small.
+// build makes the graph. It copies the input to the device, computes both layers and
+// copies the scores back. Only the number of rows changes between launches. The copies
+// always move a whole batch, which is small.
 func (w *worker) build(d *demo.Demo, m *model) error {
 	var memory [3]*driver.Buffer[float32]
 	for i, n := range []int{inputs, hidden, outputs} {
@@ -85,13 +85,13 @@ func (w *worker) build(d *demo.Demo, m *model) error {
 	return w.instantiate(d, []driver.Op{up, first, second, normed, down})
 }
 
-// perRow is a block for each row, a thread for each output.
+// perRow has a block for each row and a thread for each output.
 func perRow(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.D1(maxRows), Block: driver.D1(n)}
 }
 
-// instantiate makes a chain of ops and binds the rows of the two layers, which
-// are its second and third node.
+// instantiate makes a chain of ops and binds the number of rows of both layers, which
+// are the second and third node.
 func (w *worker) instantiate(d *demo.Demo, ops []driver.Op) error {
 	g, err := graph.New(d.Context)
 	if err != nil {
@@ -116,8 +116,8 @@ func (w *worker) instantiate(d *demo.Demo, ops []driver.Op) error {
 	return nil
 }
 
-// run answers up to maxRows requests by one launch. It returns an error that has
-// been given to all of them.
+// run computes up to maxRows requests in one launch. All of them get the error that it
+// returns.
 func (w *worker) run(jobs []*job) error {
 	w.began.Store(time.Now().UnixNano())
 	defer w.began.Store(0)
@@ -148,7 +148,7 @@ func (w *worker) replay(rows uint32) error {
 	if err := w.launch.Launch(w.stream); err != nil {
 		return err
 	}
-	// The graph then knows that it is not running, and lets go of memory at once when it is closed.
+	// Exec.Wait records that no launch is in flight, so Close releases memory at once.
 	return w.launch.Exec().Wait(context.Background())
 }
 
@@ -156,20 +156,20 @@ func (w *worker) replay(rows uint32) error {
 
 // [lost]
 
-// lost asks, after an error, whether the GPU is lost. A kernel that went wrong
-// takes its context with it: from then on every call answers the same error,
-// until the process ends. Another error is of one batch.
+// lost reports, after an error, whether the GPU is lost. A kernel that faults destroys
+// its context: from then on every call returns the same error, until the process ends.
+// Any other error concerns one batch.
 func (w *worker) lost() error {
 	done, err := w.stream.Query()
 	if err == nil && !done {
-		return errors.New("work is under way that could not be waited for")
+		return errors.New("work is in flight that could not be waited for")
 	}
 	return err
 }
 
 // [end]
 
-// stuck reports whether a batch has been under way for longer than limit.
+// stuck reports whether a batch has been in flight for longer than limit.
 func (w *worker) stuck(limit time.Duration) bool {
 	began := w.began.Load()
 	return began != 0 && time.Since(time.Unix(0, began)) > limit

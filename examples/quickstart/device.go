@@ -18,8 +18,8 @@ type machine struct {
 	emulated bool
 }
 
-// openMachine opens the first GPU; with "auto" the emulator is the substitute,
-// and one line says that it is and why.
+// openMachine opens the first GPU. With "auto" it opens the emulator if there is no
+// GPU, and prints why.
 func openMachine(which string, say io.Writer) (*machine, error) {
 	switch which {
 	case "gpu":
@@ -85,13 +85,13 @@ func (m *machine) describe() (string, error) {
 		name, major, minor, version/1000, version%1000/10), nil
 }
 
-// Close gives back the context, then the driver.
+// Close closes the context, then the driver.
 func (m *machine) Close() error {
 	return errors.Join(m.context.Close(), m.driver.Close())
 }
 
-// reason is why there is no GPU, in one line. The whole error, which says what
-// was tried where, is what -device gpu prints.
+// reason says in one line why there is no GPU. With -device gpu the program prints the
+// whole error, which lists what was tried.
 func reason(err error) string {
 	var open *loader.OpenError
 	if errors.As(err, &open) && len(open.Tried) > 1 {

@@ -7,13 +7,13 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// The kernels travel inside the binary, as the text that the driver compiles
-// for whatever GPU it finds.
+// The kernels are embedded in the binary as PTX, which the driver compiles for the GPU
+// it finds.
 //
 //go:embed kernels.ptx
 var kernelsPTX []byte
 
-// kernels are the loaded ones, ready to launch in one context.
+// kernels are loaded kernels of one context.
 type kernels struct {
 	module                             *driver.Module
 	rmsnorm, gemv, silu, mul, residual *driver.Kernel
@@ -44,13 +44,13 @@ const (
 	perElement   = 128
 )
 
-// rmsnormConfig is one block, with a thread per element as far as they go.
+// rmsnormConfig has one block with a thread per element, up to the largest block.
 func rmsnormConfig(n int) driver.LaunchConfig {
 	warps := min((n+warp-1)/warp, rmsnormWarps)
 	return driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(warps * warp)}
 }
 
-// gemvConfig is one warp per row.
+// gemvConfig has one warp per row.
 func gemvConfig(rows int) driver.LaunchConfig {
 	return driver.LaunchConfig{
 		Grid:  driver.Blocks(rows, rowsPerBlock),
@@ -58,7 +58,7 @@ func gemvConfig(rows int) driver.LaunchConfig {
 	}
 }
 
-// elementConfig is one thread per element.
+// elementConfig has one thread per element.
 func elementConfig(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, perElement), Block: driver.D1(perElement)}
 }

@@ -1,10 +1,10 @@
 // Command quickstart runs a stack of transformer feed-forward blocks (float32,
-// kernels embedded as PTX) three ways: by stream launches, by a graph captured
-// from the stream, and by the same graph built by hand. It updates both graphs,
+// kernels embedded as PTX) three ways: with stream launches, with a graph captured
+// from the stream, and with the same graph built by hand. It updates both graphs,
 // compares every result with a float64 computation on the CPU, and prints what
 // each way costs. Without a GPU it runs on the emulator and says so.
 //
-// It ends with 1 if any comparison fails.
+// The exit status is 1 if any comparison fails.
 package main
 
 import (
@@ -35,8 +35,8 @@ func main() {
 	}
 }
 
-// minDim: a vector of a few elements can all but vanish in a sum, and what is
-// left of it is rounding errors.
+// minDim is the smallest length for which the comparison is meaningful. With fewer
+// elements a sum can nearly cancel, and rounding errors remain.
 const minDim = 16
 
 // errComparison is what run returns when a result differs from the reference.

@@ -31,15 +31,15 @@ func newBench(m *model, s *stack, p scalars, steps int) *bench {
 	return b
 }
 
-// timing is what one way of running a step takes: the medians of its steps.
+// timing is the time of a step in one way: the medians of all steps.
 type timing struct {
 	way   string
-	host  time.Duration // staging the input and handing the work to the driver
+	host  time.Duration // to stage the input and enqueue the work
 	wall  time.Duration // until the result is back in host memory
 	worst float64       // largest error
 }
 
-// measure runs all steps one way.
+// measure runs all steps in one way.
 func (b *bench) measure(way string, enqueue func() error) (timing, error) {
 	t := timing{way: way}
 	host, wall := make([]time.Duration, b.steps), make([]time.Duration, b.steps)
@@ -57,7 +57,7 @@ func (b *bench) measure(way string, enqueue func() error) (timing, error) {
 	return t, nil
 }
 
-// step is one pass of a new input through the stack.
+// step runs the stack once on a new input.
 func (b *bench) step(input []float32, enqueue func() error) (host, wall time.Duration, err error) {
 	begin := time.Now()
 	copy(b.stack.in.Slice(), input)
@@ -82,7 +82,7 @@ func (b *bench) check(what string, p scalars, enqueue func() error) error {
 	return nil
 }
 
-// compare notes how far the result in host memory is from want.
+// compare records how far the result in host memory is from want.
 func (b *bench) compare(what string, want []float64) float64 {
 	d := difference(b.stack.out.Slice(), want)
 	b.compared++
@@ -90,7 +90,7 @@ func (b *bench) compare(what string, want []float64) float64 {
 	if d > b.model.tolerance() {
 		b.failures = append(b.failures, fmt.Sprintf("%s: error %.2g, tolerance %.2g", what, d, b.model.tolerance()))
 	}
-	clear(b.stack.out.Slice()) // a step that writes nothing must not pass for the one before
+	clear(b.stack.out.Slice()) // so that a step that writes nothing does not pass with the previous result
 	return d
 }
 

@@ -2,7 +2,7 @@ package main
 
 import "math"
 
-// config is what the flags say about the stack.
+// config is the shape of the stack, from the flags.
 type config struct {
 	dim    int // length of the vector that runs through the blocks
 	hidden int // length of the vectors inside a block
@@ -44,8 +44,8 @@ func newModel(c config) *model {
 	return m
 }
 
-// defaults are the parameters a model starts with. The scale keeps the vector's
-// growth the same for any number of blocks, as large models do.
+// defaults are the parameters that a model starts with. The scale makes the vector grow
+// by the same factor for any number of blocks, as large models do.
 func (m *model) defaults() scalars {
 	s := scalars{epsilon: 1e-5, scale: make([]float32, m.layers)}
 	for i := range s.scale {
@@ -54,8 +54,8 @@ func (m *model) defaults() scalars {
 	return s
 }
 
-// input makes the vector of a step: another one for every step, the same on
-// every machine.
+// input makes the vector of a step. It differs for every step and is the same on every
+// machine.
 func (m *model) input(step int) []float32 {
 	r := random(m.seed ^ 0x5eed<<32 + uint64(step))
 	return r.vector(m.dim, 0, 1)
@@ -86,8 +86,8 @@ func (r *random) vector(n int, mean, spread float64) []float32 {
 	return v
 }
 
-// matrix has elements of variance 1/cols, so that a product with it leaves a
-// vector's magnitude as it is, through however many blocks.
+// matrix has elements of variance 1/cols, so a product with it keeps a vector's
+// magnitude, through any number of blocks.
 func (r *random) matrix(rows, cols int) []float32 {
 	return r.vector(rows*cols, 0, math.Sqrt(3/float64(cols)))
 }

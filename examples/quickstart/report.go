@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// report is everything that a run found out.
+// report has all results of a run.
 type report struct {
 	bench    *bench
 	device   string
@@ -18,7 +18,7 @@ type report struct {
 	nodeUpdate, graphUpdate   time.Duration
 }
 
-// all runs the stack every way and updates the graphs.
+// all runs the stack in every way and updates the graphs.
 func (b *bench) all(m *machine) (r *report, err error) {
 	r = &report{bench: b, emulated: m.emulated}
 	if r.device, err = m.describe(); err != nil {
@@ -92,7 +92,7 @@ func (r *report) print(w io.Writer) error {
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.2f µs", float64(d)/1e3) }
 
-// times says how many times less b is than a.
+// times says how many times smaller b is than a.
 func times(a, b time.Duration) string {
 	if b <= 0 {
 		return "immeasurably less"

@@ -6,9 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// stack is a model on a device. One step of it is a list of operations, and
-// that one list is what gets launched, captured, built into a graph by hand and
-// used to update one.
+// stack is a model on a device. One step is a list of operations. The same list is
+// launched, captured, built into a graph by hand and used to update a graph.
 type stack struct {
 	stream  *driver.Stream
 	in, out *driver.HostBuffer[float32] // page-locked: copies from and to them are asynchronous
@@ -26,7 +25,7 @@ const (
 	residualScale  = 2
 )
 
-// newStack puts the weights on the device and prepares the operations.
+// newStack copies the weights to the device and prepares the operations.
 func newStack(c *driver.Context, k *kernels, m *model, p scalars) (*stack, error) {
 	s := &stack{}
 	if err := s.build(c, k, m, p); err != nil {
@@ -72,7 +71,7 @@ func (s *stack) build(c *driver.Context, k *kernels, m *model, p scalars) (err e
 	return nil
 }
 
-// vectors are the device memory that every block uses again.
+// vectors are the device memory that all blocks share.
 type vectors struct {
 	x, normed, y *driver.Buffer[float32] // dim
 	gate, up     *driver.Buffer[float32] // hidden
@@ -93,7 +92,7 @@ func (s *stack) allocVectors(c *driver.Context, m *model) (v vectors, err error)
 	return v, nil
 }
 
-// weights are a block's, on the device.
+// weights are the weights of a block on the device.
 type weights struct {
 	norm, gate, up, down *driver.Buffer[float32]
 }
@@ -130,7 +129,7 @@ func (s *stack) prepareBlock(k *kernels, m *model, v vectors, w weights, epsilon
 	return p.err
 }
 
-// preparer appends launches to a stack until one fails.
+// preparer appends launches to a stack and keeps the first error.
 type preparer struct {
 	stack *stack
 	err   error
@@ -149,8 +148,8 @@ func (p *preparer) add(k *driver.Kernel, cfg driver.LaunchConfig, args ...any) *
 	return launch
 }
 
-// set changes the scalars of the prepared launches. Graphs made from them
-// before keep their own copy: that is what updates are for.
+// set changes the scalars of the prepared launches. Graphs made from them earlier keep
+// their own copy, which only an update changes.
 func (s *stack) set(p scalars) error {
 	var errs []error
 	for i := range s.norms {
@@ -161,10 +160,11 @@ func (s *stack) set(p scalars) error {
 	return errors.Join(errs...)
 }
 
-// taker takes operations: a stream runs them, a capture's scope records them.
+// taker is a stream, which runs operations, or the scope of a capture, which records
+// them.
 type taker interface{ Do(...driver.Op) error }
 
-// enqueue hands the step's operations over, one by one.
+// enqueue passes on the step's operations one by one.
 func (s *stack) enqueue(to taker) error {
 	for _, op := range s.ops {
 		if err := to.Do(op); err != nil {
@@ -174,7 +174,7 @@ func (s *stack) enqueue(to taker) error {
 	return nil
 }
 
-// Close gives everything back, last made first.
+// Close closes everything, the last made first.
 func (s *stack) Close() error {
 	var errs []error
 	for i := len(s.closers) - 1; i >= 0; i-- {

@@ -13,14 +13,14 @@ import (
 // updateRounds is how often an update is repeated, back and forth, to time it.
 const updateRounds = 20
 
-// What updates change the scalars to.
+// The scalars after the updates.
 const (
 	updatedScale   = 0.75
 	updatedEpsilon = 0.25
 )
 
-// updateNode gives one node of an executable graph another scalar, and checks
-// that replays use it. It returns what one such update costs.
+// updateNode gives one node of an executable graph another scalar, and checks that
+// replays use it. It returns the time of one such update.
 func (b *bench) updateNode(r *recording, p scalars) (time.Duration, error) {
 	changed := p.withLastScale(updatedScale)
 	last := b.stack.residuals[len(b.stack.residuals)-1]
@@ -47,8 +47,8 @@ func (b *bench) updateNode(r *recording, p scalars) (time.Duration, error) {
 	return median(costs), set(p)
 }
 
-// updateGraph captures the step anew with other scalars and brings an executable
-// graph to that state, without instantiating it again.
+// updateGraph captures the step again with other scalars and updates an executable
+// graph from it, without instantiating again.
 func (b *bench) updateGraph(r *recording, p scalars) (cost time.Duration, err error) {
 	changed := p.withEpsilon(updatedEpsilon)
 	if err := b.stack.set(changed); err != nil {
@@ -79,18 +79,18 @@ func (b *bench) updateGraph(r *recording, p scalars) (cost time.Duration, err er
 	return median(costs), b.stack.set(p)
 }
 
-// replay is the whole host side of a step by graph.
+// replay does everything that the host does for a step with a graph.
 func (b *bench) replay(r *recording) func() error {
 	return func() error { return r.exec.Launch(b.stack.stream) }
 }
 
-// withEpsilon is a copy with another epsilon, in all blocks.
+// withEpsilon returns a copy with another epsilon, in all blocks.
 func (p scalars) withEpsilon(epsilon float32) scalars {
 	p.epsilon = epsilon
 	return p
 }
 
-// withLastScale is a copy with another scale in the last block.
+// withLastScale returns a copy with another scale in the last block.
 func (p scalars) withLastScale(scale float32) scalars {
 	p.scale = slices.Clone(p.scale)
 	p.scale[len(p.scale)-1] = scale

@@ -2,4 +2,4 @@
 package hint
 
 // ContextLost ends the hint of an error that loses the context.
-const ContextLost = "the context is lost: close what is open and go on in a new process"
+const ContextLost = "the context is lost: close everything and continue in a new process"

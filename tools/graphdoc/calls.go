@@ -245,10 +245,11 @@ func (c *calls) api(name string) []*types.Func {
 	return found
 }
 
-// isAPI reports whether f belongs to the typed API: exported, and not in package cu.
+// isAPI reports whether f belongs to the typed API: exported, and neither in package cu
+// nor in an internal package.
 func isAPI(f *types.Func) bool {
 	r := receiver(f)
-	return f.Exported() && (r == "" || token.IsExported(r)) && f.Pkg().Name() != "cu"
+	return f.Exported() && (r == "" || token.IsExported(r)) && f.Pkg().Name() != "cu" && !strings.Contains(f.Pkg().Path(), "internal/")
 }
 
 // nameOf formats a function with its package and type.

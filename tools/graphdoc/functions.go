@@ -50,10 +50,10 @@ func functions() ([]function, error) {
 		}
 		byName[f.Base()].since = append(byName[f.Base()].since, f.Since())
 	}
-	return sorted(all)
+	return sorted(groups, all)
 }
 
-func sorted(all []*function) (list []function, err error) {
+func sorted(groups []group, all []*function) (list []function, err error) {
 	for _, g := range groups {
 		from := len(list)
 		for _, f := range all {

@@ -1,10 +1,11 @@
-// Command graphdoc writes docs/graph-functions.md: every graph, capture and
-// user-object function of cuda.h with the typed API that calls it.
+// Command graphdoc writes docs/graph-functions.md, which has every graph, capture and
+// user-object function of cuda.h with the typed API that calls it, and
+// docs/driver-functions.md, which has all functions.
 //
 //	go run -C tools ./graphdoc -root ..
 //
-// With -check it writes nothing and fails if the file would change. With
-// -complete it fails if there is a function that no typed API calls.
+// With -check it writes nothing and fails if a file would change. With
+// -complete it fails if no typed API calls some function about graphs.
 //
 // The functions come from the table in package driver/cu, which is generated from
 // cuda.h. Their callers come from the source of packages driver and graph: see
@@ -21,8 +22,11 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// output is the file to write, below the root.
-const output = "docs/graph-functions.md"
+// The files that are written, below the root.
+const (
+	output       = "docs/graph-functions.md"
+	outputDriver = "docs/driver-functions.md"
+)
 
 func main() {
 	complete := flag.Bool("complete", false, "fail if no typed API calls some function")
@@ -30,27 +34,42 @@ func main() {
 }
 
 func run(root string, check, complete bool) error {
-	t, err := tableOf(root)
+	c, err := callsOf(root)
 	if err != nil {
 		return err
 	}
-	err = doc.Write(filepath.Join(root, output), t.markdown(), check, "make docs")
+	t, err := tableOf(c, functions)
+	if err != nil {
+		return err
+	}
+	all, err := tableOf(c, driverFunctions)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		doc.Write(filepath.Join(root, output), t.markdown(), check, "make docs"),
+		doc.Write(filepath.Join(root, outputDriver), all.driverMarkdown(), check, "make docs"))
 	if complete {
 		err = errors.Join(err, t.complete())
 	}
 	return err
 }
 
-func tableOf(root string) (table, error) {
+func tableOf(c *calls, functions func() ([]function, error)) (table, error) {
 	fs, err := functions()
 	if err != nil {
 		return nil, err
 	}
-	pkgs, err := load(root, "driver/cu", "driver", "graph/internal/refusal", "graph", "graph/cache", "graph/callable")
+	return fill(fs, c), nil
+}
+
+// callsOf reads the packages of the typed API and what they share.
+func callsOf(root string) (*calls, error) {
+	pkgs, err := load(root, "driver/cu", "internal/life", "driver", "graph/internal/refusal", "graph", "graph/cache", "graph/callable")
 	if err != nil {
 		return nil, err
 	}
-	return fill(fs, read(pkgs)), nil
+	return read(pkgs), nil
 }
 
 // complete returns an error that names the functions without typed API.

@@ -51,17 +51,32 @@ func TestCallsAreReadFromTheSource(t *testing.T) {
 }
 
 func TestEveryFunctionHasARow(t *testing.T) {
-	tab, err := tableOf("../..")
+	c, err := callsOf("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(tab.markdown())
-	for i, r := range tab {
-		if n := strings.Count(text, "| `"+r.name+"` |"); n != 1 {
-			t.Errorf("%s has %d rows", r.name, n)
-		}
-		if i > 0 && len(r.api) > 0 && strings.Contains(strings.Join(r.api, " "), "Driver.Cu") {
-			t.Errorf("%s: %v", r.name, r.api)
+	graphs, err := tableOf(c, functions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := tableOf(c, driverFunctions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 449 {
+		t.Errorf("%d functions, cuda.h 13.0 has 449", len(all))
+	}
+	for _, d := range []struct {
+		tab  table
+		text string
+	}{{graphs, string(graphs.markdown())}, {all, string(all.driverMarkdown())}} {
+		for i, r := range d.tab {
+			if n := strings.Count(d.text, "| `"+r.name+"` |"); n != 1 {
+				t.Errorf("%s has %d rows", r.name, n)
+			}
+			if i > 0 && len(r.api) > 0 && strings.Contains(strings.Join(r.api, " "), "Driver.Cu") {
+				t.Errorf("%s: %v", r.name, r.api)
+			}
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package demo is what the numbered examples share: how a device is chosen and
-// named, and who closes what.
+// Package demo is shared by the numbered examples. It opens a device, prints which
+// one it is, and closes everything at the end.
 package demo
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Demo is what an example runs with.
+// Demo is the device of an example, and what the example has to close.
 type Demo struct {
 	Context  *driver.Context
 	Stream   *driver.Stream
@@ -28,7 +28,7 @@ type Demo struct {
 // Main is the main function of an example: it ends with 1 if example fails.
 func Main(name string, example func(*Demo) error) { MainOn(1, name, example) }
 
-// MainOn is Main for an example about several devices: the emulator has so many.
+// MainOn is Main for an example with several devices. The emulator gets that many.
 func MainOn(devices int, name string, example func(*Demo) error) {
 	device := flag.String("device", "auto", "auto, gpu or emulator")
 	flag.Parse()
@@ -68,7 +68,7 @@ func run(devices int, out io.Writer, open, example func(*Demo) error) (err error
 	return example(d)
 }
 
-// Close has things closed when the example ends, the last one first.
+// Close closes things when the example ends, the last one first.
 func (d *Demo) Close(things ...io.Closer) { d.closers = append(d.closers, things...) }
 
 func (d *Demo) close() error {
@@ -76,8 +76,8 @@ func (d *Demo) close() error {
 	for i := len(d.closers) - 1; i >= 0; i-- {
 		errs = append(errs, d.closers[i].Close())
 	}
-	// What the library gave back on its own account, nobody was told of yet. What
-	// was in use up to here goes with the driver.
+	// Errors of cleanup that the library did on its own have not been returned yet.
+	// What was still in use here is released with the driver.
 	for _, c := range d.contexts {
 		for _, err := range c.CleanupErrors() {
 			if !errors.Is(err, driver.ErrClosed) {
@@ -88,8 +88,7 @@ func (d *Demo) close() error {
 	return errors.Join(errs...)
 }
 
-// Opened returns the contexts that the example has by now, one of each device that
-// it uses.
+// Opened returns the contexts that the example has opened so far, one for each device.
 func (d *Demo) Opened() []*driver.Context { return d.contexts }
 
 // Printf prints a line.
@@ -100,7 +99,7 @@ func (d *Demo) Kernels(ptx []byte, kernels map[string]**driver.Kernel) error {
 	return d.KernelsOn(d.Context, ptx, kernels)
 }
 
-// NewStream returns one more stream.
+// NewStream creates another stream.
 func (d *Demo) NewStream() (*driver.Stream, error) {
 	s, err := d.Context.NewStream()
 	if err != nil {
@@ -115,7 +114,7 @@ func Memory[T any](d *Demo, n int, v T) (*driver.Buffer[T], error) {
 	return MemoryOn(d, d.Context, n, v)
 }
 
-// MemoryFrom returns device memory that holds what src does.
+// MemoryFrom returns device memory with a copy of src.
 func MemoryFrom[T any](d *Demo, src []T) (*driver.Buffer[T], error) {
 	b, err := driver.AllocFrom(d.Context, src)
 	if err != nil {
@@ -125,15 +124,14 @@ func MemoryFrom[T any](d *Demo, src []T) (*driver.Buffer[T], error) {
 	return b, nil
 }
 
-// PerElement is the configuration of a kernel with a thread for each of n
-// elements.
+// PerElement is the configuration of a launch with one thread for each of n elements.
 func PerElement(n int) driver.LaunchConfig {
 	const block = 128
 	return driver.LaunchConfig{Grid: driver.Blocks(n, block), Block: driver.D1(block)}
 }
 
-// All reports whether every element of b is want. The work that writes b has
-// been waited for.
+// All returns an error unless every element of b is want. Wait for the work that
+// writes b first.
 func All[T comparable](b *driver.Buffer[T], want T) error {
 	got := make([]T, b.Len())
 	if err := b.CopyTo(got); err != nil {

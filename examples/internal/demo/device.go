@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// open opens the first GPU; with "auto" the emulator is the substitute, and one
-// line says that it is and why.
+// open opens the first GPU. With "auto" it opens the emulator if there is no GPU, and
+// prints why.
 func (d *Demo) open(which string) error {
 	switch which {
 	case "gpu":

@@ -2,8 +2,8 @@ package demo
 
 import "github.com/purecuda/cuda/driver"
 
-// Contexts returns the primary contexts of the first n devices, or of those there
-// are. The first is the example's own.
+// Contexts returns the primary contexts of the first n devices, or of all if there are
+// fewer. The first is the example's own.
 func (d *Demo) Contexts(n int) ([]*driver.Context, error) {
 	drv := d.Context.Device().Driver()
 	found, err := drv.DeviceCount()

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// advice is what a program does about an error.
+// advice says what a program does about an error.
 type advice int
 
 const (
@@ -22,14 +22,14 @@ const (
 
 // [act]
 
-// act decides by the code, wherever in the chain of wrapped errors it is.
+// act decides by the code, which may be anywhere in the chain of wrapped errors.
 func act(err error) advice {
 	switch {
 	case err == nil:
 		return goOn
-	case errors.Is(err, driver.ErrContextLost): // first: after it every call fails, whatever it is about
+	case errors.Is(err, driver.ErrContextLost): // check this first: every later call fails with it
 		return endTheProcess
-	case errors.Is(err, driver.ErrNotSupported): // the driver is too old, or the device cannot
+	case errors.Is(err, driver.ErrNotSupported): // the driver is too old, or the device lacks the feature
 		return useAnotherWay
 	case errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY): // the device, or page-locked memory
 		return tryLess
@@ -41,21 +41,20 @@ func act(err error) advice {
 
 // [lost]
 
-// healthy is what a service answers those who supervise it: an error of its work
-// that ends the context ends the process, and one that says nothing is asked
-// about.
+// healthy is a service's health check. If the error of its work means that the context
+// is lost, the process must end. For any other error it queries the driver.
 func healthy(ctx *driver.Context, last error) error {
 	if errors.Is(last, driver.ErrContextLost) {
 		return last
 	}
-	return ctx.Lost() // asks the driver; waits for nothing
+	return ctx.Lost() // queries the driver and does not wait
 }
 
 // [end]
 
 // [as]
 
-// describe takes an error apart.
+// describe prints the parts of an error.
 func describe(err error) string {
 	var e *driver.Error
 	if !errors.As(err, &e) {
@@ -74,7 +73,7 @@ func describe(err error) string {
 
 // [load]
 
-// load shows the two ways to print an error of code that does not compile.
+// load shows both ways to print the error of code that does not compile.
 func load(ctx *driver.Context, name string, ptx []byte) (*driver.Module, error) {
 	m, err := ctx.LoadModule(ptx)
 	if err != nil {
@@ -87,8 +86,8 @@ func load(ctx *driver.Context, name string, ptx []byte) (*driver.Module, error) 
 
 // [update]
 
-// refresh brings exec to g. That an update is not possible is an answer and no
-// error: only a call that failed is one.
+// refresh makes exec run what g describes. If an update is not possible, the result
+// says so. That is not an error.
 func refresh(w io.Writer, exec *graph.Exec, g *graph.Graph) (*graph.Exec, error) {
 	answer, err := exec.Update(g)
 	if err != nil || answer.Updated() {
@@ -110,7 +109,7 @@ func refresh(w io.Writer, exec *graph.Exec, g *graph.Graph) (*graph.Exec, error)
 
 // [available]
 
-// openOrSay opens the system's driver, or says in one line why there is none.
+// openOrSay opens the system's driver, or prints in one line why there is none.
 func openOrSay() (*driver.Driver, error) {
 	if err := driver.Available(); err != nil {
 		return nil, fmt.Errorf("this program needs a GPU: %w", err)

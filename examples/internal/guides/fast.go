@@ -13,9 +13,9 @@ import (
 
 // [prepared]
 
-// steps sends the same launch again and again with another number each time.
-// Arguments were checked by Prepare, the type of one by ArgOf: a step is a store
-// and one driver call, and allocates nothing.
+// steps enqueues the same launch repeatedly, each time with another number. Prepare has
+// checked the arguments, and ArgOf the type of this one. So a step is a store and one
+// driver call, and allocates nothing.
 func steps(s *driver.Stream, launch *driver.Launch, n int) error {
 	a, err := driver.ArgOf[float32](launch, 2)
 	if err != nil {
@@ -36,7 +36,7 @@ func steps(s *driver.Stream, launch *driver.Launch, n int) error {
 
 // [chain]
 
-// chain builds a graph of many nodes with few crossings.
+// chain builds a graph of many nodes with few native calls.
 func chain(ctx *driver.Context, ops []driver.Op) (*graph.Graph, []graph.Node, error) {
 	g, err := graph.New(ctx)
 	if err != nil {
@@ -53,8 +53,7 @@ func chain(ctx *driver.Context, ops []driver.Op) (*graph.Graph, []graph.Node, er
 
 // [plan]
 
-// again builds the graph of each step anew from a list that was checked and laid
-// out once.
+// again builds a new graph for each step, from a list that is checked and laid out once.
 func again(ctx *driver.Context, s *driver.Stream, items []graph.Item, rounds int) error {
 	plan, err := graph.NewPlan(ctx, items)
 	if err != nil {
@@ -90,8 +89,8 @@ func once(ctx *driver.Context, s *driver.Stream, plan *graph.Plan) error {
 
 // [setbatch]
 
-// setAll gives nodes of an executable graph the arguments that their launches
-// have now, all in one crossing.
+// setAll gives nodes of an executable graph the current arguments of their launches, all
+// in one batch.
 func setAll(exec *graph.Exec, changes []graph.Change, launches []*driver.Launch, a float32) error {
 	for _, l := range launches {
 		if err := driver.SetArg(l, 2, a); err != nil {
@@ -105,8 +104,8 @@ func setAll(exec *graph.Exec, changes []graph.Change, launches []*driver.Launch,
 
 // [bindings]
 
-// replay launches a graph n times with another factor in one of its nodes. What
-// was set travels with the launch.
+// replay launches a graph n times, each time with another factor in one of its nodes.
+// The launch itself carries the new value.
 func replay(s *driver.Stream, exec *graph.Exec, node graph.Node, launch *driver.Launch, n int) error {
 	bound := exec.Bindings()
 	factor, err := graph.BindName[float32](bound, node, launch, "a")
@@ -128,7 +127,7 @@ func replay(s *driver.Stream, exec *graph.Exec, node graph.Node, launch *driver.
 
 // [burst]
 
-// recorded captures a step of many launches that differ in a number.
+// recorded captures many launches that differ in one number.
 func recorded(s *driver.Stream, launch *driver.Launch, n int) (*graph.Graph, error) {
 	a, err := driver.ArgOf[float32](launch, 2)
 	if err != nil {
@@ -153,21 +152,21 @@ func recorded(s *driver.Stream, launch *driver.Launch, n int) (*graph.Graph, err
 
 // [async]
 
-// temporary takes memory for one piece of work in the order of the stream. The
-// pool keeps it for the next time.
+// temporary allocates memory for one piece of work, in stream order. The pool keeps the
+// memory for the next allocation.
 func temporary(ctx *driver.Context, s *driver.Stream, n int, use func(*driver.Buffer[float32]) error) error {
 	pool, err := ctx.CurrentPool()
 	if err != nil {
 		return err
 	}
-	if err := pool.SetReleaseThreshold(64 << 20); err != nil { // bytes; once is enough
+	if err := pool.SetReleaseThreshold(64 << 20); err != nil { // bytes; set it once
 		return err
 	}
 	b, err := driver.AllocAsync[float32](s, n)
 	if err != nil {
 		return err
 	}
-	defer b.Close() // in the order of s, without a wait
+	defer b.Close() // in stream order, without waiting
 	return use(b)
 }
 
@@ -175,7 +174,7 @@ func temporary(ctx *driver.Context, s *driver.Stream, n int, use func(*driver.Bu
 
 // [profile]
 
-// slowest says which nodes make a graph take as long as it does.
+// slowest prints which nodes determine how long a graph takes.
 func slowest(w io.Writer, s *driver.Stream, g *graph.Graph) error {
 	p, err := g.Profile(context.Background(), s)
 	if err != nil {
@@ -190,7 +189,7 @@ func slowest(w io.Writer, s *driver.Stream, g *graph.Graph) error {
 
 // [events]
 
-// timed measures on the device what f sends to s.
+// timed measures on the device how long the work takes that f enqueues in s.
 func timed(ctx *driver.Context, s *driver.Stream, f func() error) (seconds float64, err error) {
 	begin, err := ctx.NewEvent(driver.WithTiming())
 	if err != nil {

@@ -10,14 +10,13 @@ import (
 
 // [c-open]
 
-// open is what a program does first. For the system's driver, drv is that of
-// driver.Open.
+// open makes what a program needs first. drv is the driver that driver.Open returns.
 func open(drv *driver.Driver, ptx []byte) (*driver.Context, *driver.Module, error) {
 	dev, err := drv.Device(0)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, err := dev.PrimaryContext() // current on no thread: the calls see to that
+	ctx, err := dev.PrimaryContext() // no need to make it current: every call does
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,7 +31,7 @@ func open(drv *driver.Driver, ptx []byte) (*driver.Context, *driver.Module, erro
 
 // [c-launch]
 
-// saxpyOnce computes y += a * x for slices of the host.
+// saxpyOnce computes y += a * x for slices in host memory.
 func saxpyOnce(ctx *driver.Context, s *driver.Stream, saxpy *driver.Kernel, x, y []float32, a float32) error {
 	dx, err := driver.AllocFrom(ctx, x)
 	if err != nil {
@@ -58,7 +57,7 @@ func saxpyOnce(ctx *driver.Context, s *driver.Stream, saxpy *driver.Kernel, x, y
 
 // [c-capture]
 
-// captured records steps launches and returns what replays them.
+// captured records steps launches and returns the executable graph.
 func captured(s *driver.Stream, launch *driver.Launch, steps int) (*graph.Exec, error) {
 	g, err := graph.Capture(s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		for range steps {
@@ -71,7 +70,7 @@ func captured(s *driver.Stream, launch *driver.Launch, steps int) (*graph.Exec, 
 	if err != nil {
 		return nil, err
 	}
-	defer g.Close() // the Exec stays
+	defer g.Close() // the Exec remains valid
 	return g.Instantiate()
 }
 
@@ -79,8 +78,8 @@ func captured(s *driver.Stream, launch *driver.Launch, steps int) (*graph.Exec, 
 
 // [c-hand]
 
-// byHand makes the graph upload → launch → download node by node, and sets the
-// launch's third argument in the executable one.
+// byHand makes the graph upload → launch → download node by node. It then sets the
+// launch's third argument in the executable graph.
 func byHand(ctx *driver.Context, upload, download *driver.CopyOp, launch *driver.Launch) (*graph.Exec, error) {
 	g, err := graph.New(ctx)
 	if err != nil {
@@ -112,7 +111,7 @@ func byHand(ctx *driver.Context, upload, download *driver.CopyOp, launch *driver
 
 // [c-streams]
 
-// twoStreams has second begin when what was sent to first is done.
+// twoStreams makes second start when the work in first is done.
 func twoStreams(first, second *driver.Stream, event *driver.Event, a, b driver.Op) error {
 	return errors.Join(first.Do(a), first.Record(event), second.WaitEvent(event), second.Do(b))
 }
@@ -121,10 +120,10 @@ func twoStreams(first, second *driver.Stream, event *driver.Event, a, b driver.O
 
 // [c-raw]
 
-// rawVersion makes calls of the raw layer: C's names, C's arguments, an error
+// rawVersion calls the raw layer, which has C's names and arguments and returns an error
 // instead of a code.
 func rawVersion(ctx *driver.Context) (version int32, free, total uintptr, err error) {
-	d := ctx.Driver() // every call of it runs with ctx current
+	d := ctx.Driver() // its calls run with ctx current
 	err = errors.Join(d.CuDriverGetVersion(&version), d.CuMemGetInfo(&free, &total))
 	return version, free, total, err
 }

@@ -10,8 +10,8 @@ import (
 
 // [torch-static]
 
-// replayStatic is the pattern with static inputs: page-locked memory that the
-// program writes before each replay, and memory that it reads behind it.
+// replayStatic is the pattern with static inputs. The program writes page-locked memory
+// before each replay and reads other page-locked memory after it.
 func replayStatic(s *driver.Stream, in, out *driver.HostBuffer[float32], ops []driver.Op, batches [][]float32) (sum float32, err error) {
 	g, err := graph.Capture(s, graph.ModeThreadLocal, func(sc *graph.Scope) error { return sc.Do(ops...) })
 	if err != nil {
@@ -43,8 +43,8 @@ type batch struct {
 	a float32
 }
 
-// graphed is make_graphed_callables: f runs once, its work is replayed by every
-// call, and a batch of another length gets a graph and memory of its own.
+// graphed does what make_graphed_callables does. f runs once, and every call replays its
+// work. A batch of another length gets its own graph and memory.
 func graphed(s *driver.Stream, saxpy *driver.Kernel) (*callable.Callable[batch, *driver.HostBuffer[float32]], error) {
 	f := func(t *callable.Trace[batch]) (*driver.HostBuffer[float32], error) {
 		x := callable.StageSlice(t, func(b batch) []float32 { return b.x }) // copied in each call

@@ -1,6 +1,5 @@
-// Package guides is the code that the guides in docs show: what a program does
-// with errors, what makes it fast, and how programs in other languages look
-// here. Its tests run all of it.
+// Package guides has the code that the guides in docs show: how to handle errors, how to
+// be fast, and what programs in other languages look like here. Its tests run all of it.
 package guides
 
 import (
@@ -15,7 +14,7 @@ var saxpyPTX []byte
 // threads is the size of a block.
 const threads = 128
 
-// vectors is what most of the guides work on: y += a * x.
+// vectors has the memory and the kernel of most guides: y += a * x.
 type vectors struct {
 	ctx    *driver.Context
 	stream *driver.Stream
@@ -28,7 +27,7 @@ func (v *vectors) config() driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(v.x.Len(), threads), Block: driver.D1(threads)}
 }
 
-// add is y += a * x as an operation.
+// add returns y += a * x as an operation.
 func (v *vectors) add(a float32) (*driver.Launch, error) {
 	return v.saxpy.Prepare(v.config(), v.x, v.y, a, uint32(v.x.Len()))
 }

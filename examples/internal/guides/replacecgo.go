@@ -11,7 +11,7 @@ import (
 
 // [replace-driver]
 
-// binding is the driver with a context of its own, which every call makes current.
+// binding is the driver bound to a context, which every call makes current.
 type binding struct {
 	*driver.Driver
 	ctx driver.CUcontext
@@ -29,10 +29,10 @@ func newBinding(d *driver.Driver) (*binding, error) {
 	return &binding{d.Bound(ctx), ctx}, nil
 }
 
-// saxpy is y += a * x for n numbers on the device.
+// saxpy computes y += a * x for n numbers on the device.
 func (b *binding) saxpy(ptx []byte, n uint32, a float32, x, y driver.CUdeviceptr) error {
 	var module driver.CUmodule
-	text := loader.CString(string(ptx)) // with the zero byte that the driver looks for
+	text := loader.CString(string(ptx)) // the driver needs the zero byte at the end
 	if err := b.CuModuleLoadData(&module, unsafe.Pointer(text)); err != nil {
 		return err
 	}
@@ -51,8 +51,7 @@ func (b *binding) Close() error { return b.CuCtxDestroy(b.ctx) }
 
 // [replace-library]
 
-// curandFunctions are the functions of cuRAND that the program calls, with C's
-// parameters.
+// curandFunctions are the cuRAND functions that the program calls, with C's parameters.
 type curandFunctions struct {
 	CurandCreateGenerator              func(g *uintptr, kind int32) int32
 	CurandSetPseudoRandomGeneratorSeed func(g uintptr, seed uint64) int32
@@ -106,7 +105,7 @@ func status(function string, code int32) error {
 
 // [replace-code]
 
-// codeOf is the number that C would have returned for an error.
+// codeOf returns the code that C would have returned.
 func codeOf(err error) driver.CUresult {
 	var code driver.CUresult // CUDA_SUCCESS
 	errors.As(err, &code)

@@ -1,7 +1,7 @@
 // Package safetensors reads and writes files of the safetensors format: a JSON
 // header that names tensors, and then their bytes
-// (https://huggingface.co/docs/safetensors). It believes nothing that a file
-// says: what it returns lies within the file.
+// (https://huggingface.co/docs/safetensors). It checks
+// everything that a file claims: tensors always lie within the file.
 package safetensors
 
 import (
@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// File is what a file holds.
+// File is the contents of a file.
 type File struct {
 	Metadata map[string]string // free text, often none
 	tensors  map[string]Tensor
@@ -31,7 +31,7 @@ func Read(path string) (*File, error) {
 	return f, nil
 }
 
-// Names are the names of the tensors, sorted.
+// Names returns the sorted names of the tensors.
 func (f *File) Names() []string {
 	names := make([]string, 0, len(f.tensors))
 	for name := range f.tensors {
@@ -41,7 +41,7 @@ func (f *File) Names() []string {
 	return names
 }
 
-// Tensor is the tensor of that name, if there is one.
+// Tensor returns the tensor with that name, if there is one.
 func (f *File) Tensor(name string) (t Tensor, ok bool) {
 	t, ok = f.tensors[name]
 	return t, ok

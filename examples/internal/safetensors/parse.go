@@ -13,7 +13,7 @@ import (
 
 const (
 	prefix    = 8           // bytes: the length of the header
-	maxHeader = 100_000_000 // as other readers have it
+	maxHeader = 100_000_000 // as in other readers
 	metadata  = "__metadata__"
 )
 
@@ -42,8 +42,8 @@ func Parse(data []byte) (*File, error) {
 	return f, nil
 }
 
-// header reads the members of the header one by one, so that it sees a name that
-// is there twice.
+// header reads the members of the header one by one, to detect duplicate
+// names.
 func (f *File) header(header, data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(header))
 	if _, err := d.Token(); err != nil { // the '{'
@@ -102,15 +102,15 @@ func (f *File) member(name string, d *json.Decoder, data []byte) error {
 	return nil
 }
 
-// entry is what the header says about a tensor.
+// entry is the header's entry for a tensor.
 type entry struct {
 	Type    Type
 	Shape   *numbers
 	Offsets *numbers // begin and end, counted from the end of the header
 }
 
-// UnmarshalJSON reads the members one by one: of two with one name, package json
-// takes the later, and names in capitals for the same.
+// UnmarshalJSON reads the members one by one, because package json accepts duplicate
+// names and ignores case.
 func (e *entry) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
@@ -126,7 +126,7 @@ func (e *entry) UnmarshalJSON(text []byte) error {
 			return fmt.Errorf("%s is there twice", name)
 		}
 		seen[name] = true
-		var value any = new(json.RawMessage) // others may come with later versions
+		var value any = new(json.RawMessage) // later versions may add members
 		switch name {
 		case "dtype":
 			value = &e.Type
@@ -142,7 +142,7 @@ func (e *entry) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// numbers are a list without null in it, which package json would take for 0.
+// numbers is a list without null, which package json would read as 0.
 type numbers []uint64
 
 func (n *numbers) UnmarshalJSON(text []byte) error {
@@ -188,7 +188,7 @@ func (e entry) tensor(data []byte) (t Tensor, err error) {
 	return t, nil
 }
 
-// volume is the product, unless it is too large for any file.
+// volume returns the product, unless it is too large for any file.
 func volume(size uint64, shape []uint64) (uint64, bool) {
 	if slices.Contains(shape, 0) {
 		return 0, true
@@ -202,8 +202,8 @@ func volume(size uint64, shape []uint64) (uint64, bool) {
 	return size, true
 }
 
-// covers says whether the tensors lie one behind the other and fill n bytes: the
-// format has neither gaps nor bytes of two tensors.
+// covers reports whether the tensors are adjacent and fill n bytes. The format allows
+// neither gaps nor overlaps.
 func (f *File) covers(n int) error {
 	var list []Tensor
 	for _, name := range f.Names() {

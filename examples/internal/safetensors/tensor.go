@@ -18,7 +18,7 @@ const (
 	BF16 Type = "BF16"
 )
 
-// Size is the bytes of an element, 0 for a type that is not known.
+// Size returns the number of bytes of an element, or 0 for an unknown type.
 func (t Type) Size() int {
 	switch t {
 	case "BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2":
@@ -43,7 +43,7 @@ type Tensor struct {
 	begin uint64 // of Data in the file's
 }
 
-// Float32s are the elements, converted exactly.
+// Float32s returns the elements, converted exactly.
 func (t Tensor) Float32s() ([]float32, error) {
 	switch t.Type {
 	case F32:

@@ -9,7 +9,7 @@ import (
 	"math"
 )
 
-// FromFloat32s is a tensor of type F32.
+// FromFloat32s returns a tensor of type F32.
 func FromFloat32s(name string, list []float32, shape ...int) Tensor {
 	data := make([]byte, 0, 4*len(list))
 	for _, v := range list {
@@ -18,7 +18,7 @@ func FromFloat32s(name string, list []float32, shape ...int) Tensor {
 	return Tensor{Name: name, Type: F32, Shape: shape, Data: data}
 }
 
-// Write writes a file with these tensors, in this order. Their shapes have to fit
+// Write writes a file with these tensors, in this order. Their shapes must fit
 // their data.
 func Write(w io.Writer, text map[string]string, tensors []Tensor) error {
 	members := make(map[string]any, len(tensors)+1)

@@ -20,22 +20,22 @@ func Differences() []Difference {
 				"atom.add.noftz.bf16x2 on generic shared", "red.add.noftz.bf16x2 on generic shared",
 			},
 			Section: "9.7.13, atom and red",
-			Why: "An error of the driver's compiler (and of ptxas 11.8), not of the emulator. An addition to a pair of halves in shared " +
-				"memory becomes a loop; where the operand is the lower half of a 64-bit register, as in these kernels, the loop takes the " +
-				"upper half of the pair from the register's upper word and adds that. An operand that was loaded as 32 bits gives the " +
-				"right sum on the GPU, as atomicAdd of a __half2 showed. The emulator adds both halves.",
+			Why: "This is an error of the driver's compiler (and of ptxas 11.8), not of the emulator. An addition to a pair of halves in shared " +
+				"memory becomes a loop. If the operand is the lower half of a 64-bit register, as in these kernels, the loop takes the " +
+				"upper half of the pair from the register's upper word and adds that. With an operand that was loaded as 32 bits, the sum " +
+				"on the GPU is right, as a test with atomicAdd of a __half2 showed. The emulator adds both halves.",
 		},
 		{
 			Forms:   []string{"mul.f32 add.f32", "mul.f64 add.f64"},
 			Section: "9.7.3, mul and add",
-			Why: "A product and a sum without a rounding modifier may be contracted to one fma, and the driver's compiler does so. The emulator " +
-				"executes what is written. With .rn on both, results are equal.",
+			Why: "A compiler may contract a product and a sum without rounding modifiers to one fma, and the driver's compiler does. The emulator " +
+				"executes both instructions. With .rn on both, the results are equal.",
 		},
 		{
 			Forms:   []string{"mul.rn.f64 add.rn.f64"},
 			Section: "9.7.3, add",
-			Why: "Results that are numbers are equal. Of two f64 operands that are NaNs, an instruction of the GPU hands on the second; but the " +
-				"compiler may exchange the operands of a sum, as it does here. The emulator hands on the second as written.",
+			Why: "Results that are numbers are equal. If both f64 operands are NaNs, the GPU's instruction returns the second one. But the " +
+				"compiler may exchange the operands of a sum, as it does here. The emulator returns the second one as written.",
 		},
 	}
 }

@@ -1,0 +1,19 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// same checks that the device is found again by its UUID, which stays when ordinals change.
+func same(dev driver.Device, p driver.Properties) error {
+	again, err := dev.Driver().DeviceByUUID(p.UUID)
+	if err != nil {
+		return err
+	}
+	if again != dev {
+		return fmt.Errorf("%v has the UUID of %v", dev, again)
+	}
+	return nil
+}

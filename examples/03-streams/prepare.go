@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/examples/internal/demo"
+)
+
+//go:embed kernels.ptx
+var ptx []byte
+
+const elements = 1000
+
+// example has two streams, and for each a buffer that a kernel counts in.
+type example struct {
+	*demo.Demo
+	side            *driver.Stream
+	a, b            *driver.Buffer[uint32]
+	countA, countB  *driver.Launch
+	counted, copied *driver.Event
+	rounds          uint32 // how far a launch counts
+}
+
+func prepare(d *demo.Demo) (*example, error) {
+	e := &example{Demo: d, rounds: 20_000}
+	if d.Emulated {
+		e.rounds = 20
+	}
+	var count *driver.Kernel
+	err := e.Kernels(ptx, map[string]**driver.Kernel{"count": &count})
+	if err != nil {
+		return nil, err
+	}
+	if e.side, err = e.NewStream(); err != nil {
+		return nil, err
+	}
+	for _, event := range []**driver.Event{&e.counted, &e.copied} {
+		if *event, err = e.newEvent(); err != nil {
+			return nil, err
+		}
+	}
+	for _, x := range []struct {
+		buffer **driver.Buffer[uint32]
+		launch **driver.Launch
+	}{{&e.a, &e.countA}, {&e.b, &e.countB}} {
+		if *x.buffer, err = demo.Memory[uint32](e.Demo, elements, 0); err != nil {
+			return nil, err
+		}
+		if *x.launch, err = count.Prepare(demo.PerElement(elements), *x.buffer, uint32(elements), e.rounds); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+func (e *example) newEvent(opts ...driver.EventOption) (*driver.Event, error) {
+	ev, err := e.Context.NewEvent(opts...)
+	if err != nil {
+		return nil, err
+	}
+	e.Close(ev)
+	return ev, nil
+}
+
+// timed returns how long the work takes on the device, from one event to another.
+func (e *example) timed(work func() error) (time.Duration, error) {
+	begin, err := e.newEvent(driver.WithTiming())
+	if err != nil {
+		return 0, err
+	}
+	end, err := e.newEvent(driver.WithTiming())
+	if err != nil {
+		return 0, err
+	}
+	if err := errors.Join(e.Stream.Record(begin), work(), e.Stream.Record(end)); err != nil {
+		return 0, err
+	}
+	if err := e.Stream.Wait(context.Background()); err != nil {
+		return 0, err
+	}
+	return end.Elapsed(begin)
+}
+
+// unfinished returns an error if the stream has nothing left to do.
+func (e *example) unfinished() error {
+	done, err := e.Stream.Query()
+	if err != nil {
+		return err
+	}
+	if done {
+		return errors.New("a stream is done whose host function has not returned")
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/graph"
+)
+
+//go:embed kernels.ptx
+var ptx []byte
+
+const elements = 1000
+
+type example struct {
+	*demo.Demo
+	kernel *driver.Kernel
+	x      *driver.Buffer[float32]
+}
+
+// graph captures a kernel for each step.
+func (e *example) graph(steps ...float32) (*graph.Graph, error) {
+	g, err := graph.Capture(e.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+		for _, s := range steps {
+			op, err := e.launch(s)
+			if err != nil {
+				return err
+			}
+			if err := sc.Do(op); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		e.Close(g)
+	}
+	return g, err
+}
+
+func (e *example) launch(step float32) (*driver.Launch, error) {
+	return e.kernel.Prepare(demo.PerElement(elements), e.x, uint32(elements), float32(2), step)
+}
+
+// replay sets every element to from, runs the graph and checks the result.
+func (e *example) replay(exec *graph.Exec, what string, from, want float32) error {
+	if err := e.x.Fill(from); err != nil {
+		return err
+	}
+	if err := exec.Run(context.Background(), e.Stream); err != nil {
+		return err
+	}
+	if err := demo.All(e.x, want); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	e.Printf("%s: every element is %v", what, want)
+	return nil
+}

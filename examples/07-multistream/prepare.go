@@ -1,0 +1,85 @@
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/graph"
+)
+
+//go:embed kernels.ptx
+var ptx []byte
+
+const (
+	elements = 300
+	rounds   = 200
+)
+
+// example has two buffers to count in, and page-locked memory for a copy of the first.
+type example struct {
+	*demo.Demo
+	a, b           *driver.Buffer[uint32]
+	host           *driver.HostBuffer[uint32]
+	countA, countB *driver.Launch
+	download       *driver.CopyOp
+	side           *driver.Stream
+}
+
+func prepare(d *demo.Demo) (e *example, err error) {
+	e = &example{Demo: d}
+	var count *driver.Kernel
+	if err := d.Kernels(ptx, map[string]**driver.Kernel{"count": &count}); err != nil {
+		return nil, err
+	}
+	if e.a, err = demo.Memory[uint32](d, elements, 0); err != nil {
+		return nil, err
+	}
+	if e.b, err = demo.Memory[uint32](d, elements, 0); err != nil {
+		return nil, err
+	}
+	if e.host, err = driver.AllocHost[uint32](d.Context, elements); err != nil {
+		return nil, err
+	}
+	d.Close(e.host)
+	cfg := demo.PerElement(elements)
+	if e.countA, err = count.Prepare(cfg, e.a, uint32(elements), uint32(rounds)); err != nil {
+		return nil, err
+	}
+	if e.countB, err = count.Prepare(cfg, e.b, uint32(elements), uint32(rounds)); err != nil {
+		return nil, err
+	}
+	if e.download, err = driver.Download[uint32](e.host, e.a); err != nil {
+		return nil, err
+	}
+	e.side, err = d.NewStream()
+	return e, err
+}
+
+// branches checks that two nodes depend on the first kernel.
+func (e *example) branches(g *graph.Graph) error {
+	n := 0
+	for _, err := range g.Edges() {
+		if err != nil {
+			return err
+		}
+		n++
+	}
+	e.Printf("the captured graph has %d branches behind the first kernel", n)
+	if n != 2 {
+		return errors.New("it should have two")
+	}
+	return nil
+}
+
+// copied checks what the latest copy brought to the host.
+func (e *example) copied(want uint32) error {
+	for i, v := range e.host.Slice() {
+		if v != want {
+			return fmt.Errorf("wrong result: element %d of the copy is %d, it should be %d", i, v, want)
+		}
+	}
+	return nil
+}

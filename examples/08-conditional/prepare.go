@@ -1,0 +1,74 @@
+package main
+
+import (
+	_ "embed"
+	"errors"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/graph"
+)
+
+//go:embed kernels.ptx
+var ptx []byte
+
+var one = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
+
+// example has the kernels and the three numbers that they work on.
+type example struct {
+	*demo.Demo
+	odd, step, countdown *driver.Kernel
+	x, steps, bit        *driver.Buffer[uint32]
+}
+
+func prepare(d *demo.Demo) (*example, error) {
+	e := &example{Demo: d}
+	err := d.Kernels(ptx, map[string]**driver.Kernel{"odd": &e.odd, "step": &e.step, "countdown": &e.countdown})
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range []**driver.Buffer[uint32]{&e.x, &e.steps, &e.bit} {
+		if *b, err = demo.Memory[uint32](d, 1, 0); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+func (e *example) graph() (*graph.Graph, error) {
+	g, err := graph.New(e.Context)
+	if err == nil {
+		e.Close(g)
+	}
+	return g, err
+}
+
+func (e *example) exec(g *graph.Graph) (*graph.Exec, error) {
+	x, err := g.Instantiate()
+	if err == nil {
+		e.Close(x)
+	}
+	return x, err
+}
+
+// check compares the number of steps from start to 1 with that of a loop in Go.
+func (e *example) check(start uint32) error {
+	want := stepsTo1(start)
+	if err := errors.Join(demo.All(e.x, 1), demo.All(e.steps, want)); err != nil {
+		return err
+	}
+	e.Printf("from %d: %d steps, one launch", start, want)
+	return nil
+}
+
+func stepsTo1(x uint32) uint32 {
+	n := uint32(0)
+	for ; x != 1; n++ {
+		if x%2 == 1 {
+			x = 3*x + 1
+		} else {
+			x /= 2
+		}
+	}
+	return n
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/graph/callable"
+)
+
+// work describes what a callable has done.
+func work(c *callable.Callable[step, choice]) string {
+	s := c.Stats()
+	return fmt.Sprintf("so far: %d calls, %d runs of the function, %d graphs, %d updates of one", s.Calls, s.Recorded, s.Instantiated, s.Updated)
+}
+
+// comparison decodes and compares each step with the reference.
+type comparison struct {
+	weights  *weights
+	model    callable.Module[step, choice]
+	compared int
+	worst    float64
+}
+
+// decode returns the tokens that follow the first one of each sequence. Each step
+// gets the token that the step before it returned.
+func (c *comparison) decode(first []uint32, n int, temperature float32) ([][]uint32, error) {
+	tokens := append([]uint32(nil), first...)
+	sequences := make([][]uint32, len(first))
+	refs := make([]*reference, len(first))
+	for i := range refs {
+		refs[i] = &reference{weights: c.weights, temperature: float64(temperature)}
+	}
+	for pos := range n {
+		out, err := c.model.Forward(context.Background(), step{tokens, uint32(pos), temperature})
+		if err != nil {
+			return nil, err
+		}
+		for i, ref := range refs {
+			logits := out.logits.Slice()[i*width : (i+1)*width]
+			if err := c.compare(logits, ref.step(tokens[i]), out.next.Slice()[i]); err != nil {
+				return nil, fmt.Errorf("sequence %d, position %d: %w", i, pos, err)
+			}
+			sequences[i] = append(sequences[i], out.next.Slice()[i])
+		}
+		copy(tokens, out.next.Slice())
+	}
+	return sequences, nil
+}
+
+func upload(d *demo.Demo, w *weights) (*model, error) {
+	m := new(model)
+	if err := d.Kernels(ptx, map[string]**driver.Kernel{"project": &m.project, "attend": &m.attend, "choose": &m.choose}); err != nil {
+		return nil, err
+	}
+	for _, u := range []struct {
+		to   **driver.Buffer[float32]
+		from []float32
+	}{{&m.embedding, w.embedding}, {&m.q, w.q}, {&m.k, w.k}, {&m.v, w.v}, {&m.out, w.out}} {
+		b, err := demo.MemoryFrom(d, u.from)
+		if err != nil {
+			return nil, err
+		}
+		*u.to = b
+	}
+	return m, nil
+}
