@@ -29,10 +29,8 @@ func makerOf(kind string) string {
 		return "driver.Open or driver.New"
 	case "event":
 		return "Context.NewEvent"
-	case "event record":
-		return "driver.RecordOp"
-	case "event wait":
-		return "driver.WaitOp"
+	case "event operation":
+		return "driver.RecordOp or driver.WaitOp"
 	case "external memory":
 		return "Context.ImportExternalMemory"
 	case "external semaphore":
@@ -67,10 +65,8 @@ func makerOf(kind string) string {
 		return "Context.NewMemPool"
 	case "module":
 		return "Context.LoadModule"
-	case "semaphore signal":
-		return "driver.NewSemaphoreSignal"
-	case "semaphore wait":
-		return "driver.NewSemaphoreWait"
+	case "semaphore operation":
+		return "driver.NewSemaphoreSignal or driver.NewSemaphoreWait"
 	case "set of images":
 		return "driver.NewImageSet"
 	case "stream":

@@ -32,8 +32,7 @@ type everything struct {
 	copied                *driver.CopyOp
 	filled                *driver.FillOp
 	words                 *driver.MemOp
-	record                *driver.EventRecordOp
-	wait                  *driver.EventWaitOp
+	record, wait          *driver.EventOp
 	host                  *driver.HostFunc
 	other                 *driver.Stream // these stay open
 	free                  *driver.Event
@@ -133,8 +132,8 @@ var methods = []struct {
 	{"FillOp.Enqueue", func(o *everything) error { return o.filled.Enqueue(o.s) }},
 	{"FillOp.Run", func(o *everything) error { return o.filled.Run() }},
 	{"MemOp.Enqueue", func(o *everything) error { return o.words.Enqueue(o.s) }},
-	{"EventRecordOp.Enqueue", func(o *everything) error { return o.record.Enqueue(o.s) }},
-	{"EventWaitOp.Enqueue", func(o *everything) error { return o.wait.Enqueue(o.s) }},
+	{"EventOp.Enqueue, record", func(o *everything) error { return o.record.Enqueue(o.s) }},
+	{"EventOp.Enqueue, wait", func(o *everything) error { return o.wait.Enqueue(o.s) }},
 	{"HostFunc.Enqueue", func(o *everything) error { return o.host.Enqueue(o.s) }},
 	{"Buffer.Fill", func(o *everything) error { return o.b.Fill(1) }},
 	{"Buffer.CopyFrom", func(o *everything) error { return o.b.CopyFrom([]float32{1, 2, 3, 4}) }},

@@ -11,8 +11,8 @@ import (
 // graph creates nodes from it and updates nodes with it. So one description serves direct
 // execution, capture, graphs built by hand and updates.
 //
-// The operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventRecordOp, *EventWaitOp, *MemOp,
-// *SemaphoreSignal and *SemaphoreWait, and package graph's *LaunchOp. There are no others.
+// The operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventOp, *MemOp and *SemaphoreOp, and
+// the launch of an executable graph. There are no others.
 // Operations that allocate or free are AllocatingOps instead, because a replay of an allocation
 // would change its address.
 //

@@ -6,83 +6,55 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// EventRecordOp records an event in stream order.
-type EventRecordOp struct {
+// EventOp records an event in stream order, or holds back later work in the stream until an event
+// has completed.
+type EventOp struct {
 	event *Event
+	wait  bool
 	refs  []life.Ref
 }
 
 // RecordOp returns an operation that records e, as Stream.Record does.
-func RecordOp(e *Event) *EventRecordOp {
-	return &EventRecordOp{event: e, refs: eventRefs(e)}
-}
-
-// EventWaitOp holds back later work in the stream until an event has completed.
-type EventWaitOp struct {
-	event *Event
-	refs  []life.Ref
-}
+func RecordOp(e *Event) *EventOp { return newEventOp(e, false) }
 
 // WaitOp returns an operation that waits for e, as Stream.WaitEvent does.
-func WaitOp(e *Event) *EventWaitOp {
-	return &EventWaitOp{event: e, refs: eventRefs(e)}
-}
+func WaitOp(e *Event) *EventOp { return newEventOp(e, true) }
 
-func eventRefs(e *Event) []life.Ref {
-	if e == nil {
-		return nil
+func newEventOp(e *Event, wait bool) *EventOp {
+	o := &EventOp{event: e, wait: wait}
+	if e != nil {
+		o.refs = []life.Ref{e}
 	}
-	return []life.Ref{e}
+	return o
 }
 
-// Event returns the event that the operation records.
-func (o *EventRecordOp) Event() *Event {
+// Event returns the event.
+func (o *EventOp) Event() *Event {
 	if o == nil {
 		return nil
 	}
 	return o.event
 }
 
-// Event returns the event that the operation waits for.
-func (o *EventWaitOp) Event() *Event {
-	if o == nil {
-		return nil
-	}
-	return o.event
-}
+// IsWait reports whether the operation waits for the event instead of recording it.
+func (o *EventOp) IsWait() bool { return o != nil && o.wait }
 
 // Enqueue implements Op.
-func (o *EventRecordOp) Enqueue(s *Stream) error {
+func (o *EventOp) Enqueue(s *Stream) error {
 	if o == nil {
-		return nilError("event record")
+		return nilError("event operation")
 	}
 	if e := o.event; e == nil || e.life == nil {
 		return fmt.Errorf("%v: %w", o, absentError(e == nil, "event"))
+	}
+	if o.wait {
+		return s.WaitEvent(o.event)
 	}
 	return s.Record(o.event)
 }
 
-// Enqueue implements Op.
-func (o *EventWaitOp) Enqueue(s *Stream) error {
-	if o == nil {
-		return nilError("event wait")
-	}
-	if e := o.event; e == nil || e.life == nil {
-		return fmt.Errorf("%v: %w", o, absentError(e == nil, "event"))
-	}
-	return s.WaitEvent(o.event)
-}
-
-// Context implements Op: it is the event's.
-func (o *EventRecordOp) Context() *Context {
-	if o == nil {
-		return nil
-	}
-	return o.event.Context()
-}
-
-// Context implements Op: it is the event's, but the operation may run in any.
-func (o *EventWaitOp) Context() *Context {
+// Context implements Op: it is the event's. A wait may run in any.
+func (o *EventOp) Context() *Context {
 	if o == nil {
 		return nil
 	}
@@ -90,15 +62,7 @@ func (o *EventWaitOp) Context() *Context {
 }
 
 // Refs implements Op.
-func (o *EventRecordOp) Refs() []life.Ref {
-	if o == nil {
-		return nil
-	}
-	return o.refs
-}
-
-// Refs implements Op.
-func (o *EventWaitOp) Refs() []life.Ref {
+func (o *EventOp) Refs() []life.Ref {
 	if o == nil {
 		return nil
 	}
@@ -106,26 +70,17 @@ func (o *EventWaitOp) Refs() []life.Ref {
 }
 
 // Accesses implements Op. It returns nil.
-func (o *EventRecordOp) Accesses() []Access { return nil }
-
-// Accesses implements Op. It returns nil.
-func (o *EventWaitOp) Accesses() []Access { return nil }
+func (o *EventOp) Accesses() []Access { return nil }
 
 // String implements Op.
-func (o *EventRecordOp) String() string {
-	if o == nil {
-		return "nil event record"
+func (o *EventOp) String() string {
+	switch {
+	case o == nil:
+		return "nil event operation"
+	case o.wait:
+		return fmt.Sprintf("wait for %v", o.event)
 	}
 	return fmt.Sprintf("record of %v", o.event)
 }
 
-// String implements Op.
-func (o *EventWaitOp) String() string {
-	if o == nil {
-		return "nil event wait"
-	}
-	return fmt.Sprintf("wait for %v", o.event)
-}
-
-func (*EventRecordOp) op() {}
-func (*EventWaitOp) op()   {}
+func (*EventOp) op() {}

@@ -27,35 +27,28 @@ type SemaphorePoint struct {
 	Flags uint32
 }
 
-// semaphores holds the common parts of signals and waits.
-type semaphores struct {
+// SemaphoreOp signals external semaphores in stream order, or holds back later work in the stream
+// until they are signalled.
+type SemaphoreOp struct {
 	ctx   *Context
 	raw   []CUexternalSemaphore
 	lives []*life.Lifetime
 	refs  []life.Ref
-}
 
-// SemaphoreSignal signals external semaphores in stream order.
-type SemaphoreSignal struct {
-	semaphores
-	params []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-}
-
-// SemaphoreWait holds back later work in the stream until external semaphores are signalled.
-type SemaphoreWait struct {
-	semaphores
-	params []cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+	// One of the two, with a value for each semaphore.
+	signals []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+	waits   []cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
 }
 
 // NewSemaphoreSignal creates one operation that signals all points. Their semaphores must be of one
 // context.
-func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreSignal, error) {
-	o := &SemaphoreSignal{params: make([]cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, len(points))}
+func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreOp, error) {
+	o := &SemaphoreOp{signals: make([]cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, len(points))}
 	if err := o.collect("semaphore signal", points); err != nil {
 		return nil, err
 	}
 	for i, p := range points {
-		to := &o.params[i]
+		to := &o.signals[i]
 		to.Params.Fence.Value, to.Params.KeyedMutex.Key, to.Flags = p.Value, p.Key, p.Flags
 		*to.Params.NvSciSync.Fence() = p.Fence
 	}
@@ -64,13 +57,13 @@ func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreSignal, error) {
 
 // NewSemaphoreWait creates one operation that waits for all points. Their semaphores must be of one
 // context.
-func NewSemaphoreWait(points ...SemaphorePoint) (*SemaphoreWait, error) {
-	o := &SemaphoreWait{params: make([]cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, len(points))}
+func NewSemaphoreWait(points ...SemaphorePoint) (*SemaphoreOp, error) {
+	o := &SemaphoreOp{waits: make([]cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, len(points))}
 	if err := o.collect("semaphore wait", points); err != nil {
 		return nil, err
 	}
 	for i, p := range points {
-		to := &o.params[i]
+		to := &o.waits[i]
 		to.Params.Fence.Value, to.Params.KeyedMutex.Key, to.Flags = p.Value, p.Key, p.Flags
 		to.Params.KeyedMutex.TimeoutMs = p.TimeoutMs
 		*to.Params.NvSciSync.Fence() = p.Fence
@@ -78,7 +71,7 @@ func NewSemaphoreWait(points ...SemaphorePoint) (*SemaphoreWait, error) {
 	return o, nil
 }
 
-func (o *semaphores) collect(what string, points []SemaphorePoint) error {
+func (o *SemaphoreOp) collect(what string, points []SemaphorePoint) error {
 	if len(points) == 0 {
 		return invalidf("%s without a semaphore", what)
 	}
@@ -101,62 +94,53 @@ func (o *semaphores) collect(what string, points []SemaphorePoint) error {
 }
 
 // ready makes the checks of every Enqueue.
-func (o *semaphores) ready(op fmt.Stringer, s *Stream) error {
+func (o *SemaphoreOp) ready(s *Stream) error {
 	if s == nil || s.ctx != o.ctx || s.life.Closed() {
-		if err := checkStream(op, o.ctx, s); err != nil {
+		if err := checkStream(o, o.ctx, s); err != nil {
 			return err
 		}
 	}
 	for _, l := range o.lives {
 		if l.Closed() {
-			return fmt.Errorf("%v: %w", op, l.Check())
+			return fmt.Errorf("%v: %w", o, l.Check())
 		}
 	}
 	return nil
 }
 
-func (o *semaphores) has(op fmt.Stringer, i int) error {
+// IsWait reports whether the operation waits for the semaphores instead of signalling them.
+func (o *SemaphoreOp) IsWait() bool { return o != nil && len(o.waits) > 0 }
+
+// SetValue changes the value of point i, counted from 0, to reuse the operation for the next step.
+// It does not allocate. It returns an error if there is no such point.
+func (o *SemaphoreOp) SetValue(i int, v uint64) error {
+	if o == nil || o.ctx == nil {
+		return absentError(o == nil, "semaphore operation")
+	}
 	if i < 0 || i >= len(o.raw) {
-		return invalidf("%v: there is no point %d, it has %d", op, i, len(o.raw))
+		return invalidf("%v: there is no point %d, it has %d", o, i, len(o.raw))
 	}
-	return nil
-}
-
-// SetValue changes the value of point i, counted from 0, to reuse the operation for the next step.
-// It does not allocate. It returns an error if there is no such point.
-func (o *SemaphoreSignal) SetValue(i int, v uint64) error {
-	if o == nil || o.ctx == nil {
-		return absentError(o == nil, "semaphore signal")
+	if o.IsWait() {
+		o.waits[i].Params.Fence.Value = v
+	} else {
+		o.signals[i].Params.Fence.Value = v
 	}
-	if err := o.has(o, i); err != nil {
-		return err
-	}
-	o.params[i].Params.Fence.Value = v
-	return nil
-}
-
-// SetValue changes the value of point i, counted from 0, to reuse the operation for the next step.
-// It does not allocate. It returns an error if there is no such point.
-func (o *SemaphoreWait) SetValue(i int, v uint64) error {
-	if o == nil || o.ctx == nil {
-		return absentError(o == nil, "semaphore wait")
-	}
-	if err := o.has(o, i); err != nil {
-		return err
-	}
-	o.params[i].Params.Fence.Value = v
 	return nil
 }
 
 // Enqueue implements Op. It makes one driver call and does not allocate.
-func (o *SemaphoreSignal) Enqueue(s *Stream) error {
+func (o *SemaphoreOp) Enqueue(s *Stream) (err error) {
 	if o == nil || o.ctx == nil {
-		return absentError(o == nil, "semaphore signal")
+		return absentError(o == nil, "semaphore operation")
 	}
-	if err := o.ready(o, s); err != nil {
+	if err := o.ready(s); err != nil {
 		return err
 	}
-	err := s.d.CuSignalExternalSemaphoresAsync(&o.raw[0], &o.params[0], uint32(len(o.raw)), s.raw)
+	if o.IsWait() {
+		err = s.d.CuWaitExternalSemaphoresAsync(&o.raw[0], &o.waits[0], uint32(len(o.raw)), s.raw)
+	} else {
+		err = s.d.CuSignalExternalSemaphoresAsync(&o.raw[0], &o.signals[0], uint32(len(o.raw)), s.raw)
+	}
 	runtime.KeepAlive(o)
 	runtime.KeepAlive(s)
 	if err != nil {
@@ -165,49 +149,24 @@ func (o *SemaphoreSignal) Enqueue(s *Stream) error {
 	return nil
 }
 
-// Enqueue implements Op. It makes one driver call and does not allocate.
-func (o *SemaphoreWait) Enqueue(s *Stream) error {
-	if o == nil || o.ctx == nil {
-		return absentError(o == nil, "semaphore wait")
-	}
-	if err := o.ready(o, s); err != nil {
-		return err
-	}
-	err := s.d.CuWaitExternalSemaphoresAsync(&o.raw[0], &o.params[0], uint32(len(o.raw)), s.raw)
-	runtime.KeepAlive(o)
-	runtime.KeepAlive(s)
-	if err != nil {
-		return fmt.Errorf("%v: %w", o, err)
-	}
-	return nil
-}
-
-// NodeParams returns the parameters of a graph node for the operation. The arrays belong to o.
-func (o *SemaphoreSignal) NodeParams() cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
-	if o == nil || len(o.raw) == 0 {
+// SignalParams returns the parameters of a graph node for a signal. The arrays belong to o.
+func (o *SemaphoreOp) SignalParams() cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
+	if o == nil || len(o.signals) == 0 {
 		return cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{}
 	}
-	return cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.params[0], NumExtSems: uint32(len(o.raw))}
+	return cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.signals[0], NumExtSems: uint32(len(o.raw))}
 }
 
-// NodeParams returns the parameters of a graph node for the operation. The arrays belong to o.
-func (o *SemaphoreWait) NodeParams() cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS {
-	if o == nil || len(o.raw) == 0 {
+// WaitParams returns the parameters of a graph node for a wait. The arrays belong to o.
+func (o *SemaphoreOp) WaitParams() cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS {
+	if o == nil || len(o.waits) == 0 {
 		return cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS{}
 	}
-	return cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.params[0], NumExtSems: uint32(len(o.raw))}
+	return cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.waits[0], NumExtSems: uint32(len(o.raw))}
 }
 
 // Context implements Op. It returns the semaphores' context.
-func (o *SemaphoreSignal) Context() *Context {
-	if o == nil {
-		return nil
-	}
-	return o.ctx
-}
-
-// Context implements Op. It returns the semaphores' context.
-func (o *SemaphoreWait) Context() *Context {
+func (o *SemaphoreOp) Context() *Context {
 	if o == nil {
 		return nil
 	}
@@ -215,15 +174,7 @@ func (o *SemaphoreWait) Context() *Context {
 }
 
 // Refs returns the semaphores.
-func (o *SemaphoreSignal) Refs() []life.Ref {
-	if o == nil {
-		return nil
-	}
-	return o.refs
-}
-
-// Refs returns the semaphores.
-func (o *SemaphoreWait) Refs() []life.Ref {
+func (o *SemaphoreOp) Refs() []life.Ref {
 	if o == nil {
 		return nil
 	}
@@ -231,26 +182,17 @@ func (o *SemaphoreWait) Refs() []life.Ref {
 }
 
 // Accesses implements Op. It returns nil, because what the other API accesses is unknown.
-func (o *SemaphoreSignal) Accesses() []Access { return nil }
-
-// Accesses implements Op. It returns nil, because what the other API accesses is unknown.
-func (o *SemaphoreWait) Accesses() []Access { return nil }
+func (o *SemaphoreOp) Accesses() []Access { return nil }
 
 // String describes the operation by its number of semaphores.
-func (o *SemaphoreSignal) String() string {
-	if o == nil {
-		return "nil semaphore signal"
+func (o *SemaphoreOp) String() string {
+	switch {
+	case o == nil:
+		return "nil semaphore operation"
+	case o.IsWait():
+		return fmt.Sprintf("wait for %d external semaphores", len(o.raw))
 	}
 	return fmt.Sprintf("signal of %d external semaphores", len(o.raw))
 }
 
-// String describes the operation by its number of semaphores.
-func (o *SemaphoreWait) String() string {
-	if o == nil {
-		return "nil semaphore wait"
-	}
-	return fmt.Sprintf("wait for %d external semaphores", len(o.raw))
-}
-
-func (*SemaphoreSignal) op() {}
-func (*SemaphoreWait) op()   {}
+func (*SemaphoreOp) op() {}

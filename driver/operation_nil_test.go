@@ -22,8 +22,8 @@ func TestNilOperationsAreRefused(t *testing.T) {
 	s := must(c.NewStream())(t)
 	for name, op := range map[string]driver.Op{
 		"launch": (*driver.Launch)(nil), "copy": (*driver.CopyOp)(nil), "fill": (*driver.FillOp)(nil),
-		"memory operation": (*driver.MemOp)(nil), "record": (*driver.EventRecordOp)(nil), "wait": (*driver.EventWaitOp)(nil),
-		"host function": (*driver.HostFunc)(nil), "signal": (*driver.SemaphoreSignal)(nil), "semaphore wait": (*driver.SemaphoreWait)(nil),
+		"memory operation": (*driver.MemOp)(nil), "event": (*driver.EventOp)(nil),
+		"host function": (*driver.HostFunc)(nil), "semaphore": (*driver.SemaphoreOp)(nil),
 	} {
 		before := f.callCount()
 		if err := op.Enqueue(s); err == nil || !strings.Contains(err.Error(), "nil") {
@@ -37,8 +37,7 @@ func TestNilOperationsAreRefused(t *testing.T) {
 		}
 	}
 	for name, err := range map[string]error{
-		"signal's value":    (*driver.SemaphoreSignal)(nil).SetValue(0, 1),
-		"wait's value":      (*driver.SemaphoreWait)(nil).SetValue(0, 1),
+		"semaphore's value": (*driver.SemaphoreOp)(nil).SetValue(0, 1),
 		"launch's argument": second((*driver.Launch)(nil).ArgIndex("n")),
 		"graph memory":      (*driver.Stream)(nil).FreeGraphMemory(nil),
 		"nothing":           s.Do(nil),

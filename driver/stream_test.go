@@ -188,7 +188,7 @@ func TestDoRefusesNil(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s := must(c.NewStream())(t)
 		defer s.Close()
-		for _, op := range []driver.Op{nil, (*driver.HostFunc)(nil), (*driver.EventRecordOp)(nil), (*driver.EventWaitOp)(nil),
+		for _, op := range []driver.Op{nil, (*driver.HostFunc)(nil), (*driver.EventOp)(nil),
 			driver.RecordOp(nil), driver.WaitOp(nil)} {
 			if err := s.Do(op); err == nil {
 				t.Errorf("%T was accepted", op)

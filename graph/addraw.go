@@ -26,10 +26,11 @@ func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, o
 	case *driver.HostFunc:
 		p := op.NodeParams()
 		return g.d.CuGraphAddHostNode(n, g.raw, from, count, &p)
-	case *driver.EventRecordOp:
+	case *driver.EventOp:
+		if op.IsWait() {
+			return g.d.CuGraphAddEventWaitNode(n, g.raw, from, count, op.Event().Raw())
+		}
 		return g.d.CuGraphAddEventRecordNode(n, g.raw, from, count, op.Event().Raw())
-	case *driver.EventWaitOp:
-		return g.d.CuGraphAddEventWaitNode(n, g.raw, from, count, op.Event().Raw())
 	}
 	return g.addRare(n, from, count, op)
 }

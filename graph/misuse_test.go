@@ -52,7 +52,7 @@ func TestRefusedOperationsAreNamedAndLeaveTheGraphUsable(t *testing.T) {
 			{(*driver.FillOp)(nil), driver.CUDA_ERROR_INVALID_VALUE, "fill"},
 			{(*driver.HostFunc)(nil), driver.CUDA_ERROR_INVALID_VALUE, "host function"},
 			{(*driver.MemOp)(nil), driver.CUDA_ERROR_INVALID_VALUE, "memory operation"},
-			{(*driver.EventWaitOp)(nil), driver.CUDA_ERROR_INVALID_VALUE, "event wait"},
+			{(*driver.EventOp)(nil), driver.CUDA_ERROR_INVALID_VALUE, "event operation"},
 		} {
 			for how, err := range map[string]error{
 				"added": second(g.Add(c.op)), "set": n.Set(c.op), "set in the executable": x.Set(n, c.op),

@@ -12,12 +12,13 @@ func (g *Graph) addRare(n, from *cu.CUgraphNode, count uintptr, op driver.Op) er
 	case *driver.MemOp:
 		p := op.NodeParams()
 		return g.d.CuGraphAddBatchMemOpNode(n, g.raw, from, count, &p)
-	case *driver.SemaphoreSignal:
-		p := op.NodeParams()
+	case *driver.SemaphoreOp:
+		if op.IsWait() {
+			p := op.WaitParams()
+			return g.boundTo(op).CuGraphAddExternalSemaphoresWaitNode(n, g.raw, from, count, &p)
+		}
+		p := op.SignalParams()
 		return g.boundTo(op).CuGraphAddExternalSemaphoresSignalNode(n, g.raw, from, count, &p)
-	case *driver.SemaphoreWait:
-		p := op.NodeParams()
-		return g.boundTo(op).CuGraphAddExternalSemaphoresWaitNode(n, g.raw, from, count, &p)
 	}
 	return unknown(op)
 }
@@ -36,12 +37,13 @@ func (g *Graph) setRare(n cu.CUgraphNode, op driver.Op) error {
 	case *driver.MemOp:
 		p := op.NodeParams()
 		return g.d.CuGraphBatchMemOpNodeSetParams(n, &p)
-	case *driver.SemaphoreSignal:
-		p := op.NodeParams()
+	case *driver.SemaphoreOp:
+		if op.IsWait() {
+			p := op.WaitParams()
+			return g.boundTo(op).CuGraphExternalSemaphoresWaitNodeSetParams(n, &p)
+		}
+		p := op.SignalParams()
 		return g.boundTo(op).CuGraphExternalSemaphoresSignalNodeSetParams(n, &p)
-	case *driver.SemaphoreWait:
-		p := op.NodeParams()
-		return g.boundTo(op).CuGraphExternalSemaphoresWaitNodeSetParams(n, &p)
 	}
 	return unknown(op)
 }
@@ -52,12 +54,13 @@ func (x *Exec) setRare(n cu.CUgraphNode, op driver.Op) error {
 	case *driver.MemOp:
 		p := op.NodeParams()
 		return d.CuGraphExecBatchMemOpNodeSetParams(raw, n, &p)
-	case *driver.SemaphoreSignal:
-		p := op.NodeParams()
+	case *driver.SemaphoreOp:
+		if op.IsWait() {
+			p := op.WaitParams()
+			return d.CuGraphExecExternalSemaphoresWaitNodeSetParams(raw, n, &p)
+		}
+		p := op.SignalParams()
 		return d.CuGraphExecExternalSemaphoresSignalNodeSetParams(raw, n, &p)
-	case *driver.SemaphoreWait:
-		p := op.NodeParams()
-		return d.CuGraphExecExternalSemaphoresWaitNodeSetParams(raw, n, &p)
 	}
 	return unknown(op)
 }

@@ -101,7 +101,7 @@ func (sc *Scope) addEmpty() (Node, error) {
 // orders between its streams, so they create no nodes.
 func aboutEvent(op driver.Op) bool {
 	switch op.(type) {
-	case *driver.EventRecordOp, *driver.EventWaitOp:
+	case *driver.EventOp:
 		return true
 	}
 	return false

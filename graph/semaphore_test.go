@@ -46,14 +46,14 @@ func (o other) semaphore(kind cu.CUexternalSemaphoreHandleType) (*emulator.Semap
 	return theirs, ours
 }
 
-func (o other) signal(s *driver.ExternalSemaphore, v uint64) *driver.SemaphoreSignal {
+func (o other) signal(s *driver.ExternalSemaphore, v uint64) *driver.SemaphoreOp {
 	o.Helper()
 	op, err := driver.NewSemaphoreSignal(driver.SemaphorePoint{Semaphore: s, Value: v})
 	o.ok(err)
 	return op
 }
 
-func (o other) await(s *driver.ExternalSemaphore, v uint64) *driver.SemaphoreWait {
+func (o other) await(s *driver.ExternalSemaphore, v uint64) *driver.SemaphoreOp {
 	o.Helper()
 	op, err := driver.NewSemaphoreWait(driver.SemaphorePoint{Semaphore: s, Value: v})
 	o.ok(err)
@@ -310,7 +310,7 @@ func TestHandlesThatNoSemaphoreCanHaveAreRefused(t *testing.T) {
 			k.Errorf("nil semaphore: %v", err)
 		}
 		g := k.graph()
-		for _, op := range []driver.Op{(*driver.SemaphoreSignal)(nil), (*driver.SemaphoreWait)(nil)} {
+		for _, op := range []driver.Op{(*driver.SemaphoreOp)(nil)} {
 			if _, err := g.Add(op); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 				k.Errorf("%v added: %v", op, err)
 			}

@@ -121,10 +121,11 @@ func (x *Exec) setRaw(n cu.CUgraphNode, op driver.Op) error {
 	case *driver.HostFunc:
 		p := op.NodeParams()
 		return d.CuGraphExecHostNodeSetParams(raw, n, &p)
-	case *driver.EventRecordOp:
+	case *driver.EventOp:
+		if op.IsWait() {
+			return d.CuGraphExecEventWaitNodeSetEvent(raw, n, op.Event().Raw())
+		}
 		return d.CuGraphExecEventRecordNodeSetEvent(raw, n, op.Event().Raw())
-	case *driver.EventWaitOp:
-		return d.CuGraphExecEventWaitNodeSetEvent(raw, n, op.Event().Raw())
 	}
 	return x.setRare(n, op)
 }
@@ -201,10 +202,11 @@ func (g *Graph) setRaw(n cu.CUgraphNode, op driver.Op) error {
 	case *driver.HostFunc:
 		p := op.NodeParams()
 		return d.CuGraphHostNodeSetParams(n, &p)
-	case *driver.EventRecordOp:
+	case *driver.EventOp:
+		if op.IsWait() {
+			return d.CuGraphEventWaitNodeSetEvent(n, op.Event().Raw())
+		}
 		return d.CuGraphEventRecordNodeSetEvent(n, op.Event().Raw())
-	case *driver.EventWaitOp:
-		return d.CuGraphEventWaitNodeSetEvent(n, op.Event().Raw())
 	}
 	return g.setRare(n, op)
 }

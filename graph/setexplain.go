@@ -27,7 +27,7 @@ func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 		why = "of a fill only the address and the value can be set in an executable graph, not how many rows there are"
 	case *driver.MemOp:
 		why = "of memory operations only addresses and values can be set in an executable graph, neither the number of steps nor what they do"
-	case *driver.SemaphoreSignal, *driver.SemaphoreWait:
+	case *driver.SemaphoreOp:
 		why = "how many semaphores a node is about cannot be set in an executable graph"
 	}
 	if why == "" {

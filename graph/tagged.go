@@ -22,21 +22,25 @@ func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
 	case *driver.HostFunc:
 		p.Type = cu.CU_GRAPH_NODE_TYPE_HOST
 		*p.Host() = cu.CUDA_HOST_NODE_PARAMS_v2(op.NodeParams())
-	case *driver.EventRecordOp:
+	case *driver.EventOp:
+		if op.IsWait() {
+			p.Type = cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT
+			p.EventWait().Event = op.Event().Raw()
+			break
+		}
 		p.Type = cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD
 		p.EventRecord().Event = op.Event().Raw()
-	case *driver.EventWaitOp:
-		p.Type = cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT
-		p.EventWait().Event = op.Event().Raw()
 	case *driver.MemOp:
 		p.Type = cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP
 		*p.MemOp() = cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2(op.NodeParams())
-	case *driver.SemaphoreSignal:
+	case *driver.SemaphoreOp:
+		if op.IsWait() {
+			p.Type = cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
+			*p.ExtSemWait() = cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2(op.WaitParams())
+			break
+		}
 		p.Type = cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
-		*p.ExtSemSignal() = cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2(op.NodeParams())
-	case *driver.SemaphoreWait:
-		p.Type = cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
-		*p.ExtSemWait() = cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2(op.NodeParams())
+		*p.ExtSemSignal() = cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2(op.SignalParams())
 	default:
 		return p, unknown(op)
 	}
